@@ -278,7 +278,8 @@ def test_a_coordinate_without_kinetic_energy():
     model = Model.from_energies("two", coordinates=["x", "y"], kinetic="dot(x)**2*(1 + y**2)")
     assert said(model) == [
         "kinetic energy: the velocity dot(y) does not appear in it. "
-        "Every coordinate needs mass: add a term with dot(y)**2, or remove 'y'."
+        "A coordinate without mass needs a constraint that determines it: add a term with dot(y)**2 or such a constraint, or "
+        "remove 'y'."
     ]
 
 

@@ -16,6 +16,8 @@ import numpy as np
 from dalembert.algebra.base import Algebra, Array, Scalar, identity, scaled, zeros
 from dalembert.errors import SingularError
 
+_STEADY = 1e-9  # a pivot that varies by no more, relative to its size, has one value
+_SMALL_PIVOT = 1e-6  # of the largest entry: a smaller pivot loses too many digits
 RANK_TOLERANCE = 1e-9  # the one tolerance of rank, without a unit; `structure/rank` tells how it is measured
 
 
@@ -163,6 +165,23 @@ def pivot_order(samples: Array, *, rank: int | None = None) -> PivotOrder:
         A[:, done + 1 :, :] -= factor[:, :, None] * A[:, None, done, :]
         done += 1
     return PivotOrder(tuple(rows[:done]), tuple(columns), steady, quality)
+
+
+def pivots_hold(order: PivotOrder, samples: np.ndarray) -> bool:
+    """True when the steady pivots of an order are steady at other samples too, such as those of other parameter values.
+
+    >>> known = pivot_order(np.array([[[1.0, 0.5]], [[1.0, 0.7]]]))
+    >>> pivots_hold(known, np.array([[[2.0, 0.5]], [[2.0, 0.7]]])), pivots_hold(known, np.array([[[1.0, 0.5]], [[0.0, 0.7]]]))
+    (True, False)
+    """
+    A = np.array(samples, dtype=float)[:, order.rows][:, :, order.columns]
+    A = A / (np.abs(A).max(initial=0.0) or 1.0)
+    for k in range(order.steady):
+        pivot = A[:, k, k]
+        if np.ptp(pivot) > _STEADY * np.abs(pivot).max() or np.abs(pivot).min() <= _SMALL_PIVOT:
+            return False
+        A[:, k + 1 :, :] -= (A[:, k + 1 :, k] / pivot[:, None])[:, :, None] * A[:, None, k, :]
+    return True
 
 
 def _best_pivot(block: np.ndarray) -> tuple[int, int, float, bool]:

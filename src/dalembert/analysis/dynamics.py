@@ -25,6 +25,7 @@ import numpy.typing as npt
 from dalembert import recursive
 from dalembert.algebra import FLOATS, Array, zeros
 from dalembert.errors import SingularError
+from dalembert.kinematics.constraints import levels
 from dalembert.model import Elements
 from dalembert.recursive import (
     Moving,
@@ -38,6 +39,7 @@ from dalembert.recursive import (
 )
 from dalembert.recursive.loads import load_forces
 from dalembert.recursive.rows import Rows, rows_of
+from dalembert.structure.singular_coordinates import singular_coordinates
 
 _SINGULAR = 1e-14  # pivots below this fraction of the diagonal are rounding
 
@@ -268,6 +270,10 @@ def _require_pivots(state: State, moving: Moving, pivots: Array, usual: np.ndarr
 
 def _singular(state: State, moving: Moving, k: int) -> SingularError:
     """What to say of a mass matrix that has no inverse at the k-th state."""
+    plan, model = state.plan, state.plan.tree.model
+    chart = singular_coordinates(model, levels(model), plan.scales, state.q[:, k], float(state.t[k]))
+    if chart is not None:
+        return SingularError(f"model '{model.name}'{state.where(k)}: {chart}.")
     return singular_mass(state.plan, state.batched(recursive.mass_matrix(moving))[:, :, k], state.where(k))
 
 

@@ -73,6 +73,8 @@ def report(model: Elements, known: Facts) -> Mobility:
             f"nearly singular configuration at the initial state: the constraints are {weakest:.2g} times as independent as "
             "elsewhere"
         )
+    if known.rank_note:
+        warnings.append(known.rank_note)
     if known.nearly_dependent:
         warnings.append(
             f"the constraints are nearly dependent everywhere: by {known.independence:.2g}, where 1 is independent"

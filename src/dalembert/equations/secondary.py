@@ -46,7 +46,7 @@ def canonical_surface(system: System, can: Canonical) -> Surface:
     if not system.model.canonical_list:
         return holonomic_surface(system, can)
     known = _given(system, can)
-    for each in _rounds(system):
+    for each in rounds(system):
         known = _with_rates(system, can, known, each)
     return known
 
@@ -75,7 +75,7 @@ def _with_rates(system: System, can: Canonical, known: Surface, each: Round) -> 
     return _followed(system, can, known, tuple(f"rate of {known.names[i]}" for i in each[2]), rates)
 
 
-def _rounds(system: System) -> Iterator[Round]:
+def rounds(system: System) -> Iterator[Round]:
     """Which constraints imply others, round by round; raises where multipliers stay undetermined."""
     probe = _Probe.of(system)
     for _ in range(_ROUNDS):

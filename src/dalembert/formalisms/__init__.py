@@ -82,7 +82,11 @@ def refusal(about: About, model: Elements, known: Facts) -> str | None:
     if servo and not about.servo:
         return f"the constraint '{servo[0]}' has feedback, so its velocity level does not hold on the way to the target"
     if not known.regular_mass and not about.singular_mass:
-        return "the mass matrix is singular, and this formalism needs its inverse"
+        which = ", ".join(model.coordinate_names[i] for i in known.massless) or "some combination of the coordinates"
+        return (
+            f"the mass matrix is singular, and this formalism needs its inverse; without inertia: {which}. Give it mass, or take a "
+            "formalism that solves for accelerations and multipliers together, such as lagrange"
+        )
     curved = [name for name, linear in zip(known.levels.names, known.levels.linear, strict=True) if not linear]
     if curved and not about.nonlinear:
         return f"the constraint '{curved[0]}' is nonlinear in the velocities"

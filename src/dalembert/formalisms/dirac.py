@@ -35,7 +35,7 @@ from dalembert.equations.inverses import inverse
 from dalembert.equations.legendre import Canonical, canonical_of
 from dalembert.equations.power import CONSTRAINTS, MOVING, channels_of, told_apart
 from dalembert.equations.quantities import SILENT, Show
-from dalembert.equations.secondary import canonical_surface
+from dalembert.equations.secondary import Round, canonical_surface, rounds
 from dalembert.equations.shared import rates, show_bodies
 from dalembert.equations.surface import Surface
 from dalembert.kinematics import generalized_forces, non_ideal_forces, working_forces
@@ -98,6 +98,11 @@ def derive(system: System, alpha: float = 0.0, show: Show = SILENT) -> LinearFor
         order=PivotOrder(tuple(range(n + k)), tuple(range(n + k)), n, 1.0),
         notes=(*_notes(known), *([f"constraints stabilized by feedback: ċ = −{alpha:g} c"] if alpha else [])),
     )
+
+
+def structure(system: System) -> tuple[Round, ...]:
+    """Which constraints in phase space imply others, as found for the values of the parameters."""
+    return tuple(rounds(system)) if system.model.canonical_list else ()
 
 
 def powers(system: System, can: Canonical, known: Surface, change: Array) -> tuple[tuple[str, ...], Array]:

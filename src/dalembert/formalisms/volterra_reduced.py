@@ -98,11 +98,18 @@ def _speeds(system: System, momenta: Array, G: Array, show: Show) -> Speeds:
     last = _last(system)
     # (44) by blocks: a is free of q̇_I, and u_NI mostly too; then q̇_I stands for itself until the others are known
     dynamical = (identity(len(system.q))[last], -system.qd[last]) if last else (M_prime, N_prime)
-    rows = [dynamical, (system.A, system.b)]
+    rows = [dynamical, (_constraints(system), system.b)]
     reduced = invert(system.motion, full.u[chosen], Y, Z, rows, known.reduced_order)
     if last:
         reduced = _with_momenta(system, reduced, G)
     return shown_speeds(system, reduced, show, "(44)", "_NI")
+
+
+def _constraints(system: System) -> Array:
+    """A with zeros in the columns of q̇_I: they are proved to vanish, though maybe only by an identity such as sin² + cos² = 1."""
+    A = system.A.copy()
+    A[:, list(system.facts.ignorable)] = 0
+    return A
 
 
 def _last(system: System) -> list[int]:

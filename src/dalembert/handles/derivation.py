@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from dalembert import formalisms
-from dalembert.equations import About
-from dalembert.errors import InputError, NotApplicableError
+from dalembert.equations import About, Velocities
+from dalembert.errors import InputError, NotApplicableError, SimulationError
 from dalembert.handles.workspace import Machine, Setup, Workspace, workspace_of
+from dalembert.model import Description
 from dalembert.model.frozen import Frozen, Value
-from dalembert.structure import Choice, Facts, facts_of
+from dalembert.structure import Choice, Facts, facts_of, system_of
+from dalembert.structure.facts import lost_fact, rank_at
+from dalembert.structure.states import States
+
+_NEXT = 1e-3  # relative distance of the values next to a given one
 
 
 @dataclass(frozen=True)
@@ -58,12 +64,33 @@ class Derivation(Value):
         )
 
     @cached_property
+    def needs(self) -> frozenset[str]:
+        """The parameters whose values the constant momenta in these equations rest on."""
+        constant = self.machine.form.constants.symbols.size
+        return frozenset(name for names in self.facts.needs.values() for name in names) if constant else frozenset()
+
+    @cached_property
+    def rests_on(self) -> frozenset[str]:
+        """The parameters that the facts behind these equations rest on."""
+        known, model = self.facts, self.workspace.model
+        if model.canonical_list:
+            return frozenset(model.parameter_values)
+        return known.structural | self.needs | (known.inertial if "maggi_order" in self._orders else frozenset())
+
+    @property
+    def _orders(self) -> tuple[str, ...]:
+        """The orders of elimination that are used, by their names in the facts."""
+        velocities, mixed, form = self.about.velocities, self.facts.reduced_mixed, self.machine.form
+        found = ["order"] if self.about.uses_speeds else []
+        found += ["reduced_order"] if velocities.are_reduced else []
+        found += ["maggi_order"] if form.order is self.facts.maggi_order or (velocities.are_reduced and mixed) else []
+        return (*found, "square_order") if velocities is Velocities.SQUARE_SPEEDS else tuple(found)
+
+    @cached_property
     def free_parameters(self) -> dict[str, float]:
-        """The parameters that cannot change the structure as long as they keep their sign, with the model's values."""
+        """The parameters on which no fact rests as long as they keep their sign, with the model's values."""
         known = self.setup.declared.parameter_values
-        if self.machine.form.constants.symbols.size and not self.facts.generic:
-            return {}
-        return {name: value for name, value in known.items() if value and name not in self.facts.structural}
+        return {name: value for name, value in known.items() if value and name not in self.rests_on}
 
     def with_choice(self, choice: Choice) -> Derivation:
         """The same model by the same formalism in other speeds and with other independent constraints."""
@@ -71,25 +98,79 @@ class Derivation(Value):
         return replace(self, setup=other, known=workspace_of(other).facts)
 
     def require_same_structure(self, changes: Mapping[str, float]) -> None:
-        """Raise when other values of parameters change which constraints are independent or which coordinates ignorable."""
+        """Raise when other values of parameters change a fact that the equations rest on."""
         free = self.free_parameters
         if all(name in free and value * free[name] > 0 for name, value in changes.items()):
             return
         changed = self.workspace.model.with_parameters(changes)
         changed.require_sound()
-        now = facts_of(changed, self.setup.choice)
-        lost = set(self.facts.ignorable) - set(now.ignorable) if self.machine.form.constants.symbols.size else set()
-        if now.rows != self.facts.rows or lost:
-            names = changed.coordinate_names
-            what = (
-                f"{', '.join(names[i] for i in sorted(lost))} would no longer be ignorable"
-                if lost
-                else "other constraints would be independent"
-            )
+        reason = self._lost(changed, changes)
+        if reason is not None:
             raise InputError(
-                f"parameters {dict(changes)}: with these values {what}, so the derived equations do not hold. "
+                f"parameters {dict(changes)}: with these values {reason}, so the derived equations do not hold. "
                 "Derive again from model.with_parameters(...)."
             )
+
+    def _lost(self, changed: Description, changes: Mapping[str, float]) -> str | None:
+        """Which fact does not hold for the changed model, as a sentence."""
+        known, before = self.facts, self.workspace.model.parameter_values
+        moved = {name for name, value in changes.items() if value != before[name]}
+        if moved & self.needs:
+            now = facts_of(changed, self.setup.choice)
+            lost = sorted(set(known.ignorable) - set(now.ignorable))
+            if lost:
+                return self._while_given(lost)
+        reason = lost_fact(changed, known, self._orders)
+        own = getattr(formalisms.find(self.formalism), "structure", None)
+        if reason is None and own is not None and own(self.workspace.system) != own(system_of(changed, "graph")):
+            reason = f"{self.formalism} would find other constraints in phase space"
+        return reason
+
+    def _while_given(self, lost: Sequence[int]) -> str:
+        """Which coordinates are no longer ignorable, and the values with which they are."""
+        model, values = self.workspace.model, self.workspace.model.parameter_values
+        names = [model.coordinate_names[i] for i in lost]
+        needed = dict.fromkeys(parameter for name in names for parameter in self.facts.needs[name])
+        given = ", ".join(f"{name} = {values[name]:g}" for name in needed)
+        return f"{', '.join(names)} would no longer be ignorable (ignorable only while {given})"
+
+    def require_differentiable_by(self, names: Sequence[str], who: str) -> None:
+        """Raise for parameters whose given values are special: a fact would not hold for values next to them."""
+        values = self.workspace.model.parameter_values
+        for name in names:
+            if name not in self.rests_on:
+                continue
+            for factor in (1 - _NEXT, 1 + _NEXT):
+                try:
+                    self.require_same_structure({name: values[name] * factor or math.copysign(_NEXT, factor - 1)})
+                except InputError as error:
+                    raise NotApplicableError(
+                        f"{who}: the equations hold for {name} = {values[name]:g} and not for values next to it: {error}"
+                    ) from error
+
+    def require_same_rank(self, before: Mapping[str, float], after: Mapping[str, float], here: States, who: str) -> None:
+        """Raise when values that change along a run change a fact of the constraints or masses at a state."""
+        known, model = self.facts, self.workspace.model
+        moved = sorted(name for name, value in after.items() if value != before[name])
+        if model.canonical_list and moved:
+            self.require_same_structure({name: after[name] for name in moved})
+        if not set(moved) & (known.structural | known.inertial):
+            return
+        (rank, own, regular), (rank_after, own_after, regular_after) = (
+            rank_at(model, known, here, values) for values in (before, after)
+        )
+        if rank_after != rank or own_after < own:
+            what = f"{rank_after} of the constraints are independent in place of {rank}"
+        elif regular and not regular_after:
+            what = "the mass matrix is singular"
+        else:
+            return
+        given = ", ".join(f"{name} = {after[name]:g}" for name in moved)
+        raise SimulationError(
+            f"{who} gives {given} at t = {here.t[0]:.9g}: with these values {what}, so the derived equations do not hold "
+            f"from there on. They rest on the values of {', '.join(sorted(self.rests_on | set(moved)))}. Run the model up to there, and "
+            "begin another run with model.with_parameters(...)."
+        )
 
 
 def derivation_of(known: Setup, formalism: str, alpha: float = 0.0) -> Derivation:

@@ -16,7 +16,7 @@ from dalembert.analysis.action import Actions, Path, Variation, along, beside
 from dalembert.analysis.reactions import JointForces
 from dalembert.arguments import checked, is_whole, numbers_given, shown
 from dalembert.equations import Velocities
-from dalembert.errors import InputError
+from dalembert.errors import InputError, SingularError
 from dalembert.formalisms import gauss
 from dalembert.handles import gains
 from dalembert.handles.derivation import derivation_of
@@ -34,6 +34,7 @@ from dalembert.model.description import parameter_changes
 from dalembert.model.start import Start, start_state
 from dalembert.programs import Function
 from dalembert.structure import Choice, facts_of
+from dalembert.structure.singular_coordinates import singular_coordinates
 
 
 @dataclass(frozen=True, repr=False)
@@ -148,11 +149,24 @@ class Equations(ReadableEquations):
         rates, qdd, _ = self.kernel.accelerations(positions, v, time, constants, threads)
         if not np.isfinite(qdd).all():
             self.workspace.lengths.require_nonzero(positions.reshape(len(positions), -1), time.ravel(), self.values)
+            self._require_regular_coordinates(positions, time, qdd)
             if self.changes:  # values may have taken the inertia of a motion, which has its own message
                 facts_of(self.model.with_parameters(self.changes), self.derivation.setup.choice)
         if self.form.own_multipliers is None:  # else the given velocities stand for momenta, and q̇ follows from these
             consistency.require_same_velocities(self.model, self.workspace.facts.scales, velocities, rates)
         return qdd
+
+    def _require_regular_coordinates(self, q: np.ndarray, t: np.ndarray, values: np.ndarray) -> None:
+        """Raise where values have none because the coordinates are singular at their state."""
+        k = int(np.argmin(np.isfinite(values.reshape(len(values), -1)).all(axis=0)))
+        chart = self.singular_coordinates(q.reshape(len(q), -1)[:, k], float(np.broadcast_to(t, q.shape[1:]).ravel()[k]))
+        if chart is not None:
+            raise SingularError(f"model '{self.model.name}': {chart}.")
+
+    def singular_coordinates(self, q: np.ndarray, t: float) -> str | None:
+        """A sentence that names the coordinates that are singular at a state, such as polar ones at r = 0; None where none are."""
+        known, values = self.workspace.facts, zip(self.model.parameter_values, self.values.tolist(), strict=True)
+        return singular_coordinates(self.model, known.levels, known.scales, q, t, dict(values))
 
     def reactions(self, q: npt.ArrayLike, qd: npt.ArrayLike, t: npt.ArrayLike = 0.0) -> np.ndarray:
         """The generalized reaction forces Aᵀλ + C at states (n,) or (n, batch): ideal and non-ideal part together.

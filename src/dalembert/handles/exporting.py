@@ -82,6 +82,13 @@ def _refuse(equations: Equations) -> None:
                 f"export: the event '{event.name}' of model '{model.name}' changes parameters or velocities on the way, and code "
                 "of the right-hand side has no way to do so. Export a copy of the model without it, and treat the event yourself."
             )
+    if needed := equations.derivation.needs:
+        given = ", ".join(f"{name} = {equations.parameters[name]:g}" for name in sorted(needed))
+        raise NotApplicableError(
+            f"export: by {equations.formalism} {', '.join(equations.ignorable)} of model '{model.name}' are ignorable only while "
+            f"{given}, and code takes these parameters as inputs. Write the numbers in place of the parameters, or derive by "
+            "a formalism without constant momenta, such as lagrange."
+        )
     if known.nearly_dependent and not known.mix:
         raise NotApplicableError(
             f"export: the constraints of model '{model.name}' are nearly dependent, by {known.independence:.1e}, so which of "
@@ -91,6 +98,9 @@ def _refuse(equations: Equations) -> None:
 
 def _notes(equations: Equations) -> Iterator[str]:
     known = equations.workspace.facts
+    if known.structural:
+        names = ", ".join(sorted(known.structural))
+        yield f"Which constraints and speeds are independent was found for the given values of {names}."
     if known.dropped:
         yield f"Redundant constraints left out: {', '.join(known.dropped)}."
     if equations.constraint_names:

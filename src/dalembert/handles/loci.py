@@ -20,6 +20,7 @@ from dalembert.handles.linearizing import At, linear_at, read_state
 from dalembert.handles.workspace import Workspace, setup, workspace_of
 from dalembert.model import Description, Elements
 from dalembert.model.frozen import Value
+from dalembert.structure.facts import lost_fact
 from dalembert.tables import Table, Tabular, short
 
 if TYPE_CHECKING:
@@ -138,10 +139,23 @@ class _Along:
     def linear(self, x: float) -> Linearization:
         """The linear equations at one value."""
         values = self.space.values.copy()
+        self._require_same_structure(x)
         if self.name not in self.rates:
             values[list(self.space.model.parameter_values).index(self.name)] = x
         q, qd, t = self._state(x, values)
         return linear_at(self.space, q, qd, t, parameters=values)
+
+    def _require_same_structure(self, x: float) -> None:
+        """Raise where a value of the parameter changes which constraints are independent."""
+        if self.name not in self.space.facts.structural:
+            return
+        reason = lost_fact(self.space.model.with_parameters({self.name: x}), self.space.facts)
+        if reason is not None:
+            raise InputError(
+                f"root_locus: at {self.name} = {x:g} {reason} than at {self.name} = "
+                f"{self.space.model.parameter_values[self.name]:g}. Take the values on both sides from models of their own, by "
+                "model.with_parameters(...)."
+            )
 
     def _state(self, x: float, values: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
         if callable(self.at):

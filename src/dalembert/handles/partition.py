@@ -241,6 +241,10 @@ class Partition(Guide):
         elif min(self._measures(here, *self._best(here))) > _BETTER * min(now):
             self._rechoose(t, q, qd)
 
+    def measure_anew(self) -> None:
+        """Forget how well the choice served: parameters that constraints or masses contain have other values."""
+        self._fresh = None
+
     def use(self, mechanics: Mechanics) -> None:
         """Go on with these equations."""
         self._mechanics = mechanics

@@ -136,6 +136,8 @@ class ReadableEquations(Value):
             out.append(f"the given speeds were completed by {', '.join(f'{u} = {f}' for u, f in added.items())}")
         if known.reduced_note and self.about.velocities.are_reduced:
             out.append(known.reduced_note)
+        if known.rank_note:
+            out.append(known.rank_note)
         if known.nearly_dependent:
             out.append(
                 f"the constraints are nearly dependent, by {known.independence:.1e}, so they are combined before they are solved"

@@ -12,8 +12,9 @@ import numpy as np
 
 from dalembert.analysis import consistency
 from dalembert.arguments import numbers_given
-from dalembert.errors import InputError
+from dalembert.errors import InputError, SimulationError
 from dalembert.expressions import Kind
+from dalembert.handles.dropped_rows import notes_on_rank
 from dalembert.handles.partition import Part, Partition, joined
 from dalembert.handles.rigid_contacts import Impulse
 from dalembert.handles.sampling import Sampling
@@ -99,7 +100,9 @@ class Stretches:
 
 def run_of(equations: Equations, task: Task) -> Trajectory:
     """Run the equations from their initial state; see `Equations.simulate`."""
-    return stretches_of(equations, task).trajectory(equations)
+    run = stretches_of(equations, task).trajectory(equations)
+    found = notes_on_rank(run)
+    return replace(run, notes=(*run.notes, *found)) if found else run
 
 
 def stretches_of(equations: Equations, task: Task) -> Stretches:
@@ -133,7 +136,12 @@ def stretches_of(equations: Equations, task: Task) -> Stretches:
         problem, constants = _problem(run, q, qd, float(rest[0]), project, way)
         stepper = method(problem, _shared(settings, grid, rest), float(rest[-1]))  # compiles what it needs
         begun = time.process_time()
-        solution = integrate(problem, stepper, rest, _shared(settings, grid, rest))
+        try:
+            solution = integrate(problem, stepper, rest, _shared(settings, grid, rest))
+        except SimulationError as error:
+            if (chart := run.equations.singular_coordinates(q, float(rest[0]))) is None:
+                raise
+            raise SimulationError(f"at t = {rest[0]:.9g} {chart}. {error}") from error
         used += time.process_time() - begun
         run.keep(solution, way.constants_along(solution, constants))
         way.review(solution)
@@ -154,6 +162,9 @@ def stretches_of(equations: Equations, task: Task) -> Stretches:
             run.equations, qd, ends = board.cross(way.halt, way.crossings.also, q, qd, run.equations)
             run.show_happened(board.happened, since)
             _put_in(run, board, t, q, before, qd)
+            if _other_measures(before[0], run.equations):
+                run.measure_anew()
+                way.measure_anew()
             if ends:
                 run.end(t, y)
                 break
@@ -162,6 +173,12 @@ def stretches_of(equations: Equations, task: Task) -> Stretches:
     notes = way.notes + run.notes + (() if board is None else board.notes)
     impulses = () if board is None else tuple(board.contacts.impulses)
     return Stretches(tuple(run.parts), name, used, notes, happened, held, impulses)
+
+
+def _other_measures(before: Equations, after: Equations) -> bool:
+    """True where parameters in constraints or masses have other values than before."""
+    known = after.workspace.facts
+    return any(before.changes.get(name) != after.changes.get(name) for name in known.structural | known.inertial)
 
 
 def _put_in(
@@ -294,6 +311,12 @@ class Way:
         """Look back along the samples of a stretch."""
         for guide in self._inertia:
             guide.review(solution.t, solution.y)
+
+    def measure_anew(self) -> None:
+        """Let guides forget what they measured with other values of parameters."""
+        for guide in self._watched:
+            if isinstance(guide, BranchPoints):
+                guide.measure_anew()
 
     def kernel(self, equations: Equations) -> Kernel:
         """The compiled equations of the next stretch."""

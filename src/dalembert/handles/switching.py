@@ -34,6 +34,7 @@ from dalembert.model.frozen import Value
 from dalembert.model.switches import held
 from dalembert.programs import Function
 from dalembert.structure import System
+from dalembert.structure.states import one_state
 
 if TYPE_CHECKING:
     from dalembert.handles.equations import Equations
@@ -69,7 +70,8 @@ class Switchboard:
         derivation = equations.derivation
         declared = derivation.setup.declared
         self._held, self._events = held(declared.replaced(events=())), declared.events
-        setup = replace(derivation.setup, declared=self._held.description)
+        # the events stay declared: what they set is no ground for facts
+        setup = replace(derivation.setup, declared=self._held.description.replaced(events=declared.events))
         switching = any(constraint.formula != own.formula for constraint, own in self._constraints(declared))
         facts = None if switching else equations.workspace.facts  # facts hold the formulas of constraints
         known = replace(derivation, setup=setup, known=facts)
@@ -150,6 +152,7 @@ class Switchboard:
     def begin(self, t: float, q: np.ndarray, qd: np.ndarray) -> tuple[Equations, np.ndarray]:
         """The equations that hold at the start of a run, and the velocities behind an impact there."""
         equations = self._settle(t, q, qd, self.equations)
+        self._require_facts(self.equations, equations, (t, q, qd), "the start")
         if self.contacts:
             self.contacts.require_apart(t, q, qd, equations.values)
         qd = self._touch(t, q, qd, equations)
@@ -322,6 +325,7 @@ class Switchboard:
             return self._now(equations), qd, ends
         before = self._felt
         self._fresh |= {(met.row, met.offset)}
+        given = self._now(equations)
         if met.row < count:
             self._turn(met.row, halt.t, q, qd)
         elif met.row < tables:
@@ -334,6 +338,8 @@ class Switchboard:
             if not self._just_turned(k, halt.t):
                 self._tell(k, halt.t, q, qd)
         self._awake(before, halt.t, q, qd, equations)
+        who = self._held.surfaces[met.row].title if met.row < tables else "a switch"
+        self._require_facts(given, self._now(equations), (halt.t, q, qd), who)
         qd = self._touch(halt.t, q, qd, equations)
         return self._now(equations), qd, False
 
@@ -405,11 +411,21 @@ class Switchboard:
             names = equations.model.coordinate_names
             for name, rate in zip(event.reset, new[len(event.set) :], strict=False):
                 after[names.index(name)] = rate
+            given = equations
             equations = replace(equations, changes=equations.changes | values)
             self._require_sound(event, t, q, after, equations)
             equations = self._settle(t, q, after, equations)
+            self._require_facts(given, equations, (t, q, after), event.title)
         self.happened.append(Happening(event.name, t, q, qd, after))
         return equations, after, event.stop or self._comes_ever_faster(event.name)
+
+    def _require_facts(
+        self, before: Equations, after: Equations, here: tuple[float, np.ndarray, np.ndarray], who: str
+    ) -> None:
+        """Raise where values that change along the run change a fact that the equations rest on."""
+        t, q, qd = here
+        values = (dict(zip(each.model.parameter_values, each.values.tolist(), strict=True)) for each in (before, after))
+        after.derivation.require_same_rank(*values, one_state(q, qd, t), who)
 
     def _require_sound(self, event: Event, t: float, q: np.ndarray, qd: np.ndarray, equations: Equations) -> None:
         """Raise where an event leads to no state that the run could go on from."""

@@ -66,6 +66,7 @@ def fit(
     guesses = dict(parameters) if isinstance(parameters, Mapping) else {}
     named = list(guesses) if isinstance(parameters, Mapping) else parameters
     directions = directions_of(equations.model, named, "fit")
+    equations.derivation.require_differentiable_by(directions.parameters, "fit")
     first = float(found.t[0]) if t0 is None else t0
     if first > found.t[0]:
         raise InputError(f"fit: t0 is {first:g}, behind the first time {found.t[0]:g} of the data. Expected it before.")

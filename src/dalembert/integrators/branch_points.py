@@ -64,6 +64,10 @@ class BranchPoints(Guide):
             f"{self._least:.1e} times as independent as elsewhere. Look at the result beyond with care",
         )
 
+    def measure_anew(self) -> None:
+        """Forget how independent the constraints have been: parameters that they or the masses contain have other values."""
+        self._independence.usual = 0.0
+
     def limit(self, t: float) -> float:
         """Behind a singular time, rounding is magnified by steps that are longer than the way back to it."""
         behind = t - self._last

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from dalembert.algebra.linear import PivotOrder
+from dalembert.algebra.linear import PivotOrder, pivots_hold
 from dalembert.errors import SingularError
 from dalembert.expressions import rate
 from dalembert.kinematics.constraints import Levels, levels
@@ -16,13 +16,23 @@ from dalembert.model.checks.bodies import weightless
 from dalembert.model.elements import Formula
 from dalembert.model.frozen import Frozen
 from dalembert.structure import rank, samples
-from dalembert.structure.constraint_rows import dimensionless, rows_at
+from dalembert.structure.constraint_rows import Rows, dimensionless, rows_at
+from dalembert.structure.dependence import (
+    changed_along_runs,
+    constraint_parameters,
+    inertial_parameters,
+    parameters_in,
+)
 from dalembert.structure.ignorable import find_ignorable
 from dalembert.structure.scales import Scales, scales_of
+from dalembert.structure.singular_coordinates import singular_coordinates
 from dalembert.structure.speed_choice import (
+    Chosen,
+    Reduced,
     choose_reduced,
     choose_speeds,
     elimination,
+    even,
     free_columns,
     named_speeds,
     quaternions,
@@ -50,7 +60,7 @@ class Facts:
     dropped: tuple[str, ...]  # names of redundant constraints
     ignorable: tuple[int, ...]
     reasons: Frozen[str, str]  # for every coordinate why it is ignorable, or what refutes it
-    generic: bool  # True: what is ignorable is so for all values of the parameters
+    needs: Frozen[str, tuple[str, ...]]  # for every ignorable coordinate the parameters whose values the proof uses
     speed_names: tuple[str, ...]
     speeds: tuple[Formula, ...]  # formulas of u, d of them
     order: PivotOrder  # for [Y; a]
@@ -65,12 +75,27 @@ class Facts:
     square_order: PivotOrder  # for [Y; 1 of those]
     dependent: tuple[int, ...]  # coordinates whose rates the constraints can be solved for
     regular_mass: bool  # is M positive definite?
+    massless: tuple[int, ...]  # coordinates whose rates carry no kinetic energy
     norms: Frozen[int, tuple[int, ...]]  # of the completing coordinates: parts of a quaternion, which go on by its norm
     scales: Scales
     sizes: tuple[float, ...]  # how large each constraint row is by nature
     independence: float  # of the independent rows, from 1 down to 0
-    structural: frozenset[str]  # parameters in constraints and speeds: their values can change which are independent
+    doubtful: float | None  # the relative singular value of all rows that is within three decades of the tolerance
+    structural: frozenset[str]  # parameters in constraints and speeds, which rank, speeds and elimination orders rest on
+    inertial: frozenset[str]  # parameters in the kinetic energy, which regular mass and the orders with M rest on
     mix: tuple[tuple[float, ...], ...] | None  # combinations of nearly dependent rows that are well independent
+
+    @property
+    def generic(self) -> bool:
+        """True: what is ignorable is so for all values of the parameters."""
+        return not any(self.needs.values())
+
+    @property
+    def parameters(self) -> dict[str, frozenset[str]]:
+        """Each fact that is found for given values, with the parameters it rests on."""
+        found = {f"{name} is ignorable": frozenset(names) for name, names in self.needs.items() if names}
+        found |= {"independent constraints": self.structural, "speeds": self.structural | self.inertial}
+        return found | {"regular mass matrix": self.inertial}
 
     @property
     def d(self) -> int:
@@ -92,6 +117,18 @@ class Facts:
         """True when the independent constraints are nearly dependent, so that they are combined before they are solved."""
         return self.independence < rank.NEARLY
 
+    @property
+    def rank_note(self) -> str | None:
+        """A sentence where the rank of the constraints is decided close to the tolerance."""
+        if self.doubtful is None:
+            return None
+        dropped = f"'{', '.join(self.dropped)}' counts as dependent" if self.dropped else "all of them are kept"
+        return (
+            f"whether the constraints are independent is decided close to the tolerance: a relative singular value is "
+            f"{self.doubtful:.2g}, below {rank.TOLERANCE:g} rows count as dependent, so that {dropped}; write them so that they are "
+            "clearly dependent or independent"
+        )
+
     def dimensionless(self, A: np.ndarray, unit: np.ndarray | None = None) -> np.ndarray:
         """All constraint rows (…, k, n), each divided by its size; rounding is zero. `unit` measures other velocities than q̇."""
         return dimensionless(A, self.scales.positions if unit is None else unit, np.array(self.sizes))
@@ -109,50 +146,117 @@ def facts_of(model: Elements, choice: Choice | None = None) -> Facts:
     known, scales = levels(model), scales_of(model)
     held = rows_at(model, known, states, scales, rows)
     ignored = find_ignorable(model, known)
-    ignorable = ignored.places
     chosen = choose_speeds(model, held, states, scales)
-    Y, M, unit = slopes(model, chosen.formulas, states), mass_matrices(model, states), scales.positions
+    seen = _sampled(model, chosen, held, states, ignored.places, scales.positions)
+    Y, M, unit = seen.Y, seen.M, scales.positions
+    _require_independent(model, chosen.names, seen.S, unit)
+    _require_inertia(model, seen.WtM @ seen.W, chosen.names, known, states.where(seen.regular), scales)
+    completing = tuple(sorted(elimination(Y, unit, Y.shape[1]).columns[Y.shape[1] :]))
+    norms = _norms(model, completing)
+    free = free_columns(held.a, unit)
+    n, structural, inertial = len(unit), _structural(model), inertial_parameters(model)
+    changed = changed_along_runs(model).keys()
+
+    def order(rows: np.ndarray, *, with_inertia: bool = False) -> PivotOrder:
+        found = elimination(rows, unit, n)
+        moved = changed & (structural | inertial if with_inertia else structural)
+        return replace(found, steady=0) if moved else found
+
+    reduced = seen.reduced
+    return Facts(
+        levels=known,
+        rows=held.independent,
+        dropped=tuple(name for i, name in enumerate(known.names) if i not in held.independent),
+        ignorable=ignored.places,
+        reasons=Frozen(ignored.reasons),
+        needs=Frozen(ignored.needs),
+        speed_names=chosen.names,
+        speeds=chosen.formulas,
+        order=order(seen.S),
+        given=chosen.given,
+        reduced=reduced.chosen,
+        reduced_mixed=seen.mixed,
+        reduced_order=None if reduced.problem else order(seen.staying, with_inertia=seen.mixed),
+        reduced_problem=reduced.problem,
+        reduced_note=reduced.note,
+        maggi_order=order(seen.maggi, with_inertia=True),
+        completing=completing,
+        square_order=order(np.concatenate([Y, _completed(completing, norms, states)], axis=1)),
+        dependent=tuple(i for i in range(n) if i not in free),
+        regular_mass=rank.definite(M),
+        massless=tuple(np.flatnonzero(rank.massless(M).all(axis=0)).tolist()),
+        norms=Frozen(norms),
+        scales=scales,
+        sizes=tuple(held.sizes.tolist()),
+        independence=float(np.median(rank.independence(held.a, unit))),
+        doubtful=rank.doubtful_share(held.A, unit),
+        structural=structural,
+        inertial=inertial,
+        mix=_mix(held.a, held.sizes[list(held.independent)], unit),
+    )
+
+
+@dataclass(frozen=True)
+class _Sampled:
+    """The matrices at sample states that speeds and orders of elimination are chosen by."""
+
+    Y: np.ndarray
+    M: np.ndarray
+    S: np.ndarray  # [Y; a]
+    regular: np.ndarray  # the states at which it is regular
+    W: np.ndarray  # the first columns of its inverse, where it is regular
+    WtM: np.ndarray
+    reduced: Reduced
+    mixed: bool
+    staying: np.ndarray  # [Y_NI; 1 of q̇_I; a], or [Y_NI; M'; a]
+    maggi: np.ndarray  # [WᵀM; a]
+
+
+def _sampled(
+    model: Elements, chosen: Chosen, held: Rows, states: States, ignorable: tuple[int, ...], unit: np.ndarray
+) -> _Sampled:
+    Y, M = slopes(model, chosen.formulas, states), mass_matrices(model, states)
     S = np.concatenate([Y, held.a], axis=1)
-    _require_independent(model, chosen.names, S, unit)
     reduced = choose_reduced(chosen, Y, M[:, list(ignorable)], held.a, ignorable, unit)
     mixed = _contain_rates(model, [chosen.formulas[i] for i in reduced.chosen], ignorable)
     apart = M if mixed else np.repeat(np.eye(len(unit))[None], len(Y), axis=0)
     staying = np.concatenate([Y[:, list(reduced.chosen)], apart[:, list(ignorable)], held.a], axis=1)
     regular, W = _free_directions(S, unit, len(chosen.names))
     WtM = np.swapaxes(W, 1, 2) @ M[regular]
-    _require_inertia(model, WtM @ W, chosen.names)
-    completing = tuple(sorted(elimination(Y, unit, Y.shape[1]).columns[Y.shape[1] :]))
-    norms = _norms(model, completing)
-    free = free_columns(held.a, unit)
-    n = len(unit)
-    return Facts(
-        levels=known,
-        rows=held.independent,
-        dropped=tuple(name for i, name in enumerate(known.names) if i not in held.independent),
-        ignorable=ignorable,
-        reasons=Frozen(ignored.reasons),
-        generic=ignored.generic,
-        speed_names=chosen.names,
-        speeds=chosen.formulas,
-        order=elimination(S, unit, n),
-        given=chosen.given,
-        reduced=reduced.chosen,
-        reduced_mixed=mixed,
-        reduced_order=None if reduced.problem else elimination(staying, unit, n),
-        reduced_problem=reduced.problem,
-        reduced_note=reduced.note,
-        maggi_order=elimination(np.concatenate([WtM, held.a[regular]], axis=1), unit, n),
-        completing=completing,
-        square_order=elimination(np.concatenate([Y, _completed(completing, norms, states)], axis=1), unit),
-        dependent=tuple(i for i in range(n) if i not in free),
-        regular_mass=rank.definite(M),
-        norms=Frozen(norms),
-        scales=scales,
-        sizes=tuple(held.sizes.tolist()),
-        independence=float(np.median(rank.independence(held.a, unit))),
-        structural=_structural(model),
-        mix=_mix(held.a, held.sizes[list(held.independent)], unit),
-    )
+    maggi = np.concatenate([WtM, held.a[regular]], axis=1)
+    return _Sampled(Y, M, S, regular, W, WtM, reduced, mixed, staying, maggi)
+
+
+def lost_fact(model: Elements, known: Facts, orders: Sequence[str] = ()) -> str | None:
+    """Which fact does not hold for a model with other parameter values, as a sentence; None where all of them hold.
+
+    `orders` are the orders of elimination that are used, by the names of their fields. Ignorable coordinates are not looked at.
+    """
+    states, scales = samples.consistent(model, _COUNT, include_initial=True), scales_of(model)
+    every = rows_at(model, known.levels, states, scales)
+    held, unit = replace(every, independent=known.rows), scales.positions
+    if len(every.independent) != len(known.rows) or rank.usual_rank(held.a, unit) < len(known.rows):
+        return "other constraints would be independent"
+    seen = _sampled(model, Chosen(known.speed_names, known.speeds, known.given), held, states, known.ignorable, unit)
+    if rank.usual_rank(seen.S, unit) < seen.S.shape[2]:
+        return f"the speeds {', '.join(known.speed_names)} would not determine the velocities" if orders else None
+    _require_inertia(model, seen.WtM @ seen.W, known.speed_names, known.levels, states.where(seen.regular), scales)
+    if known.regular_mass and not rank.definite(seen.M):
+        return "the mass matrix would be singular"
+    square = np.concatenate([seen.Y, _completed(known.completing, dict(known.norms), states)], axis=1)
+    rows = {"order": seen.S, "reduced_order": seen.staying, "maggi_order": seen.maggi, "square_order": square}
+    for name in orders:
+        order = getattr(known, name)
+        if order is not None and not pivots_hold(order, even(rows[name], unit) * unit):
+            return "the speeds would need another order of elimination"
+    return None
+
+
+def rank_at(model: Elements, known: Facts, state: States, parameters: Mapping[str, float]) -> tuple[int, int, bool]:
+    """At one state and for given values: the rank of all rows, that of the independent ones, and whether M is regular."""
+    A, unit = known.dimensionless(constraint_matrix(model, known.levels, state, parameters)), known.scales.positions
+    M = mass_matrices(model, state, parameters)
+    return rank.usual_rank(A, unit), rank.usual_rank(A[:, known.rows], unit), rank.definite(M)
 
 
 def _contain_rates(model: Elements, speeds: Sequence[Formula], coordinates: Sequence[int]) -> bool:
@@ -162,14 +266,8 @@ def _contain_rates(model: Elements, speeds: Sequence[Formula], coordinates: Sequ
 
 
 def _structural(model: Elements) -> frozenset[str]:
-    """The parameters that stand in constraints and speeds; a loop takes in the places of all joints."""
-    formulas = [c.formula for c in model.formula_constraints] + [u.value for u in model.speed_list]
-    if model.loops:
-        joints = [joint for body in model.bodies for joint in body.joints] + [loop.joint for loop in model.loops]
-        formulas += [x for joint in joints for x in (*joint.position, *joint.rotation, *joint.values)]
-        formulas += [x for loop in model.loops for x in (*loop.position, *loop.rotation)]
-    names = {symbol.name for formula in formulas for symbol in formula.free_symbols}
-    return frozenset(names & model.parameter_values.keys())
+    """The parameters that stand in constraints and speeds."""
+    return constraint_parameters(model) | parameters_in(model, [u.value for u in model.speed_list])
 
 
 def _mix(a: np.ndarray, sizes: np.ndarray, unit: np.ndarray) -> tuple[tuple[float, ...], ...] | None:
@@ -218,10 +316,17 @@ def _free_directions(S: np.ndarray, unit: np.ndarray, d: int) -> tuple[np.ndarra
     return regular, rank.pseudo_inverse(S[regular], unit)[:, :, :d]
 
 
-def _require_inertia(model: Elements, M_u: np.ndarray, names: tuple[str, ...]) -> None:
-    """Raise when some motion that the constraints leave free has no inertia."""
+def _require_inertia(
+    model: Elements, M_u: np.ndarray, names: tuple[str, ...], levels: Levels, states: States, scales: Scales
+) -> None:
+    """Raise when some motion that the constraints leave free has no inertia, or coordinates are singular at the start."""
     if rank.definite(M_u):
         return
+    without = [k for k in range(len(M_u)) if not rank.definite(M_u[k])]
+    if len(without) < len(M_u):
+        chart = singular_coordinates(model, levels, scales, states.q[:, without[0]], float(states.t[without[0]]))
+        if chart is not None:
+            raise SingularError(f"model '{model.name}': {chart}.")
     free = [name for name, none in zip(names, rank.massless(M_u)[0], strict=True) if none]
     which = f"the speed '{free[0]}'" if free else "a combination of the speeds " + ", ".join(names)
     light = weightless(model)

@@ -3,15 +3,17 @@
 q_i is ignorable when ∂L/∂q_i, its column of the constraints and its generalized forces are zero for all states and all times.
 Each of these is a graph, and whether a graph is zero is decided in the prime field of `dalembert.algebra.field`: sin² + cos² − 1
 is, 10⁻¹² x is not. Whatever switches with q_i (`max`, `abs`, `piecewise`, tables) refutes it, even where it is flat. A condition
-that can be neither proved nor seen in numbers to fail is told as such, and the coordinate is not taken for ignorable. One
-that holds for all values of the parameters is proved once and for all; one that needs the given values, such as equal inertias,
-says so.
+that can be neither proved nor seen in numbers to fail is told as such, and the coordinate is not taken for ignorable.
+
+Parameters are symbols in the proof. Where a condition vanishes only for given values, such as equal inertias or a force that is
+switched off, the proof lists the parameters whose values it uses. The values of parameters that change along a run (inputs of
+laws, contact forces, parameters that events set) are never used.
 """
 
 from __future__ import annotations
 
 import random
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import isfinite
 
@@ -21,13 +23,13 @@ from dalembert.algebra.graph import GRAPH
 from dalembert.algebra.nodes import Node, Symbol, node, symbol
 from dalembert.algebra.points import NoRoot, Point, Undecidable
 from dalembert.algebra.walks import numbers_in, ordered
-from dalembert.expressions import coordinate, kind_of
+from dalembert.expressions import coordinate
 from dalembert.kinematics.applied import generalized_forces, non_ideal_forces
 from dalembert.kinematics.constraints import Constraints, Levels
 from dalembert.kinematics.energies import kinetic, potential
 from dalembert.kinematics.motion import Motion, move_symbols
 from dalembert.model import Elements
-from dalembert.model.loads.unilateral import FORCES
+from dalembert.structure.dependence import changed_along_runs, listed
 
 _TRIES = 5000
 _SIGNS = 32  # points where roots are taken: √(x²) is x at half of all points and −x at the others, as for real numbers
@@ -42,7 +44,12 @@ class Ignorable:
 
     places: tuple[int, ...]
     reasons: dict[str, str]
-    generic: bool  # True: proved for all values of the parameters, not only for those given
+    needs: dict[str, tuple[str, ...]]  # for every ignorable coordinate the parameters whose values the proof uses
+
+    @property
+    def generic(self) -> bool:
+        """True: proved for all values of the parameters, not only for those given."""
+        return not any(self.needs.values())
 
 
 @dataclass(frozen=True)
@@ -69,23 +76,24 @@ def find_ignorable(model: Elements, levels: Levels) -> Ignorable:
     slopes = GRAPH.gradient(L, motion.q)
     found = [_conditions(model, levels, i, slopes[i], A[:, i], forces) for i in range(motion.n)]
     switching = _switching([node(L), *forces, *map(node, A.ravel())])
-    places, reasons, generic = [], {}, True
+    places, reasons, needs = [], {}, {}
+    changed = changed_along_runs(model)
     for i, conditions in enumerate(found):
         switch = next((y for y, symbols in switching.items() if conditions.name in symbols), None)
         if switch is not None:
             reasons[conditions.name] = f"a formula switches with {conditions.name}, where {switch}"
             continue
-        refuted, for_all = _refuted(model, conditions)
-        if refuted is not None:
-            reasons[conditions.name] = refuted
+        proof = _proved(model, conditions, changed)
+        if isinstance(proof, str):
+            reasons[conditions.name] = proof
             continue
         places.append(i)
-        generic = generic and for_all
-        values = "for all values of the parameters" if for_all else "for the given values of the parameters"
+        needs[conditions.name] = proof
+        values = f"for the given values of the parameters {', '.join(proof)}" if proof else "for all values of the parameters"
         reasons[conditions.name] = (
             f"ignorable: the Lagrangian, the constraints and the forces do not contain {conditions.name}, {values}"
         )
-    return Ignorable(tuple(places), reasons, generic)
+    return Ignorable(tuple(places), reasons, needs)
 
 
 def _forces(motion: Motion) -> list[Node]:
@@ -115,21 +123,48 @@ def _switching(roots: Iterable[Node]) -> dict[Node, set[str]]:
     return {y: {a.value for a in ordered([y]) if isinstance(a, Symbol)} for y in conditions}
 
 
-def _refuted(model: Elements, conditions: _Conditions) -> tuple[str | None, bool]:
-    """The sentence of the first condition that is not proved, or None; and whether the proof holds for all parameters."""
-    constant = {name: x for name, x in model.parameter_values.items() if kind_of(name) not in FORCES}
-    given, for_all = {name: node(exact(x)) for name, x in constant.items()}, True
+def _proved(model: Elements, conditions: _Conditions, changed: Mapping[str, str]) -> tuple[str, ...] | str:
+    """The parameters whose values the proof of all conditions uses, or the sentence of the first condition that is not proved."""
+    needed: set[str] = set()
     for part, sentence in conditions.parts:
         if vanishes([part]):
             continue
-        for_all = False
-        known = node(GRAPH.substitute(vector([part]), given)[0])
-        zero = _decided([known])
-        if zero is None and not _seen(known):
-            return f"it is not decided whether {sentence}", False
+        known = {name: node(exact(x)) for name, x in model.parameter_values.items() if name in _symbols(part)}
+        fixed = {name: x for name, x in known.items() if name not in changed}
+        left = _with_values(part, fixed)
+        zero = _decided([left])
+        if zero is None and not _seen(left):
+            return f"it is not decided whether {sentence}"
         if not zero:
-            return sentence, False
-    return None, for_all
+            return sentence + _only_while(part, known, changed)
+        needed |= _needed(part, fixed)
+    return tuple(name for name in model.parameter_values if name in needed)
+
+
+def _symbols(part: Node) -> set[str]:
+    return {a.value for a in ordered([part]) if isinstance(a, Symbol)}
+
+
+def _with_values(part: Node, values: Mapping[str, Node]) -> Node:
+    return node(GRAPH.substitute(vector([part]), dict(values))[0])
+
+
+def _needed(part: Node, values: Mapping[str, Node]) -> set[str]:
+    """Parameters whose values are enough for a graph to vanish; leaving out any one of them, it does not."""
+    kept = dict(values)
+    for name in values:
+        others = {other: x for other, x in kept.items() if other != name}
+        if vanishes([_with_values(part, others)]):
+            kept = others
+    return set(kept)
+
+
+def _only_while(part: Node, values: Mapping[str, Node], changed: Mapping[str, str]) -> str:
+    """What to add where a graph vanishes for the given values, but one of these changes along a run."""
+    names = [name for name in changed if name in values]
+    if not names or not vanishes([_with_values(part, values)]):
+        return ""
+    return f", except at the given value of {', '.join(names)}, and {listed([changed[name] for name in names])}"
 
 
 def vanishes(graphs: Sequence[Node]) -> bool:

@@ -39,6 +39,7 @@ from dalembert.structure.matrices import (
 )
 
 TOLERANCE = RANK_TOLERANCE  # singular values below this fraction of the largest are zero
+DOUBTFUL = 1e3  # a singular value within this factor of the tolerance is a doubtful decision, which is noted
 NEARLY = 1e-3  # below this rows are nearly dependent: their squares, as in A M⁻¹ Aᵀ, would lose most digits
 ROUNDING = 1e-13  # rows shorter than this fraction of the longest are rounding
 MASSLESS = 1e-26  # the square of it, for the diagonal of M, which is made of squares
@@ -133,6 +134,19 @@ def numeric_rank(A: np.ndarray, scale: np.ndarray | None = None, most: int | Non
     """
     found = (shares(A, scale) > TOLERANCE).sum(axis=-1)
     return found if most is None else np.minimum(found, most)
+
+
+def doubtful_share(A: np.ndarray, scale: np.ndarray | None = None) -> float | None:
+    """The usual relative singular value of rows (K, r, n) that is nearest to the tolerance, where it is within three decades.
+
+    >>> doubtful_share(np.array([[[1.0, 0.0], [1.0, 1e-9]]])) is None, doubtful_share(np.array([[[1.0, 0.0], [1.0, 0.1]]])) is None
+    (False, True)
+    """
+    if not A.size:
+        return None
+    found = np.median(shares(A, scale), axis=0)
+    near = found[(found > TOLERANCE / DOUBTFUL) & (found < TOLERANCE * DOUBTFUL)]
+    return float(min(near, key=lambda x: abs(np.log(x / TOLERANCE)))) if len(near) else None
 
 
 def usual_rank(A: np.ndarray, scale: np.ndarray | None = None) -> int:

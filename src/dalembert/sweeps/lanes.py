@@ -71,12 +71,13 @@ def reason_to_run_alone(equations: Equations, integrator: str) -> str | None:
 def keeps_structure(equations: Equations, name: str, values: np.ndarray) -> np.ndarray:
     """Which values of a parameter leave the derived equations true in a lane, for sure.
 
-    Where no constants of the motion stand in the equations, all that could change is which constraints are independent, and lanes
-    look at that themselves. A sign that changes, or an inertia that was none, may make a model unsound.
+    Where neither speeds nor constants of the motion stand in the equations, all that could change is which constraints are
+    independent, and lanes look at that themselves. A sign that changes, or an inertia that was none, may make a model unsound.
     """
     derivation = equations.derivation
     usual = derivation.setup.declared.parameter_values[name]
-    if derivation.machine.form.constants.symbols.size and name not in derivation.free_parameters:
+    in_speeds = equations.about.uses_speeds or derivation.machine.form.constants.symbols.size
+    if in_speeds and name not in derivation.free_parameters and name in derivation.rests_on:
         return np.full(values.shape, False)
     return values * usual > 0 if usual or name in _inertial(equations) else np.isfinite(values)
 

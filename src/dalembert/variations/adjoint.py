@@ -94,6 +94,7 @@ def gradient(
     equations = equations.with_parameters(parameters) if parameters else equations
     require_differentiable(equations, "gradient")
     directions = directions_of(equations.model, of, "gradient")
+    equations.derivation.require_differentiable_by(directions.parameters, "gradient")
     y = origin_of(equations, directions, q0, qd0, t0, keep).at(equations, {}, 1)
     n = directions.coordinates
     settings = Settings(dense=True)

@@ -62,6 +62,7 @@ def sensitivity(
     equations = equations.with_parameters(parameters) if parameters else equations
     require_differentiable(equations)
     directions = directions_of(equations.model, of)
+    equations.derivation.require_differentiable_by(directions.parameters, "sensitivity")
     settings = Settings(rtol, atol, max_step, step, False, progress)
     task = Task(duration, None, None, t0, integrator, samples, times, True, settings, change_charts=False)
     first = float(task.grid(equations.model)[0])

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from dalembert.errors import InputError, Problem
-from dalembert.expressions import rate
+from dalembert.expressions import coordinate, rate
 from dalembert.expressions.formula import Formula
 from dalembert.expressions.numbers import written_out
 from dalembert.model.checks.values import Table, at_start, is_affine, is_quadratic, value
@@ -90,14 +90,18 @@ def degrees(model: Elements) -> list[Problem]:
 
 
 def _energies(model: Elements, velocities: set[Formula], start: Table) -> list[Problem]:
-    """A kinetic energy that misses a velocity, or is not T = ½ q̇ᵀM q̇ + q̇ᵀN + T₀."""
+    """A kinetic energy that misses the velocity of a coordinate that no constraint contains, or is not T = ½ q̇ᵀM q̇ + q̇ᵀN + T₀."""
     if model.energies is None:
         return []
     found = []
     T = model.energies.kinetic
+    tied = {symbol for each in model.formula_constraints for symbol in each.formula.free_symbols}
     for name in model.coordinate_names:
-        if rate(name) not in T.free_symbols:
-            advice = f"Every coordinate needs mass: add a term with dot({name})**2, or remove '{name}'."
+        if rate(name) not in T.free_symbols and not tied & {coordinate(name), rate(name)}:
+            advice = (
+                f"A coordinate without mass needs a constraint that determines it: add a term with dot({name})**2 or such a "
+                f"constraint, or remove '{name}'."
+            )
             found.append(Problem("kinetic energy", f"the velocity dot({name}) does not appear in it.", advice))
     if not is_quadratic(T, velocities, start):
         advice = "Expected terms with at most two velocities as factors, such as m*dot(x)**2/2."

@@ -1,0 +1,279 @@
+"""Facts that hold at special parameter values only, times everything that changes parameters.
+
+Every model here has a fact (an ignorable coordinate, the rank of its constraints, a singular mass matrix, a pivot) that holds at
+one value of a parameter. The value is changed through each channel, and the motion is compared with one that is written by hand
+and integrated by SciPy. A change may also be refused, but then the message names the parameter.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+from scipy.integrate import solve_ivp
+
+import dalembert as dl
+from dalembert.errors import DalembertError
+from dalembert.formalisms import KEYS
+
+END, MIDDLE = 1.0, 0.4
+Motion = Callable[[np.ndarray, np.ndarray, float], tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]]
+
+
+@dataclass(frozen=True)
+class Case:
+    """A model with a parameter, a special value of it and another one; `motion` gives M, f, A and β by hand."""
+
+    make: Callable[[float], dl.Model]
+    name: str
+    special: float
+    other: float
+    motion: Motion
+    q: tuple[float, float]
+    qd: tuple[float, float]
+    after: tuple[float, float] | None = None  # velocities that serve both values, where those of `qd` do not
+
+    def model(self, value: float) -> dl.Model:
+        return self.make(value).start(list(self.q), list(self.qd if self.after is None else self.after))
+
+    def rates(self, t: float, y: np.ndarray, value: float) -> np.ndarray:
+        q, qd = y[:2], y[2:]
+        M, f, A, beta = self.motion(q, qd, value)
+        r = len(A)
+        matrix = np.block([[M, -A.T], [A, np.zeros((r, r))]])
+        solved = np.linalg.lstsq(matrix, np.concatenate([f, beta]), rcond=1e-12)[0]
+        return np.concatenate([qd, solved[:2]])
+
+    def reference(self, *pieces: tuple[float, float]) -> np.ndarray:
+        """The positions at the end of pieces (duration, value), by SciPy."""
+        y = np.concatenate([self.q, self.qd if self.after is None else self.after])
+        for duration, value in pieces:
+            y = solve_ivp(self.rates, (0, duration), y, "DOP853", args=(value,), rtol=1e-11, atol=1e-12).y[:, -1]
+        return y[:2]
+
+
+NONE, NOTHING = np.zeros((0, 2)), np.zeros(0)
+M2 = np.array([[2.0, 1.0], [1.0, 1.0]])
+
+
+def two_carts(**parameters: float) -> dl.Model:
+    """A cart of 1 kg and a second one of 1 kg that slides on it, with a spring of 5 N/m between them."""
+    model = dl.Model("carts").parameters(**parameters).coordinates("x", "y")
+    model.body("cart", joint=model.prismatic((1, 0, 0), "x"), mass=1)
+    model.body("rider", parent="cart", joint=model.prismatic((1, 0, 0), "y"), mass=1)
+    return model.joint_spring("rider", stiffness=5)
+
+
+def tilted(g: float) -> dl.Model:
+    model = dl.Model("slope", gravity=("g", 0, 0)).parameters(g=g).coordinates("x", "y")
+    model.body("cart", joint=model.prismatic((1, 0, 0), "x"), mass=1)
+    model.body("rider", parent="cart", joint=model.prismatic((0, 1, 0), "y"), mass=1)
+    return model.joint_spring("rider", stiffness=5)
+
+
+def energies(kinetic: str, potential: str = "5*y**2/2", **parameters: float) -> dl.Model:
+    return dl.Model.from_energies(
+        "energies", coordinates=["x", "y"], kinetic=kinetic, potential=potential, parameters=parameters
+    )
+
+
+def plane(**parameters: float) -> dl.Model:
+    """A particle of 1 kg in a plane, under a force (1, 2) N."""
+    model = dl.Model("plane").parameters(**parameters).coordinates("x", "y")
+    model.body("p", joint=[model.prismatic((1, 0, 0), "x"), model.prismatic((0, 1, 0), "y")], mass=1)
+    return model.force("p", (1, 2, 0), name="wind")
+
+
+def free(M: np.ndarray, f: list[float]) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    return np.asarray(M, dtype=float), np.array(f, dtype=float), NONE, NOTHING
+
+
+def tied(rows: list[list[float]]) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    return np.eye(2), np.array([1.0, 2.0]), np.array(rows), np.zeros(len(rows))
+
+
+def skewed_speeds(p: float) -> dl.Model:
+    return plane(p=p).speeds("(1 + p*sin(x))*dot(x) + dot(y)", "-dot(x) + (1 + p*sin(x))*dot(y)")
+
+
+def light_rider(m: float) -> dl.Model:
+    model = dl.Model("light").parameters(m=m).coordinates("x", "y")
+    model.body("cart", joint=model.prismatic((1, 0, 0), "x"), mass=1)
+    model.body("rider", joint=model.prismatic((1, 0, 0), "y"), mass="m")
+    return model.joint_spring("rider", stiffness=5).holonomic("x - y", name="rod")
+
+
+CASES = {
+    "force": Case(
+        lambda v: two_carts(F=v).force("cart", ("F", 0, 0), name="push"),
+        *("F", 0.0, 3.0),
+        lambda q, qd, F: free(M2, [F, -5 * q[1]]),
+        *((0.1, 0.3), (0.43, 0.0)),
+    ),
+    "stiffness": Case(
+        lambda v: two_carts(k=v).joint_spring("cart", stiffness="k"),
+        *("k", 0.0, 2.0),
+        lambda q, qd, k: free(M2, [-k * q[0], -5 * q[1]]),
+        *((0.1, 0.3), (0.43, 0.0)),
+    ),
+    "friction": Case(
+        lambda v: two_carts(c=v).joint_friction("cart", viscous="c"),
+        *("c", 0.0, 0.7),
+        lambda q, qd, c: free(M2, [-c * qd[0], -5 * q[1]]),
+        *((0.1, 0.3), (0.43, 0.0)),
+    ),
+    "slope": Case(
+        tilted,
+        *("g", 0.0, 1.5),
+        lambda q, qd, g: free(np.diag([2.0, 1.0]), [2 * g, -5 * q[1]]),
+        *((0.1, 0.3), (0.43, 0.0)),
+    ),
+    "eccentricity": Case(
+        lambda v: energies("dot(x)**2*(1 + e*cos(x))/2 + dot(y)**2/2 + dot(x)*dot(y)/4", e=v),
+        *("e", 0.0, 0.6),
+        lambda q, qd, e: free(
+            [[1 + e * np.cos(q[0]), 0.25], [0.25, 1.0]], [e * np.sin(q[0]) * qd[0] ** 2 / 2, -5 * q[1]]
+        ),
+        *((0.4, 0.3), (0.9, 0.0)),
+    ),
+    "equal inertias": Case(
+        lambda v: energies("(A*cos(x)**2 + B*sin(x)**2)*dot(y)**2/2 + dot(x)**2/2", A=0.5, B=v),
+        *("B", 0.5, 0.8),
+        lambda q, qd, B: free(
+            np.diag([1.0, 0.5 * np.cos(q[0]) ** 2 + B * np.sin(q[0]) ** 2]),
+            [
+                (B - 0.5) * np.sin(q[0]) * np.cos(q[0]) * qd[1] ** 2,
+                -5 * q[1] - (B - 0.5) * np.sin(2 * q[0]) * qd[0] * qd[1],
+            ],
+        ),
+        *((0.4, 0.3), (0.9, 0.5)),
+    ),
+    "equal rows": Case(
+        lambda v: plane(c=v).nonholonomic("dot(x) - dot(y)", name="first").nonholonomic("dot(x) - c*dot(y)", name="second"),
+        *("c", 1.0, 2.0),
+        lambda q, qd, c: tied([[1, -1], [1, -c]]),
+        *((0.1, 0.3), (0.0, 0.0)),
+    ),
+    "no row": Case(
+        lambda v: plane(a=v).nonholonomic("a*(dot(x) - 2*dot(y))", name="row"),
+        *("a", 0.0, 1.0),
+        lambda q, qd, a: tied([[a, -2 * a]]),
+        *((0.1, 0.3), (0.0, 0.0)),
+    ),
+    "speeds": Case(
+        skewed_speeds,
+        *("p", 0.0, 2.0),
+        lambda q, qd, p: free(np.eye(2), [1.0, 2.0]),
+        *((-0.8, 0.3), (0.3, 0.1)),
+    ),
+    "no mass": Case(
+        light_rider,
+        *("m", 0.0, 2.0),
+        lambda q, qd, m: (np.diag([1.0, m]), np.array([0.0, -5 * q[1]]), np.array([[1.0, -1.0]]), np.zeros(1)),
+        *((0.3, 0.3), (0.5, 0.5)),
+    ),
+}
+
+
+def by_with_parameters(case: Case, key: str) -> tuple[np.ndarray, np.ndarray]:
+    found = dl.derive(case.model(case.special), key).with_parameters({case.name: case.other}).simulate(END).q[:, -1]
+    return found, case.reference((END, case.other))
+
+
+def by_simulate(case: Case, key: str) -> tuple[np.ndarray, np.ndarray]:
+    run = dl.derive(case.model(case.special), key).simulate(END, parameters={case.name: case.other}, integrator="dop853")
+    return run.q[:, -1], case.reference((END, case.other))
+
+
+def by_event(case: Case, key: str) -> tuple[np.ndarray, np.ndarray]:
+    model = case.model(case.special).event("change", f"t - {MIDDLE}", set={case.name: case.other})
+    return dl.simulate(model, END, formalism=key).q[:, -1], case.reference((MIDDLE, case.special), (END - MIDDLE, case.other))
+
+
+def by_discrete_state(case: Case, key: str) -> tuple[np.ndarray, np.ndarray]:
+    """Events that change the value and take it back."""
+    model = case.model(case.special).event("on", f"t - {MIDDLE}", set={case.name: case.other})
+    model.event("off", f"t - {2 * MIDDLE}", set={case.name: case.special})
+    pieces = (MIDDLE, case.special), (MIDDLE, case.other), (END - 2 * MIDDLE, case.special)
+    return dl.simulate(model, END, formalism=key).q[:, -1], case.reference(*pieces)
+
+
+def by_sweep(case: Case, key: str) -> tuple[np.ndarray, np.ndarray]:
+    """The swept runs, lanes where they can; one that is refused has a reason, which is raised here."""
+    values = [case.special, case.other]
+    found = dl.sweep(
+        case.model(case.special),
+        vary={case.name: values},
+        observe={"final_x": "final(x)", "final_y": "final(y)"},
+        formalism=key,
+        duration=END,
+        workers=1,
+    )
+    if (reasons := [str(x) for x in found["reason"].values if x]) != []:
+        raise DalembertError(reasons[0])
+    got = np.array([found["final_x"], found["final_y"]])
+    return got, np.array([case.reference((END, value)) for value in values]).T
+
+
+CHANNELS = {
+    "with_parameters": by_with_parameters,
+    "simulate": by_simulate,
+    "event": by_event,
+    "discrete state": by_discrete_state,
+    "sweep": by_sweep,
+}
+
+
+def require_right_or_refused(case: Case, channel: str, key: str) -> bool:
+    """True where the motion is right, False where the change is refused by the name of the parameter."""
+    try:
+        dl.derive(case.model(case.special), key)
+    except dl.NotApplicableError:
+        return False
+    try:
+        found, expected = CHANNELS[channel](case, key)
+    except DalembertError as error:
+        names = f"{case.name} =", f"'{case.name}'", "event 'change'", "event 'on'"
+        assert any(name in str(error) for name in names), error
+        return False
+    assert np.allclose(found, expected, atol=2e-7), (found, expected)
+    return True
+
+
+DAILY = [
+    ("force", "event", "volterra_reduced"),
+    ("force", "event", "routh"),
+    ("force", "with_parameters", "routh"),
+    ("force", "sweep", "volterra_reduced"),
+    ("stiffness", "discrete state", "routh"),
+    ("equal rows", "event", "lagrange"),
+    ("equal rows", "sweep", "lagrange"),
+    ("no row", "event", "kane"),
+    ("speeds", "with_parameters", "kane"),
+    ("no mass", "event", "lagrange"),
+    ("equal inertias", "event", "routh"),
+]
+
+
+@pytest.mark.parametrize(("case", "channel", "key"), DAILY)
+def test_a_change_of_a_special_value_is_right_or_refused(case, channel, key):
+    require_right_or_refused(CASES[case], channel, key)
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("channel", CHANNELS)
+@pytest.mark.parametrize("case", CASES)
+def test_every_change_of_a_special_value_is_right_or_refused_by_every_formalism(case, channel):
+    right = [key for key in KEYS if require_right_or_refused(CASES[case], channel, key)]
+    if case not in ("equal rows", "no row") and channel in ("event", "discrete state"):
+        assert "lagrange" in right
+
+
+@pytest.mark.parametrize("key", ["volterra_reduced", "routh"])
+def test_a_force_that_an_event_switches_on_moves_the_cart(key):
+    model = dl.Model("cart").parameters(F=0.0).coordinate("x", 0.0, 0.43)
+    model.body("cart", joint=model.prismatic((1, 0, 0), "x"), mass=2.99).force("cart", ("F", 0, 0), name="push")
+    model.event("push", "t - 2", direction="up", set={"F": 3})
+    run = dl.simulate(model, 6.0, formalism=key)
+    assert run.q[0, -1] == pytest.approx(0.43 * 6 + 3 / 2.99 * 4**2 / 2, rel=1e-9)
+    assert "the event 'push' sets F" in run.equations.reasons["x"]
