@@ -1,9 +1,9 @@
 """Choices that are made again on the way: a run in parts, each with the speeds and constraints that serve there.
 
-A velocity that is independent at the start of a closed mechanism can vanish later, as a rocker's does where it turns back; and of
-redundant constraints those that were independent can become dependent, as two wheels on one axle show when they have turned
-by a right angle. The run then goes on with others. Every choice
-is derived and compiled once, however often it comes back.
+A velocity that is independent at the start of a closed mechanism can vanish later, as a rocker's does where it turns back; a
+trial vector of a projection can become orthogonal to the motions left free; and of redundant constraints those that were
+independent can become dependent, as two wheels on one axle show when they have turned by a right angle. The run then continues
+with others, whether or not drift is corrected. Every choice is derived and compiled once, however often it comes back.
 """
 
 from __future__ import annotations
@@ -22,12 +22,11 @@ from dalembert.integrators.mechanics import Mechanics
 from dalembert.integrators.polynomial import Polynomial
 from dalembert.integrators.taylor import Taylor
 from dalembert.kinematics.speeds import speed_map
-from dalembert.model.elements import Formula
 from dalembert.model.frozen import Frozen, Value
 from dalembert.programs import Function
 from dalembert.structure import Choice
 from dalembert.structure.rank import best_rows, singular_value
-from dalembert.structure.speed_choice import best_speeds, independence, speed_rows
+from dalembert.structure.speed_choice import best_coordinates, best_speeds, completeness, speed_rows
 
 if TYPE_CHECKING:
     from dalembert.handles.derivation import Derivation
@@ -36,6 +35,7 @@ if TYPE_CHECKING:
 _WORN = 0.2  # a choice has served when it determines the motion five times worse than where it was made
 _BETTER = 2.5  # and another is this much better
 _POOR = 1e-3
+_SINGULAR = 1e-3  # of how independent constraints are where a choice was made: below it branches meet, and no choice is made
 _MOST = 2000
 Place = tuple[float, np.ndarray, np.ndarray]  # t, q, q̇
 
@@ -128,7 +128,7 @@ class Partition(Guide):
         self.equations = equations
         self.parts: list[Part] = []
         known = equations.workspace.facts
-        self._known: dict[Choice, Equations] = {_ordered(known.speeds, known.rows): equations}
+        self._known: dict[Choice, Equations] = {_ordered(Choice(known.speeds, known.rows, known.dependent)): equations}
         self._maps: dict[Derivation, Function] = {}  # Y of each choice
         self._mechanics: Mechanics | None = None
         self._independence = Independence(len(known.rows))
@@ -140,8 +140,17 @@ class Partition(Guide):
 
     @property
     def choosable(self) -> bool:
-        """True when there are constraints, and the formalism works in speeds or drops redundant ones."""
-        return bool(self.equations.workspace.manifold.rows) and (self._in_speeds or self._drops)
+        """True when there are constraints, and the equations depend on speeds, trial vectors or a choice of constraints."""
+        chosen = self._in_speeds or self._drops or self._trials is not None
+        return bool(self.equations.workspace.manifold.rows) and chosen
+
+    @property
+    def _trials(self) -> np.ndarray | None:
+        """The trial vectors (m, n) that the compiled equations project along, where these can fail."""
+        solver = self.equations.form.solver
+        if solver is None or solver.trials is None or not self.equations.kernel.fused:
+            return None
+        return solver.trials.astype(float)
 
     @property
     def _drops(self) -> bool:
@@ -154,7 +163,7 @@ class Partition(Guide):
         times = self._again
         if not times:
             return ()
-        what = "speeds" if self._in_speeds else "independent constraints"
+        what = "speeds" if self._in_speeds else "independent constraints" if self._drops else "trial vectors"
         often = "once" if times == 1 else f"{times} times"
         return (f"the {what} were chosen again {often} on the way, among {len(self._known)} choices",)
 
@@ -184,7 +193,7 @@ class Partition(Guide):
         now = self._measures(here)
         if min(now) >= _POOR:
             self._fresh, self._usual = now, self._held(here)
-        elif min(self._measures(here, *self._best(here))) > _BETTER * min(now):
+        elif min(self._measures(here, self._best(here))) > _BETTER * min(now):
             self.rechoose(t, q, qd)
 
     def use(self, mechanics: Mechanics) -> None:
@@ -201,10 +210,9 @@ class Partition(Guide):
         poor = np.any([now < _WORN * fresh for now, fresh in zip(measures, self._fresh, strict=True)], axis=0)
         for k in np.flatnonzero(poor):
             here = self._place(float(t[k]), y[:, k])
-            # where the mechanism itself is singular no choice is better, and the run goes on with what it has
-            if self._held(here) < _WORN * self._usual:
+            if self._held(here) < _SINGULAR * self._usual:
                 continue
-            if min(self._measures(here, *self._best(here))) > _BETTER * min(now[k] for now in measures):
+            if min(self._measures(here, self._best(here))) > _BETTER * min(now[k] for now in measures):
                 return int(k)
         return None
 
@@ -249,10 +257,10 @@ class Partition(Guide):
                 f"at t = {t:.9g} speeds or constraints have been chosen again {_MOST} times. The mechanism stays close to a "
                 "singular configuration. Derive with mode='assembled' and a formalism in velocities, such as lagrange."
             )
-        speeds, rows = self._best((t, q, qd))
-        key = _ordered(speeds, rows)
+        found = self._best((t, q, qd))
+        key = _ordered(found)
         if key not in self._known:
-            self._known[key] = self.equations.with_choice(Choice(speeds, rows))
+            self._known[key] = self.equations.with_choice(found)
         self.equations = replace(self._known[key], changes=self.equations.changes)
         self._fresh, self._usual = self._measures((t, q, qd)), self._held((t, q, qd))
 
@@ -261,36 +269,46 @@ class Partition(Guide):
         rank = len(self.equations.workspace.facts.rows)
         return float(np.linalg.svd(self._rows(here)[0], compute_uv=False)[rank - 1]) if rank else 1.0
 
-    def _best(self, here: Place) -> tuple[tuple[Formula, ...], tuple[int, ...]]:
-        """The speeds and independent constraints that serve best at a state."""
+    def _best(self, here: Place) -> Choice:
+        """The speeds, independent constraints and dependent coordinates that serve best at a state."""
         t, q, _ = here
         known, (scaled, A) = self.equations.workspace.facts, self._rows(here)
         rows = best_rows(scaled, len(known.rows)) if self._drops else known.rows
         speeds = best_speeds(self.equations.model, A[list(rows)], q, t) if self._in_speeds else known.speeds
-        return speeds, rows
+        if self._trials is None:
+            return Choice(speeds, rows, known.dependent)
+        free = best_coordinates(A[list(rows)], known.scales.positions)
+        return Choice(speeds, rows, tuple(i for i in range(len(q)) if i not in free))
 
-    def _measures(
-        self, here: Place, speeds: tuple[Formula, ...] | None = None, rows: tuple[int, ...] | None = None
-    ) -> tuple[float, float]:
-        """How well speeds complete the constraints, and how independent the kept constraints are; by default the present."""
+    def _measures(self, here: Place, choice: Choice | None = None) -> tuple[float, float]:
+        """How well directions complete the constraints, and how independent the kept constraints are; of the present choice,
+        or of another.
+        """
         t, q, qd = here
-        if speeds is None or rows is None:
+        if choice is None:
             first, second = self._now(np.array([t]), q[:, None], qd[:, None])
             return float(first[0]), float(second[0])
-        scaled, A = self._rows(here)
-        kept = list(rows)
-        complete = independence(speed_rows(self.equations.model, speeds, q, t), A[kept]) if self._in_speeds else 1.0
-        return complete, float(_share(scaled[None], kept)[0]) if self._drops else 1.0
+        (scaled, A), kept, first = self._rows(here), list(choice.rows), 1.0
+        if self._in_speeds:
+            first = self._complete(speed_rows(self.equations.model, choice.speeds, q, t)[None], A[None, kept])[0]
+        elif self._trials is not None:
+            free = [i for i in range(len(q)) if i not in choice.dependent]
+            first = self._complete(np.eye(len(q))[None, free[: len(self._trials)]], A[None, kept])[0]
+        return float(first), float(_share(scaled[None], kept)[0]) if self._drops else 1.0
 
     def _now(self, t: np.ndarray, q: np.ndarray, qd: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Both measures of the present choice at K states."""
         _, _, A, M = self.equations.workspace.manifold.evaluate(q, qd, t, self.equations.values)
         kept, first = list(self.equations.workspace.facts.rows), np.ones(len(t))
         if self._in_speeds:
-            S = np.concatenate([self._speeds(t, q), np.moveaxis(A[kept], -1, 0)], axis=1)
-            S = S / np.maximum(np.linalg.norm(S, axis=2, keepdims=True), 1e-300)
-            first = singular_value(S, min(S.shape[1:]) - 1)
+            first = self._complete(self._speeds(t, q), np.moveaxis(A[kept], -1, 0))
+        elif self._trials is not None:
+            first = self._complete(np.repeat(self._trials[None], len(t), axis=0), np.moveaxis(A[kept], -1, 0))
         return first, _share(self._independence.scaled(A, M), kept) if self._drops else np.ones(len(t))
+
+    def _complete(self, Y: np.ndarray, a: np.ndarray) -> np.ndarray:
+        """How well directions (K, d, n) complete constraints (K, r, n), by the scales of the coordinates."""
+        return completeness(Y, a, self.equations.workspace.facts.scales.positions)
 
     def _speeds(self, t: np.ndarray, q: np.ndarray) -> np.ndarray:
         """Y of u = Y q̇ + Z for the speeds in use, (K, d, n), by a compiled function."""
@@ -308,9 +326,9 @@ class Partition(Guide):
         return self._independence.scaled(A[..., None], M[..., None])[0], A
 
 
-def _ordered(speeds: tuple[Formula, ...], rows: tuple[int, ...]) -> Choice:
+def _ordered(choice: Choice) -> Choice:
     """A choice as a key: the order of the speeds does not matter."""
-    return Choice(tuple(sorted(speeds, key=str)), rows)
+    return replace(choice, speeds=tuple(sorted(choice.speeds, key=str)))
 
 
 def _share(rows: np.ndarray, kept: list[int]) -> np.ndarray:

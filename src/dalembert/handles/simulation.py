@@ -123,8 +123,7 @@ def stretches_of(equations: Equations, task: Task) -> Stretches:
     run = Partition(begun_with)
     if board is not None:
         _put_in(run, board, float(grid[0]), q, (begun_with, start_qd), qd)
-    if project:
-        run.begin(float(grid[0]), q, qd)
+    run.begin(float(grid[0]), q, qd)
     while True:
         problem, constants = _problem(run, q, qd, float(rest[0]), project, way)
         stepper = method(problem, _shared(settings, grid, rest), float(rest[-1]))  # compiles what it needs
@@ -242,9 +241,9 @@ def _problem(
         if equations.form.behind is None and not (way.slides or continuous)
         else None,
         lambda: UnreducedFunctions(kernel, constants),
-        run.worn if project and run.choosable else None,
+        run.worn if run.choosable else None,
         way.sizes(equations),
-        ((run,) if project and run.choosable else ()) + way.guides(mechanics),
+        ((run,) if run.choosable else ()) + way.guides(mechanics),
         mechanics.machine,
         (lambda t, y: kernel.state_slopes(y, t, constants)) if kernel.fused and not continuous else None,
         way.sampling,

@@ -35,10 +35,11 @@ _POOR = 1e-3  # speeds that determine the velocities so much worse than usual ar
 
 @dataclass(frozen=True)
 class Choice:
-    """Speeds and independent constraints to go on with, made on the way of a run; no rows: those of the start."""
+    """Speeds, independent constraints and dependent coordinates that a run continues with; empty: those of the start."""
 
     speeds: tuple[Formula, ...] = ()
     rows: tuple[int, ...] = ()
+    dependent: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -100,7 +101,7 @@ class Facts:
 def facts_of(model: Elements, choice: Choice | None = None) -> Facts:
     """The structural facts of a model, looked at in its initial state and at random consistent ones.
 
-    `choice` are speeds and independent constraints that were chosen before; None chooses them.
+    `choice` are speeds, independent constraints and dependent coordinates that were chosen before; None chooses them.
     """
     rows = choice.rows or None if choice else None
     if choice and choice.speeds:
@@ -123,8 +124,8 @@ def facts_of(model: Elements, choice: Choice | None = None) -> Facts:
     _require_inertia(model, WtM @ W, chosen.names)
     completing = tuple(sorted(elimination(Y, unit, Y.shape[1]).columns[Y.shape[1] :]))
     norms = _norms(model, completing)
-    free = free_columns(held.a, unit)
     n = len(unit)
+    dependent = (choice and choice.dependent) or _complement(free_columns(held.a, unit), n)
     return Facts(
         levels=known,
         rows=held.independent,
@@ -144,7 +145,7 @@ def facts_of(model: Elements, choice: Choice | None = None) -> Facts:
         maggi_order=elimination(np.concatenate([WtM, held.a[regular]], axis=1), unit, n),
         completing=completing,
         square_order=elimination(np.concatenate([Y, _completed(completing, norms, states)], axis=1), unit),
-        dependent=tuple(i for i in range(n) if i not in free),
+        dependent=dependent,
         regular_mass=rank.definite(M),
         norms=Frozen(norms),
         scales=scales,
@@ -153,6 +154,11 @@ def facts_of(model: Elements, choice: Choice | None = None) -> Facts:
         structural=_structural(model),
         mix=_mix(held.a, held.sizes[list(held.independent)], unit),
     )
+
+
+def _complement(indices: Sequence[int], n: int) -> tuple[int, ...]:
+    """The other indices below n."""
+    return tuple(i for i in range(n) if i not in indices)
 
 
 def _contain_rates(model: Elements, speeds: Sequence[Formula], coordinates: Sequence[int]) -> bool:
