@@ -67,10 +67,12 @@ def derive(system: System, show: Show = SILENT, trials: Sequence[Sequence[float]
     show_bodies(system, show, ("(2.3)", "(2.3)"))
     M, h = free_equations(system, show, ("(2.3)", "(2.3)"))
     show.beside(lambda: _show_projection(system, show, M, h, x))
+    if trials is None:
+        x = _fewest_entries_first(system, x)
     units = cross_units(system, x)
     needed = x if units is None else x[:, :-1]
-    trials = needed.T if needed.size and len(system.facts.rows) else None
-    solver = Solver(partial(graph, x=x, units=units), Numeric.GRAM_SCHMIDT, trials=trials)
+    failing = needed.T if needed.size and len(system.facts.rows) else None
+    solver = Solver(partial(graph, x=x, units=units), Numeric.GRAM_SCHMIDT, trials=failing)
     form = held_form("phong", system, (M, h), solver, system.facts.d)
     if any(system.facts.levels.servo):  # feedback brings them to zero only in time
         return form
@@ -92,6 +94,13 @@ def trial_vectors(system: System, given: Sequence[Sequence[float]] | None = None
         return identity(len(system.q))[:, [i for i in range(len(system.q)) if i not in system.facts.dependent]]
     whole = [[int(entry) if float(entry).is_integer() else entry for entry in x] for x in given]
     return np.array(whole, dtype=object).reshape(len(whole), len(system.q)).T
+
+
+def _fewest_entries_first(system: System, x: Array) -> Array:
+    """Trial vectors of coordinates that stand in few constraints first: they fail nowhere, and a cross product comes last."""
+    zero = system.algebra.is_zero
+    entries = [sum(not zero(system.A[k, i]) for k in system.facts.rows for i in np.flatnonzero(v)) for v in x.T]
+    return x[:, sorted(range(x.shape[1]), key=lambda j: entries[j])]
 
 
 def _show_projection(system: System, show: Show, M: Array, h: Array, x: Array) -> None:

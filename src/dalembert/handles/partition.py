@@ -147,10 +147,7 @@ class Partition(Guide):
     @property
     def _trials(self) -> np.ndarray | None:
         """The trial vectors (m, n) that the compiled equations project along, where these can fail."""
-        solver = self.equations.form.solver
-        if solver is None or solver.trials is None or not self.equations.kernel.fused:
-            return None
-        return solver.trials.astype(float)
+        return _trials_of(self.equations)
 
     @property
     def _drops(self) -> bool:
@@ -257,12 +254,15 @@ class Partition(Guide):
                 f"at t = {t:.9g} speeds or constraints have been chosen again {_MOST} times. The mechanism stays close to a "
                 "singular configuration. Derive with mode='assembled' and a formalism in velocities, such as lagrange."
             )
-        found = self._best((t, q, qd))
-        key = _ordered(found)
-        if key not in self._known:
-            self._known[key] = self.equations.with_choice(found)
-        self.equations = replace(self._known[key], changes=self.equations.changes)
+        self.equations = self._with_choice(self._best((t, q, qd)))
         self._fresh, self._usual = self._measures((t, q, qd)), self._held((t, q, qd))
+
+    def _with_choice(self, choice: Choice) -> Equations:
+        """The equations with another choice, derived once."""
+        key = _ordered(choice)
+        if key not in self._known:
+            self._known[key] = self.equations.with_choice(choice)
+        return replace(self._known[key], changes=self.equations.changes)
 
     def _held(self, here: Place) -> float:
         """How independent the constraints are among themselves, whatever is chosen of them."""
@@ -291,9 +291,8 @@ class Partition(Guide):
         (scaled, A), kept, first = self._rows(here), list(choice.rows), 1.0
         if self._in_speeds:
             first = self._complete(speed_rows(self.equations.model, choice.speeds, q, t)[None], A[None, kept])[0]
-        elif self._trials is not None:
-            free = [i for i in range(len(q)) if i not in choice.dependent]
-            first = self._complete(np.eye(len(q))[None, free[: len(self._trials)]], A[None, kept])[0]
+        elif (trials := _trials_of(self._with_choice(choice))) is not None:
+            first = self._complete(trials[None], A[None, kept])[0]
         return float(first), float(_share(scaled[None], kept)[0]) if self._drops else 1.0
 
     def _now(self, t: np.ndarray, q: np.ndarray, qd: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -324,6 +323,13 @@ class Partition(Guide):
         t, q, qd = here
         _, _, A, M = self.equations.workspace.manifold.evaluate(q, qd, t, self.equations.values)
         return self._independence.scaled(A[..., None], M[..., None])[0], A
+
+
+def _trials_of(equations: Equations) -> np.ndarray | None:
+    solver = equations.form.solver
+    if solver is None or solver.trials is None or not equations.kernel.fused:
+        return None
+    return solver.trials.astype(float)
 
 
 def _ordered(choice: Choice) -> Choice:
