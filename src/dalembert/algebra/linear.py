@@ -134,9 +134,7 @@ def cross_product(algebra: Algebra, rows: Array) -> Array:
     return out
 
 
-def _expanded(
-    algebra: Algebra, row: Array, minors: dict[tuple[int, ...], Scalar]
-) -> dict[tuple[int, ...], Scalar]:
+def _expanded(algebra: Algebra, row: Array, minors: dict[tuple[int, ...], Scalar]) -> dict[tuple[int, ...], Scalar]:
     """The minors with one more row, below the others."""
     terms: dict[tuple[int, ...], list[tuple[Scalar, Scalar]]] = {}
     for columns, minor in minors.items():

@@ -151,7 +151,7 @@ def _orthogonal_rows(algebra: Algebra, A: Array, beta: Array) -> list[tuple[Arra
             along = row @ known
             if not algebra.is_zero(along):
                 share = along / (known @ known)
-                row, right = row - share * known, right - share * its  # noqa: PLW2901 (made orthogonal step by step)
+                row, right = row - share * known, right - share * its
         found.append((row, right))
     return found
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dalembert.equations import Velocities
 from dalembert.errors import SimulationError
 from dalembert.integrators import Solution
 from dalembert.integrators.base import Burst, Guide, Method, Step
@@ -25,8 +26,9 @@ from dalembert.kinematics.speeds import speed_map
 from dalembert.model.frozen import Frozen, Value
 from dalembert.programs import Function
 from dalembert.structure import Choice
+from dalembert.structure.facts import completing_rows
 from dalembert.structure.rank import best_rows, singular_value
-from dalembert.structure.speed_choice import best_coordinates, best_speeds, completeness, speed_rows
+from dalembert.structure.speed_choice import best_coordinates, best_speeds, completeness
 
 if TYPE_CHECKING:
     from dalembert.handles.derivation import Derivation
@@ -35,7 +37,9 @@ if TYPE_CHECKING:
 _WORN = 0.2  # a choice has served when it determines the motion five times worse than where it was made
 _BETTER = 2.5  # and another is this much better
 _POOR = 1e-3
-_SINGULAR = 1e-3  # of how independent constraints are where a choice was made: below it branches meet, and no choice is made
+_SINGULAR = (
+    1e-3  # of how independent constraints are where a choice was made: below it branches meet, and no choice is made
+)
 _MOST = 2000
 Place = tuple[float, np.ndarray, np.ndarray]  # t, q, q̇
 
@@ -193,6 +197,12 @@ class Partition(Guide):
         elif min(self._measures(here, self._best(here))) > _BETTER * min(now):
             self.rechoose(t, q, qd)
 
+    def failing(self, t: np.ndarray, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
+        """At which of K states the present choice is poor."""
+        if not self.choosable:
+            return np.zeros(0, dtype=np.intp)
+        return np.flatnonzero(np.minimum(*self._now(t, q, qd)) < _POOR)
+
     def use(self, mechanics: Mechanics) -> None:
         """Go on with these equations."""
         self._mechanics = mechanics
@@ -281,41 +291,38 @@ class Partition(Guide):
         return Choice(speeds, rows, tuple(i for i in range(len(q)) if i not in free))
 
     def _measures(self, here: Place, choice: Choice | None = None) -> tuple[float, float]:
-        """How well directions complete the constraints, and how independent the kept constraints are; of the present choice,
-        or of another.
-        """
+        """Both measures of the present choice, or of another, at one state."""
         t, q, qd = here
-        if choice is None:
-            first, second = self._now(np.array([t]), q[:, None], qd[:, None])
-            return float(first[0]), float(second[0])
-        (scaled, A), kept, first = self._rows(here), list(choice.rows), 1.0
-        if self._in_speeds:
-            first = self._complete(speed_rows(self.equations.model, choice.speeds, q, t)[None], A[None, kept])[0]
-        elif (trials := _trials_of(self._with_choice(choice))) is not None:
-            first = self._complete(trials[None], A[None, kept])[0]
-        return float(first), float(_share(scaled[None], kept)[0]) if self._drops else 1.0
+        equations = self.equations if choice is None else self._with_choice(choice)
+        first, second = self._measured(equations, np.array([t]), q[:, None], qd[:, None])
+        return float(first[0]), float(second[0])
 
     def _now(self, t: np.ndarray, q: np.ndarray, qd: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Both measures of the present choice at K states."""
-        _, _, A, M = self.equations.workspace.manifold.evaluate(q, qd, t, self.equations.values)
-        kept, first = list(self.equations.workspace.facts.rows), np.ones(len(t))
-        if self._in_speeds:
-            first = self._complete(self._speeds(t, q), np.moveaxis(A[kept], -1, 0))
-        elif self._trials is not None:
-            first = self._complete(np.repeat(self._trials[None], len(t), axis=0), np.moveaxis(A[kept], -1, 0))
-        return first, _share(self._independence.scaled(A, M), kept) if self._drops else np.ones(len(t))
+        return self._measured(self.equations, t, q, qd)
 
-    def _complete(self, Y: np.ndarray, a: np.ndarray) -> np.ndarray:
-        """How well directions (K, d, n) complete constraints (K, r, n), by the scales of the coordinates."""
-        return completeness(Y, a, self.equations.workspace.facts.scales.positions)
+    def _measured(
+        self, equations: Equations, t: np.ndarray, q: np.ndarray, qd: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """How well speeds or trial vectors determine the velocities, and how independent the chosen constraints are."""
+        known, one = equations.workspace.facts, np.ones(len(t))
+        _, _, A, M = equations.workspace.manifold.evaluate(q, qd, t, equations.values)
+        rows, trials = list(known.rows), _trials_of(equations)
+        Y = self._speeds(equations, t, q) if self._in_speeds else None
+        if trials is not None:
+            Y = np.repeat(trials[None], len(t), axis=0)
+        square = equations.about.velocities is Velocities.SQUARE_SPEEDS
+        others = completing_rows(known.completing, known.norms, q) if square else np.moveaxis(A[rows], -1, 0)
+        first = one if Y is None else completeness(Y, others, known.scales.positions)
+        return first, _share(self._independence.scaled(A, M), rows) if self._drops else one
 
-    def _speeds(self, t: np.ndarray, q: np.ndarray) -> np.ndarray:
-        """Y of u = Y q̇ + Z for the speeds in use, (K, d, n), by a compiled function."""
-        space = self.equations.workspace
-        if self.equations.derivation not in self._maps:
+    def _speeds(self, equations: Equations, t: np.ndarray, q: np.ndarray) -> np.ndarray:
+        """Y of u = Y q̇ + Z for the speeds of equations, (K, d, n), by a compiled function."""
+        space = equations.workspace
+        if equations.derivation not in self._maps:
             Y, _ = speed_map(space.system.motion, space.facts.speeds)
-            self._maps[self.equations.derivation] = space.compiled(Y.ravel(), space.system.q)
-        out = self._maps[self.equations.derivation](np.concatenate([q, t[None]]), self.equations.values)
+            self._maps[equations.derivation] = space.compiled(Y.ravel(), space.system.q)
+        out = self._maps[equations.derivation](np.concatenate([q, t[None]]), equations.values)
         return np.moveaxis(out.reshape(-1, *q.shape), -1, 0)
 
     def _rows(self, here: Place) -> tuple[np.ndarray, np.ndarray]:

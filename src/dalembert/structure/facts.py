@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -144,7 +144,7 @@ def facts_of(model: Elements, choice: Choice | None = None) -> Facts:
         reduced_note=reduced.note,
         maggi_order=elimination(np.concatenate([WtM, held.a[regular]], axis=1), unit, n),
         completing=completing,
-        square_order=elimination(np.concatenate([Y, _completed(completing, norms, states)], axis=1), unit),
+        square_order=elimination(np.concatenate([Y, completing_rows(completing, norms, states.q)], axis=1), unit),
         dependent=dependent,
         regular_mass=rank.definite(M),
         norms=Frozen(norms),
@@ -206,13 +206,16 @@ def _norms(model: Elements, completing: tuple[int, ...]) -> dict[int, tuple[int,
     return out
 
 
-def _completed(completing: tuple[int, ...], norms: dict[int, tuple[int, ...]], states: States) -> np.ndarray:
-    """The rows that complete the speeds to n quasi-velocities: rates of coordinates, and q·q̇ for a quaternion."""
-    rest = np.repeat(np.eye(len(states.q))[None, list(completing)], len(states), axis=0)
+def completing_rows(completing: tuple[int, ...], norms: Mapping[int, tuple[int, ...]], q: np.ndarray) -> np.ndarray:
+    """The rows (K, m, n) that complete the speeds to n quasi-velocities at positions q (n, K).
+
+    They are rates of coordinates, and q·q̇ for a quaternion.
+    """
+    rest = np.repeat(np.eye(len(q))[None, list(completing)], q.shape[1], axis=0)
     for k, i in enumerate(completing):
         if i in norms:
             rest[:, k, :] = 0.0
-            rest[:, k, norms[i]] = states.q[list(norms[i])].T
+            rest[:, k, norms[i]] = q[list(norms[i])].T
     return rest
 
 
