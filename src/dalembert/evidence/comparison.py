@@ -74,7 +74,8 @@ class Comparison(Tabular):
     def plot(self, *figures: str, path: str | Path | None = None) -> Plot:
         """Draw the runs side by side; returns the figure, which a notebook shows, and saves it where a path is given.
 
-        Formalisms whose simulation failed are not in it. `figures` are energy, constraints, momentum and coordinates; without names all that the model has something for.
+        Formalisms whose simulation failed are not in it. `figures` are energy, constraints, momentum and coordinates; without
+        names all that the model has something for.
 
         >>> import dalembert as dl
         >>> table = dl.compare(dl.load("cart-pendulum"), ["lagrange", "kane"], duration=1.0, samples=11)
