@@ -132,7 +132,8 @@ class Partition(Guide):
         self.equations = equations
         self.parts: list[Part] = []
         known = equations.workspace.facts
-        self._known: dict[Choice, Equations] = {_ordered(Choice(known.speeds, known.rows, known.dependent)): equations}
+        dependent = known.dependent if equations.derivation.trials is None else ()  # a user's trial vectors are no such choice
+        self._known: dict[Choice, Equations] = {_ordered(Choice(known.speeds, known.rows, dependent)): equations}
         self._maps: dict[Derivation, Function] = {}  # Y of each choice
         self._mechanics: Mechanics | None = None
         self._independence = Independence(len(known.rows))
@@ -146,7 +147,7 @@ class Partition(Guide):
     def choosable(self) -> bool:
         """True when there are constraints, and the equations depend on speeds, trial vectors or a choice of constraints."""
         chosen = self._in_speeds or self._drops or self._trials is not None
-        return bool(self.equations.workspace.manifold.rows) and chosen
+        return bool(self.equations.workspace.facts.rows) and chosen
 
     @property
     def _trials(self) -> np.ndarray | None:
