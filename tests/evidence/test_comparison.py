@@ -82,7 +82,9 @@ def test_speeds_that_fail_are_chosen_again_without_drift_control(integrator):
     table = dl.compare(model, ["lagrange", "kane", "volterra"], duration=4.0, samples=41, integrator=integrator)
     for key in ("kane", "volterra"):
         run = table.runs[key]
-        assert np.ptp(run.balance) < (1e-10 if integrator == "taylor" else 5e-3) * run.kinetic.max()  # rk45: rtol is 1e-3
+        assert (
+            np.ptp(run.balance) < (1e-10 if integrator == "taylor" else 5e-3) * run.kinetic.max()
+        )  # rk45: rtol is 1e-3
         assert any("speeds were chosen again" in note for note in run.notes)
         assert np.abs(run.q - table.runs["lagrange"].q).max() < (1e-9 if integrator == "taylor" else 5e-3)
 

@@ -99,7 +99,7 @@ def trial_vectors(system: System, given: Sequence[Sequence[float]] | None = None
 def _fewest_entries_first(system: System, x: Array) -> Array:
     """Trial vectors of coordinates that stand in few constraints first: they fail nowhere, and a cross product comes last."""
     zero = system.algebra.is_zero
-    entries = [sum(not zero(system.A[k, i]) for k in system.facts.rows for i in np.flatnonzero(v)) for v in x.T]
+    entries = [sum(not zero(row[i]) for row in system.A for i in np.flatnonzero(v)) for v in x.T]
     return x[:, sorted(range(x.shape[1]), key=lambda j: entries[j])]
 
 

@@ -132,7 +132,9 @@ class Partition(Guide):
         self.equations = equations
         self.parts: list[Part] = []
         known = equations.workspace.facts
-        dependent = known.dependent if equations.derivation.trials is None else ()  # a user's trial vectors are no such choice
+        dependent = (
+            known.dependent if equations.derivation.trials is None else ()
+        )  # a user's trial vectors are no such choice
         self._known: dict[Choice, Equations] = {_ordered(Choice(known.speeds, known.rows, dependent)): equations}
         self._maps: dict[Derivation, Function] = {}  # Y of each choice
         self._mechanics: Mechanics | None = None
