@@ -25,6 +25,7 @@ def test_counts_of_the_cart_pendulum(run):
         "energy_error",
         "constraint_error",
         "momentum_error",
+        "failure",
     ]
 
 
@@ -99,3 +100,18 @@ def test_wrong_input(run, tmp_path, words, message):
     found = run("compare", "cart-pendulum", *words, "--json")
     assert found.code == 2
     assert message in found.data["error"]
+
+
+def test_a_simulation_that_fails_is_a_row_and_code_1(run, tmp_path):
+    words = ("phong-pendulum", "--duration", "0.2", "--samples", "5", "--integrator", "collocation")
+    found = run("compare", *words, "--formalism", "lagrange", "--formalism", "phong", "--plot", "out")
+    assert found.code == 1
+    rows = [line.split() for line in found.out.splitlines()]
+    failed, done = (next(row for row in rows if row[:1] == [key]) for key in ("lagrange", "phong"))
+    assert failed[4:] == ["failed", "-", "-", "-"]
+    assert float(done[5]) < 1e-8
+    assert "lagrange failed: the integrator 'collocation' takes equations" in found.out
+    assert list((tmp_path / "out").iterdir())
+    both = run("compare", *words, "--formalism", "lagrange", "--formalism", "phong", "--json")
+    assert both.code == 1
+    assert [row["failure"] is None for row in both.data["rows"]] == [False, True]

@@ -7,7 +7,7 @@ import dalembert as dl
 from dalembert.handles import equations_of
 from dalembert.structure import Choice
 from dalembert.structure.rank import best_rows
-from dalembert.structure.speed_choice import independence
+from dalembert.structure.speed_choice import completeness
 
 
 def test_the_best_rows_are_independent_ones():
@@ -15,9 +15,17 @@ def test_the_best_rows_are_independent_ones():
     assert best_rows(rows / np.linalg.norm(rows, axis=1)[:, None], 3) in ((0, 2, 3), (1, 2, 3))
 
 
-def test_independence_is_one_for_orthogonal_rows_and_zero_for_dependent_ones():
-    assert independence(np.array([[0.0, 2.0]]), np.array([[3.0, 0.0]])) == pytest.approx(1.0)
-    assert independence(np.array([[1.0, 0.0]]), np.array([[3.0, 0.0]])) == pytest.approx(0.0, abs=1e-15)
+def test_completeness_is_one_for_orthogonal_rows_and_zero_for_dependent_ones():
+    one = np.ones(2)
+    assert completeness(np.array([[[0.0, 2.0]]]), np.array([[[3.0, 0.0]]]), one) == pytest.approx(1.0)
+    assert completeness(np.array([[[1.0, 0.0]]]), np.array([[[3.0, 0.0]]]), one) == pytest.approx(0.0, abs=1e-15)
+
+
+def test_completeness_does_not_decrease_where_the_constraints_become_dependent():
+    for gap in (1.0, 1e-3, 1e-8):
+        rows = np.array([[[1.0, 0, 0, 0], [1.0, gap, 0, 0]]])
+        Y = np.array([[[0, 0, 1.0, 0], [0, 0, 0, 1.0]]])
+        assert completeness(Y, rows, np.ones(4)) == pytest.approx(1.0)
 
 
 def rocker_driven() -> dl.Model:

@@ -113,6 +113,40 @@ def kkt_solve(
     return free + MiJt @ lam, lam
 
 
+CROSSED = 6  # the most coordinates of a cross product: it takes about n 2ⁿ⁻¹ products
+
+
+def cross_product(algebra: Algebra, rows: Array) -> Array:
+    """The vector orthogonal to n − 1 rows (n−1, n): their minors, which vanish together only where the rows are dependent.
+
+    Gram–Schmidt from a trial vector gives a multiple of it that also vanishes where the trial vector lies in the rows' span.
+
+    >>> from dalembert.algebra import FLOATS
+    >>> cross_product(FLOATS, np.array([[1.0, 0.0, 0.0], [0.0, 2.0, 0.0]], dtype=object)).tolist()
+    [0, 0, 2.0]
+    """
+    n = rows.shape[1]
+    minors: dict[tuple[int, ...], Scalar] = {(): 1}  # of the rows so far, by the columns they are taken in
+    for row in rows:
+        minors = _expanded(algebra, row, minors)
+    out = zeros(n)
+    for j in range(n):
+        minor = minors.get(tuple(i for i in range(n) if i != j), 0)
+        out[j] = minor if (n - 1 - j) % 2 == 0 or algebra.is_zero(minor) else -minor
+    return out
+
+
+def _expanded(algebra: Algebra, row: Array, minors: dict[tuple[int, ...], Scalar]) -> dict[tuple[int, ...], Scalar]:
+    """The minors with one more row, below the others."""
+    terms: dict[tuple[int, ...], list[tuple[Scalar, Scalar]]] = {}
+    for columns, minor in minors.items():
+        for j, entry in enumerate(row):
+            if j not in columns and not algebra.is_zero(entry):
+                behind = sum(1 for i in columns if i > j)
+                terms.setdefault(tuple(sorted((*columns, j))), []).append((-entry if behind % 2 else entry, minor))
+    return {columns: _dot(algebra, pairs) for columns, pairs in terms.items()}
+
+
 @dataclass(frozen=True)
 class PivotOrder:
     """The order in which rows and columns are eliminated, fixed at sample states.

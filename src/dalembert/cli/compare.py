@@ -11,6 +11,7 @@ from dalembert.cli import arguments as shared
 from dalembert.cli import files, output, progress
 from dalembert.evidence.comparison import Comparison
 from dalembert.show import plots
+from dalembert.tables import short
 
 
 def add(subparsers: shared.Subparsers) -> None:
@@ -32,7 +33,7 @@ def add(subparsers: shared.Subparsers) -> None:
 
 
 def run(arguments: Namespace) -> int:
-    """Simulate by every formalism and print the table."""
+    """Simulate by every formalism and print the table; 1 when a simulation failed."""
     wanted, panels = shared.keys(arguments.formalism), shared.panels(arguments, plots.FIGURES)
     model = shared.load(arguments)
     place = None if arguments.plot is None else files.pictures(arguments.plot, "--plot", model.name)
@@ -46,20 +47,21 @@ def run(arguments: Namespace) -> int:
             **shared.how_to_run(arguments),
         )
     shared.note_unused(arguments, comparison.integrator)
-    figures = [] if place is None else plots.comparison(comparison.runs, place, panels)
-    head = f"{comparison.model}: {comparison.duration:g} s, integrator {comparison.integrator}, drift not corrected"
-    refused = [f"{key} does not apply: {reason}." for key, reason in comparison.refused.items()]
-    output.result(arguments.json, comparison.to_dict(), head, _table(comparison), *refused)
+    figures = [] if place is None or not comparison.runs else plots.comparison(comparison.runs, place, panels)
+    output.result(arguments.json, comparison.to_dict(), comparison.title, _table(comparison), *comparison.notes)
     if not arguments.json:
         output.written(*figures, word="plots")
-    return 0
+    if place is not None and not comparison.runs:
+        output.note("no simulation reached its end, so there is nothing to plot.")
+    return 1 if comparison.failed else 0
 
 
 def _table(comparison: Comparison) -> Table:
     numbers = "equations", "states", "operations", "CPU s", "energy\nerror", "constraint\nerror", "momentum\nerror"
     table = output.table("formalism", *numbers, numbers=numbers)
     for row in comparison:
-        counts = str(row.n_dynamic), str(row.n_states), str(row.operations)
+        counts = (short(count) for count in (row.n_dynamic, row.n_states, row.operations))
+        seconds = "failed" if row.cpu_seconds is None else f"{row.cpu_seconds:.3f}"
         errors = row.energy_error, row.constraint_error, row.momentum_error
-        table.add_row(row.formalism, *counts, f"{row.cpu_seconds:.3f}", *map(output.small, errors))
+        table.add_row(row.formalism, *counts, seconds, *map(output.small, errors))
     return table

@@ -77,9 +77,11 @@ class Solver:
     """v̇ and λ from a linear system: `graph` over any algebra with independent rows, `numeric` on arrays.
 
     Without a graph the whole system is solved at once. A graph may also know more than the system and not look at M; then it
-    stays over the algebra it was derived in.
+    stays over the algebra it was derived in. A graph that projects along `trials` (m, n) fails where these and the rows of A are
+    dependent: a run then continues with others, see `handles/partition`.
     """
 
     graph: Graph | None = None
     numeric: Numeric = Numeric.WHOLE
     knows_more: bool = False
+    trials: Array | None = None  # None: the graph fails only where the rows of A are dependent

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from dalembert import formalisms
+from dalembert.errors import DalembertError, InputError
 from dalembert.handles import Equations, Trajectory, Workspace, setup, workspace_of
 from dalembert.handles.derivation import derivation_of
 from dalembert.model import Elements
@@ -19,21 +20,28 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Row:
-    """One formalism in a comparison; errors are the papers' norms, None where there is nothing to measure."""
+    """One formalism in a comparison; errors are the papers' norms, None where there is nothing to measure.
+
+    A formalism whose simulation failed has the reason in `failure`, and no numbers of a run.
+    """
 
     formalism: str
-    n_dynamic: int
-    n_states: int
-    operations: int
-    cpu_seconds: float
-    energy_error: float
+    n_dynamic: int | None
+    n_states: int | None
+    operations: int | None
+    cpu_seconds: float | None
+    energy_error: float | None
     constraint_error: float | None
     momentum_error: float | None
+    failure: str | None = None
 
 
 @dataclass(frozen=True, repr=False)
 class Comparison(Tabular):
-    """A table with one row per formalism, the runs behind it, and the reasons of formalisms left out."""
+    """A table with one row per formalism, the runs behind it, and the reasons of formalisms left out.
+
+    `runs` has those that reached their end; `failed` the reasons of the others.
+    """
 
     model: str
     duration: float
@@ -41,6 +49,11 @@ class Comparison(Tabular):
     rows: tuple[Row, ...]
     refused: Mapping[str, str]
     runs: Mapping[str, Trajectory] = field(repr=False)
+
+    @property
+    def failed(self) -> dict[str, str]:
+        """Why simulations failed, by formalism; empty where all reached their end."""
+        return {row.formalism: row.failure for row in self.rows if row.failure is not None}
 
     def __iter__(self) -> Iterator[Row]:
         return iter(self.rows)
@@ -61,7 +74,8 @@ class Comparison(Tabular):
     def plot(self, *figures: str, path: str | Path | None = None) -> Plot:
         """Draw the runs side by side; returns the figure, which a notebook shows, and saves it where a path is given.
 
-        `figures` are energy, constraints, momentum and coordinates; without names all that the model has something for.
+        Formalisms whose simulation failed are not in it. `figures` are energy, constraints, momentum and coordinates; without
+        names all that the model has something for.
 
         >>> import dalembert as dl
         >>> table = dl.compare(dl.load("cart-pendulum"), ["lagrange", "kane"], duration=1.0, samples=11)
@@ -79,9 +93,19 @@ class Comparison(Tabular):
         """One row for each formalism."""
         columns = ("formalism", "equations", "states", "operations", "CPU s")
         columns += ("energy error", "constraint error", "momentum error")
-        rows = tuple(tuple(short(value) for value in asdict(row).values()) for row in self.rows)
-        title = f"{self.model}: {self.duration:g} s, integrator {self.integrator}, drift not corrected"
-        return (Table(columns, rows, title, tuple(f"{k} does not apply: {why}." for k, why in self.refused.items())),)
+        rows = tuple(tuple(short(value) for value in _cells(row)) for row in self.rows)
+        return (Table(columns, rows, self.title, self.notes),)
+
+    @property
+    def title(self) -> str:
+        """What was compared, and how."""
+        return f"{self.model}: {self.duration:g} s, integrator {self.integrator}, drift not corrected"
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Why simulations failed, and which formalisms do not apply, in sentences."""
+        failed = tuple(f"{key} failed: {why}" for key, why in self.failed.items())
+        return failed + tuple(f"{key} does not apply: {why}." for key, why in self.refused.items())
 
     def __repr__(self) -> str:
         return (
@@ -105,7 +129,9 @@ def compare(
 ) -> Comparison:
     """Formalisms side by side over one simulation each, with all drift control switched off.
 
-    With `rk45` the largest step is one sample interval unless given, as in papers/volterra.
+    A formalism whose simulation fails becomes a row with its reason. Speeds, trial vectors and independent constraints are chosen
+    again along a run as in every simulation: that corrects no drift. With `rk45` the largest step is one sample interval unless
+    given, as in papers/volterra.
 
     >>> import dalembert as dl
     >>> table = compare(dl.load("cart-pendulum"), ["lagrange", "volterra_reduced"], duration=1.0, samples=11)
@@ -118,20 +144,60 @@ def compare(
     if integrator == "rk45" and max_step is None and count > 1:
         max_step = length / (count - 1)
     options = {"integrator": integrator, "samples": count, "rtol": rtol, "atol": atol, "max_step": max_step}
-    refused = {} if keys else _refused(space)
+    reasons = _refused(space)
+    for key in keys or ():
+        if key in reasons:
+            derivation_of(space.setup, key)  # raises before any formalism is run
+    refused = {} if keys else reasons
     wanted = [key for key in keys or formalisms.KEYS if key not in refused]
     tell = progress or (lambda _: None)
-    rows: list[Row] = []
-    runs: dict[str, Trajectory] = {}
+    found: list[Compared] = []
     for index, key in enumerate(wanted):
         tell(index / len(wanted))
-        equations = Equations(derivation_of(space.setup, key)).with_parameters(parameters)
-        runs[key] = run = equations.simulate(length, project=False, **options)
-        sizes = (equations.n_dynamic, equations.n_states, equations.operations)
-        rows.append(Row(key, *sizes, run.cpu_seconds, run.energy_error, run.constraint_error, run.momentum_error))
+        found.append(_compared(Equations(derivation_of(space.setup, key)), length, options, parameters))
     tell(1.0)
-    method = next(iter(runs.values())).integrator if runs else integrator or "taylor"
-    return Comparison(model.name, float(length), method, tuple(rows), refused, runs)
+    _require_input(found)
+    runs = {each.row.formalism: each.run for each in found if each.run is not None}
+    method = next(iter(runs.values())).integrator if runs else integrator or model.integrator or "taylor"
+    return Comparison(model.name, float(length), method, tuple(each.row for each in found), refused, runs)
+
+
+@dataclass(frozen=True)
+class Compared:
+    """The row of one formalism, with its run or the error that ended it."""
+
+    row: Row
+    run: Trajectory | None = None
+    error: DalembertError | None = None
+
+
+def _compared(
+    equations: Equations, duration: float, options: Mapping[str, Any], parameters: Mapping[str, float] | None
+) -> Compared:
+    """Simulate by one formalism; what it raises on purpose is its row."""
+    sizes: tuple[int | None, int | None, int | None] = None, None, None
+    try:
+        equations = equations.with_parameters(parameters)
+        sizes = equations.n_dynamic, equations.n_states, equations.operations
+        run = equations.simulate(duration, project=False, **options)
+        errors = run.energy_error, run.constraint_error, run.momentum_error
+        return Compared(Row(equations.formalism, *sizes, run.cpu_seconds, *errors), run)
+    except DalembertError as error:
+        row = Row(equations.formalism, *sizes, None, None, None, None, str(error))
+        return Compared(row, error=error)
+
+
+def _require_input(found: Sequence[Compared]) -> None:
+    """Raise where no formalism ran because what the user asked for is wrong."""
+    errors = [each.error for each in found]
+    if errors and errors[0] is not None and all(isinstance(error, InputError) for error in errors):
+        raise errors[0]
+
+
+def _cells(row: Row) -> list[object]:
+    """The cells of a row; where it failed, that stands in place of the CPU time."""
+    cells = list(asdict(row).values())[:-1]
+    return cells if row.failure is None else [*cells[:4], "failed", *cells[5:]]
 
 
 def _refused(space: Workspace) -> dict[str, str]:

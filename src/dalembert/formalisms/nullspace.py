@@ -12,15 +12,17 @@ Source: papers/desapio (5.296)–(5.306).
 
 Deviates: a basis from QR or SVD is not smooth in q, so W is never differentiated as (5.304) would; A⁺β takes its place.
 The graph and the reader take the basis of a partition of the coordinates, [−A_d⁻¹A_i; 1], which needs no square roots: q_p are
-the free coordinates themselves, and Ẇ q̇_p = [A_d⁻¹β; 0].
+the free coordinates themselves. The reader has Ẇ q̇_p = [A_d⁻¹β; 0], the graph A⁺β, which is regular wherever A has full rank.
+Where A_d is nearly singular a run continues with another partition. With one degree of freedom and up to six coordinates W is
+the cross product of the rows of A in the graph, which vanishes nowhere.
 """
 
 from __future__ import annotations
 
 from functools import partial
 
-from dalembert.algebra import Algebra, Array, identity, zeros
-from dalembert.algebra.linear import ldl_solve, orthogonal_solve
+from dalembert.algebra import Algebra, Array, Scalar, identity, zeros
+from dalembert.algebra.linear import CROSSED, cross_product, ldl_solve, orthogonal_solve
 from dalembert.equations import About, LinearForm, LinearSystem, Numeric, Solver, Velocities
 from dalembert.equations.free_motion import free_equations, free_parts, held_form, unexplained_force
 from dalembert.equations.inverses import inverse
@@ -57,7 +59,10 @@ def derive(system: System, show: Show = SILENT) -> LinearForm:
     show_bodies(system, show, ("(5.54)", "(5.49)"))
     M, h = free_equations(system, show, ("(5.296)", "(5.296)"))
     show.beside(lambda: _show_projection(system, show, M))
-    solver = Solver(partial(graph, dependent=system.facts.dependent), Numeric.NULL_SPACE)
+    dependent, n = system.facts.dependent, len(system.q)
+    crossed = dependent and n <= CROSSED and n - len(dependent) == 1
+    trials = None if crossed or not dependent else identity(n)[_free(n, dependent)]
+    solver = Solver(partial(graph, dependent=dependent), Numeric.NULL_SPACE, trials=trials)
     return held_form("nullspace", system, (M, h), solver, system.facts.d)
 
 
@@ -67,7 +72,7 @@ def _show_projection(system: System, show: Show, M: Array) -> None:
     b = show("b", "(5.217)", "centrifugal and Coriolis forces", b)
     g = show("g", "(5.296)", "∂V/∂q", g)
     tau = shown_push(system, show, show("tau", "(5.296)", "applied forces without potential", tau))
-    free = [i for i in range(len(M)) if i not in system.facts.dependent]
+    free = _free(len(M), system.facts.dependent)
     W, drift = _shown_basis(system, show, free)
     M_p = show("M_p", "(5.303)", "Wᵀ M W", W.T @ M @ W)
     b_p = show("b_p", "(5.304)", "Wᵀ b + Wᵀ M Ẇ q̇_p", W.T @ b + W.T @ (M @ drift))
@@ -107,16 +112,53 @@ reaction = unexplained_force  # τ_C = M q̈ − h, which (5.83) makes orthogona
 
 
 def graph(algebra: Algebra, linear: LinearSystem, dependent: tuple[int, ...]) -> tuple[Array, Array]:
-    """q̈ with the basis of a partition: q_d are the dependent coordinates."""
+    """q̈ = A⁺β + W z."""
     M, h, A, beta = linear.M, linear.push, linear.A, linear.beta
-    n, r = len(h), len(beta)
-    free = [i for i in range(n) if i not in dependent]
-    W, particular = zeros(n, len(free)), zeros(n)
-    W[free] = identity(len(free))
-    if linear.constrained:
-        right = zeros(r, len(free) + 1)
-        right[:, :-1], right[:, -1] = -A[:, free], beta
-        solved = orthogonal_solve(algebra, A[:, list(dependent)], right)
-        W[list(dependent)], particular[list(dependent)] = solved[:, :-1], solved[:, -1]
+    particular = least_solution(algebra, A, beta)
+    W = null_basis(algebra, A, dependent)
     z = ldl_solve(algebra, W.T @ M @ W, W.T @ (h - M @ particular))  # (5.302)
-    return particular + W @ z, zeros(r)
+    return particular + W @ z, zeros(len(beta))
+
+
+def null_basis(algebra: Algebra, A: Array, dependent: tuple[int, ...]) -> Array:
+    """W: [−A_d⁻¹A_i; 1], or the cross product of the rows where that is one column of few entries."""
+    n, free = A.shape[1], _free(A.shape[1], dependent)
+    if dependent and len(free) == 1 and n <= CROSSED:
+        return cross_product(algebra, A)[:, None]
+    W = zeros(n, len(free))
+    W[free] = identity(len(free))
+    if dependent:
+        W[list(dependent)] = orthogonal_solve(algebra, A[:, list(dependent)], -A[:, free])
+    return W
+
+
+def least_solution(algebra: Algebra, A: Array, beta: Array) -> Array:
+    """A⁺β, the smallest solution of A x = β, by orthogonal rows of A.
+
+    >>> import numpy as np
+    >>> from dalembert.algebra import FLOATS
+    >>> least_solution(FLOATS, np.array([[1.0, 1.0], [0.0, 2.0]], dtype=object), np.array([3.0, 4.0], dtype=object)).tolist()
+    [1.0, 2.0]
+    """
+    x = zeros(A.shape[1])
+    for row, right in _orthogonal_rows(algebra, A, beta):
+        left = right if algebra.is_zero(right) else right / (row @ row)
+        x = x + left * row
+    return x
+
+
+def _orthogonal_rows(algebra: Algebra, A: Array, beta: Array) -> list[tuple[Array, Scalar]]:
+    """The rows of A x = β made orthogonal, each with its right side."""
+    found: list[tuple[Array, Scalar]] = []
+    for row, right in zip(A, beta, strict=True):
+        for known, its in found:
+            along = row @ known
+            if not algebra.is_zero(along):
+                share = along / (known @ known)
+                row, right = row - share * known, right - share * its
+        found.append((row, right))
+    return found
+
+
+def _free(n: int, dependent: tuple[int, ...]) -> list[int]:
+    return [i for i in range(n) if i not in dependent]

@@ -15,7 +15,10 @@ Source: papers/phong (2.1)–(2.10) and the two-step algorithm of section 2.
 Deviates: (2.7) is closed by G q̈ = β, the constraints on acceleration level, where the paper takes g(q, t) = 0
 itself; the integrator `collocation` does as the paper does. The columns are not normalized, since (2.6) does not ask for it
 and square roots only make D longer; our h has the opposite sign. Example 2 prints ℓ/√… as the first entry of B where 1/√… is
-meant. Constraints on velocities enter by their rows A in the same way.
+meant. Constraints on velocities enter by their rows A in the same way. In the compiled equations of models with up to six
+coordinates the last column of D has no factor that its trial vector brings in: it is the cross product of the rows of G and the
+columns before it, which Gram–Schmidt multiplies by a factor that vanishes where the trial vector lies in their span. So D of a
+mechanism with one degree of freedom vanishes nowhere; where other columns would, a run continues with other trial vectors.
 """
 
 from __future__ import annotations
@@ -27,7 +30,7 @@ from functools import partial
 import numpy as np
 
 from dalembert.algebra import Algebra, Array, identity, stack, zeros
-from dalembert.algebra.linear import PivotOrder, lu_solve
+from dalembert.algebra.linear import CROSSED, PivotOrder, cross_product, lu_solve
 from dalembert.equations import About, LinearForm, LinearSystem, Numeric, Solver, Velocities
 from dalembert.equations.free_motion import free_equations, held_form, unexplained_force
 from dalembert.equations.quantities import SILENT, Show
@@ -64,7 +67,12 @@ def derive(system: System, show: Show = SILENT, trials: Sequence[Sequence[float]
     show_bodies(system, show, ("(2.3)", "(2.3)"))
     M, h = free_equations(system, show, ("(2.3)", "(2.3)"))
     show.beside(lambda: _show_projection(system, show, M, h, x))
-    solver = Solver(partial(graph, x=x), Numeric.GRAM_SCHMIDT)
+    if trials is None:
+        x = _fewest_entries_first(system, x)
+    units = cross_units(system, x)
+    needed = x if units is None else x[:, :-1]
+    failing = needed.T if needed.size and len(system.facts.rows) else None
+    solver = Solver(partial(graph, x=x, units=units), Numeric.GRAM_SCHMIDT, trials=failing)
     form = held_form("phong", system, (M, h), solver, system.facts.d)
     if any(system.facts.levels.servo):  # feedback brings them to zero only in time
         return form
@@ -73,7 +81,7 @@ def derive(system: System, show: Show = SILENT, trials: Sequence[Sequence[float]
 
 def unreduced(system: System, M: Array, push: Array, x: Array) -> tuple[Array, Array, Array]:
     """Dᵀ(M q̈ − h) of (2.7), and g(q, t) of (2.1) as it stands; constraints on velocities stand beside it."""
-    D = directions(system.algebra, system.A, x)
+    D = compiled_directions(system.algebra, system.A, x, cross_units(system, x))
     return D.T @ (M @ system.qdd - push), *held_rows(system)
 
 
@@ -86,6 +94,13 @@ def trial_vectors(system: System, given: Sequence[Sequence[float]] | None = None
         return identity(len(system.q))[:, [i for i in range(len(system.q)) if i not in system.facts.dependent]]
     whole = [[int(entry) if float(entry).is_integer() else entry for entry in x] for x in given]
     return np.array(whole, dtype=object).reshape(len(whole), len(system.q)).T
+
+
+def _fewest_entries_first(system: System, x: Array) -> Array:
+    """Trial vectors of coordinates that stand in few constraints first: they fail nowhere, and a cross product comes last."""
+    zero = system.algebra.is_zero
+    entries = [sum(not zero(row[i]) for row in system.A for i in np.flatnonzero(v)) for v in x.T]
+    return x[:, sorted(range(x.shape[1]), key=lambda j: entries[j])]
 
 
 def _show_projection(system: System, show: Show, M: Array, h: Array, x: Array) -> None:
@@ -118,6 +133,27 @@ def directions(algebra: Algebra, G: Array, x: Array, show: Show = SILENT) -> Arr
     return show("D", "(2.6)", meaning, _columns(found, n))
 
 
+def cross_units(system: System, x: Array) -> Array | None:
+    """How large the rows of G are, as powers of two, where a cross product is the last column of D; None where it is not.
+
+    It is one where there are few coordinates, and the rows and trial vectors are as many as these.
+    """
+    known, r = system.facts, len(system.facts.rows)
+    if not (0 < r < len(system.q) <= CROSSED and x.shape[1] + r == len(system.q)):
+        return None
+    sizes = np.ones(r) if known.mix is not None else np.array(known.sizes)[list(known.rows)]
+    return np.exp2(np.round(np.log2(sizes / known.scales.positions.min()))).astype(object)
+
+
+def compiled_directions(algebra: Algebra, G: Array, x: Array, units: Array | None) -> Array:
+    """D (n×m) by Gram–Schmidt; with `units` the last column is the cross product of the rows of G and of the others."""
+    if units is None:
+        return directions(algebra, G, x)
+    D = directions(algebra, G, x[:, :-1])
+    rows = [row if unit == 1 else row / unit for row, unit in zip(G, units, strict=True)]
+    return np.column_stack([D, cross_product(algebra, np.array([*rows, *D.T], dtype=object))])
+
+
 def _orthogonalized(algebra: Algebra, given: list[Array], basis: list[Array], show: Show, key: str) -> list[Array]:
     """The vectors, each less its parts along the basis and along those before it."""
     found: list[Array] = []
@@ -141,10 +177,10 @@ def _orthogonal(algebra: Algebra, x: Array, basis: list[Array], *, as_printed: b
     return out
 
 
-def graph(algebra: Algebra, linear: LinearSystem, x: Array) -> tuple[Array, Array]:
+def graph(algebra: Algebra, linear: LinearSystem, x: Array, units: Array | None) -> tuple[Array, Array]:
     """[DᵀM; G] q̈ = [Dᵀh; β]."""
     M, h, G, beta = linear.M, linear.push, linear.A, linear.beta
     n = len(h)
-    D = directions(algebra, G, x)
+    D = compiled_directions(algebra, G, x, units)
     everywhere = PivotOrder(tuple(range(n)), tuple(range(n)), 0, 1.0)
     return lu_solve(algebra, stack(D.T @ M, G), stack(D.T @ h, beta), everywhere), zeros(len(beta))  # (2.7)

@@ -93,9 +93,13 @@ class Derivation(Value):
         return {name: value for name, value in known.items() if value and name not in self.rests_on}
 
     def with_choice(self, choice: Choice) -> Derivation:
-        """The same model by the same formalism in other speeds and with other independent constraints."""
+        """The same model by the same formalism with other speeds, independent constraints and dependent coordinates.
+
+        Dependent coordinates replace the user's trial vectors.
+        """
         other = replace(self.setup, choice=choice)
-        return replace(self, setup=other, known=workspace_of(other).facts)
+        trials = None if choice.dependent else self.trials
+        return replace(self, setup=other, known=workspace_of(other).facts, trials=trials)
 
     def require_same_structure(self, changes: Mapping[str, float]) -> None:
         """Raise when other values of parameters change a fact that the equations rest on."""

@@ -24,6 +24,7 @@ from dalembert.handles.desapio import ConstraintSpace, constraint_space
 from dalembert.handles.quasi import QuasiAccelerations
 from dalembert.handles.readable import ReadableEquations
 from dalembert.handles.reading import BlockValues
+from dalembert.handles.regular_choice import with_regular_trials
 from dalembert.handles.run_forces import joint_reactions, smallest_multipliers
 from dalembert.handles.simulation import Task, run_of
 from dalembert.handles.sympy_form import SympyEquations, sympy_equations
@@ -136,6 +137,7 @@ class Equations(ReadableEquations):
         self.model.refuse_rigid("to_sympy")
         return sympy_equations(self.symbolic, values, self.model.sympy_symbols)
 
+    @with_regular_trials
     def accelerations(
         self, q: npt.ArrayLike, qd: npt.ArrayLike, t: npt.ArrayLike = 0.0, *, threads: int = 1
     ) -> np.ndarray:
@@ -168,6 +170,7 @@ class Equations(ReadableEquations):
         known, values = self.workspace.facts, zip(self.model.parameter_values, self.values.tolist(), strict=True)
         return singular_coordinates(self.model, known.levels, known.scales, q, t, dict(values))
 
+    @with_regular_trials
     def reactions(self, q: npt.ArrayLike, qd: npt.ArrayLike, t: npt.ArrayLike = 0.0) -> np.ndarray:
         """The generalized reaction forces Aᵀλ + C at states (n,) or (n, batch): ideal and non-ideal part together.
 
@@ -176,6 +179,7 @@ class Equations(ReadableEquations):
         positions, v, time, constants, _ = self._state(q, qd, t)
         return self.kernel.reactions(positions, v, time, constants)
 
+    @with_regular_trials
     def ideal_reactions(self, q: npt.ArrayLike, qd: npt.ArrayLike, t: npt.ArrayLike = 0.0) -> np.ndarray:
         """The first part of (3.47) in papers/poincare, M^(1/2) B⁺(b − A a): the reaction if C were zero."""
         positions, v, time, constants, _ = self._state(q, qd, t)
@@ -185,6 +189,7 @@ class Equations(ReadableEquations):
         """The second part of (3.47) in papers/poincare, M^(1/2) (1 − B⁺B) M^(−1/2) C: what C adds to the reaction."""
         return self.reactions(q, qd, t) - self.ideal_reactions(q, qd, t)
 
+    @with_regular_trials
     def multipliers(self, q: npt.ArrayLike, qd: npt.ArrayLike, t: npt.ArrayLike = 0.0) -> np.ndarray:
         """λ of M q̈ = h + C + Aᵀλ at states (n,) or (n, batch), one for each of `constraint_names`.
 

@@ -1,8 +1,9 @@
 """Choices that are made again on the way: a run in parts, each with the speeds and constraints that serve there.
 
-A velocity that is independent at the start of a closed mechanism can vanish later, as a rocker's does where it turns back; and of
-redundant constraints those that were independent can become dependent, as two wheels on one axle show when they have turned
-by a right angle. The run then goes on with others, and next to gimbal lock with other angles (`chart_changes`). Every choice is
+A velocity that is independent at the start of a closed mechanism can vanish later, as a rocker's does where it turns back; a
+trial vector of a projection can become orthogonal to the motions left free; and of redundant constraints those that were
+independent can become dependent, as two wheels on one axle show when they have turned by a right angle. The run then continues
+with others, whether or not drift is corrected, and next to gimbal lock with other angles (`chart_changes`). Every choice is
 derived and compiled once, however often it comes back.
 """
 
@@ -14,6 +15,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dalembert.equations import Velocities
 from dalembert.errors import SimulationError
 from dalembert.handles.chart_changes import SINGULAR, Charts
 from dalembert.handles.chart_maps import Chart, Sequences, joined_charts
@@ -24,13 +26,13 @@ from dalembert.integrators.mechanics import Mechanics
 from dalembert.integrators.polynomial import Polynomial
 from dalembert.integrators.taylor import Taylor
 from dalembert.kinematics.speeds import speed_map
-from dalembert.model.elements import Formula
 from dalembert.model.frozen import Frozen, Value
 from dalembert.programs import Function
 from dalembert.structure import Choice
+from dalembert.structure.facts import completing_rows
 from dalembert.structure.inertia import reciprocal_condition
 from dalembert.structure.rank import best_rows, singular_value
-from dalembert.structure.speed_choice import best_speeds, independence, speed_rows
+from dalembert.structure.speed_choice import best_coordinates, best_speeds, completeness
 
 if TYPE_CHECKING:
     from dalembert.handles.derivation import Derivation
@@ -40,6 +42,9 @@ if TYPE_CHECKING:
 _WORN = 0.2  # a choice has served when it determines the motion five times worse than where it was made
 _BETTER = 2.5  # and another is this much better
 _POOR = 1e-3
+_SINGULAR = (
+    1e-3  # of how independent constraints are where a choice was made: below it branches meet, and no choice is made
+)
 _MOST = 2000
 Place = tuple[float, np.ndarray, np.ndarray]  # t, q, q̇
 
@@ -148,18 +153,19 @@ class Partition(Guide):
 
     looks_inside = False
 
-    def __init__(self, equations: Equations, project: bool = True, change_charts: bool = True) -> None:
+    def __init__(self, equations: Equations, change_charts: bool = True) -> None:
         forbidden = (
             None if change_charts else "derivatives of the motion are asked for, and they are those of its own angles"
         )
         self.equations = equations
         self.parts: list[Part] = []
         self.charts = Charts(equations, forbidden)
-        self._project = project
         self._chart_served = True  # False: the next stretch goes on with other angles
         known = equations.workspace.facts
+        # trial vectors that a user gave are not such a choice
+        dependent = known.dependent if equations.derivation.trials is None else ()
         self._known: dict[tuple[Sequences, Choice], Equations] = {
-            (self.charts.sequences, _ordered(known.speeds, known.rows)): equations
+            (self.charts.sequences, _ordered(Choice(known.speeds, known.rows, dependent))): equations
         }
         self._maps: dict[Derivation, Function] = {}  # Y of each choice
         self._mechanics: Mechanics | None = None
@@ -177,8 +183,14 @@ class Partition(Guide):
 
     @property
     def choosable(self) -> bool:
-        """True when there are constraints, and the formalism works in speeds or drops redundant ones."""
-        return self._project and bool(self.equations.workspace.manifold.rows) and (self._in_speeds or self._drops)
+        """True when there are constraints, and the equations depend on speeds, trial vectors or a choice of constraints."""
+        chosen = self._in_speeds or self._drops or self._trials is not None
+        return bool(self.equations.workspace.facts.rows) and chosen
+
+    @property
+    def _trials(self) -> np.ndarray | None:
+        """The trial vectors (m, n) that the compiled equations project along, where these can fail."""
+        return _trials_of(self.equations)
 
     @property
     def _drops(self) -> bool:
@@ -191,7 +203,7 @@ class Partition(Guide):
         times = self._again
         if not times:
             return self.charts.notes
-        what = "speeds" if self._in_speeds else "independent constraints"
+        what = "speeds" if self._in_speeds else "independent constraints" if self._drops else "trial vectors"
         often = "once" if times == 1 else f"{times} times"
         again = f"the {what} were chosen again {often} on the way, among {len(self._known)} choices"
         return (*self.charts.notes, again)
@@ -238,12 +250,18 @@ class Partition(Guide):
         now = self._measures(here)
         if min(now) >= _POOR:
             self._fresh, self._usual = now, self._held(here)
-        elif min(self._measures(here, *self._best(here))) > _BETTER * min(now):
+        elif min(self._measures(here, self._best(here))) > _BETTER * min(now):
             self._rechoose(t, q, qd)
 
     def measure_anew(self) -> None:
         """Forget how well the choice served: parameters that constraints or masses contain have other values."""
         self._fresh = None
+
+    def failing(self, t: np.ndarray, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
+        """At which of K states the present choice is poor."""
+        if not self.choosable:
+            return np.zeros(0, dtype=np.intp)
+        return np.flatnonzero(np.minimum(*self._now(t, q, qd)) < _POOR)
 
     def use(self, mechanics: Mechanics) -> None:
         """Go on with these equations."""
@@ -281,10 +299,9 @@ class Partition(Guide):
         poor = np.any([now < _WORN * fresh for now, fresh in zip(measures, self._fresh, strict=True)], axis=0)
         for k in np.flatnonzero(poor):
             here = self._place(float(t[k]), y[:, k])
-            # where the mechanism itself is singular no choice is better, and the run goes on with what it has
-            if self._held(here) < _WORN * self._usual:
+            if self._held(here) < _SINGULAR * self._usual:
                 continue
-            if min(self._measures(here, *self._best(here))) > _BETTER * min(now[k] for now in measures):
+            if min(self._measures(here, self._best(here))) > _BETTER * min(now[k] for now in measures):
                 return int(k)
         return None
 
@@ -362,56 +379,65 @@ class Partition(Guide):
                 f"at t = {t:.9g} speeds or constraints have been chosen again {_MOST} times. The mechanism stays close to a "
                 "singular configuration. Derive with mode='assembled' and a formalism in velocities, such as lagrange."
             )
-        speeds, rows = self._best((t, q, qd))
-        key = self.charts.sequences, _ordered(speeds, rows)
-        if key not in self._known:
-            self._known[key] = self.equations.with_choice(Choice(speeds, rows))
-        self.equations = replace(self._known[key], changes=self.equations.changes)
+        self.equations = self._with_choice(self._best((t, q, qd)))
         self._fresh, self._usual = self._measures((t, q, qd)), self._held((t, q, qd))
+
+    def _with_choice(self, choice: Choice) -> Equations:
+        """The equations with another choice, derived once."""
+        key = self.charts.sequences, _ordered(choice)
+        if key not in self._known:
+            self._known[key] = self.equations.with_choice(choice)
+        return replace(self._known[key], changes=self.equations.changes)
 
     def _held(self, here: Place) -> float:
         """How independent the constraints are among themselves, whatever is chosen of them."""
         rank = len(self.equations.workspace.facts.rows)
         return float(np.linalg.svd(self._rows(here)[0], compute_uv=False)[rank - 1]) if rank else 1.0
 
-    def _best(self, here: Place) -> tuple[tuple[Formula, ...], tuple[int, ...]]:
-        """The speeds and independent constraints that serve best at a state."""
+    def _best(self, here: Place) -> Choice:
+        """The speeds, independent constraints and dependent coordinates that serve best at a state."""
         t, q, _ = here
         known, (scaled, A) = self.equations.workspace.facts, self._rows(here)
         rows = best_rows(scaled, len(known.rows)) if self._drops else known.rows
         speeds = best_speeds(self.equations.model, A[list(rows)], q, t) if self._in_speeds else known.speeds
-        return speeds, rows
+        if self._trials is None:
+            return Choice(speeds, rows, known.dependent)
+        free = best_coordinates(A[list(rows)], known.scales.positions)
+        return Choice(speeds, rows, tuple(i for i in range(len(q)) if i not in free))
 
-    def _measures(
-        self, here: Place, speeds: tuple[Formula, ...] | None = None, rows: tuple[int, ...] | None = None
-    ) -> tuple[float, float]:
-        """How well speeds complete the constraints, and how independent the kept constraints are; by default the present."""
+    def _measures(self, here: Place, choice: Choice | None = None) -> tuple[float, float]:
+        """Both measures of the present choice, or of another, at one state."""
         t, q, qd = here
-        if speeds is None or rows is None:
-            first, second = self._now(np.array([t]), q[:, None], qd[:, None])
-            return float(first[0]), float(second[0])
-        scaled, A = self._rows(here)
-        kept = list(rows)
-        complete = independence(speed_rows(self.equations.model, speeds, q, t), A[kept]) if self._in_speeds else 1.0
-        return complete, float(_share(scaled[None], kept)[0]) if self._drops else 1.0
+        equations = self.equations if choice is None else self._with_choice(choice)
+        first, second = self._measured(equations, np.array([t]), q[:, None], qd[:, None])
+        return float(first[0]), float(second[0])
 
     def _now(self, t: np.ndarray, q: np.ndarray, qd: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Both measures of the present choice at K states."""
-        _, _, A, M = self.equations.workspace.manifold.evaluate(q, qd, t, self.equations.values)
-        kept, first = list(self.equations.workspace.facts.rows), np.ones(len(t))
-        if self._in_speeds:
-            S = np.concatenate([self._speeds(t, q), np.moveaxis(A[kept], -1, 0)], axis=1)
-            S = S / np.maximum(np.linalg.norm(S, axis=2, keepdims=True), 1e-300)
-            first = singular_value(S, min(S.shape[1:]) - 1)
-        return first, _share(self._independence.scaled(A, M), kept) if self._drops else np.ones(len(t))
+        return self._measured(self.equations, t, q, qd)
 
-    def _speeds(self, t: np.ndarray, q: np.ndarray) -> np.ndarray:
-        """Y of u = Y q̇ + Z for the speeds in use, (K, d, n), by a compiled function."""
-        space = self.equations.workspace
-        if self.equations.derivation not in self._maps:
+    def _measured(
+        self, equations: Equations, t: np.ndarray, q: np.ndarray, qd: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """How well speeds or trial vectors determine the velocities, and how independent the chosen constraints are."""
+        known, one = equations.workspace.facts, np.ones(len(t))
+        _, _, A, M = equations.workspace.manifold.evaluate(q, qd, t, equations.values)
+        rows, trials = list(known.rows), _trials_of(equations)
+        Y = self._speeds(equations, t, q) if self._in_speeds else None
+        if trials is not None:
+            Y = np.repeat(trials[None], len(t), axis=0)
+        square = equations.about.velocities is Velocities.SQUARE_SPEEDS
+        others = completing_rows(known.completing, known.norms, q) if square else np.moveaxis(A[rows], -1, 0)
+        first = one if Y is None else completeness(Y, others, known.scales.positions)
+        return first, _share(self._independence.scaled(A, M), rows) if self._drops else one
+
+    def _speeds(self, equations: Equations, t: np.ndarray, q: np.ndarray) -> np.ndarray:
+        """Y of u = Y q̇ + Z for the speeds of equations, (K, d, n), by a compiled function."""
+        space = equations.workspace
+        if equations.derivation not in self._maps:
             Y, _ = speed_map(space.system.motion, space.facts.speeds)
-            self._maps[self.equations.derivation] = space.compiled(Y.ravel(), space.system.q)
-        out = self._maps[self.equations.derivation](np.concatenate([q, t[None]]), self.equations.values)
+            self._maps[equations.derivation] = space.compiled(Y.ravel(), space.system.q)
+        out = self._maps[equations.derivation](np.concatenate([q, t[None]]), equations.values)
         return np.moveaxis(out.reshape(-1, *q.shape), -1, 0)
 
     def _rows(self, here: Place) -> tuple[np.ndarray, np.ndarray]:
@@ -421,9 +447,16 @@ class Partition(Guide):
         return self._independence.scaled(A[..., None], M[..., None])[0], A
 
 
-def _ordered(speeds: tuple[Formula, ...], rows: tuple[int, ...]) -> Choice:
+def _trials_of(equations: Equations) -> np.ndarray | None:
+    solver = equations.form.solver
+    if solver is None or solver.trials is None or not equations.kernel.fused:
+        return None
+    return solver.trials.astype(float)
+
+
+def _ordered(choice: Choice) -> Choice:
     """A choice as a key: the order of the speeds does not matter."""
-    return Choice(tuple(sorted(speeds, key=str)), rows)
+    return replace(choice, speeds=tuple(sorted(choice.speeds, key=str)))
 
 
 def _share(rows: np.ndarray, kept: list[int]) -> np.ndarray:

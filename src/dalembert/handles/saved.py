@@ -78,7 +78,9 @@ def record_of(run: Trajectory) -> tuple[dict[str, str], Variables]:
 
 
 def _choice(choice: Choice | None) -> dict[str, Any] | None:
-    return choice and {"speeds": [str(formula) for formula in choice.speeds], "rows": choice.rows}
+    if choice is None:
+        return None
+    return {"speeds": [str(x) for x in choice.speeds], "rows": choice.rows, "dependent": choice.dependent}
 
 
 def _part(part: Part) -> dict[str, Any]:
@@ -186,7 +188,8 @@ def _run(data: xarray.Dataset, told: Mapping[str, Any]) -> Trajectory:
 def _chosen(model: Elements, said: Mapping[str, Any] | None) -> Choice | None:
     if said is None:
         return None
-    return Choice(tuple(model.formula(text) for text in said["speeds"]), tuple(int(row) for row in said["rows"]))
+    rows, dependent = (tuple(int(i) for i in said.get(key, ())) for key in ("rows", "dependent"))
+    return Choice(tuple(model.formula(text) for text in said["speeds"]), rows, dependent)
 
 
 def _read_part(data: xarray.Dataset, k: int, said: Mapping[str, Any], equations: Equations) -> Part:

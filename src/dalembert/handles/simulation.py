@@ -126,7 +126,7 @@ def stretches_of(equations: Equations, task: Task) -> Stretches:
     way = Way(project, board, inputs, sampling)
     q, qd, rest, used = start_q, start_qd, grid, 0.0
     begun_with, qd = (equations, qd) if board is None else board.begin(float(grid[0]), q, qd)
-    run = Partition(begun_with, project, task.change_charts)
+    run = Partition(begun_with, task.change_charts)
     if board is not None:
         _put_in(run, board, float(grid[0]), q, (begun_with, start_qd), qd)
     q, qd = run.enter(float(grid[0]), q, qd)

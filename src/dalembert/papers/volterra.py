@@ -9,6 +9,7 @@ import numpy as np
 
 from dalembert import pipeline, sources
 from dalembert.analysis import observables
+from dalembert.errors import SimulationError
 from dalembert.evidence.comparison import Comparison, Row
 from dalembert.integrators import InitialValueProblem, Settings, integrate
 from dalembert.integrators.rk45 import RungeKutta45
@@ -158,16 +159,23 @@ def _first(compared: Callable[[str], Comparison]) -> Computed:
 
 def _norms(compared: Callable[[str], Comparison], case: str) -> Computed:
     """Tables 2, 3 and 6: sizes, CPU time and norms."""
-    rows = [compared(case)[key] for key in METHODS]
+    rows = [_finished(compared(case), key) for key in METHODS]
     more = case == "satellite-boom"  # the work of (80) is one more state
     return {
-        "Number of state variables": [row.n_states + more for row in rows],
+        "Number of state variables": [(row.n_states or 0) + more for row in rows],
         "Number of equations": [row.n_dynamic for row in rows],
         "CPU time (s)": [row.cpu_seconds for row in rows],
         "Norm of energy error": [row.energy_error for row in rows],
         "Norm of constraint error": [row.constraint_error for row in rows],
         "Norm of linear momentum error (X)": [row.momentum_error for row in rows],
     }
+
+
+def _finished(comparison: Comparison, key: str) -> Row:
+    """The row of a formalism whose simulation reached its end."""
+    if key in comparison.failed:
+        raise SimulationError(f"{comparison.model} by {key}: {comparison.failed[key]}")
+    return comparison[key]
 
 
 def _parameters() -> Computed:

@@ -48,6 +48,8 @@ def figures_of(runs: Runs, names: Sequence[str] = ()) -> dict[str, list[Panel]]:
     ['energy', 'coordinates']
     """
     require_known(names, FIGURES, "figure")
+    if not runs:
+        raise InputError("plot: no simulation of the comparison reached its end, so there is nothing to draw.")
     found = {name: FIGURES[name].make(runs) for name in names or FIGURES}
     for name in names:
         if not found[name]:

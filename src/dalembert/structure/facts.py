@@ -45,10 +45,11 @@ _POOR = 1e-3  # speeds that determine the velocities so much worse than usual ar
 
 @dataclass(frozen=True)
 class Choice:
-    """Speeds and independent constraints to go on with, made on the way of a run; no rows: those of the start."""
+    """Speeds, independent constraints and dependent coordinates that a run continues with; empty: those of the start."""
 
     speeds: tuple[Formula, ...] = ()
     rows: tuple[int, ...] = ()
+    dependent: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -137,7 +138,7 @@ class Facts:
 def facts_of(model: Elements, choice: Choice | None = None) -> Facts:
     """The structural facts of a model, looked at in its initial state and at random consistent ones.
 
-    `choice` are speeds and independent constraints that were chosen before; None chooses them.
+    `choice` are speeds, independent constraints and dependent coordinates that were chosen before; None chooses them.
     """
     rows = choice.rows or None if choice else None
     if choice and choice.speeds:
@@ -153,7 +154,6 @@ def facts_of(model: Elements, choice: Choice | None = None) -> Facts:
     _require_inertia(model, seen.WtM @ seen.W, chosen.names, known, states.where(seen.regular), scales)
     completing = tuple(sorted(elimination(Y, unit, Y.shape[1]).columns[Y.shape[1] :]))
     norms = _norms(model, completing)
-    free = free_columns(held.a, unit)
     n, structural, inertial = len(unit), _structural(model), inertial_parameters(model)
     changed = changed_along_runs(model).keys()
 
@@ -181,8 +181,8 @@ def facts_of(model: Elements, choice: Choice | None = None) -> Facts:
         reduced_note=reduced.note,
         maggi_order=order(seen.maggi, with_inertia=True),
         completing=completing,
-        square_order=order(np.concatenate([Y, _completed(completing, norms, states)], axis=1)),
-        dependent=tuple(i for i in range(n) if i not in free),
+        square_order=order(np.concatenate([Y, completing_rows(completing, norms, states.q)], axis=1)),
+        dependent=(choice and choice.dependent) or _complement(free_columns(held.a, unit), n),
         regular_mass=rank.definite(M),
         massless=tuple(np.flatnonzero(rank.massless(M).all(axis=0)).tolist()),
         norms=Frozen(norms),
@@ -243,7 +243,7 @@ def lost_fact(model: Elements, known: Facts, orders: Sequence[str] = ()) -> str 
     _require_inertia(model, seen.WtM @ seen.W, known.speed_names, known.levels, states.where(seen.regular), scales)
     if known.regular_mass and not rank.definite(seen.M):
         return "the mass matrix would be singular"
-    square = np.concatenate([seen.Y, _completed(known.completing, dict(known.norms), states)], axis=1)
+    square = np.concatenate([seen.Y, completing_rows(known.completing, known.norms, states.q)], axis=1)
     rows = {"order": seen.S, "reduced_order": seen.staying, "maggi_order": seen.maggi, "square_order": square}
     for name in orders:
         order = getattr(known, name)
@@ -257,6 +257,11 @@ def rank_at(model: Elements, known: Facts, state: States, parameters: Mapping[st
     A, unit = known.dimensionless(constraint_matrix(model, known.levels, state, parameters)), known.scales.positions
     M = mass_matrices(model, state, parameters)
     return rank.usual_rank(A, unit), rank.usual_rank(A[:, known.rows], unit), rank.definite(M)
+
+
+def _complement(indices: Sequence[int], n: int) -> tuple[int, ...]:
+    """The other indices below n."""
+    return tuple(i for i in range(n) if i not in indices)
 
 
 def _contain_rates(model: Elements, speeds: Sequence[Formula], coordinates: Sequence[int]) -> bool:
@@ -298,13 +303,16 @@ def _norms(model: Elements, completing: tuple[int, ...]) -> dict[int, tuple[int,
     return out
 
 
-def _completed(completing: tuple[int, ...], norms: dict[int, tuple[int, ...]], states: States) -> np.ndarray:
-    """The rows that complete the speeds to n quasi-velocities: rates of coordinates, and q·q̇ for a quaternion."""
-    rest = np.repeat(np.eye(len(states.q))[None, list(completing)], len(states), axis=0)
+def completing_rows(completing: tuple[int, ...], norms: Mapping[int, tuple[int, ...]], q: np.ndarray) -> np.ndarray:
+    """The rows (K, m, n) that complete the speeds to n quasi-velocities at positions q (n, K).
+
+    They are rates of coordinates, and q·q̇ for a quaternion.
+    """
+    rest = np.repeat(np.eye(len(q))[None, list(completing)], q.shape[1], axis=0)
     for k, i in enumerate(completing):
         if i in norms:
             rest[:, k, :] = 0.0
-            rest[:, k, norms[i]] = states.q[list(norms[i])].T
+            rest[:, k, norms[i]] = q[list(norms[i])].T
     return rest
 
 

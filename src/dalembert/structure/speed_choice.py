@@ -198,21 +198,42 @@ def _left_out(choice: Chosen, chosen: list[int], mixing: np.ndarray) -> str | No
 # choices along a run
 
 
-def speed_rows(model: Elements, speeds: tuple[Formula, ...], q: np.ndarray, t: float) -> np.ndarray:
-    """Y of u = Y q̇ + Z at one state, each row of unit length."""
-    return rank.leveled(slopes(model, speeds, one_state(q, t=t)))[0][0]
+def completeness(Y: np.ndarray, a: np.ndarray, unit: np.ndarray) -> np.ndarray:
+    """How well directions Y (K, d, n) complete the constraints a (K, r, n) at each state, from 1 down to 0.
 
+    It is the smallest singular value of [Y; B] with rows of length one, B being an orthonormal basis of the rows of a. So it
+    does not decrease where the constraints become dependent on each other: no choice of directions could help there.
 
-def independence(Y: np.ndarray, a: np.ndarray, unit: np.ndarray | None = None) -> float:
-    """How well speeds and constraints determine the velocities: the smallest relative singular value of [Y; a]."""
-    S = np.concatenate([rank.leveled(Y, unit)[0], rank.leveled(a, unit)[0]])
-    return float(rank.independence(S)) if len(S) else 1.0
+    >>> a = np.array([[[1.0, 0.0, 0.0], [1.0, 1e-6, 0.0]]])
+    >>> completeness(np.array([[[0.0, 0.0, 1.0]]]), a, np.ones(3)).round(6).tolist()
+    [1.0]
+    >>> completeness(np.array([[[0.0, 1.0, 0.0]]]), a, np.ones(3)).round(6).tolist()
+    [0.0]
+    """
+    basis = np.linalg.qr(np.swapaxes(rank.leveled(a, unit)[0], 1, 2))[0]
+    S = np.concatenate([rank.leveled(Y, unit)[0], np.swapaxes(basis, 1, 2)], axis=1)
+    return rank.singular_value(S, S.shape[1] - 1)
 
 
 def best_speeds(model: Elements, a: np.ndarray, q: np.ndarray, t: float) -> tuple[Formula, ...]:
     """The natural speeds that complete the independent constraints a q̇ + b = 0 best at one state."""
     state, scales = one_state(q, t=t), scales_of(model)
     natural, _, _ = _natural_speeds(model, state, scales)
-    Y = rank.leveled(slopes(model, tuple(natural), state), scales.positions)[0][0]
-    held = np.linalg.qr(rank.leveled(a, scales.positions)[0].T)[0] if len(a) else np.zeros((len(q), 0))
-    return tuple(natural[i] for i in rank.best_rows(Y - (Y @ held) @ held.T, len(q) - len(a)))
+    found = _completing_rows(slopes(model, tuple(natural), state)[0], a, scales.positions)
+    return tuple(natural[i] for i in found)
+
+
+def best_coordinates(a: np.ndarray, unit: np.ndarray) -> tuple[int, ...]:
+    """The coordinates whose rates complete the independent constraints a (r, n) best at one state.
+
+    >>> best_coordinates(np.array([[1.0, 0.1]]), np.ones(2)), best_coordinates(np.array([[0.1, 1.0]]), np.ones(2))
+    ((1,), (0,))
+    """
+    return _completing_rows(np.eye(len(unit)), a, unit)
+
+
+def _completing_rows(Y: np.ndarray, a: np.ndarray, unit: np.ndarray) -> tuple[int, ...]:
+    """Which of the rows Y (m, n) complete the independent rows a (r, n) best."""
+    rows = rank.leveled(Y, unit)[0]
+    held = np.linalg.qr(rank.leveled(a, unit)[0].T)[0] if len(a) else np.zeros((len(unit), 0))
+    return rank.best_rows(rows - (rows @ held) @ held.T, len(unit) - len(a))

@@ -60,9 +60,10 @@ def reason_to_run_alone(equations: Equations, integrator: str) -> str | None:
         return "constraints on momenta are projected run by run"
     if not isinstance(equations.kernel.rates_function, NativeFunction):
         return "the equations are solved in numbers, state by state"
-    facts = space.facts
-    if facts.dropped or any(facts.levels.servo) or (space.manifold.rows and equations.about.uses_speeds):
-        return "the choice of speeds or of independent constraints is watched run by run"
+    facts, solver = space.facts, equations.form.solver
+    chosen = equations.about.uses_speeds or (solver is not None and solver.trials is not None)
+    if facts.dropped or any(facts.levels.servo) or (space.manifold.rows and chosen):
+        return "the choice of speeds, trial vectors or independent constraints is watched run by run"
     if any(attitude_varies(model, attitude) for attitude in attitudes_of(model)):
         return "axes of turns that depend on parameters are watched run by run"
     return None

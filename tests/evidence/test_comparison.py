@@ -1,0 +1,108 @@
+"""Formalisms side by side: one that fails is a row with its reason, and speeds that fail are not the formalism's fault."""
+
+import numpy as np
+import pytest
+
+import dalembert as dl
+from dalembert.errors import InputError, SimulationError
+from dalembert.handles import Equations
+
+KEYS = ["lagrange", "kane"]
+
+
+@pytest.fixture
+def failing_kane(monkeypatch):
+    """Kane's simulations fail."""
+    simulate = Equations.simulate
+
+    def failing(self, *arguments, **options):
+        if self.formalism == "kane":
+            raise SimulationError("at t = 0.5 the step size fell to 1e-16, too small to go on.")
+        return simulate(self, *arguments, **options)
+
+    monkeypatch.setattr(Equations, "simulate", failing)
+
+
+@pytest.mark.usefixtures("failing_kane")
+def test_a_formalism_that_fails_is_a_row_with_its_reason():
+    table = dl.compare("simple-pendulum", ["kane", "lagrange"], duration=1.0, samples=11)
+    failed, known = table["kane"], table["lagrange"]
+    assert table.failed == {"kane": "at t = 0.5 the step size fell to 1e-16, too small to go on."}
+    assert (failed.n_dynamic, failed.n_states) == (1, 2)
+    assert (failed.cpu_seconds, failed.energy_error) == (None, None)
+    assert known.failure is None
+    assert known.energy_error < 1e-12
+    assert list(table.runs) == ["lagrange"]
+    assert table.to_dict()["rows"][0]["failure"].startswith("at t = 0.5")
+    line = next(line for line in str(table).splitlines() if line.startswith("kane"))
+    assert line.split()[4:] == ["failed", "-", "-", "-"]
+    assert "kane failed: at t = 0.5 the step size fell" in str(table)
+    assert "kane failed: at t = 0.5 the step size fell" in table._repr_html_()
+    assert len(table.plot("energy").axes) == 1
+
+
+@pytest.mark.usefixtures("failing_kane")
+def test_a_comparison_without_runs_has_nothing_to_draw():
+    table = dl.compare("simple-pendulum", ["kane"], duration=1.0, samples=11)
+    assert table.failed
+    with pytest.raises(InputError, match="no simulation of the comparison reached its end"):
+        table.plot()
+
+
+def test_an_integrator_that_takes_one_formalism_is_a_reason_for_the_others():
+    # collocation integrates the equations of phong alone
+    table = dl.compare("phong-pendulum", ["lagrange", "phong"], duration=0.2, samples=5, integrator="collocation")
+    assert list(table.runs) == ["phong"]
+    assert "'collocation' takes equations whose constraints stand as they are" in table.failed["lagrange"]
+    assert table.integrator == "collocation"
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [({"integrator": "ode45"}, "there is no integrator 'ode45'"), ({"parameters": {"mm": 1.0}}, "no parameter 'mm'")],
+)
+def test_wrong_input_is_no_row(options, message):
+    with pytest.raises(InputError, match=message):
+        dl.compare("simple-pendulum", KEYS, duration=1.0, samples=11, **options)
+
+
+def test_a_formalism_that_does_not_apply_is_refused_before_any_is_run(monkeypatch):
+    monkeypatch.setattr(Equations, "simulate", lambda *_, **__: pytest.fail("a simulation was begun"))
+    model = dl.Model("free").coordinate("x").set_energies("dot(x)**2/2", "x")
+    with pytest.raises(dl.NotApplicableError, match="gibbs_appell"):
+        dl.compare(model, ["lagrange", "gibbs_appell"])
+
+
+@pytest.mark.parametrize("integrator", ["taylor", "rk45"])
+def test_speeds_that_fail_are_chosen_again_without_drift_control(integrator):
+    # dot(x) does not determine the motion of a knife edge that stands across x, at φ = 90°
+    model = dl.load("knife-edge")
+    model.speed_list = ()
+    model.speed("dot(x)", "u").speed("dot(phi)", "omega")
+    table = dl.compare(model, ["lagrange", "kane", "volterra"], duration=4.0, samples=41, integrator=integrator)
+    for key in ("kane", "volterra"):
+        run = table.runs[key]
+        assert (
+            np.ptp(run.balance) < (1e-10 if integrator == "taylor" else 5e-3) * run.kinetic.max()
+        )  # rk45: rtol is 1e-3
+        assert any("speeds were chosen again" in note for note in run.notes)
+        assert np.abs(run.q - table.runs["lagrange"].q).max() < (1e-9 if integrator == "taylor" else 5e-3)
+
+
+def test_feedback_in_place_of_projection_does_not_keep_speeds_that_fail():
+    model = dl.load("crank-rocker")
+    model.speed_list = ()
+    model.speed(f"dot({model.coordinate_names[-1]})", "u")  # the rocker turns back
+    run = dl.derive(model, "maggi").simulate(2.0, samples=21, stabilization=(100.0, 20.0))
+    known = dl.derive(model, "lagrange").simulate(2.0, samples=21)
+    assert any("chosen again" in note for note in run.notes)
+    assert np.abs(run.q - known.q).max() < 1e-8
+
+
+def test_a_table_of_all_formalisms_is_complete():
+    table = dl.compare("knife-edge", samples=11)
+    assert not table.failed
+    assert len(table.rows) + len(table.refused) == len(dl.formalisms.KEYS)
+    ends = np.array([run.q[:, -1] for run in table.runs.values()])
+    assert np.abs(ends - ends[0]).max() < 1e-8
+    assert max(row.energy_error for row in table) < 1e-10

@@ -1,0 +1,81 @@
+"""Every formulation that applies to a gallery model simulates it for its duration with the default integrator.
+
+By day one model by those that project or use speeds, at night all models by all. Models with more than `LARGE` coordinates are run by the formulations whose
+equations are compiled quickly for large systems, since the others take minutes to compile; and runs named in `SHORTER`
+end before the model's duration, since they take minutes to integrate.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+
+import dalembert as dl
+from dalembert import formalisms, gallery
+from dalembert.handles import setup, workspace_of
+
+LARGE = 9
+SHORTER = {
+    "escapement": 10.0,
+    "rope": 0.2,
+    "biped-legged": 0.5,
+    "hexapod": 1.0,
+    "quadruped": 1.0,
+    "stewart-platform": 1.0,
+}
+ENERGY = 1e-7  # of the energies; models may ask for rk4 or dop853
+VIOLATION = 1e-9  # of the constraints, after projection
+AGREEMENT = 1e-6  # of positions, at a quarter of the run, where motions that part later still agree
+# across branch points velocities do not follow from speeds, so steps of rk4 that meet one are refused; taylor keeps clear
+TAYLOR = {("slider-crank", key) for key in ("kane", "gibbs_appell", "boltzmann_hamel", "volterra", "volterra_reduced")}
+
+
+def applicable(model: dl.Model) -> list[str]:
+    space = workspace_of(setup(model))
+    found = formalisms.applicable(space.model, space.facts)
+    if len(space.model.coordinate_names) <= LARGE:
+        return list(found)
+    return [key for key in found if key == "lagrange" or formalisms.find(key).ABOUT.compiles != "small"]
+
+
+def failures(name: str, duration: float | None, keys: Sequence[str] = ()) -> list[str]:
+    """What is wrong with the runs of a gallery model, in sentences."""
+    model, found = dl.load(name), []
+    servo = any(workspace_of(setup(model)).facts.levels.servo)  # feedback brings them to zero in time
+    early: np.ndarray | None = None
+    for key in keys or applicable(model):
+        try:
+            run = dl.derive(model, key).simulate(duration, integrator="taylor" if (name, key) in TAYLOR else None)
+        except dl.DalembertError as error:
+            found.append(f"{name} by {key}: {error}")
+            continue
+        here = run.q[:, len(run.t) // 4]
+        early = here if early is None else early
+        if not run.energy_error < ENERGY:
+            found.append(f"{name} by {key}: energy error {run.energy_error:.1e}")
+        if not servo and not (run.constraint_error or 0.0) < VIOLATION:
+            found.append(f"{name} by {key}: violation {run.constraint_error:.1e}")
+        if not np.abs(here - early).max() < AGREEMENT * max(1.0, np.abs(early).max()):
+            found.append(f"{name} by {key}: off the first by {np.abs(here - early).max():.1e}")
+    return found
+
+
+def test_projections_and_speeds_pass_the_zeros_of_their_first_choices():
+    assert failures("planar-four-bar", 1.0, ["lagrange", "phong", "nullspace", "kane"]) == []
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("name", gallery.names())
+def test_all_formulations_simulate(name):
+    assert failures(name, SHORTER.get(name)) == []
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("name", gallery.names())
+def test_compare_gives_a_full_table(name):
+    model = dl.load(name)
+    keys = applicable(model)
+    table = dl.compare(model, keys, duration=model.duration / 50, samples=5, integrator="dop853")
+    assert table.failed == {}
+    assert [row.formalism for row in table] == keys
+    assert all(np.isfinite(row.energy_error) for row in table)
