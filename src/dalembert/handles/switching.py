@@ -22,6 +22,7 @@ from dalembert.analysis import consistency
 from dalembert.equations.power import MOVING
 from dalembert.errors import InconsistentStateError, SimulationError
 from dalembert.handles.rigid_contacts import FASTER, RigidContacts, Watch, accumulation
+from dalembert.handles.velocity_jumps import Kink, VelocityJump
 from dalembert.integrators.base import Halt
 from dalembert.integrators.crossings import Crossings, Watched
 from dalembert.integrators.mechanics import Mechanics
@@ -87,6 +88,8 @@ class Switchboard:
         self.contacts = RigidContacts(self.equations)
         self._contact_watches: dict[int, Watch] = {}  # by their place among what is watched
         self._impulses = 0  # how many there were before the last crossing
+        self._by_joints: set[int] = set()  # which of those at it are of joints that move with time
+        self._leapt = False  # True where velocities jumped at it
 
     def _constraints(self, declared: Description) -> Iterator[tuple[FormulaConstraint, FormulaConstraint]]:
         """The constraints by formulas, as declared and held."""
@@ -267,6 +270,7 @@ class Switchboard:
         """The equations and velocities behind a crossing, and whether the run ends there."""
         met, count = self._watched[halt.which], len(self._modes)
         self.event, self._impulses = None, len(self.contacts.impulses)
+        self._by_joints, self._leapt = set(), False
         if not self._count(halt.t):
             self._fresh = set()
         if (touched := self._contact_watches.get(halt.which)) is not None:
@@ -287,22 +291,83 @@ class Switchboard:
             self._fresh |= {(row, 0.0) for row in rows if tables <= row < events}
             qd = self._touch(halt.t, q, qd, equations)
             return self._now(equations), qd, ends
-        before = self._felt
+        before, turned = self._felt, [met.row]
         self._fresh |= {(met.row, met.offset)}
         if met.row < count:
             self._turn(met.row, halt.t, q, qd)
         elif met.row < tables:
             self._lines[met.row - count] += 1 if met.sign < 0 else -1
         else:
+            turned = []
             k = self._sliding[met.row - events]
             self._modes[k] = 1.0 if met.sign < 0 else 0.0
             self._fresh |= {(k, 0.0)}
             self._sliding = tuple(i for i in self._sliding if i != k)
             if not self._just_turned(k, halt.t):
                 self._tell(k, halt.t, q, qd)
+        qd = self._jump(halt.t, q, qd, equations, turned + self._turn_with(turned, halt.t, q, qd, equations))
         self._awake(before, halt.t, q, qd, equations)
         qd = self._touch(halt.t, q, qd, equations)
         return self._now(equations), qd, False
+
+    def _turn_with(
+        self, turned: Sequence[int], t: float, q: np.ndarray, qd: np.ndarray, equations: Equations
+    ) -> list[int]:
+        """Let every other surface of time alone follow that is crossed at the same instant; their rows."""
+        surfaces = self._held.surfaces
+        others = [i for i, one in enumerate(surfaces) if one.kinematic and one.timed and i not in turned]
+        if not others or not turned or not surfaces[turned[0]].timed:
+            return []
+        count, out = len(self._modes), list[int]()
+        behind = np.concatenate([q, qd, [t + 4 * _SAME * max(1.0, abs(t))]])
+        g = self._surfaces(behind, self._now(equations).values)
+        for i in others:
+            if i < count and (g[i] > 0) != self._modes[i] and i not in self._sliding:
+                self._turn(i, t, q, qd)
+                self._fresh |= {(i, 0.0)}
+                out.append(i)
+            elif i >= count:
+                times, k = self._held.tables[i - count].table.times, self._lines[i - count]
+                line = int(np.searchsorted(times, g[i], side="right"))
+                if line != k:
+                    self._lines[i - count] = line
+                    self._fresh |= {(i, float(times[min(line, k)]))}
+                    out.append(i)
+        return out
+
+    def _jump(self, t: float, q: np.ndarray, qd: np.ndarray, before: Equations, turned: Sequence[int]) -> np.ndarray:
+        """The velocities behind a crossing of these surfaces: they jump where positions or constraints have a kink."""
+        met = [self._held.surfaces[i] for i in turned if self._held.surfaces[i].kinematic]
+        if not met or before.kernel.phase is not None:
+            return qd
+        names = tuple(dict.fromkeys(one.owner for one in met))
+        kink = Kink(t, q, qd, before, self._now(before), names, all(one.timed for one in met))
+        return self._jumped(kink)
+
+    def _jumped(self, kink: Kink) -> np.ndarray:
+        """The velocities behind a kink; its impulses are written down."""
+        qd, of_constraints, of_joints = VelocityJump(kink).solve()
+        if qd is kink.qd:
+            return qd
+        count, self._leapt = len(self.contacts.impulses), True
+        self.contacts.impulses += of_joints + of_constraints
+        self._by_joints |= set(range(count, count + len(of_joints)))
+        names = dict.fromkeys(each.name for each in (*of_joints, *of_constraints))
+        title = f"impulse of {', '.join(names or kink.names)}"
+        self.happened.append(Happening(title, kink.t, kink.q, kink.qd, qd, switching=True))
+        self._renew(kink, qd)
+        return qd
+
+    def _renew(self, kink: Kink, qd: np.ndarray) -> None:
+        """Find the conditions anew that a jump of the velocities has changed."""
+        count, values = len(self._modes), kink.after.values
+        old, new = (self._surfaces(np.concatenate([kink.q, x, [kink.t]]), values)[:count] for x in (kink.qd, qd))
+        for i in np.flatnonzero(np.abs(new - old) > _ZERO + 1e-9 * np.abs(old)).tolist():
+            self._sliding = tuple(k for k in self._sliding if k != i)
+            self._fresh.discard((i, 0.0))
+            if (new[i] > 0) != self._modes[i]:
+                self._modes[i] = float(new[i] > 0)
+                self._tell(i, kink.t, kink.q, qd)
 
     def energies(self, total: float, size: float) -> dict[str, float]:
         """What came in at the last crossing, by name, of a total: by contacts, by an event, or by what moves with time.
@@ -310,8 +375,9 @@ class Switchboard:
         `size` is that of the energies.
         """
         found: dict[str, float] = {}
-        for each in self.contacts.impulses[self._impulses :]:
-            found[each.name] = found.get(each.name, 0.0) + each.energy
+        for i, each in enumerate(self.contacts.impulses[self._impulses :], start=self._impulses):
+            if i not in self._by_joints:  # theirs is part of the prescribed motion
+                found[each.name] = found.get(each.name, 0.0) + each.energy
         rest = total - sum(found.values())
         if self.event is not None:
             return found | {self.event: rest}
@@ -327,7 +393,7 @@ class Switchboard:
     @property
     def acted(self) -> bool:
         """True where the last crossing changed the state."""
-        return self.event is not None or len(self.contacts.impulses) > self._impulses
+        return self.event is not None or self._leapt or len(self.contacts.impulses) > self._impulses
 
     def _turn(self, k: int, t: float, q: np.ndarray, qd: np.ndarray) -> None:
         """Turn a switch over; one that grips, or that both sides turn at this instant, stays between them.
