@@ -32,7 +32,7 @@ from dalembert.model import Description
 from dalembert.model.constraints import FormulaConstraint
 from dalembert.model.events import Event
 from dalembert.model.frozen import Value
-from dalembert.model.switches import held
+from dalembert.model.switches import held, kinematic_names
 from dalembert.programs import Function
 
 if TYPE_CHECKING:
@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from dalembert.kernels import Kernel
 
 _SAME = 1e-13  # of the time: crossings as close as this are at one instant
+_LATER = 4 * _SAME  # how much later surfaces of time alone are looked at, to know the side behind an instant
 _ZERO = 1e-15
 _MOST = 2000  # crossings that follow each other within no time
 _ZENO = 1e-10  # of the time: what is left until events that come ever faster come all at once
@@ -119,6 +120,11 @@ class Switchboard:
         return space.compiled(vector([lower(formula) for formula in formulas]), space.system.q, space.system.qd)
 
     @cached_property
+    def _kinematic(self) -> frozenset[str]:
+        """The parameters that joints, constraints and energies name."""
+        return kinematic_names(self._held.description)
+
+    @cached_property
     def _grips(self) -> Function:
         """The least and the greatest mixture of each switch that it can hold, one after the other."""
         space = self.equations.workspace
@@ -128,9 +134,12 @@ class Switchboard:
 
     # what holds now
 
-    def begin(self, t: float, q: np.ndarray, qd: np.ndarray) -> tuple[Equations, np.ndarray]:
-        """The equations that hold at the start of a run, and the velocities behind an impact there."""
-        equations = self._settle(t, q, qd, self.equations)
+    def settle(self, t: float, q: np.ndarray, qd: np.ndarray) -> Equations:
+        """The equations that hold at the start of a run."""
+        return self._settle(t, q, qd, self.equations)
+
+    def begin(self, t: float, q: np.ndarray, qd: np.ndarray, equations: Equations) -> tuple[Equations, np.ndarray]:
+        """The equations with what rigid contacts do at the start of a run, and the velocities behind an impact there."""
         if self.contacts:
             self.contacts.require_apart(t, q, qd, equations.values)
         qd = self._touch(t, q, qd, equations)
@@ -151,27 +160,54 @@ class Switchboard:
         return after
 
     def _settle(self, t: float, q: np.ndarray, qd: np.ndarray, equations: Equations) -> Equations:
-        """Find every condition anew; conditions may stand inside others."""
+        """Find every condition anew; conditions may stand inside others. Those of time alone are as they are just behind t."""
         count, tables = len(self._modes), self._held.tables
-        state, self._sliding = np.concatenate([q, qd, [t]]), ()
-        g = self._surfaces(state, equations.values)
+        self._sliding = ()
+        g = self._just_behind(t, q, qd, equations)
         for _ in range(count):
             if ((g[:count] > 0) == self._modes).all():
                 break
             self._modes = (g[:count] > 0).astype(float)
             equations = self._now(equations)
-            g = self._surfaces(state, equations.values)
+            g = self._just_behind(t, q, qd, equations)
         self._at_once = t, self._at_once[1]
         found = [
             int(np.searchsorted(one.table.times, x, side="right")) for one, x in zip(tables, g[count:], strict=False)
         ]
         self._lines = np.array(found, dtype=np.intp)
-        signs = g[count + len(tables) :]
+        exact = self._surfaces(np.concatenate([q, qd, [t]]), equations.values)
+        signs = exact[count + len(tables) :]
         self._signs = np.where(np.abs(signs) <= _ZERO, np.where(self._signs == 0, 1.0, self._signs), np.sign(signs))
-        zero = np.flatnonzero(np.abs(g) <= _ZERO).tolist()
+        zero = np.flatnonzero(np.abs(exact) <= _ZERO).tolist()
         self._sliding = tuple(i for i in zero if i < count and self._held.switches[i].grip is not None)
         self._fresh = {(i, 0.0) for i in zero if not count <= i < count + len(tables) and i not in self._sliding}
+        self._fresh |= self._just_passed(exact, g)
         return self._now(equations)
+
+    def _just_behind(self, t: float, q: np.ndarray, qd: np.ndarray, equations: Equations) -> np.ndarray:
+        """The functions of all surfaces, those of prescribed motions in time alone a little later."""
+        now, later = (np.concatenate([q, qd, [x]]) for x in (t, t + _LATER * max(1.0, abs(t))))
+        g = self._surfaces(now, equations.values)
+        if (rows := self._timed).any():
+            g[: len(rows)] = np.where(rows, self._surfaces(later, equations.values)[: len(rows)], g[: len(rows)])
+        return g
+
+    @cached_property
+    def _timed(self) -> np.ndarray:
+        """Which surfaces belong to prescribed motions and depend on time alone."""
+        return np.array([one.kinematic and one.timed for one in self._held.surfaces], dtype=bool)
+
+    def _just_passed(self, g: np.ndarray, behind: np.ndarray) -> set[tuple[int, float]]:
+        """The rows and offsets of the surfaces of time alone that lie at t, where only a later return counts."""
+        count, out = len(self._modes), set[tuple[int, float]]()
+        for i in np.flatnonzero(self._timed).tolist():
+            near = 4 * abs(float(behind[i] - g[i]))
+            if i < count:
+                out |= {(i, 0.0)} if abs(g[i]) <= near else set()
+            else:
+                times = self._held.tables[i - count].table.times
+                out |= {(i, float(x)) for x in times[np.abs(times - g[i]) <= near]}
+        return out
 
     @property
     def _felt(self) -> tuple[bool, ...]:
@@ -314,25 +350,20 @@ class Switchboard:
         self, turned: Sequence[int], t: float, q: np.ndarray, qd: np.ndarray, equations: Equations
     ) -> list[int]:
         """Let every other surface of time alone follow that is crossed at the same instant; their rows."""
-        surfaces = self._held.surfaces
-        others = [i for i, one in enumerate(surfaces) if one.kinematic and one.timed and i not in turned]
-        if not others or not turned or not surfaces[turned[0]].timed:
-            return []
-        count, out = len(self._modes), list[int]()
-        behind = np.concatenate([q, qd, [t + 4 * _SAME * max(1.0, abs(t))]])
-        g = self._surfaces(behind, self._now(equations).values)
-        for i in others:
+        surfaces, timed, count, out = self._held.surfaces, self._timed, len(self._modes), list[int]()
+        if not turned or not surfaces[turned[0]].timed or not timed.any():
+            return out
+        exact = self._surfaces(np.concatenate([q, qd, [t]]), self._now(equations).values)
+        g = self._just_behind(t, q, qd, self._now(equations))
+        for i in (i for i in np.flatnonzero(timed).tolist() if i not in turned):
             if i < count and (g[i] > 0) != self._modes[i] and i not in self._sliding:
                 self._turn(i, t, q, qd)
-                self._fresh |= {(i, 0.0)}
                 out.append(i)
             elif i >= count:
-                times, k = self._held.tables[i - count].table.times, self._lines[i - count]
-                line = int(np.searchsorted(times, g[i], side="right"))
-                if line != k:
-                    self._lines[i - count] = line
-                    self._fresh |= {(i, float(times[min(line, k)]))}
-                    out.append(i)
+                line = int(np.searchsorted(self._held.tables[i - count].table.times, g[i], side="right"))
+                out += [i] if line != self._lines[i - count] else []
+                self._lines[i - count] = line
+        self._fresh |= self._just_passed(exact, g)
         return out
 
     def _jump(self, t: float, q: np.ndarray, qd: np.ndarray, before: Equations, turned: Sequence[int]) -> np.ndarray:
@@ -438,11 +469,20 @@ class Switchboard:
             names = equations.model.coordinate_names
             for name, rate in zip(event.reset, new[len(event.set) :], strict=False):
                 after[names.index(name)] = rate
-            equations = replace(equations, changes=equations.changes | values)
+            given, held = equations, (self._modes.copy(), self._lines.copy())
+            equations = self._settle(t, q, after, replace(equations, changes=equations.changes | values))
+            if not event.reset and equations.kernel.phase is None and self._moves_bodies(event, *held):
+                after = self._jumped(Kink(t, q, qd, given, equations, (event.title,), timed=True, event=True))
+                equations = self._now(equations)
             self._require_sound(event, t, q, after, equations)
-            equations = self._settle(t, q, after, equations)
         self.happened.append(Happening(event.name, t, q, qd, after))
         return equations, after, event.stop or self._comes_ever_faster(event.name)
+
+    def _moves_bodies(self, event: Event, modes: np.ndarray, lines: np.ndarray) -> bool:
+        """True where an event changes what bodies or constraints move by, or has changed one of their conditions."""
+        turned = np.concatenate([modes != self._modes, lines != self._lines])
+        kinematic = [one.kinematic for one in self._held.surfaces]
+        return bool((turned & np.array(kinematic, dtype=bool)).any() or self._kinematic & event.set.keys())
 
     def _require_sound(self, event: Event, t: float, q: np.ndarray, qd: np.ndarray, equations: Equations) -> None:
         """Raise where an event leads to no state that the run could go on from."""

@@ -22,7 +22,7 @@ from dalembert.expressions.formula import Formula
 from dalembert.expressions.numbers import written_out
 from dalembert.expressions.symbols import compare
 from dalembert.model.description import Description
-from dalembert.model.elements import Parameter
+from dalembert.model.elements import Body, Parameter
 from dalembert.model.loads import Load
 from dalembert.model.loads.base import Motion
 from dalembert.model.loads.laws import plain
@@ -154,6 +154,26 @@ def held(model: Description) -> Held:
     )
 
 
+def kinematic_names(model: Description) -> frozenset[str]:
+    """The names in the formulas of bodies, constraints and energies: all but loads.
+
+    >>> from dalembert.model import Model
+    >>> model = Model("cart").parameters(w=1.0, F=2.0).coordinates("x")
+    >>> _ = model.body("cart", joint=model.prismatic((1, 0, 0), "x + w*t"), mass=1).force("cart", ("F", 0, 0))
+    >>> sorted(kinematic_names(model.description))
+    ['t', 'w', 'x']
+    """
+    found: set[str] = set()
+
+    def seen(formula: Formula) -> Formula:
+        found.update(symbol.name for symbol in formula.free_symbols)
+        return formula
+
+    for name in _WALKED:
+        mapped(getattr(model, name), seen)
+    return frozenset(found)
+
+
 class _Holder:
     """Goes through the elements and replaces what switches."""
 
@@ -185,6 +205,8 @@ class _Holder:
         title = getattr(element, "title", None)
         if isinstance(title, str):
             self._owner = title
+        elif isinstance(element, Body):
+            self._owner = f"body '{element.name}'"
 
     def turned(self, formula: Formula) -> Formula:
         """A formula with what switches held."""
