@@ -378,9 +378,9 @@ class Switchboard:
     def _jumped(self, kink: Kink) -> np.ndarray:
         """The velocities behind a kink; its impulses are written down."""
         qd, of_constraints, of_joints = VelocityJump(kink).solve()
-        if qd is kink.qd:
-            return qd
         count, self._leapt = len(self.contacts.impulses), True
+        if qd is kink.qd and not of_joints:
+            return qd
         self.contacts.impulses += of_joints + of_constraints
         self._by_joints |= set(range(count, count + len(of_joints)))
         names = dict.fromkeys(each.name for each in (*of_joints, *of_constraints))
@@ -412,6 +412,8 @@ class Switchboard:
         rest = total - sum(found.values())
         if self.event is not None:
             return found | {self.event: rest}
+        if not found and abs(rest) <= _LEFT * size:
+            return {}
         name = max(found, key=lambda key: abs(found[key]), default=MOVING)
         name = name if abs(rest) <= _LEFT * size else MOVING
         return found | {name: found.get(name, 0.0) + rest}

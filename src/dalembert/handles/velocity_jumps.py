@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dalembert.algebra import Array, stack, vector
+from dalembert.analysis.observables import Observed
 from dalembert.errors import SimulationError
 from dalembert.handles.rigid_contacts import Impulse
 from dalembert.structure import System
@@ -67,9 +68,12 @@ class Side:
 
     def momenta(self, qd: np.ndarray) -> np.ndarray:
         """∂T/∂q̇."""
-        space = self.equations.workspace
-        seen = space.observables.along(np.array([self.t]), self.q[:, None], qd[:, None], self.equations.values)
-        return seen.momenta[:, 0]
+        return self.observed(qd).momenta[:, 0]
+
+    def observed(self, qd: np.ndarray) -> Observed:
+        """Energies and momenta."""
+        along = self.equations.workspace.observables.along
+        return along(np.array([self.t]), self.q[:, None], qd[:, None], self.equations.values)
 
     def bodies(self, qd: np.ndarray) -> Bodies:
         """Where the bodies are, and how they move."""
@@ -220,8 +224,9 @@ class VelocityJump:
     def solve(self) -> tuple[np.ndarray, list[Impulse], list[Impulse]]:
         """q̇ behind the kink, and the impulses of constraints and of joints; no impulses where nothing jumps."""
         violated = self._violated(self.kink.qd)
+        self._require_no_step()
         if not violated and not self._pushes and (self.kink.event or not self._mass_jumps):
-            return self.kink.qd, [], []
+            return self.kink.qd, [], self._of_joints(self.kink.qd)
         self._require_law(violated)
         qd, impulses = self._jumped()
         if left := self._violated(qd):
@@ -250,6 +255,18 @@ class VelocityJump:
                 return  # T(q, q̇, t) with a jump in time: its momenta are continuous
             if not self.kink.event:
                 raise self._corner("the direction in which a joint moves its body jumps")
+
+    def _require_no_step(self) -> None:
+        """Raise where the potential energy jumps as the motion passes: the force would be infinite."""
+        if self.kink.timed:
+            return
+        old, new = (side.observed(self.kink.qd) for side in (self._before, self._after))
+        gap = float(new.potential[0] - old.potential[0])
+        if abs(gap) > _SAME * float(abs(new.kinetic[0]) + abs(new.potential[0]) + abs(old.potential[0])):
+            raise SimulationError(
+                f"{self.kink.where}: the potential energy jumps by {gap:.6g} where the motion passes, so its force would be infinite. "
+                "Expected a continuous potential. Make the step a steep slope."
+            )
 
     def _corner(self, fact: str) -> SimulationError:
         return SimulationError(
