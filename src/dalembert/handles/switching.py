@@ -42,7 +42,9 @@ if TYPE_CHECKING:
 _SAME = 1e-13  # of the time: crossings as close as this are at one instant
 _LATER = 4 * _SAME  # how much later surfaces of time alone are looked at, to know the side behind an instant
 _ZERO = 1e-15
-_MOST = 2000  # crossings that follow each other within no time
+_MOST = 100  # crossings that follow each other within no time, and
+_EACH = 4  # for each surface that is watched
+_IMPACTS = 40  # and of rigid contacts, before it is looked at whether their energy is negligible
 _ZENO = 1e-10  # of the time: what is left until events that come ever faster come all at once
 _LEFT = 1e-11  # of the energies: what is left of the work of an impact is rounding
 
@@ -146,14 +148,20 @@ class Switchboard:
         return self._now(equations), qd
 
     def _touch(
-        self, t: float, q: np.ndarray, qd: np.ndarray, equations: Equations, wanted: Mapping[int, Mode] | None = None
+        self,
+        t: float,
+        q: np.ndarray,
+        qd: np.ndarray,
+        equations: Equations,
+        wanted: Mapping[int, Mode] | None = None,
+        calm: bool = False,
     ) -> np.ndarray:
         """Find anew what rigid contacts do; the velocities behind their impulses."""
         if not self.contacts:
             return qd
         stuck = tuple(self._held.switches[k] for k in self._sliding)
         count = len(self.contacts.impulses)
-        after, changes = self.contacts.settle(t, q, qd, self._now(equations), stuck, wanted)
+        after, changes = self.contacts.settle(t, q, qd, self._now(equations), stuck, wanted, calm)
         if hit := dict.fromkeys(each.name for each in self.contacts.impulses[count:]):
             self.happened.append(Happening(f"impact of {', '.join(hit)}", t, q, qd, after, switching=True))
         self.happened += [Happening(f"{title} {what}", t, q, after, after, switching=True) for title, what in changes]
@@ -313,7 +321,7 @@ class Switchboard:
             if touched.contact < 0:
                 raise self.contacts.jam(halt.t, q, qd, equations)
             wanted = {} if touched.wanted is None else {touched.contact: touched.wanted}
-            qd = self._touch(halt.t, q, qd, equations, wanted)
+            qd = self._touch(halt.t, q, qd, equations, wanted, calm=self._at_once[1] > _IMPACTS)
             return self._now(equations), qd, False
         tables, events = count + len(self._lines), count + len(self._lines) + len(self._events)
         if tables <= met.row < events:
@@ -517,10 +525,10 @@ class Switchboard:
         last, count = self._at_once
         count = count + 1 if abs(t - last) <= _SAME * max(1.0, abs(t)) else 0
         self._at_once = t, count
-        if count > _MOST:
+        if count > _MOST + _EACH * len(self._watched):
             names = sorted({each.name for each in self.happened[-_MOST:]})
             raise SimulationError(
-                f"at t = {t:.9g} {_MOST} crossings follow each other within no time: {', '.join(names[:3])}. There is no side to "
+                f"at t = {t:.9g} {count} crossings follow each other within no time: {', '.join(names[:3])}. There is no side to "
                 "which the motion can go on. Look for conditions or events that undo each other, or for events that "
                 "reset velocities so that the same event happens again at once."
             )
