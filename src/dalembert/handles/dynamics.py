@@ -20,6 +20,7 @@ from dalembert.handles.rollout import Forces, Method, Rollout, Stepper, forces_o
 from dalembert.handles.tree_equations import equations_of_tree
 from dalembert.handles.tree_run import TreeRun
 from dalembert.model import Elements
+from dalembert.model.kinks import refuse_time_kinks
 from dalembert.model.start import Start
 from dalembert.programs import choose_engine
 from dalembert.recursive import read_state
@@ -318,6 +319,7 @@ class Dynamics(Tabular, Compiled):
         """
         self.declared.refuse_rigid("rollout")
         start = read_state(self.plan, q, qd, _real(t, "t"))
+        refuse_time_kinks(self.declared, "rollout", float(t), float(t) + _real(dt, "dt") * steps)
         given = self._calls, forces_of(start, tau), _real(dt, "dt"), friction, counted(threads)
         stepper = HeldStepper(*given) if self._constrained else Stepper(*given)
         return stepper.rollout(start, float(t), steps, every, method)
@@ -352,6 +354,8 @@ class Dynamics(Tabular, Compiled):
         """
         self.declared.refuse_rigid("simulate of dl.dynamics")
         require_tree(self.plan, "simulate")
+        last = t0 + (self.declared.duration if duration is None else duration) if times is None else times[-1]
+        refuse_time_kinks(self.declared, "simulate of dl.dynamics", t0, float(last))
         equations = equations_of_tree(self.declared, self.engine, self.execution, friction=friction)
         return equations.simulate(
             duration,

@@ -34,8 +34,12 @@ if TYPE_CHECKING:
 
 _TOUCH = 1e-11  # lengths of the model: gaps as small as this are closed
 _DEEP = 1e-8  # and what is deeper in the ground at the start is refused
+_ROUNDING = 4e-14  # lengths of the model: a gap that bounces less than this stays closed
+_STEEP = 1e6  # accelerations of the model: larger ones are not expected of a gap
 _STILL = 1e-11  # velocities of the model: gaps that open more slowly stay closed, and what slips more slowly is at rest
 _PULL = 1e-11  # of what would undo the accelerations: a contact that would pull more lets go
+_DEPENDENT = 1e-10  # of the largest response: contacts that depend on others share their impulses
+_NEGLIGIBLE = 1e-9  # of the energies: what bounces without end with less than this comes to rest
 _GAINED = 1e-9  # of the energies of an impact: more is no rounding
 FASTER = 8  # intervals, each shorter than the one before it
 _SOUND = 1e-7  # of its own: what pressing changes the rate of a gap by, where friction and the normal force nearly jam
@@ -202,9 +206,11 @@ class RigidContacts:
         assert seen is not None
         for i, mode in enumerate(self._modes):
             if not mode.closed:
-                deep = _TOUCH * self._length if mode.follows else 0.0
-                fresh = abs(seen.gap[i]) <= _TOUCH * self._length and not mode.follows
-                yield Watch(i, Watched(i, 1.0, -deep, fresh=bool(fresh)))
+                near = _TOUCH * self._length
+                fresh = abs(seen.gap[i]) <= near and not mode.follows
+                # what has just touched touches again where its gap is as small as it is now: it may never be wider than `near`
+                floor = float(seen.gap[i]) if fresh else -near if mode.follows else 0.0
+                yield Watch(i, Watched(i, 1.0, floor, fresh=bool(fresh)))
                 continue
             pull = float(self._pull[i])
             yield Watch(i, Watched(2 * m + i, 1.0, -pull), OPEN)
@@ -239,41 +245,80 @@ class RigidContacts:
         equations: Equations,
         stuck: tuple[Switch, ...] = (),
         wanted: Mapping[int, Mode] | None = None,
+        calm: bool = False,
     ) -> tuple[np.ndarray, list[tuple[str, str]]]:
         """Find anew what every contact does, with impulses where a gap still closes; the velocities behind, and what changed.
 
-        `stuck` are the switches that the motion slides along, `wanted` what contacts should do where both is possible.
+        `stuck` are the switches that the motion slides along, `wanted` what contacts should do where both is possible. With
+        `calm` nothing that touches bounces any more, as long as its energy is negligible.
         """
         before, here = self._modes, _Here(t, q, qd, equations, stuck)
         seen = self.see(t, q, qd, equations.values)
         touching = [i for i in range(len(self._known)) if before[i].closed or seen.gap[i] <= _TOUCH * self._length]
         enough = np.full(len(self._known), _STILL * self._speed)
-        if any(seen.rate[i] < -enough[i] for i in touching):
+        if calm:
+            self._require_negligible(here, seen, touching)
+            enough = np.full(len(self._known), np.inf)
+            seen = replace(seen, slow=enough)
+        if any(seen.rate[i] < -_STILL * self._speed for i in touching):
             if all(seen.rate[i] >= -seen.slow[i] for i in touching):
                 enough = np.maximum(seen.slow, enough)  # what rocks or bounces ever faster comes to rest
             here = self._hit(here, seen, touching, self._impulses)
             seen = self.see(t, q, here.qd, equations.values)
-        staying = [i for i in touching if seen.rate[i] <= enough[i]]
+        staying = [i for i in touching if seen.rate[i] <= enough[i] or self._too_low(here, seen, i)]
         self._modes = self._decided(here, seen, staying, wanted or {})
-        self._tell(t, [i for i in staying if self._modes[i].closed and not before[i].closed])
-        opening = [i for i in staying if self._modes[i].closed and seen.rate[i] > _STILL * self._speed]
-        if opening:
-            here = self._hit(here, seen, opening, self._rest)
+        self._tell(t, seen, [i for i in staying if self._modes[i].closed and not before[i].closed])
+        closed = [i for i in staying if self._modes[i].closed]
+        if any(seen.rate[i] > _STILL * self._speed for i in closed):
+            here = self._hit(here, seen, closed, self._rest)
             seen = self.see(t, q, here.qd, equations.values)
         self._now = seen
         pairs = zip(self._known, before, self._modes, strict=True)
         return here.qd, [(known.title, _said(old, new)) for known, old, new in pairs if old[:3] != new[:3]]
 
-    def _tell(self, t: float, resting: list[int]) -> None:
+    def _require_negligible(self, here: _Here, seen: Seen, touching: list[int]) -> None:
+        """Raise where the energy of what bounces without end is not negligible."""
+        asked = self._asked(here, seen, touching, self._pushed(here, touching, impulsive=True), impulsive=True)
+        rates, own = asked.free[: asked.m], np.diag(asked.response)[: asked.m]
+        energy = float((rates**2 / np.maximum(own, 1e-300)).sum()) / 2
+        observed = here.equations.workspace.observables.along
+        found = observed(np.array([here.t]), here.q[:, None], here.qd[:, None], here.equations.values)
+        size = float(abs(found.kinetic[0])) + self._equations.workspace.facts.scales.mass * self._speed**2
+        if energy > _NEGLIGIBLE * size:
+            names = {self._known[i].load for i in touching}
+            met = [each.approach for each in self.impulses[-4 * asked.m :] if each.name in names]
+            fastest = max(float(np.abs(rates).max(initial=0.0)), *met, 0.0)
+            raise SimulationError(
+                f"{asked.where} impacts of {', '.join(asked.names)} follow each other within no time and do not end; they meet "
+                f"with up to {fastest:.3g}, an energy of {energy:.3g}. Give the contacts rest_speed = {2 * fastest:.2g}, below which "
+                "nothing bounces, or a smaller restitution; or look for events that set these velocities again and again."
+            )
+
+    def _too_low(self, here: _Here, seen: Seen, i: int) -> bool:
+        """True where a gap opens so slowly that it closes again before it is wider than rounding."""
+        rate, least = float(seen.rate[i]), _ROUNDING * self._length
+        if rate**2 > _STEEP * 2 * least * self._speed**2 / self._length:
+            return False
+        state = np.concatenate([here.q, here.qd, [here.t]])
+        slopes = self._slopes(state, here.equations.values).reshape(2 * len(self._known), -1)[i]
+        n, qdd = len(here.q), self._pushed(here, [], impulsive=False)[0]
+        falling = -float(slopes @ np.concatenate([here.qd, qdd, [1.0]]))
+        size = self._length + float(np.abs(slopes[n : 2 * n]) @ np.abs(here.q))
+        return falling > 0 and rate**2 <= 2 * falling * _ROUNDING * size
+
+    def _tell(self, t: float, seen: Seen, resting: list[int]) -> None:
         """Write down where impacts came ever faster before a contact came to rest."""
-        for known in (self._known[i] for i in resting):
+        for i in resting:
+            known = self._known[i]
             found = accumulation([each.t for each in self.impulses if each.name == known.load])
             if found is None:
                 continue
-            last = next(each.t for each in reversed(self.impulses) if each.name == known.load)
+            last = next(each for each in reversed(self.impulses) if each.name == known.load)
+            slow = last.approach <= seen.slow[i] or last.departure <= seen.slow[i]
+            why = "slower than rest_speed" if slow else "too small to be told from rounding"
             self.notes += (
                 f"{known.title}: impacts come ever faster, each interval {found[0]:.3g} of the one before, and all come before "
-                f"t = {last + found[1]:.10g}; from t = {t:.9g} on, where they are slower than rest_speed, it rests",
+                f"t = {last.t + found[1]:.10g}; from t = {t:.9g} on, where they are {why}, it rests",
             )
 
     def _decided(self, here: _Here, seen: Seen, staying: list[int], wanted: Mapping[int, Mode]) -> tuple[Mode, ...]:
@@ -356,10 +401,11 @@ class RigidContacts:
                 return impacts.successive(asked, e, slow, _STILL * self._speed)
 
     def _rest(self, asked: Contacts, seen: Seen, which: list[int]) -> np.ndarray:
-        """The small impulses after which gaps that open slowly do not open."""
-        m = asked.m
-        normal = np.linalg.lstsq(asked.response[:m, :m], -asked.free[:m], rcond=None)[0]
-        return np.concatenate([normal, np.zeros(m)])
+        """The small impulses after which gaps that open slowly do not open, and what sticks does not slip."""
+        m, out = asked.m, np.zeros(2 * asked.m)
+        rows = [*range(m), *(m + k for k, i in enumerate(which) if self._modes[i].sticks)]
+        out[rows] = np.linalg.lstsq(asked.response[np.ix_(rows, rows)], -asked.free[rows], rcond=_DEPENDENT)[0]
+        return out
 
     def _hit(
         self, here: _Here, seen: Seen, which: list[int], impulses: Callable[[Contacts, Seen, list[int]], np.ndarray]

@@ -75,8 +75,8 @@ class Balance(States):
             for name in self.work
         }
         if self._carried_along is not None:
-            state, equations = (self.q, self._natural, self.qdd), self.equations
-            found[MOVING] += equations.workspace.evaluated(_carrying_rate, state, self.t, equations.values)[0]
+            state, space = (self.q, self._natural, self.qdd), self.used.workspace
+            found[MOVING] += space.evaluated(_carrying_rate, state, self.t, self.values)[0]
         return found
 
     def _powers(self, part: Part) -> np.ndarray:
@@ -93,10 +93,10 @@ class Balance(States):
     @cached_property
     def _carried_along(self) -> np.ndarray | None:
         """What T + V exceeds the Jacobi function by along the run; None where bodies do not move explicitly with time."""
-        space = self.equations.workspace
+        space = self.used.workspace
         if not space.carries:
             return None
-        return space.evaluated(_carried, (self.q, self._natural), self.t, self.equations.values)[0]
+        return space.evaluated(_carried, (self.q, self._natural), self.t, self.values)[0]
 
     @cached_property
     def observed(self) -> Observed:

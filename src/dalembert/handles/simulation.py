@@ -34,6 +34,7 @@ from dalembert.kernels.sliding import SlidingKernel
 from dalembert.kernels.unreduced import UnreducedFunctions
 from dalembert.model import Description
 from dalembert.model.controllers import Inputs
+from dalembert.model.kinks import time_kinks
 from dalembert.model.methods import require_method
 from dalembert.model.start import Start, start_state
 from dalembert.model.switches import LONG
@@ -110,8 +111,10 @@ def stretches_of(equations: Equations, task: Task) -> Stretches:
     model, workspace, settings, project = equations.model, equations.workspace, task.settings, task.project
     start_q, start_qd = start_state(model, task.q0, task.qd0)
     grid = task.grid(model)
-    if equations.kernel.phase is None:  # else momenta are asked, not velocities
-        consistency.require_consistent(workspace.manifold, start_q, start_qd, grid[0], equations.values)
+    board = Switchboard(equations, float(grid[-1])) if model.switching or model.events or model.rigid else None
+    board = None if board is None or board.idle else board
+    _require_held_tables(equations, float(grid[0]), float(grid[-1]))
+    held = _held_at(equations, board, float(grid[0]), start_q, start_qd)
     workspace.lengths.require_nonzero(start_q[:, None], float(grid[0]), equations.values)
     name = task.integrator or model.integrator or _default_integrator(equations)
     if settings.step is None and name == model.integrator:
@@ -120,12 +123,10 @@ def stretches_of(equations: Equations, task: Task) -> Stretches:
     inputs = _laws_of(model, name)
     _require_impacts(model, name)
     method = find(name)
-    board = Switchboard(equations, float(grid[-1])) if model.switching or model.events or model.rigid else None
-    board = None if board is None or board.idle else board
     sampling = Sampling(inputs, float(grid[0]), start_q, start_qd) if inputs.sampled else None
     way = Way(project, board, inputs, sampling)
     q, qd, rest, used = start_q, start_qd, grid, 0.0
-    begun_with, qd = (equations, qd) if board is None else board.begin(float(grid[0]), q, qd)
+    begun_with, qd = (held, qd) if board is None else board.begin(float(grid[0]), q, qd, held)
     run = Partition(begun_with, task.change_charts)
     if board is not None:
         _put_in(run, board, float(grid[0]), q, (begun_with, start_qd), qd)
@@ -169,10 +170,34 @@ def stretches_of(equations: Equations, task: Task) -> Stretches:
                 run.end(t, y)
                 break
     happened = () if board is None else tuple(board.happened)
-    held = None if board is None else board.equations
+    with_held = None if board is None else board.equations
     notes = way.notes + run.notes + (() if board is None else board.notes)
     impulses = () if board is None else tuple(board.contacts.impulses)
-    return Stretches(tuple(run.parts), name, used, notes, happened, held, impulses)
+    return Stretches(tuple(run.parts), name, used, notes, happened, with_held, impulses)
+
+
+def _require_held_tables(equations: Equations, start: float, end: float) -> None:
+    """Raise where tables that are too long to be held line by line prescribe velocities that jump."""
+    model = equations.model
+    if model.longest_table <= LONG:
+        return
+    values = dict(zip(model.parameter_values, equations.values.tolist(), strict=True))
+    for kink in time_kinks(model, start, end, values, long_tables=True):
+        raise InputError(
+            f"{kink.title}: at t = {kink.t:.9g} the velocity that it prescribes jumps by {kink.jump:.6g}, at a point of a table of "
+            f"{model.longest_table} points. Expected a smooth motion, or at most {LONG} points, each of which is an impact. Use "
+            "a spline through the points, as `drive` does with (times, values)."
+        )
+
+
+def _held_at(
+    equations: Equations, board: Switchboard | None, t: float, q: np.ndarray, qd: np.ndarray
+) -> Equations:
+    """The equations that hold at a start; raises where it does not fulfil the constraints."""
+    held = equations if board is None else board.settle(t, q, qd)
+    if equations.kernel.phase is None:  # else momenta are asked, not velocities
+        consistency.require_consistent(held.workspace.manifold, q, qd, t, held.values)
+    return held
 
 
 def _other_measures(before: Equations, after: Equations) -> bool:

@@ -21,6 +21,7 @@ from dalembert.analysis import consistency
 from dalembert.equations.power import MOVING
 from dalembert.errors import InconsistentStateError, SimulationError
 from dalembert.handles.rigid_contacts import FASTER, RigidContacts, Watch, accumulation
+from dalembert.handles.velocity_jumps import Kink, VelocityJump
 from dalembert.handles.workspace import Workspace
 from dalembert.integrators.base import Halt
 from dalembert.integrators.crossings import Crossings, Watched
@@ -31,7 +32,7 @@ from dalembert.model import Description
 from dalembert.model.constraints import FormulaConstraint
 from dalembert.model.events import Event
 from dalembert.model.frozen import Value
-from dalembert.model.switches import held
+from dalembert.model.switches import held, kinematic_names
 from dalembert.programs import Function
 from dalembert.structure import System
 from dalembert.structure.states import one_state
@@ -41,8 +42,11 @@ if TYPE_CHECKING:
     from dalembert.kernels import Kernel
 
 _SAME = 1e-13  # of the time: crossings as close as this are at one instant
+_LATER = 4 * _SAME  # how much later surfaces of time alone are looked at, to know the side behind an instant
 _ZERO = 1e-15
-_MOST = 2000  # crossings that follow each other within no time
+_MOST = 100  # crossings that follow each other within no time, and
+_EACH = 4  # for each surface that is watched
+_IMPACTS = 40  # and of rigid contacts, before it is looked at whether their energy is negligible
 _ZENO = 1e-10  # of the time: what is left until events that come ever faster come all at once
 _LEFT = 1e-11  # of the energies: what is left of the work of an impact is rounding
 
@@ -97,6 +101,8 @@ class Switchboard:
         self.contacts = RigidContacts(self.equations)
         self._contact_watches: dict[int, Watch] = {}  # by their place among what is watched
         self._impulses = 0  # how many there were before the last crossing
+        self._by_joints: set[int] = set()  # which of those at it are of joints that move with time
+        self._leapt = False  # True where velocities jumped at it
 
     def _constraints(self, declared: Description) -> Iterator[tuple[FormulaConstraint, FormulaConstraint]]:
         """The constraints by formulas, as declared and held."""
@@ -138,6 +144,11 @@ class Switchboard:
         formulas = [f for event in self._events for f in (*event.set.values(), *event.reset.values())]
         return [system.motion.lower(formula) for formula in formulas]
 
+    @cached_property
+    def _kinematic(self) -> frozenset[str]:
+        """The parameters that joints, constraints and energies name."""
+        return kinematic_names(self._held.description)
+
     @property
     def _grips(self) -> Function:
         """The least and the greatest mixture of each switch that it can hold, one after the other."""
@@ -149,55 +160,87 @@ class Switchboard:
 
     # what holds now
 
-    def begin(self, t: float, q: np.ndarray, qd: np.ndarray) -> tuple[Equations, np.ndarray]:
-        """The equations that hold at the start of a run, and the velocities behind an impact there."""
-        equations = self._settle(t, q, qd, self.equations)
+    def settle(self, t: float, q: np.ndarray, qd: np.ndarray) -> Equations:
+        """The equations that hold at a state, with every condition as it is there."""
+        return self._settle(t, q, qd, self.equations)
+
+    def begin(self, t: float, q: np.ndarray, qd: np.ndarray, equations: Equations) -> tuple[Equations, np.ndarray]:
+        """The equations with what rigid contacts do at the start of a run, and the velocities behind an impact there."""
         self._require_facts(self.equations, equations, (t, q, qd), "the start")
         if self.contacts:
             self.contacts.require_apart(t, q, qd, equations.values)
         qd = self._touch(t, q, qd, equations)
         return self._now(equations), qd
 
-    def settled(self, t: float, q: np.ndarray, qd: np.ndarray) -> Equations:
-        """The equations that a run integrates at a state, with every condition held as it is there."""
-        return self._settle(t, q, qd, self.equations)
-
     def _touch(
-        self, t: float, q: np.ndarray, qd: np.ndarray, equations: Equations, wanted: Mapping[int, Mode] | None = None
+        self,
+        t: float,
+        q: np.ndarray,
+        qd: np.ndarray,
+        equations: Equations,
+        wanted: Mapping[int, Mode] | None = None,
+        calm: bool = False,
     ) -> np.ndarray:
         """Find anew what rigid contacts do; the velocities behind their impulses."""
         if not self.contacts:
             return qd
         stuck = tuple(self._held.switches[k] for k in self._sliding)
         count = len(self.contacts.impulses)
-        after, changes = self.contacts.settle(t, q, qd, self._now(equations), stuck, wanted)
+        after, changes = self.contacts.settle(t, q, qd, self._now(equations), stuck, wanted, calm)
         if hit := dict.fromkeys(each.name for each in self.contacts.impulses[count:]):
             self.happened.append(Happening(f"impact of {', '.join(hit)}", t, q, qd, after, switching=True))
         self.happened += [Happening(f"{title} {what}", t, q, after, after, switching=True) for title, what in changes]
         return after
 
     def _settle(self, t: float, q: np.ndarray, qd: np.ndarray, equations: Equations) -> Equations:
-        """Find every condition anew; conditions may stand inside others."""
+        """Find every condition anew; conditions may stand inside others. Those of time alone are as they are just behind t."""
         count, tables = len(self._modes), self._held.tables
-        state, self._sliding = np.concatenate([q, qd, [t]]), ()
-        g = self._surfaces(state, equations.values)
+        self._sliding = ()
+        g = self._just_behind(t, q, qd, equations)
         for _ in range(count):
             if ((g[:count] > 0) == self._modes).all():
                 break
             self._modes = (g[:count] > 0).astype(float)
             equations = self._now(equations)
-            g = self._surfaces(state, equations.values)
+            g = self._just_behind(t, q, qd, equations)
         self._at_once = t, self._at_once[1]
         found = [
             int(np.searchsorted(one.table.times, x, side="right")) for one, x in zip(tables, g[count:], strict=False)
         ]
         self._lines = np.array(found, dtype=np.intp)
-        signs = g[count + len(tables) :]
+        exact = self._surfaces(np.concatenate([q, qd, [t]]), equations.values)
+        signs = exact[count + len(tables) :]
         self._signs = np.where(np.abs(signs) <= _ZERO, np.where(self._signs == 0, 1.0, self._signs), np.sign(signs))
-        zero = np.flatnonzero(np.abs(g) <= _ZERO).tolist()
+        zero = np.flatnonzero(np.abs(exact) <= _ZERO).tolist()
         self._sliding = tuple(i for i in zero if i < count and self._held.switches[i].grip is not None)
         self._fresh = {(i, 0.0) for i in zero if not count <= i < count + len(tables) and i not in self._sliding}
+        self._fresh |= self._just_passed(exact, g)
         return self._now(equations)
+
+    def _just_behind(self, t: float, q: np.ndarray, qd: np.ndarray, equations: Equations) -> np.ndarray:
+        """The functions of all surfaces, those of prescribed motions in time alone a little later."""
+        now, later = (np.concatenate([q, qd, [x]]) for x in (t, t + _LATER * max(1.0, abs(t))))
+        g = self._surfaces(now, equations.values)
+        if (rows := self._timed).any():
+            g[: len(rows)] = np.where(rows, self._surfaces(later, equations.values)[: len(rows)], g[: len(rows)])
+        return g
+
+    @cached_property
+    def _timed(self) -> np.ndarray:
+        """Which surfaces belong to prescribed motions and depend on time alone."""
+        return np.array([one.kinematic and one.timed for one in self._held.surfaces], dtype=bool)
+
+    def _just_passed(self, g: np.ndarray, behind: np.ndarray) -> set[tuple[int, float]]:
+        """The rows and offsets of the surfaces of time alone that lie at t, where only a later return counts."""
+        count, out = len(self._modes), set[tuple[int, float]]()
+        for i in np.flatnonzero(self._timed).tolist():
+            near = 4 * abs(float(behind[i] - g[i]))
+            if i < count:
+                out |= {(i, 0.0)} if abs(g[i]) <= near else set()
+            else:
+                times = self._held.tables[i - count].table.times
+                out |= {(i, float(x)) for x in times[np.abs(times - g[i]) <= near]}
+        return out
 
     @property
     def _felt(self) -> tuple[bool, ...]:
@@ -303,13 +346,14 @@ class Switchboard:
         """The equations and velocities behind a crossing, and whether the run ends there."""
         met, count, self._still_zero = self._watched[halt.which], len(self._modes), None
         self.event, self._impulses = None, len(self.contacts.impulses)
+        self._by_joints, self._leapt = set(), False
         if not self._count(halt.t):
             self._fresh = set()
         if (touched := self._contact_watches.get(halt.which)) is not None:
             if touched.contact < 0:
                 raise self.contacts.jam(halt.t, q, qd, equations)
             wanted = {} if touched.wanted is None else {touched.contact: touched.wanted}
-            qd = self._touch(halt.t, q, qd, equations, wanted)
+            qd = self._touch(halt.t, q, qd, equations, wanted, calm=self._at_once[1] > _IMPACTS)
             return self._now(equations), qd, False
         tables, events = count + len(self._lines), count + len(self._lines) + len(self._events)
         if tables <= met.row < events:
@@ -323,7 +367,7 @@ class Switchboard:
             self._fresh |= {(row, 0.0) for row in rows if tables <= row < events}
             qd = self._touch(halt.t, q, qd, equations)
             return self._now(equations), qd, ends
-        before = self._felt
+        before, turned = self._felt, [met.row]
         self._fresh |= {(met.row, met.offset)}
         given = self._now(equations)
         if met.row < count:
@@ -331,17 +375,73 @@ class Switchboard:
         elif met.row < tables:
             self._lines[met.row - count] += 1 if met.sign < 0 else -1
         else:
+            turned = []
             k = self._sliding[met.row - events]
             self._modes[k] = 1.0 if met.sign < 0 else 0.0
             self._fresh |= {(k, 0.0)}
             self._sliding = tuple(i for i in self._sliding if i != k)
             if not self._just_turned(k, halt.t):
                 self._tell(k, halt.t, q, qd)
+        qd = self._jump(halt.t, q, qd, equations, turned + self._turn_with(turned, halt.t, q, qd, equations))
         self._awake(before, halt.t, q, qd, equations)
         who = self._held.surfaces[met.row].title if met.row < tables else "a switch"
         self._require_facts(given, self._now(equations), (halt.t, q, qd), who)
         qd = self._touch(halt.t, q, qd, equations)
         return self._now(equations), qd, False
+
+    def _turn_with(
+        self, turned: Sequence[int], t: float, q: np.ndarray, qd: np.ndarray, equations: Equations
+    ) -> list[int]:
+        """Let every other surface of time alone follow that is crossed at the same instant; their rows."""
+        surfaces, timed, count, out = self._held.surfaces, self._timed, len(self._modes), list[int]()
+        if not turned or not surfaces[turned[0]].timed or not timed.any():
+            return out
+        exact = self._surfaces(np.concatenate([q, qd, [t]]), self._now(equations).values)
+        g = self._just_behind(t, q, qd, self._now(equations))
+        for i in (i for i in np.flatnonzero(timed).tolist() if i not in turned):
+            if i < count and (g[i] > 0) != self._modes[i] and i not in self._sliding:
+                self._turn(i, t, q, qd)
+                out.append(i)
+            elif i >= count:
+                line = int(np.searchsorted(self._held.tables[i - count].table.times, g[i], side="right"))
+                out += [i] if line != self._lines[i - count] else []
+                self._lines[i - count] = line
+        self._fresh |= self._just_passed(exact, g)
+        return out
+
+    def _jump(self, t: float, q: np.ndarray, qd: np.ndarray, before: Equations, turned: Sequence[int]) -> np.ndarray:
+        """The velocities behind a crossing of these surfaces: they jump where positions or constraints have a kink."""
+        met = [self._held.surfaces[i] for i in turned if self._held.surfaces[i].kinematic]
+        if not met or before.kernel.phase is not None:
+            return qd
+        names = tuple(dict.fromkeys(one.owner for one in met))
+        kink = Kink(t, q, qd, before, self._now(before), names, all(one.timed for one in met))
+        return self._jumped(kink)
+
+    def _jumped(self, kink: Kink) -> np.ndarray:
+        """The velocities behind a kink; its impulses are written down."""
+        qd, of_constraints, of_joints = VelocityJump(kink).solve()
+        count, self._leapt = len(self.contacts.impulses), True
+        if qd is kink.qd and not of_joints:
+            return qd
+        self.contacts.impulses += of_joints + of_constraints
+        self._by_joints |= set(range(count, count + len(of_joints)))
+        names = dict.fromkeys(each.name for each in (*of_joints, *of_constraints))
+        title = f"impulse of {', '.join(names or kink.names)}"
+        self.happened.append(Happening(title, kink.t, kink.q, kink.qd, qd, switching=True))
+        self._renew(kink, qd)
+        return qd
+
+    def _renew(self, kink: Kink, qd: np.ndarray) -> None:
+        """Find the conditions anew that a jump of the velocities has changed."""
+        count, values = len(self._modes), kink.after.values
+        old, new = (self._surfaces(np.concatenate([kink.q, x, [kink.t]]), values)[:count] for x in (kink.qd, qd))
+        for i in np.flatnonzero(np.abs(new - old) > _ZERO + 1e-9 * np.abs(old)).tolist():
+            self._sliding = tuple(k for k in self._sliding if k != i)
+            self._fresh.discard((i, 0.0))
+            if (new[i] > 0) != self._modes[i]:
+                self._modes[i] = float(new[i] > 0)
+                self._tell(i, kink.t, kink.q, qd)
 
     def energies(self, total: float, size: float) -> dict[str, float]:
         """What came in at the last crossing, by name, of a total: by contacts, by an event, or by what moves with time.
@@ -349,11 +449,14 @@ class Switchboard:
         `size` is that of the energies.
         """
         found: dict[str, float] = {}
-        for each in self.contacts.impulses[self._impulses :]:
-            found[each.name] = found.get(each.name, 0.0) + each.energy
+        for i, each in enumerate(self.contacts.impulses[self._impulses :], start=self._impulses):
+            if i not in self._by_joints:  # theirs is part of the prescribed motion
+                found[each.name] = found.get(each.name, 0.0) + each.energy
         rest = total - sum(found.values())
         if self.event is not None:
             return found | {self.event: rest}
+        if not found and abs(rest) <= _LEFT * size:
+            return {}
         name = max(found, key=lambda key: abs(found[key]), default=MOVING)
         name = name if abs(rest) <= _LEFT * size else MOVING
         return found | {name: found.get(name, 0.0) + rest}
@@ -366,7 +469,7 @@ class Switchboard:
     @property
     def acted(self) -> bool:
         """True where the last crossing changed the state."""
-        return self.event is not None or len(self.contacts.impulses) > self._impulses
+        return self.event is not None or self._leapt or len(self.contacts.impulses) > self._impulses
 
     def _turn(self, k: int, t: float, q: np.ndarray, qd: np.ndarray) -> None:
         """Turn a switch over; one that grips, or that both sides turn at this instant, stays between them.
@@ -411,10 +514,12 @@ class Switchboard:
             names = equations.model.coordinate_names
             for name, rate in zip(event.reset, new[len(event.set) :], strict=False):
                 after[names.index(name)] = rate
-            given = equations
-            equations = replace(equations, changes=equations.changes | values)
+            given, held = equations, (self._modes.copy(), self._lines.copy())
+            equations = self._settle(t, q, after, replace(equations, changes=equations.changes | values))
+            if not event.reset and equations.kernel.phase is None and self._moves_bodies(event, *held):
+                after = self._jumped(Kink(t, q, qd, given, equations, (event.title,), timed=True, event=True))
+                equations = self._now(equations)
             self._require_sound(event, t, q, after, equations)
-            equations = self._settle(t, q, after, equations)
             self._require_facts(given, equations, (t, q, after), event.title)
         self.happened.append(Happening(event.name, t, q, qd, after))
         return equations, after, event.stop or self._comes_ever_faster(event.name)
@@ -426,6 +531,12 @@ class Switchboard:
         t, q, qd = here
         values = (dict(zip(each.model.parameter_values, each.values.tolist(), strict=True)) for each in (before, after))
         after.derivation.require_same_rank(*values, one_state(q, qd, t), who)
+
+    def _moves_bodies(self, event: Event, modes: np.ndarray, lines: np.ndarray) -> bool:
+        """True where an event changes what bodies or constraints move by, or has changed one of their conditions."""
+        turned = np.concatenate([modes != self._modes, lines != self._lines])
+        kinematic = [one.kinematic for one in self._held.surfaces]
+        return bool((turned & np.array(kinematic, dtype=bool)).any() or self._kinematic & event.set.keys())
 
     def _require_sound(self, event: Event, t: float, q: np.ndarray, qd: np.ndarray, equations: Equations) -> None:
         """Raise where an event leads to no state that the run could go on from."""
@@ -458,10 +569,10 @@ class Switchboard:
         last, count = self._at_once
         count = count + 1 if abs(t - last) <= _SAME * max(1.0, abs(t)) else 0
         self._at_once = t, count
-        if count > _MOST:
+        if count > _MOST + _EACH * len(self._watched):
             names = sorted({each.name for each in self.happened[-_MOST:]})
             raise SimulationError(
-                f"at t = {t:.9g} {_MOST} crossings follow each other within no time: {', '.join(names[:3])}. There is no side to "
+                f"at t = {t:.9g} {count} crossings follow each other within no time: {', '.join(names[:3])}. There is no side to "
                 "which the motion can go on. Look for conditions or events that undo each other, or for events that "
                 "reset velocities so that the same event happens again at once."
             )

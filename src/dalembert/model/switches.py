@@ -9,7 +9,7 @@ beyond its end, and every integrator keeps its order up to the surface: see `int
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 
 import numpy as np
@@ -17,12 +17,12 @@ import symengine as se
 
 from dalembert.algebra import Scalar
 from dalembert.algebra.tables import Table, split_interpolation, tables_in
-from dalembert.expressions import Kind
+from dalembert.expressions import TIME, Kind
 from dalembert.expressions.formula import Formula
 from dalembert.expressions.numbers import written_out
 from dalembert.expressions.symbols import compare
 from dalembert.model.description import Description
-from dalembert.model.elements import Parameter
+from dalembert.model.elements import Body, Parameter
 from dalembert.model.loads import Load
 from dalembert.model.loads.base import Motion
 from dalembert.model.loads.laws import plain
@@ -42,6 +42,8 @@ class Surface:
     formula: Formula
     owner: str  # what the formula belongs to
     load: str | None  # the load whose measures it contains, if it does
+    kinematic: bool = field(default=False, kw_only=True)  # of a joint, a constraint or an energy, so velocities may jump
+    timed: bool = field(default=False, kw_only=True)  # a function of time alone
 
     def at(self, motion: Motion) -> Scalar:
         """Its value."""
@@ -152,6 +154,26 @@ def held(model: Description) -> Held:
     )
 
 
+def kinematic_names(model: Description) -> frozenset[str]:
+    """The names in the formulas of bodies, constraints and energies: all but loads.
+
+    >>> from dalembert.model import Model
+    >>> model = Model("cart").parameters(w=1.0, F=2.0).coordinates("x")
+    >>> _ = model.body("cart", joint=model.prismatic((1, 0, 0), "x + w*t"), mass=1).force("cart", ("F", 0, 0))
+    >>> sorted(kinematic_names(model.description))
+    ['t', 'w', 'x']
+    """
+    found: set[str] = set()
+
+    def seen(formula: Formula) -> Formula:
+        found.update(symbol.name for symbol in formula.free_symbols)
+        return formula
+
+    for name in _WALKED:
+        mapped(getattr(model, name), seen)
+    return frozenset(found)
+
+
 class _Holder:
     """Goes through the elements and replaces what switches."""
 
@@ -162,6 +184,7 @@ class _Holder:
         self._owner = "the model"
         self._load: str | None = None
         self._grip: tuple[Formula, Formula] | None = None
+        self._in_load = False
 
     @property
     def parameters(self) -> Iterator[str]:
@@ -172,9 +195,9 @@ class _Holder:
 
     def load(self, load: Load) -> Load:
         """A load with what switches held."""
-        self._owner, self._load, self._grip = load.title, load.name, load.grip
+        self._owner, self._load, self._grip, self._in_load = load.title, load.name, load.grip, True
         out = load.held(self.turned)
-        self._load = self._grip = None
+        self._load, self._grip, self._in_load = None, None, False
         return out
 
     def enter(self, element: object) -> None:
@@ -182,6 +205,8 @@ class _Holder:
         title = getattr(element, "title", None)
         if isinstance(title, str):
             self._owner = title
+        elif isinstance(element, Body):
+            self._owner = f"body '{element.name}'"
 
     def turned(self, formula: Formula) -> Formula:
         """A formula with what switches held."""
@@ -205,7 +230,9 @@ class _Holder:
         if key not in self.tables:
             k = len(self.tables) + 1
             start, low, slope = (Kind.HELD.of(f"table {k}, {what}") for what in ("start", "value", "slope"))
-            self.tables[key] = TableSwitch(x, self._owner, self._scope(x), (start, low, slope), value)
+            self.tables[key] = TableSwitch(
+                x, self._owner, self._scope(x), (start, low, slope), value, **self._nature(x)
+            )
         start, low, slope = map(se.Symbol, self.tables[key].parameters)
         return low + slope * (x - start) if table.order == 0 else slope if table.order == 1 else se.Integer(0)
 
@@ -246,6 +273,11 @@ class _Holder:
         """True when a formula changes along a motion: it holds more than parameters."""
         return bool({symbol.name for symbol in g.free_symbols} - self._constant)
 
+    def _nature(self, formula: Formula) -> dict[str, bool]:
+        """Whether a surface belongs to the kinematics, and whether it depends on time alone."""
+        names = {symbol.name for symbol in formula.free_symbols} - self._constant - {TIME.name}
+        return {"kinematic": not self._in_load, "timed": all(name.startswith(_HELD) for name in names)}
+
     def _scope(self, formula: Formula) -> str | None:
         """The load whose measures a formula contains."""
         measures = any(symbol.name.startswith(f"{Kind.MEASURE.value}(") for symbol in formula.free_symbols)
@@ -258,7 +290,7 @@ class _Holder:
             return se.Symbol(self.switches[-g, scope].parameter), False
         if (g, scope) not in self.switches:
             name = Kind.HELD.of(f"switch {len(self.switches) + 1}")
-            self.switches[g, scope] = Switch(g, self._owner, scope, name, given, self._grip)
+            self.switches[g, scope] = Switch(g, self._owner, scope, name, given, self._grip, **self._nature(g))
         return se.Symbol(self.switches[g, scope].parameter), True
 
 

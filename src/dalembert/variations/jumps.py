@@ -72,6 +72,7 @@ class Jumps:
         happened = [each for each in happened if each.switching or self._event(each).acts]
         if after is None and not happened:
             return y, None
+        self._require_no_impulse(happened)
         rates = _rates(before, y.value, t)
         new = rates if after is None else _rates(after, start, t)
         if not happened:
@@ -89,6 +90,14 @@ class Jumps:
                 "smooth motions only. Ask for order=1, or end the run before."
             )
         return self._saltation(happened[0], before, y, t, rates, new)
+
+    def _require_no_impulse(self, happened: list[Happening]) -> None:
+        for each in happened:
+            if each.switching and not np.array_equal(each.qd, each.after):
+                raise NotApplicableError(
+                    f"sensitivity: {each.name} at t = {each.t:.9g} makes the velocities jump, and derivatives across such a jump "
+                    "are not known. Round the kink of the prescribed motion off, or end the run before."
+                )
 
     def _saltation(
         self, what: Happening, before: Part, y: Varied, t: float, rates: np.ndarray, new: np.ndarray
