@@ -152,7 +152,7 @@ class Forces(Balance):
             state = (self.q, self.qd, self.qdd, self.t, self.multipliers)
             return joint_reactions(self.used, self.values, frame, state)
         found = [self._joint_reactions_along(part, frame) for part in self.parts]
-        return {
+        together = {
             name: replace(
                 each,
                 force=self._end_to_end([along[name].force for along in found]),
@@ -160,8 +160,9 @@ class Forces(Balance):
             )
             for name, each in found[0].items()
         }
+        return JointForces(together, found[0].undetermined)
 
-    def _joint_reactions_along(self, part: Part, frame: str) -> dict[str, JointReaction]:
+    def _joint_reactions_along(self, part: Part, frame: str) -> JointForces:
         """The same along a stretch, in the coordinates it was integrated in."""
         (q, _, t, _), (qd, qdd) = columns(part), part.equations.kernel.accelerations(*columns(part))[:2]
         state = (q, qd, qdd, t, self._multipliers_along(part))
