@@ -171,8 +171,9 @@ class Crossings(Guide):
         if self._begins:  # another crossing may follow soon: intervals become shorter towards the start
             self._begins, first = False, 1
             which, low, high = np.zeros(len(_GRADED) - 1, dtype=np.intp), _GRADED[:-1], _GRADED[1:]
-            begin = _intervals(*expand(functions, which, low, high, b), which, low, high)
-            if (found := self._advance(steps, begin, b)) is not None:
+            c, error = expand(functions, which, low, high, b)
+            only = steps.last and steps.count == 1
+            if (found := self._advance(steps, self._unsettled(c, error, which, low, high, only), b)) is not None:
                 return found
         which = np.arange(first, steps.count)
         if not len(which):
@@ -181,12 +182,22 @@ class Crossings(Guide):
         c, error = expand(functions, which, low, high, b)
         suspect = self._suspect(c, error)
         suspect[-1] |= steps.last  # a function may reach zero at the end of the run
-        suspect = np.flatnonzero(suspect)
-        for group in _groups(suspect):
-            part = _intervals(c[:, group], error[:, group], which[group], low[group], high[group])
+        for k in _groups(np.flatnonzero(suspect)):
+            last = steps.last and which[k[-1]] == steps.count - 1
+            part = self._unsettled(c[:, k], error[:, k], which[k], low[k], high[k], last)
             if (found := self._advance(steps, part, b)) is not None:
                 return found
         return None
+
+    def _unsettled(
+        self, c: np.ndarray, error: np.ndarray, steps: np.ndarray, low: np.ndarray, high: np.ndarray, last: bool
+    ) -> Intervals:
+        """The intervals of functions that may leave their side, from coefficients (functions, I, P); of all at the end."""
+        stays = keeps_sign(c, error) & (np.sign(c[..., 0]) == self._sides[:, None])
+        rows = np.flatnonzero(~stays.all(axis=1) | self._fresh | last)
+        count, each = len(steps), np.tile(np.arange(len(steps)), len(rows))
+        parts = (steps[each], low[each], high[each], c[rows].reshape(-1, c.shape[2]), error[rows].ravel())
+        return Intervals(np.repeat(rows, count), *parts)
 
     def _suspect(self, c: np.ndarray, error: np.ndarray) -> np.ndarray:
         """In which of some steps a function may have a root, or begins on another side than the step before ended."""
@@ -214,6 +225,8 @@ class Crossings(Guide):
 
     def _advance(self, steps: Interpolants, found: Intervals, b: Basis) -> int | None:
         """Search some steps, one after the other; the step that ends the stretch."""
+        if not len(found):
+            return None
         functions, perturbed = self._functions(steps), self._perturbed(steps)
         for n in range(_MAX_WINDOWS):
             most = min(_FIRST_WINDOW * 2**n, _WINDOW)
@@ -342,15 +355,6 @@ class Crossings(Guide):
             return []
         t, y = steps.states(np.array([root.step for root in roots]), np.array([[root.share] for root in roots]))
         return [Halt(float(t[i]), y[:, i].copy(), root.which, root.up) for i, root in enumerate(roots)]
-
-
-def _intervals(c: np.ndarray, error: np.ndarray, steps: np.ndarray, low: np.ndarray, high: np.ndarray) -> Intervals:
-    """Every function on every interval, from coefficients (functions, I, P) and errors (functions, I)."""
-    m, count, P = c.shape
-    each = np.tile(np.arange(count), m)
-    return Intervals(
-        np.repeat(np.arange(m), count), steps[each], low[each], high[each], c.reshape(-1, P), error.ravel()
-    )
 
 
 def _groups(steps: np.ndarray) -> Iterator[np.ndarray]:

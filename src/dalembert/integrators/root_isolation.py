@@ -27,7 +27,8 @@ _TEST_POINTS = np.array([-0.7390851332151607, 0.1415926535897932, 0.567143290409
 _FEWEST_NODES, _MOST_NODES = 9, 33
 _SMALLEST_SHARE = 2.0**-60  # intervals that end before this share of a step are not divided
 _PARTS = 4  # an interval is divided into
-_NOISE_LEVELS = 3  # divisions between two comparisons with rounding noise
+_ROUNDING = 64  # times the noise: errors of series as small as this come from rounding
+_NOISE_LEVELS = 2  # divisions between two comparisons with rounding noise
 _CHUNK = 1024  # intervals evaluated in one call
 _MAX_REFINEMENTS = 60
 _EVEN = (1 - np.cos(np.pi * np.arange(9) / 8)) / 2  # where a bracket is evaluated at first
@@ -160,10 +161,12 @@ def separate_roots(functions: Functions, noise: Functions, start: Intervals, b: 
     work, level = start, 0
     while len(work):
         open_ = ~_finished(work, b)
-        if level % _NOISE_LEVELS == _NOISE_LEVELS - 1:
-            middle = 0.5 * (work.low + work.high)
-            known = noise(work.step, middle[:, None])[work.row, np.arange(len(work)), 0]
-            open_ &= work.size > known
+        rough = np.flatnonzero(open_ & _rough(work, b)) if level % _NOISE_LEVELS == 0 else ()
+        if len(rough):
+            middle = 0.5 * (work.low + work.high)[rough]
+            known = noise(work.step[rough], middle[:, None])[work.row[rough], np.arange(len(rough)), 0]
+            rounding = (work.error[rough] <= _ROUNDING * known) & (work.size[rough] <= 16 * work.error[rough])
+            open_[rough] = (work.size[rough] > known) & ~rounding
         ends.append(work.chosen(~open_))
         work, level = work.chosen(open_), level + 1
         if len(work) > most:
@@ -203,13 +206,18 @@ def _finished(work: Intervals, b: Basis) -> np.ndarray:
     return settled | (width <= 2 * _EPS * work.high) | (work.high <= _SMALLEST_SHARE)
 
 
+def _rough(work: Intervals, b: Basis) -> np.ndarray:
+    """True where a series is not accurate enough for the slope of its function on a part of the interval."""
+    return ~(work.size > 16 * (b.nodes - 1) ** 2 * work.error)
+
+
 def _divided(functions: Functions, work: Intervals, b: Basis) -> Intervals:
     """The parts of intervals: by their series while these are accurate enough, else evaluated again."""
     if not len(work):
         return work
     cuts = work.low[:, None] + (work.high - work.low)[:, None] * np.arange(_PARTS + 1) / _PARTS
     cuts[:, -1] = work.high
-    stale = np.repeat(work.size <= 16 * (b.nodes - 1) ** 2 * work.error, _PARTS)
+    stale = np.repeat(_rough(work, b), _PARTS)
     parts = Intervals(
         np.repeat(work.row, _PARTS),
         np.repeat(work.step, _PARTS),
