@@ -36,7 +36,7 @@ def _violated(run: Trajectory) -> Iterator[str]:
             k = int(np.argmax(share[i]))
             if share[i, k] > allowed:
                 yield (
-                    f"the constraint '{known.levels.names[i]}' was dropped as redundant, but does not hold: at t = {run.t[k]:.6g} its "
-                    f"{level} is off by {share[i, k]:.2g} of its size"
+                    f"the constraint '{known.levels.names[i]}' was dropped as redundant, but does not hold: at t = {run.t[k]:.6g} "
+                    f"its {level} is off by {share[i, k]:.2g} of its size"
                 )
                 return
