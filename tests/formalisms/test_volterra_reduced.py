@@ -72,3 +72,24 @@ def test_blocks_are_those_of_the_paper(told):
 def test_no_more_operations_than_kane(name):
     reduced, kane = (dl.derive(gallery.load(name), key).operations for key in ("volterra_reduced", "kane"))
     assert reduced <= kane
+
+
+@pytest.mark.parametrize(
+    "column", ["(1 - sin(y)**2 - cos(y)**2)", "(1 - sin(x)**2 - cos(x)**2)", "((x + 1)**2 - x**2 - 2*x - 1)", "c"]
+)
+@pytest.mark.parametrize("formalism", ["volterra_reduced", "routh"])
+def test_a_column_of_an_ignorable_coordinate_may_vanish_by_an_identity_only(column, formalism):
+    """The row says ẏ = ẇ: by hand T = ẋ²/2 + ẏ²/2 + |(ẋ + ẏ/√2, ẏ + ẏ/√2)|², p_x constant, one equation for y is left."""
+    model = dl.Model("identity").parameters(c=0.0).coordinates("x", "y", "w").start([0.1, 0.3, 0.2], [0.4, 0.2, 0.2])
+    model.body("a", joint=[model.prismatic((1, 0, 0), "x"), model.prismatic((0, 1, 0), "y")], mass=1)
+    model.body("b", parent="a", joint=model.prismatic((1, 1, 0), "w"), mass=2)
+    model.force("a", (0, "-2*y", 0), name="spring").nonholonomic(f"{column}*dot(x) + dot(y) - dot(w)", name="row")
+    h = np.sqrt(0.5)
+    M = np.array([[3.0, 2 * h], [2 * h, 1 + 2 * (h**2 + (1 + h) ** 2)]])
+    w2 = 2 / (M[1, 1] - M[0, 1] ** 2 / M[0, 0])
+    w, t = np.sqrt(w2), 1.0
+    y = 0.3 * np.cos(w * t) + 0.2 / w * np.sin(w * t)
+    x = 0.1 + (M[0] @ [0.4, 0.2] * t - M[0, 1] * (y - 0.3)) / M[0, 0]
+    run = dl.simulate(model, t, formalism=formalism)
+    assert np.allclose(run.q[:, -1], [x, y, y - 0.1], atol=1e-10)
+    assert run.equations.ignorable == ("x",)

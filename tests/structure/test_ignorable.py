@@ -233,7 +233,9 @@ def test_a_stiffness_of_zero_makes_it_ignorable_for_this_value_only(k, sentence)
     assert reason(model) == sentence
 
 
-@pytest.mark.parametrize(("k", "sentence"), [(-47.0, f"{GIVEN} k"), (47.0, LAGRANGIAN), (-2.0, f"{GIVEN} k"), (2.0, LAGRANGIAN)])
+@pytest.mark.parametrize(
+    ("k", "sentence"), [(-47.0, f"{GIVEN} k"), (47.0, LAGRANGIAN), (-2.0, f"{GIVEN} k"), (2.0, LAGRANGIAN)]
+)
 def test_the_sign_of_a_given_value_counts(k, sentence):
     # √(k²) + k is 0 for negative k only, whether k is a square in the field, as 2 is, or not, as 47
     assert reason(energies("(sqrt(k**2) + k)*x", parameters={"k": k})) == sentence

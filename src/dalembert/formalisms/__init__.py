@@ -84,8 +84,8 @@ def refusal(about: About, model: Elements, known: Facts) -> str | None:
     if not known.regular_mass and not about.singular_mass:
         which = ", ".join(model.coordinate_names[i] for i in known.massless) or "some combination of the coordinates"
         return (
-            f"the mass matrix is singular, and this formalism needs its inverse; without inertia: {which}. Give it mass, or take a "
-            "formalism that solves for accelerations and multipliers together, such as lagrange"
+            f"the mass matrix is singular, and this formalism needs its inverse; without inertia: {which}. Give it mass, or "
+            "take a formalism that solves for accelerations and multipliers together, such as lagrange"
         )
     curved = [name for name, linear in zip(known.levels.names, known.levels.linear, strict=True) if not linear]
     if curved and not about.nonlinear:

@@ -152,28 +152,29 @@ class Derivation(Value):
                         f"{who}: the equations hold for {name} = {values[name]:g} and not for values next to it: {error}"
                     ) from error
 
-    def require_same_rank(self, before: Mapping[str, float], after: Mapping[str, float], here: States, who: str) -> None:
+    def require_same_rank(
+        self, before: Mapping[str, float], after: Mapping[str, float], here: States, who: str
+    ) -> None:
         """Raise when values that change along a run change a fact of the constraints or masses at a state."""
         known, model = self.facts, self.workspace.model
         moved = sorted(name for name, value in after.items() if value != before[name])
         if model.canonical_list and moved:
             self.require_same_structure({name: after[name] for name in moved})
-        if not set(moved) & (known.structural | known.inertial):
+        if not (resting := [name for name in moved if name in known.structural | known.inertial]):
             return
         (rank, own, regular), (rank_after, own_after, regular_after) = (
             rank_at(model, known, here, values) for values in (before, after)
         )
         if rank_after != rank or own_after < own:
             what = f"{rank_after} of the constraints are independent in place of {rank}"
-        elif regular and not regular_after:
+        elif known.regular_mass and regular and not regular_after:
             what = "the mass matrix is singular"
         else:
             return
-        given = ", ".join(f"{name} = {after[name]:g}" for name in moved)
+        given = ", ".join(f"{name} = {after[name]:g}" for name in resting)
         raise SimulationError(
             f"{who} gives {given} at t = {here.t[0]:.9g}: with these values {what}, so the derived equations do not hold "
-            f"from there on. They rest on the values of {', '.join(sorted(self.rests_on | set(moved)))}. Run the model up to there, and "
-            "begin another run with model.with_parameters(...)."
+            "from there on. Run the model up to there, and begin another run with model.with_parameters(...)."
         )
 
 

@@ -33,10 +33,10 @@ def _violated(run: Trajectory) -> Iterator[str]:
         kept = [i for i in known.rows if i < len(share) and not known.levels.servo[i]]
         allowed = max(ACCEPTED, _MORE * float(np.nanmax(share[kept], initial=0.0)))
         for i in sorted(set(range(len(share))) - set(known.rows)):
-            k = int(np.argmax(share[i]))
+            k, name = int(np.argmax(share[i])), known.levels.names[i]
             if share[i, k] > allowed:
                 yield (
-                    f"the constraint '{known.levels.names[i]}' was dropped as redundant, but does not hold: at t = {run.t[k]:.6g} its "
-                    f"{level} is off by {share[i, k]:.2g} of its size"
+                    f"the constraint '{name}' was dropped as redundant, but does not hold: at t = {run.t[k]:.6g} its {level} is "
+                    f"off by {share[i, k]:.2g} of its size"
                 )
                 return

@@ -161,12 +161,14 @@ class Equations(ReadableEquations):
     def _require_regular_coordinates(self, q: np.ndarray, t: np.ndarray, values: np.ndarray) -> None:
         """Raise where values have none because the coordinates are singular at their state."""
         k = int(np.argmin(np.isfinite(values.reshape(len(values), -1)).all(axis=0)))
-        chart = self.singular_coordinates(q.reshape(len(q), -1)[:, k], float(np.broadcast_to(t, q.shape[1:]).ravel()[k]))
+        chart = self.singular_coordinates(
+            q.reshape(len(q), -1)[:, k], float(np.broadcast_to(t, q.shape[1:]).ravel()[k])
+        )
         if chart is not None:
             raise SingularError(f"model '{self.model.name}': {chart}.")
 
     def singular_coordinates(self, q: np.ndarray, t: float) -> str | None:
-        """A sentence that names the coordinates that are singular at a state, such as polar ones at r = 0; None where none are."""
+        """A sentence that names the coordinates that are singular at a state, such as polar ones at r = 0; else None."""
         known, values = self.workspace.facts, zip(self.model.parameter_values, self.values.tolist(), strict=True)
         return singular_coordinates(self.model, known.levels, known.scales, q, t, dict(values))
 

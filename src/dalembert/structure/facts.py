@@ -82,7 +82,9 @@ class Facts:
     sizes: tuple[float, ...]  # how large each constraint row is by nature
     independence: float  # of the independent rows, from 1 down to 0
     doubtful: float | None  # the relative singular value of all rows that is within three decades of the tolerance
-    structural: frozenset[str]  # parameters in constraints and speeds, which rank, speeds and elimination orders rest on
+    structural: frozenset[
+        str
+    ]  # parameters in constraints and speeds, which rank, speeds and elimination orders rest on
     inertial: frozenset[str]  # parameters in the kinetic energy, which regular mass and the orders with M rest on
     mix: tuple[tuple[float, ...], ...] | None  # combinations of nearly dependent rows that are well independent
 
@@ -126,8 +128,8 @@ class Facts:
         dropped = f"'{', '.join(self.dropped)}' counts as dependent" if self.dropped else "all of them are kept"
         return (
             f"whether the constraints are independent is decided close to the tolerance: a relative singular value is "
-            f"{self.doubtful:.2g}, below {rank.TOLERANCE:g} rows count as dependent, so that {dropped}; write them so that they are "
-            "clearly dependent or independent"
+            f"{self.doubtful:.2g}, and below {rank.TOLERANCE:g} rows count as dependent, so that {dropped}; write them so that "
+            "they are clearly dependent or independent"
         )
 
     def dimensionless(self, A: np.ndarray, unit: np.ndarray | None = None) -> np.ndarray:

@@ -89,7 +89,11 @@ def find_ignorable(model: Elements, levels: Levels) -> Ignorable:
             continue
         places.append(i)
         needs[conditions.name] = proof
-        values = f"for the given values of the parameters {', '.join(proof)}" if proof else "for all values of the parameters"
+        values = (
+            f"for the given values of the parameters {', '.join(proof)}"
+            if proof
+            else "for all values of the parameters"
+        )
         reasons[conditions.name] = (
             f"ignorable: the Lagrangian, the constraints and the forces do not contain {conditions.name}, {values}"
         )

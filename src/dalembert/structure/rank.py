@@ -139,8 +139,8 @@ def numeric_rank(A: np.ndarray, scale: np.ndarray | None = None, most: int | Non
 def doubtful_share(A: np.ndarray, scale: np.ndarray | None = None) -> float | None:
     """The usual relative singular value of rows (K, r, n) that is nearest to the tolerance, where it is within three decades.
 
-    >>> doubtful_share(np.array([[[1.0, 0.0], [1.0, 1e-9]]])) is None, doubtful_share(np.array([[[1.0, 0.0], [1.0, 0.1]]])) is None
-    (False, True)
+    >>> [doubtful_share(np.array([[[1.0, 0.0], [1.0, x]]])) is None for x in (1e-9, 0.1)]
+    [False, True]
     """
     if not A.size:
         return None

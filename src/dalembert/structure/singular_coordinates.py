@@ -48,8 +48,8 @@ def singular_coordinates(
     names = [model.coordinate_names[i] for i in sorted({*causes.tolist(), *taking_part.tolist()})]
     place = ", ".join(f"{model.coordinate_names[i]} = {q[i]:.6g}" for i in causes)
     many, are = ("coordinates", "are") if len(names) > 1 else ("coordinate", "is")
+    rates = ", ".join(model.coordinate_names[i] for i in taking_part)
     return (
-        f"the {many} {', '.join(names)} {are} singular at {place}: a rate of "
-        f"{', '.join(model.coordinate_names[i] for i in taking_part)} moves nothing there. Start next to this state, or describe the "
-        "system by coordinates that are regular there, such as Cartesian ones or a quaternion"
+        f"the {many} {', '.join(names)} {are} singular at {place}: a rate of {rates} moves nothing there. Start next to this "
+        "state, or describe the system by coordinates that are regular there, such as Cartesian ones or a quaternion"
     )
