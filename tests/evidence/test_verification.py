@@ -8,6 +8,7 @@ from sympy.physics.mechanics import dynamicsymbols
 
 import dalembert as dl
 from dalembert import formalisms, pipeline
+from dalembert.errors import SingularError
 from dalembert.evidence import comparison, verification
 from dalembert.evidence.agreement import Agreement, Verdict
 from dalembert.structure.samples import States
@@ -121,3 +122,19 @@ def test_a_further_row_counts(monkeypatch, status):
 def test_the_page_of_contents_only_names_the_stages():
     assert inspect.unwrap(pipeline.verify) is verification.verify
     assert inspect.unwrap(pipeline.compare) is comparison.compare
+
+
+def test_a_formalism_that_cannot_be_evaluated_does_not_end_the_verification(monkeypatch):
+    found = verification.largest_differences
+
+    def failing(road, states, known):
+        if road.formalism == "kane":
+            raise SingularError("a matrix has rank 1. Expected 2.")
+        return found(road, states, known)
+
+    monkeypatch.setattr(verification, "largest_differences", failing)
+    agreement = dl.verify("simple-pendulum", states=5, engines=["python"])
+    assert not agreement.agrees
+    assert agreement.formalisms["kane"].status == "differs"
+    assert "it cannot be evaluated on python: a matrix has rank 1" in agreement.formalisms["kane"].reason
+    assert agreement.formalisms["lagrange"].status == agreement.formalisms["gauss"].status == "agrees"

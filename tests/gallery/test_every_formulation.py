@@ -1,8 +1,8 @@
 """Every formulation that applies to a gallery model simulates it for its duration with the default integrator.
 
-By day one model by those that project or use speeds, at night all models by all. Models with more than `LARGE` coordinates are run by the formulations whose
-equations are compiled quickly for large systems, since the others take minutes to compile; and runs named in `SHORTER`
-end before the model's duration, since they take minutes to integrate.
+By day one model by those that project or use speeds, at night all models by all. Models with more than `LARGE` coordinates are
+run by the formulations whose equations are compiled quickly for large systems, since the others take minutes to compile; and runs
+named in `SHORTER` end before the model's duration, since they take minutes to integrate.
 """
 
 from collections.abc import Sequence

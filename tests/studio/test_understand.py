@@ -106,6 +106,11 @@ def test_evidence_says_over_what(ask):
     compared = ask("compare", text=CART, formalisms=["lagrange", "volterra_reduced"], duration=0.2, samples=5)
     assert "<td>lagrange</td><td>3</td><td>6</td>" in compared["tables"]
     assert "<td>volterra_reduced</td><td>1</td><td>4</td>" in compared["tables"]
+    # an integrator that takes phong alone: the others are rows with a reason
+    asked = {"formalisms": ["lagrange", "phong"], "duration": 0.1, "samples": 3, "integrator": "collocation"}
+    partly = ask("compare", text=CART, **asked)
+    assert "<td>failed</td>" in partly["tables"]
+    assert "lagrange failed: the integrator" in partly["tables"]
 
 
 @pytest.mark.nightly

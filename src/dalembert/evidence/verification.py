@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from dalembert import formalisms
 from dalembert.analysis import dynamics
-from dalembert.errors import EngineError, InputError, SingularError
+from dalembert.errors import DalembertError, EngineError, InputError, SingularError
 from dalembert.evidence import principle
 from dalembert.evidence.agreement import PRINCIPLE, RECURSION, Agreement, Verdict
 from dalembert.evidence.differences import Reference, difference_of_accelerations, largest_differences, reference
@@ -148,6 +148,9 @@ def _finding(task: Task, key: str, known: Reference | None) -> tuple[Finding, Re
             worst.append(largest_differences(road, task.states, known))
         except EngineError as error:
             notes.append(f"{key} was left out on {space.engine}: {error}")
+        except DalembertError as error:  # of this formalism: the others are compared all the same
+            failed = f"it cannot be evaluated on {space.engine}: {error}"
+            return Finding(Verdict("differs", failed, None, None, about.lineage)), known
     if worst:
         found = task.judged(max(a for a, _ in worst), max(r for _, r in worst))
     else:

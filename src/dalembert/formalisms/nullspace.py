@@ -12,14 +12,16 @@ Source: papers/desapio (5.296)–(5.306).
 
 Deviates: a basis from QR or SVD is not smooth in q, so W is never differentiated as (5.304) would; A⁺β takes its place.
 The graph and the reader take the basis of a partition of the coordinates, [−A_d⁻¹A_i; 1], which needs no square roots: q_p are
-the free coordinates themselves. The reader has Ẇ q̇_p = [A_d⁻¹β; 0], the graph A⁺β, which is regular wherever A has full rank.
-Where A_d is nearly singular a run continues with another partition. With one degree of freedom and up to six coordinates W is
-the cross product of the rows of A in the graph, which vanishes nowhere.
+the free coordinates themselves, and Ẇ q̇_p = [A_d⁻¹β; 0]. Where A_d is nearly singular a run continues with another partition.
+With one degree of freedom and up to six coordinates the graph has the cross product of the rows of A for W, which vanishes
+nowhere, and A⁺β.
 """
 
 from __future__ import annotations
 
 from functools import partial
+
+import numpy as np
 
 from dalembert.algebra import Algebra, Array, Scalar, identity, zeros
 from dalembert.algebra.linear import CROSSED, cross_product, ldl_solve, orthogonal_solve
@@ -60,8 +62,7 @@ def derive(system: System, show: Show = SILENT) -> LinearForm:
     M, h = free_equations(system, show, ("(5.296)", "(5.296)"))
     show.beside(lambda: _show_projection(system, show, M))
     dependent, n = system.facts.dependent, len(system.q)
-    crossed = dependent and n <= CROSSED and n - len(dependent) == 1
-    trials = None if crossed or not dependent else identity(n)[_free(n, dependent)]
+    trials = None if is_crossed(n, dependent) or not dependent else identity(n)[_free(n, dependent)]
     solver = Solver(partial(graph, dependent=dependent), Numeric.NULL_SPACE, trials=trials)
     return held_form("nullspace", system, (M, h), solver, system.facts.d)
 
@@ -112,30 +113,36 @@ reaction = unexplained_force  # τ_C = M q̈ − h, which (5.83) makes orthogona
 
 
 def graph(algebra: Algebra, linear: LinearSystem, dependent: tuple[int, ...]) -> tuple[Array, Array]:
-    """q̈ = A⁺β + W z."""
+    """q̈ = x + W z with any solution x of A x = β."""
     M, h, A, beta = linear.M, linear.push, linear.A, linear.beta
-    particular = least_solution(algebra, A, beta)
-    W = null_basis(algebra, A, dependent)
+    if is_crossed(A.shape[1], dependent):
+        W, particular = cross_product(algebra, A)[:, None], least_solution(algebra, A, beta)
+    else:
+        W, particular = _by_partition(algebra, A, beta, dependent)
     z = ldl_solve(algebra, W.T @ M @ W, W.T @ (h - M @ particular))  # (5.302)
     return particular + W @ z, zeros(len(beta))
 
 
-def null_basis(algebra: Algebra, A: Array, dependent: tuple[int, ...]) -> Array:
-    """W: [−A_d⁻¹A_i; 1], or the cross product of the rows where that is one column of few entries."""
-    n, free = A.shape[1], _free(A.shape[1], dependent)
-    if dependent and len(free) == 1 and n <= CROSSED:
-        return cross_product(algebra, A)[:, None]
-    W = zeros(n, len(free))
+def is_crossed(n: int, dependent: tuple[int, ...]) -> bool:
+    """True where W is the cross product of the rows of A: one column of few entries."""
+    return 1 < n <= CROSSED and len(dependent) == n - 1
+
+
+def _by_partition(algebra: Algebra, A: Array, beta: Array, dependent: tuple[int, ...]) -> tuple[Array, Array]:
+    """W = [−A_d⁻¹A_i; 1] and the solution [A_d⁻¹β; 0]."""
+    n, free, solved_for = A.shape[1], _free(A.shape[1], dependent), list(dependent)
+    W, particular = zeros(n, len(free)), zeros(n)
     W[free] = identity(len(free))
     if dependent:
-        W[list(dependent)] = orthogonal_solve(algebra, A[:, list(dependent)], -A[:, free])
-    return W
+        right = np.column_stack([-A[:, free], beta])
+        found = orthogonal_solve(algebra, A[:, solved_for], right)
+        W[solved_for], particular[solved_for] = found[:, :-1], found[:, -1]
+    return W, particular
 
 
 def least_solution(algebra: Algebra, A: Array, beta: Array) -> Array:
     """A⁺β, the smallest solution of A x = β, by orthogonal rows of A.
 
-    >>> import numpy as np
     >>> from dalembert.algebra import FLOATS
     >>> least_solution(FLOATS, np.array([[1.0, 1.0], [0.0, 2.0]], dtype=object), np.array([3.0, 4.0], dtype=object)).tolist()
     [1.0, 2.0]
