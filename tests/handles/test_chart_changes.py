@@ -1,6 +1,7 @@
 """Euler angles along runs that pass gimbal lock, against quaternions and Euler's equations integrated by SciPy."""
 
 from collections.abc import Callable
+from functools import cache
 
 import numpy as np
 import pytest
@@ -44,8 +45,10 @@ def reference(
     return np.moveaxis(matrix_of(found.y[:4].T), 0, 2), found.y[4:]
 
 
-def heavy_top(times: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The gallery's top, with the vertical in body axes from the quaternion."""
+@cache
+def heavy_top(duration: float, samples: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Times, rotations and ω of the gallery's top, with the vertical in body axes from the quaternion."""
+    times = np.linspace(0.0, duration, samples)
     m, d, g, J1, J2 = 15.0, 1.0, 9.81, 0.234375, 0.46875
 
     def torque(q: np.ndarray) -> np.ndarray:
@@ -54,7 +57,7 @@ def heavy_top(times: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         return d * np.array([down[2], 0.0, -down[0]])
 
     inertia = np.diag([J1 + m * d * d, J2, J1 + m * d * d])
-    return reference(times, np.eye(3), np.array([0.0, 150.0, -4.61538]), inertia, torque)
+    return times, *reference(times, np.eye(3), np.array([0.0, 150.0, -4.61538]), inertia, torque)
 
 
 def of_angles(q: np.ndarray, sequence: str) -> np.ndarray:
@@ -148,8 +151,7 @@ def test_random_sequences_pass_gimbal_lock_at_random_distances(seed):
 
 
 def test_the_heavy_top_passes_the_vertical_and_its_run_is_whole(tmp_path):
-    times = np.linspace(0.0, 1.2, 121)  # gimbal lock at 0.37 and 1.12 s
-    R, w = heavy_top(times)
+    times, R, w = heavy_top(1.2, 121)  # gimbal lock at 0.37 and 1.12 s
     equations = dl.derive(dl.load("heavy-top"), "lagrange")
     run = equations.simulate(times=times, integrator="dop853", dense=True)
     require_same_motion(run, "top", R, w, 1e-8)
@@ -238,8 +240,7 @@ def test_derivatives_of_motions_stop_at_gimbal_lock():
 @pytest.mark.nightly
 @pytest.mark.parametrize("integrator", ["taylor", "dop853", "rk45", "rk4", "radau", "ida"])
 def test_the_heavy_top_runs_ten_seconds_by_every_integrator(integrator):
-    times = np.linspace(0.0, 10.0, 1001)
-    R, w = heavy_top(times)
+    times, R, w = heavy_top(10.0, 1001)
     tight = {"rk4": {"step": 1e-4}, "rk45": {"rtol": 1e-10, "atol": 1e-12}}.get(integrator, {})
     run = dl.derive(dl.load("heavy-top"), "lagrange").simulate(times=times, integrator=integrator, **tight)
     require_same_motion(run, "top", R, w, 1e-2 if integrator in ("radau", "ida") else 1e-6)
@@ -248,7 +249,6 @@ def test_the_heavy_top_runs_ten_seconds_by_every_integrator(integrator):
 @pytest.mark.nightly
 @pytest.mark.parametrize("formalism", KEYS)
 def test_the_heavy_top_passes_the_vertical_by_every_formalism(formalism):
-    times = np.linspace(0.0, 2.0, 201)
-    R, w = heavy_top(times)
+    times, R, w = heavy_top(2.0, 201)
     run = dl.derive(dl.load("heavy-top"), formalism).simulate(times=times, integrator="dop853")
     require_same_motion(run, "top", R, w, 1e-6)

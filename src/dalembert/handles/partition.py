@@ -345,7 +345,8 @@ class Partition(Guide):
 
     def shown_state(self, t: float, y: np.ndarray, constants: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """The user's q and q̇ at a state of the last stretch."""
-        return self._shown(t, *self.state(t, y, constants))
+        q, qd = self._shown(t, *self.state(t, y, constants))
+        return q, qd
 
     def _shown(self, t: float, q: np.ndarray, *rates: np.ndarray) -> tuple[np.ndarray, ...]:
         """The user's coordinates and rates at a time of the last stretch."""

@@ -84,7 +84,7 @@ class SingularInertia(Guide):
         scaled = np.moveaxis(M, 2, 0) / np.sqrt(np.outer(self._sizes, self._sizes).clip(1e-300))
         size = np.abs(np.linalg.det(scaled)) ** 0.5
         around = np.maximum(np.roll(size, 1), np.roll(size, -1))
-        dips = [k for k in np.flatnonzero(size <= _DIP * around) if 0 < k < len(t) - 1]
+        dips = [k for k in np.flatnonzero(size <= _DIP * around).tolist() if 0 < k < len(t) - 1]
         for k in sorted(dips, key=lambda k: size[k])[:_DIPS]:
             for i in (k - 1, k):
                 self._closest(t, y, i)

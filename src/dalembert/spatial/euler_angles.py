@@ -129,7 +129,7 @@ def swept_angle(x0: np.ndarray, v0: np.ndarray, x1: np.ndarray, v1: np.ndarray, 
     >>> round(swept_angle(up - 0.1 * right, 2 * right, up + 0.1 * right, 2 * right, 0.1), 6)
     -0.199337
     """
-    s = np.linspace(0.0, 1.0, 9)
+    s, turns = np.linspace(0.0, 1.0, 9), np.zeros(0)
     for _ in range(40):
         x = (
             np.outer((1 + 2 * s) * (1 - s) ** 2, x0)

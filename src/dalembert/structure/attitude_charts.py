@@ -40,10 +40,8 @@ class Attitude:
     @property
     def title(self) -> str:
         """What messages call it."""
-        several = (
-            f"joints {', '.join(str(k) for k in self.joints)}" if len(self.joints) > 1 else f"joint {self.joints[0]}"
-        )
-        return f"the angles {', '.join(self.coordinates)} ({several} of body '{self.body}')"
+        joints = f"joint{'s' if len(self.joints) > 1 else ''} {', '.join(str(k) for k in self.joints)}"
+        return f"the angles {', '.join(self.coordinates)} ({joints} of body '{self.body}')"
 
     def turns(self, body: str, joint: int, motion: int) -> bool:
         """Is a motion of a joint one of the angles?"""
