@@ -38,7 +38,7 @@ Row = dict[str, Any]
 
 
 def text_of(name: str) -> str:
-    """The robot in URDF, without what the two would read differently."""
+    """The robot in URDF; <mimic> is deleted, since it is of the gripper's fingers and no joint between base and flange has one."""
     if name in robots.ROBOTS:
         return re.sub(r"<mimic[^>]*/>", "", robots.path_of(name).read_text())
     import dalembert as dl

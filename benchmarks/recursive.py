@@ -64,6 +64,14 @@ def measured(name: str, task: str, cache: str, quick: bool, memory: float, most:
     if quick:
         return {"compile": first.cpu}
     row: Row = {"speeds": speeds, "states": count, "compile": first.cpu, "operations": _operations(handle, task)}
+    row |= {"deviations": list(pair.deviations)}
+    if pair.followers and task in ("forward", "derivatives"):
+        took, alone = raced([batch, one])
+        return row | {
+            "batch": took / count,
+            "one": alone,
+            "note": "Pinocchio's aba does not know joints that mimic others",
+        }
     try:
         their_batch, their_one, their_count = _theirs(pair, task, x)
     except MemoryError:
@@ -114,13 +122,13 @@ def _difference(pair: robots.Pair, task: str, x: robots.States, found: Any) -> f
         if x.turns is not None:
             turn[:3, :3] = x.turns[k].T
         if task == "inverse":
-            both = [(turn @ found[pair.columns, k], pin.rnea(model, data, q, v, a))]
+            both = [(turn @ (pair.spread.T @ found)[:, k], pin.rnea(model, data, q, v, a))]
         elif task == "forward":
-            drift = pair.to_theirs(x.sd, x.turns)[:, k] - a
+            drift = pair.to_theirs(x.sd, x.turns)[:, k] - a  # no joint mimics another here
             both = [(turn @ found[pair.columns, k] - drift, pin.aba(model, data, q, v, tau))]
         elif task == "mass_matrix":
             M = np.triu(pin.crba(model, data, q))
-            both = [(turn @ found[np.ix_(pair.columns, pair.columns)][:, :, k] @ turn.T, M + np.triu(M, 1).T)]
+            both = [(turn @ pair.spread.T @ found[:, :, k] @ pair.spread @ turn.T, M + np.triu(M, 1).T)]
         else:
             pin.computeABADerivatives(model, data, q, v, tau)
             by_tau, own = (
@@ -207,17 +215,19 @@ def show(found: dict[str, dict[str, Row]], most: float) -> None:
     headings = ("batch\nns", "Pinocchio\nns", "ratio\n", "aim\n", "call\nµs", "Pinocchio\nµs", "ratio\n")
     for heading in (*headings, "first\ns", "cached\ns", "oper-\nations", "peak\n%", "differ-\nence"):
         table.add_column(heading, justify="right", no_wrap=True)
-    notes = []
+    notes, deviations = [], dict[str, None]()
     for name, rows in found.items():
         speeds = next((row["speeds"] for row in rows.values() if "speeds" in row), "")
-        table.add_row(f"{name}, {speeds} speeds")
+        changed = "*" if any(row.get("deviations") for row in rows.values()) else ""
+        table.add_row(f"{name}{changed}, {speeds} speeds")
         for task, row in rows.items():
             notes += [f"{name}, {task}: {row['note']}"] if "note" in row else []
+            deviations |= {f"{name}: {words}": None for words in row.get("deviations", ())}
             if "batch" in row:
                 table.add_row(f"  {task}", *_cells(task, row, most))
     console = Console(width=130)
     console.print(table)
-    for note in notes:
+    for note in [*(f"* {words}" for words in deviations), *notes]:
         console.print(note)
     console.print(f"Peak: {most:.1f} operations per ns, measured with fused products and sums in every lane.")
 

@@ -1,17 +1,22 @@
 """Robots and chains as Pinocchio has them and as we have them, and the same random states for both.
 
-Pinocchio and ours differ in two places: continuous joints are (cos, sin) there, and the linear velocity of a free base stands in
-axes of the base there, in axes of the world here.
+Pinocchio and ours differ in three places: continuous joints are (cos, sin) there, the linear velocity of a free base stands in
+axes of the base there, in axes of the world here, and joints that mimic others have no speed of their own there, while here they
+have one and a constraint.
+
+Robots are read as they ship; `deviations` says what is not counted or was changed.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from importlib.metadata import PackageNotFoundError, files
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import numpy as np
 
@@ -24,12 +29,13 @@ ROBOTS = {
 }
 CHAINS = ("chain-100", "chain-300", "chain-1000")
 FREE = "+free"  # behind the name of a robot: on a base that moves freely
+APART = "-without-mimic"  # behind the name of a robot: joints that mimic others move by themselves
 SEED = 7
 
 
 def names() -> list[str]:
     """All that can be measured."""
-    return [*ROBOTS, *(f"{name}{FREE}" for name in ROBOTS), *CHAINS]
+    return [*ROBOTS, f"panda{APART}", *(f"{name}{FREE}" for name in ROBOTS), *CHAINS]
 
 
 def missing() -> str:
@@ -70,6 +76,18 @@ class States:
 
 
 @dataclass(frozen=True)
+class Follower:
+    """A joint that mimics another: where it and the other one stand among our coordinates and speeds."""
+
+    place: int
+    leading_place: int
+    speed: int
+    leading_speed: int
+    multiplier: float
+    offset: float
+
+
+@dataclass(frozen=True)
 class Pair:
     """One mechanism twice, and where Pinocchio's coordinates and velocities stand among ours."""
 
@@ -77,6 +95,17 @@ class Pair:
     theirs: Any
     places: list[int]
     columns: list[int]
+    followers: tuple[Follower, ...] = ()
+    deviations: tuple[str, ...] = ()
+
+    @cached_property
+    def spread(self) -> np.ndarray:
+        """Their velocities, in our axes, times this are ours: a permutation, and a row for every joint that mimics another."""
+        out = np.zeros((len(self.columns) + len(self.followers), len(self.columns)))
+        out[self.columns, range(len(self.columns))] = 1.0
+        for each in self.followers:
+            out[each.speed] = each.multiplier * out[each.leading_speed]
+        return out
 
     @cached_property
     def free(self) -> bool:
@@ -99,6 +128,8 @@ class Pair:
             theirs[:3], theirs[3:7], x[3], x[4:7] = x[:3], attitude, attitude[3], attitude[:3]
             turns, at = Rotation.from_quat(attitude.T).as_matrix(), 7
         for joint in list(self.theirs.joints)[2 if self.free else 1 :]:
+            if not joint.nv:  # it mimics another
+                continue
             x[at] = rng.uniform(-1, 1, count)
             own = slice(joint.idx_q, joint.idx_q + joint.nq)
             theirs[own] = [np.cos(x[at]), np.sin(x[at])] if joint.nq == 2 else x[at]
@@ -108,20 +139,20 @@ class Pair:
         if turns is not None:
             drifting[:3] += np.cross(v[3:6], v[:3], axis=0)
         s, sd = (self.to_ours(y, turns) for y in (v, drifting))
-        q = np.empty_like(x)
+        q = np.empty((len(x) + len(self.followers), count))
         q[self.places] = x
+        for each in self.followers:
+            q[each.place] = each.multiplier * q[each.leading_place] + each.offset
         tau = dl.inverse_dynamics(self.ours, q, s, sd)  # not compiled; Pinocchio's forces are compared with them
         return States(q, s, sd, tau, theirs, v, a, np.asfortranarray(self.to_theirs(tau, turns)), turns)
 
     def to_ours(self, rows: np.ndarray, turns: np.ndarray | None) -> np.ndarray:
-        """Velocities or forces of Pinocchio as ours."""
-        out = np.empty(rows.shape)
-        out[self.columns] = rows if turns is None else _base(turns, rows)
-        return out
+        """Velocities or accelerations of Pinocchio as ours."""
+        return self.spread @ (rows if turns is None else _base(turns, rows))
 
     def to_theirs(self, rows: np.ndarray, turns: np.ndarray | None) -> np.ndarray:
-        """And back."""
-        rows = rows[self.columns]
+        """Forces of ours as Pinocchio's."""
+        rows = self.spread.T @ rows
         return rows if turns is None else _base(turns.transpose(0, 2, 1), rows)
 
 
@@ -141,15 +172,24 @@ def _robot(name: str) -> Pair:
     import dalembert as dl
     from dalembert.importers.urdf import loads_urdf
 
-    base, floating = name.removesuffix(FREE), name.endswith(FREE)
+    base, floating = name.removesuffix(FREE).removesuffix(APART), name.endswith(FREE)
     path = path_of(base)
-    text = re.sub(r"<mimic[^>]*/>", "", path.read_text())  # Pinocchio lets joints that mimic others move freely
+    text = path.read_text()
+    if apart := APART in name:
+        text = re.sub(r"<mimic[^>]*/>", "", text)
     model = loads_urdf(text, str(path), floating=floating, merge_fixed=True, friction=False)
-    theirs = pin.buildModelFromXML(text, *([pin.JointModelFreeFlyer()] if floating else []))
+    root = [pin.JointModelFreeFlyer()] if floating else []
+    theirs = pin.buildModelFromXML(text, *root, mimic=True) if "<mimic" in text else pin.buildModelFromXML(text, *root)
+    said = [
+        *(["<mimic> deleted, joints that mimic others move by themselves"] if apart else []),
+        *_left_out(text, theirs),
+    ]
     theirs.armature = 0 * theirs.armature
     speeds = dl.dynamics(model).speed_names
     places, columns = [], []
     for joint, label in zip(list(theirs.joints)[1:], list(theirs.names)[1:], strict=True):
+        if joint.nv == 0:
+            continue
         if joint.nv == 6:
             places += [f"base_{part}" for part in ("x", "y", "z", "qw", "qx", "qy", "qz")]
             columns += ["dot(base_x)", "dot(base_y)", "dot(base_z)", *(s for s in speeds if s.startswith("omega"))]
@@ -157,7 +197,29 @@ def _robot(name: str) -> Pair:
             places.append(label)
             columns.append(f"dot({label})")
     where = [model.coordinate_names.index(place) for place in places]
-    return Pair(model, theirs, where, [speeds.index(column) for column in columns])
+    followers = tuple(_followers(text, model.coordinate_names, speeds))
+    return Pair(model, theirs, where, [speeds.index(column) for column in columns], followers, tuple(said))
+
+
+def _left_out(text: str, theirs: Any) -> Iterator[str]:
+    """What the file has and neither program counts here."""
+    if re.search(r"<dynamics[^>]*(?:damping|friction)=\"(?!0(?:\.0*)?\")", text):
+        yield "damping and friction of joints not counted, as in Pinocchio's algorithms"
+    if np.any(theirs.armature):
+        yield "inertia of rotors not counted"
+
+
+def _followers(text: str, coordinates: Sequence[str], speeds: Sequence[str]) -> Iterator[Follower]:
+    """The joints of a file that mimic others."""
+    for joint in ElementTree.fromstring(text).iter("joint"):
+        if (mimic := joint.find("mimic")) is not None:
+            name, leader = joint.attrib["name"], mimic.attrib["joint"]
+            at, rates = (
+                (coordinates.index(each) for each in (name, leader)),
+                (f"dot({each})" for each in (name, leader)),
+            )
+            factor, offset = float(mimic.get("multiplier", 1)), float(mimic.get("offset", 0))
+            yield Follower(*at, *(speeds.index(rate) for rate in rates), factor, offset)
 
 
 def _chain(n: int) -> Pair:

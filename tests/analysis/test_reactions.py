@@ -104,13 +104,18 @@ def test_frictionless_pins_of_a_loop_carry_no_moment():
 
 
 def test_forces_of_formula_constraints_are_generalized_forces_only():
-    by_loop, by_formulas = dl.simulate("planar-four-bar", 1.0, samples=5), dl.simulate(four_bar_by_formulas(), 1.0, samples=5)
+    by_loop, by_formulas = (
+        dl.simulate("planar-four-bar", 1.0, samples=5),
+        dl.simulate(four_bar_by_formulas(), 1.0, samples=5),
+    )
     np.testing.assert_allclose(by_formulas.q, by_loop.q, atol=1e-8)
     np.testing.assert_allclose(by_formulas.reactions, by_loop.reactions, rtol=1e-6, atol=1e-6)
     found = by_formulas.joint_reactions()
     assert found == {}
     assert found.undetermined == dict.fromkeys(("link1", "link2", "link3"), ("pivot_x", "pivot_y"))
-    with pytest.raises(dl.InputError, match=r"'link1': the formulas of the constraints pivot_x, pivot_y do not say where"):
+    with pytest.raises(
+        dl.InputError, match=r"'link1': the formulas of the constraints pivot_x, pivot_y do not say where"
+    ):
         found["link1"]
     with pytest.raises(dl.InputError, match="do not say where the force acts"):
         by_formulas["link2", "force"]

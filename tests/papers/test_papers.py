@@ -172,7 +172,9 @@ def test_the_fraction_that_is_done():
 
 def test_a_printed_entry_without_a_computed_value_is_a_failure():
     notes = (Note("a reason", ("second",)),)
-    table = Table("1", "t", ("",), {"first": ("1.50",), "second": ("2.0",)}, {"first": (1.504,), "second": (None,)}, notes)
+    table = Table(
+        "1", "t", ("",), {"first": ("1.50",), "second": ("2.0",)}, {"first": (1.504,), "second": (None,)}, notes
+    )
     found = Paper("small", "t", "nobody", (table,))
     assert [cell.row for cell in found.unexplained] == ["second"]
     assert "1 of 2 printed entries agree, 1 without a reason, of which 1 were not computed: second" in str(found)

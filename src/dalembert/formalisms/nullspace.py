@@ -104,7 +104,9 @@ def _shown_basis(system: System, show: Show, free: list[int]) -> tuple[Array, Ar
     names = ", ".join(system.model.coordinate_names[i] for i in free)
     W = show.named("W", show("W", "(5.299)", f"a basis of ker Φ, by the partition with q_p = ({names})", W))
     if dependent:
-        key, letters = ("W_dot_qd_prime", "Ẇ q̇_p′, stabilized") if any(system.facts.levels.servo) else ("W_dot_qd", "Ẇ q̇_p")
+        key, letters = (
+            ("W_dot_qd_prime", "Ẇ q̇_p′, stabilized") if any(system.facts.levels.servo) else ("W_dot_qd", "Ẇ q̇_p")
+        )
         drift = show.named(key, show(key, "(5.304)", letters, drift))
     return W, drift
 

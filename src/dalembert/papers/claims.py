@@ -75,4 +75,3 @@ def _number(value: float) -> str:
 
 def _by_size(item: tuple[str, float | None]) -> float:
     return float("inf") if item[1] is None else item[1]
-

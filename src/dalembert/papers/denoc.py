@@ -79,7 +79,9 @@ def _fewest_operations() -> Finding:
     texts = "; ".join(f"({letter}) {', '.join(f'{gain:.2f}' for gain in of)}" for letter, of in gains.items())
     sizes = ", ".join(map(str, figures.SIZES))
     words = f"operations of composite bodies with Cholesky over the recursion, n = {sizes}: {texts}."
-    return Finding(min(map(min, gains.values())) > 1, f"{words} Other algorithms of the literature are not computed here.")
+    return Finding(
+        min(map(min, gains.values())) > 1, f"{words} Other algorithms of the literature are not computed here."
+    )
 
 
 def _gain_of_axes() -> Finding:

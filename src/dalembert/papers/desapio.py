@@ -76,7 +76,9 @@ def _position_drift() -> Finding:
         levels["velocity" if name.endswith("velocity") else "position"].append(float(np.abs(values).max()))
     position, velocity = max(levels["position"]), max(levels["velocity"])
     words = f"phong-pendulum by hamilton, 10 s, rk45 without projection: position {position:.1e} m, velocity {velocity:.1e} m/s"
-    return Finding(velocity < 1e-12, f"{words}; the constraint has to be differentiated twice for λ, see errata (5.286).")
+    return Finding(
+        velocity < 1e-12, f"{words}; the constraint has to be differentiated twice for λ, see errata (5.286)."
+    )
 
 
 def _gyroscope_energy() -> Finding:

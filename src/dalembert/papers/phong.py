@@ -38,7 +38,9 @@ def _fewest() -> Finding:
         equations, freedoms = pipeline.derive(model, "phong"), pipeline.mobility(model).degrees_of_freedom
         s, n = equations.constraint_matrix.shape
         holds = holds and equations.n_dynamic == freedoms == n - s
-        texts.append(f"{model}: {equations.n_dynamic} differential equations and {s} constraints, {n + s} with multipliers")
+        texts.append(
+            f"{model}: {equations.n_dynamic} differential equations and {s} constraints, {n + s} with multipliers"
+        )
     return Finding(holds, "; ".join(texts) + ".")
 
 

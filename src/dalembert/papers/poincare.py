@@ -52,7 +52,9 @@ def _against_newton_euler(name: str) -> Finding:
     gap = float(np.abs(found - known).max() / np.abs(known).max())
     rows, facts = ours.workspace.facts.levels.names, ours.workspace.facts
     sizes = f"{name}, {len(rows)} constraints of rank {len(facts.rows)}"
-    return Finding(gap < 1e-9, f"{sizes}: accelerations differ from newton_euler by {gap:.0e} at {_STATES} random states.")
+    return Finding(
+        gap < 1e-9, f"{sizes}: accelerations differ from newton_euler by {gap:.0e} at {_STATES} random states."
+    )
 
 
 @dataclass(frozen=True)

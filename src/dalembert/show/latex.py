@@ -138,7 +138,9 @@ def sentence(words: str) -> str:
     """
     parts = re.split(rf"((?:[^\s,;:]*[^\x00-\x7f–’][^\s,;:]*)|(?<!\w)[A-Za-z](?:_\w+(?:{_POWER})?|{_POWER}))", words)
     formula = [i % 2 == 1 and not _WORD.fullmatch(part) for i, part in enumerate(parts)]
-    return "".join(f"${words_in_latex(part)}$" if yes else escape(part) for yes, part in zip(formula, parts, strict=True))
+    return "".join(
+        f"${words_in_latex(part)}$" if yes else escape(part) for yes, part in zip(formula, parts, strict=True)
+    )
 
 
 def words_in_latex(words: str, letters: Letters = PLAIN) -> str:

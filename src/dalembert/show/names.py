@@ -25,7 +25,9 @@ _ENTRY = re.compile(r"(\w+)\[([\d,]+)\]")
 _SHORT = 2  # letters of a part that may be an index of a word
 _PLAIN = frozenset("abcdefghijklmnopqrstuvwxyz")
 # of an equation in words: a power in parentheses, a plain word, a letter with its accents and indices, spaces, a sign
-_TOKENS = re.compile(r"⁻¹|\^\([^()]*\)|[a-z]{3,}(?![\w\u0300-\u036f])|[^\W\d_][\u0300-\u036f]*(?:_[A-Za-z0-9]+|[₀-₉]+)*|\s+|.")
+_TOKENS = re.compile(
+    r"⁻¹|\^\([^()]*\)|[a-z]{3,}(?![\w\u0300-\u036f])|[^\W\d_][\u0300-\u036f]*(?:_[A-Za-z0-9]+|[₀-₉]+)*|\s+|."
+)
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,11 @@ from typing import NamedTuple
 
 from dalembert.errors import InputError
 
-_FILES = {"viewer.js": "</script", "viewer.css": "</style", "math.css": "</style"}  # and what would end their elements in a page
+_FILES = {
+    "viewer.js": "</script",
+    "viewer.css": "</style",
+    "math.css": "</style",
+}  # and what would end their elements in a page
 _HOW = "Build it once: pip install -e . in the source tree, or python viewer/build.py."
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar, Self, Unpack
 
-from dalembert.algebra import Array, Scalar, matrix, vector
+from dalembert.algebra import Array, Scalar, matrix, scaled, vector
 from dalembert.arguments import checked
 from dalembert.errors import InputError, Problem
 from dalembert.expressions.formula import Written
@@ -88,7 +88,7 @@ class Backlash(Walls):
         """J and c of ė."""
         first, second = (motion.joint(*each) for each in self.in_joints)
         k = motion.lower(self._weight)
-        return first.gradient + k * second.gradient, first.drift + k * second.drift
+        return first.gradient + scaled(k, second.gradient), first.drift + k * second.drift
 
     def lowering(self, motion: Motion) -> Lowering:
         """Knowing e and its rate."""

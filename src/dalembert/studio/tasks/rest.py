@@ -76,7 +76,12 @@ def _reactions(found: Equilibrium) -> Table:
         sizes = [short(float(np.linalg.norm(x))) for x in (force, moment)]
         parts = [", ".join(short(float(x)) for x in vector) for vector in (force, moment)]
         rows.append((name, sizes[0], parts[0], sizes[1], parts[1]))
-    return Table(("joint", "|F|", "F in the world", "|M|", "M in the world"), tuple(rows), "What the joints carry", reactions.notes)
+    return Table(
+        ("joint", "|F|", "F in the world", "|M|", "M in the world"),
+        tuple(rows),
+        "What the joints carry",
+        reactions.notes,
+    )
 
 
 def modes(given: Given, folder: Folder, tell: Tell) -> dict[str, Any]:

@@ -24,6 +24,7 @@ from dalembert.studio.given import Given, Tell
 from dalembert.studio.tasks.models import description_of
 from dalembert.studio.tasks.script import script_of
 
+
 class Written(list[Path]):
     """The files that were written, and notes on what they do not contain."""
 
