@@ -110,7 +110,7 @@ class Forces(Balance):
         >>> dl.simulate(model, 1.0, samples=3).load_forces["motor"]
         array([[0., 1., 2.]])
         """
-        return load_forces(self._loaded, self._named, self.t, self.q, self.qd)
+        return load_forces(self._loaded, self._named, self.t, self._places_apart, self.qd)
 
     @property
     def _loaded(self) -> Elements:
@@ -130,4 +130,4 @@ class Forces(Balance):
         axes of `frame`: `world`, `parent` or `child`. Constraints given by formulas, and C of non-ideal ones, act through
         the coordinates, so they show up as drives; contacts (knife edges, rolling discs) act at their place.
         """
-        return joint_reactions(self.used, self.values, frame, (self.q, self.qd, self.qdd, self.t, self.multipliers))
+        return joint_reactions(self.used, self.values, frame, (self._places_apart, self.qd, self.qdd, self.t, self.multipliers))

@@ -18,6 +18,7 @@ from dalembert.handles.switching import Happening
 from dalembert.integrators import Solution
 from dalembert.kernels import Kernel
 from dalembert.model.frozen import Value
+from dalembert.model.loads.damper import Damper
 
 if TYPE_CHECKING:
     from dalembert.handles.equations import Equations
@@ -38,6 +39,16 @@ def columns(part: Part) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
     n, size, t = len(part.equations.model.coordinate_names), part.equations.n_states, part.solution.t
     y, known = part.solution.y, part.constants
     return y[:n], y[n:size], t, known if known.ndim == 2 else np.repeat(known[:, None], len(t), axis=1)
+
+
+def columns_apart(part: Part) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """The same, where the ends of dampers meet as they are a little later: their forces are 0/0 at the very meeting."""
+    q, v, t, known = columns(part)
+    if not any(isinstance(load, Damper) for load in part.equations.model.loads):
+        return q, v, t, known
+    kernel, values = part.equations.kernel, known[: len(part.equations.values)]
+    q, t = part.equations.workspace.lengths.apart(q, kernel.velocities(np.concatenate([q, v]), t, known), t, values)
+    return q, v, t, known
 
 
 @dataclass(frozen=True, repr=False)
@@ -96,6 +107,11 @@ class States(Places, Value):
         """The coordinates along the run, (n, samples)."""
         n = len(self.equations.model.coordinate_names)
         return self._together(lambda part: part.solution.y[:n])
+
+    @cached_property
+    def _places_apart(self) -> np.ndarray:
+        """The coordinates at which forces are evaluated."""
+        return self._together(lambda part: columns_apart(part)[0])
 
     @cached_property
     def v(self) -> np.ndarray:
@@ -176,4 +192,4 @@ class States(Places, Value):
         self, work: Callable[[Kernel, np.ndarray, np.ndarray, np.ndarray, np.ndarray], np.ndarray]
     ) -> np.ndarray:
         """What the compiled equations say of (q, v, t, constants) along the run."""
-        return self._together(lambda part: work(part.equations.kernel, *columns(part)))
+        return self._together(lambda part: work(part.equations.kernel, *columns_apart(part)))
