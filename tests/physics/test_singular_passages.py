@@ -4,6 +4,7 @@ import re
 
 import numpy as np
 import pytest
+from scipy.integrate import solve_ivp
 
 import dalembert as dl
 from dalembert.errors import InputError, SimulationError
@@ -245,13 +246,56 @@ def test_a_start_at_length_zero_is_refused_by_name(damping, named):
         assert "Expected a length above 0, got 0. Start with its ends apart" in str(caught.value)
 
 
-def test_a_damper_and_a_parameter_of_zero_at_length_zero_say_what_to_do():
-    model = Model("damped").coordinate("x", 0.0, 1.0)
-    model.body("bead", joint=model.prismatic((1, 0, 0), "x"), mass=1).damper(("world", "bead"), damping=0.2)
-    with pytest.raises(InputError, match=r"damper 'damper1': at t = 0 its ends meet, .* a damping inside the joint"):
-        dl.derive(model, "kane").simulate(1.0)
+def test_a_parameter_of_zero_at_length_zero_says_what_to_do():
     with pytest.raises(InputError, match=r"although its natural length is 0.*Write natural_length = 0 as a number"):
         dl.derive(bead("L", start=0.0, L=0.0), "lagrange").simulate(1.0)
+
+
+def departing(rate: float, gravity: float = 0.0, damping: float = 0.2) -> Model:
+    """A bead on the x axis with a damper to the origin, where it starts."""
+    model = Model("damped", gravity=(-gravity, 0, 0)).coordinate("x", 0.0, rate)
+    model.body("bead", joint=model.prismatic((1, 0, 0), "x"), mass=1)
+    return model.damper(("world", "bead"), damping=damping, name="brake")
+
+
+@pytest.mark.parametrize(
+    ("key", "integrator", "allowed"),
+    [("lagrange", "taylor", 1e-14), ("hamilton", "dop853", 1e-9), ("kane", "radau", 1e-9)],
+)
+def test_a_damper_whose_ends_meet_at_the_start_pulls_along_their_rate(key, integrator, allowed):
+    """x″ = −c x′ from x = 0."""
+    run = dl.derive(departing(1.0), key).simulate(4.0, samples=9, integrator=integrator)
+    assert run.q[0] == pytest.approx(5 * (1 - np.exp(-0.2 * run.t)), abs=allowed)
+    assert run.t[0] == run.q[0, 0] == 0
+    assert run.qdd[0, 0] == pytest.approx(-0.2, abs=1e-12)
+    assert run.load_forces["brake"][0, 0] == pytest.approx(-0.2, abs=1e-12)
+    assert run.power("brake")[0] == pytest.approx(-0.2, abs=1e-12)
+    assert run.energy_error < 1e-9
+    assert dl.derive(departing(1.0), key).accelerations([[0.0, 1.0]], [[1.0, 1.0]]).ravel() == pytest.approx([-0.2, -0.2])
+
+
+def test_a_damper_whose_ends_meet_at_rest_lets_them_part():
+    run = dl.simulate(departing(0.0, 9.81, 0.5), 1.0, samples=5)
+    assert run.q[0] == pytest.approx(-9.81 / 0.5 * (run.t - (1 - np.exp(-0.5 * run.t)) / 0.5), abs=1e-12)
+    stiff = dl.simulate(departing(1.0, damping=1e6), 1.0, samples=3)
+    assert stiff.q[0, 1:] == pytest.approx([1e-6, 1e-6], rel=1e-9)
+
+
+def test_a_damper_whose_ends_part_in_a_plane_turns_with_them():
+    model = Model("plane", gravity=(0, 0, -9.81)).coordinate("x", 0.0, 1.0).coordinate("z", 0.0, 2.0)
+    model.body("bead", joint=[model.prismatic((1, 0, 0), "x"), model.prismatic((0, 0, 1), "z")], mass=1)
+    model.damper(("world", "bead"), damping=0.5)
+
+    def rates(t: float, y: np.ndarray) -> list[float]:
+        r, v = y[:2], y[2:]
+        n = r / np.linalg.norm(r) if r.any() else v / np.linalg.norm(v)
+        return [*v, *(-0.5 * (v @ n) * n - [0, 9.81])]
+
+    run = dl.simulate(model, 1.0, samples=5, dense=True)
+    expected = solve_ivp(rates, (0, 1), [0, 0, 1, 2], t_eval=run.t, rtol=1e-12, atol=1e-13).y
+    assert run.q == pytest.approx(expected[:2], abs=1e-10)
+    assert run.energy_error < 1e-12
+    assert run.at(1e-8) == pytest.approx([1e-8, 2e-8, 1, 2], abs=1e-6)
 
 
 def test_of_many_states_one_at_length_zero_is_named():

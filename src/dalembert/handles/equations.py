@@ -150,8 +150,13 @@ class Equations(ReadableEquations):
         positions, v, time, constants, velocities = self._state(q, qd, t)
         rates, qdd, _ = self.kernel.accelerations(positions, v, time, constants, threads)
         if not np.isfinite(qdd).all():
-            self.workspace.lengths.require_nonzero(positions.reshape(len(positions), -1), time.ravel(), self.values)
-            self._require_regular_coordinates(positions, time, qdd)
+            flat, known = positions.reshape(len(positions), -1), self.workspace.lengths
+            known.require_nonzero(flat, time.ravel(), self.values)
+            near, later = known.apart(flat, velocities.reshape(flat.shape), time.ravel(), self.values)
+            beside = near.reshape(positions.shape), v, later.reshape(time.shape)
+            rates, qdd, _ = self.kernel.accelerations(*beside, constants, threads)
+            if not np.isfinite(qdd).all():
+                self._require_regular_coordinates(positions, time, qdd)
             if self.changes:  # values may have taken the inertia of a motion, which has its own message
                 facts_of(self.model.with_parameters(self.changes), self.derivation.setup.choice)
         if self.form.own_multipliers is None:  # else the given velocities stand for momenta, and q̇ follows from these

@@ -17,7 +17,7 @@ from dalembert.arguments import checked
 from dalembert.equations.power import MOVING, carried_along
 from dalembert.errors import InputError
 from dalembert.handles.partition import Part, work_along
-from dalembert.handles.run_states import States, columns
+from dalembert.handles.run_states import States, columns_apart
 from dalembert.structure import System
 
 
@@ -81,8 +81,8 @@ class Balance(States):
 
     def _powers(self, part: Part) -> np.ndarray:
         """The powers along a stretch."""
-        _, _, t, constants = columns(part)
-        return part.equations.kernel.state_rates(part.solution.y, t, constants)[part.equations.n_states :]
+        q, v, t, constants = columns_apart(part)
+        return part.equations.kernel.state_rates(np.concatenate([q, v]), t, constants)[part.equations.n_states :]
 
     @cached_property
     def _put_in(self) -> dict[str, np.ndarray]:

@@ -14,7 +14,7 @@ from dalembert.arguments import checked
 from dalembert.errors import InputError
 from dalembert.handles.partition import Part
 from dalembert.handles.run_balance import Balance
-from dalembert.handles.run_states import columns
+from dalembert.handles.run_states import columns_apart
 from dalembert.kernels import Kernel
 from dalembert.model import Elements
 from dalembert.structure import Facts, rank
@@ -74,10 +74,11 @@ class Forces(Balance):
 
     def _multipliers_along(self, part: Part) -> np.ndarray:
         """λ along a stretch, by the rows in its coordinates."""
-        (q, _, t, _), space = columns(part), self._of(part).workspace
-        qd = part.equations.kernel.accelerations(*columns(part))[0]
+        apart = columns_apart(part)
+        (q, _, t, _), space = apart, self._of(part).workspace
+        qd = part.equations.kernel.accelerations(*apart)[0]
         _, _, A, _ = space.manifold.evaluate(q, qd, t, self._values_along(part))
-        return smallest_multipliers(space.facts, A, part.equations.kernel.carried(*columns(part)))
+        return smallest_multipliers(space.facts, A, part.equations.kernel.carried(*apart))
 
     @cached_property
     def drives(self) -> dict[str, np.ndarray]:
@@ -121,7 +122,7 @@ class Forces(Balance):
         >>> dl.simulate(model, 1.0, samples=3).load_forces["motor"]
         array([[0., 1., 2.]])
         """
-        return load_forces(self._loaded, self._named, self.t, self.q, self.qd)
+        return load_forces(self._loaded, self._named, self.t, self._places_apart, self.qd)
 
     @property
     def _loaded(self) -> Elements:
@@ -149,7 +150,7 @@ class Forces(Balance):
         ([], {'link1': ('slider',), 'link2': ('slider',)})
         """
         if not self.changed_charts:
-            state = (self.q, self.qd, self.qdd, self.t, self.multipliers)
+            state = (self._places_apart, self.qd, self.qdd, self.t, self.multipliers)
             return joint_reactions(self.used, self.values, frame, state)
         found = [self._joint_reactions_along(part, frame) for part in self.parts]
         together = {
@@ -164,6 +165,7 @@ class Forces(Balance):
 
     def _joint_reactions_along(self, part: Part, frame: str) -> JointForces:
         """The same along a stretch, in the coordinates it was integrated in."""
-        (q, _, t, _), (qd, qdd) = columns(part), part.equations.kernel.accelerations(*columns(part))[:2]
+        apart = columns_apart(part)
+        (q, _, t, _), (qd, qdd) = apart, part.equations.kernel.accelerations(*apart)[:2]
         state = (q, qd, qdd, t, self._multipliers_along(part))
         return joint_reactions(self._of(part), self._values_along(part), frame, state)

@@ -18,6 +18,7 @@ from dalembert.handles.switching import Happening
 from dalembert.integrators import Solution
 from dalembert.kernels import Kernel
 from dalembert.model.frozen import Value
+from dalembert.model.loads.damper import Damper
 
 if TYPE_CHECKING:
     from dalembert.handles.equations import Equations
@@ -38,6 +39,16 @@ def columns(part: Part) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
     n, size, t = len(part.equations.model.coordinate_names), part.equations.n_states, part.solution.t
     y, known = part.solution.y, part.constants
     return y[:n], y[n:size], t, known if known.ndim == 2 else np.repeat(known[:, None], len(t), axis=1)
+
+
+def columns_apart(part: Part) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """The same, where the ends of dampers meet as they are a little later: their forces are 0/0 at the very meeting."""
+    q, v, t, known = columns(part)
+    if not any(isinstance(load, Damper) for load in part.equations.model.loads):
+        return q, v, t, known
+    kernel, values = part.equations.kernel, known[: len(part.equations.values)]
+    q, t = part.equations.workspace.lengths.apart(q, kernel.velocities(np.concatenate([q, v]), t, known), t, values)
+    return q, v, t, known
 
 
 @dataclass(frozen=True, repr=False)
@@ -97,6 +108,11 @@ class States(Places, Value):
         return self._together(lambda part: part.positions)
 
     @cached_property
+    def _places_apart(self) -> np.ndarray:
+        """The coordinates at which forces are evaluated."""
+        return self._together(lambda part: columns_apart(part)[0] if part.chart is None else part.positions)
+
+    @cached_property
     def v(self) -> np.ndarray:
         """The velocity variables of the formalism along the run; with the speeds of the start, where they were chosen again."""
         choice = self.equations.derivation.setup.choice
@@ -138,7 +154,7 @@ class States(Places, Value):
     def _found(self) -> np.ndarray:
         """q̇ and q̈ along the run, (2, n, samples)."""
         return self._together(
-            lambda part: part.shown_motion(np.stack(part.equations.kernel.accelerations(*columns(part))[:2]))
+            lambda part: part.shown_motion(np.stack(part.equations.kernel.accelerations(*columns_apart(part))[:2]))
         )
 
     @property
@@ -187,7 +203,8 @@ class States(Places, Value):
             return [self.samples]
         found = []
         for i, part in enumerate(self.parts):
-            (q, _, t, _), (qd, qdd) = columns(part), part.equations.kernel.accelerations(*columns(part))[:2]
+            apart = columns_apart(part)
+            (q, _, t, _), (qd, qdd) = apart, part.equations.kernel.accelerations(*apart)[:2]
             found.append(Samples(part.equations, t[i > 0 :], *(x[:, i > 0 :] for x in (q, qd, qdd))))
         return found
 
@@ -212,4 +229,4 @@ class States(Places, Value):
         self, work: Callable[[Kernel, np.ndarray, np.ndarray, np.ndarray, np.ndarray], np.ndarray]
     ) -> np.ndarray:
         """The generalized forces that the compiled equations give of (q, v, t, constants) along the run."""
-        return self._together(lambda part: part.shown_forces(work(part.equations.kernel, *columns(part))))
+        return self._together(lambda part: part.shown_forces(work(part.equations.kernel, *columns_apart(part))))

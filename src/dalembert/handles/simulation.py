@@ -26,7 +26,7 @@ from dalembert.integrators.branch_points import BranchPoints
 from dalembert.integrators.crossings import Crossings
 from dalembert.integrators.mechanics import Mechanics
 from dalembert.integrators.singular_inertia import SingularInertia
-from dalembert.integrators.zero_lengths import ZeroLengths
+from dalembert.integrators.zero_lengths import ZeroLengths, depart
 from dalembert.kernels import Kernel
 from dalembert.kernels.dae import DaeFunctions
 from dalembert.kernels.resting import Resting
@@ -133,6 +133,8 @@ def stretches_of(equations: Equations, task: Task) -> Stretches:
     q, qd = run.enter(float(grid[0]), q, qd)
     if board is not None:
         board.use(run.charts.equations.workspace)
+    if workspace.lengths.meet(q[:, None], float(grid[0]), equations.values)[0]:
+        q, qd, rest = _depart(run, q, qd, grid, way, dense=settings.dense)
     while True:
         problem, constants = _problem(run, q, qd, float(rest[0]), project, way)
         stepper = method(problem, _shared(settings, grid, rest), float(rest[-1]))  # compiles what it needs
@@ -174,6 +176,22 @@ def stretches_of(equations: Equations, task: Task) -> Stretches:
     notes = way.notes + run.notes + (() if board is None else board.notes)
     impulses = () if board is None else tuple(board.contacts.impulses)
     return Stretches(tuple(run.parts), name, used, notes, happened, with_held, impulses)
+
+
+def _depart(
+    run: Partition, q: np.ndarray, qd: np.ndarray, grid: np.ndarray, way: Way, *, dense: bool
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """A first short stretch from a start at which the ends of dampers meet; the state behind it, and the times that are left."""
+    equations, kernel, t = run.equations, way.kernel(run.equations), float(grid[0])
+    v, more = kernel.start(q, qd, t, equations.values)
+    constants = np.concatenate([equations.values, more])
+    y = np.concatenate([q, v, np.zeros(len(kernel.working))])
+    mechanics = mechanics_of(equations, kernel, constants, way.inputs, way.resting)
+    piece = depart(mechanics, t, y, float(grid[1]))
+    end = piece.t1, piece(piece.t1)
+    found = Solution(np.array([t]), y[:, None], Status.MET, 1, 2, (piece,) if dense else (), end)
+    run.keep(found, way.constants_along(found, constants))
+    return *run.state(*end, constants), np.concatenate([[piece.t1], grid[1:]])
 
 
 def _require_held_tables(equations: Equations, start: float, end: float) -> None:

@@ -13,7 +13,7 @@ import numpy as np
 
 from dalembert.integrators.base import Burst, Guide, Method, Step, listed
 from dalembert.integrators.mechanics import Mechanics
-from dalembert.integrators.polynomial import Polynomial
+from dalembert.integrators.polynomial import Piece, Polynomial, hermite
 from dalembert.integrators.taylor import Taylor
 
 _MEETING = 1e-11  # of the distances of the ends: closer than this they meet
@@ -22,7 +22,34 @@ _SHARE = 0.25  # of the way to the singularity beside the path, which a step may
 _FURTHER = 3.0  # steps: how far ahead a meeting is looked for, since rounding shortens the steps that lead to it
 _GRID = 17
 
+_SOON = 1e-6  # of the time of the model: how long a first step from a meeting is
+_REST = 1e-4  # and from one in which the ends do not move against each other yet
+_CHANGE = 1e-4  # of its rates: more than this may not change in such a step
+_TRIES = 20
+
 States = Callable[[np.ndarray], np.ndarray]
+
+
+def depart(mechanics: Mechanics, t: float, y: np.ndarray, until: float) -> Piece:
+    """A first short step from a state at which the ends of a damper meet, by Heun's method.
+
+    There the force is 0/0, and just beside it what it is at the meeting: see `Lengths.apart`.
+    """
+    n, scales = mechanics.positions, mechanics.manifold.system.facts.scales
+
+    def rates(t: float, y: np.ndarray) -> np.ndarray:
+        q, later = mechanics.lengths.apart(y[:n, None], mechanics.velocities(t, y)[:, None], t, mechanics.values)
+        return mechanics.rates(float(later[0]), np.concatenate([q[:, 0], y[n:]]))
+
+    first = rates(t, y)
+    soon = mechanics.lengths.meet((y[:n] + _SOON * scales.time * first[:n])[:, None], t, mechanics.values)[0]
+    h = min((_REST if soon else _SOON) * scales.time, (until - t) / 4)
+    for _ in range(_TRIES):
+        second = rates(t + h, y + h * first)
+        if np.linalg.norm(second - first) <= _CHANGE * max(np.linalg.norm(first), 1e-300) or soon:
+            break
+        h /= 4
+    return hermite(t, t + h, (y, y + h / 2 * (first + second)), (first, second))
 
 
 class ZeroLengths(Guide):

@@ -13,6 +13,7 @@ from dalembert.model.loads.base import Span
 from dalembert.programs import Function, compile_function
 from dalembert.structure import System
 
+_LITTLE = 1e-9  # of the scales of the model: how much later, or how far off, the ends of dampers do not meet any more
 _NOTHING = 1e-14  # of the distances of the ends from the origin: below it a length is zero
 
 
@@ -44,14 +45,55 @@ class Lengths:
         return second - first, size, natural
 
     def require_nonzero(self, q: np.ndarray, t: float | np.ndarray, parameters: np.ndarray) -> None:
-        """Raise with the name of an element whose ends meet at one of the states (n, K)."""
+        """Raise with the name of an element whose ends meet at one of the states (n, K), and whose force has no limit there."""
         if not self.spans:
             return
         time = np.broadcast_to(np.asarray(t, dtype=float), q.shape[1:])
-        between, size, natural = self.evaluate(q, time, parameters)
-        met = np.linalg.norm(between, axis=1) <= _NOTHING * size
+        met, natural = self._met(q, time, parameters)
         for i, k in np.argwhere(met):
-            raise InputError(_meeting(self.spans[i], float(time[k]), float(natural[i, k])))
+            if not self.spans[i].regular:
+                raise InputError(_meeting(self.spans[i], float(time[k]), float(natural[i, k])))
+
+    def meet(self, q: np.ndarray, t: float | np.ndarray, parameters: np.ndarray) -> np.ndarray:
+        """At which of the states (n, K) the ends of a damper meet."""
+        regular = [span.regular for span in self.spans]
+        if not any(regular):
+            return np.zeros(q.shape[1], dtype=bool)
+        return self._met(q, np.broadcast_to(np.asarray(t, dtype=float), q.shape[1:]), parameters)[0][regular].any(axis=0)
+
+    def _met(self, q: np.ndarray, t: np.ndarray, parameters: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Which ends meet (elements, K), and the natural lengths."""
+        between, size, natural = self.evaluate(q, t, parameters)
+        return np.linalg.norm(between, axis=1) <= _NOTHING * size, natural
+
+    def apart(
+        self, q: np.ndarray, qd: np.ndarray, t: float | np.ndarray, parameters: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Positions (n, K) and times (K,) at which no ends of dampers meet: where they do, as they are a little later.
+
+        The force of a damper is there what it is at the meeting, as far as it goes along the rate of the vector between its ends;
+        where this rate vanishes, the force does, and any other position serves.
+        """
+        time = np.broadcast_to(np.asarray(t, dtype=float), q.shape[1:])
+        if not (met := self.meet(q, time, parameters)).any():
+            return q, time
+        out, later, scales = q.copy(), time.copy(), self._system.facts.scales
+        later[met] += _LITTLE * scales.time
+        out[:, met] += _LITTLE * scales.time * qd[:, met]
+        still = self.meet(out, later, parameters)
+        out[:, still] += (_LITTLE * scales.positions * np.cos(1.0 + np.arange(len(q))))[:, None]
+        for k in np.flatnonzero(self.meet(out, later, parameters)):
+            parts = self._met(out[:, [k]], later[[k]], parameters if parameters.ndim == 1 else parameters[:, [k]])[0][:, 0]
+            raise InputError(_together(next(self.spans[i] for i in np.flatnonzero(parts)), float(time[k])))
+        return out, later
+
+
+def _together(span: Span, t: float) -> str:
+    """What is wrong with an element whose ends are never apart."""
+    return (
+        f"{span.kind} '{span.name}': at t = {t:.9g} its ends meet, and no motion of the model parts them. Expected two points "
+        "that move against each other. Remove it, or give it other points."
+    )
 
 
 def _meeting(span: Span, t: float, natural: float) -> str:

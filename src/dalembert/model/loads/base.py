@@ -79,6 +79,7 @@ class Span:
     kind: str
     ends: tuple[Array, Array]
     length: Scalar
+    regular: bool = False  # where its ends meet, its force follows from the rate of the vector between them
 
 
 class Motion(Protocol):

@@ -51,10 +51,10 @@ class Between(Load):
         first, second = (vector_of(motion, point) for point in self.points)
         return (*at_point(motion, self.bodies[1], second, force), *at_point(motion, self.bodies[0], first, -force))
 
-    def _span(self, motion: Motion, length: Scalar) -> Span:
+    def _span(self, motion: Motion, length: Scalar, *, regular: bool = False) -> Span:
         """Its ends, where the force has no direction."""
         (first, _, _), (second, _, _) = self._ends(motion)
-        return Span(self.name, self.kind, (first, second), length)
+        return Span(self.name, self.kind, (first, second), length, regular)
 
     # for the evidence
 

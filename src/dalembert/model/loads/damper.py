@@ -37,8 +37,8 @@ class Damper(Between):
         return [Applied(self.name, force, J, c, wrenches=self._pull(motion, force))]
 
     def span(self, motion: Motion) -> Span:
-        """Its force has no direction at length zero."""
-        return self._span(motion, motion.lower(0))
+        """At length zero its force is 0/0, and its limit −damping × rate of the vector between its ends: these part along it."""
+        return self._span(motion, motion.lower(0), regular=True)
 
     def tension(self, watch: Watch, length: Traced) -> np.ndarray:
         """In proportion to the rate of the distance."""
