@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +16,7 @@ import numpy as np
 from dalembert.arguments import checked
 from dalembert.errors import DalembertError, InputError
 from dalembert.exporters import to_toml
+from dalembert.exporters.checksums import checksum_fault
 from dalembert.handles.deriving import derived
 from dalembert.handles.equations import Equations
 from dalembert.handles.partition import Part
@@ -36,7 +38,8 @@ if TYPE_CHECKING:
     import xarray
 
 _RECORD = "dalembert_run"
-_FORMAT = 2
+_EXPECTED = "Expected a .nc file that run.save(...) wrote."
+_FORMAT = 3
 Variables = dict[str, tuple[tuple[str, ...], np.ndarray]]
 
 
@@ -134,14 +137,7 @@ def load_run(path: str | Path) -> Trajectory:
     >>> bool((again.q == run.q).all()), again.formalism, again.status
     (True, 'lagrange', 'The simulation reached its end.')
     """
-    import xarray
-
-    try:
-        data = xarray.load_dataset(path)
-    except (OSError, ValueError) as error:
-        raise InputError(
-            f"'{path}' cannot be read as a run: {error}. Expected a file that run.save(...) wrote."
-        ) from error
+    data = _dataset(Path(path))
     try:
         told = json.loads(data.attrs[_RECORD])
         if told["format"] != _FORMAT:
@@ -149,11 +145,26 @@ def load_run(path: str | Path) -> Trajectory:
         return _run(data, told)
     except DalembertError as error:
         raise InputError(f"'{path}': {error}") from error
-    except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
+    except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RuntimeError) as error:
         raise InputError(
-            f"'{path}' is not a run that can be read again ({type(error).__name__}: {error}). "
-            "Expected a .nc file that run.save(...) wrote."
+            f"'{path}' is not a run that can be read again ({type(error).__name__}: {error}). {_EXPECTED}"
         ) from error
+
+
+def _dataset(path: Path) -> xarray.Dataset:
+    """The content of a file whose checksum is right."""
+    import xarray
+
+    try:
+        fault = checksum_fault(path)
+    except OSError as error:
+        raise InputError(f"'{path}' cannot be read as a run: {error}. {_EXPECTED}") from error
+    if fault:
+        raise InputError(f"'{path}' cannot be read as a run: it {fault}. {_EXPECTED}")
+    try:
+        return xarray.load_dataset(path)
+    except Exception as error:
+        raise InputError(f"'{path}' cannot be read as a run: {error}. {_EXPECTED}") from error
 
 
 def _run(data: xarray.Dataset, told: Mapping[str, Any]) -> Trajectory:
@@ -184,17 +195,41 @@ def _chosen(model: Elements, said: Mapping[str, Any] | None) -> Choice | None:
 def _read_part(data: xarray.Dataset, k: int, said: Mapping[str, Any], equations: Equations) -> Part:
     choice = _chosen(equations.model, said["choice"])
     own = equations if choice == equations.derivation.setup.choice else equations.with_choice(choice or Choice())
-    values = {name: data[f"part{k}_{name}"].to_numpy() for name in ("t", "y", "constants")}
-    if len(values["y"]) != (expected := own.n_states + len(own.working)):
-        raise ValueError(f"{len(values['y'])} states, works included, where the equations have {expected}")
-    end = None
-    if f"part{k}_end_t" in data:
-        end = float(data[f"part{k}_end_t"]), data[f"part{k}_end_y"].to_numpy()
+    read = _Numbers(data, k)
+    states, samples = own.n_states + len(own.working), data.sizes.get(f"part{k}_sample", 0)
+    t, y = read("t", samples), read("y", states, samples)
+    constants = read(
+        "constants",
+        len(own.values) + len(own.form.constants.symbols),
+        *[samples] * (data[f"part{k}_constants"].ndim - 1),
+    )
+    end = (float(read("end_t")), read("end_y", states)) if f"part{k}_end_t" in data else None
     dense: tuple[Piece, ...] = ()
     if said["dense"]:
-        spans, powers = data[f"part{k}_spans"].to_numpy(), data[f"part{k}_powers"].to_numpy()
-        pairs = zip(spans.tolist(), powers, strict=True)
+        spans = read("spans", None, 3)
+        pairs = zip(spans.tolist(), read("powers", len(spans), states, None), strict=True)
         dense = tuple(Piece(t0, t1, unit, Polynomial(rows)) for (t0, t1, unit), rows in pairs)
-    found = Solution(values["t"], values["y"], Status[said["status"]], said["steps"], said["evaluations"], dense, end)
+    found = Solution(t, y, Status[said["status"]], said["steps"], said["evaluations"], dense, end)
     jumps = {str(name): float(energy) for name, energy in said["jumps"].items()}
-    return Part(own, found, values["constants"], Frozen(jumps))
+    return Part(own, found, constants, Frozen(jumps))
+
+
+@dataclass(frozen=True)
+class _Numbers:
+    """Reads the arrays of one part, and names what is missing or has another type or shape."""
+
+    data: xarray.Dataset
+    part: int
+
+    def __call__(self, name: str, *shape: int | None) -> np.ndarray:
+        """The numbers of a variable; None stands for any length."""
+        key = f"part{self.part}_{name}"
+        if key not in self.data:
+            raise InputError(f"the variable '{key}' is missing. {_EXPECTED}")
+        found = self.data[key].to_numpy()
+        if not np.issubdtype(found.dtype, np.floating):
+            raise InputError(f"the variable '{key}' has the type {found.dtype}. Expected float64.")
+        if len(shape) != found.ndim or any(n not in (None, m) for n, m in zip(shape, found.shape, strict=True)):
+            expected = "×".join("n" if n is None else str(n) for n in shape) or "a single number"
+            raise InputError(f"the variable '{key}' has the shape {found.shape}. Expected {expected}.")
+        return found.astype(float, copy=False)
