@@ -158,8 +158,6 @@ def test_every_other_formalism_refuses_by_name():
         dl.branches,
         lambda model: dl.forward_dynamics(model, [1, 0], [0, 0]),
         lambda model: dl.inverse_dynamics(model, [1, 0], [0, 0], [0, 0]),
-        lambda model: dl.derive(model, "dirac").multipliers(*model.initial),
-        lambda model: dl.derive(model, "dirac").simulate(0.1, samples=2).multipliers,
         lambda model: dl.derive(model, "dirac").joint_reactions(*model.initial),
     ],
 )
@@ -207,3 +205,42 @@ def test_a_coordinate_they_depend_on_is_not_ignorable():
     model = dl.Model.from_energies("free", coordinates=["x", "y"], kinetic="dot(x)**2 + dot(y)**2", potential="y**2")
     assert dl.mobility(model).ignorable == ("x",)
     assert dl.mobility(model.canonical("p(y) - x")).ignorable == ()
+
+
+# multipliers
+
+
+def test_the_multipliers_of_a_particle_in_a_strong_field_have_their_closed_form():
+    """c_p = 1, so Λ = ∂H/∂p − q̇ by (5.291), with p = B/2 (−y, x), ∂H/∂p = p/2 and q̇ = rate (−y, x)."""
+    eom = dl.derive(field(), "dirac")
+    run = eom.simulate(2.0, samples=9, rtol=1e-11, atol=1e-11)
+    x, y = run.q
+    expected = (B / 4 - (K + B**2 / 8) / B) * np.array([-y, x])
+    assert eom.constraint_names == run.constraint_names == ("first", "second")
+    assert np.abs(run.multipliers - expected).max() < 1e-8
+    start = eom.multipliers(*eom.model.initial)
+    assert np.abs(start - expected[:, 0]).max() < 1e-12
+    many = eom.multipliers(np.repeat(run.q[:, :1], 3, axis=1), np.repeat(eom.model.initial[1][:, None], 3, axis=1))
+    assert np.array_equal(many, np.repeat(start[:, None], 3, axis=1))
+    assert np.abs(run.reactions - np.array([-B / 2 * expected[1], B / 2 * expected[0]])).max() < 1e-8  # c_qᵀΛ
+
+
+def test_implied_constraints_have_multipliers_by_name():
+    """c = (p_x, ṗ_x = −5 (x − y)): ẋ = p_x − Λ₁, and x = y swings at the rate 2."""
+    run = dl.derive(light(), "dirac").simulate(1.0, samples=5, rtol=1e-11, atol=1e-11)
+    assert run.constraint_names == ("light", "rate of light")
+    assert np.abs(run.multipliers[0] - 2 * np.sin(2 * run.t)).max() < 1e-8
+    assert np.abs(run.multipliers[1]).max() < 1e-8
+
+
+def test_the_page_does_not_print_the_free_momenta_as_if_they_held():
+    """It said p_x = 2 ẋ beside ẋ = p_x/2 − Λ₁."""
+    page = str(dl.derive(field(), "dirac"))
+    assert "Momenta that define H(q, p): ∂L/∂q̇ of the free system at its velocities w = ∂H/∂p, which are not q̇" in page
+    assert "p_x = 2·w_x" in page
+    assert "p_x = 2·ẋ" not in page
+    assert "−Λ₁ + " in page
+    free = str(dl.derive("simple-pendulum", "dirac"))
+    assert "\nMomenta\n" in free
+    latex = dl.derive(field(), "dirac").latex()
+    assert r"p_{x} &= 2 w_{x}" in latex

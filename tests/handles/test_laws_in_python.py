@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import dalembert as dl
-from dalembert.errors import InputError, NotApplicableError, SimulationError
+from dalembert.errors import InputError, NotApplicableError
 from dalembert.exporters import to_toml
 
 
@@ -348,7 +348,98 @@ def test_wrong_outputs_of_laws_are_told():
         dl.simulate(block(lambda t, s: "fast"), 1.0)
     with pytest.raises(InputError, match="Expected 3 numbers"):
         dl.simulate(block().force("block", law=lambda t, s: (1, 2)), 1.0)
-    with pytest.raises(SimulationError, match=r"the law of 'push' gave \[nan\] at t = 0.1"):
+    with pytest.raises(InputError, match=r"the law of 'push' at t = 0\.1 gave nan"):
         dl.simulate(block(lambda t, s: np.nan if t > 0.05 else 0.0, period=0.1), 1.0)
     with pytest.raises(InputError, match="the state has no 'y'"):
         dl.simulate(block(lambda t, s: s["y"]), 1.0)
+
+
+# what a law can do to a run
+
+
+@pytest.mark.parametrize(
+    "how", [{}, {"period": 0.1}, {"vectorized": True}], ids=["continuous", "sampled", "vectorized"]
+)
+@pytest.mark.parametrize("name", ["q", "qd"])
+def test_a_law_cannot_change_the_state(name, how):
+    """Before, `state.q[:] = 99` changed the motion."""
+
+    def law(t, state):
+        getattr(state, name)[:] = 99.0
+        return 0.0 * np.asarray(t)
+
+    with pytest.raises(ValueError, match="read-only"):
+        dl.simulate(block(law, **how), 1.0, samples=3)
+
+
+def test_a_law_cannot_change_the_state_at_its_reset():
+    class Law:
+        def reset(self, t0, state):
+            state.q[:] = 99.0
+
+        def __call__(self, t, state):
+            return 0.0
+
+    with pytest.raises(ValueError, match="read-only"):
+        dl.simulate(block(Law(), period=0.1), 1.0, samples=3)
+
+
+def test_a_compiled_law_that_writes_into_its_arguments_changes_nothing():
+    numba = pytest.importorskip("numba")
+
+    @numba.njit
+    def law(t, q, qd, out):
+        out[0] = -q[0]
+        q[0], qd[0] = 99.0, 99.0
+
+    model = block(law)
+    exact = np.cos(np.sqrt(0.5) * 1.0) + 0.5 / np.sqrt(0.5) * np.sin(np.sqrt(0.5) * 1.0)
+    assert dl.simulate(model, 1.0, samples=3).q[0, -1] == pytest.approx(exact, abs=1e-8)
+    state = np.array([1.0]), np.array([0.5])
+    assert dl.derive(model, "lagrange").accelerations(*state) == pytest.approx([-0.5])
+    assert state[0] == [1.0]
+
+
+WRONG = [
+    None,
+    "3.0",
+    "three",
+    float("nan"),
+    float("inf"),
+    [1.0, 2.0],
+    [],
+    {},
+    [[1.0]],
+    1j,
+    object(),
+    [None],
+    np.array("3"),
+]
+
+
+@pytest.mark.parametrize("how", [{}, {"period": 0.25}], ids=["continuous", "sampled"])
+@pytest.mark.parametrize("value", WRONG, ids=lambda value: type(value).__name__ + str(value)[:5])
+def test_a_wrong_value_names_the_law_the_time_and_the_value(value, how):
+    def law(t, state):
+        return value if t >= 0.5 else 0.0
+
+    with pytest.raises(
+        InputError, match=r"the law of 'push' at t = 0\.[5-9]\d* gave .+\. Expected (one number|finite)"
+    ):
+        dl.simulate(block(law, **how), 1.0, samples=3)
+
+
+def test_a_wrong_value_of_many_states_names_its_time():
+    def law(t, state):
+        return np.where(np.asarray(t) > 0.6, np.nan, 0.0)
+
+    eom = dl.derive(block(law, vectorized=True), "lagrange")
+    with pytest.raises(InputError, match=r"the law of 'push' at t = 0\.75 gave nan\. Expected finite numbers"):
+        eom.accelerations(np.ones((1, 4)), np.ones((1, 4)), np.array([0.25, 0.5, 0.75, 1.0]))
+
+
+@pytest.mark.parametrize("value", [2, np.float32(2), True, np.array(2.0), np.array([2]), [2.0], (2,)], ids=repr)
+def test_every_real_number_is_accepted(value):
+    model = block(lambda t, state: value)
+    expected = 1.0 + 0.5 + float(np.ravel(value)[0]) / 2.0 / 2
+    assert dl.simulate(model, 1.0, samples=2).q[0, -1] == pytest.approx(expected, abs=1e-9)

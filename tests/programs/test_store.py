@@ -12,8 +12,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from dalembert.algebra.graph import GRAPH
 from dalembert.algebra import vector
+from dalembert.algebra.graph import GRAPH
 from dalembert.errors import CacheWarning
 from dalembert.programs import store
 from dalembert.programs.function import NativeFunction
@@ -154,7 +154,7 @@ def test_a_file_that_others_can_write_or_a_link_is_not_read(folder, tmp_path):
 def test_the_command_line_names_the_folder_on_stderr(tmp_path):
     (tmp_path / "cache").mkdir()
     (tmp_path / "cache").chmod(0o777)
-    arguments = "simulate simple-pendulum --duration 0.1 --integrator dop853".split()
+    arguments = ["simulate", "simple-pendulum", "--duration", "0.1", "--integrator", "dop853"]
     command = [sys.executable, "-m", "dalembert", *arguments]
     surroundings = os.environ | {"DALEMBERT_CACHE": str(tmp_path / "cache")}
     done = subprocess.run(command, capture_output=True, text=True, check=True, env=surroundings)

@@ -173,7 +173,7 @@ def test_models_without_bodies_have_tables() -> None:
     assert not any(name.startswith("joint") for name in table.columns)
 
 
-def test_constraints_on_momenta_leave_out_what_is_not_known() -> None:
+def test_constraints_on_momenta_have_multipliers_and_no_joint_forces() -> None:
     model = Model("field").coordinate("x", 1.0).coordinate("y", 0.0, 0.75)
     model.body("particle", joint=[model.prismatic((1, 0, 0), "x"), model.prismatic((0, 1, 0), "y")], mass=2)
     model.joint_spring("particle", joint=0, stiffness=5).joint_spring("particle", joint=1, stiffness=5)
@@ -181,7 +181,8 @@ def test_constraints_on_momenta_leave_out_what_is_not_known() -> None:
     run = equations_of(model, "dirac").simulate(0.2, samples=3)
     table = run.to_dataframe()
     np.testing.assert_array_equal(table["x"], run.q[0])
-    assert not any(name.startswith(("lambda", "joint")) for name in table.columns)
+    np.testing.assert_array_equal(table["lambda(first)"], run.multipliers[0])
+    assert not any(name.startswith("joint") for name in table.columns)
 
 
 @pytest.mark.nightly

@@ -121,6 +121,11 @@ class LinearForm:
         return self.behind if isinstance(self.behind, Multipliers) else None
 
     @property
+    def constrains_momenta(self) -> bool:
+        """True where q̇ differs from that of the free system, because constraints are on momenta."""
+        return self.own_multipliers is not None and self.own_multipliers.surface.on_momenta
+
+    @property
     def directions(self) -> Array:
         """J of Jᵀλ, the generalized forces of the multipliers."""
         return self.linear.directions if self.own_multipliers is None else self.own_multipliers.J

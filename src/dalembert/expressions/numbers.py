@@ -12,6 +12,8 @@ from dalembert.expressions.formula import Formula
 from dalembert.expressions.reading import fold
 from dalembert.expressions.sympy_bridge import to_sympy
 
+_LONGEST_RADICAND = 10_000
+
 
 def exact(value: float) -> Formula:
     """The number a double stands for: a small fraction where one is as near as doubles can tell, else its decimals.
@@ -52,7 +54,12 @@ def with_numbers(expression: Formula, change: Callable[[Formula], Formula]) -> F
 
 def _is_long_root(node: Formula) -> bool:
     """True for the root of a number that nobody would write as a root, such as one in a slanted axis given by decimals."""
-    return isinstance(node, se.Pow) and node.args[0].is_Integer and abs(int(node.args[0])) > 10_000
+    return (
+        isinstance(node, se.Pow)
+        and isinstance(node.args[1], se.Rational)
+        and node.args[0].is_Integer
+        and int(node.args[0]) > _LONGEST_RADICAND
+    )
 
 
 def with_exact_numbers(expression: Formula) -> Formula:

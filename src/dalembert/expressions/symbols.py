@@ -206,7 +206,7 @@ def power_flaw(base: se.Basic, exponent: se.Basic) -> str | None:
     'has an exponent beyond 64'
     """
     if not isinstance(exponent, se.Rational):
-        return None
+        return "has the base 0 and no constant exponent" if base == 0 else None
     for factor in base.args if isinstance(base, se.Mul) else (base,):
         root, inner = factor.args if isinstance(factor, se.Pow) else (factor, se.Integer(1))
         reach = abs(float(exponent))

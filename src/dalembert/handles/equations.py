@@ -200,15 +200,18 @@ class Equations(ReadableEquations):
     def multipliers(self, q: npt.ArrayLike, qd: npt.ArrayLike, t: npt.ArrayLike = 0.0) -> np.ndarray:
         """λ of M q̈ = h + C + Aᵀλ at states (n,) or (n, batch), one for each of `constraint_names`.
 
-        Where λ is not unique it is the smallest one, and `notes` say so.
+        Where λ is not unique it is the smallest one, and `notes` say so. With constraints on momenta it is Λ of
+        q̇ = ∂H/∂p − c_pᵀΛ and ṗ = τ − ∂H/∂q + c_qᵀΛ, (5.291) and (5.292) in papers/desapio; `qd` then stands for the momenta
+        p = ∂L/∂q̇ at it.
 
         >>> import dalembert as dl
         >>> eom = dl.derive(dl.load("simple-pendulum").copy().drive("theta", "0.5*t"), "lagrange")
         >>> dict(zip(eom.constraint_names, eom.multipliers([0.0], [0.5]).round(9).tolist()))
         {'drive of theta': 0.0}
         """
-        self.model.refuse_canonical("multipliers")
         positions, v, time, constants, _ = self._state(q, qd, t)
+        if self.form.constrains_momenta:
+            return self.kernel.accelerations(positions, v, time, constants)[2]
         reaction = self.kernel.carried(positions, v, time, constants)  # Aᵀλ
         positions, velocities = np.asarray(q, dtype=float), np.asarray(qd, dtype=float)
         _, _, A, _ = self.workspace.manifold.evaluate(positions, velocities, np.asarray(t, dtype=float), self.values)
@@ -218,6 +221,7 @@ class Equations(ReadableEquations):
         self, q: npt.ArrayLike, qd: npt.ArrayLike, t: npt.ArrayLike = 0.0, frame: str = "world"
     ) -> JointForces:
         """The force and moment in the joints at states (n,) or (n, batch); see `Trajectory.joint_reactions`."""
+        self.model.refuse_canonical("joint_reactions")
         qdd, lam = self.accelerations(q, qd, t), self.multipliers(q, qd, t)
         positions, velocities, time = np.asarray(q, float), np.asarray(qd, float), np.asarray(t, float)
         values = self._values_at(positions, velocities, time)

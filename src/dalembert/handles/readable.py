@@ -89,10 +89,14 @@ class ReadableEquations(Value):
     def constraint_names(self) -> tuple[str, ...]:
         """The names of the rows of `multipliers`: every constraint, contacts and norms of quaternions written out.
 
+        With constraints on momenta they are those of c(q, p, t) in (5.287) of papers/desapio, implied ones included.
+
         >>> import dalembert as dl
         >>> dl.derive(dl.load("rolling-disk"), "lagrange").constraint_names
         ('floor, contact', 'floor, slip 1', 'floor, slip 2')
         """
+        if self.model.canonical_list and self.kernel.phase is not None:
+            return self.kernel.phase.names
         return self.workspace.facts.levels.names
 
     @property

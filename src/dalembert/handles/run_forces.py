@@ -65,8 +65,12 @@ class Forces(Balance):
 
     @cached_property
     def multipliers(self) -> np.ndarray:
-        """λ of M q̈ = h + C + Aᵀλ along the run, one row for each of `constraint_names`; the smallest where not unique."""
-        self.equations.model.refuse_canonical("multipliers")
+        """λ of M q̈ = h + C + Aᵀλ along the run, one row for each of `constraint_names`; the smallest where not unique.
+
+        With constraints on momenta it is Λ of (5.291) and (5.292) in papers/desapio: see `Equations.multipliers`.
+        """
+        if self.equations.form.constrains_momenta:
+            return self._evaluated(lambda kernel, *state: kernel.accelerations(*state)[2])
         if self.changed_charts:
             return self._together(self._multipliers_along)
         _, _, A, _ = self.used.workspace.manifold.evaluate(self.q, self.qd, self.t, self.values)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +16,7 @@ import numpy as np
 from dalembert.arguments import checked
 from dalembert.errors import DalembertError, InputError
 from dalembert.exporters import to_toml
+from dalembert.exporters.checksums import checksum_fault
 from dalembert.handles.chart_changes import chart_of, equations_in
 from dalembert.handles.chart_maps import Chart
 from dalembert.handles.deriving import derived
@@ -39,7 +40,8 @@ if TYPE_CHECKING:
     import xarray
 
 _RECORD = "dalembert_run"
-_FORMAT = 2
+_EXPECTED = "Expected a .nc file that run.save(...) wrote."
+_FORMAT = 3
 Variables = dict[str, tuple[tuple[str, ...], np.ndarray]]
 
 
@@ -144,14 +146,7 @@ def load_run(path: str | Path) -> Trajectory:
     >>> bool((again.q == run.q).all()), again.formalism, again.status
     (True, 'lagrange', 'The simulation reached its end.')
     """
-    import xarray
-
-    try:
-        data = xarray.load_dataset(path)
-    except (OSError, ValueError) as error:
-        raise InputError(
-            f"'{path}' cannot be read as a run: {error}. Expected a file that run.save(...) wrote."
-        ) from error
+    data = _dataset(Path(path))
     try:
         told = json.loads(data.attrs[_RECORD])
         if told["format"] != _FORMAT:
@@ -159,11 +154,26 @@ def load_run(path: str | Path) -> Trajectory:
         return _run(data, told)
     except DalembertError as error:
         raise InputError(f"'{path}': {error}") from error
-    except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
+    except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RuntimeError) as error:
         raise InputError(
-            f"'{path}' is not a run that can be read again ({type(error).__name__}: {error}). "
-            "Expected a .nc file that run.save(...) wrote."
+            f"'{path}' is not a run that can be read again ({type(error).__name__}: {error}). {_EXPECTED}"
         ) from error
+
+
+def _dataset(path: Path) -> xarray.Dataset:
+    """The content of a file whose checksum is right."""
+    import xarray
+
+    try:
+        fault = checksum_fault(path)
+    except OSError as error:
+        raise InputError(f"'{path}' cannot be read as a run: {error}. {_EXPECTED}") from error
+    if fault:
+        raise InputError(f"'{path}' cannot be read as a run: it {fault}. {_EXPECTED}")
+    try:
+        return xarray.load_dataset(path)
+    except Exception as error:
+        raise InputError(f"'{path}' cannot be read as a run: {error}. {_EXPECTED}") from error
 
 
 def _run(data: xarray.Dataset, told: Mapping[str, Any]) -> Trajectory:
@@ -193,26 +203,29 @@ def _chosen(model: Elements, said: Mapping[str, Any] | None) -> Choice | None:
 
 
 def _read_part(data: xarray.Dataset, k: int, said: Mapping[str, Any], equations: Equations) -> Part:
-    choice, chart = _chosen(equations.model, said["choice"]), _read_chart(data, k, said, equations)
+    choice, read = _chosen(equations.model, said["choice"]), _Numbers(data, k)
+    chart = _read_chart(read, said, equations)
     base = equations if chart is None else equations_in(equations, chart.sequences)
     own = base if choice == base.derivation.setup.choice else base.with_choice(choice or Choice())
-    values = {name: data[f"part{k}_{name}"].to_numpy() for name in ("t", "y", "constants")}
-    if len(values["y"]) != (expected := own.n_states + len(own.working)):
-        raise ValueError(f"{len(values['y'])} states, works included, where the equations have {expected}")
-    end = None
-    if f"part{k}_end_t" in data:
-        end = float(data[f"part{k}_end_t"]), data[f"part{k}_end_y"].to_numpy()
+    states, samples = own.n_states + len(own.working), data.sizes.get(f"part{k}_sample", 0)
+    t, y = read("t", samples), read("y", states, samples)
+    constants = read(
+        "constants",
+        len(own.values) + len(own.form.constants.symbols),
+        *[samples] * (data[f"part{k}_constants"].ndim - 1),
+    )
+    end = (float(read("end_t")), read("end_y", states)) if f"part{k}_end_t" in data else None
     dense: tuple[Piece, ...] = ()
     if said["dense"]:
-        spans, powers = data[f"part{k}_spans"].to_numpy(), data[f"part{k}_powers"].to_numpy()
-        pairs = zip(spans.tolist(), powers, strict=True)
+        spans = read("spans", None, 3)
+        pairs = zip(spans.tolist(), read("powers", len(spans), states, None), strict=True)
         dense = tuple(Piece(t0, t1, unit, Polynomial(rows)) for (t0, t1, unit), rows in pairs)
-    found = Solution(values["t"], values["y"], Status[said["status"]], said["steps"], said["evaluations"], dense, end)
+    found = Solution(t, y, Status[said["status"]], said["steps"], said["evaluations"], dense, end)
     jumps = {str(name): float(energy) for name, energy in said["jumps"].items()}
-    return Part(own, found, values["constants"], Frozen(jumps), chart)
+    return Part(own, found, constants, Frozen(jumps), chart)
 
 
-def _read_chart(data: xarray.Dataset, k: int, said: Mapping[str, Any], equations: Equations) -> Chart | None:
+def _read_chart(read: _Numbers, said: Mapping[str, Any], equations: Equations) -> Chart | None:
     """The angles of a part that are not the user's."""
     if said.get("chart") is None:
         return None
@@ -220,4 +233,26 @@ def _read_chart(data: xarray.Dataset, k: int, said: Mapping[str, Any], equations
     known = iter(float(side) for side in said["chart"]["sides"])
     chart = chart_of(equations, sequences, [1.0 if each is None else next(known) for each in sequences])
     assert chart is not None
-    return replace(chart, times=data[f"part{k}_chart_t"].to_numpy(), angles=data[f"part{k}_chart_angles"].to_numpy())
+    times = read("chart_t", None)
+    return replace(chart, times=times, angles=read("chart_angles", None, len(times)))
+
+
+@dataclass(frozen=True)
+class _Numbers:
+    """Reads the arrays of one part, and names what is missing or has another type or shape."""
+
+    data: xarray.Dataset
+    part: int
+
+    def __call__(self, name: str, *shape: int | None) -> np.ndarray:
+        """The numbers of a variable; None stands for any length."""
+        key = f"part{self.part}_{name}"
+        if key not in self.data:
+            raise InputError(f"the variable '{key}' is missing. {_EXPECTED}")
+        found = self.data[key].to_numpy()
+        if not np.issubdtype(found.dtype, np.floating):
+            raise InputError(f"the variable '{key}' has the type {found.dtype}. Expected float64.")
+        if len(shape) != found.ndim or any(n not in (None, m) for n, m in zip(shape, found.shape, strict=True)):
+            expected = "×".join("n" if n is None else str(n) for n in shape) or "a single number"
+            raise InputError(f"the variable '{key}' has the shape {found.shape}. Expected {expected}.")
+        return found.astype(float, copy=False)

@@ -12,6 +12,8 @@ import pickle
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from math import isfinite
+from numbers import Real
 from typing import Any, NamedTuple, Protocol, TypeAlias, cast, runtime_checkable
 
 import numpy as np
@@ -44,6 +46,8 @@ class Timing(NamedTuple):
 class State:
     """Where a model is: the arrays q and q̇ in the order of the coordinates, and every coordinate and rate by name.
 
+    The arrays are read-only: they are those of the integrator.
+
     >>> state = State(places(("x", "phi")), np.array([1.0, 2.0]), np.array([3.0, 4.0]))
     >>> float(state["phi"]), float(state["dot(x)"]), state.q.tolist()
     (2.0, 3.0, [1.0, 2.0])
@@ -52,7 +56,7 @@ class State:
     __slots__ = ("_places", "q", "qd")
 
     def __init__(self, known: Mapping[str, tuple[int, int]], q: np.ndarray, qd: np.ndarray) -> None:
-        self._places, self.q, self.qd = known, q, qd
+        self._places, self.q, self.qd = known, _read_only(q), _read_only(qd)
 
     def __getitem__(self, name: str) -> Any:
         try:
@@ -63,6 +67,13 @@ class State:
 
     def __repr__(self) -> str:
         return f"State({', '.join(f'{name}={self[name]}' for name in self._places)})"
+
+
+def _read_only(numbers: np.ndarray) -> np.ndarray:
+    """The same numbers, which cannot be changed through this array."""
+    view = numbers.view()
+    view.flags.writeable = False
+    return view
 
 
 def places(names: Sequence[str]) -> dict[str, tuple[int, int]]:
@@ -101,8 +112,8 @@ class Controller:
         """What the law gives at one state, (inputs,)."""
         if self.native:
             out = np.zeros(len(self.inputs))
-            cast("Any", self.law)(t, state.q, state.qd, out)
-            return out
+            cast("Any", self.law)(t, state.q.copy(), state.qd.copy(), out)  # compiled for arrays that can be written
+            return self._finite(out, (), t)
         return self._numbers(self.law(t, state), (), t)
 
     def along(self, t: np.ndarray, known: Mapping[str, tuple[int, int]], q: np.ndarray, qd: np.ndarray) -> np.ndarray:
@@ -113,22 +124,35 @@ class Controller:
         return np.stack([self.at(s, State(known, x, v)) for s, x, v in each], axis=1)
 
     def _numbers(self, given: Any, batch: tuple[int, ...], t: Any) -> np.ndarray:
+        """What the law returned as (inputs, *batch) finite numbers, or an error that names the law, the time and the value."""
         count = len(self.inputs)
         try:
-            found = np.asarray(given, dtype=float)
+            found = _real_array(given)
             if found.ndim <= len(batch) and count == 1:
                 found = found[None]
-            return np.broadcast_to(found if found.ndim else found[None], (count, *batch)) if batch else self._one(found)
+            shaped = (
+                np.broadcast_to(found if found.ndim else found[None], (count, *batch)) if batch else self._one(found)
+            )
         except (TypeError, ValueError):
             said = "one number" if count == 1 else f"{count} numbers"
             many = f" for each of {batch[0]} states" if batch else ""
-            when = f" at t = {float(t):.9g}" if not batch else ""
-            raise InputError(f"{self.title}{when} gave {shown(given)}. Expected {said}{many}.") from None
+            raise InputError(f"{self.title}{_when(t)} gave {shown(given)}. Expected {said}{many}.") from None
+        return self._finite(shaped, batch, t)
 
     def _one(self, found: np.ndarray) -> np.ndarray:
         if found.shape != (len(self.inputs),):
             raise ValueError(found.shape)
         return found
+
+    def _finite(self, found: np.ndarray, batch: tuple[int, ...], t: Any) -> np.ndarray:
+        if all(map(isfinite, found.tolist())) if not batch else np.isfinite(found).all():
+            return found
+        column = int(np.argmin(np.isfinite(found).all(axis=0))) if batch else ()
+        value, when = found[:, column] if batch else found, np.asarray(t)[column]
+        one = value.tolist() if len(value) > 1 else float(value[0])
+        raise InputError(
+            f"{self.title}{_when(when)} gave {one}. Expected finite numbers; look at where the law divides."
+        )
 
     def __getstate__(self) -> dict[str, Any]:
         try:
@@ -139,6 +163,21 @@ class Controller:
                 "of a module, not as a lambda or inside a function; or work in one process."
             ) from error
         return dict(vars(self))
+
+
+def _when(t: Any) -> str:
+    """The time of a value in a message; nothing for a batch of times."""
+    return f" at t = {float(t):.9g}" if np.ndim(t) == 0 else ""
+
+
+def _real_array(given: Any) -> np.ndarray:
+    """Real numbers as an array of floats; NumPy itself would read the text "3" as 3 and None as NaN."""
+    found = np.asarray(given)
+    if found.dtype.kind not in "fiub" and not (
+        found.dtype.kind == "O" and all(isinstance(x, Real) for x in found.ravel().tolist())
+    ):
+        raise TypeError(found.dtype)
+    return found.astype(float, copy=False)
 
 
 @dataclass(frozen=True)

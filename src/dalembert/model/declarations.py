@@ -16,6 +16,7 @@ from dalembert.model.description import FIELDS, Description, Elements
 from dalembert.model.elements import Coordinate, Parameter
 from dalembert.model.frozen import Frozen
 from dalembert.model.making import Maker, row_of
+from dalembert.model.names import is_text, require_name, require_new_texts
 from dalembert.model.start import Start, coordinate_name, start_state
 from dalembert.model.vectors import Name, Values, Vector3
 
@@ -29,6 +30,9 @@ class Declarations(Elements, Maker):
     _value: Description
 
     def __init__(self, name: str, gravity: Sequence[Written] = (0, 0, 0), description: str = "") -> None:
+        require_name(name, "model")
+        if not is_text(description):
+            raise InputError(f"model '{name}', description: got {description[:60]!a}. Expected no control characters.")
         given = tuple(row_of(gravity, f"model '{name}', gravity", "3 components, e.g. (0, -9.81, 0)"))
         if len(given) != 3:
             raise InputError(f"model '{name}': gravity has {len(given)} components. Expected 3, e.g. (0, -9.81, 0).")
@@ -49,6 +53,8 @@ class Declarations(Elements, Maker):
     def __setattr__(self, name: str, value: object) -> None:
         if name not in FIELDS:
             raise AttributeError(f"a model has no element '{name}' to set. {nearest(name, FIELDS)}")
+        if isinstance(value, tuple):
+            require_new_texts(value, getattr(self, name))
         self._hold(self.description.replaced(**{name: Frozen(value) if isinstance(value, dict) else value}))
 
     @classmethod

@@ -29,12 +29,13 @@ from dalembert.model.making import (
     unit_vector,
     vector3,
 )
+from dalembert.model.names import MAX_NAME as MAX_NAME
+from dalembert.model.names import is_name, is_text
 from dalembert.model.vectors import WORLD, Formula
 
 MAX_ELEMENTS = 2000
 MAX_FILE_ROWS = 100_000  # of a table; the size of a file is the narrower bound
 MAX_SAMPLES = 1_000_000
-MAX_NAME = 100
 
 T = TypeVar("T")
 Check = Callable[[object, str, Maker], Iterator[Problem]]  # yields the problems of one value in a file
@@ -181,7 +182,7 @@ def text(value: object, where: str, model: Maker) -> Iterator[Problem]:
     """Text in quotation marks; control characters could play tricks on a terminal."""
     if not isinstance(value, str):
         yield wrong(where, "text in quotation marks", value)
-    elif any(not c.isprintable() and c not in "\n\t" for c in value):
+    elif not is_text(value):
         yield wrong(where, "text without control characters", value)
 
 
@@ -208,7 +209,7 @@ def number(value: object, where: str, model: Maker) -> Iterator[Problem]:
 
 
 name = fitting(
-    lambda x: isinstance(x, str) and 0 < len(x) <= MAX_NAME and x.isprintable(),
+    is_name,
     f"a name in quotation marks, of 1 to {MAX_NAME} characters",
 )
 whole = fitting(

@@ -43,7 +43,8 @@ def expressions(program: Program, symbols: list[hy.expression]) -> list[hy.expre
         elif (known.llvm and name != "select") or name in BLOCKS:  # blocks are written out
             values.append(known.array(*arguments))
         else:
-            values.append(arguments[0] ** arguments[1] if name == "pow" else getattr(hy, name)(*arguments))
+            operands = [hy.expression(x) if isinstance(x, float) else x for x in arguments]  # 2.0**x is not overloaded
+            values.append(operands[0] ** operands[1] if name == "pow" else getattr(hy, name)(*operands))
     return [hy.expression(y) if isinstance(y := values[place], float) else y for place in program.outputs]
 
 

@@ -1,8 +1,9 @@
 """Plain functions with linear algebra as machine code by Numba, with the signature of programs; loops alone need none (`loops`).
 
 Numba is imported when the first of them is asked for, since that takes a second. What it compiled goes to the disk cache of
-`store`, not to Numba's own folder, which is read without a check of its content or owner. Its key holds the source of all modules
-that are called, the versions of Python, Numba and LLVM, and the processor; numbers that change belong to the key or to the arguments.
+`store`, not to Numba's own folder, which is read without a check of its content or owner. Its key holds the source of all
+modules that are called, the versions of Python, Numba and LLVM, and the processor; numbers that change belong to the key or to
+the arguments.
 """
 
 from __future__ import annotations
@@ -83,7 +84,7 @@ def address_of(
     for text, other in instead.items():
         _stand_in(text, other)
     source = "\n".join([*map(inspect.getsource, called), repr(tuple(numbers)), entry.__module__, entry.__name__])
-    made = CFunc(entry, normalize_signature(signature), locals={}, options={"error_model": "numpy"})
+    made: Any = CFunc(entry, normalize_signature(signature), locals={}, options={"error_model": "numpy"})
     made._cache = _StoreCache(source)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", NumbaPerformanceWarning)
@@ -105,8 +106,10 @@ class _StoreCache:
 
         target_context.refresh()
         data = stored(self._digest(sig, target_context.codegen()), NUMBA)
-        # the store has checked that this process's user wrote these bytes for this key
-        return None if data is None else CompileResult._rebuild(target_context, *pickle.loads(data))
+        if data is None:
+            return None
+        parts = pickle.loads(data)  # noqa: S301 - the store has checked that this user wrote these bytes for this key
+        return CompileResult._rebuild(target_context, *parts)
 
     def save_overload(self, sig: Any, data: Any) -> None:
         """Keep a compiled function; one that refers to addresses of this process is compiled again next time."""

@@ -4,11 +4,11 @@
 this process. Therefore
 
 * a file starts with the SHA-256 of its key and its content; a damaged file, or one that belongs to another key, is not read;
-* the folder and its files have to belong to the user and must not be writable by group or others, nor may the folder be a symbolic
-  link. Else a `CacheWarning` says why, once, and everything is compiled in memory.
+* the folder and its files have to belong to the user and must not be writable by group or others, nor may the folder be a
+  symbolic link. Else a `CacheWarning` says why, once, and everything is compiled in memory.
 
-Windows has no such owners and modes: there the folder inherits the access list of `%LOCALAPPDATA%`, which is the user's alone, and
-only symbolic links are refused. Who names another folder there has to protect it.
+Windows has no such owners and modes: there the folder inherits the access list of `%LOCALAPPDATA%`, which is the user's alone,
+and only symbolic links are refused. Who names another folder there has to protect it.
 """
 
 from __future__ import annotations

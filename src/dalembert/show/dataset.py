@@ -15,6 +15,7 @@ import numpy as np
 
 from dalembert.errors import EngineError
 from dalembert.exporters import files
+from dalembert.exporters.checksums import with_checksum
 from dalembert.expressions import Kind
 from dalembert.show.units import speed_units, units_of
 
@@ -100,7 +101,6 @@ def _known(run: Trajectory) -> list[str]:
     model = run.equations.model
     absent = {"work", "work_of", "power_of", "load_force", "inputs", "joint_force", "joint_moment"}
     absent |= set() if model.non_ideal_forces else {"ideal_reactions", "non_ideal_reactions"}
-    absent |= {"multipliers"} if model.canonical_list else set()
     return [name for name in _SERIES if name not in absent]
 
 
@@ -246,11 +246,13 @@ def save(run: Trajectory, path: Path, record: Callable[[], Record] | None = None
     suffix = path.suffix.lower()
     require_writer(suffix)
     data = from_trajectory(run)
-    if suffix == ".nc" and record is not None:
-        attributes, variables = record()
-        data = data.assign_attrs(attributes).assign(variables)
     with files.complete(path) as part:
-        _WRITERS[suffix](data, part)
+        if suffix == ".nc" and record is not None:
+            attributes, variables = record()
+            content = netcdf_bytes(data.assign_attrs(attributes).assign(variables))
+            part.write_bytes(with_checksum(content))
+        else:
+            _WRITERS[suffix](data, part)
     return path
 
 
@@ -263,8 +265,13 @@ def require_writer(suffix: str) -> None:
 
 
 def write_netcdf(data: xarray.Dataset, path: Path) -> None:
-    """The Dataset, made in memory first: on a full disk HDF5 ends the interpreter."""
-    path.write_bytes(data.to_netcdf(engine=_engine()))
+    """Write the Dataset."""
+    path.write_bytes(netcdf_bytes(data))
+
+
+def netcdf_bytes(data: xarray.Dataset) -> bytes:
+    """The content of a file, made in memory: on a full disk HDF5 ends the interpreter."""
+    return bytes(data.to_netcdf(engine=_engine()))
 
 
 def _write_csv(data: xarray.Dataset, path: Path) -> None:

@@ -119,9 +119,26 @@ def _definitions(form: LinearForm) -> Iterator[Section]:
     """What the velocity variables and the constants of the motion are."""
     about, velocity = formalisms.find(form.formalism).ABOUT, form.velocity
     if not {str(v) for v in velocity.v} <= {str(v) for v in form.system.qd} and len(velocity.v):
-        yield Section(about.velocities.heading, "", _rows(velocity.v, velocity.v_from_qd))
+        yield (
+            _free_momenta(form)
+            if form.constrains_momenta
+            else Section(about.velocities.heading, "", _rows(velocity.v, velocity.v_from_qd))
+        )
     if len(form.constants.symbols):
         yield Section("Constants of the motion", "", _rows(form.constants.symbols, form.constants.values))
+
+
+def _free_momenta(form: LinearForm) -> Section:
+    """p(q, w, t) of the free system, whose velocities w = ∂H/∂p are not q̇ where constraints are on momenta."""
+    velocity, system = form.velocity, form.system
+    known = {str(x) for entry in velocity.v_from_qd for x in se.sympify(entry).free_symbols}
+    names = [f"w_{name}" for name in system.model.coordinate_names]
+    while known & {*names}:
+        names = [f"w{name}" for name in names]
+    free = {se.sympify(qd): se.Symbol(name) for qd, name in zip(system.qd, names, strict=True)}
+    rows = [(p, se.sympify(value).subs(free)) for p, value in zip(velocity.v, velocity.v_from_qd, strict=True)]
+    words = "Momenta that define H(q, p): ∂L/∂q̇ of the free system at its velocities w = ∂H/∂p, which are not q̇"
+    return Section(words, "", _rows(*zip(*rows, strict=True)))
 
 
 def _rows(left: Iterable[object], right: Iterable[object]) -> tuple[tuple[Formula, Formula], ...]:

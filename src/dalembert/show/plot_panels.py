@@ -273,7 +273,6 @@ def _controlled(run: Trajectory) -> set[str]:
 
 
 def _multipliers(run: Trajectory) -> list[Panel]:
-    run.equations.model.refuse_canonical("multipliers")
     units = units_of(run)
     rows = zip(run.constraint_names, run.multipliers, strict=True) if run.constraint_names else ()
     lines = [(units.multiplier(name), Line(for_words(name), row)) for name, row in rows]

@@ -140,7 +140,7 @@ class Sheet:
         speeds = tuple(zip(self.velocities, self.v_from_qd, strict=True)) if self.in_speeds else ()
         constants = tuple(zip(map(str, self.form.constants.symbols), self.constants_from, strict=True))
         found = (
-            Section(about.velocities.heading, speeds),
+            Section("Momenta of the free system" if self.form.constrains_momenta else about.velocities.heading, speeds),
             Section("Constants of the motion", constants),
             Section("Kinematics", kinematics),
             Section("What the multipliers add to the kinematics, column by column", self.entries("S")),

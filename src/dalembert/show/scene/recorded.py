@@ -132,8 +132,6 @@ def _constraints(run: Trajectory) -> Iterator[History]:
     units = units_of(run)
     for name, values in zip(run.violation_names, run.violation, strict=True):
         yield f"violation {name}", name, name, units.shown(units.violation(name)), "violation", values
-    if run.equations.model.canonical_list:
-        return
     for name, values in zip(run.constraint_names, run.multipliers, strict=True):
         yield f"lambda {name}", name, f"λ {name}", units.shown(units.multiplier(name)), "multipliers", values
 
