@@ -17,7 +17,7 @@ from dalembert.arguments import checked
 from dalembert.equations.power import MOVING, carried_along
 from dalembert.errors import InputError
 from dalembert.handles.partition import Part, work_along
-from dalembert.handles.run_states import States, columns_apart
+from dalembert.handles.run_states import States, columns, columns_apart
 from dalembert.structure import System
 
 
