@@ -266,6 +266,11 @@ def test_random_events_are_all_found(name, integrator):
     require_all_passages(name, integrator, 1, 9)
 
 
+def test_many_events_of_one_step_come_in_order():
+    """So many roots in a step that they are separated in several windows."""
+    require_all_passages("falling", "dop853", 13, 15)
+
+
 @pytest.mark.parametrize(("name", "integrator"), [("oscillator", "taylor"), ("pendulum", "dop853")])
 def test_random_events_stop_at_the_first_passage(name, integrator):
     require_stops(name, integrator, 2, 3)

@@ -228,11 +228,14 @@ class Crossings(Guide):
         if not len(found):
             return None
         functions, perturbed = self._functions(steps), self._perturbed(steps)
+        roots: list[Root] = []
         for n in range(_MAX_WINDOWS):
             most = min(_FIRST_WINDOW * 2**n, _WINDOW)
             separation = separate_roots(functions, lambda k, s: perturbed(k, s)[1], found, b, most)
             changes = self._until_end(list(self._changes(steps, separation)))
-            end = self._record(steps, self._refined(steps, changes, separation.intervals))
+            roots = sorted(roots + self._refined(steps, changes, separation.intervals))
+            count = sum((root.step, root.share) < separation.edge for root in roots)
+            end, roots = self._record(steps, roots[:count]), roots[count:]
             if end is not None or separation.later is None:
                 return end
             found = separation.later
@@ -305,7 +308,7 @@ class Crossings(Guide):
         return [each for each in changes if (each.step, each.low - _ROUNDING) <= limit]
 
     def _refined(self, steps: Interpolants, changes: list[Change], intervals: Intervals) -> list[Root]:
-        """The roots, in order."""
+        """The roots of all changes."""
         shares = {each: each.low for each in changes}
         wide = [each for each in changes if each.low < each.high]
         if wide:
@@ -317,7 +320,7 @@ class Crossings(Guide):
                 low, high = np.array([each.low for each in rest]), np.array([each.high for each in rest])
                 found = refine_roots(self._each_at(steps, rest), low, high)
                 shares |= dict(zip(rest, found.tolist(), strict=True))
-        return sorted(Root(each.step, shares[each], each.which, each.up) for each in changes)
+        return [Root(each.step, shares[each], each.which, each.up) for each in changes]
 
     def _each_at(self, steps: Interpolants, changes: list[Change]) -> Callable[[np.ndarray], np.ndarray]:
         """The function of each change at P shares of its step, (R, P) → (R, P)."""

@@ -130,7 +130,8 @@ class Separation:
 
     intervals: Intervals
     first: np.ndarray  # the first interval of each pair of step and function, and the number of intervals
-    later: Intervals | None = None  # where roots are very many: intervals behind these, still to be divided
+    edge: tuple[float, float]  # the step and the share up to which roots of all functions are separated
+    later: Intervals | None  # where roots are very many: intervals behind these, still to be divided
 
 
 def keeps_sign(c: np.ndarray, error: np.ndarray) -> np.ndarray:
@@ -178,16 +179,17 @@ def separate_roots(functions: Functions, noise: Functions, start: Intervals, b: 
 
 
 def _separation(found: Intervals, later: list[Intervals]) -> Separation:
-    """Finished intervals in order; those that end behind the first unfinished one wait for it."""
+    """Finished intervals in order; those behind the first unfinished one wait for it."""
+    edge = (np.inf, 0.0)
     if later:
         rest = joined(later)
         edge = min(zip(rest.step.tolist(), rest.low.tolist(), strict=True))
-        waits = (found.step > edge[0]) | ((found.step == edge[0]) & (found.high > edge[1]))
+        waits = (found.step > edge[0]) | ((found.step == edge[0]) & (found.low >= edge[1]))
         later = [rest, found.chosen(waits)]
         found = found.chosen(~waits)
     found = found.chosen(np.lexsort((found.low, found.row, found.step)))
     new = (np.diff(found.step, prepend=-1) != 0) | (np.diff(found.row, prepend=-1) != 0)
-    return Separation(found, np.append(np.flatnonzero(new), len(found)), joined(later) if later else None)
+    return Separation(found, np.append(np.flatnonzero(new), len(found)), edge, joined(later) if later else None)
 
 
 def joined(parts: list[Intervals]) -> Intervals:

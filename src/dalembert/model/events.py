@@ -126,7 +126,8 @@ class EventMaker(Maker):
 
         `direction` says which passages count: from below to above (`up`), from above to below (`down`), or both. With `stop` the
         run ends there; `set` gives parameters other values, and `reset` other rates to coordinates, each by a formula of the
-        state just before. An event without any of these is written down, see `Trajectory.events`.
+        state just before. An event without any of these is recorded, see `Trajectory.events`. A function that is zero at the
+        start passes there with the direction in which it leaves zero, if `direction` is that one; with `both` it does not.
 
         >>> import dalembert as dl
         >>> model = dl.Model("ball", gravity=(0, 0, -9.81)).coordinates("z").start([1.0], [0.0])
