@@ -178,12 +178,11 @@ def _robot(name: str) -> Pair:
     if apart := APART in name:
         text = re.sub(r"<mimic[^>]*/>", "", text)
     model = loads_urdf(text, str(path), floating=floating, merge_fixed=True, friction=False)
-    root = [pin.JointModelFreeFlyer()] if floating else []
-    theirs = pin.buildModelFromXML(text, *root, mimic=True) if "<mimic" in text else pin.buildModelFromXML(text, *root)
-    said = [
-        *(["<mimic> deleted, joints that mimic others move by themselves"] if apart else []),
-        *_left_out(text, theirs),
-    ]
+    root, mimics = [pin.JointModelFreeFlyer()] if floating else [], _has_mimics(text)
+    theirs = pin.buildModelFromXML(text, *root, mimic=True) if mimics else pin.buildModelFromXML(text, *root)
+    said = ["ours has a speed and a constraint for every joint that mimics another"] if mimics else []
+    said += ["<mimic> deleted, joints that mimic others move by themselves"] if apart else []
+    said += _left_out(text, theirs)
     theirs.armature = 0 * theirs.armature
     speeds = dl.dynamics(model).speed_names
     places, columns = [], []
@@ -199,6 +198,11 @@ def _robot(name: str) -> Pair:
     where = [model.coordinate_names.index(place) for place in places]
     followers = tuple(_followers(text, model.coordinate_names, speeds))
     return Pair(model, theirs, where, [speeds.index(column) for column in columns], followers, tuple(said))
+
+
+def _has_mimics(text: str) -> bool:
+    """Whether a joint of the file mimics another; plugins have elements of similar names."""
+    return any(joint.find("mimic") is not None for joint in ElementTree.fromstring(text).iter("joint"))
 
 
 def _left_out(text: str, theirs: Any) -> Iterator[str]:
