@@ -201,8 +201,16 @@ def _robot(name: str) -> Pair:
 
 
 def _has_mimics(text: str) -> bool:
-    """Whether a joint of the file mimics another; plugins have elements of similar names."""
-    return any(joint.find("mimic") is not None for joint in ElementTree.fromstring(text).iter("joint"))
+    """Whether a joint that moves mimics another; plugins have elements of similar names, and fixed joints may have one, too."""
+    return any(True for _ in _mimics(text))
+
+
+def _mimics(text: str) -> Iterator[tuple[str, ElementTree.Element]]:
+    """The names of joints that mimic others, with the element that says which."""
+    for joint in ElementTree.fromstring(text).iter("joint"):
+        mimic = joint.find("mimic")
+        if mimic is not None and joint.get("type") != "fixed":
+            yield joint.attrib["name"], mimic
 
 
 def _left_out(text: str, theirs: Any) -> Iterator[str]:
@@ -215,15 +223,10 @@ def _left_out(text: str, theirs: Any) -> Iterator[str]:
 
 def _followers(text: str, coordinates: Sequence[str], speeds: Sequence[str]) -> Iterator[Follower]:
     """The joints of a file that mimic others."""
-    for joint in ElementTree.fromstring(text).iter("joint"):
-        if (mimic := joint.find("mimic")) is not None:
-            name, leader = joint.attrib["name"], mimic.attrib["joint"]
-            at, rates = (
-                (coordinates.index(each) for each in (name, leader)),
-                (f"dot({each})" for each in (name, leader)),
-            )
-            factor, offset = float(mimic.get("multiplier", 1)), float(mimic.get("offset", 0))
-            yield Follower(*at, *(speeds.index(rate) for rate in rates), factor, offset)
+    for name, mimic in _mimics(text):
+        both = (name, mimic.attrib["joint"])
+        at, rates = [coordinates.index(each) for each in both], [speeds.index(f"dot({each})") for each in both]
+        yield Follower(*at, *rates, float(mimic.get("multiplier", 1)), float(mimic.get("offset", 0)))
 
 
 def _chain(n: int) -> Pair:
