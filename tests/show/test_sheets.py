@@ -52,7 +52,7 @@ def complaints(found: list[tuple[str, str]], place: Path) -> list[str]:
 
 
 def malformed(sheet: str) -> list[str]:
-    """What LaTeX would set otherwise than it is meant: powers in parentheses, words as products of letters, braces that do not match."""
+    """What LaTeX would set otherwise than meant: powers in parentheses, words as products of letters, unmatched braces."""
     out = re.findall(r"\^\(.{0,20}|non_\{.{0,20}|\\mathbf\{[A-Z]\}(?: [a-z]\b){2,}", sheet)
     depth = list(accumulate({"{": 1, "}": -1}[brace] for brace in re.findall(r"(?<!\\)[{}]", sheet)))
     return out if not depth or (min(depth) >= 0 and depth[-1] == 0) else [*out, "braces do not match"]

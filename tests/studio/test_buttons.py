@@ -1,7 +1,7 @@
 """Every button of the rooms *Take away* and *Evidence* on the models of the gallery, by the tasks that the buttons ask for.
 
-A button writes its files, or refuses with a reason that is listed here; anything else is a failure. Runs are short: whether a button
-works does not depend on their length.
+A button writes its files, or refuses with a reason that is listed here; anything else is a failure. Runs are short: whether a
+button works does not depend on their length.
 """
 
 import re

@@ -140,7 +140,10 @@ def show_laws(system: System, can: Canonical, known: Surface, change: Array, sho
     show.also("H_aug", "(5.288)", words, lambda: np.array(show.value("H") - Lambda @ known.c, dtype=object))
     if len(known.names):
         rate = "c_t" if change is known.c_t else "c_t + α c"
-        words = f"multipliers, by the brackets of the constraints: (c_p c_qᵀ − c_q c_pᵀ) Λ = −(c_q ∂H/∂p + c_p (τ − ∂H/∂q) + {rate})"
+        words = (
+            "multipliers, by the brackets of the constraints: (c_p c_qᵀ − c_q c_pᵀ) Λ = −(c_q ∂H/∂p + c_p (τ − ∂H/∂q)"
+        )
+        words += f" + {rate})"
         show.also("Lambda", "(5.295)", words, lambda: _multipliers(system, known, change, H_p, push, show))
     plus = (" = ∂H/∂p − c_pᵀΛ", " = τ − ∂H/∂q + c_qᵀΛ") if len(known.names) else ("", "")
     law = lambda: (system.qd, H_p - known.c_p.T @ Lambda)  # noqa: E731

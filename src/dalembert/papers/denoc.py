@@ -18,9 +18,9 @@ from dalembert.kinematics.motion import move_symbols
 from dalembert.model import Elements
 from dalembert.papers import denoc_figures as figures
 from dalembert.papers.cells import Cell, Entry
+from dalembert.papers.claims import Finding
 from dalembert.papers.denoc_biped import Step
 from dalembert.papers.denoc_links import Elimination, Links, links_of
-from dalembert.papers.claims import Finding
 from dalembert.papers.facts import Computed, Picture, Recipe, printed
 from dalembert.papers.mechanism import placed, walked
 from dalembert.spatial.poses import Pose
