@@ -8,7 +8,8 @@
 
 A method with a relative tolerance may err by `_FACTOR` times this tolerance, but at least by `_SMALLEST` and at most by
 `_LARGEST`. A method with steps of one length has no tolerance: its error is reported beyond `_FIXED_STEP`. Runs without
-projection and with feedback (Baumgarte) drift by nature: they are compared with `_LARGEST`. At most `_MAX_SAMPLES` states are evaluated.
+projection and with feedback (Baumgarte) drift by nature: they are compared with `_LARGEST`. At most
+`_MAX_SAMPLES` states are evaluated.
 """
 
 from __future__ import annotations
@@ -51,11 +52,12 @@ class Accuracy:
 def check_run(run: Trajectory, accuracy: Accuracy) -> tuple[str, ...]:
     """A sentence for each quantity that errs by more than the method allows; none where the run can be right."""
     checked = _Checked(run)
-    found = [*checked.energy(accuracy.allowed)]
-    if run.equations.kernel.phase is None:
-        found += checked.constraints(accuracy.allowed)
-    if not run.happened and not run.impulses:
-        found += checked.momenta(accuracy.allowed)
+    with np.errstate(all="ignore"):  # what is not finite is no small error
+        found = [*checked.energy(accuracy.allowed)]
+        if run.equations.kernel.phase is None:
+            found += checked.constraints(accuracy.allowed)
+        if not run.happened and not run.impulses:
+            found += checked.momenta(accuracy.allowed)
     advice = "give a smaller step" if accuracy.tolerance is None else "give a smaller rtol, or another integrator"
     return tuple(
         f"{CHECK}{each}, more than the {accuracy.allowed:.1g} that the method allows; {advice}" for each in found
@@ -127,7 +129,7 @@ class _Checked:
         )
         for level, rows, size in (("position", phi, scales[0]), ("velocity", velocity, scales[1])):
             for i, row in enumerate(rows):
-                error = float((np.abs(row) / size[i].max()).max())
+                error = float(np.abs(row).max() / (size[i].max() or 1.0))
                 if not known.levels.servo[i] and not error <= allowed:
                     yield f"the constraint '{known.levels.names[i]}' is violated ({level}) by {error:.2g} of its size"
 
@@ -138,9 +140,9 @@ class _Checked:
             p, pace = seen.momenta[i], np.abs(qd[i]).max()
             size = max(np.abs(p).max(), np.abs(seen.kinetic).max() / pace if pace > 0 else 0.0)
             drift = float(np.abs(p - p[0]).max())
-            if not drift <= allowed * size:
+            if not drift <= allowed * (size or 1.0):
                 name = self.run.equations.model.coordinate_names[i]
-                yield f"the constant momentum of '{name}' drifts by {drift:.3g}, which is {drift / size:.2g} of its size"
+                yield f"the constant momentum of '{name}' drifts by {drift:.3g}, which is {drift / (size or 1.0):.2g} of its size"
 
 
 def _spread(count: int, most: int) -> list[int]:
