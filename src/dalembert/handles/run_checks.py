@@ -71,7 +71,7 @@ class _Checked:
     run: Trajectory
 
     @cached_property
-    def _stretches(self) -> list[tuple[Part, dict[str, np.ndarray], np.ndarray]]:
+    def _stretches(self) -> list[tuple[Part, dict[str, np.ndarray], list[int]]]:
         """Parts, the works along them, and which of their samples are evaluated."""
         parts = list(zip(self.run.parts, work_along(self.run.parts), strict=True))
         parts = [parts[i] for i in _spread(len(parts), _MAX_SAMPLES // 2)]
