@@ -54,6 +54,7 @@ def _tell(arguments: Namespace) -> None:
     for path in plots:
         with progress.bar(f"simulating {model.name}") as advance:
             motion = pipeline.simulate(model, progress=advance)
+        output.warn(motion.notes)
         motion.plot(path)
     if arguments.json:
         more = {"story": story, "expected": gallery.expected(name), "files": [str(path) for path in plots]}

@@ -17,6 +17,8 @@ from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
+from dalembert.handles.run_checks import CHECK
+
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
@@ -164,6 +166,13 @@ def failure(error: BaseException, *, as_json: bool) -> None:
             text(to_json({"error": str(error), "kind": type(error).__name__, "problems": problems}))
             sys.stdout.flush()
     print(f"error: {_printable(str(error))}", file=sys.stderr)
+
+
+def warn(notes: Iterable[str]) -> None:
+    """Say on stderr which checks of a run failed."""
+    for note in notes:
+        if note.startswith(CHECK):
+            print(f"warning: {_printable(note.removeprefix(CHECK))}.", file=sys.stderr)
 
 
 def _printable(text: str) -> str:

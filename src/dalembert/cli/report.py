@@ -43,6 +43,7 @@ def run(arguments: Namespace) -> int:
         equations = pipeline.derive(model, keys[0])
         motion = equations.simulate(arguments.duration, progress=advance, **shared.how_to_run(arguments))
     shared.note_unused(arguments, motion.integrator)
+    output.warn(motion.notes)
     with progress.bar(f"comparing the formalisms on {model.name}") as advance:
         found = pipeline.report(
             motion,

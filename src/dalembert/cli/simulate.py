@@ -73,6 +73,7 @@ def run(arguments: Namespace) -> int:
         for path in films:
             shown.save(path)
     written, notes = [*tables, *pictures, *films], [*motion.notes, *_beyond_limits(motion)]
+    output.warn(motion.notes)
     if arguments.json:
         output.text(output.to_json({**_result(motion), "notes": notes, "files": [str(path) for path in written]}))
     else:

@@ -95,8 +95,9 @@ class ReadableEquations(Value):
         >>> dl.derive(dl.load("rolling-disk"), "lagrange").constraint_names
         ('floor, contact', 'floor, slip 1', 'floor, slip 2')
         """
-        if self.model.canonical_list and self.kernel.phase is not None:
-            return self.kernel.phase.names
+        own = self.form.own_multipliers if self.model.canonical_list else None
+        if own is not None:
+            return own.surface.names
         return self.workspace.facts.levels.names
 
     @property

@@ -17,6 +17,7 @@ from dalembert.expressions import Kind
 from dalembert.handles.dropped_rows import notes_on_rank
 from dalembert.handles.partition import Part, Partition, joined
 from dalembert.handles.rigid_contacts import Impulse
+from dalembert.handles.run_checks import Accuracy, check_run
 from dalembert.handles.sampling import Sampling
 from dalembert.handles.switching import Happening, Switchboard
 from dalembert.handles.trajectory import Trajectory
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
     from dalembert.handles.equations import Equations
 
 Projection = Callable[[float, np.ndarray], np.ndarray]
+_DOUBLE = float(np.finfo(float).eps)  # the tolerance of a method that has none of its own
 _BY_FORMULAS = ("taylor", "ida", "collocation")  # integrators that need more of the rates than their values
 _FORCED = ("taylor", "dop853", "rk45", "rk4", "radau")  # integrators that take forces found from accelerations
 _AWAY = 0.3  # how far from the start a second look is taken at the sizes of states, in scales of the coordinates
@@ -92,6 +94,7 @@ class Stretches:
     happened: tuple[Happening, ...] = ()
     held: Equations | None = None
     impulses: tuple[Impulse, ...] = ()
+    accuracy: Accuracy | None = None
 
     def trajectory(self, equations: Equations) -> Trajectory:
         """The run as users hold it."""
@@ -101,9 +104,10 @@ class Stretches:
 
 def run_of(equations: Equations, task: Task) -> Trajectory:
     """Run the equations from their initial state; see `Equations.simulate`."""
-    run = stretches_of(equations, task).trajectory(equations)
-    found = notes_on_rank(run)
-    return replace(run, notes=(*run.notes, *found)) if found else run
+    found = stretches_of(equations, task)
+    run = found.trajectory(equations)
+    assert found.accuracy is not None
+    return replace(run, notes=(*run.notes, *notes_on_rank(run), *check_run(run, found.accuracy)))
 
 
 def stretches_of(equations: Equations, task: Task) -> Stretches:
@@ -175,7 +179,9 @@ def stretches_of(equations: Equations, task: Task) -> Stretches:
     with_held = None if board is None else board.equations
     notes = way.notes + run.notes + (() if board is None else board.notes)
     impulses = () if board is None else tuple(board.contacts.impulses)
-    return Stretches(tuple(run.parts), name, used, notes, happened, with_held, impulses)
+    tolerance = None if stepper.fixed else stepper.tolerance or settings.rtol or _DOUBLE
+    accuracy = Accuracy(tolerance, project)
+    return Stretches(tuple(run.parts), name, used, notes, happened, with_held, impulses, accuracy)
 
 
 def _depart(

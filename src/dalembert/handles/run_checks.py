@@ -1,0 +1,150 @@
+"""Checks at the end of every run: energy balance, constraints and constant momenta against what the method allows.
+
+| quantity | measured by |
+|---|---|
+| energy less work, from its start | largest kinetic energy + range of the potential energy and of each work |
+| φ, φ̇ and ψ of every declared row that is no servo constraint | size of its row + |A| |q|, or + |A| |q̇|, as for initial states |
+| p = ∂L/∂q̇ of ignorable coordinates | largest |p|, or kinetic energy / |q̇| |
+
+A method with a relative tolerance may err by `_FACTOR` times this tolerance, but at least by `_SMALLEST` and at most by
+`_LARGEST`. A method with steps of one length has no tolerance: its error is reported beyond `_FIXED_STEP`. Runs without
+projection and with feedback (Baumgarte) drift by nature: they are compared with `_LARGEST`. At most
+`_MAX_SAMPLES` states are evaluated.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dalembert.analysis.observables import Observed
+from dalembert.handles.partition import Part, work_along
+
+if TYPE_CHECKING:
+    from dalembert.handles.trajectory import Trajectory
+
+_FACTOR = 1e4  # local errors add up over the steps, and energies grow faster than states
+_SMALLEST, _LARGEST, _FIXED_STEP = 1e-9, 1e-2, 1e-3
+_ROUNDING = 1e-11  # of energies, beside the largest potential energy
+_MAX_SAMPLES = 100
+CHECK = "check: "  # how these notes begin
+
+
+@dataclass(frozen=True)
+class Accuracy:
+    """What a run was made with: the relative tolerance of its method (None: steps of one length), projection and feedback."""
+
+    tolerance: float | None
+    projected: bool
+
+    @property
+    def allowed(self) -> float:
+        """The relative error that a right run may have."""
+        if not self.projected:
+            return _LARGEST
+        return _FIXED_STEP if self.tolerance is None else min(_LARGEST, max(_SMALLEST, _FACTOR * self.tolerance))
+
+
+def check_run(run: Trajectory, accuracy: Accuracy) -> tuple[str, ...]:
+    """A sentence for each quantity that errs by more than the method allows; none where the run can be right."""
+    checked = _Checked(run)
+    with np.errstate(all="ignore"):  # what is not finite is no small error
+        found = [*checked.energy(accuracy.allowed)]
+        if run.equations.kernel.phase is None:
+            found += checked.constraints(accuracy.allowed)
+        if not run.happened and not run.impulses:
+            found += checked.momenta(accuracy.allowed)
+    advice = "give a smaller step" if accuracy.tolerance is None else "give a smaller rtol, or another integrator"
+    return tuple(
+        f"{CHECK}{each}, more than the {accuracy.allowed:.1g} that the method allows; {advice}" for each in found
+    )
+
+
+@dataclass(frozen=True)
+class _Checked:
+    """Some states of a run, and what can be observed in them."""
+
+    run: Trajectory
+
+    @cached_property
+    def _stretches(self) -> list[tuple[Part, dict[str, np.ndarray], list[int]]]:
+        """Parts, the works along them, and which of their samples are evaluated."""
+        parts = list(zip(self.run.parts, work_along(self.run.parts), strict=True))
+        parts = [parts[i] for i in _spread(len(parts), _MAX_SAMPLES // 2)]
+        return [(part, done, _spread(len(part.solution.t), max(2, _MAX_SAMPLES // len(parts)))) for part, done in parts]
+
+    @cached_property
+    def _states(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """t, q, q̇ and the values of the parameters."""
+        n, count, found = len(self.run.equations.model.coordinate_names), len(self.run.used.values), []
+        for part, _, i in self._stretches:
+            t, y = part.solution.t[i], part.solution.y[:, i]
+            constants = (
+                np.repeat(part.constants[:, None], len(t), axis=1) if part.constants.ndim == 1 else part.constants[:, i]
+            )
+            qd = part.equations.kernel.velocities(y, t, constants)
+            found.append((t, y[:n], qd, constants[:count]))
+        t, q, qd, values = (np.concatenate(each, axis=-1) for each in zip(*found, strict=True))
+        return t, q, qd, values
+
+    @cached_property
+    def _observed(self) -> Observed:
+        t, q, qd, values = self._states
+        return self.run.used.workspace.observables.along(t, q, qd, values)
+
+    @cached_property
+    def _works(self) -> dict[str, np.ndarray]:
+        names = self._stretches[0][1]
+        return {name: np.concatenate([done[name][i] for _, done, i in self._stretches]) for name in names}
+
+    def energy(self, allowed: float) -> Iterator[str]:
+        """The drift of energy less work."""
+        seen, works = self._observed, self._works
+        balance = seen.jacobi - sum(works.values())
+        size = np.abs(seen.kinetic).max() + np.ptp(seen.potential) + sum(np.ptp(each) for each in works.values())
+        drift = float(np.abs(balance - balance[0]).max())
+        known = self.run.equations.workspace.facts.scales
+        natural = known.mass * (known.length / known.time) ** 2
+        rounding = _ROUNDING * float(np.abs(seen.potential).max() + np.abs(seen.kinetic).max())
+        if not drift <= allowed * size + 1e-3 * allowed * natural + rounding:
+            share = drift / max(size, np.finfo(float).tiny)
+            yield f"the energy less the work drifts by {drift:.3g}, which is {share:.2g} of the energies exchanged"
+
+    def constraints(self, allowed: float) -> Iterator[str]:
+        """The largest violation of each declared row, velocities included."""
+        equations = self.run.used
+        known = equations.workspace.facts
+        if not known.levels.names:
+            return
+        t, q, qd, values = self._states
+        phi, velocity, A, _ = equations.workspace.manifold.evaluate(q, qd, t, values)
+        sizes = np.array(known.sizes)[:, None]
+        scales = (
+            sizes + np.einsum("kns,ns->ks", np.abs(A), np.abs(q)),
+            sizes / known.scales.time + np.einsum("kns,ns->ks", np.abs(A), np.abs(qd)),
+        )
+        for level, rows, size in (("position", phi, scales[0]), ("velocity", velocity, scales[1])):
+            for i, row in enumerate(rows):
+                error = float(np.abs(row).max() / (size[i].max() or 1.0))
+                if not known.levels.servo[i] and not error <= allowed:
+                    yield f"the constraint '{known.levels.names[i]}' is violated ({level}) by {error:.2g} of its size"
+
+    def momenta(self, allowed: float) -> Iterator[str]:
+        """The drift of the momenta of ignorable coordinates."""
+        seen, qd = self._observed, self._states[2]
+        for i in self.run.equations.workspace.facts.ignorable:
+            p, pace = seen.momenta[i], np.abs(qd[i]).max()
+            size = max(np.abs(p).max(), np.abs(seen.kinetic).max() / pace if pace > 0 else 0.0)
+            drift = float(np.abs(p - p[0]).max())
+            if not drift <= allowed * (size or 1.0):
+                name = self.run.equations.model.coordinate_names[i]
+                yield f"the constant momentum of '{name}' drifts by {drift:.3g}, which is {drift / (size or 1.0):.2g} of its size"
+
+
+def _spread(count: int, most: int) -> list[int]:
+    """The places of at most so many among `count`, the first and the last among them."""
+    return sorted({*np.linspace(0, count - 1, min(count, most)).round().astype(int).tolist()})

@@ -1,0 +1,98 @@
+"""At its end a run compares energy, constraints and constant momenta with what its method allows."""
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import dalembert as dl
+from dalembert import gallery
+from dalembert.cli.program import main
+from dalembert.handles.run_checks import CHECK, Accuracy, check_run
+
+ADAPTIVE = Accuracy(1e-10, projected=True)
+
+
+def checks(run):
+    return [note for note in run.notes if note.startswith(CHECK)]
+
+
+def falsified(run, row, factor):
+    """The same run with one state of every sample but the first multiplied: what wrong rates would have given."""
+    (part,) = run.parts
+    y = part.solution.y.copy()
+    y[row, 1:] *= factor
+    return replace(run, parts=(replace(part, solution=replace(part.solution, y=y)),))
+
+
+@pytest.mark.parametrize("name", ["simple-pendulum", "cart-pendulum", "knife-edge"])
+def test_right_runs_have_no_note(name):
+    assert checks(dl.simulate(name, 2.0, integrator="dop853", samples=21)) == []
+
+
+def test_a_wrong_motion_is_noticed_by_its_energy():
+    run = dl.simulate("simple-pendulum", 2.0, integrator="dop853", samples=21)
+    (note,) = check_run(falsified(run, 1, 1.001), ADAPTIVE)
+    assert "the energy less the work drifts by" in note
+    assert check_run(falsified(run, 1, 1 + 1e-9), ADAPTIVE) == ()
+
+
+def test_a_wrong_motion_is_noticed_by_its_constraint_and_its_momentum():
+    """A bead on y = x with a force-free coordinate z: each error is found by its own check, by name."""
+    model = dl.Model("bead").coordinates("x", "y", "z").start({}, {"x": 1.0, "y": 1.0, "z": 2.0})
+    axes = zip(np.eye(3).tolist(), "xyz", strict=True)
+    model.body("bead", joint=[model.prismatic(axis, name) for axis, name in axes], mass=1.5)
+    run = dl.simulate(model.holonomic("y - x", name="line"), 1.0, integrator="dop853", samples=11)
+    assert check_run(run, ADAPTIVE) == ()
+    (position,) = check_run(falsified(run, 1, 1.001), ADAPTIVE)
+    assert "the constraint 'line' is violated (position) by" in position
+    found = " ".join(check_run(falsified(run, 5, 1.001), ADAPTIVE))
+    assert "the constant momentum of 'z' drifts by" in found
+
+
+def test_loose_tolerances_and_long_steps_are_noticed():
+    eom = dl.derive("double-pendulum", "lagrange")
+    (note,) = checks(eom.simulate(20.0, integrator="rk45", rtol=1e-2))
+    assert note.endswith("more than the 0.01 that the method allows; give a smaller rtol, or another integrator")
+    (note,) = checks(eom.simulate(20.0, integrator="rk4", step=0.05))
+    assert note.endswith("more than the 0.001 that the method allows; give a smaller step")
+
+
+def test_work_belongs_to_the_balance():
+    model = dl.load("simple-pendulum").copy().joint_friction("bob", viscous=0.5, name="bearing")
+    run = dl.simulate(model, 5.0, integrator="dop853")
+    assert run.energy[-1] < run.energy[0] - 0.1
+    assert checks(run) == []
+    work = falsified(run, 2, 1.01)  # the state behind q and q̇ is the work of the bearing
+    assert "the energy less the work drifts" in check_run(work, ADAPTIVE)[0]
+
+
+def test_impacts_belong_to_the_balance():
+    assert checks(dl.simulate("bouncing-ball", 1.0, integrator="dop853")) == []
+
+
+def test_a_run_at_rest_has_no_note():
+    model = dl.Model("rest", gravity=(0, 0, -9.81)).coordinates("x")
+    model.body("b", joint=model.prismatic((1, 0, 0), "x"), mass=2)
+    assert checks(dl.simulate(model, 1.0, integrator="dop853", samples=5)) == []
+
+
+def test_the_command_line_warns(capsys):
+    arguments = ["simulate", "double-pendulum", "--duration", "20", "--integrator", "rk4", "--step", "0.05", "--json"]
+    assert main(arguments) == 0
+    said = capsys.readouterr()
+    assert said.err.startswith("warning: the energy less the work drifts by")
+    assert json.loads(said.out)["notes"][0].startswith("check: the energy less the work drifts by")
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("integrator", [None, "dop853", "radau"])
+@pytest.mark.parametrize("name", gallery.names())
+def test_the_runs_of_the_gallery_have_no_note(name, integrator):
+    model = gallery.load(name)
+    try:
+        run = dl.simulate(model, min(model.duration, 3.0), integrator=integrator, samples=101)
+    except dl.DalembertError as error:
+        pytest.skip(f"this method does not run this model: {error}")
+    assert checks(run) == []
