@@ -11,7 +11,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from dalembert.handles import Equations
+from dalembert.handles.derivation import derivation_of
 from dalembert.model import Model
+from dalembert.structure import samples
 
 FREEDOMS = {"revolute": 1, "prismatic": 1, "universal": 2, "ball": 3}
 Place = tuple[np.ndarray, np.ndarray]  # rotation and position
@@ -230,6 +233,19 @@ def judged(mechanism: Mechanism, q: np.ndarray, qd: np.ndarray) -> Judged:
     found = np.linalg.solve(whole, np.concatenate([h / size**2, right]))
     qdd = found[:n]
     return Judged(M, A, qdd, M @ qdd - h, float(np.linalg.cond(whole)))
+
+
+def well_conditioned(space, states, count: int):
+    """The first states at which the speeds that were chosen determine the velocities well: others cost digits in all that use them."""
+    equations = Equations(derivation_of(space.setup, "kane"))
+    kernel, values = equations.kernel, equations.values
+    v, _ = kernel.start(states.q, states.qd, states.t, values)
+    y, none = np.concatenate([states.q, v]), np.zeros_like(v)
+    rest = kernel.second_rates(y, states.t, values, none)
+    W = [kernel.second_rates(y, states.t, values, none + unit[:, None]) - rest for unit in np.eye(len(v))]
+    kept = np.flatnonzero(np.abs(W).max(axis=(0, 1)) < 20)[:count]
+    assert len(kept) == count
+    return samples.States(states.q[:, kept], states.qd[:, kept], states.t[kept])
 
 
 # drawing

@@ -139,7 +139,11 @@ def test_a_rate_that_is_wrong_by_one_percent_passes_neither_verify_nor_prove(mon
     monkeypatch.setattr(kernels, "shortened", lambda outputs: wrong_rate(right(outputs)))
     model = mechanism().parameters(c=1.0)  # another content: nothing is found again
     agreement, proof = dl.verify(model, states=40), dl.prove(model)
-    assert {name for name, row in agreement.programs.items() if row.status == "differs"} == {RIGHT_HAND_SIDE, LANES, TAYLOR}
+    assert {name for name, row in agreement.programs.items() if row.status == "differs"} == {
+        RIGHT_HAND_SIDE,
+        LANES,
+        TAYLOR,
+    }
     assert {row.status for row in agreement.formalisms.values()} <= {"agrees", "refused"}
     assert not proof
     assert {claim.status for claim in proof.programs.values()} == {"different"}
@@ -354,9 +358,7 @@ def thrown(height: float, speeds: tuple[float, float]) -> dl.Model:
     model = dl.Model("thrown", gravity=(0, 0, -9.81)).coordinates("x", "z").start([0.0, 0.1 + height], list(speeds))
     slides = [model.prismatic((1, 0, 0), "x"), model.prismatic((0, 0, 1), "z")]
     model.body("ball", joint=slides, mass=MASS)
-    return model.sphere_on_plane(
-        "ball", radius=0.1, restitution=E, friction=MU, planar=(0, 1, 0), name="floor"
-    )
+    return model.sphere_on_plane("ball", radius=0.1, restitution=E, friction=MU, planar=(0, 1, 0), name="floor")
 
 
 def contact_checks() -> dict[str, bool]:
