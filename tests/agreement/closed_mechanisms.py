@@ -1,13 +1,14 @@
 """Random closed mechanisms that keep at least one degree of freedom, as plain data, and an independent numerical judge of them.
 
-A mechanism is a tree of bodies on joints, closed by one more joint between two of its bodies, or a body and the world. A random posture
-is chosen first, and the place of the closing joint on its second body follows from it: so the mechanism is closed by construction.
+A mechanism is a tree of bodies on joints, closed by one more joint between two of its bodies, or a body and the world. A random
+posture is chosen first, and the place of the closing joint on its second body follows from it: it is closed by construction.
 The judge knows nothing of dalembert: it moves the tree in NumPy, differentiates positions by complex steps, and solves
 [M −Aᵀ; A 0] (q̈, λ) = (h, −Ȧq̇) by least squares, which takes redundant rows.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 import numpy as np
 
@@ -67,7 +68,7 @@ class Mechanism:
     def slices(self) -> list[slice]:
         """The coordinates of every body."""
         ends = np.cumsum([0, *(body.joint.n for body in self.bodies)])
-        return [slice(int(a), int(b)) for a, b in zip(ends, ends[1:], strict=False)]
+        return [slice(int(a), int(b)) for a, b in pairwise(ends)]
 
     @property
     def balls(self) -> list[slice]:
@@ -236,7 +237,7 @@ def judged(mechanism: Mechanism, q: np.ndarray, qd: np.ndarray) -> Judged:
 
 
 def well_conditioned(space, states, count: int):
-    """The first states at which the speeds that were chosen determine the velocities well: others cost digits in all that use them."""
+    """The first states at which the chosen speeds determine the velocities well: others cost digits."""
     equations = Equations(derivation_of(space.setup, "kane"))
     kernel, values = equations.kernel, equations.values
     v, _ = kernel.start(states.q, states.qd, states.t, values)

@@ -10,6 +10,7 @@ import dalembert as dl
 from dalembert import formalisms, pipeline
 from dalembert.evidence import comparison, verification
 from dalembert.evidence.agreement import Agreement, Verdict
+from dalembert.programs import heyoka
 from dalembert.structure.samples import States
 
 AGREES = Verdict("agrees", None, 0.0, 0.0, ("T", "V"))
@@ -121,3 +122,26 @@ def test_a_further_row_counts(monkeypatch, status):
 def test_the_page_of_contents_only_names_the_stages():
     assert inspect.unwrap(pipeline.verify) is verification.verify
     assert inspect.unwrap(pipeline.compare) is comparison.compare
+
+
+def test_programs_that_runs_integrate_have_rows_of_their_own():
+    agreement = dl.verify(dl.load("simple-pendulum"), states=5)
+    assert list(agreement.programs) == ["integrated right-hand side", "SIMD lanes", "Taylor program"]
+    assert {row.status for row in agreement.programs.values()} == {"agrees"}
+    assert set(agreement.to_dict()["programs"]) == set(agreement.programs)
+    assert all(name in str(agreement) for name in agreement.programs)
+    assert agreement.roads == 4  # they are the formalisms once more
+
+
+def test_without_heyoka_the_row_says_so(monkeypatch):
+    monkeypatch.setattr(heyoka, "is_installed", lambda: False)
+    row = dl.verify(dl.load("simple-pendulum"), states=3).programs["Taylor program"]
+    assert (row.status, row.compared) == ("not installed", False)
+    assert "heyoka" in (row.reason or "")
+
+
+def test_programs_of_models_that_switch_hold_their_conditions():
+    model = dl.load("simple-pendulum").copy().joint_friction("bob", coulomb=0.2, name="bearing")
+    agreement = dl.verify(model, states=8, engines=["native"])
+    assert agreement
+    assert agreement.programs["integrated right-hand side"].status == "agrees"

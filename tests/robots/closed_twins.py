@@ -1,7 +1,7 @@
 """Closed mechanisms of `closed_mechanisms` in Pinocchio and in Drake.
 
-Both know trees best. So the body behind the closing joint is split into two halves of half its inertia: one hangs on its tree joint,
-the other on the closing joint, and a weld of six rows keeps them together. That is the same mechanism, whatever joint closes it.
+Both know trees best. So the body behind the closing joint is split into two halves of half its inertia: one hangs on its tree
+joint, the other on the closing joint, and a weld of six rows keeps them together. It is the same mechanism, by whatever joint.
 """
 
 import importlib.util
@@ -20,7 +20,7 @@ def inverse(place: Place) -> Place:
 
 @dataclass(frozen=True)
 class Halved:
-    """A tree with one body more: `order` gives its bodies from branch to branch, the last of them the half on the closing joint."""
+    """A tree with one body more, the half on the closing joint; `order` gives its bodies from branch to branch."""
 
     tree: Mechanism  # all bodies, the half at the end
     order: tuple[int, ...]

@@ -1,9 +1,8 @@
-"""Closed mechanisms of `closed_mechanisms` in Drake: its masses, bias terms and Jacobians, and the weld of two halves (`closed_twins`)."""
+"""Closed mechanisms in Drake: its mass matrix, bias and Jacobians, and the weld of two halves (`closed_twins`)."""
 
 import numpy as np
 from closed_mechanisms import Joint, Mechanism, Place, roll_pitch_yaw, turned_by
 from closed_twins import halved, inverse
-
 from pydrake.math import RigidTransform, RotationMatrix
 from pydrake.multibody.plant import MultibodyPlant
 from pydrake.multibody.tree import (
@@ -38,8 +37,7 @@ class DrakeJudge:
 
     def _add(self, i: int) -> None:
         body = self.halved.tree.bodies[i]
-        I = body.inertia
-        about = RotationalInertia(I[0, 0], I[1, 1], I[2, 2], I[0, 1], I[0, 2], I[1, 2])
+        about = RotationalInertia(*np.diag(body.inertia), *body.inertia[[0, 0, 1], [1, 2, 2]])
         inertia = SpatialInertia.MakeFromCentralInertia(body.mass, body.center, about)
         self.bodies[i] = self.plant.AddRigidBody(f"body{i}", inertia)
         base = self._frame(f"base{i}", self.bodies[body.parent], body.joint.place)

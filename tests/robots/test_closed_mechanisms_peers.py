@@ -1,4 +1,4 @@
-"""Random closed mechanisms: accelerations and reactions of every formalism, compiled, are those of Pinocchio, and of Drake where installed."""
+"""Random closed mechanisms: every formalism, compiled, gives what Pinocchio gives, and Drake where it is installed."""
 
 import numpy as np
 import pytest

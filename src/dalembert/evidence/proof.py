@@ -44,7 +44,7 @@ ENOUGH = 2.0**-60  # a claim is proved when its probability of error is below th
 class Claim:
     """What was found of one formalism, identity or program."""
 
-    # proved, different, undecided, refused (the formalism cannot treat the model); of programs: not used (no run has it), left out
+    # proved, different, undecided, refused (it cannot treat the model); of programs also: not used (no run has it), left out
     status: str
     reason: str | None = None
 
@@ -237,8 +237,8 @@ def prove(
     )
 
 
-def _checked_seed(seed: object) -> int:
-    if not is_whole(seed) or int(seed) < 0:
+def _checked_seed(seed: int) -> int:
+    if not is_whole(seed) or seed < 0:
         raise InputError(
             f"prove, seed: got {shown(seed)}. Expected a whole number of at least 0, or None for a random one."
         )
