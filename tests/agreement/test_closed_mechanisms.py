@@ -1,8 +1,8 @@
 """Random closed mechanisms, planar and spatial, with quaternions and redundant rows, against an independent judge.
 
 Accelerations and reactions of every formalism that applies, compiled, and the accelerations of the program that a run
-integrates, are those of `closed_mechanisms.judged`. Two solutions differ by rounding times the condition κ of the equations: the tolerance is
-1e-9 κ / 10 for κ above 10.
+integrates, are those of `closed_mechanisms.judged`. Two solutions differ by rounding times the condition κ of the equations: the
+tolerance is 1e-9 κ / 10 for κ above 10.
 """
 
 from dataclasses import replace

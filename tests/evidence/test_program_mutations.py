@@ -1,7 +1,7 @@
 """The mutation matrix of what runs: each entry falsifies one program, and names the check that must detect it.
 
     shortening   the nodes of `Kernel.program`: detected by `prove` (shortened = raw) and by `verify` (integrated right-hand side)
-    lanes        the machine code of sweeps: detected by `verify` (SIMD lanes), or by comparing a run in a lane with the same alone
+    lanes        the machine code of sweeps: detected by `verify` (SIMD lanes), or by the same run alone
     Taylor       heyoka's expressions: detected by `verify` (Taylor program)
     events       roots, directions and times: detected by the closed form of the motion, and by the event's formula at its state
     contact      impulses and modes: detected by Newton's law of impact, the impulse-momentum theorem, Coulomb's law and the gap
