@@ -1,17 +1,21 @@
 """Random closed mechanisms that keep at least one degree of freedom, as plain data, and an independent numerical judge of them.
 
-A mechanism is a tree of bodies on joints, closed by one more joint between two of its bodies, or a body and the world. A random posture
-is chosen first, and the place of the closing joint on its second body follows from it: so the mechanism is closed by construction.
+A mechanism is a tree of bodies on joints, closed by one more joint between two of its bodies, or a body and the world. A random
+posture is chosen first, and the place of the closing joint on its second body follows from it: it is closed by construction.
 The judge knows nothing of dalembert: it moves the tree in NumPy, differentiates positions by complex steps, and solves
 [M −Aᵀ; A 0] (q̈, λ) = (h, −Ȧq̇) by least squares, which takes redundant rows.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 import numpy as np
 
+from dalembert.handles import Equations
+from dalembert.handles.derivation import derivation_of
 from dalembert.model import Model
+from dalembert.structure import samples
 
 FREEDOMS = {"revolute": 1, "prismatic": 1, "universal": 2, "ball": 3}
 Place = tuple[np.ndarray, np.ndarray]  # rotation and position
@@ -64,7 +68,7 @@ class Mechanism:
     def slices(self) -> list[slice]:
         """The coordinates of every body."""
         ends = np.cumsum([0, *(body.joint.n for body in self.bodies)])
-        return [slice(int(a), int(b)) for a, b in zip(ends, ends[1:], strict=False)]
+        return [slice(int(a), int(b)) for a, b in pairwise(ends)]
 
     @property
     def balls(self) -> list[slice]:
@@ -230,6 +234,19 @@ def judged(mechanism: Mechanism, q: np.ndarray, qd: np.ndarray) -> Judged:
     found = np.linalg.solve(whole, np.concatenate([h / size**2, right]))
     qdd = found[:n]
     return Judged(M, A, qdd, M @ qdd - h, float(np.linalg.cond(whole)))
+
+
+def well_conditioned(space, states, count: int):
+    """The first states at which the chosen speeds determine the velocities well: others cost digits."""
+    equations = Equations(derivation_of(space.setup, "kane"))
+    kernel, values = equations.kernel, equations.values
+    v, _ = kernel.start(states.q, states.qd, states.t, values)
+    y, none = np.concatenate([states.q, v]), np.zeros_like(v)
+    rest = kernel.second_rates(y, states.t, values, none)
+    W = [kernel.second_rates(y, states.t, values, none + unit[:, None]) - rest for unit in np.eye(len(v))]
+    kept = np.flatnonzero(np.abs(W).max(axis=(0, 1)) < 20)[:count]
+    assert len(kept) == count
+    return samples.States(states.q[:, kept], states.qd[:, kept], states.t[kept])
 
 
 # drawing

@@ -1,15 +1,15 @@
-"""Random closed mechanisms, planar and spatial, with quaternions and redundant rows: every formalism against an independent judge.
+"""Random closed mechanisms, planar and spatial, with quaternions and redundant rows, against an independent judge.
 
-Accelerations and reactions of every formalism that applies, compiled, and the accelerations of the program that a run integrates, are
-those of `closed_mechanisms.judged`. Two solutions differ by rounding times the condition κ of the equations: the tolerance is
-1e-9 κ / 10 for κ above 10.
+Accelerations and reactions of every formalism that applies, compiled, and the accelerations of the program that a run
+integrates, are those of `closed_mechanisms.judged`. Two solutions differ by rounding times the condition κ of the equations: the
+tolerance is 1e-9 κ / 10 for κ above 10.
 """
 
 from dataclasses import replace
 
 import numpy as np
 import pytest
-from closed_mechanisms import FAMILIES, as_model, drawn, gaps, judged
+from closed_mechanisms import FAMILIES, as_model, drawn, gaps, judged, well_conditioned
 
 from dalembert import formalisms
 from dalembert.evidence.integrated import batch_of, integrated_rates
@@ -31,7 +31,7 @@ def prepared(family, seed):
     """A mechanism, its workspace, and random states on its constraints."""
     mechanism = drawn(family, seed)
     space = workspace_of(setup(as_model(mechanism), "native"))
-    return mechanism, space, samples.consistent(space.model, STATES, seed=7)
+    return mechanism, space, well_conditioned(space, samples.consistent(space.model, 10 * STATES, seed=7), STATES)
 
 
 def relative(found, known):

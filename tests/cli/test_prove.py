@@ -33,8 +33,8 @@ def test_different_functions_end_with_code_1(run, monkeypatch):
     module = formalisms.find("hamilton")
     right = module.derive
 
-    def wrong(*given):
-        form = right(*given)
+    def wrong(*given, **named):
+        form = right(*given, **named)
         return replace(form, linear=replace(form.linear, f=form.linear.f * 1.000000001))
 
     monkeypatch.setattr(module, "derive", wrong)

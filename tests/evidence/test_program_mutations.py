@@ -1,7 +1,7 @@
 """The mutation matrix of what runs: each entry falsifies one program, and names the check that must detect it.
 
     shortening   the nodes of `Kernel.program`: detected by `prove` (shortened = raw) and by `verify` (integrated right-hand side)
-    lanes        the machine code of sweeps: detected by `verify` (SIMD lanes), or by the comparison of a run in a lane with itself alone
+    lanes        the machine code of sweeps: detected by `verify` (SIMD lanes), or by the same run alone
     Taylor       heyoka's expressions: detected by `verify` (Taylor program)
     events       roots, directions and times: detected by the closed form of the motion, and by the event's formula at its state
     contact      impulses and modes: detected by Newton's law of impact, the impulse-momentum theorem, Coulomb's law and the gap
@@ -139,7 +139,11 @@ def test_a_rate_that_is_wrong_by_one_percent_passes_neither_verify_nor_prove(mon
     monkeypatch.setattr(kernels, "shortened", lambda outputs: wrong_rate(right(outputs)))
     model = mechanism().parameters(c=1.0)  # another content: nothing is found again
     agreement, proof = dl.verify(model, states=40), dl.prove(model)
-    assert {name for name, row in agreement.programs.items() if row.status == "differs"} == {RIGHT_HAND_SIDE, LANES, TAYLOR}
+    assert {name for name, row in agreement.programs.items() if row.status == "differs"} == {
+        RIGHT_HAND_SIDE,
+        LANES,
+        TAYLOR,
+    }
     assert {row.status for row in agreement.formalisms.values()} <= {"agrees", "refused"}
     assert not proof
     assert {claim.status for claim in proof.programs.values()} == {"different"}
@@ -354,9 +358,7 @@ def thrown(height: float, speeds: tuple[float, float]) -> dl.Model:
     model = dl.Model("thrown", gravity=(0, 0, -9.81)).coordinates("x", "z").start([0.0, 0.1 + height], list(speeds))
     slides = [model.prismatic((1, 0, 0), "x"), model.prismatic((0, 0, 1), "z")]
     model.body("ball", joint=slides, mass=MASS)
-    return model.sphere_on_plane(
-        "ball", radius=0.1, restitution=E, friction=MU, planar=(0, 1, 0), name="floor"
-    )
+    return model.sphere_on_plane("ball", radius=0.1, restitution=E, friction=MU, planar=(0, 1, 0), name="floor")
 
 
 def contact_checks() -> dict[str, bool]:

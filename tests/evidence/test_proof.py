@@ -7,7 +7,11 @@ import pytest
 
 import dalembert as dl
 from dalembert import formalisms, gallery
+from dalembert.algebra.field import P, Undecidable
+from dalembert.algebra.nodes import call, symbol
+from dalembert.algebra.points import Point
 from dalembert.evidence import identities
+from dalembert.evidence.degrees import degrees_of
 from dalembert.evidence.proof import ENOUGH, prove
 
 # proved in every run; the others in the nightly one
@@ -75,8 +79,8 @@ def falsified(monkeypatch, key, **change):
     module = formalisms.find(key)
     right = module.derive
 
-    def wrong(system, *more):
-        form = right(system, *more)
+    def wrong(system, *more, **named):
+        form = right(system, *more, **named)
         parts = {name: spoil(getattr(form.linear, name)) for name, spoil in change.items()}
         return replace(form, linear=replace(form.linear, **parts))
 
@@ -193,3 +197,48 @@ def test_the_sign_of_a_root_is_not_left_to_one_point():
     proof = dl.prove(model("sqrt((x*y)**2)*y"))
     assert proof.proved
     assert proof.probability <= ENOUGH
+
+
+@pytest.mark.parametrize("number", [str(P), str(3 * P), f"5/{P}", f"{7 * P}/11"])
+def test_numbers_divisible_by_the_prime_are_refused(number):
+    model = dl.Model.from_energies("odd", coordinates=["x"], kinetic="dot(x)**2/2", potential=f"({number})*x**2")
+    with pytest.raises(dl.InputError, match="divisible by") as found:
+        prove(model, ["lagrange", "hamilton"])
+    assert str(P) in str(found.value)
+
+
+def test_a_force_divisible_by_the_prime_is_neither_ignored_nor_dropped():
+    # in the field it is zero: x would be ignorable, and the shortened program without the force
+    model = dl.Model.from_energies("odd", coordinates=["x"], kinetic="dot(x)**2/2", potential=f"-{P}*x/10**38")
+    eom = dl.derive(model)
+    assert eom.ignorable == ()
+    force = P / 10**38
+    assert eom.accelerations([0.0], [0.0])[0] == pytest.approx(force)
+    assert dl.simulate(model, 1.0).q[0][-1] == pytest.approx(force / 2)
+    large = dl.Model.from_energies("large", coordinates=["x"], kinetic="dot(x)**2/2", potential=f"-{P}*x*t**2")
+    assert dl.simulate(large, 1.0, integrator="dop853").q[0][-1] == pytest.approx(P / 12)
+
+
+def test_the_seed_is_random_and_reported_and_repeats_a_proof():
+    model = dl.load("simple-pendulum")
+    first, second = (prove(model, ["lagrange", "kane"]) for _ in range(2))
+    assert first.seed != second.seed
+    assert f"seed {first.seed}" in str(first)
+    assert prove(model, ["lagrange", "kane"], seed=first.seed).to_dict() == first.to_dict()
+    with pytest.raises(dl.InputError, match="seed"):
+        prove(model, seed=-1)
+
+
+def test_the_shortened_program_of_every_formalism_is_proved():
+    proof = prove(loaded(), seed=2)
+    assert {claim.status for claim in proof.programs.values()} == {"proved"}
+    assert set(proof.programs) == set(proof.formalisms)
+    assert "shortened = raw, kane" in str(proof)
+
+
+def test_a_large_factor_of_an_angle_raises_the_bound():
+    x = symbol("x")
+    small, large = (degrees_of([call("sin", x * k)]).total for k in (1, 1000))
+    assert large == 1000 * small
+    with pytest.raises(Undecidable):
+        Point(1, [call("sin", x * (P + 1))]).values([call("sin", x * (P + 1))])

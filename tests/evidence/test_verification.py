@@ -11,6 +11,7 @@ from dalembert import formalisms, pipeline
 from dalembert.errors import SingularError
 from dalembert.evidence import comparison, verification
 from dalembert.evidence.agreement import Agreement, Verdict
+from dalembert.programs import heyoka
 from dalembert.structure.samples import States
 
 AGREES = Verdict("agrees", None, 0.0, 0.0, ("T", "V"))
@@ -138,3 +139,26 @@ def test_a_formalism_that_cannot_be_evaluated_does_not_end_the_verification(monk
     assert agreement.formalisms["kane"].status == "differs"
     assert "it cannot be evaluated on python: a matrix has rank 1" in agreement.formalisms["kane"].reason
     assert agreement.formalisms["lagrange"].status == agreement.formalisms["gauss"].status == "agrees"
+
+
+def test_programs_that_runs_integrate_have_rows_of_their_own():
+    agreement = dl.verify(dl.load("simple-pendulum"), states=5)
+    assert list(agreement.programs) == ["integrated right-hand side", "SIMD lanes", "Taylor program"]
+    assert {row.status for row in agreement.programs.values()} == {"agrees"}
+    assert set(agreement.to_dict()["programs"]) == set(agreement.programs)
+    assert all(name in str(agreement) for name in agreement.programs)
+    assert agreement.roads == 4  # they are the formalisms once more
+
+
+def test_without_heyoka_the_row_says_so(monkeypatch):
+    monkeypatch.setattr(heyoka, "is_installed", lambda: False)
+    row = dl.verify(dl.load("simple-pendulum"), states=3).programs["Taylor program"]
+    assert (row.status, row.compared) == ("not installed", False)
+    assert "heyoka" in (row.reason or "")
+
+
+def test_programs_of_models_that_switch_hold_their_conditions():
+    model = dl.load("simple-pendulum").copy().joint_friction("bob", coulomb=0.2, name="bearing")
+    agreement = dl.verify(model, states=8, engines=["native"])
+    assert agreement
+    assert agreement.programs["integrated right-hand side"].status == "agrees"

@@ -21,9 +21,8 @@ from functools import reduce
 from math import prod
 from typing import TypeAlias
 
-from dalembert.algebra import field
 from dalembert.algebra.field import P
-from dalembert.algebra.identities import Residues, magnitude
+from dalembert.algebra.identities import Residues, magnitude, number_residue
 from dalembert.algebra.nodes import ONE, Constant, Node, add, again, constant, multiply, negative, subtract
 from dalembert.algebra.pairs import Bag, FactorPairs, TermPairs, share
 from dalembert.algebra.walks import ordered
@@ -64,7 +63,7 @@ class _Atoms:
         return self._places[key]
 
     def number(self, value: Fraction) -> int:
-        return self.place(value, value, field.residue(value))
+        return self.place(value, value, number_residue(value))
 
     def found(self, residue: int) -> tuple[int, int] | None:
         """Sign and place of an atom with this residue, if there is one."""
@@ -173,7 +172,7 @@ class _Parts:
 
     def _made(self, scale: Exact, terms: list[Term]) -> Term:
         atoms = self.atoms
-        residue = sum((k if isinstance(k, int) else field.residue(k)) * atoms.of(factors) for k, factors in terms) % P
+        residue = sum(_residue(k) * atoms.of(factors) for k, factors in terms) % P
         if (known := atoms.found(residue)) is not None:
             return scale * known[0], (known[1],)
         with_numbers = [self._with_number(k, factors) for k, factors in terms]
@@ -360,3 +359,8 @@ class _Writing:
         assert isinstance(meaning, tuple)
         node, arguments = meaning
         return again(node.operation, [self._signed(t) for t in arguments]) if arguments else node
+
+
+def _residue(k: Exact) -> int:
+    """The residue of a coefficient."""
+    return k if isinstance(k, int) and abs(k) < P else number_residue(Fraction(k))

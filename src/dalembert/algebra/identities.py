@@ -77,7 +77,7 @@ class Residues(dict[Node, int]):
         if name in ("sin", "cos") and (circle := self._circle(y.arguments[0])) is not None:
             return circle[name == "sin"]
         if isinstance(y, Constant) and isinstance(y.value, Fraction):
-            return _of_number(y.value)
+            return number_residue(y.value)
         if isinstance(y, Leaf):
             return drawn(name, y.value)
         return drawn(name, *(self[a] for a in y.arguments))
@@ -117,7 +117,7 @@ class Residues(dict[Node, int]):
         return {magnitude(self[a]): Fraction(1 if self[a] <= _HALF else -1)}
 
 
-def _of_number(x: Fraction) -> int:
+def number_residue(x: Fraction) -> int:
     """The residue of a number; one that P divides is a symbol of its own, since the field cannot tell it from zero."""
     if field.is_divisible(x):
         return drawn("number", abs(x)) if x > 0 else P - drawn("number", abs(x))

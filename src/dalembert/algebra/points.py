@@ -135,7 +135,7 @@ def root_beyond(x: Value) -> Value:
     plain = narrow(x) if isinstance(x, Residue) else x
     if not isinstance(plain, int):
         raise Undecidable("root of what holds the root of a number")
-    return narrow(EXACT.sqrt(Residue(plain)))
+    return narrow(EXACT.function("sqrt", Residue(plain)))
 
 
 def _inverse(a: int) -> int:

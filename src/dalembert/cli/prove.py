@@ -14,6 +14,7 @@ from dalembert.cli import output, progress
 from dalembert.evidence.proof import FINE, Claim
 
 _STYLE = {"proved": "green", "different": "bold red", "refused": "dim", "undecided": "yellow", "not used": "dim"}
+_STYLE |= {"left out": "yellow"}
 
 
 def add(subparsers: shared.Subparsers) -> None:
@@ -32,9 +33,7 @@ def run(arguments: Namespace) -> int:
     """Print the proof; 1 when formalisms or identities are different functions, or could not be decided."""
     model, wanted = shared.load(arguments), shared.keys(["lagrange", *arguments.formalism])
     with progress.bar(f"proving {model.name}") as advance:
-        proof = pipeline.prove(
-            model, wanted if arguments.formalism else None, seed=arguments.seed, progress=advance
-        )
+        proof = pipeline.prove(model, wanted if arguments.formalism else None, seed=arguments.seed, progress=advance)
     tables = (
         _table("formalism", proof.formalisms),
         _table("identity", proof.identities),

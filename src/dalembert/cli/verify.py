@@ -56,7 +56,10 @@ def _table(agreement: Agreement) -> Table:
     refused = any(verdict.reason for verdict in verdicts.values())
     table = output.table(*columns, "rests on", *(["reason"] if refused else []), numbers=columns[2:])
     roads = {**agreement.formalisms, **agreement.others}
-    groups = [*grouped({name: verdict.lineage for name, verdict in roads.items()}).items(), ((), list(agreement.programs))]
+    groups = [
+        *grouped({name: verdict.lineage for name, verdict in roads.items()}).items(),
+        ((), list(agreement.programs)),
+    ]
     for lineage, names in groups:
         table.add_section()
         for name in names:

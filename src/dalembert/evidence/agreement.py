@@ -47,7 +47,9 @@ class Agreement(Tabular):
     formalisms: Mapping[str, Verdict]
     notes: tuple[str, ...] = ()  # fewer states than asked for, what an engine could not do, what was too large
     others: Mapping[str, Verdict] = field(default_factory=dict)  # by name: what is no formalism, such as the recursion
-    programs: Mapping[str, Verdict] = field(default_factory=dict)  # by name: what runs integrate, of all formalisms together
+    programs: Mapping[str, Verdict] = field(
+        default_factory=dict
+    )  # by name: what runs integrate, of all formalisms together
 
     @property
     def verdicts(self) -> dict[str, Verdict]:

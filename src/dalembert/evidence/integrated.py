@@ -51,7 +51,9 @@ class Batch:
     equations: Equations
     y: np.ndarray
     t: np.ndarray
-    values: np.ndarray  # of the parameters, (parameters, K): conditions are held by parameters and differ from state to state
+    values: (
+        np.ndarray
+    )  # of the parameters, (parameters, K): conditions are held by parameters and differ from state to state
     constants: np.ndarray  # the same with the constants of the motion
     first: bool = False  # the formalism that all are compared with
 

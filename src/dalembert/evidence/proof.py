@@ -21,7 +21,7 @@ from dalembert.algebra.points import NoRoot
 from dalembert.algebra.residues import rank
 from dalembert.algebra.walks import ordered
 from dalembert.arguments import is_whole, shown
-from dalembert.equations import LinearForm
+from dalembert.equations import About, LinearForm
 from dalembert.errors import InputError, SingularError
 from dalembert.evidence.degrees import degrees_of
 from dalembert.evidence.identities import Identity, identities_of
@@ -36,7 +36,7 @@ from dalembert.tables import Table, Tabular
 _ROUNDS = 40
 _POINTS = 64
 _SEEDS = 2**31  # seeds that are drawn are smaller
-FINE = ("proved", "refused", "not used")
+FINE = ("proved", "refused", "not used", "left out")
 ENOUGH = 2.0**-60  # a claim is proved when its probability of error is below this
 
 
@@ -44,7 +44,8 @@ ENOUGH = 2.0**-60  # a claim is proved when its probability of error is below th
 class Claim:
     """What was found of one formalism, identity or program."""
 
-    status: str  # proved, different, undecided, refused (the formalism cannot treat the model) or not used (no run has it)
+    # proved, different, undecided, refused (it cannot treat the model); of programs also: not used (no run has it), left out
+    status: str
     reason: str | None = None
 
 
@@ -141,7 +142,7 @@ class Road:
     form: LinearForm
     reaction: Array | None
     solution: tuple[Array, Array] | None  # v̇ and λ, where it does not solve the linear system
-    program: ShortenedRates | None = None  # what a run integrates; None where that is solved in numbers
+    program: ShortenedRates | Claim  # what a run integrates, or why it is not looked at
 
     @property
     def roots(self) -> list[Node]:
@@ -155,7 +156,7 @@ class Road:
     @property
     def program_roots(self) -> list[Node]:
         """The right-hand side that a run integrates, before and after shortening."""
-        return [] if self.program is None else self.program.roots
+        return [] if isinstance(self.program, Claim) else self.program.roots
 
     @property
     def unknowns(self) -> int:
@@ -236,9 +237,11 @@ def prove(
     )
 
 
-def _checked_seed(seed: object) -> int:
-    if not is_whole(seed) or int(seed) < 0:
-        raise InputError(f"prove, seed: got {shown(seed)}. Expected a whole number of at least 0, or None for a random one.")
+def _checked_seed(seed: int) -> int:
+    if not is_whole(seed) or seed < 0:
+        raise InputError(
+            f"prove, seed: got {shown(seed)}. Expected a whole number of at least 0, or None for a random one."
+        )
     return int(seed)
 
 
@@ -271,11 +274,19 @@ def _roads(
             continue
         own = getattr(module, "reaction", None)
         form = module.derive(system)
-        program = shortened_rates(Equations(derivation_of(space.setup, module.ABOUT.key)))
+        program = _program(space, module.ABOUT)
         roads.append(Road(module.ABOUT.key, form, None if own is None else own(system), outright(form), program))
     if not roads:
         raise InputError(f"model '{system.model.name}': prove has nothing to compare: {claims}. Name other formalisms.")
     return claims, roads
+
+
+def _program(space: Workspace, about: About) -> ShortenedRates | Claim:
+    """The right-hand side that a run integrates, or why there is none to compare."""
+    if (reason := formalisms.too_large(about, space.model)) is not None:
+        return Claim("left out", reason)
+    found = shortened_rates(Equations(derivation_of(space.setup, about.key)))
+    return found or Claim("not used", SOLVED_IN_NUMBERS)
 
 
 def _compared(
@@ -322,8 +333,8 @@ def _at(state: ExactState, roads: Sequence[Road], asked: Sequence[Identity]) -> 
 
 def _program_claim(road: Road, state: ExactState, known: Solved) -> Claim:
     """Is the shortened program of a formalism the raw one?"""
-    if road.program is None:
-        return Claim("not used", SOLVED_IN_NUMBERS)
+    if isinstance(road.program, Claim):
+        return road.program
     try:
         return _claim(state, list(road.program.differences(state, known)))
     except Undecidable as error:

@@ -67,10 +67,10 @@ def verify(
     """Every formalism that applies, at random consistent states, on every engine: do they agree?
 
     Models made of bodies are also compared with the recursion from body to body, and what was found is put into d'Alembert's
-    principle with nothing but positions and the declared forces, with tolerances of its own. At the same states the programs that
-    runs integrate are compared, `Agreement.programs`: the right-hand side, SIMD lanes and the Taylor program. For a large model the formalisms
-    whose equations would take minutes to compile are left out and named, unless `everything` is true. `Agreement.roads` says how
-    many independent roads agree, `Agreement.states` at how many states.
+    principle with nothing but positions and the declared forces, with tolerances of its own. At the same states the programs
+    that runs integrate are compared, `Agreement.programs`: the right-hand side, SIMD lanes and the Taylor program. For a large
+    model the formalisms whose equations would take minutes to compile are left out and named, unless `everything` is true.
+    `Agreement.roads` says how many independent roads agree, `Agreement.states` at how many states.
 
     >>> import dalembert as dl
     >>> agreement = verify(dl.load("simple-pendulum"), states=20, engines=["python"])
