@@ -128,8 +128,8 @@ class Partition(Guide):
 
     looks_inside = False
 
-    def __init__(self, equations: Equations) -> None:
-        self.equations = equations
+    def __init__(self, equations: Equations, *, fixed: bool = False) -> None:
+        self.equations, self._fixed = equations, fixed
         self.parts: list[Part] = []
         known = equations.workspace.facts
         dependent = (
@@ -149,7 +149,7 @@ class Partition(Guide):
     def choosable(self) -> bool:
         """True when there are constraints, and the equations depend on speeds, trial vectors or a choice of constraints."""
         chosen = self._in_speeds or self._drops or self._trials is not None
-        return bool(self.equations.workspace.facts.rows) and chosen
+        return bool(self.equations.workspace.facts.rows) and chosen and not self._fixed
 
     @property
     def _trials(self) -> np.ndarray | None:

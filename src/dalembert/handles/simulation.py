@@ -59,6 +59,7 @@ class Task:
     times: Sequence[float] | None = None
     project: bool = True
     settings: Settings = field(default_factory=Settings)
+    rechoose: bool = True  # speeds, trial vectors and independent constraints are chosen again where they fail
 
     def grid(self, model: Description) -> np.ndarray:
         """The sample times, beginning at the start."""
@@ -120,7 +121,7 @@ def stretches_of(equations: Equations, task: Task) -> Stretches:
     way = Way(project, board, inputs, sampling)
     q, qd, rest, used = start_q, start_qd, grid, 0.0
     begun_with, qd = (equations, qd) if board is None else board.begin(float(grid[0]), q, qd)
-    run = Partition(begun_with)
+    run = Partition(begun_with, fixed=not task.rechoose)
     if board is not None:
         _put_in(run, board, float(grid[0]), q, (begun_with, start_qd), qd)
     run.begin(float(grid[0]), q, qd)
