@@ -131,8 +131,8 @@ def compare(
     """Formalisms side by side over one simulation each, with all drift control switched off.
 
     A formalism whose simulation fails becomes a row with its reason. Speeds, trial vectors and independent constraints are chosen
-    again along a run as in every simulation, which corrects no drift, unless `rechoose` is False, as in the papers. With `rk45` the largest step is one sample interval unless
-    given, as in papers/volterra.
+    again along a run as in every simulation, which corrects no drift, unless `rechoose` is False, as in the papers. With `rk45`
+    the largest step is one sample interval unless given, as in papers/volterra.
 
     >>> import dalembert as dl
     >>> table = compare(dl.load("cart-pendulum"), ["lagrange", "volterra_reduced"], duration=1.0, samples=11)
