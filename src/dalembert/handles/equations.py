@@ -388,7 +388,8 @@ class Equations(ReadableEquations):
         stand), algorithm3, algorithm4 or algorithm5. After each step the state is projected onto the constraints unless
         `project` is False; with `stabilization` = (α, β) Baumgarte's φ̈ + β φ̇ + α φ = 0 is integrated instead, with one number
         α the first-order form that dirac and hamilton take, see `stabilized`. Speeds, trial vectors and constraints
-        that fail on the way are chosen again unless `rechoose` is False. `samples` are spread evenly, or given as `times`; with `dense` the result can also be asked at any time, see `Trajectory.at`.
+        that fail on the way are chosen again unless `rechoose` is False. `samples` are spread evenly, or given as `times`;
+        with `dense` the result can also be asked at any time, see `Trajectory.at`.
         """
         equations = self.with_parameters(parameters) if parameters else self
         if stabilization is not None:
