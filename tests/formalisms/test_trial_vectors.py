@@ -174,7 +174,7 @@ def test_random_points_on_random_quadrics_follow_an_independent_integration(key,
     A = np.array([2 * s @ q0 for s in S])
     qd0 = null_space(A) @ rng.uniform(-2, 2, n - r)
     for name, x, v in zip(names, q0, qd0, strict=True):
-        model.coordinate(name, float(x), rate=float(v))
+        model.coordinate(name, float(x), float(v))
     T = "+".join(f"{float(w)!r}*dot({name})**2/2" for w, name in zip(weights, names, strict=True))
     V = "+".join(f"{float(-f)!r}*{name}" for f, name in zip(push, names, strict=True))
     model.set_energies(T, V)

@@ -125,13 +125,14 @@ def compare(
     rtol: float | None = None,
     atol: float | None = None,
     parameters: Mapping[str, float] | None = None,
+    rechoose: bool = True,
     progress: Callable[[float], object] | None = None,
 ) -> Comparison:
     """Formalisms side by side over one simulation each, with all drift control switched off.
 
     A formalism whose simulation fails becomes a row with its reason. Speeds, trial vectors and independent constraints are chosen
-    again along a run as in every simulation: that corrects no drift. With `rk45` the largest step is one sample interval unless
-    given, as in papers/volterra.
+    again along a run as in every simulation, which corrects no drift, unless `rechoose` is False, as in the papers. With `rk45`
+    the largest step is one sample interval unless given, as in papers/volterra.
 
     >>> import dalembert as dl
     >>> table = compare(dl.load("cart-pendulum"), ["lagrange", "volterra_reduced"], duration=1.0, samples=11)
@@ -144,6 +145,7 @@ def compare(
     if integrator == "rk45" and max_step is None and count > 1:
         max_step = length / (count - 1)
     options = {"integrator": integrator, "samples": count, "rtol": rtol, "atol": atol, "max_step": max_step}
+    options["rechoose"] = rechoose
     reasons = _refused(space)
     for key in keys or ():
         if key in reasons:

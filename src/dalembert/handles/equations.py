@@ -397,6 +397,7 @@ class Equations(ReadableEquations):
         samples: int | None = None,
         times: Sequence[float] | None = None,
         project: bool = True,
+        rechoose: bool = True,
         stabilization: float | tuple[float, float] | None = None,
         rtol: float | None = None,
         atol: float | None = None,
@@ -411,7 +412,8 @@ class Equations(ReadableEquations):
         `integrator` is taylor (default), dop853, rk45, rk4, radau, ida, collocation (for phong, with its constraints as they
         stand), algorithm3, algorithm4 or algorithm5. After each step the state is projected onto the constraints unless
         `project` is False; with `stabilization` = (α, β) Baumgarte's φ̈ + β φ̇ + α φ = 0 is integrated instead, with one number
-        α the first-order form that dirac and hamilton take, see `stabilized`. `samples` are spread evenly, or given as `times`;
+        α the first-order form that dirac and hamilton take, see `stabilized`. Speeds, trial vectors and constraints
+        that fail on the way are chosen again unless `rechoose` is False. `samples` are spread evenly, or given as `times`;
         with `dense` the result can also be asked at any time, see `Trajectory.at`.
         """
         equations = self.with_parameters(parameters) if parameters else self
@@ -422,4 +424,4 @@ class Equations(ReadableEquations):
             equations = equations.stabilized(*gains.read(stabilization))
             project = False
         settings = Settings(rtol, atol, max_step, step, dense, progress)
-        return run_of(equations, Task(duration, q0, qd0, t0, integrator, samples, times, project, settings))
+        return run_of(equations, Task(duration, q0, qd0, t0, integrator, samples, times, project, settings, rechoose))

@@ -32,7 +32,7 @@ from dalembert.structure import Choice
 from dalembert.structure.facts import completing_rows
 from dalembert.structure.inertia import reciprocal_condition
 from dalembert.structure.rank import best_rows, singular_value
-from dalembert.structure.speed_choice import best_coordinates, best_speeds, completeness
+from dalembert.structure.speed_choice import best_coordinates, best_speeds, completeness, speed_rows
 
 if TYPE_CHECKING:
     from dalembert.handles.derivation import Derivation
@@ -153,11 +153,11 @@ class Partition(Guide):
 
     looks_inside = False
 
-    def __init__(self, equations: Equations, change_charts: bool = True) -> None:
+    def __init__(self, equations: Equations, *, change_charts: bool = True, fixed: bool = False) -> None:
         forbidden = (
             None if change_charts else "derivatives of the motion are asked for, and they are those of its own angles"
         )
-        self.equations = equations
+        self.equations, self._fixed = equations, fixed
         self.parts: list[Part] = []
         self.charts = Charts(equations, forbidden)
         self._chart_served = True  # False: the next stretch goes on with other angles
@@ -185,7 +185,7 @@ class Partition(Guide):
     def choosable(self) -> bool:
         """True when there are constraints, and the equations depend on speeds, trial vectors or a choice of constraints."""
         chosen = self._in_speeds or self._drops or self._trials is not None
-        return bool(self.equations.workspace.facts.rows) and chosen
+        return bool(self.equations.workspace.facts.rows) and chosen and not self._fixed
 
     @property
     def _trials(self) -> np.ndarray | None:
@@ -409,9 +409,19 @@ class Partition(Guide):
     def _measures(self, here: Place, choice: Choice | None = None) -> tuple[float, float]:
         """Both measures of the present choice, or of another, at one state."""
         t, q, qd = here
+        if choice is not None and self._in_speeds and not self._square:  # nothing has to be derived for it
+            (scaled, A), rows = self._rows(here), list(choice.rows)
+            Y = speed_rows(self.equations.model, choice.speeds, q, t)
+            first = completeness(Y[None], A[None, rows], self.equations.workspace.facts.scales.positions)
+            return float(first[0]), float(_share(scaled[None], rows)[0]) if self._drops else 1.0
         equations = self.equations if choice is None else self._with_choice(choice)
         first, second = self._measured(equations, np.array([t]), q[:, None], qd[:, None])
         return float(first[0]), float(second[0])
+
+    @property
+    def _square(self) -> bool:
+        """True where n quasi-velocities are used: d speeds, and rates that complete them."""
+        return self.equations.about.velocities is Velocities.SQUARE_SPEEDS
 
     def _now(self, t: np.ndarray, q: np.ndarray, qd: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Both measures of the present choice at K states."""
@@ -427,8 +437,7 @@ class Partition(Guide):
         Y = self._speeds(equations, t, q) if self._in_speeds else None
         if trials is not None:
             Y = np.repeat(trials[None], len(t), axis=0)
-        square = equations.about.velocities is Velocities.SQUARE_SPEEDS
-        others = completing_rows(known.completing, known.norms, q) if square else np.moveaxis(A[rows], -1, 0)
+        others = completing_rows(known.completing, known.norms, q) if self._square else np.moveaxis(A[rows], -1, 0)
         first = one if Y is None else completeness(Y, others, known.scales.positions)
         return first, _share(self._independence.scaled(A, M), rows) if self._drops else one
 

@@ -66,6 +66,7 @@ class Task:
     project: bool = True
     settings: Settings = field(default_factory=Settings)
     change_charts: bool = True  # go on with other angles next to gimbal lock
+    rechoose: bool = True  # speeds, trial vectors and independent constraints are chosen again where they fail
 
     def grid(self, model: Description) -> np.ndarray:
         """The sample times, beginning at the start."""
@@ -131,7 +132,7 @@ def stretches_of(equations: Equations, task: Task) -> Stretches:
     way = Way(project, board, inputs, sampling)
     q, qd, rest, used = start_q, start_qd, grid, 0.0
     begun_with, qd = (held, qd) if board is None else board.begin(float(grid[0]), q, qd, held)
-    run = Partition(begun_with, task.change_charts)
+    run = Partition(begun_with, change_charts=task.change_charts, fixed=not task.rechoose)
     if board is not None:
         _put_in(run, board, float(grid[0]), q, (begun_with, start_qd), qd)
     q, qd = run.enter(float(grid[0]), q, qd)

@@ -215,6 +215,11 @@ def completeness(Y: np.ndarray, a: np.ndarray, unit: np.ndarray) -> np.ndarray:
     return rank.singular_value(S, S.shape[1] - 1)
 
 
+def speed_rows(model: Elements, speeds: tuple[Formula, ...], q: np.ndarray, t: float) -> np.ndarray:
+    """Y of u = Y q̇ + Z at one state."""
+    return slopes(model, speeds, one_state(q, t=t))[0]
+
+
 def best_speeds(model: Elements, a: np.ndarray, q: np.ndarray, t: float) -> tuple[Formula, ...]:
     """The natural speeds that complete the independent constraints a q̇ + b = 0 best at one state."""
     state, scales = one_state(q, t=t), scales_of(model)
