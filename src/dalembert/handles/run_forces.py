@@ -130,4 +130,6 @@ class Forces(Balance):
         axes of `frame`: `world`, `parent` or `child`. Constraints given by formulas, and C of non-ideal ones, act through
         the coordinates, so they show up as drives; contacts (knife edges, rolling discs) act at their place.
         """
-        return joint_reactions(self.used, self.values, frame, (self._places_apart, self.qd, self.qdd, self.t, self.multipliers))
+        return joint_reactions(
+            self.used, self.values, frame, (self._places_apart, self.qd, self.qdd, self.t, self.multipliers)
+        )
