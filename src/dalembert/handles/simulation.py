@@ -184,8 +184,8 @@ def _require_held_tables(equations: Equations, start: float, end: float) -> None
     for kink in time_kinks(model, start, end, values, long_tables=True):
         raise InputError(
             f"{kink.title}: at t = {kink.t:.9g} the velocity that it prescribes jumps by {kink.jump:.6g}, at a point of a table "
-            f"of {model.longest_table} points. Expected a smooth motion, or at most {LONG} points, each of which is an impact. Use "
-            "a spline through the points, as `drive` does with (times, values)."
+            f"of {model.longest_table} points. Expected a smooth motion, or at most {LONG} points, each of which is an impact. "
+            "Use a spline through the points, as `drive` does with (times, values)."
         )
 
 

@@ -59,9 +59,8 @@ class Lengths:
         regular = [span.regular for span in self.spans]
         if not any(regular):
             return np.zeros(q.shape[1], dtype=bool)
-        return self._met(q, np.broadcast_to(np.asarray(t, dtype=float), q.shape[1:]), parameters)[0][regular].any(
-            axis=0
-        )
+        met, _ = self._met(q, np.broadcast_to(np.asarray(t, dtype=float), q.shape[1:]), parameters)
+        return np.asarray(met[regular].any(axis=0))
 
     def _met(self, q: np.ndarray, t: np.ndarray, parameters: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Which ends meet (elements, K), and the natural lengths."""
