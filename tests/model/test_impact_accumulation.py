@@ -114,7 +114,9 @@ def test_impacts_without_end_are_judged_by_their_energy(monkeypatch):
     assert dl.simulate(slider_crank(0.0), 0.02, samples=21).energy_error < 1e-11
     monkeypatch.setattr(rigid_contacts, "_NEGLIGIBLE", 1e-30)
     begun = time.process_time()
-    with pytest.raises(SimulationError, match=r"at t = 0.00913\d* impacts of .* Give the contacts rest_speed = ") as told:
+    with pytest.raises(
+        SimulationError, match=r"at t = 0.00913\d* impacts of .* Give the contacts rest_speed = "
+    ) as told:
         dl.simulate(slider_crank(0.0), 0.02)
     assert time.process_time() - begun < 2.0
     advice = float(re.search(r"rest_speed = ([\d.e-]+),", str(told.value))[1])
@@ -126,7 +128,11 @@ def test_impacts_without_end_are_judged_by_their_energy(monkeypatch):
 def test_random_blocks_on_feet_come_to_rest_or_bounce_on(seed):
     rng = np.random.default_rng(seed)
     start = rng.uniform([0, 0.1, -0.05, -1, -1, -1], [0, 0.6, 0.05, 1, 1, 1])
-    ratio, e, friction = 10 ** rng.uniform(-2.2, 0.3), float(rng.choice([0, 0.1, 0.4, 0.7, 0.9])), rng.choice([0, 0, 0.2, 0.8])
+    ratio, e, friction = (
+        10 ** rng.uniform(-2.2, 0.3),
+        float(rng.choice([0, 0.1, 0.4, 0.7, 0.9])),
+        rng.choice([0, 0, 0.2, 0.8]),
+    )
     law: dict = {"impact": str(rng.choice(["newton", "poisson", "successive"]))}
     law |= {"friction": float(friction), "planar": (0, 1, 0)} if friction else {}
     model = on_feet(ratio, e, start, np.linspace(-1, 1, int(rng.choice([2, 2, 3]))), **law)

@@ -271,7 +271,9 @@ def test_a_damper_whose_ends_meet_at_the_start_pulls_along_their_rate(key, integ
     assert run.load_forces["brake"][0, 0] == pytest.approx(-0.2, abs=1e-12)
     assert run.power("brake")[0] == pytest.approx(-0.2, abs=1e-12)
     assert run.energy_error < 1e-9
-    assert dl.derive(departing(1.0), key).accelerations([[0.0, 1.0]], [[1.0, 1.0]]).ravel() == pytest.approx([-0.2, -0.2])
+    assert dl.derive(departing(1.0), key).accelerations([[0.0, 1.0]], [[1.0, 1.0]]).ravel() == pytest.approx(
+        [-0.2, -0.2]
+    )
 
 
 def test_a_damper_whose_ends_meet_at_rest_lets_them_part():

@@ -290,8 +290,8 @@ class RigidContacts:
             fastest = max(float(np.abs(rates).max(initial=0.0)), *met, 0.0)
             raise SimulationError(
                 f"{asked.where} impacts of {', '.join(asked.names)} follow each other within no time and do not end; they meet "
-                f"with up to {fastest:.3g}, an energy of {energy:.3g}. Give the contacts rest_speed = {2 * fastest:.2g}, below which "
-                "nothing bounces, or a smaller restitution; or look for events that set these velocities again and again."
+                f"with up to {fastest:.3g}, an energy of {energy:.3g}. Give the contacts rest_speed = {2 * fastest:.2g}, below "
+                "which nothing bounces, or a smaller restitution; or look for events that set these velocities again and again."
             )
 
     def _too_low(self, here: _Here, seen: Seen, i: int) -> bool:

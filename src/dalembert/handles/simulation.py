@@ -209,15 +209,13 @@ def _require_held_tables(equations: Equations, start: float, end: float) -> None
     values = dict(zip(model.parameter_values, equations.values.tolist(), strict=True))
     for kink in time_kinks(model, start, end, values, long_tables=True):
         raise InputError(
-            f"{kink.title}: at t = {kink.t:.9g} the velocity that it prescribes jumps by {kink.jump:.6g}, at a point of a table of "
-            f"{model.longest_table} points. Expected a smooth motion, or at most {LONG} points, each of which is an impact. Use "
-            "a spline through the points, as `drive` does with (times, values)."
+            f"{kink.title}: at t = {kink.t:.9g} the velocity that it prescribes jumps by {kink.jump:.6g}, at a point of a table "
+            f"of {model.longest_table} points. Expected a smooth motion, or at most {LONG} points, each of which is an impact. "
+            "Use a spline through the points, as `drive` does with (times, values)."
         )
 
 
-def _held_at(
-    equations: Equations, board: Switchboard | None, t: float, q: np.ndarray, qd: np.ndarray
-) -> Equations:
+def _held_at(equations: Equations, board: Switchboard | None, t: float, q: np.ndarray, qd: np.ndarray) -> Equations:
     """The equations that hold at a start; raises where it does not fulfil the constraints."""
     held = equations if board is None else board.settle(t, q, qd)
     if equations.kernel.phase is None:  # else momenta are asked, not velocities

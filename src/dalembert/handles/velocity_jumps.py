@@ -174,7 +174,9 @@ class VelocityJump:
                 raise self._torn(f"the position of body '{name}' jumps by {far:.6g}, its rotation by {turn:.6g}")
 
     def _torn(self, fact: str) -> SimulationError:
-        advice = "Set the other parameters of the motion so that it continues" if self.kink.event else "Use a steep ramp"
+        advice = (
+            "Set the other parameters of the motion so that it continues" if self.kink.event else "Use a steep ramp"
+        )
         return SimulationError(
             f"{self.kink.where}: {fact}. Expected a continuous position: nothing rigid moves in no time. {advice}, or a "
             "profile such as dl.cycloidal."
@@ -264,8 +266,8 @@ class VelocityJump:
         gap = float(new.potential[0] - old.potential[0])
         if abs(gap) > _SAME * float(abs(new.kinetic[0]) + abs(new.potential[0]) + abs(old.potential[0])):
             raise SimulationError(
-                f"{self.kink.where}: the potential energy jumps by {gap:.6g} where the motion passes, so its force would be infinite. "
-                "Expected a continuous potential. Make the step a steep slope."
+                f"{self.kink.where}: the potential energy jumps by {gap:.6g} where the motion passes, so its force would be "
+                "infinite. Expected a continuous potential. Make the step a steep slope."
             )
 
     def _corner(self, fact: str) -> SimulationError:

@@ -44,11 +44,12 @@ def depart(mechanics: Mechanics, t: float, y: np.ndarray, until: float) -> Piece
     first = rates(t, y)
     soon = mechanics.lengths.meet((y[:n] + _SOON * scales.time * first[:n])[:, None], t, mechanics.values)[0]
     h = min((_REST if soon else _SOON) * scales.time, (until - t) / 4)
-    for _ in range(_TRIES):
-        second = rates(t + h, y + h * first)
-        if np.linalg.norm(second - first) <= _CHANGE * max(np.linalg.norm(first), 1e-300) or soon:
+    second = rates(t + h, y + h * first)
+    for _ in range(0 if soon else _TRIES):
+        if np.linalg.norm(second - first) <= _CHANGE * max(float(np.linalg.norm(first)), 1e-300):
             break
         h /= 4
+        second = rates(t + h, y + h * first)
     return hermite(t, t + h, (y, y + h / 2 * (first + second)), (first, second))
 
 

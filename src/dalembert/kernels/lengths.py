@@ -59,7 +59,8 @@ class Lengths:
         regular = [span.regular for span in self.spans]
         if not any(regular):
             return np.zeros(q.shape[1], dtype=bool)
-        return self._met(q, np.broadcast_to(np.asarray(t, dtype=float), q.shape[1:]), parameters)[0][regular].any(axis=0)
+        met, _ = self._met(q, np.broadcast_to(np.asarray(t, dtype=float), q.shape[1:]), parameters)
+        return np.asarray(met[regular].any(axis=0))
 
     def _met(self, q: np.ndarray, t: np.ndarray, parameters: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Which ends meet (elements, K), and the natural lengths."""
@@ -83,7 +84,9 @@ class Lengths:
         still = self.meet(out, later, parameters)
         out[:, still] += (_LITTLE * scales.positions * np.cos(1.0 + np.arange(len(q))))[:, None]
         for k in np.flatnonzero(self.meet(out, later, parameters)):
-            parts = self._met(out[:, [k]], later[[k]], parameters if parameters.ndim == 1 else parameters[:, [k]])[0][:, 0]
+            parts = self._met(out[:, [k]], later[[k]], parameters if parameters.ndim == 1 else parameters[:, [k]])[0][
+                :, 0
+            ]
             raise InputError(_together(next(self.spans[i] for i in np.flatnonzero(parts)), float(time[k])))
         return out, later
 

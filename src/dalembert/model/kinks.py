@@ -39,7 +39,12 @@ class TimeKink:
 
 
 def time_kinks(
-    model: Description, start: float, end: float, values: Mapping[str, float] | None = None, *, long_tables: bool = False
+    model: Description,
+    start: float,
+    end: float,
+    values: Mapping[str, float] | None = None,
+    *,
+    long_tables: bool = False,
 ) -> list[TimeKink]:
     """The kinks of prescribed motions between two times, at the initial positions; of long tables only, where that is asked.
 

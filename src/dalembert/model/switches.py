@@ -42,7 +42,9 @@ class Surface:
     formula: Formula
     owner: str  # what the formula belongs to
     load: str | None  # the load whose measures it contains, if it does
-    kinematic: bool = field(default=False, kw_only=True)  # of a joint, a constraint or an energy, so velocities may jump
+    kinematic: bool = field(
+        default=False, kw_only=True
+    )  # of a joint, a constraint or an energy, so velocities may jump
     timed: bool = field(default=False, kw_only=True)  # a function of time alone
 
     def at(self, motion: Motion) -> Scalar:
