@@ -350,3 +350,17 @@ def test_each_fact_lists_the_parameters_it_rests_on():
     rows = dl.derive(two_rows(), "lagrange").workspace.facts
     assert rows.parameters["independent constraints"] == {"c"}
     assert dl.derive(CASES["force"].model(3.0), "routh").ignorable == ()
+
+
+def test_a_fit_finds_a_force_whose_given_value_is_special():
+    case = CASES["force"]
+    times = np.linspace(0.0, END, 9)
+    y = np.concatenate([case.q, case.qd])
+    exact = solve_ivp(case.rates, (0, END), y, "DOP853", times, args=(case.other,), rtol=1e-11, atol=1e-12).y
+    found = dl.fit(case.model(case.special), {"t": times, "x": exact[0], "y": exact[1]}, ["F"])
+    assert found.values["F"] == pytest.approx(case.other, abs=1e-6)
+
+
+def test_equations_note_the_values_that_their_constant_momenta_need():
+    eom = dl.derive(CASES["force"].model(0.0), "routh")
+    assert "x ignorable only while F = 0; other values need equations of their own" in eom.notes

@@ -256,7 +256,9 @@ class Partition(Guide):
         speeds, rows = self._best((t, q, qd))
         key = _ordered(speeds, rows)
         if key not in self._known:
-            self._known[key] = self.equations.with_choice(Choice(speeds, rows))
+            facts, changes = self.equations.workspace.facts, self.equations.changes
+            steady = not changes.keys() & (facts.structural | facts.inertial)
+            self._known[key] = self.equations.with_choice(Choice(speeds, rows, steady))
         self.equations = replace(self._known[key], changes=self.equations.changes)
         self._fresh, self._usual = self._measures((t, q, qd)), self._held((t, q, qd))
 

@@ -139,6 +139,11 @@ class ReadableEquations(Value):
             out.append(f"redundant constraints dropped: {', '.join(known.dropped)}; multipliers are the smallest ones")
         if known.dropped and self.about.redundant == "takes":
             out.append(f"redundant constraints kept: {', '.join(known.dropped)}; multipliers are the smallest ones")
+        if needed := self.derivation.needs:
+            given = ", ".join(f"{name} = {self.model.parameter_values[name]:g}" for name in sorted(needed))
+            out.append(
+                f"{', '.join(self.ignorable)} ignorable only while {given}; other values need equations of their own"
+            )
         if known.rank_note:
             out.append(known.rank_note)
         if known.nearly_dependent:

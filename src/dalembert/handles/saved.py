@@ -75,7 +75,9 @@ def record_of(run: Trajectory) -> tuple[dict[str, str], Variables]:
 
 
 def _choice(choice: Choice | None) -> dict[str, Any] | None:
-    return choice and {"speeds": [str(formula) for formula in choice.speeds], "rows": choice.rows}
+    if choice is None:
+        return None
+    return {"speeds": [str(formula) for formula in choice.speeds], "rows": choice.rows, "steady": choice.steady}
 
 
 def _part(part: Part) -> dict[str, Any]:
@@ -178,7 +180,8 @@ def _run(data: xarray.Dataset, told: Mapping[str, Any]) -> Trajectory:
 def _chosen(model: Elements, said: Mapping[str, Any] | None) -> Choice | None:
     if said is None:
         return None
-    return Choice(tuple(model.formula(text) for text in said["speeds"]), tuple(int(row) for row in said["rows"]))
+    speeds = tuple(model.formula(text) for text in said["speeds"])
+    return Choice(speeds, tuple(int(row) for row in said["rows"]), bool(said.get("steady", True)))
 
 
 def _read_part(data: xarray.Dataset, k: int, said: Mapping[str, Any], equations: Equations) -> Part:
