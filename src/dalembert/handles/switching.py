@@ -305,7 +305,8 @@ class Switchboard:
             if not self._just_turned(k, halt.t):
                 self._tell(k, halt.t, q, qd)
         self._awake(before, halt.t, q, qd, equations)
-        who = self._held.surfaces[met.row].title if met.row < tables else "a switch"
+        titles = [each.title for each in (*self._held.switches, *self._held.tables)]
+        who = titles[met.row] if met.row < tables else "a switch"
         self._require_facts(given, self._now(equations), (halt.t, q, qd), who)
         qd = self._touch(halt.t, q, qd, equations)
         return self._now(equations), qd, False
@@ -391,8 +392,8 @@ class Switchboard:
     ) -> None:
         """Raise where values that change along the run change a fact that the equations rest on."""
         t, q, qd = here
-        values = (dict(zip(each.model.parameter_values, each.values.tolist(), strict=True)) for each in (before, after))
-        after.derivation.require_same_rank(*values, one_state(q, qd, t), who)
+        known, new = (dict(zip(e.model.parameter_values, e.values.tolist(), strict=True)) for e in (before, after))
+        after.derivation.require_same_rank(known, new, one_state(q, qd, t), who)
 
     def _require_sound(self, event: Event, t: float, q: np.ndarray, qd: np.ndarray, equations: Equations) -> None:
         """Raise where an event leads to no state that the run could go on from."""
