@@ -385,6 +385,8 @@ class Partition(Guide):
 
     def _with_choice(self, choice: Choice) -> Equations:
         """The equations with another choice, derived once."""
+        facts, changes = self.equations.workspace.facts, self.equations.changes
+        choice = replace(choice, steady=not changes.keys() & (facts.structural | facts.inertial))
         key = self.charts.sequences, _ordered(choice)
         if key not in self._known:
             self._known[key] = self.equations.with_choice(choice)

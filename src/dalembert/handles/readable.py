@@ -141,6 +141,11 @@ class ReadableEquations(Value):
             out.append(f"the given speeds were completed by {', '.join(f'{u} = {f}' for u, f in added.items())}")
         if known.reduced_note and self.about.velocities.are_reduced:
             out.append(known.reduced_note)
+        if needed := self.derivation.needs:
+            given = ", ".join(f"{name} = {self.model.parameter_values[name]:g}" for name in sorted(needed))
+            out.append(
+                f"{', '.join(self.ignorable)} ignorable only while {given}; other values need equations of their own"
+            )
         if known.rank_note:
             out.append(known.rank_note)
         if known.nearly_dependent:

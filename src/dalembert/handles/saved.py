@@ -82,7 +82,8 @@ def record_of(run: Trajectory) -> tuple[dict[str, str], Variables]:
 def _choice(choice: Choice | None) -> dict[str, Any] | None:
     if choice is None:
         return None
-    return {"speeds": [str(x) for x in choice.speeds], "rows": choice.rows, "dependent": choice.dependent}
+    speeds = [str(formula) for formula in choice.speeds]
+    return {"speeds": speeds, "rows": choice.rows, "dependent": choice.dependent, "steady": choice.steady}
 
 
 def _part(part: Part) -> dict[str, Any]:
@@ -199,7 +200,8 @@ def _chosen(model: Elements, said: Mapping[str, Any] | None) -> Choice | None:
     if said is None:
         return None
     rows, dependent = (tuple(int(i) for i in said.get(key, ())) for key in ("rows", "dependent"))
-    return Choice(tuple(model.formula(text) for text in said["speeds"]), rows, dependent)
+    speeds = tuple(model.formula(text) for text in said["speeds"])
+    return Choice(speeds, rows, dependent, bool(said.get("steady", True)))
 
 
 def _read_part(data: xarray.Dataset, k: int, said: Mapping[str, Any], equations: Equations) -> Part:

@@ -385,7 +385,8 @@ class Switchboard:
                 self._tell(k, halt.t, q, qd)
         qd = self._jump(halt.t, q, qd, equations, turned + self._turn_with(turned, halt.t, q, qd, equations))
         self._awake(before, halt.t, q, qd, equations)
-        who = self._held.surfaces[met.row].title if met.row < tables else "a switch"
+        titles = [each.title for each in (*self._held.switches, *self._held.tables)]
+        who = titles[met.row] if met.row < tables else "a switch"
         self._require_facts(given, self._now(equations), (halt.t, q, qd), who)
         qd = self._touch(halt.t, q, qd, equations)
         return self._now(equations), qd, False
@@ -530,8 +531,8 @@ class Switchboard:
     ) -> None:
         """Raise where values that change along the run change a fact that the equations rest on."""
         t, q, qd = here
-        values = (dict(zip(each.model.parameter_values, each.values.tolist(), strict=True)) for each in (before, after))
-        after.derivation.require_same_rank(*values, one_state(q, qd, t), who)
+        known, new = (dict(zip(e.model.parameter_values, e.values.tolist(), strict=True)) for e in (before, after))
+        after.derivation.require_same_rank(known, new, one_state(q, qd, t), who)
 
     def _moves_bodies(self, event: Event, modes: np.ndarray, lines: np.ndarray) -> bool:
         """True where an event changes what bodies or constraints move by, or has changed one of their conditions."""

@@ -13,6 +13,7 @@ from dalembert.analysis.linear.symbolic import SymbolicReduction
 from dalembert.errors import InputError, nearest
 from dalembert.expressions import Kind, to_sympy
 from dalembert.expressions.formula import Written
+from dalembert.handles.derivation import derivation_of
 from dalembert.handles.workspace import setup, workspace_of
 from dalembert.show.names import for_latex
 
@@ -61,6 +62,7 @@ def symbolic_of(linear: Linearization, state: Mapping[str, Written] | None) -> S
     model = linear.model
     _require_small(linear)
     space = workspace_of(setup(model))
+    derivation_of(space.setup, "lagrange").require_differentiable_by(sorted(space.facts.structural), "symbolic")
     values = _values(linear, dict(state or {}))
     chosen = [model.coordinate_names.index(name) for name in linear.states[: linear.coordinates]]
     A, B = SymbolicReduction(space.symbolic, values, chosen).matrices(_pushes(linear))

@@ -35,7 +35,7 @@ def changed_along_runs(model: Elements) -> dict[str, str]:
     found = {name: f"the event '{event.name}' sets {name}" for event in model.events for name in event.set}
     for name in model.parameter_values:
         kind = kind_of(name)
-        if kind in _CHANGED_BY:
+        if kind is not None and kind in _CHANGED_BY:
             found[name] = _CHANGED_BY[kind].format(name)
     return found
 

@@ -50,6 +50,7 @@ class Choice:
     speeds: tuple[Formula, ...] = ()
     rows: tuple[int, ...] = ()
     dependent: tuple[int, ...] = ()
+    steady: bool = True  # False where parameters have other values than those that pivots were found for
 
 
 @dataclass(frozen=True)
@@ -162,7 +163,7 @@ def facts_of(model: Elements, choice: Choice | None = None) -> Facts:
     def order(rows: np.ndarray, *, with_inertia: bool = False) -> PivotOrder:
         found = elimination(rows, unit, n)
         moved = changed & (structural | inertial if with_inertia else structural)
-        return replace(found, steady=0) if moved else found
+        return replace(found, steady=0) if moved or (choice and not choice.steady) else found
 
     reduced = seen.reduced
     return Facts(
