@@ -127,6 +127,7 @@ def _joints(model: Description, attitude: Attitude) -> list[Joint]:
     return [body.joints[k] for k in attitude.joints]
 
 
+@lru_cache(maxsize=16)
 def sequence_angles(sequence: str) -> EulerAngles:
     """The angles of a sequence of axes such as zxz."""
     first, second, third = (tuple(float(x) for x in UNITS[axis]) for axis in sequence)
