@@ -263,3 +263,49 @@ def test_the_heavy_top_passes_the_vertical_by_every_formalism(formalism):
     times, R, w = heavy_top(2.0, 201)
     run = dl.derive(dl.load("heavy-top"), formalism).simulate(times=times, integrator="dop853")
     require_same_motion(run, "top", R, w, 1e-6)
+
+
+def hung_body(**attitude: object) -> dl.Model:
+    """A body in a free joint that a loop holds at one of its points: constraints, multipliers and an attitude at once."""
+    turned = "quaternion" in attitude
+    names = ("e0", "e1", "e2", "e3") if turned else ("a", "b", "c")
+    model = dl.Model("hung body", gravity=(0, 0, -9.81)).coordinates("x", "y", "z", *names)
+    model.body("body", joint=model.free(("x", "y", "z"), **attitude), mass=2, inertia=(0.05, 0.07, 0.1))
+    return model.loop("pin", ("world", "body"), model.spherical(), position=(0, 0.4, 0))
+
+
+@pytest.mark.parametrize("formalism", ["lagrange", pytest.param("kane", marks=pytest.mark.nightly)])
+def test_a_loop_is_held_through_gimbal_lock_with_the_multipliers_of_a_quaternion(formalism):
+    angles, spin = np.array([0.3, 1.2, -0.4]), np.array([3.0, 1.0, -2.0])
+    times = np.linspace(0.0, 1.5, 31)
+    R = Rotation.from_euler("ZXY", angles)
+    origin, velocity = -R.apply([0, 0.4, 0]), -np.cross(spin, R.apply([0, 0.4, 0]))
+    e = R.as_quat(scalar_first=True)
+    (w, x, y, z), (a, b, c) = e, spin
+    turning = 0.5 * np.array(
+        [-x * a - y * b - z * c, w * a - y * c + z * b, w * b + x * c - z * a, w * c - x * b + y * a]
+    )
+    known = dl.derive(hung_body(quaternion=("e0", "e1", "e2", "e3")), "lagrange").simulate(
+        times=times, q0=[*origin, *e], qd0=[*velocity, *turning], integrator="dop853"
+    )
+    axes = np.stack([[0, 0, 1], Rotation.from_euler("Z", angles[0]).apply([1, 0, 0]), R.apply([0, 1, 0])], axis=1)
+    model = hung_body(angles=("a", "b", "c"), sequence="zxy")
+    run = dl.derive(model, formalism).simulate(
+        times=times, q0=[*origin, *angles], qd0=[*velocity, *np.linalg.solve(axes, spin)], integrator="dop853"
+    )
+    assert any(NOTE in note for note in run.notes)
+    assert np.abs(run.pose("body").rotation - known.pose("body").rotation).max() < 1e-7
+    assert np.abs(run.multipliers - known.multipliers[1:]).max() < 1e-5 * np.abs(known.multipliers).max()
+    assert np.abs(run.violation).max() < 1e-9
+    assert np.abs(run["pin", "force"] - known["pin", "force"]).max() < 1e-5 * np.abs(known["pin", "force"]).max()
+
+
+@pytest.mark.nightly
+def test_runs_in_lanes_are_left_next_to_gimbal_lock():
+    masses = [14.0, 15.0, 16.0]
+    found = dl.sweep(
+        dl.load("heavy-top"), {"m": masses}, observe="theta", duration=0.5, times=11, integrator="dop853", workers=1
+    )
+    for m in masses:
+        alone = dl.derive("heavy-top").simulate(0.5, samples=11, parameters={"m": m}, integrator="dop853")
+        assert (np.asarray(found["theta"].sel(m=m)).ravel() == alone["theta"]).all()
