@@ -11,6 +11,7 @@ from scipy.spatial.transform import Rotation
 import dalembert as dl
 from dalembert.errors import SimulationError
 from dalembert.formalisms import KEYS
+from dalembert.handles.tree_equations import TreeEquations
 
 NOTE = "gimbal lock"
 
@@ -309,3 +310,9 @@ def test_runs_in_lanes_are_left_next_to_gimbal_lock():
     for m in masses:
         alone = dl.derive("heavy-top").simulate(0.5, samples=11, parameters={"m": m}, integrator="dop853")
         assert (np.asarray(found["theta"].sel(m=m)).ravel() == alone["theta"]).all()
+
+
+def test_a_tree_that_runs_link_by_link_stops_at_gimbal_lock():
+    tree = TreeEquations(dl.derive("heavy-top", "denoc").derivation)
+    with pytest.raises(SimulationError, match=r"t = 0\.37.*psi, theta, phi.*link by link.*quaternion"):
+        tree.simulate(1.0)
