@@ -316,3 +316,18 @@ def test_a_tree_that_runs_link_by_link_stops_at_gimbal_lock():
     tree = TreeEquations(dl.derive("heavy-top", "denoc").derivation)
     with pytest.raises(SimulationError, match=r"t = 0\.37.*psi, theta, phi.*link by link.*quaternion"):
         tree.simulate(1.0)
+
+
+def test_joints_with_placements_of_their_own_pass_gimbal_lock():
+    model = dl.Model("placed gimbals").parameters(tilt=0.4).coordinates("a", "b", "c")
+    joints = [
+        model.revolute((0, 0, 1), "a", position=(0.1, 0, 0), rotation=(0.2, 0.3, 0)),
+        model.revolute((1, 0, 0), "b", rotation=(0, 0, 0.7)),
+        model.revolute((0, 1, 0), "c", rotation=("tilt", 0, 0)),
+    ]
+    model.body("body", joint=joints, mass=1, inertia=INERTIA).start([0.5, 0.6, 0.2], [0.1, 0.9, 0.05])
+    run = dl.derive(model, "lagrange").simulate(times=TIMES, integrator="dop853", parameters={"tilt": 0.35})
+    assert any(NOTE in note for note in run.notes)
+    start = run.pose("body").rotation[:, :, 0]
+    R, w = reference(TIMES, start, start.T @ run.velocity("body").angular[:, 0], np.diag(INERTIA), None)
+    require_same_motion(run, "body", R, w, 1e-8)
