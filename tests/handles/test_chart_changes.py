@@ -11,6 +11,7 @@ from scipy.spatial.transform import Rotation
 import dalembert as dl
 from dalembert.errors import SimulationError
 from dalembert.formalisms import KEYS
+from dalembert.handles.tree_equations import TreeEquations
 
 NOTE = "gimbal lock"
 
@@ -238,12 +239,23 @@ def test_derivatives_of_motions_stop_at_gimbal_lock():
 
 
 @pytest.mark.nightly
-@pytest.mark.parametrize("integrator", ["taylor", "dop853", "rk45", "rk4", "radau", "ida"])
-def test_the_heavy_top_runs_ten_seconds_by_every_integrator(integrator):
+@pytest.mark.parametrize(
+    ("formalism", "integrator", "tolerance"),
+    [
+        ("lagrange", "taylor", 1e-8),
+        ("lagrange", "dop853", 1e-6),
+        ("lagrange", "rk45", 1e-6),
+        ("lagrange", "rk4", 1e-6),
+        ("lagrange", "radau", 1e-6),
+        ("lagrange", "ida", 1e-3),
+        ("phong", "collocation", 1e-6),
+    ],
+)
+def test_the_heavy_top_runs_ten_seconds_by_every_integrator(formalism, integrator, tolerance):
     times, R, w = heavy_top(10.0, 1001)
     tight = {"rk4": {"step": 1e-4}, "rk45": {"rtol": 1e-10, "atol": 1e-12}}.get(integrator, {})
-    run = dl.derive(dl.load("heavy-top"), "lagrange").simulate(times=times, integrator=integrator, **tight)
-    require_same_motion(run, "top", R, w, 1e-2 if integrator in ("radau", "ida") else 1e-6)
+    run = dl.derive(dl.load("heavy-top"), formalism).simulate(times=times, integrator=integrator, **tight)
+    require_same_motion(run, "top", R, w, tolerance)
 
 
 @pytest.mark.nightly
@@ -252,3 +264,70 @@ def test_the_heavy_top_passes_the_vertical_by_every_formalism(formalism):
     times, R, w = heavy_top(2.0, 201)
     run = dl.derive(dl.load("heavy-top"), formalism).simulate(times=times, integrator="dop853")
     require_same_motion(run, "top", R, w, 1e-6)
+
+
+def hung_body(**attitude: object) -> dl.Model:
+    """A body in a free joint that a loop holds at one of its points: constraints, multipliers and an attitude at once."""
+    turned = "quaternion" in attitude
+    names = ("e0", "e1", "e2", "e3") if turned else ("a", "b", "c")
+    model = dl.Model("hung body", gravity=(0, 0, -9.81)).coordinates("x", "y", "z", *names)
+    model.body("body", joint=model.free(("x", "y", "z"), **attitude), mass=2, inertia=(0.05, 0.07, 0.1))
+    return model.loop("pin", ("world", "body"), model.spherical(), position=(0, 0.4, 0))
+
+
+@pytest.mark.parametrize("formalism", ["lagrange", pytest.param("kane", marks=pytest.mark.nightly)])
+def test_a_loop_is_held_through_gimbal_lock_with_the_multipliers_of_a_quaternion(formalism):
+    angles, spin = np.array([0.3, 1.2, -0.4]), np.array([3.0, 1.0, -2.0])
+    times = np.linspace(0.0, 1.5, 31)
+    R = Rotation.from_euler("ZXY", angles)
+    origin, velocity = -R.apply([0, 0.4, 0]), -np.cross(spin, R.apply([0, 0.4, 0]))
+    e = R.as_quat(scalar_first=True)
+    (w, x, y, z), (a, b, c) = e, spin
+    turning = 0.5 * np.array(
+        [-x * a - y * b - z * c, w * a - y * c + z * b, w * b + x * c - z * a, w * c - x * b + y * a]
+    )
+    known = dl.derive(hung_body(quaternion=("e0", "e1", "e2", "e3")), "lagrange").simulate(
+        times=times, q0=[*origin, *e], qd0=[*velocity, *turning], integrator="dop853"
+    )
+    axes = np.stack([[0, 0, 1], Rotation.from_euler("Z", angles[0]).apply([1, 0, 0]), R.apply([0, 1, 0])], axis=1)
+    model = hung_body(angles=("a", "b", "c"), sequence="zxy")
+    run = dl.derive(model, formalism).simulate(
+        times=times, q0=[*origin, *angles], qd0=[*velocity, *np.linalg.solve(axes, spin)], integrator="dop853"
+    )
+    assert any(NOTE in note for note in run.notes)
+    assert np.abs(run.pose("body").rotation - known.pose("body").rotation).max() < 1e-7
+    assert np.abs(run.multipliers - known.multipliers[1:]).max() < 1e-5 * np.abs(known.multipliers).max()
+    assert np.abs(run.violation).max() < 1e-9
+    assert np.abs(run["pin", "force"] - known["pin", "force"]).max() < 1e-5 * np.abs(known["pin", "force"]).max()
+
+
+@pytest.mark.nightly
+def test_runs_in_lanes_are_left_next_to_gimbal_lock():
+    masses = [14.0, 15.0, 16.0]
+    found = dl.sweep(
+        dl.load("heavy-top"), {"m": masses}, observe="theta", duration=0.5, times=11, integrator="dop853", workers=1
+    )
+    for m in masses:
+        alone = dl.derive("heavy-top").simulate(0.5, samples=11, parameters={"m": m}, integrator="dop853")
+        assert (np.asarray(found["theta"].sel(m=m)).ravel() == alone["theta"]).all()
+
+
+def test_a_tree_that_runs_link_by_link_stops_at_gimbal_lock():
+    tree = TreeEquations(dl.derive("heavy-top", "denoc").derivation)
+    with pytest.raises(SimulationError, match=r"t = 0\.37.*psi, theta, phi.*link by link.*quaternion"):
+        tree.simulate(1.0)
+
+
+def test_joints_with_placements_of_their_own_pass_gimbal_lock():
+    model = dl.Model("placed gimbals").parameters(tilt=0.4).coordinates("a", "b", "c")
+    joints = [
+        model.revolute((0, 0, 1), "a", position=(0.1, 0, 0), rotation=(0.2, 0.3, 0)),
+        model.revolute((1, 0, 0), "b", rotation=(0, 0, 0.7)),
+        model.revolute((0, 1, 0), "c", rotation=("tilt", 0, 0)),
+    ]
+    model.body("body", joint=joints, mass=1, inertia=INERTIA).start([0.5, 0.6, 0.2], [0.1, 0.9, 0.05])
+    run = dl.derive(model, "lagrange").simulate(times=TIMES, integrator="dop853", parameters={"tilt": 0.35})
+    assert any(NOTE in note for note in run.notes)
+    start = run.pose("body").rotation[:, :, 0]
+    R, w = reference(TIMES, start, start.T @ run.velocity("body").angular[:, 0], np.diag(INERTIA), None)
+    require_same_motion(run, "body", R, w, 1e-8)

@@ -37,6 +37,7 @@ GOOD = 0.3  # and from which on the user's take their place again
 STOP = 1e-3  # and at which a run ends that cannot
 SINGULAR = 1e-4  # the least inertia, by the largest, at which angles at gimbal lock are held by nothing else
 _MOST = 2000
+_CLEAR = float(np.arcsin(NEAR))  # radians
 Singular = Callable[[int], bool]
 
 
@@ -156,11 +157,41 @@ class Charts:
     def _look_at(self, q: np.ndarray) -> None:
         self._sheets = [float(self._used(i).sheet(q[rows])) for i, rows in enumerate(self._rows)]
 
+    def stays_clear(self, coefficients: np.ndarray, h: float) -> bool:
+        """True where the user's angles cannot come close along a step: the terms of its polynomial (states, orders) are small."""
+        if self.chart is not None:
+            return False
+        powers = h ** np.arange(1, coefficients.shape[1])
+        return all(
+            self._gap(rows[1], float(coefficients[rows[1], 0])) - float(np.abs(coefficients[rows[1], 1:]) @ powers)
+            > _CLEAR
+            for rows in self._rows
+        )
+
+    def _gap(self, i: int, angle: float) -> float:
+        """How far the second of the user's angles, the i-th coordinate, is from gimbal lock, in radians."""
+        halves = (angle + self._offsets[i]) / np.pi
+        return abs(halves - round(halves)) * np.pi
+
+    @cached_property
+    def _offsets(self) -> dict[int, float]:
+        return {rows[1]: user.offset for rows, user in zip(self._rows, self._users, strict=True)}
+
+    def _at_ease(self, q: np.ndarray) -> bool:
+        """True where one state in the user's angles is far from gimbal lock, and no step has led through."""
+        for (_, k, _), sheet in zip(self._rows, self._sheets, strict=True):
+            angle = float(q[k])
+            if self._gap(k, angle) < _CLEAR or np.floor((angle + self._offsets[k]) / np.pi) != sheet:
+                return False
+        return self.chart is None
+
     def poor(self, t: np.ndarray, q: np.ndarray, singular: Singular) -> int | None:
         """The first of K ends of steps (n, K) at which other angles should go on; raises where none can.
 
         `singular` says of the k-th whether the equations are singular there: constraints may hold what has no inertia.
         """
+        if len(t) == 1 and self._at_ease(q[:, 0]):
+            return None
         found = [k for i in range(len(self.attitudes)) if (k := self._poor(i, t, q, singular)) is not None]
         if not found:
             self._look_at(q[:, -1])

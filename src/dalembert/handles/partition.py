@@ -313,9 +313,10 @@ class Partition(Guide):
         """The step, or as much of it as the choice serves for: a step must not leap over the place where it fails."""
         if not isinstance(stepper, Taylor) or step.coefficients is None:
             return step
-        if self._fresh is None and not self.charts.attitudes:
+        h = step.t1 - step.t0
+        if self._fresh is None and (not self.charts.attitudes or self.charts.stays_clear(step.coefficients, h)):
             return step
-        polynomial, h = Polynomial(step.coefficients), step.t1 - step.t0
+        polynomial = Polynomial(step.coefficients)
         s = np.linspace(0.0, h, 7)
         for _ in range(5):  # ever finer, until the first place where it fails is known
             served = self._serves(step.t0 + s, polynomial.values(s))

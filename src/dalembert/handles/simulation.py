@@ -344,7 +344,7 @@ class Way:
         if not self._watched:
             meetings = (ZeroLengths(mechanics),) if mechanics.lengths.spans else ()
             branches = (BranchPoints(mechanics, lead=self._project),) if mechanics.manifold.rows else ()
-            model = mechanics.manifold.system.model
+            model = mechanics.manifold.system.model.description
             if may_become_singular(model) and not model.canonical_list:
                 self._inertia = (SingularInertia(mechanics, model.coordinate_names),)
             self._watched = meetings + branches + self._inertia

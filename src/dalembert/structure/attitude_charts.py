@@ -10,13 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 import numpy as np
 
 from dalembert.algebra import FLOATS
 from dalembert.expressions import coordinate, rate
 from dalembert.expressions.formula import Formula
-from dalembert.model import Description, Elements
+from dalembert.model import Description
 from dalembert.model.checks.values import value
 from dalembert.model.elements import Body
 from dalembert.model.joints import Free, Joint, Revolute, Spherical
@@ -48,7 +49,8 @@ class Attitude:
         return body == self.body and joint in self.joints and motion >= self.leading
 
 
-def attitudes_of(model: Elements) -> tuple[Attitude, ...]:
+@lru_cache(maxsize=64)
+def attitudes_of(model: Description) -> tuple[Attitude, ...]:
     """The attitudes of a model whose angles are coordinates of their own and reach every rotation."""
     names = set(model.coordinate_names)
     return tuple(each for body in model.bodies for each in _attitudes(body, names) if _complete(model, each))
@@ -81,13 +83,22 @@ def _coordinates(angles: Sequence[Formula], names: set[str]) -> tuple[str, str, 
     return (found[0], found[1], found[2]) if len(set(found)) == 3 else None
 
 
-def _complete(model: Elements, attitude: Attitude) -> bool:
+def _complete(model: Description, attitude: Attitude) -> bool:
     known = model.parameter_values
     return angles_of(model, attitude, known).complete
 
 
-def angles_of(model: Elements, attitude: Attitude, values: Mapping[str, float]) -> EulerAngles:
+def angles_of(model: Description, attitude: Attitude, values: Mapping[str, float]) -> EulerAngles:
     """The angles in numbers, from the frame in which the first joint is placed."""
+    return _angles(model, attitude, values) if attitude_varies(model, attitude) else _constant_angles(model, attitude)
+
+
+@lru_cache(maxsize=64)
+def _constant_angles(model: Description, attitude: Attitude) -> EulerAngles:
+    return _angles(model, attitude, {})
+
+
+def _angles(model: Description, attitude: Attitude, values: Mapping[str, float]) -> EulerAngles:
     joints = _joints(model, attitude)
     first = joints[0].attitude if isinstance(joints[0], Free) else joints[0]
     if isinstance(first, Spherical):
@@ -101,7 +112,7 @@ def angles_of(model: Elements, attitude: Attitude, values: Mapping[str, float]) 
     return EulerAngles((axes[0], axes[1], axes[2]), tuple(tuple(row) for row in turned.tolist()))
 
 
-def attitude_varies(model: Elements, attitude: Attitude) -> bool:
+def attitude_varies(model: Description, attitude: Attitude) -> bool:
     """Do the axes, seen from the first joint, depend on parameters?"""
     return any(angle.free_symbols for joint in _joints(model, attitude)[1:] for angle in joint.rotation)
 
@@ -111,11 +122,12 @@ def _placed(joint: Joint, values: Mapping[str, float]) -> np.ndarray:
     return roll_pitch_yaw(FLOATS, [value(angle, dict(values)) for angle in joint.rotation]).astype(float)
 
 
-def _joints(model: Elements, attitude: Attitude) -> list[Joint]:
+def _joints(model: Description, attitude: Attitude) -> list[Joint]:
     body = next(body for body in model.bodies if body.name == attitude.body)
     return [body.joints[k] for k in attitude.joints]
 
 
+@lru_cache(maxsize=16)
 def sequence_angles(sequence: str) -> EulerAngles:
     """The angles of a sequence of axes such as zxz."""
     first, second, third = (tuple(float(x) for x in UNITS[axis]) for axis in sequence)

@@ -6,9 +6,11 @@ energies by formulas do: the coordinates fail, though the motion goes on.
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import numpy as np
 
-from dalembert.model import Elements
+from dalembert.model import Description
 from dalembert.model.checks.values import at_start, value
 from dalembert.model.elements import Body
 from dalembert.structure import rank
@@ -40,7 +42,8 @@ def reciprocal_condition(M: np.ndarray, A: np.ndarray, sizes: np.ndarray | None 
     return float(max(values[0], 0.0) / max(values[-1], 1e-300)), free @ vectors[:, 0]
 
 
-def may_become_singular(model: Elements) -> bool:
+@lru_cache(maxsize=64)
+def may_become_singular(model: Description) -> bool:
     """Can the inertia of a model vanish along a motion, other than at gimbal lock of an attitude?
 
     True of energies by formulas, and of bodies without inertia of their own that turn about several axes, or slide and turn.
@@ -51,7 +54,7 @@ def may_become_singular(model: Elements) -> bool:
     return any(_may_become_singular(model, body, body.name in turned) for body in model.bodies)
 
 
-def _may_become_singular(model: Elements, body: Body, turned: bool) -> bool:
+def _may_become_singular(model: Description, body: Body, turned: bool) -> bool:
     motions = [step for joint in body.joints for step in joint.steps]
     turns = sum(step.about is not None for step in motions)
     if turns < 1 or len(motions) < 2 or any(joint.quaternion for joint in body.joints):
