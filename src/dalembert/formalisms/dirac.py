@@ -126,7 +126,7 @@ def show_laws(system: System, can: Canonical, known: Surface, change: Array, sho
     """(5.291) and (5.292), both with their Λ terms; H_q = −∂L/∂q by velocities H_p."""
     pd, H_p = rates(system, can.p), show.value("qd")
     Lambda = system.algebra.symbols([f"Lambda[{i + 1}]" for i in range(len(known.names))])
-    C = non_ideal_forces(system.motion)
+    C, rate = non_ideal_forces(system.motion), "c_t" if change is known.c_t else "c_t + α c"
     push = generalized_forces(system.motion) + can.L_q
     push = system.at_rates(push if C is None else push + C, H_p)
     if len(known.names):
@@ -139,7 +139,6 @@ def show_laws(system: System, can: Canonical, known: Surface, change: Array, sho
     )
     show.also("H_aug", "(5.288)", words, lambda: np.array(show.value("H") - Lambda @ known.c, dtype=object))
     if len(known.names):
-        rate = "c_t" if change is known.c_t else "c_t + α c"
         words = (
             "multipliers, by the brackets of the constraints: (c_p c_qᵀ − c_q c_pᵀ) Λ = −(c_q ∂H/∂p + c_p (τ − ∂H/∂q)"
         )
