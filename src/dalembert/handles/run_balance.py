@@ -102,16 +102,16 @@ class Balance(States):
     def observed(self) -> Observed:
         """Energies, momenta, speeds and violations along the run."""
         if self.changed_charts:
-            found = [self._observed_along(part) for part in self.parts]
+            found = [self.observed_along(part) for part in self.parts]
             rows = {key.name: [getattr(each, key.name) for each in found] for key in fields(Observed)}
             return Observed(**{name: self._end_to_end(values) for name, values in rows.items()})
         return self.used.workspace.observables.along(self.t, self.q, self._natural, self.values)
 
-    def _observed_along(self, part: Part) -> Observed:
+    def observed_along(self, part: Part) -> Observed:
         """The same along a stretch, in the coordinates it was integrated in: they are regular there."""
         (q, _, t, constants), values = columns(part), self._values_along(part)
         qd = part.equations.kernel.velocities(part.solution.y, t, constants)
-        found = self._of(part).workspace.observables.along(t, q, qd, values)
+        found = self.integrated(part).workspace.observables.along(t, q, qd, values)
         if part.chart is None:
             return found
         own = self.used.workspace.observables.along(t, part.positions, part.chart.rates(q, qd), values)

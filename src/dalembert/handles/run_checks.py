@@ -15,7 +15,7 @@ projection and with feedback (Baumgarte) drift by nature: they are compared with
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -23,6 +23,7 @@ import numpy as np
 
 from dalembert.analysis.observables import Observed
 from dalembert.handles.partition import Part, work_along
+from dalembert.handles.run_states import columns
 
 if TYPE_CHECKING:
     from dalembert.handles.trajectory import Trajectory
@@ -71,35 +72,23 @@ class _Checked:
     run: Trajectory
 
     @cached_property
-    def _stretches(self) -> list[tuple[Part, dict[str, np.ndarray], list[int]]]:
-        """Parts, the works along them, and which of their samples are evaluated."""
+    def _stretches(self) -> list[tuple[Part, dict[str, np.ndarray]]]:
+        """Parts with some of their samples, and the works there."""
         parts = list(zip(self.run.parts, work_along(self.run.parts), strict=True))
         parts = [parts[i] for i in _spread(len(parts), _MAX_SAMPLES // 2)]
-        return [(part, done, _spread(len(part.solution.t), max(2, _MAX_SAMPLES // len(parts)))) for part, done in parts]
-
-    @cached_property
-    def _states(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        """t, q, q̇ and the values of the parameters."""
-        n, count, found = len(self.run.equations.model.coordinate_names), len(self.run.used.values), []
-        for part, _, i in self._stretches:
-            t, y = part.solution.t[i], part.solution.y[:, i]
-            constants = (
-                np.repeat(part.constants[:, None], len(t), axis=1) if part.constants.ndim == 1 else part.constants[:, i]
-            )
-            qd = part.equations.kernel.velocities(y, t, constants)
-            found.append((t, y[:n], qd, constants[:count]))
-        t, q, qd, values = (np.concatenate(each, axis=-1) for each in zip(*found, strict=True))
-        return t, q, qd, values
+        most = max(2, _MAX_SAMPLES // len(parts))
+        return [_thinned(part, done, _spread(len(part.solution.t), most)) for part, done in parts]
 
     @cached_property
     def _observed(self) -> Observed:
-        t, q, qd, values = self._states
-        return self.run.used.workspace.observables.along(t, q, qd, values)
+        found = [self.run.observed_along(part) for part, _ in self._stretches]
+        rows = {key.name: [getattr(each, key.name) for each in found] for key in fields(Observed)}
+        return Observed(**{name: np.concatenate(values, axis=-1) for name, values in rows.items()})
 
     @cached_property
     def _works(self) -> dict[str, np.ndarray]:
         names = self._stretches[0][1]
-        return {name: np.concatenate([done[name][i] for _, done, i in self._stretches]) for name in names}
+        return {name: np.concatenate([done[name] for _, done in self._stretches]) for name in names}
 
     def energy(self, allowed: float) -> Iterator[str]:
         """The drift of energy less work."""
@@ -116,26 +105,34 @@ class _Checked:
 
     def constraints(self, allowed: float) -> Iterator[str]:
         """The largest violation of each declared row, velocities included."""
-        equations = self.run.used
-        known = equations.workspace.facts
+        known = self.run.used.workspace.facts
         if not known.levels.names:
             return
-        t, q, qd, values = self._states
-        phi, velocity, A, _ = equations.workspace.manifold.evaluate(q, qd, t, values)
+        found = np.max([self._violations(part) for part, _ in self._stretches], axis=0)
+        for level, errors in zip(("position", "velocity"), found, strict=True):
+            for name, servo, error in zip(known.levels.names, known.levels.servo, errors.tolist(), strict=True):
+                if not servo and not error <= allowed:
+                    yield f"the constraint '{name}' is violated ({level}) by {error:.2g} of its size"
+
+    def _violations(self, part: Part) -> np.ndarray:
+        """The largest relative violations (2, rows) of positions and velocities along a stretch."""
+        space, (q, _, t, constants) = self.run.integrated(part).workspace, columns(part)
+        known, qd = space.facts, part.equations.kernel.velocities(part.solution.y, t, constants)
+        phi, velocity, A, _ = space.manifold.evaluate(q, qd, t, constants[: len(self.run.used.values)])
         sizes = np.array(known.sizes)[:, None]
         scales = (
             sizes + np.einsum("kns,ns->ks", np.abs(A), np.abs(q)),
             sizes / known.scales.time + np.einsum("kns,ns->ks", np.abs(A), np.abs(qd)),
         )
-        for level, rows, size in (("position", phi, scales[0]), ("velocity", velocity, scales[1])):
-            for i, row in enumerate(rows):
-                error = float(np.abs(row).max() / (size[i].max() or 1.0))
-                if not known.levels.servo[i] and not error <= allowed:
-                    yield f"the constraint '{known.levels.names[i]}' is violated ({level}) by {error:.2g} of its size"
+        out = np.zeros((2, len(sizes)))  # velocity constraints, which come last, have no positions
+        for errors, rows, size in zip(out, (phi, velocity), scales, strict=True):
+            largest = size[: len(rows)].max(axis=1)
+            errors[: len(rows)] = np.abs(rows).max(axis=1) / np.where(largest > 0, largest, 1.0)
+        return out
 
     def momenta(self, allowed: float) -> Iterator[str]:
         """The drift of the momenta of ignorable coordinates."""
-        seen, qd = self._observed, self._states[2]
+        seen, qd = self._observed, np.concatenate([_rates(part) for part, _ in self._stretches], axis=-1)
         for i in self.run.equations.workspace.facts.ignorable:
             p, pace = seen.momenta[i], np.abs(qd[i]).max()
             size = max(np.abs(p).max(), np.abs(seen.kinetic).max() / pace if pace > 0 else 0.0)
@@ -143,6 +140,20 @@ class _Checked:
             if not drift <= allowed * (size or 1.0):
                 name = self.run.equations.model.coordinate_names[i]
                 yield f"the constant momentum of '{name}' drifts by {drift:.3g}, which is {drift / (size or 1.0):.2g} of its size"
+
+
+def _thinned(part: Part, done: dict[str, np.ndarray], which: list[int]) -> tuple[Part, dict[str, np.ndarray]]:
+    """A part and its works with some of its samples."""
+    found = replace(part.solution, t=part.solution.t[which], y=part.solution.y[:, which])
+    constants = part.constants if part.constants.ndim == 1 else part.constants[:, which]
+    return replace(part, solution=found, constants=constants), {name: each[which] for name, each in done.items()}
+
+
+def _rates(part: Part) -> np.ndarray:
+    """q̇ of the user's coordinates along a stretch."""
+    q, _, t, constants = columns(part)
+    qd = part.equations.kernel.velocities(part.solution.y, t, constants)
+    return qd if part.chart is None else part.chart.rates(q, qd)
 
 
 def _spread(count: int, most: int) -> list[int]:

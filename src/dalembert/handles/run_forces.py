@@ -79,7 +79,7 @@ class Forces(Balance):
     def _multipliers_along(self, part: Part) -> np.ndarray:
         """λ along a stretch, by the rows in its coordinates."""
         apart = columns_apart(part)
-        (q, _, t, _), space = apart, self._of(part).workspace
+        (q, _, t, _), space = apart, self.integrated(part).workspace
         qd = part.equations.kernel.accelerations(*apart)[0]
         _, _, A, _ = space.manifold.evaluate(q, qd, t, self._values_along(part))
         return smallest_multipliers(space.facts, A, part.equations.kernel.carried(*apart))
@@ -172,4 +172,4 @@ class Forces(Balance):
         apart = columns_apart(part)
         (q, _, t, _), (qd, qdd) = apart, part.equations.kernel.accelerations(*apart)[:2]
         state = (q, qd, qdd, t, self._multipliers_along(part))
-        return joint_reactions(self._of(part), self._values_along(part), frame, state)
+        return joint_reactions(self.integrated(part), self._values_along(part), frame, state)

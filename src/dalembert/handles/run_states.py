@@ -183,7 +183,7 @@ class States(Places, Value):
         """True where the run went on with other angles next to gimbal lock."""
         return any(part.chart is not None for part in self.parts)
 
-    def _of(self, part: Part) -> Equations:
+    def integrated(self, part: Part) -> Equations:
         """The equations whose coordinates are those of a stretch."""
         return self.used if part.chart is None else part.equations
 
