@@ -34,7 +34,7 @@ REFUSALS = {
     "gif": r"nothing to draw",
     "mp4": r"nothing to draw" if shutil.which("ffmpeg") else r"nothing to draw|need the program ffmpeg",
     "snapshots": r"nothing to draw",
-    **dict.fromkeys(TARGETS, r"export, '[^']*'|cannot be exported|formalism '\w+'"),
+    **dict.fromkeys(TARGETS, r"\ANotApplicableError: export: "),
 }
 
 
