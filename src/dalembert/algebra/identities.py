@@ -94,7 +94,7 @@ class Residues(dict[Node, int]):
         """Cosine and sine of an angle, by the addition theorems; None where it has halves of symbols and the like."""
         out = EAST
         for key, k in self._parts(a).items():
-            if k.denominator != 1 or k.numerator % (P + 1) == 0:
+            if k.denominator != 1 or (k and k.numerator % (P + 1) == 0):
                 return None
             out = field.turned(out, field.times(int(k), _turn(key)))
         return out

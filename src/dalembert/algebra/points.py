@@ -285,7 +285,7 @@ class _Walk:
     def _whole(self, k: Fraction, order: int, what: str) -> int:
         """How many of the parts of a symbol k of it are; a multiple of the order of the group would look like none."""
         whole = k * self._point.part
-        if whole.denominator != 1 or whole.numerator % order == 0:
+        if whole.denominator != 1 or (whole and whole.numerator % order == 0):
             raise Undecidable(what)
         return whole.numerator
 
