@@ -269,7 +269,8 @@ def test_links_that_are_too_short_are_told_with_the_gap():
         str(caught.value),
     )
     assert said is not None
-    assert abs(float(said[2])) >= (9.0 - 4.5) / np.sqrt(2) - 1e-6
+    # the row is chosen by its relative violation, so the other component may be a little larger
+    assert abs(float(said[2])) >= 0.99 * (9.0 - 4.5) / np.sqrt(2)
     assert "check the lengths of the links" in str(caught.value)
 
 

@@ -92,7 +92,7 @@ def residual(
             _ratio(np.sqrt(np.sum(admitted**2, axis=0)), size),
             _broken(conditions, "position", scale, states.q),
             _broken(conditions, "velocity", scale, states.qd),
-            _broken(conditions, "acceleration", scale, seen.qdd),
+            _broken(conditions, "acceleration", scale, seen.qdd, size),
             reaction,
         )
 
@@ -127,9 +127,15 @@ def _admitted(rows: np.ndarray, force: np.ndarray) -> np.ndarray:
     return force - np.einsum("Krn,Krm,mK->nK", forbidden, forbidden, force)
 
 
-def _broken(conditions: Sequence[Condition], level: str, scale: np.ndarray, x: np.ndarray) -> np.ndarray:
-    """The largest relative violation of the constraints on one level, where x is q, q̇ or q̈."""
-    reach = np.sqrt(np.sum((x / scale) ** 2, axis=0))
+def _broken(
+    conditions: Sequence[Condition], level: str, scale: np.ndarray, x: np.ndarray, force: np.ndarray | float = 0.0
+) -> np.ndarray:
+    """The largest relative violation of the constraints on one level, where x is q, q̇ or q̈.
+
+    `force` is the size of the forces, which in units of equal inertia is that of the accelerations they could cause: where
+    constraints leave no motion, the accelerations are its rounding errors.
+    """
+    reach = np.sqrt(np.sum((x / scale) ** 2, axis=0)) + force
     out = np.zeros(x.shape[1])
     for condition in conditions:
         asked: Level | None = getattr(condition, level)
