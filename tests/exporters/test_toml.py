@@ -470,14 +470,16 @@ def test_notes_are_comments():
     assert loads_toml(text).name == "loads"
 
 
+# more characters than a formula in a file may have
+LONG = sympy.Add(*(sympy.cos(i * dynamicsymbols("x")) for i in range(2000)))
+
+
 @pytest.mark.parametrize(
     ("spoil", "message"),
     [
-        (lambda m: setattr(m, "name", "a\x1bb"), "name: got the text 'a\\x1bb'. Expected a name"),
-        (lambda m: m.force("arm", (0, 0, 1), name="f" * 101), "name: got the text 'fff"),
-        (lambda m: m.speed("dot(x)", "u", "bell \x07"), "Expected text without control characters."),
+        (lambda m: setattr(m, "name", "a\x1bb"), "model 'a\\x1bb': not a name. Expected 1 to 100 printable characters"),
         (
-            lambda m: m.holonomic(sympy.Add(*(sympy.cos(i * dynamicsymbols("x")) for i in range(2000))), "long"),
+            lambda m: m.holonomic(LONG, "long"),
             "holonomic 'long': the formula needs more than 10000 characters as text. Expected a shorter one",
         ),
     ],
@@ -491,12 +493,26 @@ def test_what_a_file_cannot_hold_is_refused(spoil, message):
     assert message in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    ("declare", "message"),
+    [
+        (lambda m: m.force("arm", (0, 0, 1), name="f" * 101), "of 101 characters: not a name"),
+        (lambda m: m.speed("dot(x)", "u", "bell \x07"), "Expected text without control characters"),
+    ],
+)
+def test_names_and_descriptions_no_file_can_hold_are_refused_when_declared(declare, message):
+    model = with_load(lambda m: None)
+    with pytest.raises(InputError) as caught:
+        declare(model)
+    assert message in str(caught.value)
+
+
 def test_files_appear_only_when_they_are_complete(tmp_path):
     model = gallery.load("cart-pendulum")
     place = tmp_path / "new" / "cart.toml"
     write_toml(model, place)
     assert content(read_toml(place)) == content(model)
-    broken = with_load(lambda m: m.force("arm", (0, 0, 1), name="f" * 101))
+    broken = with_load(lambda m: m.holonomic(LONG, "long"))
     with pytest.raises(InputError):
         write_toml(broken, place)
     assert read_toml(place).name == "cart-pendulum"

@@ -162,7 +162,7 @@ def test_a_hundred_links_agree_with_the_matrix():
 def test_angles_of_a_ball_in_gimbal_lock_are_refused():
     model = Model("ball").coordinates("a", "b", "c")
     model.body("ball", joint=model.spherical(("a", "b", "c"), "xyz"), mass=1, inertia=(1, 1, 1))
-    with pytest.raises(SingularError, match=r"nothing resists a motion along dot\(a\), dot\(c\)"):
+    with pytest.raises(SingularError, match=r"the coordinates a, b, c are singular at b = 1\.5708: a rate of a, c"):
         forward_dynamics(model, [0.1, np.pi / 2, 0.2], [0, 0, 0])
 
 

@@ -190,11 +190,12 @@ class TreeEquations(Equations):
         dense: bool = False,
         progress: Callable[[float], bool | None] | None = None,
         parameters: Mapping[str, float] | None = None,
+        rechoose: bool = True,
     ) -> TreeRun:
         """The motion from (q0, qd0), by default the model's initial state; the cost of a step is linear in the number of links.
 
         `integrator` is dop853 (default), rk45 or rk4; the other arguments are those of `Equations.simulate`. After each step
-        quaternions are normed unless `project` is False.
+        quaternions are normed unless `project` is False. A tree has nothing to `rechoose`.
 
         >>> import dalembert as dl
         >>> run = dl.simulate(dl.load("rope", links=100), 0.1, formalism="denoc", samples=11)
