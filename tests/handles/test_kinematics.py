@@ -109,7 +109,7 @@ def test_motions_seen_from_a_body_are_rates_of_places_seen_from_it(name):
 
 def test_an_observer_on_a_turntable():
     # a point that stands still in the world, seen from a table that turns with ω = 2: it runs backwards, and inwards it falls
-    model = driven().body("lamp", mass=1, joint=dl.Model("").fixed(position=(1.0, 0.0, 0.0)))
+    model = driven().body("lamp", mass=1, joint=dl.Model("joints").fixed(position=(1.0, 0.0, 0.0)))
     seen = {"relative_to": "table", "t": 0.0}
     v, a = dl.velocity(model, [0.4], [0.0], "lamp", **seen), dl.acceleration(model, [0.4], [0.0], [0.0], "lamp", **seen)
     np.testing.assert_allclose(v, [[0, -2, 0], [0, 0, -2]], atol=1e-15)

@@ -249,7 +249,7 @@ def test_files_that_are_no_runs_are_told(tmp_path):
         dl.load_run(tmp_path / "none.nc")
     run = dl.simulate("simple-pendulum", 0.2, samples=3)
     run.to_xarray().to_netcdf(tmp_path / "plain.nc", engine="h5netcdf")
-    with pytest.raises(dl.InputError, match="is not a run that can be read again"):
+    with pytest.raises(dl.InputError, match="it has no checksum at its end"):
         dl.load_run(tmp_path / "plain.nc")
 
 

@@ -176,9 +176,11 @@ def test_a_simulation_that_creeps_is_told(monkeypatch):
     from dalembert.integrators import base
 
     monkeypatch.setattr(base, "_WINDOW", 50)
+    model = Model("shaken").coordinates("x")
+    model.body("block", joint=model.prismatic((1, 0, 0), "x"), mass=1).force("block", ("1e7*sin(1e7*t)", 0, 0))
     with pytest.raises(SimulationError) as caught:
-        dl.simulate(dl.load("n-four-bar"), formalism="kane", integrator="dop853", rtol=1e-13, atol=1e-14)
+        dl.simulate(model, 10.0, integrator="dop853", rtol=1e-12)
     message = str(caught.value)
     assert "the simulation creeps: its last 50 steps advanced by" in message
-    assert "theta0 = " in message
+    assert "x = " in message
     assert "close to a singular configuration" in message

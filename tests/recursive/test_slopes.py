@@ -257,5 +257,5 @@ def test_a_rollout_stops_where_nothing_resists():
     model = dl.Model("slide").coordinates("phi", "r")
     joint = [model.revolute((0, 0, 1), "phi"), model.prismatic((1, 0, 0), "r")]
     known = dl.dynamics(model.body("bob", joint=joint, mass=1))
-    with pytest.raises(SingularError, match=r"nothing resists a motion along dot\(phi\)"):
+    with pytest.raises(SingularError, match=r"the coordinates phi, r are singular at r = 0"):
         known.rollout(np.zeros(2), np.zeros(2), None, 0.1, 3)

@@ -167,14 +167,30 @@ def difference_of_rates(rates: np.ndarray, given: Batch, states: States, known: 
     qdd = kernel.second_rates(given.y, given.t, given.constants, rates[n:size])
     speed = np.abs(states.qd / known.unit).max(axis=0, initial=0.0)
     pace = np.maximum(speed, 1 / space.facts.scales.time)
-    found = [difference_of_accelerations(qdd, known), largest_ratio((rates[:n] - states.qd) / known.unit, pace)]
+    same = np.abs(rates[:n] - states.qd) <= _inconsistency(given, states)
+    qd = np.where(same, rates[:n], states.qd)
+    found = [difference_of_accelerations(qdd, known), largest_ratio((rates[:n] - qd) / known.unit, pace)]
     if kernel.working:
-        names, state = powers_into(space.system)[0], (states.q, states.qd, known.qdd)
+        names, state = powers_into(space.system)[0], (states.q, qd, known.qdd)
         powers = dict(zip(names, space.evaluated(_powers, state, states.t, given.values), strict=True))
         for name, rate in zip(kernel.working, rates[size:], strict=True):
             usual = np.maximum(known.energy * pace, np.abs(powers[name]))
             found.append(largest_ratio((rate - powers[name])[None], usual))
     return max(found)
+
+
+def _inconsistency(given: Batch, states: States) -> np.ndarray:
+    """By how much given velocities may differ from those of the speeds: they fulfil the constraints to rounding only.
+
+    Where constraints are nearly dependent, a small residual is a large change of velocities, |A⁺ (A q̇ + b)|.
+    """
+    space = given.equations.workspace
+    rows = list(space.facts.rows)
+    if not rows:
+        return np.zeros(len(states))
+    _, residual, A, _ = space.manifold.evaluate(states.q, states.qd, states.t, given.values)
+    off = np.linalg.pinv(np.moveaxis(A[rows], -1, 0)) @ residual[rows].T[..., None]
+    return 10 * np.linalg.norm(off[..., 0], axis=1)
 
 
 def tree_difference(equations: TreeEquations, states: States, known: Reference) -> float:

@@ -211,11 +211,8 @@ def _read_part(data: xarray.Dataset, k: int, said: Mapping[str, Any], equations:
     own = base if choice == base.derivation.setup.choice else base.with_choice(choice or Choice())
     states, samples = own.n_states + len(own.working), data.sizes.get(f"part{k}_sample", 0)
     t, y = read("t", samples), read("y", states, samples)
-    constants = read(
-        "constants",
-        len(own.values) + len(own.form.constants.symbols),
-        *[samples] * (data[f"part{k}_constants"].ndim - 1),
-    )
+    count = 0 if isinstance(own, TreeEquations) else len(own.values) + len(own.form.constants.symbols)
+    constants = read("constants", count, *[samples] * (data[f"part{k}_constants"].ndim - 1))
     end = (float(read("end_t")), read("end_y", states)) if f"part{k}_end_t" in data else None
     dense: tuple[Piece, ...] = ()
     if said["dense"]:

@@ -17,6 +17,7 @@ from dalembert.importers import schema
 from dalembert.importers.source import Enough, Findings, Table, read_text, tables
 from dalembert.model import Model, keys
 from dalembert.model.keys import MAX_ELEMENTS, Check, Keys, attempt, quote, wrong
+from dalembert.model.names import is_name, is_text
 
 
 def read_toml(path: str | Path) -> Model:
@@ -64,9 +65,9 @@ def begin(data: Table) -> Model:
     """An empty model with what the head of the file says, as far as it is sound."""
     name, about, gravity = data.get("name"), data.get("description"), data.get("gravity")
     return Model(
-        name if isinstance(name, str) else "model",
+        name if is_name(name) else "model",
         gravity if isinstance(gravity, list) and len(gravity) == 3 else (0, 0, 0),
-        about if isinstance(about, str) else "",
+        about if isinstance(about, str) and is_text(about) else "",
     )
 
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import unicodedata
+
+from dalembert.arguments import shown
 from dalembert.errors import InputError
 
 MAX_NAME = 100  # characters
@@ -18,10 +21,10 @@ def is_name(value: object) -> bool:
 
 def is_text(value: str) -> bool:
     """True where there are no control characters besides line breaks and tabs, and no half of a surrogate pair."""
-    return all(c.isprintable() or c in "\n\t" for c in value)
+    return all(c in "\n\t" or unicodedata.category(c) not in ("Cc", "Cs") for c in value)
 
 
-def require_name(name: str, what: str) -> None:
+def require_name(name: object, what: str) -> None:
     """Refuse a name that no file can hold.
 
     >>> require_name("a\\nb", "model")
@@ -29,10 +32,12 @@ def require_name(name: str, what: str) -> None:
         ...
     dalembert.errors.InputError: model 'a\\nb': not a name. Expected 1 to 100 printable characters; choose another.
     """
+    if not isinstance(name, str):
+        raise InputError(f"{what}: the name is {shown(name)}. Expected a str.")
     if not is_name(name):
-        shown = ascii(name) if len(name) <= MAX_NAME else f"{name[:20]!a}... of {len(name)} characters"
+        shown_name = ascii(name) if len(name) <= MAX_NAME else f"{name[:20]!a}... of {len(name)} characters"
         expected = f"Expected 1 to {MAX_NAME} printable characters; choose another."
-        raise InputError(f"{what} {shown}: not a name. {expected}")
+        raise InputError(f"{what} {shown_name}: not a name. {expected}")
 
 
 def require_texts(element: object) -> None:
