@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
@@ -39,6 +40,15 @@ class Observed:
         return self.kinetic + self.potential
 
 
+class Energies(NamedTuple):
+    """T, V, the Jacobi function (samples,) and the generalized momenta (n, samples) along a motion."""
+
+    kinetic: np.ndarray
+    potential: np.ndarray
+    jacobi: np.ndarray
+    momenta: np.ndarray
+
+
 class Observables:
     """The observables of one system, compiled at first use."""
 
@@ -61,6 +71,22 @@ class Observables:
         inputs = stack(system.q, system.qd, vector([system.t]))
         parameters = system.algebra.symbols(list(system.model.parameter_values))
         return compile_function(system.algebra, inputs, stack(*self._parts), parameters, system.engine)
+
+    @cached_property
+    def _interpreted(self) -> Function:
+        """Energies and generalized momenta in NumPy: nothing is compiled."""
+        system = self.system
+        inputs = stack(system.q, system.qd, vector([system.t]))
+        parameters = system.algebra.symbols(list(system.model.parameter_values))
+        return compile_function(system.algebra, inputs, stack(*self._parts[:2]), parameters, "python")
+
+    def energies(self, t: np.ndarray, q: np.ndarray, qd: np.ndarray, parameters: np.ndarray) -> Energies:
+        """Energies and generalized momenta at a few samples (t, q, q̇); machine code is used where it exists already."""
+        if "_function" in self.__dict__:
+            seen = self.along(t, q, qd, parameters)
+            return Energies(seen.kinetic, seen.potential, seen.jacobi, seen.momenta)
+        out = self._interpreted(np.concatenate([q, qd, t[None]], axis=0), parameters)
+        return Energies(*out[:3], out[3:])
 
     def along(self, t: np.ndarray, q: np.ndarray, qd: np.ndarray, parameters: np.ndarray) -> Observed:
         """The observables at the samples (t, q, q̇)."""

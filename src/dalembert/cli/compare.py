@@ -48,6 +48,8 @@ def run(arguments: Namespace) -> int:
         )
     shared.note_unused(arguments, comparison.integrator)
     figures = [] if place is None or not comparison.runs else plots.comparison(comparison.runs, place, panels)
+    for key, notes in comparison.checks.items():
+        output.warn(notes, key)
     output.result(arguments.json, comparison.to_dict(), comparison.title, _table(comparison), *comparison.notes)
     if not arguments.json:
         output.written(*figures, word="plots")

@@ -168,11 +168,12 @@ def failure(error: BaseException, *, as_json: bool) -> None:
     print(f"error: {_printable(str(error))}", file=sys.stderr)
 
 
-def warn(notes: Iterable[str]) -> None:
-    """Say on stderr which checks of a run failed."""
+def warn(notes: Iterable[str], of: str = "") -> None:
+    """Say on stderr which checks of a run failed, and of which run where there are several."""
+    which = f"{of}: " if of else ""
     for note in notes:
         if note.startswith(CHECK):
-            print(f"warning: {_printable(note.removeprefix(CHECK))}.", file=sys.stderr)
+            print(f"warning: {which}{_printable(note.removeprefix(CHECK))}.", file=sys.stderr)
 
 
 def _printable(text: str) -> str:

@@ -11,6 +11,7 @@ from dalembert import formalisms
 from dalembert.errors import DalembertError, InputError
 from dalembert.handles import Equations, Trajectory, Workspace, setup, workspace_of
 from dalembert.handles.derivation import derivation_of
+from dalembert.handles.run_checks import CHECK
 from dalembert.model import Elements
 from dalembert.tables import Table, Tabular, short
 
@@ -55,6 +56,12 @@ class Comparison(Tabular):
         """Why simulations failed, by formalism; empty where all reached their end."""
         return {row.formalism: row.failure for row in self.rows if row.failure is not None}
 
+    @property
+    def checks(self) -> dict[str, tuple[str, ...]]:
+        """The notes of runs that err by more than their method allows, by formalism; empty where none does."""
+        found = {key: tuple(note for note in run.notes if note.startswith(CHECK)) for key, run in self.runs.items()}
+        return {key: notes for key, notes in found.items() if notes}
+
     def __iter__(self) -> Iterator[Row]:
         return iter(self.rows)
 
@@ -69,6 +76,7 @@ class Comparison(Tabular):
             "integrator": self.integrator,
             "rows": [asdict(row) for row in self.rows],
             "refused": dict(self.refused),
+            "checks": {key: list(found) for key, found in self.checks.items()},
         }
 
     def plot(self, *figures: str, path: str | Path | None = None) -> Plot:

@@ -123,7 +123,8 @@ class Rates:
 class TreeRun(Trajectory):
     """A motion of a tree: `v` are its speeds, which are q̇ but for quaternions; potential energy is that of gravity.
 
-    `work` is what all other loads have done since the start, springs included.
+    `work` is what all other loads have done since the start, springs included. The energy balance is not
+    compared with the tolerance at the end of the run, as it is for equations that are written out; see `energy_error`.
     """
 
     equations: TreeEquations
