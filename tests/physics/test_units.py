@@ -29,7 +29,16 @@ USUAL = (
 SCALINGS = [(unit, size) for unit in ("length", "mass", "time") for size in (Fraction(10**6), Fraction(1, 10**6))]
 SHARE = 0.05  # of the duration: before chaos multiplies rounding
 # the quarter car is at rest before its bump; two impacts of the woodpecker multiply rounding by 100
-SHARES = {"quarter-car": 0.25, "woodpecker": 0.03}
+SHARES = {
+    "quarter-car": 0.25,
+    "woodpecker": 0.03,
+    # until impacts have come to rest, and friction has stuck and slipped
+    "bouncing-ball": 0.95,
+    "incline-block": 0.5,
+    "painleve-rod": 0.9,
+    "stick-slip-oscillator": 0.5,
+}
+CONTACTS = ("bouncing-ball", "painleve-rod", "stick-slip-oscillator")
 
 
 def _models(usual: tuple[str, ...]) -> list:
@@ -38,7 +47,7 @@ def _models(usual: tuple[str, ...]) -> list:
 
 every_model = pytest.mark.parametrize("name", _models(USUAL))
 every_motion = pytest.mark.parametrize(
-    "name", _models(("cart-pendulum", "knife-edge", "over-constrained", "slider-crank-3"))
+    "name", _models(("cart-pendulum", "knife-edge", "over-constrained", "slider-crank-3", *CONTACTS))
 )
 in_other_units = pytest.mark.parametrize(
     ("unit", "size"), SCALINGS, ids=[f"{unit}{'+' if size > 1 else '-'}" for unit, size in SCALINGS]
@@ -135,6 +144,7 @@ def test_the_same_motion_in_other_units(scaled, name, unit, size):
     found = dl.simulate(other.model, SHARES.get(name, SHARE) * other.model.duration, samples=11)
     assert gap(other.positions_before(found.q), expected.q, other.lengths) < 1e-8
     assert gap(other.velocities_before(found.qd), expected.qd, other.lengths) < 1e-8
+    assert [each.name for each in found.happened] == [each.name for each in expected.happened]
 
 
 @cache

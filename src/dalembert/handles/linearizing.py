@@ -63,7 +63,7 @@ def read_state(model: Elements, at: At, t: float, who: str = "linearize") -> tup
     """q, q̇ and t as users give them."""
     if isinstance(at, Trajectory):
         k = int(np.argmin(np.abs(at.t - t)))
-        if abs(at.t[k] - t) > 1e-9 * max(1.0, abs(t)):
+        if abs(at.t[k] - t) > 1e-9 * max(float(np.ptp(at.t)), abs(t)):
             raise InputError(
                 f"{who}: the run has no sample at t = {t:g}. Give one of run.t, or simulate with times=[...]."
             )

@@ -379,10 +379,11 @@ class RigidContacts:
 
     def _pushed(self, here: _Here, which: Sequence[int], *, impulsive: bool) -> tuple[np.ndarray, np.ndarray]:
         """q̈ without forces of contacts, and what unit forces of some, normal ones and then friction, add to it (n, 2 m)."""
-        forces = [(self._known[i].press, 1.0) for i in which]
-        forces += [(self._known[i].rub, -1.0) if self._known[i].rubs else ("", 0.0) for i in which]
+        unit = self._equations.workspace.facts.scales.force
+        forces = [(self._known[i].press, unit) for i in which]
+        forces += [(self._known[i].rub, -unit) if self._known[i].rubs else ("", 0.0) for i in which]
         qdd = here.accelerations([dict(self._silent), *({**self._silent, name: x} for name, x in forces)], impulsive)
-        return qdd[:, 0], qdd[:, 1:] - qdd[:, :1]
+        return qdd[:, 0], (qdd[:, 1:] - qdd[:, :1]) / unit
 
     @property
     def _silent(self) -> dict[str, float]:

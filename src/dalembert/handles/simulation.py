@@ -116,8 +116,7 @@ def stretches_of(equations: Equations, task: Task) -> Stretches:
     model, workspace, settings, project = equations.model, equations.workspace, task.settings, task.project
     start_q, start_qd = start_state(model, task.q0, task.qd0)
     grid = task.grid(model)
-    board = Switchboard(equations, float(grid[-1])) if model.switching or model.events or model.rigid else None
-    board = None if board is None or board.idle else board
+    board = _switchboard(equations, grid)
     _require_held_tables(equations, float(grid[0]), float(grid[-1]))
     held = _held_at(equations, board, float(grid[0]), start_q, start_qd)
     workspace.lengths.require_nonzero(start_q[:, None], float(grid[0]), equations.values)
@@ -183,6 +182,15 @@ def stretches_of(equations: Equations, task: Task) -> Stretches:
     tolerance = None if stepper.fixed else stepper.tolerance or settings.rtol or _DOUBLE
     accuracy = Accuracy(tolerance, project)
     return Stretches(tuple(run.parts), name, used, notes, happened, with_held, impulses, accuracy)
+
+
+def _switchboard(equations: Equations, grid: np.ndarray) -> Switchboard | None:
+    """What follows the switchings and events of a run; None where there are none."""
+    model = equations.model
+    if not (model.switching or model.events or model.rigid):
+        return None
+    board = Switchboard(equations, float(grid[0]), float(grid[-1]))
+    return None if board.idle else board
 
 
 def _depart(

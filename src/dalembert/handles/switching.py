@@ -25,7 +25,7 @@ from dalembert.handles.rigid_contacts import FASTER, RigidContacts, Watch, accum
 from dalembert.handles.velocity_jumps import Kink, VelocityJump
 from dalembert.handles.workspace import Workspace
 from dalembert.integrators.base import Halt
-from dalembert.integrators.crossings import Crossings, Watched
+from dalembert.integrators.crossings import Crossings, Watched, perturbed_states
 from dalembert.integrators.mechanics import Mechanics
 from dalembert.kernels.complementarity import Mode
 from dalembert.kernels.sliding import SlidingKernel
@@ -42,9 +42,9 @@ if TYPE_CHECKING:
     from dalembert.handles.equations import Equations
     from dalembert.kernels import Kernel
 
-_SAME = 1e-13  # of the time: crossings as close as this are at one instant
+_SAME = 1e-13  # of the time, or of the time of the model: crossings as close as this are at one instant
 _LATER = 4 * _SAME  # how much later surfaces of time alone are looked at, to know the side behind an instant
-_ZERO = 1e-15
+_ZERO = 1e-15  # of a state and its scale: what this changes a surface by is zero
 _MOST = 100  # crossings that follow each other within no time, and
 _EACH = 4  # for each surface that is watched
 _IMPACTS = 40  # and of rigid contacts, before it is looked at whether their energy is negligible
@@ -70,8 +70,8 @@ class Happening(Value):
 class Switchboard:
     """What holds the equations of a run, and the surfaces at which it changes."""
 
-    def __init__(self, equations: Equations, end: float = np.inf) -> None:
-        self._end = end  # of the run
+    def __init__(self, equations: Equations, start: float = 0.0, end: float = np.inf) -> None:
+        self._start, self._end = start, end  # of the run
         derivation = equations.derivation
         declared = derivation.setup.declared
         self._held, self._events = held(declared.replaced(events=())), declared.events
@@ -113,6 +113,10 @@ class Switchboard:
     def idle(self) -> bool:
         """True where nothing can change on the way: parameters alone decide, such as inputs that are cut off at limits."""
         return not (self._held.surfaces or self._events or self.contacts)
+
+    def _clock(self, t: float) -> float:
+        """What small differences of time are measured by."""
+        return self._space.facts.scales.instant(t, self._end - self._start)
 
     # the surfaces
 
@@ -210,17 +214,29 @@ class Switchboard:
         ]
         self._lines = np.array(found, dtype=np.intp)
         exact = self._surfaces(np.concatenate([q, qd, [t]]), equations.values)
-        signs = exact[count + len(tables) :]
-        self._signs = np.where(np.abs(signs) <= _ZERO, np.where(self._signs == 0, 1.0, self._signs), np.sign(signs))
-        zero = np.flatnonzero(np.abs(exact) <= _ZERO).tolist()
+        signs, is_zero = exact[count + len(tables) :], np.abs(exact) <= self._noise(t, q, qd, equations)
+        kept = np.where(self._signs == 0, 1.0, self._signs)
+        self._signs = np.where(is_zero[count + len(tables) :], kept, np.sign(signs))
+        zero = np.flatnonzero(is_zero).tolist()
         self._sliding = tuple(i for i in zero if i < count and self._held.switches[i].grip is not None)
         self._fresh = {(i, 0.0) for i in zero if not count <= i < count + len(tables) and i not in self._sliding}
         self._fresh |= self._just_passed(exact, g)
         return self._now(equations)
 
+    def _noise(self, t: float, q: np.ndarray, qd: np.ndarray, equations: Equations) -> np.ndarray:
+        """How much rounding changes each surface: of the state, of the scales of the model, and of the time."""
+        scales, state, clock = self._space.facts.scales, np.concatenate([q, qd]), self._clock(t)
+        moved = np.concatenate([np.abs(qd) * clock, scales.velocities * (clock / scales.time)])
+        size = np.abs(state) + np.concatenate([scales.positions, scales.velocities]) + moved
+        here, off = (np.array([t]), state[:, None]), (np.array([_ZERO * clock]), _ZERO * size[:, None])
+        times, states, _ = perturbed_states(*here, *off)
+        g = self._surfaces(np.concatenate([states, times[None]]), equations.values)
+        with np.errstate(invalid="ignore"):
+            return np.nan_to_num(np.abs(g - g[:, :1]).max(axis=1), nan=0.0, posinf=0.0)
+
     def _just_behind(self, t: float, q: np.ndarray, qd: np.ndarray, equations: Equations) -> np.ndarray:
         """The functions of all surfaces, those of prescribed motions in time alone a little later."""
-        now, later = (np.concatenate([q, qd, [x]]) for x in (t, t + _LATER * max(1.0, abs(t))))
+        now, later = (np.concatenate([q, qd, [x]]) for x in (t, t + _LATER * self._clock(t)))
         g = self._surfaces(now, equations.values)
         if (rows := self._timed).any():
             g[: len(rows)] = np.where(rows, self._surfaces(later, equations.values)[: len(rows)], g[: len(rows)])
@@ -265,7 +281,8 @@ class Switchboard:
             if not new:
                 break
             self._modes[new], known[new] = (g[new] > 0), True
-        still = np.flatnonzero(np.abs(g) <= _ZERO).tolist()
+        noise = self._noise(t, q, qd, self._now(equations))[: len(before)]
+        still = np.flatnonzero(np.abs(g) <= noise).tolist()
         self._fresh |= {(k, 0.0) for k in still if k not in self._sliding}
 
     def _now(self, equations: Equations) -> Equations:
@@ -438,7 +455,8 @@ class Switchboard:
         """Find the conditions anew that a jump of the velocities has changed."""
         count, values = len(self._modes), kink.after.values
         old, new = (self._surfaces(np.concatenate([kink.q, x, [kink.t]]), values)[:count] for x in (kink.qd, qd))
-        for i in np.flatnonzero(np.abs(new - old) > _ZERO + 1e-9 * np.abs(old)).tolist():
+        noise = self._noise(kink.t, kink.q, qd, kink.after)[:count]
+        for i in np.flatnonzero(np.abs(new - old) > noise + 1e-9 * np.abs(old)).tolist():
             self._sliding = tuple(k for k in self._sliding if k != i)
             self._fresh.discard((i, 0.0))
             if (new[i] > 0) != self._modes[i]:
@@ -496,7 +514,7 @@ class Switchboard:
             self.happened.pop(max(i for i, each in enumerate(self.happened) if each.name == title))
 
     def _just_turned(self, k: int, t: float) -> bool:
-        return k in self._turned and abs(t - self._turned[k][0]) <= _SAME * max(1.0, abs(t))
+        return k in self._turned and abs(t - self._turned[k][0]) <= _SAME * self._clock(t)
 
     def _tell(self, k: int, t: float, q: np.ndarray, qd: np.ndarray) -> None:
         self.happened.append(Happening(self._held.switches[k].title, t, q, qd, qd, switching=True))
@@ -557,7 +575,7 @@ class Switchboard:
     def _comes_ever_faster(self, name: str) -> bool:
         """True where the intervals of an event shrink so that all that are left come within rounding."""
         times = [each.t for each in self.happened[-4 * FASTER :] if each.name == name]
-        if (found := accumulation(times)) is None or found[1] > _ZENO * max(1.0, abs(times[-1])):
+        if (found := accumulation(times)) is None or found[1] > _ZENO * self._clock(times[-1]):
             return False
         ratio, left = found
         self.accumulated = (
@@ -569,7 +587,7 @@ class Switchboard:
     def _count(self, t: float) -> bool:
         """True where the last crossing was at the same instant; raises where they do not end."""
         last, count = self._at_once
-        count = count + 1 if abs(t - last) <= _SAME * max(1.0, abs(t)) else 0
+        count = count + 1 if abs(t - last) <= _SAME * self._clock(t) else 0
         self._at_once = t, count
         if count > _MOST + _EACH * len(self._watched):
             names = sorted({each.name for each in self.happened[-_MOST:]})

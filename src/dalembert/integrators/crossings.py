@@ -384,13 +384,20 @@ def _nearest(g: np.ndarray, low: int, high: int) -> int:
 
 
 def _rounded(t: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray, int]:
-    """Times (K,) and states (n, K), C times: as they are, and off by rounding, any two states alike and oppositely."""
+    """Times (K,) and states (n, K), C times: as they are, and off by rounding."""
+    return perturbed_states(t, y, _ROUNDING * t, _ROUNDING * y)
+
+
+def perturbed_states(
+    t: np.ndarray, y: np.ndarray, dt: np.ndarray, dy: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, int]:
+    """Times (K,) and states (n, K), C times: as they are, and off by dt and dy, any two states alike and oppositely."""
     n = len(y)
     bits = (np.arange(n)[:, None] >> np.arange(max(n.bit_length(), 1))) & 1
     signs = np.concatenate([np.ones((n, 1)), 2.0 * bits - 1], axis=1)
     signs = np.concatenate([np.zeros((n, 1)), signs, -signs], axis=1)
     count = signs.shape[1]
     late = np.concatenate([[0.0], np.ones(count // 2), -np.ones(count // 2)])
-    times = t * (1 + _ROUNDING * late)[:, None]
-    states = y[:, None, :] * (1 + _ROUNDING * signs)[:, :, None]
+    times = t + late[:, None] * dt
+    states = y[:, None, :] + signs[:, :, None] * dy[:, None, :]
     return times.ravel(), states.reshape(n, -1), count

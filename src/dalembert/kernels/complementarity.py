@@ -61,9 +61,9 @@ class Contacts:
 
     @cached_property
     def sizes(self) -> np.ndarray:
-        """The roots of what each force changes its own rate by; one where there is no such force."""
+        """The roots of what each force changes its own rate by; the largest of them where there is no such force."""
         own = np.diag(self.response)
-        return np.sqrt(np.where(own > 0, own, 1.0))
+        return np.sqrt(np.where(own > 0, own, own.max(initial=0.0) or 1.0))
 
     @property
     def m(self) -> int:

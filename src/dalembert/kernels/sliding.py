@@ -47,14 +47,24 @@ class SlidingKernel(Kernel):
         return [known.index(switch.parameter) for switch in self.surfaces]
 
     @cached_property
+    def _units(self) -> list[float]:
+        """How far each parameter is changed to find its effect: 1 for a condition, the model's scale for a force.
+
+        In large or small units a force of 1 changes accelerations by less than their rounding, or by so much that they drown.
+        """
+        force = self.form.system.facts.scales.force
+        return [1.0 if isinstance(each, Switch) else force for each in self.surfaces]
+
+    @cached_property
     def _graph(self) -> tuple[Array, Array, Array]:
         """α, ẏ and the slopes of ġ by α in the graph."""
         system, names = self.form.system, [switch.parameter for switch in self.surfaces]
+        units = dict(zip(names, self._units, strict=True))
         algebra, whole, n, size = system.algebra, super().rates, len(system.q), self.form.n_states
         g = self.in_state(vector([switch.at(system.motion) for switch in self.surfaces]), system.qdd)
 
         def side(true: str | None) -> tuple[Array, Array]:
-            f = algebra.substitute(whole, {name: int(name == true) for name in names})
+            f = algebra.substitute(whole, {name: units[name] if name == true else 0 for name in names})
             return f, algebra.total_derivative(g, (system.q, f[:n]), (self.form.velocity.v, f[n:size]), system.clock)
 
         f0, g0 = side(None)
@@ -64,7 +74,8 @@ class SlidingKernel(Kernel):
         f = f0
         for part, (fj, _) in zip(alpha, sides, strict=True):
             f = f + part * (fj - f0)
-        return alpha, f, G
+        unit = np.array(self._units, dtype=object)
+        return alpha * unit, f, G / unit
 
     @cached_property
     def rates(self) -> Array:
@@ -119,13 +130,13 @@ class SlidingKernel(Kernel):
         K, n, m = inputs.shape[1], len(self.form.system.q), len(self.surfaces)
         plain = Kernel(self.form, self.residual, self.mode)
         values = np.broadcast_to(constants[:, None] if constants.ndim == 1 else constants, (len(constants), K))
-        rows = self.rows
+        rows, units = self.rows, np.array(self._units)
 
         def side(j: int | None) -> tuple[np.ndarray, np.ndarray]:
             here = values.copy()
             here[rows] = 0.0
             if j is not None:
-                here[rows[j]] = 1.0
+                here[rows[j]] = units[j]
             qd, qdd, _ = plain.accelerations(inputs[:n], inputs[n:-1], inputs[-1], here)
             slopes = self._slopes_of(np.concatenate([inputs[:n], qd, inputs[-1:]]), here).reshape(m, 2 * n + 1, K)
             along = np.concatenate([qd, qdd, np.ones((1, K))])
@@ -136,7 +147,7 @@ class SlidingKernel(Kernel):
         G = np.stack([gj - g0 for _, gj in sides], axis=1)  # (i, j, K)
         alpha = np.linalg.solve(np.moveaxis(G, -1, 0), -g0.T[..., None])[..., 0].T
         f = f0 + sum(alpha[j] * (fj - f0) for j, (fj, _) in enumerate(sides))
-        return alpha, f, G
+        return alpha * units[:, None], f, G / units[:, None]
 
 
 class Mixed(Function):

@@ -49,6 +49,15 @@ class Scales:
     last: float  # the last time at which a formula switches, or the duration
 
     @property
+    def force(self) -> float:
+        """The scale of forces, mass × length / time², rounded to a power of two so that multiplying by it is exact."""
+        return float(np.exp2(np.round(np.log2(self.mass * self.length / self.time**2))))
+
+    def instant(self, t: float, duration: float) -> float:
+        """What small differences of time are measured by, at t in a run: the time of the model, or of a shorter run, or t."""
+        return max(min(self.time, duration), abs(t))
+
+    @property
     def positions(self) -> np.ndarray:
         """The scale of each coordinate."""
         return np.array(self.q)

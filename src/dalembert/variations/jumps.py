@@ -27,7 +27,7 @@ from dalembert.programs import nodes, program_of
 from dalembert.variations.differentials import Differentials, Varied, with_time
 from dalembert.variations.directions import Directions
 
-_SAME = 1e-13  # of the time: happenings as close as this are at one instant
+_SAME = 1e-13  # of the time, or of the time of the model: happenings as close as this are at one instant
 _ALONG = 1e-6  # of the size of its parts: a rate of g below this is none
 _ALIKE = 1e-9  # of the rates: what is less apart is the same
 
@@ -65,10 +65,15 @@ class Jumps:
     def _held(self) -> Held:
         return held(self.equations.derivation.setup.declared.replaced(events=()))
 
+    def _instant(self, t: float) -> float:
+        """How far apart happenings at one instant may be."""
+        parts, scales = self.stretches.parts, self.equations.workspace.facts.scales
+        return _SAME * scales.instant(t, float(parts[-1].solution.t[-1] - parts[0].solution.t[0]))
+
     def across(self, before: Part, after: Part | None, y: Varied) -> tuple[Varied, Crossing | None]:
         """State and derivatives behind the end of a stretch, where the run may end, too."""
         t, start = _end(before, after)
-        happened = [each for each in self.stretches.happened if abs(each.t - t) <= _SAME * max(1.0, abs(t))]
+        happened = [each for each in self.stretches.happened if abs(each.t - t) <= self._instant(t)]
         happened = [each for each in happened if each.switching or self._event(each).acts]
         if after is None and not happened:
             return y, None
