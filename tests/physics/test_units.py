@@ -144,7 +144,8 @@ def test_the_same_motion_in_other_units(scaled, name, unit, size):
     found = dl.simulate(other.model, SHARES.get(name, SHARE) * other.model.duration, samples=11)
     assert gap(other.positions_before(found.q), expected.q, other.lengths) < 1e-8
     assert gap(other.velocities_before(found.qd), expected.qd, other.lengths) < 1e-8
-    assert [each.name for each in found.happened] == [each.name for each in expected.happened]
+    # names of switchings contain formulas, which are written differently
+    assert [each.switching for each in found.happened] == [each.switching for each in expected.happened]
 
 
 @cache

@@ -57,20 +57,17 @@ def first_steps(
     span: float,
     limits: tuple[np.ndarray, float, float],
 ) -> np.ndarray:
-    """The first steps from states (n, K) with slopes f; `limits` are tolerances, atol (n, K) and rtol, and the longest step.
-
-    The book measures time by 1; here it is measured by the length of the run, so that units do not matter.
-    """
+    """The first steps from states (n, K) with slopes f; `limits` are tolerances, atol (n, K) and rtol, and the longest step."""
     atol, rtol, largest = limits
     scale = atol + np.abs(y) * rtol
     size, pace = _mean(y / scale), _mean(f / scale)
     with np.errstate(all="ignore"):
-        h = np.minimum(np.where((size < 1e-5) | (pace * span < 1e-5), 1e-6 * span, 0.01 * size / pace), span)
+        h = np.minimum(np.where((size < 1e-5) | (pace < 1e-5), 1e-6, 0.01 * size / pace), span)
         bend = _mean((rates(t + h, y + h * f) - f) / scale) / h
-    steepest = np.maximum(pace * span, bend * span**2)
-    flat = steepest <= 1e-15
-    other = [span * (0.01 / most) ** (1 / 8) for most in np.where(flat, 1.0, steepest).tolist()]
-    return np.minimum(np.minimum(100 * h, np.where(flat, np.maximum(1e-6 * span, h * 1e-3), other)), min(span, largest))
+    flat = (pace <= 1e-15) & (bend <= 1e-15)
+    steepest = np.where(flat, 1.0, np.maximum(pace, bend))
+    other = [(0.01 / most) ** (1 / 8) for most in steepest.tolist()]
+    return np.minimum(np.minimum(100 * h, np.where(flat, np.maximum(1e-6, h * 1e-3), other)), min(span, largest))
 
 
 def _mean(x: np.ndarray) -> np.ndarray:
