@@ -424,4 +424,6 @@ class Equations(ReadableEquations):
             equations = equations.stabilized(*gains.read(stabilization))
             project = False
         settings = Settings(rtol, atol, max_step, step, dense, progress)
-        return run_of(equations, Task(duration, q0, qd0, t0, integrator, samples, times, project, settings, rechoose=rechoose))
+        return run_of(
+            equations, Task(duration, q0, qd0, t0, integrator, samples, times, project, settings, rechoose=rechoose)
+        )
