@@ -67,7 +67,7 @@ def test_a_comparison_is_a_table():
     assert len(lines) == 4
     data = table.to_dict()
     assert data["rows"][0]["n_dynamic"] == 3
-    assert sorted(data) == ["duration", "integrator", "model", "refused", "rows"]
+    assert sorted(data) == ["checks", "duration", "integrator", "model", "refused", "rows"]
 
 
 def test_a_comparison_of_all_says_who_is_left_out_and_why():

@@ -477,7 +477,7 @@ LONG = sympy.Add(*(sympy.cos(i * dynamicsymbols("x")) for i in range(2000)))
 @pytest.mark.parametrize(
     ("spoil", "message"),
     [
-        (lambda m: setattr(m, "name", "a\x1bb"), "model 'a\\x1bb': not a name. Expected 1 to 100 printable characters"),
+        (lambda m: setattr(m, "name", "a\x1bb"), "name: got the text 'a\\x1bb'. Expected a name"),
         (
             lambda m: m.holonomic(LONG, "long"),
             "holonomic 'long': the formula needs more than 10000 characters as text. Expected a shorter one",
