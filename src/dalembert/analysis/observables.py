@@ -86,7 +86,7 @@ class Observables:
             seen = self.along(t, q, qd, parameters)
             return Energies(seen.kinetic, seen.potential, seen.jacobi, seen.momenta)
         out = self._interpreted(np.concatenate([q, qd, t[None]], axis=0), parameters)
-        return Energies(*out[:3], out[3:])
+        return Energies(out[0], out[1], out[2], out[3:])
 
     def along(self, t: np.ndarray, q: np.ndarray, qd: np.ndarray, parameters: np.ndarray) -> Observed:
         """The observables at the samples (t, q, q̇)."""

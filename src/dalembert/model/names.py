@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
+from typing import TypeGuard
 
 from dalembert.arguments import shown
 from dalembert.errors import InputError
@@ -10,7 +11,7 @@ from dalembert.errors import InputError
 MAX_NAME = 100  # characters
 
 
-def is_name(value: object) -> bool:
+def is_name(value: object) -> TypeGuard[str]:
     """True for 1 to MAX_NAME printable characters.
 
     >>> is_name("left wheel/2"), is_name("a\\nb"), is_name("")
