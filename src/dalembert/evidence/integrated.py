@@ -22,7 +22,7 @@ from dalembert.errors import EngineError
 from dalembert.evidence.differences import Reference, difference_of_accelerations, largest_ratio
 from dalembert.handles import Equations
 from dalembert.handles.simulation import has_series, usual_sizes
-from dalembert.handles.switching import Switchboard
+from dalembert.handles.switching import switchboard_of
 from dalembert.handles.tree_equations import TreeEquations
 from dalembert.integrators.taylor import unusual_sizes
 from dalembert.kernels import Kernel
@@ -78,25 +78,18 @@ def batch_of(equations: Equations, states: States, values: np.ndarray | None = N
 
 def run_equations(equations: Equations) -> Equations:
     """The equations that a run integrates: with every condition held by a parameter where some switch."""
-    board = _board(equations)
+    board = switchboard_of(equations)
     return equations if board is None else board.equations
 
 
 def held_values(equations: Equations, states: States) -> np.ndarray:
     """The values of the parameters of `run_equations` at every state, (parameters, K)."""
-    board, model = _board(equations), equations.model
+    board, model = switchboard_of(equations), equations.model
     if board is None:
         return np.repeat(equations.values[:, None], len(states), axis=1)
     found = [board.settle(float(t), q, qd) for q, qd, t in zip(states.q.T, states.qd.T, states.t, strict=True)]
     pressed = {name: model.parameter_values[name] for known in model.rigid for name in known.parameters}
     return np.stack([replace(each, changes=each.changes | pressed).values for each in found], axis=1)
-
-
-def _board(equations: Equations) -> Switchboard | None:
-    """What holds the conditions of a run; None where nothing can change."""
-    model = equations.model
-    board = Switchboard(equations) if model.switching or model.events or model.rigid else None
-    return None if board is None or board.idle else board
 
 
 def integrated_rates(given: Batch) -> np.ndarray:

@@ -102,12 +102,12 @@ class Balance(States):
     def observed(self) -> Observed:
         """Energies, momenta, speeds and violations along the run."""
         if self.changed_charts:
-            found = [self.observed_along(part) for part in self.parts]
+            found = [self._observed_along(part) for part in self.parts]
             rows = {key.name: [getattr(each, key.name) for each in found] for key in fields(Observed)}
             return Observed(**{name: self._end_to_end(values) for name, values in rows.items()})
         return self.used.workspace.observables.along(self.t, self.q, self._natural, self.values)
 
-    def observed_along(self, part: Part) -> Observed:
+    def _observed_along(self, part: Part) -> Observed:
         """The same along a stretch, in the coordinates it was integrated in: they are regular there."""
         (q, _, t, constants), values = columns(part), self._values_along(part)
         qd = part.equations.kernel.velocities(part.solution.y, t, constants)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -19,7 +20,7 @@ from dalembert.handles.partition import Part, Partition, joined
 from dalembert.handles.rigid_contacts import Impulse
 from dalembert.handles.run_checks import Accuracy, check_run
 from dalembert.handles.sampling import Sampling
-from dalembert.handles.switching import Happening, Switchboard
+from dalembert.handles.switching import Happening, Switchboard, switchboard_of
 from dalembert.handles.trajectory import Trajectory
 from dalembert.integrators import InitialValueProblem, Settings, Solution, Status, find, integrate
 from dalembert.integrators.base import Guide, Halt
@@ -116,7 +117,7 @@ def stretches_of(equations: Equations, task: Task) -> Stretches:
     model, workspace, settings, project = equations.model, equations.workspace, task.settings, task.project
     start_q, start_qd = start_state(model, task.q0, task.qd0)
     grid = task.grid(model)
-    board = _switchboard(equations, grid)
+    board = switchboard_of(equations, float(grid[0]), float(grid[-1]))
     _require_held_tables(equations, float(grid[0]), float(grid[-1]))
     held = _held_at(equations, board, float(grid[0]), start_q, start_qd)
     workspace.lengths.require_nonzero(start_q[:, None], float(grid[0]), equations.values)
@@ -143,12 +144,8 @@ def stretches_of(equations: Equations, task: Task) -> Stretches:
         problem, constants = _problem(run, q, qd, float(rest[0]), project, way)
         stepper = method(problem, _shared(settings, grid, rest), float(rest[-1]))  # compiles what it needs
         begun = time.process_time()
-        try:
+        with _naming_singular_coordinates(run.equations, q, float(rest[0])):
             solution = integrate(problem, stepper, rest, _shared(settings, grid, rest))
-        except SimulationError as error:
-            if (chart := run.equations.singular_coordinates(q, float(rest[0]))) is None:
-                raise
-            raise SimulationError(f"at t = {rest[0]:.9g} {chart}. {error}") from error
         used += time.process_time() - begun
         run.keep(solution, way.constants_along(solution, constants))
         way.review(solution)
@@ -164,14 +161,7 @@ def stretches_of(equations: Equations, task: Task) -> Stretches:
             if board is not None:
                 board.use(run.charts.equations.workspace)
         elif board is not None:
-            before, since = (run.equations, qd), len(board.happened)
-            board.contacts.inputs = way.given(t, q, qd, constants)
-            run.equations, qd, ends = board.cross(way.halt, way.crossings.also, q, qd, run.equations)
-            run.show_happened(board.happened, since)
-            _put_in(run, board, t, q, before, qd)
-            if _other_measures(before[0], run.equations):
-                run.measure_anew()
-                way.measure_anew()
+            qd, ends = _cross(run, board, way, (t, q, qd), constants)
             if ends:
                 run.end(t, y)
                 break
@@ -184,13 +174,31 @@ def stretches_of(equations: Equations, task: Task) -> Stretches:
     return Stretches(tuple(run.parts), name, used, notes, happened, with_held, impulses, accuracy)
 
 
-def _switchboard(equations: Equations, grid: np.ndarray) -> Switchboard | None:
-    """What follows the switchings and events of a run; None where there are none."""
-    model = equations.model
-    if not (model.switching or model.events or model.rigid):
-        return None
-    board = Switchboard(equations, float(grid[0]), float(grid[-1]))
-    return None if board.idle else board
+@contextmanager
+def _naming_singular_coordinates(equations: Equations, q: np.ndarray, t: float) -> Iterator[None]:
+    """Name the coordinates that are singular where a stretch begins in the error that ends it."""
+    try:
+        yield
+    except SimulationError as error:
+        if (chart := equations.singular_coordinates(q, t)) is None:
+            raise
+        raise SimulationError(f"at t = {t:.9g} {chart}. {error}") from error
+
+
+def _cross(
+    run: Partition, board: Switchboard, way: Way, here: tuple[float, np.ndarray, np.ndarray], constants: np.ndarray
+) -> tuple[np.ndarray, bool]:
+    """Apply the crossing that ended a stretch; the velocities behind it, and whether the run ends there."""
+    t, q, qd = here
+    before, since = (run.equations, qd), len(board.happened)
+    board.contacts.inputs = way.given(t, q, qd, constants)
+    run.equations, after, ends = board.cross(way.halt, way.crossings.also, q, qd, run.equations)
+    run.show_happened(board.happened, since)
+    _put_in(run, board, t, q, before, after)
+    if _other_measures(before[0], run.equations):
+        run.measure_anew()
+        way.measure_anew()
+    return after, ends
 
 
 def _depart(

@@ -597,3 +597,12 @@ class Switchboard:
                 "reset velocities so that the same event happens again at once."
             )
         return count > 0
+
+
+def switchboard_of(equations: Equations, start: float = 0.0, end: float = np.inf) -> Switchboard | None:
+    """What follows the switchings and events of a run; None where nothing can change."""
+    model = equations.model
+    if not (model.switching or model.events or model.rigid):
+        return None
+    board = Switchboard(equations, start, end)
+    return None if board.idle else board
