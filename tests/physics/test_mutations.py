@@ -653,7 +653,7 @@ MATRIX = (
     Mutation(
         "lowest point of a disc",
         rolling,
-        method(RollingDisk, "_lowest", lambda found: (found[0], found[1] * 0.8, found[2])),
+        method(RollingDisk, "lowest", lambda found: (found[0] * 0.8, found[1])),
         "P",
     ),
     Mutation(

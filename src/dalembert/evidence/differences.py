@@ -38,6 +38,7 @@ class Reference:
     unit: np.ndarray  # (n, 1), the scales of the coordinates: lengths and angles count alike
     pace: np.ndarray  # size of the accelerations at each state, 1/time²; larger where M magnifies rounding
     energy: np.ndarray  # size of the forces at play at each state, times the scales of what they act on
+    magnification: np.ndarray  # by how much more than usual M⁻¹ magnifies rounding at each state
 
 
 def reference(road: Road, states: States, M: np.ndarray, scales: Scales) -> Reference:
@@ -52,8 +53,10 @@ def reference(road: Road, states: States, M: np.ndarray, scales: Scales) -> Refe
     inertia = (unit * np.einsum("ijs,js->is", np.abs(M), np.abs(qdd))).max(axis=0)
     energy = np.maximum(inertia, np.abs(unit * reaction).max(axis=0, initial=0.0))
     usual = scales.time**-2
-    pace = _or_usual(np.abs(qdd / unit).max(axis=0), usual) * _magnification(M)
-    return Reference(qdd, reaction, unit, pace, _or_usual(energy, scales.mass * scales.length**2 * usual))
+    magnification = _magnification(M)
+    pace = _or_usual(np.abs(qdd / unit).max(axis=0), usual) * magnification
+    forces = _or_usual(energy, scales.mass * scales.length**2 * usual)
+    return Reference(qdd, reaction, unit, pace, forces, magnification)
 
 
 def _magnification(M: np.ndarray) -> np.ndarray:

@@ -162,6 +162,10 @@ def difference_of_rates(rates: np.ndarray, given: Batch, states: States, known: 
     pace = np.maximum(speed, 1 / space.facts.scales.time)
     same = np.abs(rates[:n] - states.qd) <= _inconsistency(given, states)
     qd = np.where(same, rates[:n], states.qd)
+    if given.equations.about.velocities.are_momenta:
+        # q̇ = M⁻¹ p loses the digits that the condition of M takes; q̈ = M⁻¹ (ṗ − Ṁ q̇) loses them twice
+        pace = pace * known.magnification
+        known = replace(known, pace=known.pace * known.magnification)
     found = [difference_of_accelerations(qdd, known), largest_ratio((rates[:n] - qd) / known.unit, pace)]
     if kernel.working:
         names, state = powers_into(space.system)[0], (states.q, qd, known.qdd)
