@@ -12,7 +12,7 @@ import pytest
 
 import dalembert
 from dalembert import errors
-from dalembert.cli import program
+from dalembert.cli import check
 
 PROGRAM = [sys.executable, "-m", "dalembert"]
 COMMANDS = ("gallery", "check", "derive", "verify", "simulate", "compare", "equilibrium", "linearize", "paper")
@@ -27,7 +27,7 @@ def test_help_names_every_command_and_the_exit_codes(run):
     found = run("--help")
     assert found.code == 0
     assert all(command in found.out for command in COMMANDS)
-    assert "0 done, 1 the work failed, 2 the input is wrong" in found.out
+    assert "0 done, 1 computation failed, 2 invalid input" in found.out
 
 
 @pytest.mark.parametrize("command", COMMANDS)
@@ -105,7 +105,7 @@ def test_exit_codes_of_failures(run, monkeypatch, error, code, message):
     def fail(arguments: object) -> int:
         raise error
 
-    monkeypatch.setattr(program.check, "run", fail)
+    monkeypatch.setattr(check, "run", fail)
     found = run("check", "cart-pendulum", "--json")
     assert found.code == code
     assert found.data["error"].startswith(message)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from dalembert import pipeline
 from dalembert.cli import output
+from dalembert.cli.commands import COMMANDS, EXIT_CODES
 from dalembert.errors import InputError
 from dalembert.exporters.files import either
 from dalembert.formalisms import find
@@ -22,12 +23,12 @@ if TYPE_CHECKING:
     Subparsers: TypeAlias = argparse._SubParsersAction[argparse.ArgumentParser]
 
 T = TypeVar("T")
-EXIT_CODES = "exit codes: 0 done, 1 the work failed, 2 the input is wrong, 130 interrupted, 141 the reader went away"
 MOST = 10_000_000  # samples or states
 
 
-def command(subparsers: Subparsers, name: str, summary: str, *examples: str) -> argparse.ArgumentParser:
+def command(subparsers: Subparsers, name: str, *examples: str) -> argparse.ArgumentParser:
     """A new command with its help."""
+    summary = COMMANDS[name]
     return subparsers.add_parser(
         name,
         help=summary,

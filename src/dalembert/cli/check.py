@@ -36,8 +36,7 @@ _NUMBERS = ("value", "start", "rate", "lower", "upper", "velocity", "effort")
 def add(subparsers: shared.Subparsers) -> None:
     """Add the command."""
     examples = "dalembert check cart-pendulum", "dalembert check robot.toml --json"
-    summary = "say what was understood of a model, or list all its problems at once"
-    parser = shared.command(subparsers, "check", summary, *examples)
+    parser = shared.command(subparsers, "check", *examples)
     shared.add_model(parser)
     shared.add_json(parser)
 

@@ -20,8 +20,7 @@ def add(subparsers: shared.Subparsers) -> None:
         "dalembert compare cart-pendulum --duration 50 --plot out/cart-pendulum",
         "dalembert compare cart-pendulum --formalism lagrange --formalism volterra_reduced --integrator rk45",
     )
-    summary = "set formalisms side by side: equations, states, operations, CPU time and drift"
-    parser = shared.command(subparsers, "compare", summary, *examples)
+    parser = shared.command(subparsers, "compare", *examples)
     shared.add_model(parser)
     shared.add_formalisms(parser, "all that apply")
     shared.add_run(parser)

@@ -30,7 +30,7 @@ def add(subparsers: shared.Subparsers) -> None:
         "dalembert derive stanford-arm --formalism denoc --blocks N_l,N_d",
         "dalembert derive robot-2-link --formalism denoc --steps",
     )
-    parser = shared.command(subparsers, "derive", "derive the equations of motion and print them", *examples)
+    parser = shared.command(subparsers, "derive", *examples)
     shared.add_model(parser)
     shared.add_formalisms(parser, "lagrange")
     parser.add_argument("--steps", action="store_true", help="the derivation step by step, with its equation numbers")

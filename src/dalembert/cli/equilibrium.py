@@ -16,8 +16,7 @@ def add(subparsers: shared.Subparsers) -> None:
         "dalembert equilibrium four-bar --keep q1 --start q1=0.3",
         "dalembert equilibrium top.toml --speed phi=150 --keep theta --seek psi",
     )
-    summary = "find positions of rest or steady motions, the forces there, and whether they are stable"
-    parser = shared.command(subparsers, "equilibrium", summary, *examples)
+    parser = shared.command(subparsers, "equilibrium", *examples)
     shared.add_model(parser)
     text = "a coordinate that stays where it is, held by a force; repeatable"
     parser.add_argument("--keep", metavar="NAME", action="append", default=[], help=text)

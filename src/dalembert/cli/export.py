@@ -27,8 +27,7 @@ def add(subparsers: shared.Subparsers) -> None:
         "dalembert export cart-pendulum --formalism kane --output cart.c",
         "dalembert export four-bar --formalism lagrange --to numpy --output four_bar.py",
     )
-    summary = "write a model to a file, as TOML or URDF, or its equations as code"
-    parser = shared.command(subparsers, "export", summary, *examples)
+    parser = shared.command(subparsers, "export", *examples)
     shared.add_model(parser)
     parser.add_argument("-o", "--output", metavar="FILE", help="write to a file instead of the screen; code needs one")
     code = ", ".join(f"{name} ({target.title})" for name, target in TARGETS.items())

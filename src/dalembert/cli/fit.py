@@ -19,7 +19,7 @@ def add(subparsers: shared.Subparsers) -> None:
         "dalembert fit simple-pendulum swing.csv --parameters 'l,theta(0)' --observe theta",
         "dalembert fit double-pendulum swing.csv --parameters l1,l2 --sigma theta1=0.01 --sigma theta2=0.01",
     )
-    parser = shared.command(subparsers, "fit", "fit parameters and starts of a model to measurements", *examples)
+    parser = shared.command(subparsers, "fit", *examples)
     shared.add_model(parser)
     parser.add_argument(
         "data", metavar="DATA.csv", help="measurements: a column t, and one for each name that was measured"

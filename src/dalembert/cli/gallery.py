@@ -19,7 +19,7 @@ _PAGE = 100  # columns of running text
 def add(subparsers: shared.Subparsers) -> None:
     """Add the command."""
     examples = "dalembert gallery", "dalembert gallery cart-pendulum --plot cart.png"
-    parser = shared.command(subparsers, "gallery", "list the example models, or tell the story of one", *examples)
+    parser = shared.command(subparsers, "gallery", *examples)
     parser.add_argument("name", metavar="NAME", nargs="?", help="an example; all of them are listed without it")
     parser.add_argument("--plot", metavar="PATH", help="simulate the example and write its plot (.png, .pdf or .svg)")
     shared.add_json(parser)

@@ -21,8 +21,7 @@ def add(subparsers: shared.Subparsers) -> None:
         "dalembert linearize simple-pendulum --start theta=0 --rate theta=0 --input theta --matrices",
         "dalembert linearize stewart-platform --equilibrium --film mode.html --mode 2",
     )
-    summary = "linearise a model about an equilibrium or a steady motion: frequencies, damping and shapes"
-    parser = shared.command(subparsers, "linearize", summary, *examples)
+    parser = shared.command(subparsers, "linearize", *examples)
     shared.add_model(parser)
     text = "take the equilibrium nearest to the start instead of the start itself"
     parser.add_argument("--equilibrium", action="store_true", help=text)

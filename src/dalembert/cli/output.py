@@ -12,12 +12,9 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
-import numpy as np
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
-
-from dalembert.handles.run_checks import CHECK
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -146,7 +143,9 @@ def to_json(data: object) -> str:
 
 
 def _plain(value: object) -> object:
-    """The same data of dicts, lists, texts and finite numbers only."""
+    """The same data as dicts, lists, strings and finite numbers only."""
+    import numpy as np
+
     if isinstance(value, np.ndarray | np.generic):
         value = value.tolist()
     if isinstance(value, Mapping):
@@ -170,6 +169,8 @@ def failure(error: BaseException, *, as_json: bool) -> None:
 
 def warn(notes: Iterable[str], of: str = "") -> None:
     """Say on stderr which checks of a run failed, and of which run where there are several."""
+    from dalembert.handles.run_checks import CHECK
+
     which = f"{of}: " if of else ""
     for note in notes:
         if note.startswith(CHECK):

@@ -18,8 +18,7 @@ def add(subparsers: shared.Subparsers) -> None:
         "dalembert paper volterra --output out/volterra",
         "dalembert paper volterra --figure 6 --output out",
     )
-    summary = "compute the tables and figures of a paper again, beside the printed numbers"
-    parser = shared.command(subparsers, "paper", summary, *examples)
+    parser = shared.command(subparsers, "paper", *examples)
     parser.add_argument("name", metavar="PAPER", help=", ".join(papers.NAMES))
     about = "only this table, or worked example; repeatable (default: all)"
     parser.add_argument("--table", metavar="N", action="append", help=about)

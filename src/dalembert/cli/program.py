@@ -1,6 +1,6 @@
 """The program `dalembert`: its commands, its exit codes, and what it says when something goes wrong.
 
-Exit codes: 0 done, 1 the work failed, 2 the input is wrong; 130 interrupted, 141 the reader of a pipe went away.
+Exit codes: 0 done, 1 computation failed, 2 invalid input, 130 interrupted, 141 broken pipe.
 """
 
 from __future__ import annotations
@@ -14,46 +14,11 @@ from itertools import pairwise
 from typing import NoReturn
 
 from dalembert import __version__
-from dalembert.cli import (
-    check,
-    compare,
-    derive,
-    equilibrium,
-    export,
-    fit,
-    gallery,
-    linearize,
-    output,
-    paper,
-    prove,
-    report,
-    simulate,
-    studio,
-    sweep,
-    verify,
-)
-from dalembert.cli.arguments import EXIT_CODES
+from dalembert.cli import output
+from dalembert.cli.commands import COMMANDS, EXIT_CODES, module_of
 from dalembert.errors import DalembertError, InputError, WorkError, nearest
 
 DONE, FAILED, WRONG_INPUT, INTERRUPTED, PIPE_CLOSED = 0, 1, 2, 130, 141
-_MODULES = (
-    gallery,
-    check,
-    derive,
-    prove,
-    verify,
-    simulate,
-    compare,
-    equilibrium,
-    linearize,
-    sweep,
-    fit,
-    report,
-    paper,
-    export,
-    studio,
-)
-COMMANDS = {module.__name__.rpartition(".")[2]: module for module in _MODULES}
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -98,7 +63,7 @@ def _guarded(words: list[str]) -> int:
 
 
 def _run(words: list[str]) -> int:
-    parser = _parser()
+    parser = _parser(words[0] if words else None)
     if not words:
         parser.print_help(sys.stderr)
         return WRONG_INPUT
@@ -109,7 +74,7 @@ def _run(words: list[str]) -> int:
         )
     arguments = parser.parse_args(words)
     arguments.words = words
-    return COMMANDS[arguments.command].run(arguments)
+    return module_of(arguments.command).run(arguments)
 
 
 class _Parser(argparse.ArgumentParser):
@@ -120,7 +85,8 @@ class _Parser(argparse.ArgumentParser):
         raise InputError(f"{self.prog}: {message.rstrip('.')}. Run '{self.prog} --help' to see what is expected.")
 
 
-def _parser() -> argparse.ArgumentParser:
+def _parser(command: str | None) -> argparse.ArgumentParser:
+    """The parser of all commands; only the options of `command` are declared, so that nothing else is imported."""
     parser = _Parser(
         prog="dalembert",
         description="One mechanical model, every classical road to its equations of motion, "
@@ -132,8 +98,11 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"dalembert {__version__}")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", title="commands", required=True)
-    for module in COMMANDS.values():
-        module.add(commands)
+    for name, summary in COMMANDS.items():
+        if name == command:
+            module_of(name).add(commands)
+        else:
+            commands.add_parser(name, help=summary)
     return parser
 
 

@@ -20,8 +20,7 @@ _STYLE |= {"left out": "yellow"}
 def add(subparsers: shared.Subparsers) -> None:
     """Add the command."""
     examples = "dalembert prove cart-pendulum", "dalembert prove my-model.toml --formalism kane --json"
-    summary = "prove that all formalisms are identical functions of state and parameters"
-    parser = shared.command(subparsers, "prove", summary, *examples)
+    parser = shared.command(subparsers, "prove", *examples)
     shared.add_model(parser)
     shared.add_formalisms(parser, "all that apply, each compared with Lagrange's equations")
     text = "of the random point, to repeat a proof (default: a random one, which is printed)"

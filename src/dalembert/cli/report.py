@@ -20,8 +20,7 @@ def add(subparsers: shared.Subparsers) -> None:
         "dalembert report four-bar --formalism kane,lagrange --duration 3 -o four-bar.html",
         "dalembert report robot.urdf --no-evidence",
     )
-    summary = "write one page with the moving mechanism, its equations, its time histories and the evidence"
-    parser = shared.command(subparsers, "report", summary, *examples)
+    parser = shared.command(subparsers, "report", *examples)
     shared.add_model(parser)
     shared.add_formalisms(parser, "lagrange, or the first that can treat the model; the first one makes the run")
     shared.add_run(parser)

@@ -27,7 +27,7 @@ def add(subparsers: shared.Subparsers) -> None:
         "dalembert simulate double-pendulum --animate swing.html --animate swing.gif",
         "dalembert simulate rope --with links=1000 --formalism denoc --duration 1",
     )
-    parser = shared.command(subparsers, "simulate", "compute a motion, and write it to files and plots", *examples)
+    parser = shared.command(subparsers, "simulate", *examples)
     shared.add_model(parser)
     parser.add_argument("--formalism", metavar="KEY", default="lagrange", help="default: %(default)s")
     shared.add_run(parser)

@@ -13,8 +13,7 @@ from dalembert.errors import EngineError, InputError
 def add(subparsers: shared.Subparsers) -> None:
     """Add the command."""
     examples = "dalembert studio", "dalembert studio four-bar", "dalembert studio robot.toml --port 8080 --no-browser"
-    summary = "open a page in the browser to describe, derive, prove and move a mechanism"
-    parser = shared.command(subparsers, "studio", summary, *examples)
+    parser = shared.command(subparsers, "studio", *examples)
     parser.add_argument(
         "model", metavar="MODEL", nargs="?", default="", help="a gallery name or a model file to begin with"
     )

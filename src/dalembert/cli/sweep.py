@@ -35,7 +35,7 @@ def add(subparsers: shared.Subparsers) -> None:
         "--observe 'final(x)' --to spread.csv --plot spread.png",
         "dalembert sweep cart-pendulum --vary l=0.1:0.3:100 --observe energy --to all.nc --cluster tcp://10.0.0.1:8786",
     )
-    parser = shared.command(subparsers, "sweep", "many runs with other parameters and initial states", *examples)
+    parser = shared.command(subparsers, "sweep", *examples)
     shared.add_model(parser)
     text = "LOW:HIGH:COUNT or VALUE,VALUE,... for a grid, LOW:HIGH for sobol and random; a parameter, x or dot(x); repeatable"
     parser.add_argument("--vary", metavar="NAME=VALUES", type=varied, action="append", required=True, help=text)

@@ -19,8 +19,7 @@ _STYLE |= {"not installed": "yellow", "not used": "dim"}
 
 def add(subparsers: shared.Subparsers) -> None:
     """Add the command."""
-    summary = "compare accelerations and reactions of every formalism at random states"
-    parser = shared.command(subparsers, "verify", summary, "dalembert verify cart-pendulum --states 500")
+    parser = shared.command(subparsers, "verify", "dalembert verify cart-pendulum --states 500")
     shared.add_model(parser)
     text = "number of random states that fulfil the constraints (default: %(default)s)"
     parser.add_argument("--states", metavar="N", type=shared.at_least(1), default=200, help=text)
