@@ -35,14 +35,14 @@ def ours(name: str, cache: str) -> dict[str, Any]:
     model = dl.load(name)
     first, cold = timed(lambda: dl.derive(model, "lagrange"))
     shared = best([timed(lambda: _shared(dl, model))[1] for _ in range(5)])
-    keys = dl.formalisms.applicable(first.model, first.workspace.facts)
+    keys = catalogue.applicable(first.model, first.workspace.facts)
     found = {key: _formalism(dl, model, key, Path(cache) / key) for key in keys}
     return {"import": importing, "engine": engine, "cold": cold, "shared": shared, "formalisms": found}
 
 
 def _shared(dl: Any, model: Any) -> None:
     """Check, structure and kinematics: what every formalism begins with."""
-    workspace = dl.handles.Workspace(dl.handles.setup(model))
+    workspace = Workspace(setup(model))
     _ = workspace.facts, workspace.system
 
 
@@ -51,7 +51,7 @@ def _formalism(dl: Any, model: Any, key: str, cache: Path) -> dict[str, Any]:
     import heyoka as hy
     import numpy as np
 
-    from dalembert.handles.workspace import forget_workspaces
+    from dalembert.api.workspace import forget_workspaces
 
     cache.mkdir(parents=True, exist_ok=True)
     hy.llvm_state.set_diskcache_path(str(cache))
@@ -80,13 +80,13 @@ def sympy(name: str, method: str) -> dict[str, Any]:
 
     import dalembert as dl
     import peers
-    from dalembert.structure import samples
+    from dalembert.mechanics import random_states
 
     clear_cache()
     derived, derive = timed(lambda: peers.METHODS[method](peers.MODELS[name]()))
     model = dl.load(name)
     _, compiled = timed(lambda: derived.compile(model.parameter_values))
-    state = samples.consistent(model, 1, seed=SEED)
+    state = random_states.consistent(model, 1, seed=SEED)
     q, qd = state.q[:, 0], state.qd[:, 0]
     known = dl.derive(model, "lagrange").accelerations(q, qd)
     found = derived.accelerations(q, qd, model.parameter_values)

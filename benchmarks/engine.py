@@ -35,7 +35,7 @@ def ours(name: str, formalism: str, cache: str, quick: bool = False) -> Row:
     """Everything about our engine on one model; with `quick` only deriving and compiling."""
     os.environ["DALEMBERT_CACHE"] = cache
     import dalembert as dl
-    from dalembert.programs.function import NativeFunction
+    from dalembert.codegen.function import NativeFunction
 
     dl.derive("simple-pendulum", "kane").accelerations([0.1], [0.2])  # imports, and LLVM's own beginning
     model = dl.load(name)
@@ -74,7 +74,7 @@ def heyoka(name: str, formalism: str) -> Row:
     import heyoka as hy
 
     import dalembert as dl
-    from dalembert.programs.heyoka import expressions
+    from dalembert.codegen.heyoka_backend import expressions
 
     hy.set_logger_level_critical()
     with tempfile.TemporaryDirectory() as folder:
@@ -150,12 +150,12 @@ def measured(name: str, formalism: str) -> dict[str, Row]:
 def slowest(name: str) -> tuple[str, Row]:
     """The formalism that takes longest to derive and compile."""
     import dalembert as dl
-    from dalembert import formalisms
-    from dalembert.handles import setup, workspace_of
+    from dalembert.api.workspace import setup, workspace_of
+    from dalembert.formalisms import catalogue
 
     space = workspace_of(setup(dl.load(name)))
-    keys = formalisms.applicable(space.model, space.facts)
-    fused = [key for key in keys if space.mode(formalisms.find(key).ABOUT) == "fused"]
+    keys = catalogue.applicable(space.model, space.facts)
+    fused = [key for key in keys if space.mode(catalogue.find(key).ABOUT) == "fused"]
     with tempfile.TemporaryDirectory(prefix="dalembert-benchmark-") as cache:
         rows = {key: in_new_process(ours, name, key, cache, True) for key in fused}
     return max(rows.items(), key=lambda each: each[1]["derive"] + each[1]["compile"])

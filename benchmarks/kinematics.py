@@ -42,7 +42,7 @@ def text_of(name: str) -> str:
     if name in robots.ROBOTS:
         return re.sub(r"<mimic[^>]*/>", "", robots.path_of(name).read_text())
     import dalembert as dl
-    from dalembert.exporters.urdf import to_urdf
+    from dalembert.io.urdf.urdf_writer import to_urdf
 
     return to_urdf(dl.load(name).description.replaced(loads=(), rotors=()))
 
@@ -102,8 +102,8 @@ def arm_of(name: str, count: int) -> Arm:
     """An arm by its name."""
     import pinocchio as pin
 
-    from dalembert.analysis.places import limits_of
-    from dalembert.importers.urdf import loads_urdf
+    from dalembert.analysis.task_kinematics import limits_of
+    from dalembert.io.urdf.urdf_reader import loads_urdf
 
     text, body = text_of(name), ARMS[name]
     ours, theirs = loads_urdf(text, name), pin.buildModelFromXML(text)

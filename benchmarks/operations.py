@@ -28,14 +28,18 @@ from rich.console import Console
 from rich.table import Table
 
 import dalembert as dl
-from dalembert import formalisms
-from dalembert.algebra import Array
-from dalembert.algebra.graph import GRAPH
-from dalembert.algebra.nodes import ZERO, node
-from dalembert.handles import Equations, setup, workspace_of
-from dalembert.handles.derivation import derivation_of
-from dalembert.programs.program import program_of
-from dalembert.recursive import forward_dynamics, inverse_dynamics, moving, plan_of
+from dalembert.api.derivation import derivation_of
+from dalembert.api.equations import Equations
+from dalembert.api.workspace import setup, workspace_of
+from dalembert.codegen.program import program_of
+from dalembert.formalisms import catalogue
+from dalembert.recursive.forward import forward_dynamics
+from dalembert.recursive.inverse import inverse_dynamics
+from dalembert.recursive.link_states import moving
+from dalembert.recursive.plan import plan_of
+from dalembert.symbolic.algebra_base import Array
+from dalembert.symbolic.graph import GRAPH
+from dalembert.symbolic.nodes import ZERO, node
 
 BASELINE = Path(__file__).with_name("operations.json")
 GROWTH = 0.05
@@ -102,7 +106,7 @@ def count(name: str) -> dict[str, int]:
     if name in CHAINS:
         return count_recursion(chain(*CHAINS[name]))
     workspace = workspace_of(setup(dl.load(name)))
-    keys = formalisms.applicable(workspace.model, workspace.facts)
+    keys = catalogue.applicable(workspace.model, workspace.facts)
     return {key: Equations(derivation_of(workspace.setup, key)).operations for key in keys}
 
 
@@ -127,7 +131,7 @@ def grown(found: dict[str, int], before: dict[str, int]) -> list[str]:
 
 def show(found: Counts, before: Counts) -> None:
     """Print counts, with the change from the baseline where there is one."""
-    keys = [key for key in formalisms.KEYS if any(key in counts for counts in found.values())]
+    keys = [key for key in catalogue.KEYS if any(key in counts for counts in found.values())]
     table = Table(title="Operations in one evaluation of the right-hand side", box=SIMPLE_HEAD, padding=(0, 1, 0, 0))
     table.add_column("formalism", no_wrap=True)
     for name in MODELS:

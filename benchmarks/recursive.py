@@ -145,7 +145,7 @@ def _difference(pair: robots.Pair, task: str, x: robots.States, found: Any) -> f
 def _operations(handle: Any, task: str) -> int:
     """Operations of one evaluation: of the program, or link by link of the loops."""
     from dalembert.recursive.execution import choose_execution
-    from dalembert.recursive.rolled import operations_of
+    from dalembert.recursive.rolled_sweeps import operations_of
     from dalembert.recursive.traced import task_program
 
     own = "forward_slopes" if task == "derivatives" else task
@@ -175,8 +175,9 @@ def raced(works: list[Work]) -> list[float]:
 def peak() -> float:
     """Operations per nanosecond of one core at best: chains of fused products and sums that wait for nothing else."""
     os.environ["DALEMBERT_CACHE"] = ""
-    from dalembert.algebra.graph import GRAPH
-    from dalembert.programs import function_of, program_of
+    from dalembert.codegen.function import function_of
+    from dalembert.codegen.program import program_of
+    from dalembert.symbolic.graph import GRAPH
 
     names, count, best = ["x", "a", "b"], 8200, 0.0
     inputs, none = np.full((len(names), count), 0.5), np.zeros(0)

@@ -170,7 +170,7 @@ def _robot(name: str) -> Pair:
     import pinocchio as pin
 
     import dalembert as dl
-    from dalembert.importers.urdf import loads_urdf
+    from dalembert.io.urdf.urdf_reader import loads_urdf
 
     base, floating = name.removesuffix(FREE).removesuffix(APART), name.endswith(FREE)
     path = path_of(base)
@@ -233,7 +233,7 @@ def _chain(n: int) -> Pair:
     """Links on revolute joints, each with a place, a mass centre and moments of its own."""
     import pinocchio as pin
 
-    from dalembert.model import Model
+    from dalembert.model.model import Model
 
     rng = np.random.default_rng(SEED)
     model, theirs = Model("chain").coordinates(*(f"q{i}" for i in range(n))), pin.Model()

@@ -32,11 +32,11 @@ from unittest import mock
 import numpy as np
 
 import dalembert as dl
-from dalembert.sweeps import making, workers
-from dalembert.sweeps.answering import Answer, answer
-from dalembert.sweeps.question import Question
-from dalembert.sweeps.storage import Folder
-from dalembert.sweeps.variation import Points
+from dalembert.analysis.sweeps import sweep, worker_pool
+from dalembert.analysis.sweeps.checkpoint import Folder
+from dalembert.analysis.sweeps.evaluate_chunk import Answer, answer
+from dalembert.analysis.sweeps.sweep_spec import Question
+from dalembert.analysis.sweeps.sweep_variation import Points
 
 MODEL, DURATION, SAMPLES, CHUNK = "cart-pendulum", 10.0, 51, 1000
 VARY = {"l": (0.15, 0.25), "m2": (0.4, 0.6)}
@@ -54,7 +54,7 @@ def swept(runs: int, **more: Any) -> Any:
 
 def question_of(runs: int) -> Question:
     """The question alone, unanswered."""
-    with mock.patch.object(making, "_worked_out", lambda question, *_: question):
+    with mock.patch.object(sweep, "_worked_out", lambda question, *_: question):
         return swept(runs)
 
 
@@ -95,10 +95,10 @@ def parts(count: int) -> dict[str, float]:
         kept.close()
         journal = (Path(folder) / "sweep" / "journal.jsonl").stat().st_size / 60
     many = question_of(100 * CHUNK)
-    with ThreadPoolExecutor(count) as pool, mock.patch.object(workers, "answer", return_value=found):
-        driving = best(lambda: list(workers.answers(many, range(many.chunks), pool, None))) / many.chunks
+    with ThreadPoolExecutor(count) as pool, mock.patch.object(worker_pool, "answer", return_value=found):
+        driving = best(lambda: list(worker_pool.answers(many, range(many.chunks), pool, None))) / many.chunks
     few = question_of(2)
-    starting = spent(lambda: list(workers.by_processes(few, [0], 1)))[0]
+    starting = spent(lambda: list(worker_pool.by_processes(few, [0], 1)))[0]
     return {
         "s once, the first sweep": first,
         "steps per run": steps,
@@ -221,7 +221,7 @@ class Clocked:
 def own(count: int, chunks: int) -> dict[str, float]:
     """CPU seconds of a sweep by worker processes of our own, and of their start."""
     small = replace(question_of(count), given_chunk=1)
-    start, ready = spent(lambda: list(workers.by_processes(small, range(count), count)))
+    start, ready = spent(lambda: list(worker_pool.by_processes(small, range(count), count)))
     took, wall = spent(lambda: swept(chunks * CHUNK, workers=count))
     return {
         "CPU s to start": start,
@@ -290,8 +290,8 @@ def simulated(part: dict[str, float], count: int, rounds: int = 3) -> dict[str, 
         time.sleep(chunk)
         return found
 
-    with ThreadPoolExecutor(count) as pool, mock.patch.object(workers, "answer", waits):
-        used, wall = spent(lambda: list(workers.answers(many, range(many.chunks), pool, None)))
+    with ThreadPoolExecutor(count) as pool, mock.patch.object(worker_pool, "answer", waits):
+        used, wall = spent(lambda: list(worker_pool.answers(many, range(many.chunks), pool, None)))
     driver = many.chunks * part["ms per chunk, driver"] * 1e-3
     return {"workers": count, "wall s": wall, "predicted": max(rounds * chunk, driver), "driver CPU s": used}
 

@@ -19,11 +19,12 @@ from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
-from dalembert import formalisms, gallery
+from dalembert.api.derive import equations_of
+from dalembert.api.equation_reader import Reading
+from dalembert.display.math.short_forms import TooLong
 from dalembert.errors import NotApplicableError
-from dalembert.handles import equations_of
-from dalembert.handles.reading import Reading
-from dalembert.show.shortening import TooLong
+from dalembert.formalisms import catalogue
+from dalembert.io import gallery
 from measure import in_new_process, timed
 
 AIM, MOSTLY = 10.0, 1.0  # seconds: at most, and for most
@@ -47,7 +48,7 @@ def written(name: str, limit: float, prove: bool) -> dict[str, Written]:
     """All formalisms that take a model, one after another."""
     signal.signal(signal.SIGPROF, _stop)
     found = {}
-    for key in formalisms.KEYS:
+    for key in catalogue.KEYS:
         try:
             reading = equations_of(gallery.load(name), key).reading
         except NotApplicableError:
@@ -85,9 +86,9 @@ def _verdicts(reading: Reading) -> tuple[str, ...]:
 
 def table_of(found: dict[str, dict[str, Written]]) -> Table:
     """Models by formalisms."""
-    table = Table("model", *(key[:9] for key in formalisms.KEYS), box=SIMPLE_HEAD, padding=(0, 1, 0, 0))
+    table = Table("model", *(key[:9] for key in catalogue.KEYS), box=SIMPLE_HEAD, padding=(0, 1, 0, 0))
     for name, row in found.items():
-        cells = (row.get(key) for key in formalisms.KEYS)
+        cells = (row.get(key) for key in catalogue.KEYS)
         table.add_row(name, *("" if cell is None else f"{cell.seconds:.1f}{cell.mark}" for cell in cells))
     return table
 

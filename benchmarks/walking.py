@@ -31,8 +31,8 @@ from rich.console import Console
 from rich.table import Table
 
 import dalembert as dl
-from dalembert import gallery
-from dalembert.importers.redysim_arrays import from_arrays
+from dalembert.io import gallery
+from dalembert.io.redysim_arrays import from_arrays
 from measure import timed
 
 KP, KD = 1000.0, 30.0

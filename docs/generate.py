@@ -18,13 +18,13 @@ from pathlib import Path
 from unittest.mock import patch
 
 import dalembert as dl
-from dalembert import formalisms, gallery
+from dalembert.api.workspace import Workspace, setup, workspace_of
 from dalembert.cli import program
-from dalembert.equations import About
-from dalembert.equations.about import FACTS, grouped
+from dalembert.display.plots import plot
 from dalembert.evidence.agreement import PRINCIPLE, RECURSION, independent_roads
-from dalembert.handles import Workspace, setup, workspace_of
-from dalembert.show import plots
+from dalembert.formalisms import catalogue as formalisms
+from dalembert.formalisms.shared.about import FACTS, About, grouped
+from dalembert.io import gallery
 
 DOCS = Path(__file__).parent
 INDEX = DOCS / "formalisms" / "index.md"
@@ -170,13 +170,13 @@ def printed(command: str) -> str:
 
 def panels() -> str:
     """What can be drawn of a run."""
-    rows = [(f"`{name}`", choice.text, yes(name in plots.OVERVIEW)) for name, choice in plots.PANELS.items()]
+    rows = [(f"`{name}`", choice.text, yes(name in plot.OVERVIEW)) for name, choice in plot.PANELS.items()]
     return table(("name", "shows", "in the overview"), rows)
 
 
 def figures() -> str:
     """What can be drawn of a comparison."""
-    return table(("name", "shows"), [(f"`{name}`", side.text) for name, side in plots.FIGURES.items()])
+    return table(("name", "shows"), [(f"`{name}`", side.text) for name, side in plot.FIGURES.items()])
 
 
 def blocks() -> dict[Path, dict[str, Block]]:

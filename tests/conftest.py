@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 from hypothesis import settings
 
-from dalembert.handles.calls import forget_calls
-from dalembert.handles.workspace import forget_workspaces
-from dalembert.model import Model
-from dalembert.recursive import kept
+from dalembert.api.compiled_calls import forget_calls
+from dalembert.api.workspace import forget_workspaces
+from dalembert.model.model import Model
+from dalembert.recursive import trace_cache
 from dalembert.recursive.plan import forget_plans
 
 # the same examples every time; HYPOTHESIS_PROFILE=nightly looks at ten times as many
@@ -37,7 +37,9 @@ def _nothing_false_is_kept(request):
     """A test that falsifies a fact neither finds what was compiled before nor leaves what it compiled."""
     falsifies = "monkeypatch" in request.fixturenames
     if falsifies:
-        request.getfixturevalue("monkeypatch").setattr(kept, "package_digest", lambda: None)  # nothing on disk either
+        request.getfixturevalue("monkeypatch").setattr(
+            trace_cache, "package_digest", lambda: None
+        )  # nothing on disk either
         _forget()
     yield
     if falsifies:

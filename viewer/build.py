@@ -24,11 +24,11 @@ from importlib.util import find_spec
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-PACKAGE = HERE.parent / "src" / "dalembert" / "viewer"
+PACKAGE = HERE.parent / "src" / "dalembert" / "display" / "viewer"
 FILES = ("viewer.js", "viewer.css", "studio.js", "studio.css", "math.css")
 FONT = "@fontsource/stix-two-math"
 FONT_FILE = "files/stix-two-math-latin-400-normal.woff"  # all of the font, whatever its file name says
-# the code points of the embedded subset, as ranges: all that `dalembert.show` and the pages of `docs` write
+# the code points of the embedded subset, as ranges: all that `dalembert.display` and the pages of `docs` write
 CODE_POINTS = (
     *((0x20, 0x7E), (0xA0, 0xFF)),  # ASCII and Latin-1
     *((0x2C6, 0x2DD), (0x300, 0x308), (0x332, 0x332)),  # accents

@@ -8,8 +8,8 @@ from functools import cache
 from typing import Any
 
 import dalembert as dl
-from dalembert import gallery
-from dalembert.model import Model
+from dalembert.io import gallery
+from dalembert.model.model import Model
 
 ROBOTS = ("robot", "arm", "puma", "kuka", "gripper", "biped", "quadruped", "hexapod")
 # the marks by which a model is sorted, the first that fits; what bears none is a pendulum, a top or alike

@@ -23,7 +23,7 @@ import reference
 from mathml import math_fence
 from offline_links import broken
 
-from dalembert.viewer import math_style
+from dalembert.display.viewer import math_style
 
 ROOT = Path(__file__).parents[2]
 PICTURES = ROOT / "out" / "pictures"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from dalembert.show import html
+from dalembert.display.math import html
 
 
 def math_fence(source: str, language: str, css_class: str, options: dict[str, Any], md: Any, **more: Any) -> str:

@@ -17,10 +17,10 @@ from pathlib import Path
 import tutorial_code
 
 import dalembert as dl
-from dalembert import gallery
-from dalembert.handles import Trajectory
-from dalembert.show.films import Film
-from dalembert.show.plot_figure import Plot
+from dalembert.display.plots.figure import Plot
+from dalembert.display.video import Film
+from dalembert.io import gallery
+from dalembert.simulation.trajectory import Trajectory
 
 LONGEST = 10.0  # seconds of a motion
 SAMPLES = 301

@@ -1,6 +1,6 @@
 """`python -m dalembert` is the command line."""
 
-from dalembert.cli import main
+from dalembert.cli.program import main
 
 if __name__ == "__main__":
     raise SystemExit(main())

@@ -12,10 +12,10 @@ from itertools import pairwise
 
 import numpy as np
 
-from dalembert.handles import Equations
-from dalembert.handles.derivation import derivation_of
-from dalembert.model import Model
-from dalembert.structure import samples
+from dalembert.api.derivation import derivation_of
+from dalembert.api.equations import Equations
+from dalembert.mechanics import random_states
+from dalembert.model.model import Model
 
 FREEDOMS = {"revolute": 1, "prismatic": 1, "universal": 2, "ball": 3}
 Place = tuple[np.ndarray, np.ndarray]  # rotation and position
@@ -246,7 +246,7 @@ def well_conditioned(space, states, count: int):
     W = [kernel.second_rates(y, states.t, values, none + unit[:, None]) - rest for unit in np.eye(len(v))]
     kept = np.flatnonzero(np.abs(W).max(axis=(0, 1)) < 20)[:count]
     assert len(kept) == count
-    return samples.States(states.q[:, kept], states.qd[:, kept], states.t[kept])
+    return random_states.States(states.q[:, kept], states.qd[:, kept], states.t[kept])
 
 
 # drawing

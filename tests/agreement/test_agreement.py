@@ -8,15 +8,16 @@ import sympy as sp
 from sympy.physics.mechanics import dynamicsymbols
 
 import dalembert as dl
-from dalembert import formalisms, gallery
 from dalembert.errors import InputError, NotApplicableError
-from dalembert.kinematics.contacts import with_contacts
-from dalembert.model.contacts import Held
-from dalembert.structure import samples
+from dalembert.formalisms import catalogue
+from dalembert.io import gallery
+from dalembert.mechanics import random_states
+from dalembert.mechanics.contact_constraints import with_contacts
+from dalembert.model.contacts.base import Held
 
 LOADS = ("force", "torque", "joint_torque", "spring", "damper")
 OF_BODIES = ("dalembert", "kane", "gibbs_appell", "volterra", "volterra_reduced", "newton_euler", "denoc")
-OF_ENERGIES = tuple(key for key in formalisms.KEYS if key not in OF_BODIES)
+OF_ENERGIES = tuple(key for key in catalogue.KEYS if key not in OF_BODIES)
 IN_SPEEDS = ("kane", "gibbs_appell", "boltzmann_hamel", "volterra", "volterra_reduced")
 
 
@@ -55,7 +56,7 @@ def test_every_formalism_agrees_on_the_gallery(name):
 )
 def test_denoc_agrees_with_lagrange_on_the_others_every_day(name):
     model = dl.load(name)
-    states = samples.consistent(with_contacts(model), 3, seed=4)
+    states = random_states.consistent(with_contacts(model), 3, seed=4)
     at = states.q, states.qd, states.t
     found, known = (dl.derive(model, key, engine="python").accelerations(*at) for key in ("denoc", "lagrange"))
     assert np.abs(found - known).max() <= 1e-10 * np.abs(known).max()
@@ -127,7 +128,7 @@ def test_the_others_refuse_energies_and_name_those_that_can(key):
 
 def test_a_wrong_road_is_seen(monkeypatch):
     # Kane's equations without their velocity terms: verify must say so
-    kane = formalisms.find("kane")
+    kane = catalogue.find("kane")
     right = kane.derive
 
     def wrong(system, **more):
@@ -160,7 +161,7 @@ def test_findings_are_plain_data_and_progress_is_told():
     }
     assert found.keys() >= {"roads", "lineages", "others", "notes"}
     assert found["agrees"] is True
-    assert list(found["formalisms"]) == list(formalisms.KEYS)
+    assert list(found["formalisms"]) == list(catalogue.KEYS)
 
 
 def test_at_least_one_state_is_needed():
@@ -168,13 +169,13 @@ def test_at_least_one_state_is_needed():
         dl.verify(dl.load("simple-pendulum"), states=0)
 
 
-@pytest.mark.parametrize("key", formalisms.KEYS)
+@pytest.mark.parametrize("key", catalogue.KEYS)
 @pytest.mark.parametrize("name", ["double-pendulum", "planar-four-bar"])
 def test_what_is_integrated_has_the_accelerations_that_are_told(name, key):
     # a run steps a shortened program of its own: q̇ of its states, carried along its rates, changes by q̈
     model = dl.load(name)
     eom = dl.derive(model, key)
-    states = samples.consistent(with_contacts(model), 3, include_initial=True)
+    states = random_states.consistent(with_contacts(model), 3, include_initial=True)
     for q, qd, t in zip(states.q.T, states.qd.T, states.t, strict=True):
         v, constants = eom.kernel.start(q, qd, t, eom.values)
         p = np.concatenate([eom.values, constants])

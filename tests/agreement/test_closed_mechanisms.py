@@ -11,11 +11,12 @@ import numpy as np
 import pytest
 from closed_mechanisms import FAMILIES, as_model, drawn, gaps, judged, well_conditioned
 
-from dalembert import formalisms
-from dalembert.evidence.integrated import batch_of, integrated_rates
-from dalembert.handles import Equations, setup, workspace_of
-from dalembert.handles.derivation import derivation_of
-from dalembert.structure import samples
+from dalembert.api.derivation import derivation_of
+from dalembert.api.equations import Equations
+from dalembert.api.workspace import setup, workspace_of
+from dalembert.evidence.integrated_programs import batch_of, integrated_rates
+from dalembert.formalisms import catalogue
+from dalembert.mechanics import random_states
 
 STATES, SEEDS = 3, (1, 2)
 DAILY = {("planar, pin", 1)}
@@ -31,7 +32,7 @@ def prepared(family, seed):
     """A mechanism, its workspace, and random states on its constraints."""
     mechanism = drawn(family, seed)
     space = workspace_of(setup(as_model(mechanism), "native"))
-    return mechanism, space, well_conditioned(space, samples.consistent(space.model, 10 * STATES, seed=7), STATES)
+    return mechanism, space, well_conditioned(space, random_states.consistent(space.model, 10 * STATES, seed=7), STATES)
 
 
 def relative(found, known):
@@ -51,8 +52,8 @@ def test_every_formalism_agrees_with_an_independent_judge_on_closed_mechanisms(f
     qdd, reaction = (np.stack([getattr(each, name) for each in found], axis=1) for name in ("qdd", "reaction"))
     force = np.stack([np.abs(each.M) @ np.abs(each.qdd) for each in found], axis=1) + np.abs(reaction)
     tolerance = TOLERANCE * max(1.0, max(each.condition for each in found) / 10)
-    keys = formalisms.applicable(space.model, space.facts)
-    assert len(keys) == len(formalisms.KEYS)  # holonomic and ideal: all of them
+    keys = catalogue.applicable(space.model, space.facts)
+    assert len(keys) == len(catalogue.KEYS)  # holonomic and ideal: all of them
     for key in keys:
         equations = Equations(derivation_of(space.setup, key))
         assert relative(equations.accelerations(states.q, states.qd, states.t), qdd) < tolerance, key

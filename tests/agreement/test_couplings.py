@@ -9,9 +9,11 @@ import pytest
 
 import dalembert as dl
 from dalembert.evidence import principle
-from dalembert.model import Model
-from dalembert.model.contacts import CONTACTS, Held, Rolling
-from dalembert.structure import samples
+from dalembert.mechanics import random_states
+from dalembert.model.contacts import CONTACTS
+from dalembert.model.contacts.base import Held
+from dalembert.model.contacts.rolling import Rolling
+from dalembert.model.model import Model
 
 SOLID = {"mass": 1.3, "center": (0.2, 0.1, -0.1), "inertia": (0.3, 0.4, 0.35, 0.02, -0.03, 0.01)}
 ROD = {"mass": 0.8, "center": (0.4, 0.05, 0), "inertia": (0.02, 0.1, 0.11)}
@@ -127,7 +129,7 @@ def test_the_principle_holds_for_what_rolls_on_a_body_that_is_led(kind):
     model.assemble_start = True
     model = dl.assembled(ROLLS[kind](model.start([0.4, -0.3, 0.9, 0.3, 0.5], [0.4, -0.2, 0.1, 0.6, -0.7])))
     eom = dl.derive(model, engine="python")
-    states = samples.consistent(eom.model, 3)
+    states = random_states.consistent(eom.model, 3)
     at = states.q, states.qd, states.t
     found = principle.residual(model, states, eom.accelerations(*at), eom.reactions(*at)).largest
     assert max(dict(found).values()) < 1e-8

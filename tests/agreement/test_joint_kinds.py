@@ -7,10 +7,10 @@ import pytest
 
 import dalembert as dl
 from dalembert.evidence.agreement import Agreement
-from dalembert.kinematics.contacts import with_contacts
-from dalembert.model import Model
+from dalembert.mechanics import random_states
+from dalembert.mechanics.contact_constraints import with_contacts
 from dalembert.model.joints import JOINTS
-from dalembert.structure import samples
+from dalembert.model.model import Model
 
 G = 9.81
 SOLID = {"mass": 1.3, "center": (0.2, 0.1, -0.1), "inertia": (0.3, 0.4, 0.35, 0.02, -0.03, 0.01)}
@@ -167,7 +167,7 @@ def test_every_formalism_agrees_on_a_loop_closed_by_every_kind_of_joint(make):
 def test_roads_agree_on_a_ball_by_quaternion_that_a_cross_closes():
     model = dl.assembled(ball_and_cross())
     assert dl.mobility(model).degrees_of_freedom == 1
-    states = samples.consistent(with_contacts(model), 20)
+    states = random_states.consistent(with_contacts(model), 20)
     first, *others = (
         dl.derive(model, key).accelerations(states.q, states.qd, states.t)
         for key in ("lagrange", "kane", "udwadia_kalaba", "newton_euler", "denoc")

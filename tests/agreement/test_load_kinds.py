@@ -3,10 +3,10 @@
 import pytest
 
 import dalembert as dl
-from dalembert.exporters.toml import to_toml
-from dalembert.importers import loads_toml
-from dalembert.model import Model
+from dalembert.io.toml_reader import loads_toml
+from dalembert.io.toml_writer import to_toml
 from dalembert.model.loads import LOADS
+from dalembert.model.model import Model
 
 ENDS = {"bodies": ("upper", "lower"), "points": ((0.1, -1.5, 0.2), (0.6, 0.3, 0))}
 SIX = {"stiffness": (8, 5, 3, 2, 4, 1), "damping": (1, 2, 3, 0.3, 0.2, 0.1)}

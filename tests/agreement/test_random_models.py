@@ -10,11 +10,12 @@ import pytest
 from hypothesis import Phase, assume, given, note, seed, settings
 from hypothesis import strategies as st
 
-from dalembert import formalisms
+from dalembert.api.derivation import derivation_of
+from dalembert.api.equations import Equations
+from dalembert.api.workspace import setup, workspace_of
 from dalembert.errors import InconsistentStateError, SingularError
-from dalembert.handles import Equations, setup, workspace_of
-from dalembert.handles.derivation import derivation_of
-from dalembert.structure import samples
+from dalembert.formalisms import catalogue
+from dalembert.mechanics import random_states
 
 CHUNKS = 10  # spread over the processes of a parallel run
 STATES = 5
@@ -48,7 +49,7 @@ def prepared(random_tree, recipe, engine):
     model = random_tree(recipe.pop("seed"), **recipe)
     try:
         space = workspace_of(setup(model, engine))
-        states = samples.consistent(space.model, STATES, seed=7)
+        states = random_states.consistent(space.model, STATES, seed=7)
         assert space.facts.d >= 0
     except (SingularError, InconsistentStateError) as error:
         # parallel sliders in one joint have no inertia between them; a cone may have no velocity near the start
@@ -56,7 +57,7 @@ def prepared(random_tree, recipe, engine):
         assume(False)
     if recipe["servo"] and all(space.facts.levels.servo):
         # nothing has to hold on the way to the target
-        states = samples.drawn(space.model, np.random.default_rng(7), STATES)
+        states = random_states.drawn(space.model, np.random.default_rng(7), STATES)
     _, _, A, M = space.manifold.evaluate(states.q, states.qd, states.t, space.values)
     return space, states, M, condition(M, A[list(space.facts.rows)])
 
@@ -94,7 +95,7 @@ def examine(random_tree, recipe, engine):
     note(str(recipe))
     space, states, M, kappa = prepared(random_tree, dict(recipe), engine)
     assume(kappa < 1e6)
-    keys = formalisms.applicable(space.model, space.facts)
+    keys = catalogue.applicable(space.model, space.facts)
     compare(space, states, M, keys, 1e-8 * max(1.0, (kappa / 1e4) ** 2))
 
 

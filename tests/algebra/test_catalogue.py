@@ -2,8 +2,8 @@
 
 import pytest
 
-from dalembert.algebra import choose
 from dalembert.errors import InputError
+from dalembert.symbolic.algebra_base import choose
 
 
 def test_every_algebra_is_found_by_its_name():

@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 import sympy as sp
 
-from dalembert.algebra import FLOATS, choose, vector, zeros
-from dalembert.programs import compile_function
+from dalembert.codegen.function import compile_function
+from dalembert.symbolic.algebra_base import choose, vector, zeros
+from dalembert.symbolic.floats import FLOATS
 
 ALGEBRAS = {name: choose(name) for name in ("symbolic", "graph")}
 over_graphs = pytest.mark.parametrize("algebra", ALGEBRAS.values(), ids=ALGEBRAS)

@@ -8,7 +8,7 @@ import sympy
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dalembert.algebra.field import (
+from dalembert.symbolic.prime_field import (
     EAST,
     HALF_TURNS,
     SMALL_ANGLE,

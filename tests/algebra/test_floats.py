@@ -5,7 +5,8 @@ import math
 import numpy as np
 import pytest
 
-from dalembert.algebra import FLOATS, identity, matrix, numbers, stack, vector, zeros
+from dalembert.symbolic.algebra_base import identity, matrix, stack, vector, zeros
+from dalembert.symbolic.floats import FLOATS, numbers
 
 
 def test_entries_may_be_batches():

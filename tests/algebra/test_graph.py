@@ -12,11 +12,12 @@ import symengine as se
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dalembert.algebra import FLOATS, choose, identity, vector, zeros
-from dalembert.algebra.graph import GRAPH
-from dalembert.algebra.nodes import _NODES, ZERO, Node, node
-from dalembert.algebra.walks import numbers_in, ordered
-from dalembert.programs import compile_function
+from dalembert.codegen.function import compile_function
+from dalembert.symbolic.algebra_base import choose, identity, vector, zeros
+from dalembert.symbolic.floats import FLOATS
+from dalembert.symbolic.graph import GRAPH
+from dalembert.symbolic.nodes import _NODES, ZERO, Node, node
+from dalembert.symbolic.traversal import numbers_in, ordered
 
 SYMBOLIC = choose("symbolic")
 NAMES = ("x", "y", "z")

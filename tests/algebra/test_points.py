@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dalembert.algebra.field import P, residue
-from dalembert.algebra.graph import GRAPH
-from dalembert.algebra.nodes import PI, Node, call, constant, less, select, symbol
-from dalembert.algebra.points import NoRoot, Point, Undecidable
+from dalembert.symbolic.graph import GRAPH
+from dalembert.symbolic.nodes import PI, Node, call, constant, less, select, symbol
+from dalembert.symbolic.prime_field import P, Undecidable, residue
+from dalembert.symbolic.random_points import NoRoot, Point
 
 x, y, z, t = (symbol(name) for name in ("x", "y", "z", "t"))
 THIRD, NEAR = constant(Fraction(1, 3)), constant(Fraction(10**9 + 1, 10**9))

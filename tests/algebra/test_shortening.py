@@ -12,12 +12,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import dalembert as dl
-from dalembert.algebra.identities import merged
-from dalembert.algebra.nodes import ONE, PI, Constant, Node, Symbol, call, constant, divide, less, node, select, symbol
-from dalembert.algebra.points import Point
-from dalembert.algebra.shortening import folded_with, operations, shortened
-from dalembert.algebra.walks import ordered
-from dalembert.kernels.solve import fused
+from dalembert.formalisms.shared.solve_form import fused
+from dalembert.symbolic.function_identity import merged
+from dalembert.symbolic.nodes import ONE, PI, Constant, Node, Symbol, call, constant, divide, less, node, select, symbol
+from dalembert.symbolic.optimize import folded_with, operations, shortened
+from dalembert.symbolic.random_points import Point
+from dalembert.symbolic.traversal import ordered
 
 _MP = {
     "add": lambda a, b: a + b,

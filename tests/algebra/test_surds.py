@@ -11,7 +11,7 @@ import symengine as se
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dalembert.algebra.surds import Surd, root, unit
+from dalembert.symbolic.surds import Surd, root, unit
 
 fractions = st.fractions(-20, 20, max_denominator=30)
 surds = st.dictionaries(st.sampled_from([1, 2, 3, 5, 6, 30]), fractions, max_size=3).map(Surd)

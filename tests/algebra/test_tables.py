@@ -9,13 +9,14 @@ import pytest
 import symengine as se
 
 import dalembert as dl
-from dalembert.algebra import FLOATS, choose, vector
-from dalembert.algebra.graph import GRAPH
-from dalembert.algebra.nodes import node, symbol
-from dalembert.algebra.tables import interpolation, split_interpolation, table, tables_in
-from dalembert.algebra.taylor_numbers import Series, SeriesAlgebra
-from dalembert.expressions.lower import Lowering
-from dalembert.programs import compile_function
+from dalembert.codegen.function import compile_function
+from dalembert.symbolic.algebra_base import choose, vector
+from dalembert.symbolic.floats import FLOATS
+from dalembert.symbolic.graph import GRAPH
+from dalembert.symbolic.lookup_tables import interpolation, split_interpolation, table, tables_in
+from dalembert.symbolic.lower import Lowering
+from dalembert.symbolic.nodes import node, symbol
+from dalembert.symbolic.taylor_numbers import Series, SeriesAlgebra
 
 T = se.Symbol("t")
 POINTS = table([-1, 0, 0.5, 2], [3, -1, -1, 4])

@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 import symengine as se
 
-from dalembert.algebra import FLOATS, vector
-from dalembert.algebra.taylor_numbers import SERIES, Series, series
-from dalembert.expressions.lower import Lowering
+from dalembert.symbolic.algebra_base import vector
+from dalembert.symbolic.floats import FLOATS
+from dalembert.symbolic.lower import Lowering
+from dalembert.symbolic.taylor_numbers import SERIES, Series, series
 
 s = se.Symbol("s")
 FORMULAS = {

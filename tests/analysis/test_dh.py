@@ -5,8 +5,8 @@ import pytest
 
 import dalembert as dl
 from dalembert.errors import InputError, NotApplicableError
-from dalembert.exporters.urdf import to_urdf
-from dalembert.importers.urdf import loads_urdf
+from dalembert.io.urdf.urdf_reader import loads_urdf
+from dalembert.io.urdf.urdf_writer import to_urdf
 
 TABLES = {
     "puma560": "dh",

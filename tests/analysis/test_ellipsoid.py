@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose
 
 import dalembert as dl
 from dalembert import papers
-from dalembert.analysis.ellipsoid import kinetic_energy_ellipsoid
+from dalembert.analysis.energy_ellipsoid import kinetic_energy_ellipsoid
 from dalembert.errors import InputError
 
 M, H, R = 1.0, 1.0, 0.75

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import dalembert as dl
-from dalembert.analysis.following import designed
+from dalembert.analysis.tracking import designed
 from dalembert.errors import InputError
 
 

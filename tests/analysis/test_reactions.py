@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import dalembert as dl
-from dalembert.analysis.reactions import undetermined_joints
+from dalembert.mechanics.joint_reactions import undetermined_joints
 
 
 def pendulum() -> dl.Model:

@@ -7,18 +7,19 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 import dalembert as dl
-from dalembert.algebra import FLOATS, numbers, vector
 from dalembert.errors import InputError, ModelError
-from dalembert.kinematics import move
-from dalembert.kinematics.loops import displacement, loop_rows
-from dalembert.kinematics.loops import ends as ends_of
-from dalembert.model import Model
+from dalembert.mechanics import random_states
+from dalembert.mechanics.loop_closure import displacement, loop_rows
+from dalembert.mechanics.loop_closure import ends as ends_of
+from dalembert.mechanics.motion import move
+from dalembert.mechanics.state_batch import States
 from dalembert.model.constraints.loop import ancestors, loop_bodies
-from dalembert.model.joints import Spherical
+from dalembert.model.joints.spherical import Spherical
+from dalembert.model.model import Model
 from dalembert.model.reversed_joints import backwards, placed_back
-from dalembert.spatial import roll_pitch_yaw
-from dalembert.structure import samples
-from dalembert.structure.samples import States
+from dalembert.symbolic.algebra_base import vector
+from dalembert.symbolic.floats import FLOATS, numbers
+from dalembert.symbolic.rotations import roll_pitch_yaw
 
 G = 9.81
 ROD = {"mass": 0.8, "center": (0.4, 0.05, 0), "inertia": (0.02, 0.1, 0.11)}
@@ -98,7 +99,7 @@ def at_state(model: Model, q=None, qd=None):
 def at_samples(run) -> list:
     model = run.equations.model
     return [
-        samples.at(model, States(q[:, None], qd[:, None], np.array([t])))
+        random_states.at(model, States(q[:, None], qd[:, None], np.array([t])))
         for q, qd, t in zip(run.q.T, run.qd.T, run.t, strict=True)
     ]
 

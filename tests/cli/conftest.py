@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from dalembert.cli import main
+from dalembert.cli.program import main
 
 
 @dataclass(frozen=True)

@@ -7,8 +7,8 @@ from xml.etree import ElementTree
 
 import pytest
 
-from dalembert import gallery
-from dalembert.importers import read_toml
+from dalembert.io import gallery
+from dalembert.io.toml_reader import read_toml
 
 ARM = """
 name = "arm"

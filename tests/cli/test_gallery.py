@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dalembert import gallery
+from dalembert.io import gallery
 
 
 def test_the_list_has_every_example(run):

@@ -12,7 +12,7 @@ import pytest
 
 import dalembert
 from dalembert import errors
-from dalembert.cli import check
+from dalembert.cli import check_command
 
 PROGRAM = [sys.executable, "-m", "dalembert"]
 COMMANDS = ("gallery", "check", "derive", "verify", "simulate", "compare", "equilibrium", "linearize", "paper")
@@ -105,7 +105,7 @@ def test_exit_codes_of_failures(run, monkeypatch, error, code, message):
     def fail(arguments: object) -> int:
         raise error
 
-    monkeypatch.setattr(check, "run", fail)
+    monkeypatch.setattr(check_command, "run", fail)
     found = run("check", "cart-pendulum", "--json")
     assert found.code == code
     assert found.data["error"].startswith(message)

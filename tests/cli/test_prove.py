@@ -2,13 +2,13 @@
 
 from dataclasses import replace
 
-from dalembert import formalisms
+from dalembert.formalisms import catalogue
 
 
 def test_a_proof_is_told_in_tables_and_a_sentence(run):
     found = run("prove", "cart-pendulum")
     assert found.code == 0
-    assert found.out.count("proved") >= len(formalisms.KEYS) - 1
+    assert found.out.count("proved") >= len(catalogue.KEYS) - 1
     assert "energy rate = power" in found.out
     assert "17 formalisms of 'cart-pendulum' are identical functions of state and time" in " ".join(found.out.split())
     assert "nonholonomic" in found.out  # why dirac refuses
@@ -30,7 +30,7 @@ def test_a_formalism_that_does_not_exist_is_wrong_input(run):
 
 
 def test_different_functions_end_with_code_1(run, monkeypatch):
-    module = formalisms.find("hamilton")
+    module = catalogue.find("hamilton")
     right = module.derive
 
     def wrong(*given, **named):

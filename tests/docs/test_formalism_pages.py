@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 import dalembert as dl
-from dalembert import formalisms, gallery
+from dalembert.formalisms import catalogue
+from dalembert.io import gallery
 
 DOCS = Path(__file__).parents[2] / "docs"
 INDEX = DOCS / "formalisms" / "index.md"
@@ -48,7 +49,7 @@ def test_a_missing_block_is_told(tmp_path):
 
 
 def test_every_formalism_has_a_page_and_every_page_a_formalism():
-    assert {path.stem for path in PAGES} == set(formalisms.KEYS)
+    assert {path.stem for path in PAGES} == set(catalogue.KEYS)
 
 
 def test_every_page_is_linked_from_the_index_and_back():
@@ -62,7 +63,7 @@ def test_every_page_is_linked_from_the_index_and_back():
 def test_every_page_has_the_same_parts(path):
     text = path.read_text(encoding="utf-8")
     assert tuple(re.findall(r"^## (.+)$", text, re.MULTILINE)) == PARTS
-    assert text.startswith(f"# {formalisms.find(path.stem).ABOUT.title}\n")
+    assert text.startswith(f"# {catalogue.find(path.stem).ABOUT.title}\n")
 
 
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: path.stem)
@@ -88,5 +89,5 @@ def test_every_formalism_takes_explicit_time_and_non_ideal_constraints():
     model.non_ideal({"x": "-0.2*dot(x)", "theta": "-0.1*t*dot(theta)"})
     agreement = dl.verify(model, states=5, engines=["python"], tolerance=1e-9)
     assert {key: verdict.status for key, verdict in agreement.formalisms.items()} == dict.fromkeys(
-        formalisms.KEYS, "agrees"
+        catalogue.KEYS, "agrees"
     )

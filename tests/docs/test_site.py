@@ -12,7 +12,7 @@ import reference
 import tutorial_code
 
 import dalembert as dl
-from dalembert import gallery
+from dalembert.io import gallery
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"

@@ -17,15 +17,15 @@ import numpy as np
 import pytest
 
 import dalembert as dl
-from dalembert.analysis.reactions import JointReaction
 from dalembert.errors import InputError
-from dalembert.evidence.declared_forces import joint_work, non_ideal_work, second_moments
-from dalembert.evidence.watching import Watch, watch
-from dalembert.model import Elements
-from dalembert.model.declared import Action, axes_of, turn_of
+from dalembert.evidence.numeric_differentiation import Watch, watch
+from dalembert.evidence.reference_forces import joint_work, non_ideal_work, second_moments
+from dalembert.mechanics import random_states
+from dalembert.mechanics.joint_reactions import JointReaction
+from dalembert.mechanics.state_batch import States
+from dalembert.model.description import Elements
+from dalembert.model.reference_model import Action, axes_of, turn_of
 from dalembert.model.vectors import Vector3
-from dalembert.structure import samples
-from dalembert.structure.samples import States
 
 LOADS = ("force", "torque", "joint_torque", "spring", "damper")
 
@@ -128,7 +128,7 @@ def _loops(seen: Watch, reactions: Mapping[str, JointReaction]) -> Iterator[Acti
 
 def left(model, change=lambda name, found: found) -> float:
     eom = dl.derive(model, "lagrange", engine="python")
-    states = samples.consistent(eom.model, 4)
+    states = random_states.consistent(eom.model, 4)
     here = (states.q, states.qd, states.t)
     found = {name: change(name, reaction) for name, reaction in eom.joint_reactions(*here).items()}
     qdd = eom.accelerations(*here)
@@ -164,8 +164,8 @@ SHARED = {
         "at_point",
         lambda parts: tuple(replace(p, force=-p.force) for p in parts),
     ),
-    "push of a loop": ("kinematics.loops", "_row", lambda row: replace(row, force=2 * row.force)),
-    "place of a joint": ("kinematics.motion", None, lambda body: replace(body, p_WJ=body.p_WJ + 0.1)),
+    "push of a loop": ("mechanics.loop_closure", "_row", lambda row: replace(row, force=2 * row.force)),
+    "place of a joint": ("mechanics.motion", None, lambda body: replace(body, p_WJ=body.p_WJ + 0.1)),
 }
 
 
@@ -197,13 +197,13 @@ def test_joints_transmit_what_drives_them():
 
 def test_constraints_by_formulas_are_named():
     model = dl.load("cart-pendulum")
-    states = samples.consistent(model, 1)
+    states = random_states.consistent(model, 1)
     with pytest.raises(InputError, match="Expected joints and loops only"):
         undriven(model, states, states.qd, {})
 
 
 def test_contacts_are_named():
     model = dl.load("knife-edge")
-    states = samples.consistent(model, 1)
+    states = random_states.consistent(model, 1)
     with pytest.raises(InputError, match=r"contact '.*' also pushes on its body"):
         unbalanced(model, states, states.qd, {})

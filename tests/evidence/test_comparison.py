@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 import dalembert as dl
-from dalembert import formalisms
+from dalembert.api.equations import Equations
 from dalembert.errors import InputError, SimulationError
-from dalembert.handles import Equations
+from dalembert.formalisms import catalogue
 
 KEYS = ["lagrange", "kane"]
 
@@ -103,7 +103,7 @@ def test_feedback_in_place_of_projection_does_not_keep_speeds_that_fail():
 def test_a_table_of_all_formalisms_is_complete():
     table = dl.compare("knife-edge", samples=11)
     assert not table.failed
-    assert len(table.rows) + len(table.refused) == len(formalisms.KEYS)
+    assert len(table.rows) + len(table.refused) == len(catalogue.KEYS)
     ends = np.array([run.q[:, -1] for run in table.runs.values()])
     assert np.abs(ends - ends[0]).max() < 1e-8
     assert max(row.energy_error for row in table) < 1e-10

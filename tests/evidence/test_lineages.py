@@ -7,15 +7,17 @@ import numpy as np
 import pytest
 
 import dalembert as dl
-from dalembert import formalisms, recursive
-from dalembert.equations import free_motion, legendre
-from dalembert.equations.about import FACTS, grouped
+from dalembert import recursive
 from dalembert.evidence.agreement import PRINCIPLE, RECURSION, independent_roads
-from dalembert.kinematics import active_forces, applied_forces, kinetic, potential
-from dalembert.kinematics.motion import Motion
-from dalembert.structure import samples
+from dalembert.formalisms import catalogue
+from dalembert.formalisms.shared import free_motion, legendre
+from dalembert.formalisms.shared.about import FACTS, grouped
+from dalembert.mechanics import random_states
+from dalembert.mechanics.applied_forces import active_forces, applied_forces
+from dalembert.mechanics.energies import kinetic, potential
+from dalembert.mechanics.motion import Motion
 
-LINEAGES = {**{m.ABOUT.key: m.ABOUT.lineage for m in formalisms.FORMALISMS}, "recursion": RECURSION}
+LINEAGES = {**{m.ABOUT.key: m.ABOUT.lineage for m in catalogue.FORMALISMS}, "recursion": RECURSION}
 WRONG = 1.3
 
 
@@ -37,14 +39,14 @@ def answers() -> dict[str, np.ndarray]:
     model = mechanism()
     at = (STATES.q, STATES.qd, STATES.t)
     out = {}
-    for key in formalisms.KEYS:
+    for key in catalogue.KEYS:
         eom = dl.derive(model, key, engine="python")
         out[key] = np.concatenate([eom.accelerations(*at), eom.reactions(*at)])
     out["recursion"] = dl.forward_dynamics(model, STATES.q, STATES.qd, None, STATES.t)
     return out
 
 
-STATES = samples.consistent(mechanism(), 3)
+STATES = random_states.consistent(mechanism(), 3)
 TRUE = answers()
 
 
@@ -134,7 +136,7 @@ def test_only_what_begins_with_the_free_motion_follows_it():
 
 def test_there_are_four_independent_roads_with_bodies_and_two_with_energies():
     assert independent_roads([*LINEAGES.values(), PRINCIPLE]) == 4
-    of_energies = [m.ABOUT.lineage for m in formalisms.FORMALISMS if m.ABOUT.needs == "energies"]
+    of_energies = [m.ABOUT.lineage for m in catalogue.FORMALISMS if m.ABOUT.needs == "energies"]
     assert independent_roads([*of_energies, PRINCIPLE]) == 2
     assert independent_roads([]) == 0
     assert independent_roads([RECURSION, RECURSION]) == 1

@@ -4,18 +4,21 @@ import numpy as np
 import pytest
 
 import dalembert as dl
-from dalembert.algebra import FLOATS, plain, vector
-from dalembert.cli import main
+from dalembert.cli.program import main
 from dalembert.evidence import principle
-from dalembert.evidence.declared_places import places
-from dalembert.evidence.watching import watch
-from dalembert.kinematics import move
-from dalembert.kinematics.contacts import with_contacts
-from dalembert.model import Model
-from dalembert.model.joints import JOINTS, Fixed, Joint
-from dalembert.model.loads import JointSpring
-from dalembert.structure import samples
-from dalembert.structure.samples import States
+from dalembert.evidence.numeric_differentiation import watch
+from dalembert.evidence.reference_poses import places
+from dalembert.mechanics import random_states
+from dalembert.mechanics.contact_constraints import with_contacts
+from dalembert.mechanics.motion import move
+from dalembert.mechanics.state_batch import States
+from dalembert.model.joints import JOINTS
+from dalembert.model.joints.base import Joint
+from dalembert.model.joints.fixed import Fixed
+from dalembert.model.loads.joint_spring import JointSpring
+from dalembert.model.model import Model
+from dalembert.symbolic.algebra_base import vector
+from dalembert.symbolic.floats import FLOATS, plain
 
 LOADS = ("force", "torque", "joint_torque", "spring", "damper")
 SOLID = {"mass": 1.3, "center": (0.2, 0.1, -0.1), "inertia": (0.3, 0.4, 0.35, 0.02, -0.03, 0.01)}
@@ -24,7 +27,7 @@ SOLID = {"mass": 1.3, "center": (0.2, 0.1, -0.1), "inertia": (0.3, 0.4, 0.35, 0.
 def examined(model: Model, key: str = "lagrange", count: int = 6) -> tuple[States, np.ndarray, np.ndarray]:
     """States on the constraints, accelerations and reactions."""
     eom = dl.derive(model, key, engine="python")
-    states = samples.consistent(eom.model, count)
+    states = random_states.consistent(eom.model, count)
     here = (states.q, states.qd, states.t)
     return states, eom.accelerations(*here), eom.reactions(*here)
 

@@ -16,20 +16,20 @@ import numpy as np
 import pytest
 
 import dalembert as dl
-from dalembert.algebra.nodes import Node, again, constant, node
-from dalembert.algebra.walks import ordered
+from dalembert.analysis.sweeps import sweep_lanes as lanes
+from dalembert.api.workspace import setup, workspace_of
+from dalembert.codegen import heyoka_backend
+from dalembert.codegen.function import NativeFunction
+from dalembert.codegen.program import Program
 from dalembert.evidence.program_checks import ProgramChecks
 from dalembert.evidence.verification import Task, _finding, _states
-from dalembert.handles import setup, workspace_of
-from dalembert.handles.switching import Switchboard
-from dalembert.integrators import Settings
-from dalembert.kernels import impacts
-from dalembert.kernels import kernel as kernels
 from dalembert.model.events import Event
-from dalembert.programs import heyoka
-from dalembert.programs.function import NativeFunction
-from dalembert.programs.program import Program
-from dalembert.sweeps import lanes
+from dalembert.simulation import impacts
+from dalembert.simulation import right_hand_side as kernels
+from dalembert.simulation.integrators.integrate import Settings
+from dalembert.simulation.mode_changes import Switchboard
+from dalembert.symbolic.nodes import Node, again, constant, node
+from dalembert.symbolic.traversal import ordered
 
 RIGHT_HAND_SIDE, LANES, TAYLOR = "integrated right-hand side", "SIMD lanes", "Taylor program"
 
@@ -184,8 +184,8 @@ def rates_digest() -> str:
 
 @pytest.mark.parametrize("mutation", PROGRAM)
 def test_a_mutated_program_of_heyoka_is_detected_by_verify(monkeypatch, mutation):
-    right = heyoka.expressions
-    monkeypatch.setattr(heyoka, "expressions", lambda program, symbols: right(mutation(program), symbols))
+    right = heyoka_backend.expressions
+    monkeypatch.setattr(heyoka_backend, "expressions", lambda program, symbols: right(mutation(program), symbols))
     assert differing_programs() == {TAYLOR}
 
 
@@ -397,7 +397,7 @@ def tangential(forces: np.ndarray, m: int) -> np.ndarray:
 
 def open_contact(monkeypatch):
     """A contact that is pressed is taken for open."""
-    from dalembert.handles import rigid_contacts
+    from dalembert.simulation import rigid_contacts
 
     right = rigid_contacts.decided
 

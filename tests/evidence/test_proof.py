@@ -6,13 +6,14 @@ import numpy as np
 import pytest
 
 import dalembert as dl
-from dalembert import formalisms, gallery
-from dalembert.algebra.field import P, Undecidable
-from dalembert.algebra.nodes import call, symbol
-from dalembert.algebra.points import Point
-from dalembert.evidence import identities
+from dalembert.evidence import mechanics_identities
 from dalembert.evidence.degrees import degrees_of
 from dalembert.evidence.proof import ENOUGH, prove
+from dalembert.formalisms import catalogue
+from dalembert.io import gallery
+from dalembert.symbolic.nodes import call, symbol
+from dalembert.symbolic.prime_field import P, Undecidable
+from dalembert.symbolic.random_points import Point
 
 # proved in every run; the others in the nightly one
 USUAL = (
@@ -53,7 +54,7 @@ def test_all_formalisms_are_one_function(name):
     assert proof.probability <= ENOUGH
     assert proof.proved or proof.undecided  # what switches is named
     refused = {key for key, claim in proof.formalisms.items() if claim.status == "refused"}
-    assert len(formalisms.KEYS) - len(refused) >= 2
+    assert len(catalogue.KEYS) - len(refused) >= 2
 
 
 def loaded() -> dl.Model:
@@ -76,7 +77,7 @@ def loaded() -> dl.Model:
 
 
 def falsified(monkeypatch, key, **change):
-    module = formalisms.find(key)
+    module = catalogue.find(key)
     right = module.derive
 
     def wrong(system, *more, **named):
@@ -98,7 +99,7 @@ def test_the_model_that_is_falsified_is_proved():
     assert all(claim.status == "proved" for claim in proof.formalisms.values())
 
 
-@pytest.mark.parametrize("key", formalisms.KEYS[1:])
+@pytest.mark.parametrize("key", catalogue.KEYS[1:])
 @pytest.mark.parametrize("part", ["f", pytest.param("M", marks=pytest.mark.nightly)])
 def test_a_billionth_in_any_formalism_is_found(monkeypatch, key, part):
     falsified(monkeypatch, key, **{part: off})
@@ -108,9 +109,9 @@ def test_a_billionth_in_any_formalism_is_found(monkeypatch, key, part):
     assert "other accelerations" in (proof.formalisms[key].reason or "")
 
 
-@pytest.mark.parametrize("key", [k for k in formalisms.KEYS if hasattr(formalisms.find(k), "reaction")])
+@pytest.mark.parametrize("key", [k for k in catalogue.KEYS if hasattr(catalogue.find(k), "reaction")])
 def test_a_wrong_sign_in_the_reactions_is_found(monkeypatch, key):
-    module = formalisms.find(key)
+    module = catalogue.find(key)
     right = module.reaction
     monkeypatch.setattr(module, "reaction", lambda system: -right(system))
     proof = prove(loaded(), ["lagrange", key])
@@ -118,15 +119,15 @@ def test_a_wrong_sign_in_the_reactions_is_found(monkeypatch, key):
 
 
 def test_a_wrong_energy_and_a_wrong_recursion_are_found(monkeypatch):
-    right = identities.power_into
-    monkeypatch.setattr(identities, "power_into", lambda system: right(system) * (1 + TINY))
+    right = mechanics_identities.power_into
+    monkeypatch.setattr(mechanics_identities, "power_into", lambda system: right(system) * (1 + TINY))
     proof = prove(loaded(), ["lagrange", "kane"])
-    assert proof.identities[identities.EnergyRate.name].status == "different"
-    monkeypatch.setattr(identities, "power_into", right)
-    composed = identities.recursive.mass_matrix
-    monkeypatch.setattr(identities.recursive, "mass_matrix", lambda moving: composed(moving) * (1 + TINY))
+    assert proof.identities[mechanics_identities.EnergyRate.name].status == "different"
+    monkeypatch.setattr(mechanics_identities, "power_into", right)
+    composed = mechanics_identities.recursive.mass_matrix
+    monkeypatch.setattr(mechanics_identities.recursive, "mass_matrix", lambda moving: composed(moving) * (1 + TINY))
     proof = prove(loaded(), ["lagrange", "kane"])
-    assert proof.identities[identities.Recursion.name].status == "different"
+    assert proof.identities[mechanics_identities.Recursion.name].status == "different"
 
 
 def test_what_switches_is_proved_on_every_branch_and_named():

@@ -7,12 +7,13 @@ import pytest
 from sympy.physics.mechanics import dynamicsymbols
 
 import dalembert as dl
-from dalembert import formalisms, pipeline
+from dalembert.api import functions
+from dalembert.codegen import heyoka_backend
 from dalembert.errors import SingularError
 from dalembert.evidence import comparison, verification
 from dalembert.evidence.agreement import Agreement, Verdict
-from dalembert.programs import heyoka
-from dalembert.structure.samples import States
+from dalembert.formalisms import catalogue
+from dalembert.mechanics.state_batch import States
 
 AGREES = Verdict("agrees", None, 0.0, 0.0, ("T", "V"))
 
@@ -68,7 +69,7 @@ def test_fewer_states_than_asked_for_are_told(monkeypatch):
 
 
 def test_nothing_compared_is_an_error(monkeypatch):
-    monkeypatch.setattr(formalisms, "too_large", lambda about, model: "it is too large")
+    monkeypatch.setattr(catalogue, "too_large", lambda about, model: "it is too large")
     with pytest.raises(dl.EngineError, match=r"no formalism could be evaluated \(lagrange: it is too large"):
         dl.verify(three_rails(1.0), states=5, engines=["python"])
 
@@ -90,7 +91,7 @@ def test_roads_and_lineages_of_a_model_of_bodies():
     agreement = dl.verify(dl.load("cart-pendulum"), states=4, engines=["python"])
     assert (agreement.states, agreement.roads, agreement.agrees) == (4, 4, True)
     names = [name for group in agreement.lineages.values() for name in group]
-    assert set(names) == {*formalisms.KEYS, "recursion", "the principle"} - {"dirac"}  # the wheel is nonholonomic
+    assert set(names) == {*catalogue.KEYS, "recursion", "the principle"} - {"dirac"}  # the wheel is nonholonomic
     assert len(names) == len(set(names))
     data = agreement.to_dict()
     assert data["roads"] == 4
@@ -121,8 +122,8 @@ def test_a_further_row_counts(monkeypatch, status):
 
 
 def test_the_page_of_contents_only_names_the_stages():
-    assert inspect.unwrap(pipeline.verify) is verification.verify
-    assert inspect.unwrap(pipeline.compare) is comparison.compare
+    assert inspect.unwrap(functions.verify) is verification.verify
+    assert inspect.unwrap(functions.compare) is comparison.compare
 
 
 def test_a_formalism_that_cannot_be_evaluated_does_not_end_the_verification(monkeypatch):
@@ -151,7 +152,7 @@ def test_programs_that_runs_integrate_have_rows_of_their_own():
 
 
 def test_without_heyoka_the_row_says_so(monkeypatch):
-    monkeypatch.setattr(heyoka, "is_installed", lambda: False)
+    monkeypatch.setattr(heyoka_backend, "is_installed", lambda: False)
     row = dl.verify(dl.load("simple-pendulum"), states=3).programs["Taylor program"]
     assert (row.status, row.compared) == ("not installed", False)
     assert "heyoka" in (row.reason or "")

@@ -13,7 +13,8 @@ from types import ModuleType
 import numpy as np
 import pytest
 
-from dalembert.exporters.code import TARGETS, CodeFunction, Source
+from dalembert.io.code.code_source import CodeFunction, Source
+from dalembert.io.code.languages import TARGETS
 
 GCC = ["gcc", "-std=c99", "-Wall", "-Wextra", "-Werror", "-pedantic", "-O0", "-ffp-contract=off", "-shared", "-fPIC"]
 Results = dict[str, np.ndarray]  # by the name of the function, (entries, states)

@@ -13,14 +13,15 @@ import pytest
 from exported_code import GCC, Results, module_at, require_gcc, run_code
 
 import dalembert as dl
-from dalembert.algebra import stack
-from dalembert.algebra.blocks import solver
-from dalembert.algebra.graph import GRAPH
+from dalembert.api.export import source_of
+from dalembert.codegen.function import nodes
+from dalembert.codegen.program import program_of
 from dalembert.errors import InputError, NotApplicableError
-from dalembert.exporters.code import CodeFunction, Source
-from dalembert.handles.exporting import source_of
-from dalembert.programs import nodes, program_of
-from dalembert.structure import samples
+from dalembert.io.code.code_source import CodeFunction, Source
+from dalembert.mechanics import random_states
+from dalembert.symbolic.algebra_base import stack
+from dalembert.symbolic.block_nodes import solver
+from dalembert.symbolic.graph import GRAPH
 
 CLOSE = 1e-12
 MODELS = ("cart-pendulum", "three-bodies", "four-bar", "kuka-kr5")
@@ -52,7 +53,7 @@ def expected(eom: dl.Equations, q: np.ndarray, qd: np.ndarray, t: np.ndarray) ->
 
 def require_same(target: str, eom: dl.Equations, folder, count: int = 100, without: tuple[str, ...] = ()) -> None:
     """The largest difference is small against the largest entry at each state; some functions may be left out."""
-    states = samples.consistent(eom.model, count)
+    states = random_states.consistent(eom.model, count)
     time = np.linspace(0.0, 1.0, count) if not eom.constraint_names else np.zeros(count)
     source = source_of(eom)
     source = replace(source, functions=tuple(each for each in source.functions if each.name not in without))
@@ -262,7 +263,7 @@ def test_the_text_of_a_julia_module_says_the_same_formulas(name, tmp_path):
     eom = dl.derive(name, "kane")
     dl.export(eom, "julia", tmp_path / "code.jl")
     text = (tmp_path / "code.jl").read_text()
-    states = samples.consistent(eom.model, 5)
+    states = random_states.consistent(eom.model, 5)
     known: dict = {"sin": math.sin, "cos": math.cos, "sqrt": math.sqrt}
     functions = read_julia(text)
     for code in functions.values():

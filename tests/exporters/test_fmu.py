@@ -13,9 +13,9 @@ import pytest
 from exported_code import GCC
 
 import dalembert as dl
-from dalembert.exporters.code.fmi import fmu_files
-from dalembert.handles.exporting import source_of
-from dalembert.structure import samples
+from dalembert.api.export import source_of
+from dalembert.io.code.fmi import fmu_files
+from dalembert.mechanics import random_states
 
 
 def test_the_description_names_states_parameters_and_outputs():
@@ -57,7 +57,7 @@ def test_an_fmu_says_what_the_package_says(name, formalism, tmp_path):
     fmu = fmpy.instantiate_fmu(fmpy.extract(str(path), str(tmp_path / "fmu")), about, "ModelExchange")
     fmu.enterInitializationMode()
     fmu.exitInitializationMode()
-    states, n = samples.consistent(eom.model, 100), len(eom.model.coordinate_names)
+    states, n = random_states.consistent(eom.model, 100), len(eom.model.coordinate_names)
     v, constants = eom.kernel.start(states.q, states.qd, 0.0, eom.values)
     for k in range(100):
         y = np.concatenate([states.q[:, k], v[:, k]])

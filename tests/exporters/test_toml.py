@@ -13,15 +13,15 @@ import sympy
 from sympy.physics.mechanics import dynamicsymbols
 
 import dalembert as dl
-from dalembert import gallery
 from dalembert.errors import FormulaError, InputError, WorkError
-from dalembert.exporters.toml import to_toml, write_toml
-from dalembert.expressions import parse
-from dalembert.expressions.writing import written
-from dalembert.importers import loads_toml, read_toml
-from dalembert.model import Model
-from dalembert.model.checks.values import value
+from dalembert.io import gallery
+from dalembert.io.toml_reader import loads_toml, read_toml
+from dalembert.io.toml_writer import to_toml, write_toml
+from dalembert.model.checks.check_values import value
 from dalembert.model.description import FIELDS
+from dalembert.model.model import Model
+from dalembert.symbolic.formula_writer import written
+from dalembert.symbolic.parser import parse
 
 ORDERED_BY_KIND = ("loads", "contacts")
 NOT_IN_A_FILE = ("symbols", "gravity_given", "notes")

@@ -5,12 +5,12 @@ import pytest
 
 import dalembert as dl
 from dalembert.errors import InputError, ModelError, WorkError
-from dalembert.exporters import to_urdf, write_urdf
-from dalembert.importers.urdf import loads_urdf, read_urdf
-from dalembert.model import Model
+from dalembert.io.urdf.urdf_reader import loads_urdf, read_urdf
+from dalembert.io.urdf.urdf_writer import to_urdf, write_urdf
+from dalembert.mechanics import random_states
+from dalembert.mechanics.state_batch import States
 from dalembert.model.elements import Limits
-from dalembert.structure import samples
-from dalembert.structure.samples import States
+from dalembert.model.model import Model
 
 
 def arm() -> Model:
@@ -49,7 +49,7 @@ def arm() -> Model:
 def matrices(model: Model, q: np.ndarray) -> np.ndarray:
     """The mass matrices at a batch of states: M = Σ m BᵀB + Dᵀ I D."""
     count = q.shape[1]
-    motion = samples.at(model, States(q, np.zeros_like(q), np.zeros(count)))
+    motion = random_states.at(model, States(q, np.zeros_like(q), np.zeros(count)))
     M = np.zeros((len(q), len(q), count))
     for body in motion.bodies:
         B, D, inertia = (batch(x, count) for x in (body.B, body.D, body.inertia))

@@ -6,11 +6,13 @@ import numpy as np
 import pytest
 import symengine as se
 
-from dalembert.algebra import FLOATS, choose, vector, zeros
+from dalembert.codegen.function import compile_function
 from dalembert.errors import FormulaError
-from dalembert.expressions import FUNCTIONS, parse
-from dalembert.expressions.lower import Lowering
-from dalembert.programs import compile_function
+from dalembert.symbolic.algebra_base import choose, vector, zeros
+from dalembert.symbolic.floats import FLOATS
+from dalembert.symbolic.lower import Lowering
+from dalembert.symbolic.parser import parse
+from dalembert.symbolic.symbols import FUNCTIONS
 
 NAMES = ("x", "y")
 

@@ -14,9 +14,9 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from dalembert.errors import FormulaError
-from dalembert.expressions import FUNCTIONS, RESERVED, TIME, coordinate, is_identifier, rate
-from dalembert.expressions.parser import MAX_DEPTH, MAX_LENGTH, _Formula, _Reader, parse
-from dalembert.expressions.symbols import Function
+from dalembert.symbolic.parser import MAX_DEPTH, MAX_LENGTH, _Formula, _Reader, parse
+from dalembert.symbolic.reserved_symbols import rate
+from dalembert.symbolic.symbols import FUNCTIONS, RESERVED, TIME, Function, coordinate, is_identifier
 
 X, Y, K = se.Symbol("x"), se.Symbol("theta1"), se.Symbol("k")
 XD = rate("x")
@@ -406,7 +406,7 @@ def test_symbols_have_plain_names():
 
 
 def test_import_does_not_import_sympy():
-    code = "import sys, dalembert.expressions; sys.exit('sympy' in sys.modules)"
+    code = "import sys, dalembert.symbolic; sys.exit('sympy' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], env=os.environ, check=False).returncode == 0
 
 

@@ -10,8 +10,10 @@ from hypothesis import strategies as st
 from sympy.physics.mechanics import dynamicsymbols
 
 from dalembert.errors import FormulaError
-from dalembert.expressions import TIME, coordinate, from_sympy, rate, to_sympy
-from dalembert.expressions.parser import parse
+from dalembert.symbolic.parser import parse
+from dalembert.symbolic.reserved_symbols import rate
+from dalembert.symbolic.symbols import TIME, coordinate
+from dalembert.symbolic.sympy_bridge import from_sympy, to_sympy
 
 Q1, Q2 = dynamicsymbols("q1 q2")
 T = dynamicsymbols._t

@@ -6,11 +6,11 @@ import pytest
 import symengine as se
 
 import dalembert as dl
-from dalembert.algebra import stack, vector
-from dalembert.equations.quantities import Record
-from dalembert.equations.shared import multipliers
-from dalembert.expressions import Kind
-from dalembert.programs import compile_function
+from dalembert.codegen.function import compile_function
+from dalembert.formalisms.shared.common_quantities import multipliers
+from dalembert.formalisms.shared.quantities import Record
+from dalembert.symbolic.algebra_base import stack, vector
+from dalembert.symbolic.reserved_symbols import Kind
 
 HOLONOMIC, FREE, NONHOLONOMIC = "slider-crank-2", "double-pendulum", "cart-pendulum"
 MODELS = (HOLONOMIC, FREE, NONHOLONOMIC)

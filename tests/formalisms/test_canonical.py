@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 import dalembert as dl
-from dalembert import formalisms
-from dalembert.exporters import to_toml
-from dalembert.importers import loads_toml
+from dalembert.formalisms import catalogue
+from dalembert.io.toml_reader import loads_toml
+from dalembert.io.toml_writer import to_toml
 
 B, K = 3.0, 5.0
 
@@ -142,7 +142,7 @@ def test_constraints_that_contradict_each_other_are_refused():
 
 
 def test_every_other_formalism_refuses_by_name():
-    for key in formalisms.KEYS:
+    for key in catalogue.KEYS:
         if key != "dirac":
             with pytest.raises(
                 dl.NotApplicableError, match=r"'(first|light)' contains momenta|needs the momenta of bodies"

@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 
 import dalembert as dl
-from dalembert import formalisms
 from dalembert.errors import NotApplicableError
-from dalembert.model import Model
+from dalembert.formalisms import catalogue
+from dalembert.model.model import Model
 
-by_every_formalism = pytest.mark.parametrize("key", formalisms.KEYS)
-by_every_nonholonomic = pytest.mark.parametrize("key", [key for key in formalisms.KEYS if key != "dirac"])
+by_every_formalism = pytest.mark.parametrize("key", catalogue.KEYS)
+by_every_nonholonomic = pytest.mark.parametrize("key", [key for key in catalogue.KEYS if key != "dirac"])
 IN_SPEEDS = ("kane", "gibbs_appell", "boltzmann_hamel", "volterra", "volterra_reduced")
-NONLINEAR = tuple(key for key in formalisms.KEYS if key not in (*IN_SPEEDS, "dirac"))
+NONLINEAR = tuple(key for key in catalogue.KEYS if key not in (*IN_SPEEDS, "dirac"))
 G = 9.81
 
 

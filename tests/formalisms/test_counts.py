@@ -3,8 +3,9 @@
 import pytest
 
 import dalembert as dl
-from dalembert import formalisms, gallery
 from dalembert.errors import InputError
+from dalembert.formalisms import catalogue
+from dalembert.io import gallery
 
 # coordinates n, degrees of freedom d, ignorable coordinates s, counted by hand
 COUNTS = {
@@ -50,10 +51,10 @@ def test_an_unknown_formalism_is_told_with_the_nearest():
         dl.derive(dl.load("simple-pendulum"), "lagrang")
 
 
-@pytest.mark.parametrize("module", formalisms.FORMALISMS, ids=formalisms.KEYS)
+@pytest.mark.parametrize("module", catalogue.FORMALISMS, ids=catalogue.KEYS)
 def test_every_formalism_says_what_it_is(module):
     about = module.ABOUT
-    assert formalisms.find(about.key) is module
+    assert catalogue.find(about.key) is module
     assert about.source.startswith("papers/")
     assert dl.citation(about.key).startswith("@")
     assert dl.citation(about.key).count("{") == dl.citation(about.key).count("}")

@@ -3,9 +3,9 @@
 import numpy as np
 
 import dalembert as dl
-from dalembert.algebra import FLOATS, plain
-from dalembert.equations import LinearSystem
 from dalembert.formalisms.dalembert import constraint_space, explicit
+from dalembert.formalisms.shared.linear_system import LinearSystem
+from dalembert.symbolic.floats import FLOATS, plain
 
 
 def random_equations(seed=1, batch=20, n=6, r=3):

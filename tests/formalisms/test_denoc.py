@@ -10,20 +10,23 @@ import symengine as se
 import sympy as sp
 
 import dalembert as dl
-from dalembert.algebra import FLOATS, stack, vector
+from dalembert.api.equation_reader import Reading
 from dalembert.cli.program import main
-from dalembert.equations.quantities import Record
+from dalembert.codegen.function import compile_function
 from dalembert.errors import InputError
 from dalembert.formalisms import denoc
-from dalembert.handles.reading import Reading
-from dalembert.kinematics.contacts import with_contacts
-from dalembert.kinematics.loops import loop_rows
-from dalembert.kinematics.motion import move
-from dalembert.programs import compile_function
-from dalembert.recursive import moving, tree_of
-from dalembert.recursive.complement import complement_of, nodes_of
+from dalembert.formalisms.shared.quantities import Record
+from dalembert.mechanics import random_states
+from dalembert.mechanics.contact_constraints import with_contacts
+from dalembert.mechanics.loop_closure import loop_rows
+from dalembert.mechanics.motion import move
+from dalembert.mechanics.system import system_of
+from dalembert.recursive.link_states import moving
 from dalembert.recursive.modules import Modular, modules_of
-from dalembert.structure import samples, system_of
+from dalembert.recursive.orthogonal_complement import complement_of, nodes_of
+from dalembert.recursive.tree import tree_of
+from dalembert.symbolic.algebra_base import stack, vector
+from dalembert.symbolic.floats import FLOATS
 
 SERIAL = ("simple-pendulum", "robot-2-link", "stanford-arm", "heavy-top", "biped")
 TREES = ("four-bar", "quadruped", "three-bodies", "gripper")
@@ -460,7 +463,7 @@ def test_the_four_bar_has_a_determinate_and_an_indeterminate_subsystem():
 @pytest.mark.parametrize(("name", "drives"), [("four-bar", ["q1"]), ("robotic-leg", ["q1"]), ("slider-crank", ["q1"])])
 def test_subsystems_give_what_the_whole_gives(name, drives):
     model = dl.load(name)
-    states = samples.consistent(with_contacts(model), 3)
+    states = random_states.consistent(with_contacts(model), 3)
     for k in range(3):
         q, qd = states.q[:, k], states.qd[:, k]
         # a motion that keeps the loops closed, under some force of the drive

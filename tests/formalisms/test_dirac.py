@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 
 import dalembert as dl
-from dalembert.algebra import stack, vector
+from dalembert.api.workspace import setup, workspace_of
+from dalembert.codegen.function import compile_function
 from dalembert.formalisms import dirac
-from dalembert.handles import setup, workspace_of
-from dalembert.model import Model
-from dalembert.programs import compile_function
-from dalembert.structure import samples
+from dalembert.mechanics import random_states
+from dalembert.model.model import Model
+from dalembert.symbolic.algebra_base import stack, vector
 
 
 def bob(phi: str = "x**2 + y**2 - 1") -> Model:
@@ -64,7 +64,7 @@ def test_the_multiplier_of_the_secondary_constraint_vanishes():
 def test_constraints_that_move_with_time_are_followed():
     model = bob("x**2 + y**2 - (1 + 0.2*sin(t))**2")
     one, other = (dl.derive(model, key, engine="python") for key in ("dirac", "lagrange"))
-    states = samples.consistent(model, 10)
+    states = random_states.consistent(model, 10)
     for ask in ("accelerations", "reactions"):
         found = [getattr(eom, ask)(states.q, states.qd, states.t) for eom in (one, other)]
         assert np.allclose(*found, rtol=1e-11, atol=1e-11)

@@ -5,8 +5,8 @@ import pytest
 
 import dalembert as dl
 from dalembert.formalisms.gauss import gaussian
-from dalembert.kernels.numeric import least_gaussian
-from dalembert.structure import samples
+from dalembert.mechanics import random_states
+from dalembert.simulation.numeric_solve import least_gaussian
 
 
 def random_equations(seed, n=5, r=2):
@@ -58,7 +58,7 @@ def test_without_constraints_the_gaussian_vanishes():
 def test_a_batch_of_states_has_a_batch_of_gaussians():
     model = dl.load("cart-pendulum")
     eom = dl.derive(model, "gauss", engine="python")
-    states = samples.consistent(model, 4)
+    states = random_states.consistent(model, 4)
     together = eom.gaussian(states.q, states.qd, states.t)
     alone = [eom.gaussian(q, qd, t) for q, qd, t in zip(states.q.T, states.qd.T, states.t, strict=True)]
     assert together.shape == (4,)

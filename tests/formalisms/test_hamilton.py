@@ -6,11 +6,11 @@ import sympy as sp
 from sympy.physics.mechanics import dynamicsymbols
 
 import dalembert as dl
-from dalembert.algebra import stack, vector
-from dalembert.equations.legendre import canonical_of
-from dalembert.handles import setup, workspace_of
-from dalembert.programs import compile_function
-from dalembert.structure import samples
+from dalembert.api.workspace import setup, workspace_of
+from dalembert.codegen.function import compile_function
+from dalembert.formalisms.shared.legendre import canonical_of
+from dalembert.mechanics import random_states
+from dalembert.symbolic.algebra_base import stack, vector
 
 
 def spherical() -> dl.Model:
@@ -88,7 +88,7 @@ def test_legendre_identities_hold_where_time_is_explicit(random_tree):
         (algebra.jacobian(H_p, system.q) - c.H_pq).ravel(),
         time - c.H_pt,
     )
-    states = samples.consistent(space.model, 10)
+    states = random_states.consistent(space.model, 10)
     inputs = np.concatenate([states.q, states.qd, states.t[None]])
     assert np.abs(in_momenta(space, gaps)(inputs, space.values)).max() <= 1e-11
     assert np.abs(in_momenta(space, time)(inputs, space.values)).max() > 1e-3

@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 
 import dalembert as dl
-from dalembert.algebra import stack, vector
-from dalembert.equations.legendre import canonical_of
-from dalembert.formalisms import boltzmann_hamel
-from dalembert.handles import setup, workspace_of
-from dalembert.programs import compile_function
-from dalembert.structure import samples
+from dalembert.api.workspace import setup, workspace_of
+from dalembert.codegen.function import compile_function
+from dalembert.formalisms import boltzmann_hamel, catalogue
+from dalembert.formalisms.shared.legendre import canonical_of
+from dalembert.mechanics import random_states
+from dalembert.symbolic.algebra_base import stack, vector
 
 
 def coefficients(model: dl.Model) -> np.ndarray:
@@ -22,7 +22,7 @@ def coefficients(model: dl.Model) -> np.ndarray:
     function = compile_function(
         system.algebra, stack(system.q, system.qd, vector([system.t])), found.ravel(), parameters
     )
-    states = samples.consistent(space.model, 5, seed=3)
+    states = random_states.consistent(space.model, 5, seed=3)
     out = function(np.concatenate([states.q, states.qd, states.t[None]]), space.values)
     return out.reshape(n, n, n, 5)
 
@@ -106,22 +106,22 @@ def rough() -> dl.Model:
     return model.non_ideal({name: f"-c*dot({name})" for name in ("x", "y", "z")})
 
 
-@pytest.mark.parametrize("key", dl.formalisms.KEYS)
+@pytest.mark.parametrize("key", catalogue.KEYS)
 def test_reactions_do_the_virtual_work_of_the_non_ideal_force_and_no_other(key):
     model = rough()
     equations = dl.derive(model, key, engine="python")
-    states = samples.consistent(model, 10, seed=8)
+    states = random_states.consistent(model, 10, seed=8)
     reaction = equations.reactions(states.q, states.qd, states.t)
     directions = np.array([[1.0, 0.0, 0.3], [0.0, 1.0, 0.0]])  # what the plane leaves free
     C = -0.7 * states.qd
     np.testing.assert_allclose(directions @ reaction, directions @ C, atol=1e-12 * 20)
 
 
-@pytest.mark.parametrize("key", dl.formalisms.KEYS)
+@pytest.mark.parametrize("key", catalogue.KEYS)
 def test_a_vanishing_non_ideal_force_changes_nothing(key):
     ideal = rough()
     ideal.non_ideal_forces = {}
-    states = samples.consistent(ideal, 10, seed=8)
+    states = random_states.consistent(ideal, 10, seed=8)
     with_zero = dl.derive(rough().with_parameters(c=0.0), key, engine="python")
     without = dl.derive(ideal, key, engine="python")
     got = with_zero.accelerations(states.q, states.qd, states.t)

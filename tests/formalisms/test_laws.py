@@ -10,10 +10,11 @@ import pytest
 import symengine as se
 
 import dalembert as dl
-from dalembert import gallery
-from dalembert.expressions import Kind
-from dalembert.handles import Equations, equations_of
-from dalembert.handles.reading import Reading
+from dalembert.api.derive import equations_of
+from dalembert.api.equation_reader import Reading
+from dalembert.api.equations import Equations
+from dalembert.io import gallery
+from dalembert.symbolic.reserved_symbols import Kind
 
 MODELS = ("double-pendulum", "cart-pendulum", "slider-crank-2", "spherical-pendulum", "heavy-top", "rough-surface")
 KEYS = (

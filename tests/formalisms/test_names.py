@@ -5,7 +5,7 @@ import pytest
 
 import dalembert as dl
 from dalembert.errors import InputError
-from dalembert.model import Model
+from dalembert.model.model import Model
 
 KEYS = ("lagrange", "kane", "hamilton", "volterra_reduced")
 # of ours, of heyoka's, of SymEngine's and SymPy's, of programs

@@ -5,11 +5,11 @@ import pytest
 from sympy.physics.mechanics import dynamicsymbols
 
 import dalembert as dl
-from dalembert import formalisms
-from dalembert.handles import setup, workspace_of
-from dalembert.structure import samples
+from dalembert.api.workspace import setup, workspace_of
+from dalembert.formalisms import catalogue
+from dalembert.mechanics import random_states
 
-OF_ENERGIES = [m.ABOUT.key for m in formalisms.FORMALISMS if m.ABOUT.needs == "energies"]
+OF_ENERGIES = [m.ABOUT.key for m in catalogue.FORMALISMS if m.ABOUT.needs == "energies"]
 
 
 def table(**more) -> dl.Model:
@@ -43,7 +43,7 @@ def coupled() -> dl.Model:
     return model.non_ideal({"x": "-k*dot(x) + 1", "y": "2*sin(x)", "theta": "-0.4*dot(theta) + 0.7"})
 
 
-def parts_of_347(model: dl.Model, states: samples.States) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def parts_of_347(model: dl.Model, states: random_states.States) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Ideal part, non-ideal part and λ, from M, h + C, A and β in numbers, straight from the print."""
     space = workspace_of(setup(model, "python"))
     ideal, work, lam = [], [], []
@@ -76,10 +76,10 @@ def models() -> dict[str, dl.Model]:
 @pytest.mark.parametrize("name", models())
 def test_every_formalism_gives_the_parts_of_347(name):
     model = models()[name]
-    states = samples.consistent(model, 5)
+    states = random_states.consistent(model, 5)
     ideal, work, lam = parts_of_347(model, states)
     assert np.abs(work).max() > 0.1
-    asked = [m.ABOUT.key for m in formalisms.FORMALISMS if m.ABOUT.nonholonomic or not model.nonholonomic_list]
+    asked = [m.ABOUT.key for m in catalogue.FORMALISMS if m.ABOUT.nonholonomic or not model.nonholonomic_list]
     assert len(asked) >= 16
     for key in asked:
         eom = dl.derive(model, key, engine="python")
@@ -123,7 +123,7 @@ def test_a_joint_carries_what_acts_through_its_coordinates_and_a_blade_its_multi
     model.body("sleigh", joint=joints, mass="m", inertia=(0, 0, "J"))
     model.knife_edge("sleigh", (0, 1, 0), point=("-a", 0, 0), name="blade")
     model.non_ideal({"x": -3, "y": 2, "phi": "0.5 - dot(phi)"})
-    states = samples.consistent(workspace_of(setup(model)).model, 4)
+    states = random_states.consistent(workspace_of(setup(model)).model, 4)
     eom = dl.derive(model, key, engine="python")
     joint = eom.joint_reactions(states.q, states.qd, states.t)["sleigh"]
     assert np.allclose(joint.force[0], -3, atol=1e-10)

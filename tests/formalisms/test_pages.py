@@ -10,10 +10,11 @@ from itertools import combinations
 import pytest
 
 import dalembert as dl
-from dalembert import formalisms, gallery
-from dalembert.equations.quantities import Record
-from dalembert.handles import equations_of
-from dalembert.show import text
+from dalembert.api.derive import equations_of
+from dalembert.display.math import plain_text
+from dalembert.formalisms import catalogue
+from dalembert.formalisms.shared.quantities import Record
+from dalembert.io import gallery
 
 MOST = 8  # coordinates
 BODIES = "r_G omega V_G Gamma Pi"
@@ -98,7 +99,7 @@ def all_recorded(model: str) -> Iterator[tuple[str, Record]]:
 
 
 def test_the_table_names_every_formalism() -> None:
-    assert set(KEYS) == set(formalisms.KEYS)
+    assert set(KEYS) == set(catalogue.KEYS)
 
 
 @some_and_all
@@ -117,7 +118,7 @@ def test_blocks_have_the_keys_of_the_table_in_its_order(model: str) -> None:
 @some_and_all
 def test_numbers_of_equations_are_printed_in_the_paper(model: str) -> None:
     for key, record in all_recorded(model):
-        source = formalisms.find(key).ABOUT.source
+        source = catalogue.find(key).ABOUT.source
         own = re.match(r"papers/(\w+)", source)
         assert own is not None, source
         for shown in (*record.quantities.values(), *record.laws):
@@ -142,7 +143,7 @@ def body(model: str, key: str) -> str:
     """The page without its title."""
     found = equations(model, key)
     assert found is not None
-    return text.page(found.reading.page, 100).split("\n", 2)[2]
+    return plain_text.page(found.reading.page, 100).split("\n", 2)[2]
 
 
 @pytest.mark.parametrize(

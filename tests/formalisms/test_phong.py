@@ -6,10 +6,11 @@ import sympy as sp
 from sympy.physics.mechanics import dynamicsymbols
 
 import dalembert as dl
-from dalembert.algebra import FLOATS, identity
 from dalembert.formalisms.phong import directions
-from dalembert.kernels.numeric import free_directions
-from dalembert.model import Model
+from dalembert.model.model import Model
+from dalembert.simulation.numeric_solve import free_directions
+from dalembert.symbolic.algebra_base import identity
+from dalembert.symbolic.floats import FLOATS
 
 
 def rod() -> Model:

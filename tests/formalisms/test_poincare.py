@@ -7,12 +7,12 @@ import pytest
 from scipy.linalg import sqrtm
 
 import dalembert as dl
-from dalembert.algebra import FLOATS, plain
-from dalembert.equations import LinearSystem
 from dalembert.formalisms.poincare import graph
-from dalembert.kernels.numeric import smallest_force
-from dalembert.model import Model
-from dalembert.structure import samples
+from dalembert.formalisms.shared.linear_system import LinearSystem
+from dalembert.mechanics import random_states
+from dalembert.model.model import Model
+from dalembert.simulation.numeric_solve import smallest_force
+from dalembert.symbolic.floats import FLOATS, plain
 
 
 def particle(*speeds: str) -> Model:
@@ -55,7 +55,7 @@ def test_only_the_homogeneous_part_of_the_speeds_is_taken():
 
 def test_under_constraints_it_agrees_with_lagrange_whatever_the_speeds():
     given = (), ("dot(x) + t*dot(y)",), ("(2 + cos(x))*dot(z)", "dot(y) - 0.3*t*dot(x)")
-    states = samples.consistent(constrained(), 5)
+    states = random_states.consistent(constrained(), 5)
     exact = dl.derive(constrained(), "lagrange", engine="python").accelerations(states.q, states.qd, states.t)
     for speeds in given:
         eom = dl.derive(constrained(*speeds), "poincare", engine="python")

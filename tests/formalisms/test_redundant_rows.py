@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 import dalembert as dl
-from dalembert import formalisms
-from dalembert.equations import Rows
-from dalembert.model import Model
+from dalembert.formalisms import catalogue
+from dalembert.formalisms.shared.linear_form import Rows
+from dalembert.model.model import Model
 
 G = 9.81
 RING, SPHERE = "x**2 + y**2 - 1", "x**2 + y**2 + z**2 - 1"
@@ -46,7 +46,7 @@ def expected(model: Model) -> np.ndarray:
 def test_all_formalisms_agree(make, times, engine):
     model = make(times)
     q, qd = model.initial
-    for key in formalisms.KEYS:
+    for key in catalogue.KEYS:
         eom = dl.derive(model, key, engine=engine)
         assert np.allclose(eom.accelerations(q, qd), expected(model), atol=1e-9), key
         mass = 1 if make is bead else 2

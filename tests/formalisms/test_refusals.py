@@ -5,8 +5,8 @@ import re
 import pytest
 
 import dalembert as dl
-from dalembert import formalisms
 from dalembert.errors import NotApplicableError
+from dalembert.formalisms import catalogue
 
 
 def said(name: str, key: str) -> str:
@@ -33,7 +33,7 @@ def test_the_sentence_names_the_element_and_the_alternatives(name, key, reason):
     assert able is not None
     others = able.group(1).split(", ")
     assert key not in others
-    assert set(others) <= set(formalisms.KEYS)
+    assert set(others) <= set(catalogue.KEYS)
     assert "lagrange" in others
 
 
@@ -55,18 +55,18 @@ def test_energies_alone_do_not_serve_formalisms_of_bodies():
 
 def test_a_large_model_is_spared_what_compiles_slowly():
     model = dl.load("rope", links=61)
-    reason = formalisms.too_large(formalisms.find("hamilton").ABOUT, model)
+    reason = catalogue.too_large(catalogue.find("hamilton").ABOUT, model)
     assert reason == "61 coordinates and 0 constraints make its equations too long to compile quickly"
-    assert formalisms.too_large(formalisms.find("lagrange").ABOUT, model) is None
-    for key in formalisms.KEYS:
-        assert formalisms.too_large(formalisms.find(key).ABOUT, dl.load("stewart-platform")) is None
+    assert catalogue.too_large(catalogue.find("lagrange").ABOUT, model) is None
+    for key in catalogue.KEYS:
+        assert catalogue.too_large(catalogue.find(key).ABOUT, dl.load("stewart-platform")) is None
 
 
 def test_verify_names_what_it_leaves_out(monkeypatch):
-    monkeypatch.setattr(formalisms, "LARGE", 1)
+    monkeypatch.setattr(catalogue, "LARGE", 1)
     found = dl.verify(dl.load("double-pendulum"), states=3, engines=["python"])
     left = {key for key, verdict in found.formalisms.items() if verdict.status == "left out"}
-    assert left == {key for key in formalisms.KEYS if formalisms.find(key).ABOUT.compiles == "small"}
+    assert left == {key for key in catalogue.KEYS if catalogue.find(key).ABOUT.compiles == "small"}
     assert {"maggi", "volterra"} < left
     assert not left & {"lagrange", "kane"}
     assert "2 coordinates and 0 constraints" in found.formalisms["maggi"].reason

@@ -5,7 +5,7 @@ import pytest
 import sympy as sp
 
 import dalembert as dl
-from dalembert.model import Model
+from dalembert.model.model import Model
 
 M, G = 2.0, 9.81
 

@@ -9,11 +9,11 @@ from scipy.linalg import null_space
 from scipy.special import ellipj, ellipk
 
 import dalembert as dl
-from dalembert.algebra import FLOATS
-from dalembert.algebra.linear import cross_product
 from dalembert.formalisms.nullspace import least_solution
-from dalembert.model import Model
-from dalembert.structure.speed_choice import best_coordinates
+from dalembert.mechanics.speed_choice import best_coordinates
+from dalembert.model.model import Model
+from dalembert.symbolic.floats import FLOATS
+from dalembert.symbolic.linear_algebra import cross_product
 
 PROJECTIONS = ["phong", "nullspace"]
 OTHER_ANGLES = [0.3, 1.5, np.pi / 2, 2.0, 3.0]

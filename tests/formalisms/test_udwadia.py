@@ -5,8 +5,8 @@ import pytest
 from scipy.linalg import sqrtm
 
 import dalembert as dl
-from dalembert.kernels.numeric import smallest_force
-from dalembert.model import Model
+from dalembert.model.model import Model
+from dalembert.simulation.numeric_solve import smallest_force
 
 G = 9.81
 

@@ -8,15 +8,17 @@ import numpy as np
 import pytest
 
 import dalembert as dl
-from dalembert import gallery
-from dalembert.algebra import Array
-from dalembert.algebra.identities import merged
-from dalembert.algebra.nodes import ZERO, node
-from dalembert.equations.quantities import Record
+from dalembert.api.workspace import setup, workspace_of
 from dalembert.formalisms import volterra_reduced
-from dalembert.handles import setup, workspace_of
-from dalembert.kinematics import Speeds, active_forces, kinetic, mass_matrix
-from dalembert.structure import System
+from dalembert.formalisms.shared.quantities import Record
+from dalembert.io import gallery
+from dalembert.mechanics.applied_forces import active_forces
+from dalembert.mechanics.energies import kinetic, mass_matrix
+from dalembert.mechanics.generalized_speeds import Speeds
+from dalembert.mechanics.system import System
+from dalembert.symbolic.algebra_base import Array
+from dalembert.symbolic.function_identity import merged
+from dalembert.symbolic.nodes import ZERO, node
 
 CASES = ("cart-pendulum", "three-bodies", "satellite-boom")  # of papers/volterra
 

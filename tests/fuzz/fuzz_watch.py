@@ -22,11 +22,11 @@ from pathlib import Path
 import numpy as np
 from fuzz_cases import Case, case
 
-from dalembert import pipeline
-from dalembert.algebra import FLOATS
+from dalembert.api import functions
 from dalembert.errors import DalembertError
-from dalembert.expressions import parse
-from dalembert.expressions.lower import Lowering
+from dalembert.symbolic.floats import FLOATS
+from dalembert.symbolic.lower import Lowering
+from dalembert.symbolic.parser import parse
 
 MOST_SECONDS = 2.0
 MOST_BYTES = 500_000_000
@@ -68,7 +68,7 @@ def _read(given: Case, folder: Path) -> None:
     if given.suffix:
         path = folder / f"case{given.suffix}"
         path.write_bytes(given.data)
-        pipeline.load(path).check()
+        functions.load(path).check()
         return
     text = given.data.decode("utf-8", "surrogatepass")
     formula = parse(text, coordinates=["x", "y"], parameters=["k"], where="fuzz")

@@ -11,10 +11,11 @@ import pytest
 import sympy as sp
 
 import dalembert as dl
-from dalembert import gallery
-from dalembert.expressions import parse, rate
-from dalembert.model.checks.values import value
-from dalembert.structure import samples
+from dalembert.io import gallery
+from dalembert.mechanics import random_states
+from dalembert.model.checks.check_values import value
+from dalembert.symbolic.parser import parse
+from dalembert.symbolic.reserved_symbols import rate
 
 NAMES = [name for name in gallery.names() if gallery.answers(name)]
 HAMILTON = ("two-link-robot", "slider-crank-2")
@@ -33,7 +34,7 @@ class Known:
     def __init__(self, name):
         self.model = dl.load(name)
         self.eom = dl.derive(self.model, "lagrange", engine="python")
-        found = samples.consistent(self.model, STATES)
+        found = random_states.consistent(self.model, STATES)
         self.q, self.qd, self.t = found.q, found.qd, found.t
         self.n = len(self.q)
         self.qdd = self.eom.accelerations(self.q, self.qd, self.t)

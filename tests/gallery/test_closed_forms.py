@@ -7,11 +7,11 @@ import pytest
 from scipy.special import ellipj, ellipk
 
 import dalembert as dl
-from dalembert import gallery
-from dalembert.algebra import numbers
 from dalembert.errors import InputError, SimulationError
-from dalembert.gallery.generated import n_four_bar
-from dalembert.structure import samples
+from dalembert.io import gallery
+from dalembert.io.gallery.generated import n_four_bar
+from dalembert.mechanics import random_states
+from dalembert.symbolic.floats import numbers
 
 
 def known(name):
@@ -22,7 +22,7 @@ def known(name):
 
 def body_rates(run, body):
     """ω of a body in its own axes along a run."""
-    motion = samples.at(run.equations.model, samples.States(run.q, run.qd, run.t))
+    motion = random_states.at(run.equations.model, random_states.States(run.q, run.qd, run.t))
     frame = motion.body(body)
     return numbers(frame.D @ motion.qd + frame.E, len(run.t))
 
@@ -443,7 +443,7 @@ def test_the_row_that_is_dropped_leaves_the_others_independent_where_the_rods_ha
 def test_random_states_keep_away_from_singular_positions():
     for name in ("over-constrained", "n-four-bar"):
         model = dl.load(name)
-        states = samples.consistent(model, 50, seed=20)
+        states = random_states.consistent(model, 50, seed=20)
         eom = dl.derive(model)
         _, _, A, _ = eom.workspace.manifold.evaluate(states.q, states.qd, states.t, eom.workspace.values)
         sigma = np.linalg.svd(np.moveaxis(A, -1, 0), compute_uv=False)[:, : len(eom.workspace.facts.rows)]

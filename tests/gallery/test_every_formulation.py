@@ -11,8 +11,9 @@ import numpy as np
 import pytest
 
 import dalembert as dl
-from dalembert import formalisms, gallery
-from dalembert.handles import setup, workspace_of
+from dalembert.api.workspace import setup, workspace_of
+from dalembert.formalisms import catalogue
+from dalembert.io import gallery
 
 LARGE = 9
 SHORTER = {
@@ -34,10 +35,10 @@ TAYLOR = {(name, key) for name in ("slider-crank", "n-four-bar") for key in IN_S
 
 def applicable(model: dl.Model) -> list[str]:
     space = workspace_of(setup(model))
-    found = formalisms.applicable(space.model, space.facts)
+    found = catalogue.applicable(space.model, space.facts)
     if len(space.model.coordinate_names) <= LARGE:
         return list(found)
-    return [key for key in found if key == "lagrange" or formalisms.find(key).ABOUT.compiles != "small"]
+    return [key for key in found if key == "lagrange" or catalogue.find(key).ABOUT.compiles != "small"]
 
 
 def failures(name: str, duration: float | None, keys: Sequence[str] = ()) -> list[str]:

@@ -5,11 +5,11 @@ import math
 import numpy as np
 import pytest
 
-from dalembert import gallery
 from dalembert.errors import InputError
-from dalembert.expressions import parse
-from dalembert.kinematics.contacts import with_contacts
-from dalembert.model.checks.values import at_start, value
+from dalembert.io import gallery
+from dalembert.mechanics.contact_constraints import with_contacts
+from dalembert.model.checks.check_values import at_start, value
+from dalembert.symbolic.parser import parse
 
 EXAMPLES = gallery.names()
 PAPER = ("cart-pendulum", "satellite-boom", "three-bodies")

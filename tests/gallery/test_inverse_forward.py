@@ -5,14 +5,14 @@ import pytest
 from gallery_models import by_size
 
 import dalembert as dl
-from dalembert.kinematics.contacts import with_contacts
-from dalembert.structure import samples
+from dalembert.mechanics import random_states
+from dalembert.mechanics.contact_constraints import with_contacts
 
 EXAMPLES = [name for name in dl.gallery.names() if dl.gallery.load(name).bodies]
 
 
 def consistent(model, count=5):
-    states = samples.consistent(with_contacts(model), count, seed=7)
+    states = random_states.consistent(with_contacts(model), count, seed=7)
     return states.q, states.qd, states.t
 
 

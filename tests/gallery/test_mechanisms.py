@@ -8,10 +8,10 @@ import pytest
 from scipy.integrate import solve_ivp
 
 import dalembert as dl
-from dalembert import gallery
-from dalembert.algebra import numbers
 from dalembert.errors import InconsistentStateError
-from dalembert.structure import samples
+from dalembert.io import gallery
+from dalembert.mechanics import random_states
+from dalembert.symbolic.floats import numbers
 
 G = 9.81
 ALL = (
@@ -47,7 +47,7 @@ def values(name):
 
 def place(run, body):
     """The origin of a body's frame along a run, (3, samples)."""
-    motion = samples.at(run.equations.model, samples.States(run.q, run.qd, run.t))
+    motion = random_states.at(run.equations.model, random_states.States(run.q, run.qd, run.t))
     return numbers(motion.frames[body].p, len(run.t))
 
 
@@ -434,7 +434,7 @@ def test_bricards_loop_can_be_cut_anywhere(at):
 
 def center(run, body):
     """The mass centre of a body along a run."""
-    motion = samples.at(run.equations.model, samples.States(run.q, run.qd, run.t))
+    motion = random_states.at(run.equations.model, random_states.States(run.q, run.qd, run.t))
     return numbers(motion.body(body).p_WG, len(run.t))
 
 

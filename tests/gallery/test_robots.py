@@ -9,9 +9,11 @@ import numpy as np
 import pytest
 
 import dalembert as dl
-from dalembert import gallery
-from dalembert.algebra import FLOATS, vector
-from dalembert.kinematics import mass_matrix, move, potential
+from dalembert.io import gallery
+from dalembert.mechanics.energies import mass_matrix, potential
+from dalembert.mechanics.motion import move
+from dalembert.symbolic.algebra_base import vector
+from dalembert.symbolic.floats import FLOATS
 
 PAPERS = Path(__file__).parents[1] / "papers"
 SHIPPED = json.loads((PAPERS / "redysim_models.json").read_text(encoding="utf-8"))

@@ -9,9 +9,9 @@ from scipy.integrate import solve_ivp
 from scipy.spatial.transform import Rotation
 
 import dalembert as dl
+from dalembert.api.tree_equations import TreeEquations
 from dalembert.errors import SimulationError
-from dalembert.formalisms import KEYS
-from dalembert.handles.tree_equations import TreeEquations
+from dalembert.formalisms.catalogue import KEYS
 
 NOTE = "gimbal lock"
 

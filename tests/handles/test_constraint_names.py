@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import dalembert as dl
-from dalembert import gallery
+from dalembert.io import gallery
 
 LARGE = ("stewart-platform", "rope", "hexapod", "quadruped", "bricard", "biped", "floating-arm-7-link", "kuka-kr5")
 

@@ -11,12 +11,12 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 import dalembert as dl
-from dalembert.exporters import to_toml
-from dalembert.exporters.checksums import with_checksum
-from dalembert.handles.saved import load_run
-from dalembert.importers import loads_toml
-from dalembert.model.names import is_name
-from dalembert.show.dataset import netcdf_bytes
+from dalembert.display.dataset import netcdf_bytes
+from dalembert.io.files import with_checksum
+from dalembert.io.toml_reader import loads_toml
+from dalembert.io.toml_writer import to_toml
+from dalembert.model.element_names import is_name
+from dalembert.simulation.saved_runs import load_run
 
 
 @pytest.fixture(scope="module")

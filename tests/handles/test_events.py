@@ -5,8 +5,8 @@ import pytest
 
 import dalembert as dl
 from dalembert.errors import InputError, SimulationError
-from dalembert.exporters.toml import to_toml
-from dalembert.importers.toml import loads_toml
+from dalembert.io.toml_reader import loads_toml
+from dalembert.io.toml_writer import to_toml
 
 G = 9.81
 

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 import dalembert as dl
-from dalembert.algebra import numbers
+from dalembert.mechanics.random_states import consistent
+from dalembert.mechanics.state_batch import at
 from dalembert.model.frozen import Frozen
-from dalembert.spatial.poses import Pose
-from dalembert.structure.samples import consistent
-from dalembert.structure.states import at
+from dalembert.symbolic.floats import numbers
+from dalembert.symbolic.frames import Pose
 
 QUICK = ["double-pendulum", "cart-pendulum", "floating-arm", "heavy-top", "rp-robot"]
 ALL = [name for name in dl.gallery.names() if dl.load(name).bodies]
@@ -201,8 +201,8 @@ def test_one_state_and_batches_on_both_engines(engine):
 
 
 def test_quaternions_turn_back_into_rotations():
-    from dalembert.algebra import FLOATS
-    from dalembert.spatial import about_axis
+    from dalembert.symbolic.floats import FLOATS
+    from dalembert.symbolic.rotations import about_axis
 
     rng = np.random.default_rng(3)
     axes, angles = rng.normal(size=(40, 3)), np.append(rng.uniform(-np.pi, np.pi, 39), np.pi)

@@ -7,7 +7,7 @@ import pytest
 
 import dalembert as dl
 from dalembert.errors import InputError, NotApplicableError
-from dalembert.exporters import to_toml
+from dalembert.io.toml_writer import to_toml
 
 
 def servo(t, state):

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 import dalembert as dl
-from dalembert.handles import equations_of
-from dalembert.structure import Choice
-from dalembert.structure.rank import best_rows
-from dalembert.structure.speed_choice import completeness
+from dalembert.api.derive import equations_of
+from dalembert.mechanics.facts import Choice
+from dalembert.mechanics.rank import best_rows
+from dalembert.mechanics.speed_choice import completeness
 
 
 def test_the_best_rows_are_independent_ones():

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import dalembert as dl
+from dalembert.codegen import function
 from dalembert.errors import InputError
-from dalembert.programs import function
 
 
 def batch(eom, count):

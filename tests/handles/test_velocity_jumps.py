@@ -10,7 +10,7 @@ from scipy.integrate import solve_ivp
 
 import dalembert as dl
 from dalembert.errors import InconsistentStateError, NotApplicableError, SimulationError
-from dalembert.importers.toml import loads_toml
+from dalembert.io.toml_reader import loads_toml
 
 G = 9.81
 nightly = pytest.mark.nightly

@@ -10,12 +10,14 @@ import numpy as np
 import pytest
 
 import dalembert as dl
-from dalembert.algebra import FLOATS, vector
 from dalembert.errors import InputError, ModelFileError
-from dalembert.importers import loads, read
-from dalembert.importers.dh import LINK, loads_dh, read_dh
-from dalembert.importers.robot_csv import COLUMNS, loads_csv, read_csv
-from dalembert.kinematics import mass_matrix, move, potential
+from dalembert.io.dh_toml import LINK, loads_dh, read_dh
+from dalembert.io.file_formats import loads, read
+from dalembert.io.robot_csv import COLUMNS, loads_csv, read_csv
+from dalembert.mechanics.energies import mass_matrix, potential
+from dalembert.mechanics.motion import move
+from dalembert.symbolic.algebra_base import vector
+from dalembert.symbolic.floats import FLOATS
 
 PAGE = (Path(__file__).parents[2] / "docs" / "robot-tables.md").read_text(encoding="utf-8")
 PUMA = json.loads((Path(__file__).parents[1] / "papers" / "puma560_dh.json").read_text(encoding="utf-8"))

@@ -6,10 +6,11 @@ from pathlib import Path
 import pytest
 
 from dalembert.errors import ModelFileError
-from dalembert.expressions import FUNCTIONS
-from dalembert.importers import loads_toml, schema, source
+from dalembert.io import toml_schema, toml_source
+from dalembert.io.toml_reader import loads_toml
 from dalembert.model import keys
-from dalembert.model.loads import tables
+from dalembert.model.loads import measured_curves
+from dalembert.symbolic.symbols import FUNCTIONS
 
 PAGE = (Path(__file__).parents[2] / "docs" / "model-files.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"```toml\n(.*?)```", PAGE, re.DOTALL)
@@ -45,13 +46,13 @@ def test_the_printed_problem_is_found_by_the_check():
 @pytest.mark.parametrize(
     ("title", "keys"),
     [
-        ("### `[parameters]`", schema.PARAMETER),
-        ("### `[coordinates]`", schema.COORDINATE),
-        ("### `[speeds]`", schema.SPEED),
-        ("### `[energies]`", schema.ENERGIES),
-        ("### `[simulation]`", schema.SIMULATION),
-        *((f"`[[{kind}]]`", keys) for kind, keys in schema.elements().items()),
-        *(("### Joints", keys) for keys in schema.joint_keys().values()),
+        ("### `[parameters]`", toml_schema.PARAMETER),
+        ("### `[coordinates]`", toml_schema.COORDINATE),
+        ("### `[speeds]`", toml_schema.SPEED),
+        ("### `[energies]`", toml_schema.ENERGIES),
+        ("### `[simulation]`", toml_schema.SIMULATION),
+        *((f"`[[{kind}]]`", keys) for kind, keys in toml_schema.elements().items()),
+        *(("### Joints", keys) for keys in toml_schema.joint_keys().values()),
     ],
 )
 def test_every_key_is_described(title, keys):
@@ -66,10 +67,10 @@ def test_every_key_is_described(title, keys):
 
 
 def test_every_section_function_and_limit_is_described():
-    for section in schema.sections():
+    for section in toml_schema.sections():
         assert f"`{section}`" in PAGE or f"[{section}]" in PAGE, section
     for function in FUNCTIONS:
         assert re.search(rf"`{function}[`(]", PAGE), function
-    for limit in (source.MAX_BYTES, keys.MAX_SAMPLES, keys.MAX_FILE_ROWS, tables.MAX_ROWS):
+    for limit in (toml_source.MAX_BYTES, keys.MAX_SAMPLES, keys.MAX_FILE_ROWS, measured_curves.MAX_ROWS):
         assert f"{limit:,}".replace(",", " ") in PAGE
     assert str(keys.MAX_ELEMENTS) in PAGE

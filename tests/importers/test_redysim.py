@@ -8,14 +8,16 @@ import numpy as np
 import pytest
 
 import dalembert as dl
-from dalembert.algebra import FLOATS, vector
 from dalembert.errors import InputError, ModelFileError
-from dalembert.importers import loads, read
-from dalembert.importers.matlab import read_assignments
-from dalembert.importers.matlab_values import MAX_DEPTH
-from dalembert.importers.redysim import loads_redysim, read_redysim
-from dalembert.importers.redysim_arrays import KEYS, from_arrays
-from dalembert.kinematics import mass_matrix, move
+from dalembert.io.file_formats import loads, read
+from dalembert.io.matlab_interpreter import read_assignments
+from dalembert.io.matlab_values import MAX_DEPTH
+from dalembert.io.redysim import loads_redysim, read_redysim
+from dalembert.io.redysim_arrays import KEYS, from_arrays
+from dalembert.mechanics.energies import mass_matrix
+from dalembert.mechanics.motion import move
+from dalembert.symbolic.algebra_base import vector
+from dalembert.symbolic.floats import FLOATS
 
 PAGE = (Path(__file__).parents[2] / "docs" / "robot-tables.md").read_text(encoding="utf-8")
 PAPERS = Path(__file__).parents[1] / "papers" / "redysim_models.json"

@@ -6,10 +6,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dalembert.analysis.drives import load_forces
 from dalembert.errors import ModelFileError
-from dalembert.importers.redysim import read_redysim
-from dalembert.importers.redysim_arrays import from_arrays
+from dalembert.io.redysim import read_redysim
+from dalembert.io.redysim_arrays import from_arrays
+from dalembert.simulation.load_outputs import load_forces
 
 FILE = Path(__file__).parents[1] / "papers" / "redysim_models.json"
 MODELS = json.loads(FILE.read_text(encoding="utf-8"))

@@ -12,12 +12,12 @@ from scipy.io import savemat
 from scipy.sparse import csc_matrix
 
 import dalembert as dl
-from dalembert.cli import main
+from dalembert.cli.program import main
 from dalembert.errors import InputError, ModelFileError
-from dalembert.importers.mat import MAX_UNPACKED, stored
-from dalembert.importers.redysim import read_redysim
-from dalembert.importers.redysim_matlab import read_trajectory
-from dalembert.papers.facts import published
+from dalembert.io.mat_file import MAX_UNPACKED, stored
+from dalembert.io.redysim import read_redysim
+from dalembert.io.redysim_matlab import read_trajectory
+from dalembert.papers.printed_facts import published
 
 FILE = Path(__file__).parents[1] / "papers" / "redysim_models.json"
 MODELS = json.loads(FILE.read_text(encoding="utf-8"))

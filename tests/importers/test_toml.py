@@ -12,12 +12,19 @@ from typing import Any
 import pytest
 
 from dalembert.errors import ModelFileError, Problem
-from dalembert.importers import loads_toml, read_toml
-from dalembert.importers.toml import from_sections
-from dalembert.model.checks.values import value
+from dalembert.io.toml_reader import from_sections, loads_toml, read_toml
+from dalembert.model.checks.check_values import value
 from dalembert.model.elements import Limits
-from dalembert.model.joints import Fixed, Prismatic, Revolute
-from dalembert.model.loads import Damper, Force, JointFriction, JointSpring, JointTorque, Spring, Torque
+from dalembert.model.joints.fixed import Fixed
+from dalembert.model.joints.prismatic import Prismatic
+from dalembert.model.joints.revolute import Revolute
+from dalembert.model.loads.damper import Damper
+from dalembert.model.loads.force import Force
+from dalembert.model.loads.joint_friction import JointFriction
+from dalembert.model.loads.joint_spring import JointSpring
+from dalembert.model.loads.joint_torque import JointTorque
+from dalembert.model.loads.spring import Spring
+from dalembert.model.loads.torque import Torque
 
 HEAD = """
 name = "sample"

@@ -6,13 +6,17 @@ import numpy as np
 import pytest
 
 import dalembert as dl
-from dalembert.importers.urdf import loads_urdf, read_urdf
-from dalembert.model import Model
+from dalembert.io.urdf.urdf_reader import loads_urdf, read_urdf
+from dalembert.mechanics import random_states
+from dalembert.mechanics.state_batch import States
 from dalembert.model.elements import Limits
-from dalembert.model.joints import Fixed, Free, Planar, Prismatic, Revolute
-from dalembert.model.loads import JointFriction
-from dalembert.structure import samples
-from dalembert.structure.samples import States
+from dalembert.model.joints.fixed import Fixed
+from dalembert.model.joints.free import Free
+from dalembert.model.joints.planar import Planar
+from dalembert.model.joints.prismatic import Prismatic
+from dalembert.model.joints.revolute import Revolute
+from dalembert.model.loads.joint_friction import JointFriction
+from dalembert.model.model import Model
 
 L1, C1, C2, M1, M2, I1, I2, G = 0.7, 0.3, 0.25, 1.3, 0.8, 0.02, 0.015, 9.81
 DAMPING = 0.05
@@ -56,7 +60,7 @@ def mass_matrix(model: Model, q: np.ndarray) -> np.ndarray:
     """M = Σ m BᵀB + Dᵀ I D at one state, from the motion in numbers."""
     state = States(q[:, None], np.zeros((len(q), 1)), np.zeros(1))
     M = np.zeros((len(q), len(q)))
-    for body in samples.at(model, state).bodies:
+    for body in random_states.at(model, state).bodies:
         B, D, inertia = (plain(x) for x in (body.B, body.D, body.inertia))
         M += float(body.mass) * B.T @ B + D.T @ inertia @ D
     return M
@@ -70,7 +74,7 @@ def frame(model: Model, name: str, **q: float) -> tuple[np.ndarray, np.ndarray]:
     """R and p of a body at given coordinates."""
     starts = zip(model.coordinate_names, model.initial[0], strict=True)
     at = np.array([[q.get(coordinate, start)] for coordinate, start in starts])
-    found = samples.at(model, States(at, np.zeros_like(at), np.zeros(1))).frames[name]
+    found = random_states.at(model, States(at, np.zeros_like(at), np.zeros(1))).frames[name]
     return plain(found.R), plain(found.p)
 
 

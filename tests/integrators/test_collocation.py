@@ -6,8 +6,8 @@ from numpy.testing import assert_allclose
 from scipy.special import ellipk
 
 import dalembert as dl
-from dalembert import gallery
-from dalembert.integrators import collocation
+from dalembert.io import gallery
+from dalembert.simulation.integrators import collocation
 
 
 def test_the_points_integrate_polynomials_of_degree_8_exactly():

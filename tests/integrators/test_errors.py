@@ -7,8 +7,8 @@ import pytest
 
 import dalembert as dl
 from dalembert.errors import EngineError, InconsistentStateError, InputError, SimulationError
-from dalembert.integrators import NAMES
-from dalembert.model import Model
+from dalembert.model.model import Model
+from dalembert.simulation.integrators.catalogue import NAMES
 
 by_every_integrator = pytest.mark.parametrize("integrator", NAMES)
 
@@ -145,7 +145,8 @@ def test_dense_output_must_be_asked_for_and_has_ends(pendulum):
 
 
 def test_a_run_of_too_many_steps_is_ended(pendulum):
-    from dalembert.integrators import InitialValueProblem, Settings, find, integrate
+    from dalembert.simulation.integrators.catalogue import find
+    from dalembert.simulation.integrators.integrate import InitialValueProblem, Settings, integrate
 
     problem = InitialValueProblem(("x",), 0.0, np.array([1.0]), lambda t, y: -y)
     settings = Settings(step=1e-3, max_steps=20)
@@ -156,8 +157,8 @@ def test_a_run_of_too_many_steps_is_ended(pendulum):
 
 
 def test_a_state_that_cannot_be_brought_back_is_told():
-    from dalembert.handles import setup, workspace_of
-    from dalembert.integrators.projection import onto_positions
+    from dalembert.api.workspace import setup, workspace_of
+    from dalembert.simulation.projection import onto_positions
 
     manifold = workspace_of(setup(bob(), "python")).manifold
     near = onto_positions(manifold, np.array([0.9, 0.3]), 0.0, np.zeros(0))
@@ -173,7 +174,7 @@ def test_a_state_that_cannot_be_brought_back_is_told():
 
 
 def test_a_simulation_that_creeps_is_told(monkeypatch):
-    from dalembert.integrators import base
+    from dalembert.simulation.integrators import integrate as base
 
     monkeypatch.setattr(base, "_WINDOW", 50)
     model = Model("shaken").coordinates("x")

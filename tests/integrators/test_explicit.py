@@ -12,11 +12,19 @@ from numba import types
 from scipy.integrate import DOP853
 
 import dalembert as dl
+from dalembert.codegen.compiled_loop import Machine
 from dalembert.errors import SimulationError
-from dalembert.integrators import InitialValueProblem, Settings, Status, base, find, integrate
-from dalembert.integrators.base import Guide, MachineCode
-from dalembert.integrators.native_steps import HELD, Surface
-from dalembert.programs.loops import Machine
+from dalembert.simulation.integrators import integrate as base
+from dalembert.simulation.integrators.catalogue import find
+from dalembert.simulation.integrators.explicit_steps import HELD, Surface
+from dalembert.simulation.integrators.integrate import (
+    Guide,
+    InitialValueProblem,
+    MachineCode,
+    Settings,
+    Status,
+    integrate,
+)
 
 NUMBERS = types.CPointer(types.float64)
 ONE = types.void(NUMBERS, NUMBERS, NUMBERS, NUMBERS)
@@ -191,7 +199,7 @@ MASSES = (1.0, 3.0, G)
 
 def pendulum(native: bool, guides: tuple[Guide, ...] = ()) -> InitialValueProblem:
     """x² + y² = 1, brought back in machine code or by the text for many states."""
-    from dalembert.structure import newton, rank
+    from dalembert.mechanics import newton, rank
 
     look = called(rod, 8, MASSES)
     ones, rows = np.ones(2), np.zeros(1, dtype=np.int64)
@@ -285,7 +293,7 @@ def test_models_run_alike_on_both_engines(model, key, name):
 
 
 def test_the_slope_and_the_constraints_of_a_model_are_machine_code():
-    from dalembert.handles.simulation import mechanics_of
+    from dalembert.simulation.simulate import mechanics_of
 
     eom = dl.derive(dl.load("four-bar"), "kane", engine="native")
     machine = mechanics_of(eom, eom.kernel, eom.values, eom.model.inputs).machine

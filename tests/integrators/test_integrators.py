@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import dalembert as dl
-from dalembert.integrators import NAMES
-from dalembert.model import Model
+from dalembert.model.model import Model
+from dalembert.simulation.integrators.catalogue import NAMES
 
 TIGHT = {
     "taylor": {},

@@ -5,9 +5,10 @@ import pytest
 
 import dalembert as dl
 from dalembert.errors import InputError
-from dalembert.integrators import INTEGRATORS, NAMES, InitialValueProblem, Settings, Status, integrate
-from dalembert.integrators.radau import RadauIIA
-from dalembert.model.methods import FIXED, METHODS
+from dalembert.model.integrator_names import FIXED, METHODS
+from dalembert.simulation.integrators.catalogue import INTEGRATORS, NAMES
+from dalembert.simulation.integrators.integrate import InitialValueProblem, Settings, Status, integrate
+from dalembert.simulation.integrators.radau import RadauIIA
 
 
 def test_every_integrator_is_named_with_its_settings():

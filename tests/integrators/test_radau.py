@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import dalembert as dl
-from dalembert.integrators import InitialValueProblem, Settings, integrate
-from dalembert.integrators.radau import RadauIIA
-from dalembert.model import Model
+from dalembert.model.model import Model
+from dalembert.simulation.integrators.integrate import InitialValueProblem, Settings, integrate
+from dalembert.simulation.integrators.radau import RadauIIA
 
 N = 8
 

@@ -5,7 +5,7 @@ import pytest
 
 import dalembert as dl
 from dalembert.errors import SimulationError
-from dalembert.structure.inertia import may_become_singular
+from dalembert.mechanics.singular_inertia import may_become_singular
 
 
 def top_by_energies() -> dl.Model:

@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 
 import dalembert as dl
-from dalembert.algebra.graph import GRAPH
-from dalembert.equations import Numeric
-from dalembert.kernels import assembled, solution
-from dalembert.kernels.assembled import AssembledCode, Interpreted, code_address
-from dalembert.programs import program_of
-from dalembert.programs.function import NativeFunction
-from dalembert.structure import samples
+from dalembert.codegen.function import NativeFunction
+from dalembert.codegen.program import program_of
+from dalembert.formalisms.shared.linear_system import Numeric
+from dalembert.mechanics import random_states
+from dalembert.simulation import assembled, numeric_solution
+from dalembert.simulation.assembled import AssembledCode, Interpreted, code_address
+from dalembert.symbolic.graph import GRAPH
 
 DEPENDENT = tuple(way for way in Numeric if way.takes_dependent_rows)
 BY = ("gauss", "udwadia_kalaba", "nullspace", "phong", "lagrange", "newton_euler")
@@ -46,10 +46,10 @@ def solve(way: Numeric, most: int, *parts: np.ndarray) -> list[tuple[np.ndarray,
     program = NativeFunction(program_of(GRAPH.symbols(names), names))
     plan = {"n_q": n, "n_v": n, "n_x": n, "n_rows": r, "n_lam": r, "even": 1, "most": most, "accelerations": 1}
     plan |= {"inputs": len(given), "n_parts": len(given), "outputs": 2 * n + r}
-    plan |= dict.fromkeys(("parts_tables", "power_tables"), solution.HEAD + n + r)
+    plan |= dict.fromkeys(("parts_tables", "power_tables"), numeric_solution.HEAD + n + r)
     addresses = {"one": code_address("one"), "solve": code_address(way), "parts": program.native.address}
-    tables = np.concatenate([solution.packed(plan | addresses), np.ones(n + r), np.zeros(1)])
-    plain = solution.unknowns(solution.read(tables), solution.WAYS[way], tables, given)
+    tables = np.concatenate([numeric_solution.packed(plan | addresses), np.ones(n + r), np.zeros(1)])
+    plain = numeric_solution.unknowns(numeric_solution.read(tables), numeric_solution.WAYS[way], tables, given)
     out = np.empty(2 * n + r)
     one = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 4)(addresses["one"])
     one(*(a.ctypes.data for a in (given, np.zeros(1), tables, out)))
@@ -112,7 +112,7 @@ def by_road(model, key, engine, mode="assembled"):
 
 @pytest.mark.parametrize("key", BY)
 def test_machine_code_and_text_agree(model, key):
-    states = samples.consistent(model, 9, seed=3)
+    states = random_states.consistent(model, 9, seed=3)
     native, plain = (by_road(model, key, engine) for engine in ("native", "python"))
     for ask in ("accelerations", "multipliers"):
         found = [getattr(eom, ask)(states.q, states.qd, states.t) for eom in (native, plain)]
@@ -153,7 +153,7 @@ def test_without_numba_the_text_runs_as_it_stands(monkeypatch):
     q, qd = model.initial
     wanted = by_road(model, "nullspace", "native").accelerations(q, qd)
     monkeypatch.setattr(assembled, "available", lambda: False)
-    from dalembert.kernels.kernel import Kernel
+    from dalembert.simulation.right_hand_side import Kernel
 
     kernel = Kernel(by_road(model, "nullspace", "native").form, None, "assembled")
     assert isinstance(kernel._accelerations, Interpreted)

@@ -3,10 +3,11 @@
 import numpy as np
 import pytest
 
-from dalembert.algebra import FLOATS, numbers, vector
-from dalembert.kinematics import generalized_forces, move
-from dalembert.kinematics.applied import applied_forces
-from dalembert.model import Model
+from dalembert.mechanics.applied_forces import applied_forces, generalized_forces
+from dalembert.mechanics.motion import move
+from dalembert.model.model import Model
+from dalembert.symbolic.algebra_base import vector
+from dalembert.symbolic.floats import FLOATS, numbers
 
 STEP = 1e-30
 STILL = ("plain", "difference", "curved")  # no joint moves by itself, so that all velocity comes from q̇

@@ -3,9 +3,11 @@
 import numpy as np
 import pytest
 
-from dalembert.algebra import FLOATS, numbers, vector
-from dalembert.kinematics import Constraints, levels, move
-from dalembert.model import Model
+from dalembert.mechanics.constraint_levels import Constraints, levels
+from dalembert.mechanics.motion import move
+from dalembert.model.model import Model
+from dalembert.symbolic.algebra_base import vector
+from dalembert.symbolic.floats import FLOATS, numbers
 
 STEP = 1e-30
 

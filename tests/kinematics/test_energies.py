@@ -3,10 +3,12 @@
 import numpy as np
 import pytest
 
-from dalembert.algebra import FLOATS, numbers, vector
-from dalembert.kinematics import kinetic, mass_matrix, move, potential
-from dalembert.kinematics.applied import applied_forces
-from dalembert.model import Model
+from dalembert.mechanics.applied_forces import applied_forces
+from dalembert.mechanics.energies import kinetic, mass_matrix, potential
+from dalembert.mechanics.motion import move
+from dalembert.model.model import Model
+from dalembert.symbolic.algebra_base import vector
+from dalembert.symbolic.floats import FLOATS, numbers
 
 every_tree = pytest.mark.parametrize("seed", range(6))
 

@@ -11,13 +11,15 @@ import numpy as np
 import pytest
 
 import dalembert as dl
-from dalembert.algebra import FLOATS, plain, vector
-from dalembert.evidence.declared_forces import declared_work
-from dalembert.evidence.watching import watch
-from dalembert.kinematics import generalized_forces, move, potential
-from dalembert.kinematics.applied import applied_forces
-from dalembert.model import Model
-from dalembert.structure.samples import States
+from dalembert.evidence.numeric_differentiation import watch
+from dalembert.evidence.reference_forces import declared_work
+from dalembert.mechanics.applied_forces import applied_forces, generalized_forces
+from dalembert.mechanics.energies import potential
+from dalembert.mechanics.motion import move
+from dalembert.mechanics.state_batch import States
+from dalembert.model.model import Model
+from dalembert.symbolic.algebra_base import vector
+from dalembert.symbolic.floats import FLOATS, plain
 
 STEP = 1e-30
 

@@ -5,12 +5,13 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 import dalembert as dl
-from dalembert.algebra import FLOATS, numbers, vector
-from dalembert.kinematics import move
-from dalembert.kinematics.constraints import Constraints, levels
-from dalembert.kinematics.loops import displacement, ends, loop_rows
-from dalembert.model import Model
+from dalembert.mechanics.constraint_levels import Constraints, levels
+from dalembert.mechanics.loop_closure import displacement, ends, loop_rows
+from dalembert.mechanics.motion import move
 from dalembert.model.joints import JOINTS
+from dalembert.model.model import Model
+from dalembert.symbolic.algebra_base import vector
+from dalembert.symbolic.floats import FLOATS, numbers
 
 STEP = 1e-30
 PLACE = {"position": (0.3, -0.2, "l"), "rotation": (0.4, -0.7, 1.1)}

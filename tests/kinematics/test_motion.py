@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
-from dalembert.algebra import FLOATS, numbers, vector
-from dalembert.kinematics import move
-from dalembert.model import Model
+from dalembert.mechanics.motion import move
+from dalembert.model.model import Model
+from dalembert.symbolic.algebra_base import vector
+from dalembert.symbolic.floats import FLOATS, numbers
 
 SEEDS = range(8)
 STEP = 1e-30

@@ -4,17 +4,20 @@ import numpy as np
 import pytest
 
 import dalembert as dl
-from dalembert.algebra import FLOATS, numbers, vector
-from dalembert.kinematics import Constraints, levels, move
-from dalembert.kinematics.speeds import invert, speed_map
-from dalembert.structure import facts_of, samples
+from dalembert.mechanics import random_states
+from dalembert.mechanics.constraint_levels import Constraints, levels
+from dalembert.mechanics.facts import facts_of
+from dalembert.mechanics.generalized_speeds import invert, speed_map
+from dalembert.mechanics.motion import move
+from dalembert.symbolic.algebra_base import vector
+from dalembert.symbolic.floats import FLOATS, numbers
 
 
 @pytest.mark.parametrize("seed", range(6))
 def test_speeds_and_velocities_determine_each_other(random_tree, seed):
     model = random_tree(seed, coordinates=5, bodies=4, holonomic=1, nonholonomic=1, speeds=2)
     known = facts_of(model)
-    states = samples.consistent(model, 4, seed=seed)
+    states = random_states.consistent(model, 4, seed=seed)
     for k in range(4):
         q, qd = vector(list(states.q[:, k])), vector(list(states.qd[:, k]))
         motion = move(model, FLOATS, float(states.t[k]), q, qd, model.parameter_values)
@@ -33,8 +36,8 @@ def test_speeds_and_velocities_determine_each_other(random_tree, seed):
 def test_speeds_of_the_rigid_body_are_its_angular_velocity():
     # (74) of papers/volterra chooses ω of the middle body in its axes as speeds
     model = dl.load("three-bodies")
-    states = samples.consistent(model, 3)
-    motion = samples.at(model, states)
+    states = random_states.consistent(model, 3)
+    motion = random_states.at(model, states)
     Y, Z = speed_map(motion, [speed.value for speed in model.speed_list])
     body = motion.body("middle")
     assert np.allclose(numbers((Y @ motion.qd + Z)[:3], 3), numbers(body.D @ motion.qd + body.E, 3), atol=1e-15)

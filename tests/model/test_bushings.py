@@ -5,12 +5,14 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 import dalembert as dl
-from dalembert.algebra import FLOATS, plain, vector
 from dalembert.errors import InputError, ModelError
-from dalembert.kinematics import applied_forces, move
-from dalembert.model import Model
+from dalembert.mechanics.applied_forces import applied_forces
+from dalembert.mechanics.motion import move
 from dalembert.model.loads.bushing import _turn
-from dalembert.spatial import cross
+from dalembert.model.model import Model
+from dalembert.symbolic.algebra_base import vector
+from dalembert.symbolic.floats import FLOATS, plain
+from dalembert.symbolic.rotations import cross
 
 
 def two_bodies(**bushing) -> Model:

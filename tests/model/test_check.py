@@ -3,7 +3,7 @@
 import pytest
 
 from dalembert.errors import ModelError
-from dalembert.model import Model
+from dalembert.model.model import Model
 
 
 def said(model: Model) -> list[str]:

@@ -7,8 +7,8 @@ from scipy.optimize import brentq
 
 import dalembert as dl
 from dalembert.errors import InputError, ModelFileError
-from dalembert.importers import loads_toml
-from dalembert.model import Model
+from dalembert.io.toml_reader import loads_toml
+from dalembert.model.model import Model
 
 G = 9.81
 TIGHT = {"rtol": 1e-12, "atol": 1e-13}

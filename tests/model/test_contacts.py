@@ -6,9 +6,9 @@ import symengine as se
 
 import dalembert as dl
 from dalembert.errors import InputError, ModelError
-from dalembert.expressions import rate
-from dalembert.kinematics.contacts import with_contacts
-from dalembert.model import Model
+from dalembert.mechanics.contact_constraints import with_contacts
+from dalembert.model.model import Model
+from dalembert.symbolic.reserved_symbols import rate
 
 R, A = 0.4, 0.3
 

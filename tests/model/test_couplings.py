@@ -8,13 +8,14 @@ import numpy as np
 import pytest
 
 import dalembert as dl
-from dalembert import gallery
 from dalembert.errors import InputError
-from dalembert.exporters.toml import to_toml
-from dalembert.importers import loads_toml
-from dalembert.kinematics.contacts import with_contacts
-from dalembert.model import Model
-from dalembert.model.contacts import CONTACTS, Contact, Held
+from dalembert.io import gallery
+from dalembert.io.toml_reader import loads_toml
+from dalembert.io.toml_writer import to_toml
+from dalembert.mechanics.contact_constraints import with_contacts
+from dalembert.model.contacts import CONTACTS
+from dalembert.model.contacts.base import Contact, Held
+from dalembert.model.model import Model
 
 G = 9.81
 Z = (0, 0, 1)

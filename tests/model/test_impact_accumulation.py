@@ -9,8 +9,8 @@ from scipy.optimize import brentq
 
 import dalembert as dl
 from dalembert.errors import SimulationError
-from dalembert.handles import rigid_contacts
-from dalembert.model import Model
+from dalembert.model.model import Model
+from dalembert.simulation import rigid_contacts
 
 G = 9.81
 nightly = pytest.mark.nightly

@@ -7,7 +7,7 @@ import pytest
 
 import dalembert as dl
 from dalembert.errors import ModelError
-from dalembert.model import Model
+from dalembert.model.model import Model
 
 
 def block(x: float, rate: float = 0.0, **friction: object) -> Model:

@@ -6,11 +6,17 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
-from dalembert.algebra import FLOATS, vector
 from dalembert.errors import InputError
-from dalembert.model import Model
-from dalembert.model.joints import JOINTS, SEQUENCES, Fixed, Free, Joint, Quaternion, Spherical, Universal
-from dalembert.model.joints.rows import plane
+from dalembert.model.joints import JOINTS
+from dalembert.model.joints.base import Joint
+from dalembert.model.joints.constraint_rows_of_joints import plane
+from dalembert.model.joints.fixed import Fixed
+from dalembert.model.joints.free import Free
+from dalembert.model.joints.spherical import SEQUENCES, Quaternion, Spherical
+from dalembert.model.joints.universal import Universal
+from dalembert.model.model import Model
+from dalembert.symbolic.algebra_base import vector
+from dalembert.symbolic.floats import FLOATS
 
 STEP = 1e-30
 AXES = {

@@ -6,9 +6,9 @@ from scipy.special import ellipj, ellipk
 
 import dalembert as dl
 from dalembert.errors import InputError, ModelFileError
-from dalembert.importers import loads_toml
-from dalembert.model import Model
-from dalembert.model.loads import JointStrut
+from dalembert.io.toml_reader import loads_toml
+from dalembert.model.loads.joint_strut import JointStrut
+from dalembert.model.model import Model
 
 
 def slider(start: float = 0.0, rate: float = 0.0) -> Model:

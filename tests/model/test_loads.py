@@ -7,10 +7,10 @@ import pytest
 from scipy.integrate import cumulative_simpson
 
 import dalembert as dl
-from dalembert import formalisms
 from dalembert.errors import InputError, ModelError
-from dalembert.model import Model
-from dalembert.model.loads import JointTorque
+from dalembert.formalisms import catalogue
+from dalembert.model.loads.joint_torque import JointTorque
+from dalembert.model.model import Model
 
 G = 9.81
 EXACT = {"integrator": "dop853", "rtol": 1e-12, "atol": 1e-13}
@@ -36,7 +36,7 @@ def pendulum(start: float = 0.4, rate: float = 0.0) -> Model:
 # springs in joints
 
 
-@pytest.mark.parametrize("key", formalisms.KEYS)
+@pytest.mark.parametrize("key", catalogue.KEYS)
 def test_a_spring_in_a_joint_swings_with_its_period_about_its_rest(key):
     model = slider(0.5).joint_spring("block", stiffness=18.0, rest=0.2)
     period = 2 * math.pi / 3  # ω = √(18 / 2)
@@ -131,7 +131,7 @@ def test_the_work_of_friction_is_the_loss_of_energy(key):
 # rotors and motors
 
 
-@pytest.mark.parametrize("key", formalisms.KEYS)
+@pytest.mark.parametrize("key", catalogue.KEYS)
 def test_a_rotor_adds_its_reflected_inertia(key):
     model = wheel(rate=0.5).joint_torque("wheel", 6.0).rotor("wheel", 0.01, ratio=-8)
     eom = dl.derive(model, key, engine="python")

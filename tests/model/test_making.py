@@ -8,7 +8,7 @@ import pytest
 import sympy
 
 from dalembert.errors import DalembertError, InputError
-from dalembert.model import Model
+from dalembert.model.model import Model
 
 Z = (0, 0, 1)
 

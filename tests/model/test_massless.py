@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import dalembert as dl
-from dalembert.model import Model
+from dalembert.model.model import Model
 
 CAN = (
     "lagrange",

@@ -9,8 +9,12 @@ import sympy as sp
 from sympy.physics.mechanics import dynamicsymbols
 
 from dalembert.errors import FormulaError, InputError
-from dalembert.model import Model
-from dalembert.model.loads import Damper, Force, JointTorque, Spring, Torque
+from dalembert.model.loads.damper import Damper
+from dalembert.model.loads.force import Force
+from dalembert.model.loads.joint_torque import JointTorque
+from dalembert.model.loads.spring import Spring
+from dalembert.model.loads.torque import Torque
+from dalembert.model.model import Model
 
 
 def sample() -> Model:

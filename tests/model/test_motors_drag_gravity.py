@@ -5,7 +5,7 @@ import pytest
 
 import dalembert as dl
 from dalembert.errors import InputError, ModelError
-from dalembert.model import Model
+from dalembert.model.model import Model
 
 G = 9.81
 EXACT = {"integrator": "dop853", "rtol": 1e-12, "atol": 1e-13}

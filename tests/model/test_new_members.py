@@ -12,20 +12,21 @@ from typing import ClassVar, Self
 import pytest
 
 import dalembert as dl
-from dalembert.algebra import Algebra, Array, Scalar
 from dalembert.arguments import checked
-from dalembert.exporters.toml import to_toml
-from dalembert.expressions.formula import Formula, Written
-from dalembert.importers import loads_toml
-from dalembert.model import Model, joints, loads
-from dalembert.model.declared import Place, Watch, Work, apart, parallel, product, slid, turned
-from dalembert.model.joints import JOINTS, Joint
-from dalembert.model.joints.base import JointMaker, Numbers3, Rows, Step
-from dalembert.model.joints.rows import Row, along, on_line, plane
+from dalembert.io.toml_reader import loads_toml
+from dalembert.io.toml_writer import to_toml
+from dalembert.model import joints, loads
+from dalembert.model.joints import JOINTS
+from dalembert.model.joints.base import Joint, JointMaker, Numbers3, Rows, Step
+from dalembert.model.joints.constraint_rows_of_joints import Row, along, on_line, plane
 from dalembert.model.keys import ANGLE, AXIS, IN_JOINT, Key, Keys, constant, size
-from dalembert.model.loads import LOADS, InJoint
-from dalembert.model.loads.base import Applied, LoadMaker, Motion
+from dalembert.model.loads import LOADS
+from dalembert.model.loads.base import Applied, InJoint, LoadMaker, Motion
 from dalembert.model.making import ZERO, Given
+from dalembert.model.model import Model
+from dalembert.model.reference_model import Place, Watch, Work, apart, parallel, product, slid, turned
+from dalembert.symbolic.algebra_base import Algebra, Array, Scalar
+from dalembert.symbolic.symbols import Formula, Written
 
 
 @dataclass(frozen=True)

@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 
 import dalembert as dl
-from dalembert.algebra import FLOATS
 from dalembert.errors import InputError
-from dalembert.exporters import to_toml
-from dalembert.expressions.lower import Lowering
-from dalembert.importers import loads_toml
-from dalembert.model import Model
+from dalembert.io.toml_reader import loads_toml
+from dalembert.io.toml_writer import to_toml
+from dalembert.model.model import Model
+from dalembert.symbolic.floats import FLOATS
+from dalembert.symbolic.lower import Lowering
 
 
 def leg() -> Model:

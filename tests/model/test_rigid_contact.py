@@ -7,7 +7,7 @@ import pytest
 
 import dalembert as dl
 from dalembert.errors import InputError, ModelError, NotApplicableError, SimulationError
-from dalembert.model import Model
+from dalembert.model.model import Model
 
 G = 9.81
 PLANE = (0, 1, 0)
@@ -274,14 +274,14 @@ def test_the_paradox_is_where_the_formula_of_the_rod_says():
 
 @nightly
 def test_every_formalism_bounces_alike():
-    from dalembert import formalisms
+    from dalembert.formalisms import catalogue
 
     model = planar("block", (0, 1.0), (0.3, 0), (0.2, 1.0), mass=2, inertia=(0.02,) * 3)
     foot = {"center": (0.1, 0, -0.05), "restitution": 0.4, "friction": 0.3, "planar": PLANE}
     model.sphere_on_plane("block", name="foot", **foot)
     known = dl.derive(model, "lagrange", engine="python").simulate(0.6, samples=5, integrator="dop853")
     assert any("closes and" in each.name for each in known.switchings)
-    for key in formalisms.KEYS:
+    for key in catalogue.KEYS:
         run = dl.derive(model, key).simulate(0.6, samples=5, integrator="dop853")
         assert run.q == pytest.approx(known.q, abs=1e-9), key
         assert run.energy_error < 1e-9

@@ -8,10 +8,10 @@ from scipy.integrate import solve_ivp
 from scipy.spatial.transform import Rotation
 
 import dalembert as dl
-from dalembert import gallery
 from dalembert.errors import InputError, ModelFileError
-from dalembert.importers import loads_toml
-from dalembert.model import Model
+from dalembert.io import gallery
+from dalembert.io.toml_reader import loads_toml
+from dalembert.model.model import Model
 
 G = 9.81
 TIGHT = {"integrator": "dop853", "rtol": 1e-12, "atol": 1e-14}

@@ -6,11 +6,11 @@ from scipy.spatial.transform import Rotation
 
 import dalembert as dl
 from dalembert.errors import InputError, ModelFileError
-from dalembert.exporters.toml import to_toml
-from dalembert.importers import loads_toml
-from dalembert.model import Model
-from dalembert.model.checks.values import value
-from dalembert.model.turns import roll_pitch_yaw
+from dalembert.io.toml_reader import loads_toml
+from dalembert.io.toml_writer import to_toml
+from dalembert.model.attitude import roll_pitch_yaw
+from dalembert.model.checks.check_values import value
+from dalembert.model.model import Model
 
 VALUES = {"r": 0.3, "l": 0.8, "rho": 2.0, "a": 0.4}
 

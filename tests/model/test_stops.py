@@ -7,8 +7,9 @@ import pytest
 
 import dalembert as dl
 from dalembert.errors import InputError, ModelError
-from dalembert.importers import loads_toml, loads_urdf
-from dalembert.model import Model
+from dalembert.io.toml_reader import loads_toml
+from dalembert.io.urdf.urdf_reader import loads_urdf
+from dalembert.model.model import Model
 
 
 def door(rate: float = 2.0) -> Model:

@@ -5,7 +5,7 @@ import pytest
 
 import dalembert as dl
 from dalembert.errors import InputError, ModelError
-from dalembert.model import Model
+from dalembert.model.model import Model
 
 LOAD, MASS, RADIUS = 3000.0, 200.0, 0.3
 

@@ -12,13 +12,16 @@ import sympy
 from scipy.integrate import cumulative_simpson, trapezoid
 
 import dalembert as dl
-from dalembert import gallery, papers
-from dalembert.algebra import FLOATS, vector
-from dalembert.kinematics import kinetic, move, potential
+from dalembert import papers
+from dalembert.io import gallery
+from dalembert.mechanics.energies import kinetic, potential
+from dalembert.mechanics.motion import move
 from dalembert.papers import denoc_figures as figures
 from dalembert.papers.denoc_biped import Step, hip, lift
-from dalembert.papers.facts import published
 from dalembert.papers.mechanism import placed
+from dalembert.papers.printed_facts import published
+from dalembert.symbolic.algebra_base import vector
+from dalembert.symbolic.floats import FLOATS
 
 RUN = published("denoc")["biped"]
 G = 9.81

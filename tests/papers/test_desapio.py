@@ -9,10 +9,11 @@ import sympy as sp
 from numpy.testing import assert_allclose
 
 import dalembert as dl
-from dalembert import gallery, papers
-from dalembert.papers import desapio
-from dalembert.papers.cells import printed_value
-from dalembert.structure import samples
+from dalembert import papers
+from dalembert.io import gallery
+from dalembert.mechanics import random_states
+from dalembert.papers import desapio_paper
+from dalembert.papers.tables_of_cells import printed_value
 
 G = 9.81
 # tables with an entry that deviates, and the rows where it does
@@ -59,7 +60,7 @@ def test_tables_agree_except_for_the_misprints(number):
 
 
 def test_coefficients_of_the_gyroscope_make_up_its_terms():
-    rows = {row: [value or 0.0 for value in values] for row, values in desapio._coefficients().items()}
+    rows = {row: [value or 0.0 for value in values] for row, values in desapio_paper._coefficients().items()}
     model = dl.load("gyroscope")
     p, (q, _) = model.parameter_values, model.initial
     products = [p["M1"], p["M2"], p["lG2"] ** 2 * p["M2"], p["h"] ** 2 * p["M3"], p["l3"] ** 2 * p["M3"]]
@@ -126,7 +127,7 @@ def system(name):
 
 
 def states(name, count=10):
-    found = samples.consistent(dl.load(name), count)
+    found = random_states.consistent(dl.load(name), count)
     return found.q, found.qd
 
 

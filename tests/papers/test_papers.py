@@ -8,11 +8,12 @@ import numpy as np
 import pytest
 
 import dalembert as dl
-from dalembert import gallery, papers
+from dalembert import papers
 from dalembert.cli.program import _parser
 from dalembert.errors import InputError
-from dalembert.papers.cells import Cell, printed_value
-from dalembert.papers.values import Figure, Frame, Line, Note, Panel, Paper, Stroke, Table
+from dalembert.io import gallery
+from dalembert.papers.printed_values import Figure, Frame, Line, Note, Panel, Paper, Stroke, Table
+from dalembert.papers.tables_of_cells import Cell, printed_value
 
 CURVE = Line("x", np.linspace(0, 1, 5), np.linspace(0, 2, 5))
 

@@ -7,18 +7,18 @@ from numpy.testing import assert_allclose
 from scipy.special import ellipk
 
 import dalembert as dl
-from dalembert import gallery
-from dalembert.algebra import identity
-from dalembert.algebra.symbolic import SYMBOLIC
 from dalembert.formalisms import phong
-from dalembert.structure import samples
+from dalembert.io import gallery
+from dalembert.mechanics import random_states
+from dalembert.symbolic.algebra_base import identity
+from dalembert.symbolic.symengine_algebra import SYMBOLIC
 
 G = 9.81
 
 
 def states(name, count=30):
     """Random consistent states of a model: q, q̇, t."""
-    found = samples.consistent(dl.load(name), count)
+    found = random_states.consistent(dl.load(name), count)
     return found.q, found.qd, found.t
 
 

@@ -8,10 +8,12 @@ import numpy as np
 import pytest
 
 import dalembert as dl
-from dalembert.algebra import FLOATS, vector
-from dalembert.importers.redysim import read_redysim
-from dalembert.kinematics import kinetic, mass_matrix, move, potential
-from dalembert.papers.facts import published
+from dalembert.io.redysim import read_redysim
+from dalembert.mechanics.energies import kinetic, mass_matrix, potential
+from dalembert.mechanics.motion import move
+from dalembert.papers.printed_facts import published
+from dalembert.symbolic.algebra_base import vector
+from dalembert.symbolic.floats import FLOATS
 
 FILE = Path(__file__).with_name("redysim_models.json")
 MODELS = json.loads(FILE.read_text(encoding="utf-8"))

@@ -5,9 +5,9 @@ import pytest
 from numpy.testing import assert_allclose
 
 import dalembert as dl
-from dalembert.papers.cells import printed_value
-from dalembert.papers.facts import printed, published
-from dalembert.papers.volterra import with_multiplier
+from dalembert.papers.printed_facts import printed, published
+from dalembert.papers.tables_of_cells import printed_value
+from dalembert.papers.volterra_paper import with_multiplier
 
 DATA = published("volterra")
 ROWS = {

@@ -9,46 +9,47 @@ import numpy as np
 import pytest
 import symengine as se
 
-from dalembert.algebra.tables import Table, table
-from dalembert.expressions import TIME, coordinate, rate
-from dalembert.model import Model
-from dalembert.model.checks.values import value
-from dalembert.model.constraints import Loop
-from dalembert.model.contacts import (
-    Contact,
-    Distance,
-    Gear,
-    KnifeEdge,
-    PointOnSurface,
-    RackAndPinion,
-    RollingBall,
-    RollingDisk,
-    RollingEllipsoid,
-)
+from dalembert.model.checks.check_values import value
+from dalembert.model.constraints.loop import Loop
+from dalembert.model.contacts.base import Contact
+from dalembert.model.contacts.distance import Distance
+from dalembert.model.contacts.gear import Gear
+from dalembert.model.contacts.knife_edge import KnifeEdge
+from dalembert.model.contacts.point_on_surface import PointOnSurface
+from dalembert.model.contacts.rack_and_pinion import RackAndPinion
+from dalembert.model.contacts.rolling_ball import RollingBall
+from dalembert.model.contacts.rolling_disk import RollingDisk
+from dalembert.model.contacts.rolling_ellipsoid import RollingEllipsoid
 from dalembert.model.elements import Body, Coordinate, Limits, Rotor, Shape
 from dalembert.model.events import Event
 from dalembert.model.frozen import Frozen
-from dalembert.model.joints import Cylindrical, Free, Joint, Planar, Prismatic, Screw
-from dalembert.model.loads import (
-    Backlash,
-    Bushing,
-    Damper,
-    Force,
-    JointFriction,
-    JointSpring,
-    JointStop,
-    JointTorque,
-    Load,
-    SphereOnPlane,
-    SphereOnSphere,
-    Spring,
-    Strut,
-    Torque,
-)
+from dalembert.model.joints.base import Joint
+from dalembert.model.joints.cylindrical import Cylindrical
+from dalembert.model.joints.free import Free
+from dalembert.model.joints.planar import Planar
+from dalembert.model.joints.prismatic import Prismatic
+from dalembert.model.joints.screw import Screw
+from dalembert.model.loads.backlash import Backlash
+from dalembert.model.loads.base import Load
+from dalembert.model.loads.bushing import Bushing
 from dalembert.model.loads.contact_laws import Press
-from dalembert.model.loads.laws import RATE, measure
-from dalembert.model.loads.strut import LENGTH
+from dalembert.model.loads.damper import Damper
+from dalembert.model.loads.force import Force
+from dalembert.model.loads.force_laws import RATE, measure
+from dalembert.model.loads.joint_friction import JointFriction
+from dalembert.model.loads.joint_spring import JointSpring
+from dalembert.model.loads.joint_stop import JointStop
+from dalembert.model.loads.joint_torque import JointTorque
+from dalembert.model.loads.sphere_on_plane import SphereOnPlane
+from dalembert.model.loads.sphere_on_sphere import SphereOnSphere
+from dalembert.model.loads.spring import Spring
+from dalembert.model.loads.strut import LENGTH, Strut
+from dalembert.model.loads.torque import Torque
 from dalembert.model.loads.touching import Touch
+from dalembert.model.model import Model
+from dalembert.symbolic.lookup_tables import Table, table
+from dalembert.symbolic.reserved_symbols import rate
+from dalembert.symbolic.symbols import TIME, coordinate
 
 
 @dataclass(frozen=True)

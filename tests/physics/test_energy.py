@@ -5,11 +5,11 @@ import pytest
 from scipy.integrate import cumulative_simpson
 
 import dalembert as dl
-from dalembert import formalisms
-from dalembert.model import Model
+from dalembert.formalisms import catalogue
+from dalembert.model.model import Model
 
 G = 9.81
-by_every_formalism = pytest.mark.parametrize("key", formalisms.KEYS)
+by_every_formalism = pytest.mark.parametrize("key", catalogue.KEYS)
 
 
 def rate(values, t):

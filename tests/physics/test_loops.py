@@ -8,12 +8,13 @@ from scipy.integrate import solve_ivp
 from scipy.spatial.transform import Rotation
 
 import dalembert as dl
-from dalembert import formalisms
-from dalembert.algebra import FLOATS, numbers
-from dalembert.model import Model
-from dalembert.model.joints import JOINTS, Free
-from dalembert.structure import samples
-from dalembert.structure.samples import States
+from dalembert.formalisms import catalogue
+from dalembert.mechanics import random_states
+from dalembert.mechanics.state_batch import States
+from dalembert.model.joints import JOINTS
+from dalembert.model.joints.free import Free
+from dalembert.model.model import Model
+from dalembert.symbolic.floats import FLOATS, numbers
 
 G = 9.81
 PLACE = {"position": (0.5, -0.1, 0.2), "rotation": (0.2, -0.3, 0.4)}
@@ -39,7 +40,7 @@ def plain(array) -> np.ndarray:
 
 def frames_of(model: Model, q, qd, t=0.0) -> dict:
     state = States(np.array(q, float)[:, None], np.array(qd, float)[:, None], np.array([t]))
-    return samples.at(model, state).frames
+    return random_states.at(model, state).frames
 
 
 def on_arm(kind: str) -> Model:
@@ -300,7 +301,7 @@ def moving(run, margin: int) -> list:
     """The three bodies of the four bars at the inner samples, body by body."""
     inner = slice(margin, -margin)
     at = [
-        samples.at(run.equations.model, States(q[:, None], 0 * q[:, None], np.array([t])))
+        random_states.at(run.equations.model, States(q[:, None], 0 * q[:, None], np.array([t])))
         for q, t in zip(run.q.T[inner], run.t[inner], strict=True)
     ]
     return [[motion.body(name) for motion in at] for name in ("crank", "coupler", "rocker")]
@@ -374,7 +375,7 @@ def test_a_free_rigid_body_turns_by_eulers_equations(key):
 
 
 def body_rates(run, body: str = "body") -> np.ndarray:
-    motion = samples.at(run.equations.model, States(run.q, run.qd, run.t))
+    motion = random_states.at(run.equations.model, States(run.q, run.qd, run.t))
     frame = motion.body(body)
     return numbers(frame.D @ motion.qd + frame.E, len(run.t))
 
@@ -456,7 +457,7 @@ def test_quaternion_and_angles_describe_the_same_top():
 
 def test_every_formalism_agrees_on_the_top():
     found = dl.verify(heavy_top(), states=20, engines=["native"])
-    assert set(found.formalisms) == set(formalisms.KEYS)
+    assert set(found.formalisms) == set(catalogue.KEYS)
     assert {v.status for v in found.formalisms.values()} == {"agrees"}
     assert found.max_difference <= 1e-10
 

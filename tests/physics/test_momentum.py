@@ -5,13 +5,13 @@ import pytest
 from scipy.linalg import null_space
 
 import dalembert as dl
-from dalembert import formalisms
-from dalembert.algebra import numbers
-from dalembert.kinematics import Constraints, levels
-from dalembert.structure import samples
+from dalembert.formalisms import catalogue
+from dalembert.mechanics import random_states
+from dalembert.mechanics.constraint_levels import Constraints, levels
+from dalembert.symbolic.floats import numbers
 
 # Dirac's equations do not take the nonholonomic constraints of these models
-by_every_formalism = pytest.mark.parametrize("key", [key for key in formalisms.KEYS if key != "dirac"])
+by_every_formalism = pytest.mark.parametrize("key", [key for key in catalogue.KEYS if key != "dirac"])
 
 
 @pytest.fixture(scope="module")
@@ -32,8 +32,8 @@ def test_the_mass_centre_of_free_flight_moves_straight(flight):
 
 
 def mass_centre(run):
-    states = samples.States(run.q, run.qd, run.t)
-    bodies = samples.at(run.equations.model, states).bodies
+    states = random_states.States(run.q, run.qd, run.t)
+    bodies = random_states.at(run.equations.model, states).bodies
     masses = [float(body.mass) for body in bodies]
     return sum(m * numbers(body.p_WG, len(run.t)) for m, body in zip(masses, bodies, strict=True)) / sum(masses)
 
@@ -58,7 +58,7 @@ def test_momenta_of_ignorable_coordinates_are_conserved(key):
 @by_every_formalism
 def test_ideal_reactions_do_no_virtual_work_on_the_cart_pendulum(key):
     model = dl.load("cart-pendulum")
-    states = samples.consistent(model, 20)
+    states = random_states.consistent(model, 20)
     reactions = dl.derive(model, key, engine="python").reactions(states.q, states.qd, states.t)
     for q, reaction in zip(states.q.T, reactions.T, strict=True):
         free = null_space([[np.cos(q[0] - q[1]), 1.0, 0.0]])  # the wheel, by hand
@@ -68,8 +68,8 @@ def test_ideal_reactions_do_no_virtual_work_on_the_cart_pendulum(key):
 @by_every_formalism
 def test_ideal_reactions_do_no_virtual_work_on_a_random_model(random_tree, key):
     model = random_tree(10, bodies=2, coordinates=3, holonomic=1, nonholonomic=1, loads=("force", "damper"))
-    states = samples.consistent(model, 5)
-    A = numbers(Constraints(samples.at_formulas(model, states), levels(model)).A, 5)
+    states = random_states.consistent(model, 5)
+    A = numbers(Constraints(random_states.at_formulas(model, states), levels(model)).A, 5)
     reactions = dl.derive(model, key, engine="python").reactions(states.q, states.qd, states.t)
     assert np.abs(reactions).max() > 0.1
     for k in range(5):

@@ -21,44 +21,59 @@ import pytest
 import symengine as se
 
 import dalembert as dl
-from dalembert import formalisms
-from dalembert.equations import free_motion as free_motions
-from dalembert.equations import legendre as legendres
+from dalembert.api.derivation import derivation_of
+from dalembert.api.equations import Equations
+from dalembert.api.workspace import Workspace, setup, workspace_of
 from dalembert.errors import InconsistentStateError, SingularError
 from dalembert.evidence import principle
-from dalembert.formalisms import kane
-from dalembert.handles import Equations, Workspace, setup, workspace_of
-from dalembert.handles.derivation import derivation_of
-from dalembert.kernels import Kernel
-from dalembert.kinematics import resolved
-from dalembert.model import Model
+from dalembert.formalisms import catalogue, kane
+from dalembert.formalisms.shared import free_motion as free_motions
+from dalembert.formalisms.shared import legendre as legendres
+from dalembert.mechanics import random_states, resolved_velocities
 from dalembert.model import joints as kinds
 from dalembert.model import loads as pushing
-from dalembert.model.constraints import Holonomic
-from dalembert.model.contacts import (
-    Distance,
-    Gear,
-    KnifeEdge,
-    PointInPlane,
-    PointOnLine,
-    PointOnSurface,
-    RollingDisk,
-)
-from dalembert.model.joints import rows
-from dalembert.model.loads import Load
-from dalembert.recursive.links import Axis
-from dalembert.recursive.ways import times
-from dalembert.spatial import roll_pitch_yaw, rotations
-from dalembert.structure import samples
+from dalembert.model.constraints.holonomic import Holonomic
+from dalembert.model.contacts.distance import Distance
+from dalembert.model.contacts.gear import Gear
+from dalembert.model.contacts.knife_edge import KnifeEdge
+from dalembert.model.contacts.point_in_plane import PointInPlane
+from dalembert.model.contacts.point_on_line import PointOnLine
+from dalembert.model.contacts.point_on_surface import PointOnSurface
+from dalembert.model.contacts.rolling_disk import RollingDisk
+from dalembert.model.joints import constraint_rows_of_joints
+from dalembert.model.loads.base import Load
+from dalembert.model.model import Model
+from dalembert.recursive.link_states import Axis
+from dalembert.recursive.transforms import times
+from dalembert.simulation.right_hand_side import Kernel
+from dalembert.symbolic import rotations
+from dalembert.symbolic.rotations import roll_pitch_yaw
 
 # some of these modules hold a function of their own name
 applied, constraints, contacts, energies, loops, motion, speeds = (
-    import_module(f"dalembert.kinematics.{name}")
-    for name in ("applied", "constraints", "contacts", "energies", "loops", "motion", "speeds")
+    import_module(f"dalembert.mechanics.{name}")
+    for name in (
+        "applied_forces",
+        "constraint_levels",
+        "contact_constraints",
+        "energies",
+        "loop_closure",
+        "motion",
+        "generalized_speeds",
+    )
 )
 forward, frames, inverse, links, mass, recursive_loads, recursive_rows, recursive_speeds = (
     import_module(f"dalembert.recursive.{name}")
-    for name in ("forward", "frames", "inverse", "links", "mass", "loads", "rows", "speeds")
+    for name in (
+        "forward",
+        "link_frames",
+        "inverse",
+        "link_states",
+        "composite_inertia",
+        "load_forces",
+        "constraint_batch",
+        "joint_speeds",
+    )
 )
 
 ROADS = ("lagrange", "kane", "newton_euler")  # energies; partial velocities; wrenches
@@ -286,7 +301,7 @@ class Found:
     reaction: np.ndarray | None
 
 
-def by_formalism(space: Workspace, key: str, states: samples.States) -> Found:
+def by_formalism(space: Workspace, key: str, states: random_states.States) -> Found:
     try:
         eom = Equations(derivation_of(space.setup, key))
         return Found(*(f(states.q, states.qd, states.t) for f in (eom.accelerations, eom.reactions)))
@@ -294,7 +309,7 @@ def by_formalism(space: Workspace, key: str, states: samples.States) -> Found:
         return Found(None, None)
 
 
-def by_recursion(model: Model, states: samples.States) -> Found:
+def by_recursion(model: Model, states: random_states.States) -> Found:
     try:
         return Found(dl.forward_dynamics(model, states.q, states.qd, None, states.t, friction=True), None)
     except (InconsistentStateError, SingularError):
@@ -311,11 +326,11 @@ def apart(a: np.ndarray | None, b: np.ndarray | None) -> float:
 def watchers(model: Model, limit: float, more: tuple[str, ...] = ()) -> dict[str, float]:
     """How strongly each road disagrees with Lagrange's equations, where it does by more than the limit."""
     space = workspace_of(setup(model, "python"))
-    states = samples.consistent(space.model, 4, seed=7)
+    states = random_states.consistent(space.model, 4, seed=7)
     known = by_formalism(space, "lagrange", states)
     seen = {"formalisms": 0.0, "recursion": 0.0}
     for key in (*ROADS[1:], *more):
-        if formalisms.refusal(formalisms.find(key).ABOUT, space.model, space.facts) is None:
+        if catalogue.refusal(catalogue.find(key).ABOUT, space.model, space.facts) is None:
             other = by_formalism(space, key, states)
             gap = max(apart(known.qdd, other.qdd), apart(known.reaction, other.reaction))
             seen["formalisms"] = max(seen["formalisms"], gap)
@@ -580,13 +595,19 @@ MATRIX = (
     Mutation(
         "velocity along turned axes",
         arm,
-        method(resolved._Place, "at", lambda place: replace(place, own=(place.own[0] * 1.1, place.own[1] * 1.1))),
+        method(
+            resolved_velocities._Place, "at", lambda place: replace(place, own=(place.own[0] * 1.1, place.own[1] * 1.1))
+        ),
         "FRP",
     ),
     Mutation(
         "turns of the axes",
         arm,
-        method(resolved._Place, "turned", lambda place: replace(place, axes=replace(place.axes, w=place.axes.w * 1.1))),
+        method(
+            resolved_velocities._Place,
+            "turned",
+            lambda place: replace(place, axes=replace(place.axes, w=place.axes.w * 1.1)),
+        ),
         "FRP",
     ),
     Mutation("position of a point", arm, frame("point", 0, lambda p: p * 1.1), "RP"),
@@ -686,13 +707,15 @@ MATRIX = (
     Mutation(
         "rows of a joint",
         four_bars,
-        function(rows.together, lambda r: [replace(r[0], phi=r[0].phi - 0.05), *r[1:]]),
+        function(constraint_rows_of_joints.together, lambda r: [replace(r[0], phi=r[0].phi - 0.05), *r[1:]]),
         "P",
     ),
     Mutation(
         "wrench of a row",
         hooke,
-        function(rows.across, lambda row: replace(row, moment=row.moment + 0.1 * row.moment[::-1])),
+        function(
+            constraint_rows_of_joints.across, lambda row: replace(row, moment=row.moment + 0.1 * row.moment[::-1])
+        ),
         "P",
     ),
     # what formalisms share
@@ -777,7 +800,7 @@ def test_a_load_that_is_wrong_by_a_billionth_is_noticed(kind, monkeypatch: pytes
     model = loaded(kind)()
     load(LOADS[kind], lambda one: stronger(one, 1 + 1e-8 if "damper" in kind else 1 + 1e-9))(monkeypatch)
     space = workspace_of(setup(model, "python"))
-    states = samples.consistent(space.model, 20, seed=7)
+    states = random_states.consistent(space.model, 20, seed=7)
     found = by_formalism(space, "kane", states)
     assert found.qdd is not None
     assert "motion" in principle.residual(model, states, found.qdd, found.reaction).broken

@@ -8,7 +8,7 @@ from scipy.integrate import solve_ivp
 
 import dalembert as dl
 from dalembert.errors import InputError, SimulationError
-from dalembert.model import Model
+from dalembert.model.model import Model
 
 # branch points: two parallelograms in a row, which lie flat every second
 

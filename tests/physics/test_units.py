@@ -10,12 +10,13 @@ import numpy as np
 import pytest
 
 import dalembert as dl
-from dalembert import formalisms
-from dalembert.gallery import names
-from dalembert.handles.trajectory import Trajectory
-from dalembert.kinematics.contacts import with_contacts
-from dalembert.model import Model
-from dalembert.structure import Facts, facts_of, samples
+from dalembert.formalisms import catalogue
+from dalembert.io.gallery import names
+from dalembert.mechanics import random_states
+from dalembert.mechanics.contact_constraints import with_contacts
+from dalembert.mechanics.facts import Facts, facts_of
+from dalembert.model.model import Model
+from dalembert.simulation.trajectory import Trajectory
 
 # one of each sort: open and closed chains, wheels and blades, prescribed and nonlinear constraints, motors, redundancy
 USUAL = (
@@ -93,7 +94,7 @@ def _velocities(speed) -> list[str]:
 
 
 def _applicable(model: Model, facts: Facts) -> list[str]:
-    return [key for key in formalisms.KEYS if formalisms.refusal(formalisms.find(key).ABOUT, model, facts) is None]
+    return [key for key in catalogue.KEYS if catalogue.refusal(catalogue.find(key).ABOUT, model, facts) is None]
 
 
 def gap(found: np.ndarray, expected: np.ndarray, lengths: np.ndarray) -> float:
@@ -114,7 +115,7 @@ def test_a_model_in_other_units_is_the_same_model(scaled, name):
     # by recursion from body to body, which has no need of facts
     model = dl.load(name)
     other = scaled(model, length=2, mass=3, time=5)
-    states = samples.consistent(with_contacts(model), 3, include_initial=True)
+    states = random_states.consistent(with_contacts(model), 3, include_initial=True)
     qdd = dl.forward_dynamics(model, states.q, states.qd, None, states.t, friction=True)
     q, qd, t = other.positions(states.q), other.velocities(states.qd), other.times(states.t)
     found = dl.forward_dynamics(other.model, q, qd, None, t, friction=True)

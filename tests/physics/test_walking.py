@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 import dalembert as dl
-from dalembert import gallery
-from dalembert.algebra import FLOATS
-from dalembert.analysis.drives import load_forces
-from dalembert.expressions.lower import Lowering
+from dalembert.io import gallery
+from dalembert.simulation.load_outputs import load_forces
+from dalembert.symbolic.floats import FLOATS
+from dalembert.symbolic.lower import Lowering
 
 # the joints of ReDySim's walking hexapod and their torques at the start, from its published results
 KNOWN = json.loads((Path(__file__).parents[1] / "papers" / "redysim_hexapod.json").read_text(encoding="utf-8"))

@@ -10,9 +10,9 @@ from scipy.integrate import cumulative_simpson
 from scipy.io import loadmat
 
 import dalembert as dl
-from dalembert.handles.partition import Partition
-from dalembert.model import Model
 from dalembert.model.frozen import Frozen
+from dalembert.model.model import Model
+from dalembert.simulation.partition import Partition
 
 G = 9.81
 M, K, C, F = 2.0, 18.0, 0.8, 1.5

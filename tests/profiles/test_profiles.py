@@ -7,9 +7,9 @@ import pytest
 import sympy
 
 import dalembert as dl
-from dalembert.analysis.following import designed
+from dalembert.analysis.tracking import designed
 from dalembert.errors import InputError
-from dalembert.expressions import coordinate
+from dalembert.symbolic.symbols import coordinate
 
 T = 3.0
 RESTING = {
@@ -154,8 +154,8 @@ def test_wrong_values_are_told(made, said: str) -> None:
 
 
 def test_drives_by_profiles_go_through_model_files() -> None:
-    from dalembert.exporters.toml import to_toml
-    from dalembert.importers.toml import loads_toml
+    from dalembert.io.toml_reader import loads_toml
+    from dalembert.io.toml_writer import to_toml
 
     for way in (dl.cycloidal(0.0, 1.0, 1.0), dl.quintic(0.0, 1.0, 1.0), dl.trapezoidal(0.0, 1.0, 1.0)):
         model = dl.load("two-link-robot").start([0.0, 0.1], [0.0, 0.0]).drive("q1", way)
@@ -178,8 +178,8 @@ def test_drives_by_profiles_go_through_model_files() -> None:
     ],
 )
 def test_drives_through_points_come_back_from_model_files_to_the_last_bit(way, feedback) -> None:
-    from dalembert.exporters.toml import to_toml
-    from dalembert.importers.toml import loads_toml
+    from dalembert.io.toml_reader import loads_toml
+    from dalembert.io.toml_writer import to_toml
 
     model = dl.load("two-link-robot").drive("q1", way, feedback=feedback)
     text = to_toml(model)
@@ -203,8 +203,8 @@ def test_drives_through_points_come_back_from_model_files_to_the_last_bit(way, f
     ],
 )
 def test_wrong_points_in_a_file_are_told(motion, said) -> None:
-    from dalembert.exporters.toml import to_toml
-    from dalembert.importers.toml import loads_toml
+    from dalembert.io.toml_reader import loads_toml
+    from dalembert.io.toml_writer import to_toml
 
     text = to_toml(dl.load("two-link-robot"))
     with pytest.raises(dl.DalembertError, match=f"(?is){said}"):
@@ -212,7 +212,7 @@ def test_wrong_points_in_a_file_are_told(motion, said) -> None:
 
 
 def test_points_inside_a_formula_are_refused_by_name() -> None:
-    from dalembert.exporters.toml import to_toml
+    from dalembert.io.toml_writer import to_toml
 
     model = dl.load("two-link-robot")
     (way,) = dl.spline([0, 1, 2], [0, 1, 0]).formulas

@@ -4,10 +4,11 @@ import numpy as np
 import pytest
 
 import dalembert as dl
-from dalembert.algebra import choose, vector
-from dalembert.algebra.blocks import is_large
-from dalembert.algebra.linear import kkt_solve, ldl_solve, orthogonal_solve
-from dalembert.programs import ENGINES, compile_function, nodes, program_of
+from dalembert.codegen.function import ENGINES, compile_function, nodes
+from dalembert.codegen.program import program_of
+from dalembert.symbolic.algebra_base import choose, vector
+from dalembert.symbolic.block_nodes import is_large
+from dalembert.symbolic.linear_algebra import kkt_solve, ldl_solve, orthogonal_solve
 
 ROLLED, WRITTEN_OUT = choose("rolled"), choose("graph")
 RNG = np.random.default_rng(3)

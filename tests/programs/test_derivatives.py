@@ -8,14 +8,9 @@ import pytest
 import sympy
 
 import dalembert as dl
-from dalembert.algebra import choose, vector
-from dalembert.algebra.graph import GRAPH
-from dalembert.algebra.linear import ldl_solve, orthogonal_solve
-from dalembert.algebra.operations import BLOCKS, CONDITIONS, FUNCTIONS, OPERATIONS
-from dalembert.algebra.tables import table
-from dalembert.errors import InputError
-from dalembert.programs import ENGINES, Program, function_of, nodes, nodes_of, program_of
-from dalembert.programs.derivatives import (
+from dalembert.codegen.function import ENGINES, function_of, nodes
+from dalembert.codegen.program import Program, nodes_of, program_of
+from dalembert.codegen.program_derivatives import (
     Slopes,
     directional,
     gradient,
@@ -23,6 +18,12 @@ from dalembert.programs.derivatives import (
     jacobian_vector,
     vector_jacobian,
 )
+from dalembert.errors import InputError
+from dalembert.symbolic.algebra_base import choose, vector
+from dalembert.symbolic.graph import GRAPH
+from dalembert.symbolic.linear_algebra import ldl_solve, orthogonal_solve
+from dalembert.symbolic.lookup_tables import table
+from dalembert.symbolic.operations import BLOCKS, CONDITIONS, FUNCTIONS, OPERATIONS
 
 ROLLED = choose("rolled")
 NONE = np.zeros(0)

@@ -13,9 +13,9 @@ import pytest
 from llvmlite import ir
 from mpmath import mp, mpf
 
+from dalembert.codegen.llvm import argument_reduction, elementary_functions, exponential, trigonometric
+from dalembert.codegen.llvm.elementary_functions import Functions
 from dalembert.errors import EngineError
-from dalembert.programs.llvm import circular, exponential, functions, reduction
-from dalembert.programs.llvm.functions import Functions
 
 MPMATH = {
     "sin": mp.sin,
@@ -174,7 +174,7 @@ def samples(name: str, n: int) -> list[list[np.ndarray]]:
         "tan": angles,
         "asin": cosines,
         "acos": cosines,
-        "atan": [sized(-30, 60), sized(-3, 3), about(circular.TAN_EIGHTH, 1.0, 2**-27, 2.0**500)],
+        "atan": [sized(-30, 60), sized(-3, 3), about(trigonometric.TAN_EIGHTH, 1.0, 2**-27, 2.0**500)],
         "sqrt": [abs(sized(-1074, 1024))],
         "exp": [
             rng.uniform(-746, 710, n),
@@ -331,7 +331,7 @@ def test_polynomials_are_the_interpolated_series():
             "LOG": interpolated(lambda j: mpf(2) / (2 * j + 5), 0, artanh, 8),
         }
     for name, coefficients in found.items():
-        assert (vars(circular) | vars(exponential))[name] == coefficients
+        assert (vars(trigonometric) | vars(exponential))[name] == coefficients
 
 
 def test_constants_are_their_numbers():
@@ -339,17 +339,17 @@ def test_constants_are_their_numbers():
         return float(abs(number - mp.fsum(map(mpf, parts))))
 
     with mp.workdps(120):
-        assert remainder(mp.pi / 2, reduction.HALF_PI_PARTS) < 2.0**-156
-        assert remainder(mp.pi / 2, reduction.HALF_PI_LONG_PARTS) < 2.0**-162
-        assert remainder(mp.pi / 2, reduction.HALF_PI) < 2.0**-107
-        assert remainder(mp.pi / 4, circular.QUARTER_PI) < 2.0**-107
+        assert remainder(mp.pi / 2, argument_reduction.HALF_PI_PARTS) < 2.0**-156
+        assert remainder(mp.pi / 2, argument_reduction.HALF_PI_LONG_PARTS) < 2.0**-162
+        assert remainder(mp.pi / 2, argument_reduction.HALF_PI) < 2.0**-107
+        assert remainder(mp.pi / 4, trigonometric.QUARTER_PI) < 2.0**-107
         assert remainder(mpf(2) / 3, exponential.TWO_THIRDS) < 2.0**-107
         assert remainder(mp.log(2), exponential.LN_2) < 2.0**-97
-        assert float(2 / mp.pi) == reduction.TWO_OVER_PI
+        assert float(2 / mp.pi) == argument_reduction.TWO_OVER_PI
         assert float(1 / mp.log(2)) == exponential.LOG2_E
-        assert float(mp.tan(mp.pi / 8)) == circular.TAN_EIGHTH
+        assert float(mp.tan(mp.pi / 8)) == trigonometric.TAN_EIGHTH
     with mp.workprec(1400):
-        assert reduction.two_over_pi(1216) == int(mp.floor(mpf(2) ** 1217 / mp.pi))
+        assert argument_reduction.two_over_pi(1216) == int(mp.floor(mpf(2) ** 1217 / mp.pi))
 
 
 @pytest.mark.parametrize(
@@ -400,7 +400,7 @@ def test_an_unknown_function_is_named():
         Functions(module, 1, fma=False).call(ir.IRBuilder(), "sinh")
 
 
-@pytest.mark.parametrize("module", [functions, reduction], ids=lambda module: module.__name__)
+@pytest.mark.parametrize("module", [elementary_functions, argument_reduction], ids=lambda module: module.__name__)
 def test_examples_in_the_text_run(module):
     outcome = doctest.testmod(module)
     assert outcome.attempted

@@ -5,11 +5,11 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
-from dalembert.algebra import vector
-from dalembert.algebra.graph import GRAPH
+from dalembert.codegen.compiled_loop import CompiledLoop, Machine, call
+from dalembert.codegen.function import compile_function
 from dalembert.errors import EngineError
-from dalembert.programs import compile_function
-from dalembert.programs.loops import CompiledLoop, Machine, call
+from dalembert.symbolic.algebra_base import vector
+from dalembert.symbolic.graph import GRAPH
 
 RNG = np.random.default_rng(5)
 LIMIT, FIRST = 0.25, 1

@@ -11,13 +11,13 @@ import numpy as np
 import pytest
 
 import dalembert as dl
-from dalembert.algebra import vector
-from dalembert.algebra.graph import GRAPH
-from dalembert.algebra.tables import table
-from dalembert.programs import Program, compile_function, program_of
-from dalembert.programs.function import NativeFunction
-from dalembert.programs.llvm.emit import Target, module_text
-from dalembert.programs.llvm.machine import MachineCode, host_target
+from dalembert.codegen.function import NativeFunction, compile_function
+from dalembert.codegen.llvm.emit import Target, module_text
+from dalembert.codegen.llvm.machine_code import MachineCode, host_target
+from dalembert.codegen.program import Program, program_of
+from dalembert.symbolic.algebra_base import vector
+from dalembert.symbolic.graph import GRAPH
+from dalembert.symbolic.lookup_tables import table
 
 RNG = np.random.default_rng(7)
 

@@ -4,11 +4,12 @@ import numpy as np
 import pytest
 
 import dalembert as dl
-from dalembert.algebra.graph import GRAPH
-from dalembert.algebra.tables import table
+from dalembert.codegen.function import function_of, nodes
+from dalembert.codegen.program import program_of
+from dalembert.codegen.program_derivatives import jacobian
 from dalembert.errors import EngineError
-from dalembert.programs import function_of, nodes, program_of
-from dalembert.programs.derivatives import jacobian
+from dalembert.symbolic.graph import GRAPH
+from dalembert.symbolic.lookup_tables import table
 
 EPSILON = float(np.finfo(np.float32).eps)
 

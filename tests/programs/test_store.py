@@ -12,13 +12,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from dalembert.algebra import vector
-from dalembert.algebra.graph import GRAPH
+from dalembert.codegen import disk_cache
+from dalembert.codegen.disk_cache import CODE, NUMBA, TEXT, keep, stored
+from dalembert.codegen.function import NativeFunction
+from dalembert.codegen.program import program_of
 from dalembert.errors import CacheWarning
-from dalembert.programs import store
-from dalembert.programs.function import NativeFunction
-from dalembert.programs.program import program_of
-from dalembert.programs.store import CODE, NUMBA, TEXT, keep, stored
+from dalembert.symbolic.algebra_base import vector
+from dalembert.symbolic.graph import GRAPH
 
 POSIX = pytest.mark.skipif(os.name == "nt", reason="Windows has no owners and modes of this kind")
 ROOT = pytest.mark.skipif(os.name == "nt" or os.geteuid() != 0, reason="only root can give a file to another user")
@@ -28,7 +28,7 @@ KEYS = ["a" * 64, "b" * 64, "0f" * 32]
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
     """A disk cache of its own, and no warning issued before."""
-    monkeypatch.setattr(store, "_REFUSED", set())
+    monkeypatch.setattr(disk_cache, "_REFUSED", set())
     monkeypatch.setenv("DALEMBERT_CACHE", str(tmp_path / "cache"))
     return tmp_path / "cache"
 
@@ -71,7 +71,7 @@ DAMAGES = st.one_of(
 @given(st.binary(max_size=200), DAMAGES)
 def test_a_damaged_or_exchanged_entry_is_not_read(folder, data, damage):
     keep(KEYS[0], CODE, data)
-    path = store._path(folder, KEYS[0], CODE)
+    path = disk_cache._path(folder, KEYS[0], CODE)
     content = bytearray(path.read_bytes())
     match damage:
         case "truncate", count:
@@ -82,7 +82,7 @@ def test_a_damaged_or_exchanged_entry_is_not_read(folder, data, damage):
             content += more
         case "swap", (key, kind):
             keep(key, kind, data)  # even the same content belongs to its own key only
-            content = bytearray(store._path(folder, key, kind).read_bytes())
+            content = bytearray(disk_cache._path(folder, key, kind).read_bytes())
     path.write_bytes(content)
     assert stored(KEYS[0], CODE) is None
     keep(KEYS[0], CODE, data)
@@ -130,7 +130,7 @@ def test_a_symbolic_link_is_refused(folder):
 @ROOT
 def test_a_file_of_another_user_is_not_read(folder):
     keep(KEYS[0], CODE, b"code")
-    path = store._path(folder, KEYS[0], CODE)
+    path = disk_cache._path(folder, KEYS[0], CODE)
     os.chown(path, 12345, -1)
     assert stored(KEYS[0], CODE) is None
     keep(KEYS[0], CODE, b"code")
@@ -140,7 +140,7 @@ def test_a_file_of_another_user_is_not_read(folder):
 @POSIX
 def test_a_file_that_others_can_write_or_a_link_is_not_read(folder, tmp_path):
     keep(KEYS[0], CODE, b"code")
-    path = store._path(folder, KEYS[0], CODE)
+    path = disk_cache._path(folder, KEYS[0], CODE)
     path.chmod(0o666)
     assert stored(KEYS[0], CODE) is None
     path.chmod(0o644)
@@ -179,7 +179,7 @@ def test_what_numba_compiled_is_in_the_same_folder(folder, tmp_path, monkeypatch
     monkeypatch.syspath_prepend(tmp_path)
     import compiled_by_numba
 
-    from dalembert.programs.numba_code import address_of
+    from dalembert.codegen.numba_code import address_of
 
     def call():
         pointers = "void(voidptr, voidptr, voidptr, voidptr)"

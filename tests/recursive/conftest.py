@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from dalembert.analysis.dynamics import speed_names
-from dalembert.model import Model
+from dalembert.model.model import Model
+from dalembert.recursive.dynamics import speed_names
 
 
 def every_joint() -> Model:

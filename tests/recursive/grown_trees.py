@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from dalembert.model import Model
+from dalembert.model.model import Model
 
 MOTIONS = {
     "fixed": 0,

@@ -4,17 +4,18 @@ import numpy as np
 import pytest
 
 import dalembert as dl
-from dalembert.algebra import FLOATS, numbers
+from dalembert.codegen.function import function_of
 from dalembert.errors import InconsistentStateError, InputError
-from dalembert.kinematics.contacts import with_contacts
-from dalembert.model import Model
-from dalembert.programs import function_of
-from dalembert.recursive import execution, plan_of
-from dalembert.recursive.closed import Closed
-from dalembert.recursive.rows import rows_of
-from dalembert.recursive.speeds import to_rates
+from dalembert.mechanics import random_states
+from dalembert.mechanics.contact_constraints import with_contacts
+from dalembert.model.model import Model
+from dalembert.recursive import execution
+from dalembert.recursive.constrained_sweeps import Closed
+from dalembert.recursive.constraint_batch import rows_of
+from dalembert.recursive.joint_speeds import to_rates
+from dalembert.recursive.plan import plan_of
 from dalembert.recursive.traced import task_program
-from dalembert.structure import samples
+from dalembert.symbolic.floats import FLOATS, numbers
 
 
 def arc(links: int, span: float = 0.7) -> Model:
@@ -45,7 +46,7 @@ def arc(links: int, span: float = 0.7) -> Model:
 )
 def test_loops_move_as_lagrange_says(name):
     model = dl.load(name)
-    states = samples.consistent(with_contacts(model), 3, seed=2)
+    states = random_states.consistent(with_contacts(model), 3, seed=2)
     known = dl.derive(model, engine="python").accelerations(states.q, states.qd, states.t)
     call = dl.dynamics(model, execution="rolled")._calls["forward", True]
     ours, quiet = call.many([states.q, states.qd, 0 * states.qd], states.t, None, 1)
@@ -165,7 +166,7 @@ def test_a_pair_on_a_wire_rolls_out(make):
     """A quaternion among the coordinates: its norm and the constraints hold."""
     model = make("pair on a wire")
     known = dl.dynamics(model)
-    states = samples.consistent(with_contacts(model), 2, seed=2)
+    states = random_states.consistent(with_contacts(model), 2, seed=2)
     run = known.rollout(states.q, states.qd, None, 1e-3, 5)
     for k in (2, 5):
         qd = known.rates(run.q[:, k], run.qd[:, k])

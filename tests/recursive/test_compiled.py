@@ -8,9 +8,9 @@ import pytest
 
 import dalembert as dl
 from dalembert.errors import InconsistentStateError, InputError, SingularError
-from dalembert.kinematics.contacts import with_contacts
-from dalembert.model import Model
-from dalembert.structure import samples
+from dalembert.mechanics import random_states
+from dalembert.mechanics.contact_constraints import with_contacts
+from dalembert.model.model import Model
 
 TREES = ["cart-pendulum", "heavy-top", "puma560", "stanford-arm", "rp-robot", "floating-arm", "three-bodies"]
 
@@ -283,7 +283,7 @@ LOOPS = [
 def test_models_with_constraints_move_as_the_walk_says(name, engine):
     """Loops, redundant rows, contacts and nonholonomic constraints."""
     model = dl.load(name)
-    states = samples.consistent(with_contacts(model), 3, seed=2)
+    states = random_states.consistent(with_contacts(model), 3, seed=2)
     known = dl.dynamics(model, engine=engine)
     for friction in (False, True):
         expected = dl.forward_dynamics(model, states.q, states.qd, None, states.t, friction=friction)
@@ -294,7 +294,7 @@ def test_models_with_constraints_move_as_the_walk_says(name, engine):
 
 def test_a_floating_base_in_a_loop(make):
     model = make("pair on a wire")
-    states = samples.consistent(with_contacts(model), 5, seed=2)
+    states = random_states.consistent(with_contacts(model), 5, seed=2)
     known = dl.dynamics(model)
     expected = dl.derive(model).accelerations(states.q, states.qd)
     found = known.forward(states.q, states.qd)

@@ -5,22 +5,24 @@ import pytest
 from gallery_models import by_size
 
 import dalembert as dl
-from dalembert import gallery
-from dalembert.algebra import choose, stack, vector
-from dalembert.analysis.dynamics import forward_dynamics, inverse_dynamics, mass_matrix
+from dalembert.codegen.function import compile_function
 from dalembert.errors import InconsistentStateError, InputError, SingularError
-from dalembert.kinematics.contacts import with_contacts
-from dalembert.model import Model
-from dalembert.programs import compile_function
-from dalembert.recursive import null_space, plan_of
-from dalembert.recursive.rows import rows_of
-from dalembert.structure import rank, samples, system_of
+from dalembert.io import gallery
+from dalembert.mechanics import random_states, rank
+from dalembert.mechanics.contact_constraints import with_contacts
+from dalembert.mechanics.system import system_of
+from dalembert.model.model import Model
+from dalembert.recursive import null_space_solve
+from dalembert.recursive.constraint_batch import rows_of
+from dalembert.recursive.dynamics import forward_dynamics, inverse_dynamics, mass_matrix
+from dalembert.recursive.plan import plan_of
+from dalembert.symbolic.algebra_base import choose, stack, vector
 
 HELD = [name for name in gallery.names() if dl.load(name).constraint_names or dl.load(name).contacts]
 
 
 def consistent(model, count=4, seed=2):
-    return samples.consistent(with_contacts(model), count, seed=seed)
+    return random_states.consistent(with_contacts(model), count, seed=seed)
 
 
 def moves_as_lagrange_says(model, tolerance=1e-11):
@@ -211,6 +213,6 @@ def test_rows_are_dependent_or_not_whatever_the_masses():
     """Two loops that differ along a light speed only stay two."""
     A = np.array([[1.0, 1.0, 0.0], [1.0, -1.0, 0.0]])
     M = np.diag([1e-9, 1e9, 1.0])
-    sd, left = null_space.accelerations(M, np.array([0.0, 0.0, 3.0]), A, np.array([2.0, 0.0]))
+    sd, left = null_space_solve.accelerations(M, np.array([0.0, 0.0, 3.0]), A, np.array([2.0, 0.0]))
     assert np.allclose(sd, [1.0, 1.0, 3.0], rtol=1e-6)
     assert np.abs(left).max() < 1e-6

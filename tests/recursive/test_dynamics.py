@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 import dalembert as dl
-from dalembert.analysis.dynamics import forward_dynamics, inverse_dynamics, mass_matrix, speed_names
 from dalembert.errors import InconsistentStateError, InputError, ModelError
-from dalembert.model import Model
+from dalembert.model.model import Model
+from dalembert.recursive.dynamics import forward_dynamics, inverse_dynamics, mass_matrix, speed_names
 
 
 @pytest.mark.parametrize("name", ["every joint", "floating"])

@@ -7,7 +7,7 @@ import pytest
 
 import dalembert as dl
 from dalembert.errors import InconsistentStateError, InputError, SingularError
-from dalembert.model import Model
+from dalembert.model.model import Model
 from dalembert.recursive.execution import LARGEST, LARGEST_MATRIX, MANY, choose_execution
 
 pytest.importorskip("llvmlite")

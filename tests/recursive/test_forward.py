@@ -7,15 +7,17 @@ import pytest
 from gallery_models import by_size
 
 import dalembert as dl
-from dalembert import gallery
-from dalembert.algebra import FLOATS, choose, stack, vector
-from dalembert.analysis.dynamics import forward_dynamics, inverse_dynamics, mass_matrix
+from dalembert.codegen.function import compile_function
 from dalembert.errors import SingularError
-from dalembert.model import Model
-from dalembert.programs import compile_function
-from dalembert.recursive import forward_dynamics as forward
-from dalembert.recursive import moving, tree_of
-from dalembert.structure import samples
+from dalembert.io import gallery
+from dalembert.mechanics import random_states
+from dalembert.model.model import Model
+from dalembert.recursive.dynamics import forward_dynamics, inverse_dynamics, mass_matrix
+from dalembert.recursive.forward import forward_dynamics as forward
+from dalembert.recursive.link_states import moving
+from dalembert.recursive.tree import tree_of
+from dalembert.symbolic.algebra_base import choose, stack, vector
+from dalembert.symbolic.floats import FLOATS
 
 OPEN = [name for name in gallery.names() if not dl.load(name).constraint_names and not dl.load(name).contacts]
 
@@ -23,7 +25,7 @@ OPEN = [name for name in gallery.names() if not dl.load(name).constraint_names a
 @pytest.mark.parametrize("name", by_size(OPEN))
 def test_gallery_models_move_as_lagrange_says(name):
     model = dl.load(name)
-    states = samples.consistent(model, 4, seed=6)
+    states = random_states.consistent(model, 4, seed=6)
     known = dl.derive(model, engine="python").accelerations(states.q, states.qd, states.t)
     ours = forward_dynamics(model, states.q, states.qd, None, states.t, friction=True)
     assert np.abs(ours - known).max() <= 1e-10 * max(1.0, np.abs(known).max())
@@ -41,7 +43,7 @@ def test_forward_undoes_inverse(name, make, draw):
 def test_quaternions_move_as_lagrange_says(make, draw):
     model = make("floating")
     equations = dl.derive(model, engine="python")
-    states = samples.consistent(equations.model, 4, seed=2)
+    states = random_states.consistent(equations.model, 4, seed=2)
     known = equations.accelerations(states.q, states.qd, states.t)
     assert np.allclose(forward_dynamics(model, states.q, states.qd, friction=True), known, atol=1e-12)
 

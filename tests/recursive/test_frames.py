@@ -4,11 +4,16 @@ import numpy as np
 import pytest
 
 import dalembert as dl
-from dalembert.algebra import FLOATS, numbers, vector, zeros
-from dalembert.model import Model
-from dalembert.recursive import diagonal, fixtures, forward_dynamics, inverse_dynamics, mass_matrix, moving, plan_of
-from dalembert.recursive.frames import aligned
-from dalembert.recursive.ways import Planar
+from dalembert.model.model import Model
+from dalembert.recursive.composite_inertia import diagonal, mass_matrix
+from dalembert.recursive.forward import forward_dynamics
+from dalembert.recursive.inverse import inverse_dynamics
+from dalembert.recursive.link_frames import aligned
+from dalembert.recursive.link_states import fixtures, moving
+from dalembert.recursive.plan import plan_of
+from dalembert.recursive.transforms import Planar
+from dalembert.symbolic.algebra_base import vector, zeros
+from dalembert.symbolic.floats import FLOATS, numbers
 
 
 class Sprout:

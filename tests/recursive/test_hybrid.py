@@ -5,7 +5,7 @@ import pytest
 
 import dalembert as dl
 from dalembert.errors import InputError, NotApplicableError, SingularError
-from dalembert.model import Model
+from dalembert.model.model import Model
 
 TREES = ["every joint", "floating"]  # every joint: a speed moves two links, so rows are taken apart
 

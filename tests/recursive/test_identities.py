@@ -8,11 +8,12 @@ import pytest
 from grown_trees import MOTIONS, drawn, grown
 
 import dalembert as dl
-from dalembert.algebra import FLOATS, vector
-from dalembert.kinematics import move
-from dalembert.recursive import moving
-from dalembert.recursive.complement import complement_of
+from dalembert.mechanics.motion import move
+from dalembert.recursive.link_states import moving
 from dalembert.recursive.modules import Modular, modules_of
+from dalembert.recursive.orthogonal_complement import complement_of
+from dalembert.symbolic.algebra_base import vector
+from dalembert.symbolic.floats import FLOATS
 
 pytest.importorskip("llvmlite")
 

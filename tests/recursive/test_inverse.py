@@ -4,15 +4,17 @@ import numpy as np
 import pytest
 
 import dalembert as dl
-from dalembert import gallery
-from dalembert.algebra import FLOATS, choose, numbers, vector, zeros
-from dalembert.analysis.dynamics import inverse_dynamics
-from dalembert.model import Model
-from dalembert.recursive import inverse_dynamics as inverse
-from dalembert.recursive import mass_matrix as composite_matrix
-from dalembert.recursive import moving, tree_of
-from dalembert.recursive.speeds import to_rates
-from dalembert.structure import samples
+from dalembert.io import gallery
+from dalembert.mechanics import random_states
+from dalembert.model.model import Model
+from dalembert.recursive.composite_inertia import mass_matrix as composite_matrix
+from dalembert.recursive.dynamics import inverse_dynamics
+from dalembert.recursive.inverse import inverse_dynamics as inverse
+from dalembert.recursive.joint_speeds import to_rates
+from dalembert.recursive.link_states import moving
+from dalembert.recursive.tree import tree_of
+from dalembert.symbolic.algebra_base import choose, vector, zeros
+from dalembert.symbolic.floats import FLOATS, numbers
 
 STEP = 1e-30
 OPEN = [name for name in gallery.names() if not dl.load(name).constraint_names and not dl.load(name).contacts]
@@ -29,7 +31,7 @@ def required(model, q, qd, qdd, t):
 @pytest.mark.parametrize("name", OPEN)
 def test_gallery_models_agree_with_lagrange(name):
     model = dl.load(name)
-    states = samples.consistent(model, 4, seed=5)
+    states = random_states.consistent(model, 4, seed=5)
     qdd = np.random.default_rng(1).normal(size=states.q.shape)
     known = required(model, states.q, states.qd, qdd, states.t)
     ours = inverse_dynamics(model, states.q, states.qd, qdd, states.t)
@@ -174,7 +176,9 @@ def test_holding_a_robot_still_takes_the_slope_of_its_potential():
     q = np.random.default_rng(4).uniform(-2, 2, 6)
     slope = []
     for e in np.eye(6):
-        ahead = samples.at(model, samples.States((q + 1j * STEP * e)[:, None], np.zeros((6, 1)), np.zeros(1)))
+        ahead = random_states.at(
+            model, random_states.States((q + 1j * STEP * e)[:, None], np.zeros((6, 1)), np.zeros(1))
+        )
         potential = np.sum([9.81 * body.mass * body.p_WG[2] for body in ahead.bodies])
         slope.append(np.imag(potential) / STEP)
     assert np.allclose(inverse_dynamics(model, q, 0 * q, 0 * q), slope, atol=1e-12)

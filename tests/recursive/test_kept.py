@@ -10,15 +10,15 @@ import numpy as np
 import pytest
 
 import dalembert as dl
-from dalembert.algebra.graph import GRAPH
-from dalembert.algebra.tables import table
-from dalembert.handles import calls
-from dalembert.model import Model
+from dalembert.api import compiled_calls
+from dalembert.codegen.program import nodes_of, program_of
+from dalembert.codegen.serialize import from_bytes, plain_program, program_again, to_bytes
 from dalembert.model.joints.revolute import Revolute
-from dalembert.programs.plain_form import from_bytes, plain_program, program_again, to_bytes
-from dalembert.programs.program import nodes_of, program_of
-from dalembert.recursive import kept
+from dalembert.model.model import Model
+from dalembert.recursive import trace_cache
 from dalembert.recursive.plan import forget_plans
+from dalembert.symbolic.graph import GRAPH
+from dalembert.symbolic.lookup_tables import table
 
 ROOT = Path(__file__).parents[2]
 
@@ -34,7 +34,7 @@ def patch(tmp_path):
 
 
 def _next_process():
-    calls.forget_calls()
+    compiled_calls.forget_calls()
     forget_plans()
 
 
@@ -70,8 +70,8 @@ def test_the_next_process_neither_plans_nor_traces(patch, execution, base):
     model = arm(base=base)
     first = values(model, execution)
     _next_process()
-    patch.setattr(calls, "plan_of", lambda model: pytest.fail("it was planned again"))
-    patch.setattr(calls, "text_for", lambda *given, **more: pytest.fail("it was traced again"))
+    patch.setattr(compiled_calls, "plan_of", lambda model: pytest.fail("it was planned again"))
+    patch.setattr(compiled_calls, "text_for", lambda *given, **more: pytest.fail("it was traced again"))
     for x, y in zip(values(model, execution), first, strict=True):
         assert np.array_equal(x, y)
 
@@ -121,9 +121,9 @@ def test_another_text_of_the_package_finds_nothing(patch, tmp_path):
     """A record that a changed package left would be wrong: it is not read."""
     right = dl.dynamics(arm()).mass_matrix(np.zeros(2))
     _next_process()
-    patch.setattr(kept, "package_digest", lambda: "another")
-    traced = calls.text_for
-    patch.setattr(calls, "text_for", lambda plan, task, **more: _doubled(traced(plan, task, **more)))
+    patch.setattr(trace_cache, "package_digest", lambda: "another")
+    traced = compiled_calls.text_for
+    patch.setattr(compiled_calls, "text_for", lambda plan, task, **more: _doubled(traced(plan, task, **more)))
     assert not np.array_equal(dl.dynamics(arm()).mass_matrix(np.zeros(2)), right)
     _next_process()
     patch.undo()
@@ -135,13 +135,13 @@ def test_the_digest_of_the_package_changes_with_every_line_that_traces(tmp_path)
     package = tmp_path / "dalembert"
     for room in ("recursive", "model/joints", "programs", "handles"):
         shutil.copytree(ROOT / "src" / "dalembert" / room, package / room)
-    digest = kept.package_digest.__wrapped__
+    digest = trace_cache.package_digest.__wrapped__
     known = digest(package)
     assert digest(package) == known
     with open(package / "handles" / "calls.py", "a") as file:
         file.write("# nobody traces here\n")
     assert digest(package) == known
-    for path in ("recursive/forward.py", "model/joints/revolute.py", "programs/program.py"):
+    for path in ("recursive/forward.py", "model/joints/revolute.py", "codegen/program.py"):
         (package / path).write_text((package / path).read_text().replace("self", "this", 1))
         assert digest(package) != known
         known = digest(package)
@@ -154,7 +154,7 @@ def test_rooms_that_are_left_out_stand_above():
     """What is not in the digest cannot be imported by what traces."""
     contract = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"][0]
     layers = [name.removeprefix("dalembert.") for name in contract["layers"]]
-    assert all(layers.index(room) < layers.index("recursive") for room in kept._ABOVE)
+    assert all(layers.index(room) < layers.index("recursive") for room in trace_cache._ABOVE)
 
 
 def test_members_from_elsewhere_are_not_kept(patch, tmp_path):

@@ -6,15 +6,18 @@ import sympy
 from gallery_models import by_size
 
 import dalembert as dl
-from dalembert import gallery
-from dalembert.algebra import FLOATS, choose, numbers, stack
-from dalembert.analysis.dynamics import mass_matrix
-from dalembert.model import Model
-from dalembert.programs import compile_function
-from dalembert.recursive import diagonal, moving, tree_of
-from dalembert.recursive import mass_matrix as composite_matrix
-from dalembert.recursive.speeds import to_rates
-from dalembert.structure import samples
+from dalembert.codegen.function import compile_function
+from dalembert.io import gallery
+from dalembert.mechanics import random_states
+from dalembert.model.model import Model
+from dalembert.recursive.composite_inertia import diagonal
+from dalembert.recursive.composite_inertia import mass_matrix as composite_matrix
+from dalembert.recursive.dynamics import mass_matrix
+from dalembert.recursive.joint_speeds import to_rates
+from dalembert.recursive.link_states import moving
+from dalembert.recursive.tree import tree_of
+from dalembert.symbolic.algebra_base import choose, stack
+from dalembert.symbolic.floats import FLOATS, numbers
 
 
 def double_pendulum() -> Model:
@@ -56,7 +59,7 @@ def in_speeds(model: Model, M: np.ndarray, q: np.ndarray) -> np.ndarray:
 @pytest.mark.parametrize("name", by_size(gallery.names()))
 def test_gallery_models_have_the_mass_matrix_of_lagrange(name):
     equations = dl.derive(dl.load(name), engine="python")
-    states = samples.consistent(equations.model, 4, seed=3)
+    states = random_states.consistent(equations.model, 4, seed=3)
     M, _ = equations._free(states.q, states.qd, states.t)
     ours = np.moveaxis(mass_matrix(dl.load(name), states.q, states.t), -1, 0)
     assert np.abs(ours - in_speeds(dl.load(name), M, states.q)).max() <= 1e-13 * np.abs(M).max()

@@ -6,16 +6,19 @@ import numpy as np
 import pytest
 from grown_trees import MOTIONS, UNITS, drawn, grown
 
-from dalembert.algebra import FLOATS, vector
-from dalembert.integrators import InitialValueProblem, Settings, find, integrate
-from dalembert.integrators.base import MachineCode
-from dalembert.model import Model
-from dalembert.programs.loops import Machine
-from dalembert.recursive import inverse_dynamics, moving, tree_of
-from dalembert.recursive.kinds import Kind
+from dalembert.codegen.compiled_loop import Machine
+from dalembert.model.model import Model
+from dalembert.recursive.inverse import inverse_dynamics
+from dalembert.recursive.joint_speeds import to_rates
+from dalembert.recursive.link_kinds import Kind
+from dalembert.recursive.link_states import moving
 from dalembert.recursive.plan import plan_of
-from dalembert.recursive.rolled import can_roll, rolled_function, sweeps_of
-from dalembert.recursive.speeds import to_rates
+from dalembert.recursive.rolled_sweeps import can_roll, rolled_function, sweeps_of
+from dalembert.recursive.tree import tree_of
+from dalembert.simulation.integrators.catalogue import find
+from dalembert.simulation.integrators.integrate import InitialValueProblem, MachineCode, Settings, integrate
+from dalembert.symbolic.algebra_base import vector
+from dalembert.symbolic.floats import FLOATS
 
 pytest.importorskip("llvmlite")
 

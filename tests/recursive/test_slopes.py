@@ -4,13 +4,14 @@ import numpy as np
 import pytest
 
 import dalembert as dl
-from dalembert.algebra import FLOATS, vector
+from dalembert.codegen.function import function_of
+from dalembert.codegen.program_derivatives import jacobian
 from dalembert.errors import InputError, NotApplicableError, SingularError
-from dalembert.kinematics.motion import move
-from dalembert.programs import function_of
-from dalembert.programs.derivatives import jacobian
-from dalembert.recursive.speeds import to_speed_forces
+from dalembert.mechanics.motion import move
+from dalembert.recursive.joint_speeds import to_speed_forces
 from dalembert.recursive.traced import task_program
+from dalembert.symbolic.algebra_base import vector
+from dalembert.symbolic.floats import FLOATS
 
 
 def turned(known, q, delta):

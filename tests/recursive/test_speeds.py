@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from dalembert.algebra import FLOATS, numbers
-from dalembert.recursive import tree_of
-from dalembert.recursive.speeds import to_rates, to_second_rates, to_speed_forces, to_speed_rates, to_speeds
+from dalembert.recursive.joint_speeds import to_rates, to_second_rates, to_speed_forces, to_speed_rates, to_speeds
+from dalembert.recursive.tree import tree_of
+from dalembert.symbolic.floats import FLOATS, numbers
 
 STEP = 1e-30
 

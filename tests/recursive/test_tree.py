@@ -3,10 +3,11 @@
 import numpy as np
 import pytest
 
-from dalembert.analysis.dynamics import mass_matrix, speed_names
 from dalembert.errors import InputError
-from dalembert.model import Model
-from dalembert.recursive import plan_of, tree_of
+from dalembert.model.model import Model
+from dalembert.recursive.dynamics import mass_matrix, speed_names
+from dalembert.recursive.plan import plan_of
+from dalembert.recursive.tree import tree_of
 
 
 def test_every_motion_has_a_link_and_the_last_one_the_mass(make):

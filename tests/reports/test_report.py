@@ -6,10 +6,10 @@ from html.parser import HTMLParser
 import pytest
 
 import dalembert as dl
-from dalembert.cli import main
+from dalembert.cli.program import main
+from dalembert.display import diagram
+from dalembert.display.prose import markdown
 from dalembert.errors import InputError
-from dalembert.show import diagram
-from dalembert.show.prose import markdown
 
 EVIL = '<script>alert(1)</script><img src=x onerror="alert(2)">'
 

@@ -7,7 +7,7 @@ rates of the displacement in axes of the parent. Angular velocities stand in axe
 import numpy as np
 import pytest
 
-from dalembert.model import Model
+from dalembert.model.model import Model
 
 pin = pytest.importorskip("pinocchio", reason="Pinocchio is not installed: make robots installs it")
 

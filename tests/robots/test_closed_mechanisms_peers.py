@@ -5,10 +5,11 @@ import pytest
 from closed_mechanisms import FAMILIES, as_model, drawn, judged, well_conditioned
 from closed_twins import Judge, drake_judge
 
-from dalembert import formalisms
-from dalembert.handles import Equations, setup, workspace_of
-from dalembert.handles.derivation import derivation_of
-from dalembert.structure import samples
+from dalembert.api.derivation import derivation_of
+from dalembert.api.equations import Equations
+from dalembert.api.workspace import setup, workspace_of
+from dalembert.formalisms import catalogue
+from dalembert.mechanics import random_states
 
 STATES, TOLERANCE = 3, 1e-8
 EVERY_DAY = {("planar, pin", 11), ("spatial, two balls", 11)}
@@ -28,13 +29,13 @@ def test_every_formalism_agrees_with_pinocchio_on_closed_mechanisms(family, seed
     mechanism = drawn(family, seed)
     judge, second = Judge(mechanism), drake_judge(mechanism)
     space = workspace_of(setup(as_model(mechanism), "native"))
-    states = well_conditioned(space, samples.consistent(space.model, 10 * STATES, seed=seed), STATES)
+    states = well_conditioned(space, random_states.consistent(space.model, 10 * STATES, seed=seed), STATES)
     known = []
     for q, qd in zip(states.q.T, states.qd.T, strict=True):
         a, apart = judge.accelerations(q, qd)
         assert apart < 1e-8
         known.append((a, judged(mechanism, q, qd).condition, None if second is None else second.accelerations(q, qd)))
-    for key in formalisms.applicable(space.model, space.facts):
+    for key in catalogue.applicable(space.model, space.facts):
         equations = Equations(derivation_of(space.setup, key))
         qdd = equations.accelerations(states.q, states.qd, states.t)
         reaction = equations.reactions(states.q, states.qd, states.t)

@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 from pinocchio_twins import PARTS, condition, kind_of, make_possible, pin, placed_at, random_states, rebuilt
 
-from dalembert.analysis.dynamics import forward_dynamics, inverse_dynamics, mass_matrix, speed_names
-from dalembert.importers.urdf import read_urdf
-from dalembert.recursive import plan_of
-from dalembert.recursive.rows import rows_of
+from dalembert.io.urdf.urdf_reader import read_urdf
+from dalembert.recursive.constraint_batch import rows_of
+from dalembert.recursive.dynamics import forward_dynamics, inverse_dynamics, mass_matrix, speed_names
+from dalembert.recursive.plan import plan_of
 
 STATES = 20
 TOLERANCE = 1e-9

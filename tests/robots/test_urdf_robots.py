@@ -7,12 +7,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dalembert.exporters import to_urdf
-from dalembert.importers.urdf import loads_urdf, read_urdf
-from dalembert.model import Model
-from dalembert.model.joints import Prismatic, Revolute
-from dalembert.structure import samples
-from dalembert.structure.samples import States
+from dalembert.io.urdf.urdf_reader import loads_urdf, read_urdf
+from dalembert.io.urdf.urdf_writer import to_urdf
+from dalembert.mechanics import random_states
+from dalembert.mechanics.state_batch import States
+from dalembert.model.joints.prismatic import Prismatic
+from dalembert.model.joints.revolute import Revolute
+from dalembert.model.model import Model
 
 pinocchio = pytest.importorskip("pinocchio", reason="Pinocchio is not installed: make robots installs it")
 
@@ -121,7 +122,7 @@ def test_total_mass_is_that_of_pinocchio(robot, floating):
 def test_links_are_where_pinocchio_has_them(robot, floating):
     both = pair(robot, floating)
     q, theirs = both.states(3, seed=17)
-    frames = samples.at(both.model, States(q, np.zeros_like(q), np.zeros(3))).frames
+    frames = random_states.at(both.model, States(q, np.zeros_like(q), np.zeros(3))).frames
     links = [(i, f.name) for i, f in enumerate(both.pin.frames) if f.type == pinocchio.FrameType.BODY]
     links = [(i, name) for i, name in links if name != "universe"]
     assert len(links) >= len(both.model.bodies)
@@ -162,7 +163,7 @@ def test_merging_moves_no_link(robot):
     q, _ = whole.states(1, seed=5)
     assert whole.model.coordinate_names == merged.model.coordinate_names
     state = States(q, np.zeros_like(q), np.zeros(1))
-    expected, found = samples.at(whole.model, state).frames, samples.at(merged.model, state).frames
+    expected, found = random_states.at(whole.model, state).frames, random_states.at(merged.model, state).frames
     assert {*found} <= {*expected}
     for name, frame in found.items():
         assert np.abs(batch(frame.R, 0) - batch(expected[name].R, 0)).max() < 1e-12, name

@@ -9,8 +9,8 @@ from PIL import Image
 
 import dalembert as dl
 from dalembert.cli.program import main
-from dalembert.show import films
-from dalembert.show.painter import Painter
+from dalembert.display import video
+from dalembert.display.renderer import Painter
 
 
 @pytest.fixture(scope="module")
@@ -45,7 +45,7 @@ def test_a_film_as_gif_has_its_frames_and_its_time(run, tmp_path):
 
 def test_models_in_space_are_lit_surfaces():
     scene = dl.animate("three-bodies").scene
-    figure = films.Film(scene).snapshots(dpi=40)
+    figure = video.Film(scene).snapshots(dpi=40)
     (axis,) = figure.axes
     (image,) = axis.get_images()
     data = np.asarray(image.get_array())
@@ -55,9 +55,9 @@ def test_models_in_space_are_lit_surfaces():
 
 def test_a_point_is_drawn_where_it_is(run):
     scene = run.scene()
-    figure = films.Film(scene).snapshots(1)
+    figure = video.Film(scene).snapshots(1)
     (axis,) = figure.axes
-    lens = Painter(scene)._lens(axis, next(films.Film(scene).moments(run.t[:1])))
+    lens = Painter(scene)._lens(axis, next(video.Film(scene).moments(run.t[:1])))
     # from the front, x is to the right and y upwards
     assert np.allclose(lens(scene.view.target + np.array([1.0, 2.0, 0.0]))[:2], [1.0, 2.0])
 
@@ -95,7 +95,7 @@ def test_a_model_alone_makes_no_film(tmp_path):
 
 
 def test_a_run_shows_itself_in_a_notebook(run, monkeypatch, tmp_path):
-    monkeypatch.setattr("dalembert.viewer.files", lambda _: tmp_path)
+    monkeypatch.setattr("dalembert.display.viewer.files", lambda _: tmp_path)
     assert "<iframe" not in run._repr_html_()
     assert run.animate()._repr_html_() is None
     for name in ("viewer.js", "viewer.css", "math.css"):

@@ -10,12 +10,13 @@ import numpy as np
 import pytest
 import xarray
 
-from dalembert import gallery
+from dalembert.api.derive import equations_of
+from dalembert.api.load import load
+from dalembert.display import dataset
 from dalembert.errors import EngineError, InputError, WorkError
-from dalembert.handles import Trajectory, equations_of
-from dalembert.model import Model
-from dalembert.show import dataset
-from dalembert.sources import load
+from dalembert.io import gallery
+from dalembert.model.model import Model
+from dalembert.simulation.trajectory import Trajectory
 
 
 @pytest.fixture(scope="module", params=["cart-pendulum", "simple-pendulum"])

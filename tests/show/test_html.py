@@ -7,10 +7,10 @@ from xml.etree import ElementTree
 
 import pytest
 
-from dalembert.handles import equations_of
-from dalembert.model import Model
-from dalembert.show import html, latex, names, text
-from dalembert.show.names import letters_of
+from dalembert.api.derive import equations_of
+from dalembert.display.math import html, latex, plain_text, symbol_names
+from dalembert.display.math.symbol_names import letters_of
+from dalembert.model.model import Model
 from dalembert.tables import Table
 
 
@@ -51,7 +51,7 @@ def test_matrices_dots_and_words() -> None:
 
 def test_a_parameter_px_is_not_the_momentum_of_x() -> None:
     found = equations_of(cart(), "hamilton", engine="python").reading.page
-    in_latex, in_text = latex.page(found), text.page(found)
+    in_latex, in_text = latex.page(found), plain_text.page(found)
     assert r"\mathrm{px}" in in_latex
     assert r"\dot{p}_{x} &=" in in_latex
     assert re.search(r"\bpx\b", in_text)
@@ -63,7 +63,7 @@ def test_a_parameter_px_is_not_the_momentum_of_x() -> None:
 
 def test_a_coordinate_s_is_not_the_vector_s() -> None:
     found = equations_of(cart(coordinate="s", mass="M"), "poincare", engine="python").reading
-    written = text.page(found.page)
+    written = plain_text.page(found.page)
     assert "q̇ = H 𝐬" in written
     assert "ṡ = 𝐬₁" in written
     sheet = latex.page(found.page)
@@ -85,15 +85,15 @@ def test_a_coordinate_s_is_not_the_vector_s() -> None:
 def test_no_two_names_look_the_same(given: list[str], ours: list[str]) -> None:
     letters = letters_of(given, ours)
     everything = [*given, *(name for name in ours if name not in given)]
-    for write in (names.for_text, names.for_latex):
+    for write in (symbol_names.for_text, symbol_names.for_latex):
         looks = [write(name, letters) for name in everything]
         assert len(set(looks)) == len(looks), looks
 
 
 def test_most_names_are_written_as_ever() -> None:
     assert letters_of(["theta1", "x", "m", "l"], ["p(x)", "M[1,1]", "u1", "M"]).typed == frozenset()
-    assert names.for_latex("left_hip_roll_joint") == r"\mathrm{left\_hip\_roll\_joint}"
-    assert names.for_latex("p(panda_joint1)") == r"p_{\mathrm{panda\_joint1}}"
+    assert symbol_names.for_latex("left_hip_roll_joint") == r"\mathrm{left\_hip\_roll\_joint}"
+    assert symbol_names.for_latex("p(panda_joint1)") == r"p_{\mathrm{panda\_joint1}}"
 
 
 def test_tables_escape_what_users_wrote() -> None:

@@ -16,17 +16,18 @@ from matplotlib.mathtext import MathTextParser
 from sympy.physics.mechanics import dynamicsymbols
 
 import dalembert as dl
-from dalembert import gallery
-from dalembert.equations import LinearForm
-from dalembert.expressions import parse
-from dalembert.formalisms import KEYS, find
-from dalembert.handles import equations_of
-from dalembert.model import Model
-from dalembert.show import latex, names, text
-from dalembert.show.intermediates import WALL, name_parts
-from dalembert.show.pages import Page
-from dalembert.show.sheet import prepare
-from dalembert.structure import system_of
+from dalembert.api.derive import equations_of
+from dalembert.display.math import latex, symbol_names
+from dalembert.display.math import plain_text as text
+from dalembert.display.math.intermediates import WALL, name_parts
+from dalembert.display.math.pages import Page
+from dalembert.display.math.sheet import prepare
+from dalembert.formalisms.catalogue import KEYS, find
+from dalembert.formalisms.shared.linear_form import LinearForm
+from dalembert.io import gallery
+from dalembert.mechanics.system import system_of
+from dalembert.model.model import Model
+from dalembert.symbolic.parser import parse
 
 USUAL = ("lagrange", "kane", "volterra_reduced", "hamilton", "phong")  # the others at night
 SMALL = ("simple-pendulum", "double-pendulum", "cart-pendulum")
@@ -280,8 +281,8 @@ def test_branches_and_powers_can_be_read_back() -> None:
     ],
 )
 def test_names(name: str, in_latex: str, in_text: str) -> None:
-    assert names.for_latex(name) == in_latex
-    assert names.for_text(name) == in_text
+    assert symbol_names.for_latex(name) == in_latex
+    assert symbol_names.for_text(name) == in_text
 
 
 def test_a_number_beside_a_long_denominator_is_not_drawn_into_it():

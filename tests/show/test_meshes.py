@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import dalembert as dl
-from dalembert.importers.urdf.visuals import mesh_file
-from dalembert.show.scene import scene_of
-from dalembert.show.scene.meshes import SHOWN, merged, mesh_of
+from dalembert.display.scene.meshes import SHOWN, merged, mesh_of
+from dalembert.display.scene.scene import scene_of
+from dalembert.io.urdf.visuals import mesh_file
 
 POINTS = np.array([(0, 0, 0), (1, 0, 0), (0, 2, 0), (0, 0, 3)], dtype=float)
 FACES = np.array([(0, 2, 1), (0, 1, 3), (0, 3, 2), (1, 2, 3)])

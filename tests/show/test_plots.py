@@ -18,17 +18,15 @@ from matplotlib.lines import Line2D
 from matplotlib.text import Text
 from matplotlib.transforms import Bbox
 
-from dalembert import formalisms, gallery
-from dalembert.equations.about import grouped
-from dalembert.errors import InputError, WorkError
-from dalembert.handles import Equations, Trajectory, equations_of, setup, workspace_of
-from dalembert.handles.derivation import derivation_of
-from dalembert.model import Model
-from dalembert.show import plot_axes, plots
-from dalembert.show.plot_comparison import figures_of
-from dalembert.show.plot_edges import apart
-from dalembert.show.plot_figure import Plot
-from dalembert.show.plot_panels import (
+from dalembert.api.derivation import derivation_of
+from dalembert.api.derive import equations_of
+from dalembert.api.equations import Equations
+from dalembert.api.workspace import setup, workspace_of
+from dalembert.display.plots import axes, plot
+from dalembert.display.plots.axes import apart
+from dalembert.display.plots.comparison_plot import figures_of
+from dalembert.display.plots.figure import LINEAGES, Plot, style_of, styles_of
+from dalembert.display.plots.panels import (
     Line,
     Panel,
     balance_error,
@@ -38,7 +36,12 @@ from dalembert.show.plot_panels import (
     quiet,
     running_maximum,
 )
-from dalembert.show.plot_styles import LINEAGES, style_of, styles_of
+from dalembert.errors import InputError, WorkError
+from dalembert.formalisms import catalogue
+from dalembert.formalisms.shared.about import grouped
+from dalembert.io import gallery
+from dalembert.model.model import Model
+from dalembert.simulation.trajectory import Trajectory
 
 
 @pytest.fixture(scope="module")
@@ -53,7 +56,7 @@ def runs() -> dict[str, Trajectory]:
 @pytest.fixture(scope="module")
 def whole(runs: dict[str, Trajectory]) -> Plot:
     """Every panel of a run, laid out."""
-    figure = plots.trajectory(runs["lagrange"], panels=list(plots.PANELS))
+    figure = plot.trajectory(runs["lagrange"], panels=list(plot.PANELS))
     figure.draw_without_rendering()
     return figure
 
@@ -89,7 +92,7 @@ def cover(a: Bbox, b: Bbox) -> bool:
 
 
 def test_panels_of_a_run(runs: dict[str, Trajectory]) -> None:
-    figure = plots.trajectory(runs["lagrange"])
+    figure = plot.trajectory(runs["lagrange"])
     assert labels(figure) == [
         "coordinates [rad]",
         "coordinates [m]",
@@ -105,12 +108,12 @@ def test_panels_of_a_run(runs: dict[str, Trajectory]) -> None:
 
 
 def test_speeds_take_the_place_of_velocities(runs: dict[str, Trajectory]) -> None:
-    assert "speeds [m/s]" in labels(plots.trajectory(runs["kane"]))
+    assert "speeds [m/s]" in labels(plot.trajectory(runs["kane"]))
 
 
 def test_lines_are_the_motion(runs: dict[str, Trajectory]) -> None:
     run = runs["lagrange"]
-    lines = plots.trajectory(run).axes[0].get_lines()
+    lines = plot.trajectory(run).axes[0].get_lines()
     np.testing.assert_array_equal(lines[1].get_ydata(), run.q[1])
     np.testing.assert_array_equal(lines[1].get_xdata(), run.t)
 
@@ -144,7 +147,7 @@ def test_equal_constraints_are_drawn_once(runs: dict[str, Trajectory], monkeypat
     size = np.linspace(0, 1e-9, 51)
     monkeypatch.setattr(Trajectory, "violation", property(lambda _: np.stack([size, -size, 2 * size, 0 * size])))
     monkeypatch.setattr(Trajectory, "violation_names", property(lambda _: ("a", "b", "c", "d")))
-    axis = plots.trajectory(runs["lagrange"], panels=["violation"]).axes[0]
+    axis = plot.trajectory(runs["lagrange"], panels=["violation"]).axes[0]
     assert len(axis.get_lines()) == 2
     assert legend_texts(axis) == ["a = b", "c", "zero to rounding: d"]
 
@@ -188,7 +191,7 @@ def test_errors_of_servo_constraints_are_seen_to_die_out() -> None:
 def test_coordinates_without_units_are_told_apart_and_no_unit_is_made_up() -> None:
     model = Model("two").coordinates("x", "a")
     model.body("rod", joint=[model.prismatic((1, 0, 0), "x"), model.revolute((0, 0, 1), "a")], mass=1, center=(1, 0, 0))
-    figure = plots.trajectory(
+    figure = plot.trajectory(
         equations_of(model, "lagrange").simulate(0.2, samples=5), panels=["coordinates", "momenta"]
     )
     assert labels(figure) == ["coordinates", "coordinates [rad]", "momenta", "momenta"]
@@ -206,7 +209,7 @@ def test_the_work_of_drives_is_the_work_of_the_run() -> None:
 def test_names_from_urdf_are_names() -> None:
     model = Model("robot").coordinate("panda_joint1", unit="rad", start_rate=1.0)
     model.body("link", joint=model.revolute((0, 0, 1), "panda_joint1"), mass=1, center=(1, 0, 0))
-    figure = plots.trajectory(equations_of(model, "lagrange").simulate(0.2, samples=5))
+    figure = plot.trajectory(equations_of(model, "lagrange").simulate(0.2, samples=5))
     figure.draw_without_rendering()
     assert legend_texts(figure.axes[0]) == ["panda_joint1"]
     assert legend_texts(figure.axes[1]) == [r"$\overset{\bullet}{\text{panda_joint1}}$"]
@@ -245,7 +248,7 @@ def test_powers_of_ten_stand_beside_the_unit(size: float, base: float, power: in
     figure = Plot(layout="constrained")
     axis = figure.subplots()
     t = np.linspace(0, 1, 50)
-    plot_axes.draw(axis, t, Panel("x", "m", (Line("a", base + size * np.sin(9 * t)),)), str)
+    axes.draw(axis, t, Panel("x", "m", (Line("a", base + size * np.sin(9 * t)),)), str)
     figure.draw_without_rendering()
     assert axis.yaxis.offsetText.get_text() == ""
     assert axis.get_ylabel() == (f"x [$10^{{{power}}}$ m]" if power else "x [m]")
@@ -261,13 +264,13 @@ def test_what_is_zero_is_said_in_words() -> None:
         Panel("e", "m", (Line("a", nothing, zero=True),)),
     ):
         axis = Figure().subplots()
-        plot_axes.draw(axis, np.arange(3.0), panel, str)
+        axes.draw(axis, np.arange(3.0), panel, str)
         assert [text.get_text() for text in axis.texts] == ["zero to rounding:\na"]
         assert axis.get_legend() is None
     axis = Figure().subplots()
     noise = Line("b", np.array([1e-16, -1e-16, 2e-16]))
     (both,) = by_unit(quiet([("N", Line("a", np.ones(3))), ("N", noise)]), "forces")
-    plot_axes.draw(axis, np.arange(3.0), both, str)
+    axes.draw(axis, np.arange(3.0), both, str)
     assert legend_texts(axis) == ["a", "zero to rounding: b"]
     assert len(axis.get_lines()) == 1
 
@@ -285,13 +288,13 @@ class AsIf:
 
 
 def crowd(run: Trajectory) -> Mapping[str, Trajectory]:
-    return cast(Mapping[str, Trajectory], {key: AsIf(key, run.t, run.equations) for key in formalisms.KEYS})
+    return cast(Mapping[str, Trajectory], {key: AsIf(key, run.t, run.equations) for key in catalogue.KEYS})
 
 
 def test_every_formalism_has_its_own_style_and_every_lineage_its_colour() -> None:
-    styles = {key: style_of(key) for key in formalisms.KEYS}
-    assert len(set(styles.values())) == len(formalisms.KEYS)
-    assert {key for keys in LINEAGES.values() for key in keys} == set(formalisms.KEYS)
+    styles = {key: style_of(key) for key in catalogue.KEYS}
+    assert len(set(styles.values())) == len(catalogue.KEYS)
+    assert {key for keys in LINEAGES.values() for key in keys} == set(catalogue.KEYS)
     for keys in LINEAGES.values():
         assert len({styles[key].colour for key in keys}) == 1
     assert len({styles[keys[0]].colour for keys in LINEAGES.values()}) == len(LINEAGES)
@@ -307,23 +310,23 @@ def test_the_same_formalism_twice() -> None:
 @pytest.mark.parametrize("step", [0.0, 1e-3, 1.0])
 def test_names_at_the_right_edge_keep_apart(runs: dict[str, Trajectory], step: float) -> None:
     run = runs["lagrange"]
-    ends = [1e-9 * 10 ** (step * i) for i in range(len(formalisms.KEYS))]
+    ends = [1e-9 * 10 ** (step * i) for i in range(len(catalogue.KEYS))]
     values = {
         key: np.linspace(0, end * (1 + 1e-6 * i), 51)
-        for i, (key, end) in enumerate(zip(formalisms.KEYS, ends, strict=True))
+        for i, (key, end) in enumerate(zip(catalogue.KEYS, ends, strict=True))
     }
     panel = Panel("error", "1", tuple(Line(key, y) for key, y in values.items()), drift=True)
-    figure = plots._page(crowd(run), [panel])
+    figure = plot._page(crowd(run), [panel])
     figure.draw_without_rendering()
     (axis,) = figure.axes
     names = {text.get_text(): text.get_window_extent() for text in axis.texts}
-    assert set(names) == set(formalisms.KEYS)
+    assert set(names) == set(catalogue.KEYS)
     assert not [pair for pair in combinations(names, 2) if cover(names[pair[0]], names[pair[1]])]
     assert all(box.x0 > axis.bbox.x1 and box.x1 <= figure.bbox.x1 and box.y0 >= 0 for box in names.values())
     # from above in the order of the ends
-    assert sorted(names, key=lambda key: names[key].y0) == list(formalisms.KEYS)
+    assert sorted(names, key=lambda key: names[key].y0) == list(catalogue.KEYS)
     styles = {(to_hex(line.get_color()), str(vars(line)["_dash_pattern"])) for line in curves(axis)}
-    assert len(styles) == len(curves(axis)) == len(formalisms.KEYS)
+    assert len(styles) == len(curves(axis)) == len(catalogue.KEYS)
 
 
 def test_equal_runs_are_drawn_once_under_all_names(runs: dict[str, Trajectory]) -> None:
@@ -331,18 +334,18 @@ def test_equal_runs_are_drawn_once_under_all_names(runs: dict[str, Trajectory]) 
     values = {"lagrange": up, "kane": down, "maggi": up + 1e-4}
     panel = Panel("x", "m", tuple(Line(key, y) for key, y in values.items()))
     few = {key: run for key, run in crowd(runs["lagrange"]).items() if key in values}
-    (axis,) = plots._page(few, [panel]).axes
+    (axis,) = plot._page(few, [panel]).axes
     assert len(curves(axis)) == 2
     above = sorted(axis.texts, key=lambda text: -text.get_position()[1])
     assert [text.get_text() for text in above] == ["lagrange", "= maggi", "kane"]
     same = Panel("x", "m", tuple(Line(key, up) for key in values))
-    (axis,) = plots._page(few, [same]).axes
+    (axis,) = plot._page(few, [same]).axes
     assert [text.get_text() for text in axis.texts] == ["all 3"]
 
 
 def test_the_colours_are_explained(runs: dict[str, Trajectory]) -> None:
-    (legend,) = plots.comparison_figure(runs, ["energy"]).legends
-    shown = grouped({key: formalisms.find(key).ABOUT.lineage for key in runs})
+    (legend,) = plot.comparison_figure(runs, ["energy"]).legends
+    shown = grouped({key: catalogue.find(key).ABOUT.lineage for key in runs})
     assert [text.get_text() for text in legend.get_texts()] == [", ".join(lineage) for lineage in shown]
 
 
@@ -356,10 +359,10 @@ def test_heights_that_are_too_many_stay_in_order_and_apart() -> None:
 
 
 def test_comparison_draws_the_figures_of_the_paper(tmp_path: Path, runs: dict[str, Trajectory]) -> None:
-    written = plots.comparison(runs, tmp_path / "figures")
+    written = plot.comparison(runs, tmp_path / "figures")
     assert [path.name for path in written] == ["energy.png", "constraints.png", "momentum.png", "coordinates.png"]
     assert all(path.read_bytes().startswith(b"\x89PNG") for path in written)
-    assert plots.comparison(runs, tmp_path / "all.pdf", ["energy"]) == [tmp_path / "all.pdf"]
+    assert plot.comparison(runs, tmp_path / "all.pdf", ["energy"]) == [tmp_path / "all.pdf"]
     drift = figures_of(runs)["constraints"][0]
     assert drift.unit == "m/s"
     np.testing.assert_array_equal(drift.lines[0].y, running_maximum(runs["lagrange"].violation[-1]))
@@ -367,12 +370,12 @@ def test_comparison_draws_the_figures_of_the_paper(tmp_path: Path, runs: dict[st
 
 def test_comparison_leaves_out_what_the_model_has_not(tmp_path: Path) -> None:
     run = equations_of(gallery.load("double-pendulum"), "lagrange").simulate(0.2, samples=5)
-    written = plots.comparison({"lagrange": run}, tmp_path)
+    written = plot.comparison({"lagrange": run}, tmp_path)
     assert [path.stem for path in written] == ["energy", "coordinates"]
     with pytest.raises(
         InputError, match="'double-pendulum' has no ignorable coordinate, so there is no figure 'momentum'"
     ):
-        plots.comparison({"lagrange": run}, tmp_path, ["momentum"])
+        plot.comparison({"lagrange": run}, tmp_path, ["momentum"])
 
 
 # where figures go
@@ -381,7 +384,7 @@ def test_comparison_leaves_out_what_the_model_has_not(tmp_path: Path) -> None:
 def test_a_notebook_shows_the_figure_and_pyplot_does_not_know_it(runs: dict[str, Trajectory]) -> None:
     from matplotlib._pylab_helpers import Gcf
 
-    for figure in (runs["kane"].plot("energy"), plots.comparison_figure(runs, ["energy"])):
+    for figure in (runs["kane"].plot("energy"), plot.comparison_figure(runs, ["energy"])):
         assert figure._repr_png_().startswith(b"\x89PNG")
         assert figure._repr_html_() is None  # shown once
     assert not Gcf.get_all_fig_managers()
@@ -413,7 +416,7 @@ def test_a_failure_leaves_no_part_of_a_file(tmp_path: Path, monkeypatch: pytest.
 
     monkeypatch.setattr(Figure, "savefig", fail)
     with pytest.raises(WorkError, match=r"run\.png: the file cannot be written \(No space left on device\)"):
-        plots.save(Figure(), path)
+        plot.save(Figure(), path)
     assert path.read_text() == "before"
     assert list(tmp_path.iterdir()) == [path]
 

@@ -8,12 +8,13 @@ import numpy as np
 import pytest
 import symengine as se
 
-from dalembert import formalisms, gallery
+from dalembert.api.derive import equations_of
+from dalembert.api.equation_reader import Reading
+from dalembert.display.math.quantity_blocks import Block
+from dalembert.display.math.short_forms import Shortening, TooLong
 from dalembert.errors import NotApplicableError
-from dalembert.handles import equations_of
-from dalembert.handles.reading import Reading
-from dalembert.show.blocks import Block
-from dalembert.show.shortening import Shortening, TooLong
+from dalembert.formalisms import catalogue
+from dalembert.io import gallery
 
 SAMPLE = [
     ("double-pendulum", "denoc"),
@@ -55,7 +56,7 @@ def test_blocks_without_entries_say_so() -> None:
 def readable() -> list[tuple[str, str]]:
     """All models of up to 8 coordinates by all formalisms."""
     models = [name for name in gallery.names() if len(gallery.load(name).coordinate_names) <= 8]
-    return [(name, key) for name in models for key in formalisms.KEYS]
+    return [(name, key) for name in models for key in catalogue.KEYS]
 
 
 @pytest.mark.nightly

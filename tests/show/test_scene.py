@@ -8,16 +8,16 @@ import numpy as np
 import pytest
 
 import dalembert as dl
-from dalembert.algebra import FLOATS
-from dalembert.algebra.tables import interpolation, table
-from dalembert.expressions import TIME, coordinate
-from dalembert.kinematics.constraints import Constraints, levels
-from dalembert.kinematics.contacts import with_contacts
-from dalembert.kinematics.motion import move
-from dalembert.show.scene import scene_of
-from dalembert.show.scene.camera import ANGLE
-from dalembert.show.scene.extents import corners
-from dalembert.show.scene.values import Recorded, quaternion
+from dalembert.display.scene.camera import ANGLE
+from dalembert.display.scene.declared_shapes import corners
+from dalembert.display.scene.scene import scene_of
+from dalembert.display.scene.scene_values import Recorded, quaternion
+from dalembert.mechanics.constraint_levels import Constraints, levels
+from dalembert.mechanics.contact_constraints import with_contacts
+from dalembert.mechanics.motion import move
+from dalembert.symbolic.floats import FLOATS
+from dalembert.symbolic.lookup_tables import interpolation, table
+from dalembert.symbolic.symbols import TIME, coordinate
 
 ONE = {
     "add": lambda a, b: a + b,

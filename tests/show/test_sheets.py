@@ -11,9 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from dalembert import formalisms, gallery
-from dalembert.handles import equations_of, setup, workspace_of
-from dalembert.show import breaking, latex
+from dalembert.api.derive import equations_of
+from dalembert.api.workspace import setup, workspace_of
+from dalembert.display.math import latex, line_breaking
+from dalembert.formalisms import catalogue
+from dalembert.io import gallery
 
 TEXT_WIDTH = 483.7  # 17 cm, in points
 MOST = 8  # coordinates of the models whose sheets are all written
@@ -29,7 +31,7 @@ def sheets(name: str, key: str) -> Iterator[str]:
 
 def applicable(name: str) -> list[str]:
     space = workspace_of(setup(gallery.load(name)))
-    return list(formalisms.applicable(space.model, space.facts))
+    return list(catalogue.applicable(space.model, space.facts))
 
 
 def complaints(found: list[tuple[str, str]], place: Path) -> list[str]:
@@ -98,7 +100,7 @@ def test_lines_are_measured_to_fit(name: str, key: str) -> None:
         assert lines
         for line in lines:
             if "bmatrix" not in line:
-                assert breaking.width(line.replace("&", "").removesuffix(r"\\")) <= TEXT_WIDTH, line
+                assert line_breaking.width(line.replace("&", "").removesuffix(r"\\")) <= TEXT_WIDTH, line
 
 
 def test_a_document_stands_alone() -> None:
@@ -120,6 +122,6 @@ def test_long_parts_are_factors() -> None:
     assert latex.expression(1 / long).endswith(")^{-1}")
     assert latex.expression(se.sqrt(long)).endswith(")^{1/2}")
     assert latex.expression(terms[0] / terms[1]) == r"\frac{a_{1}}{a_{2}}"
-    lines = breaking.broken([("x", latex.expression(terms[35] / long))])
+    lines = line_breaking.broken([("x", latex.expression(terms[35] / long))])
     assert len(lines) > 2
-    assert all(breaking.width(line) <= TEXT_WIDTH for line in lines)
+    assert all(line_breaking.width(line) <= TEXT_WIDTH for line in lines)

@@ -8,20 +8,21 @@ import numpy as np
 import pytest
 import symengine as se
 
-from dalembert import gallery, structure
-from dalembert.equations.legendre import canonical_of
-from dalembert.expressions.equality import proved_equal
-from dalembert.handles import equations_of
-from dalembert.show.rows import tidy_rows
-from dalembert.show.tidying import tidy, tidy_matrix
-from dalembert.structure import System
+from dalembert import mechanics
+from dalembert.api.derive import equations_of
+from dalembert.display.math.simplify import tidy, tidy_matrix
+from dalembert.display.math.velocity_rows import tidy_rows
+from dalembert.formalisms.shared.legendre import canonical_of
+from dalembert.io import gallery
+from dalembert.mechanics.system import System
+from dalembert.symbolic.equality import proved_equal
 
 x, y, m, d, theta = se.symbols("x y m d theta")
 
 
 @cache
 def system(name: str) -> System:
-    return structure.system_of(gallery.load(name), "symbolic")
+    return mechanics.system_of(gallery.load(name), "symbolic")
 
 
 def printed(name: str, key: str, block: str) -> int:

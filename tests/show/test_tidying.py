@@ -9,10 +9,10 @@ import symengine as se
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dalembert.expressions.numbers import exact, for_reading, with_exact_numbers
-from dalembert.show.collecting import factored
-from dalembert.show.fourier import sum_of_waves
-from dalembert.show.tidying import tidy
+from dalembert.display.math.factor import factored
+from dalembert.display.math.fourier import sum_of_waves
+from dalembert.display.math.simplify import tidy
+from dalembert.symbolic.exact_numbers import exact, for_reading, with_exact_numbers
 
 x, y, m, v = se.symbols("x y m v")
 

@@ -8,9 +8,9 @@ import re
 import pytest
 
 import dalembert as dl
-from dalembert.show import webpage
-from dalembert.show.scene import scene_of
-from dalembert.viewer import is_built
+from dalembert.display import webpage
+from dalembert.display.scene.scene import scene_of
+from dalembert.display.viewer import is_built
 
 EVIL = "</script><script>alert(1)</script><!-- "
 
@@ -21,7 +21,7 @@ def viewer(tmp_path, monkeypatch):
     (tmp_path / "viewer.js").write_text("window.dalembert = {ready: true};", encoding="utf-8")
     (tmp_path / "viewer.css").write_text("body { margin: 0; }", encoding="utf-8")
     (tmp_path / "math.css").write_text("math { margin: 0; }", encoding="utf-8")
-    monkeypatch.setattr("dalembert.viewer.files", lambda _: tmp_path)
+    monkeypatch.setattr("dalembert.display.viewer.files", lambda _: tmp_path)
     return tmp_path
 
 
@@ -66,7 +66,7 @@ def test_tabs_stand_in_templates(viewer, scene):
 
 
 def test_a_source_tree_without_a_viewer_says_how_to_build_it(tmp_path, monkeypatch, scene):
-    monkeypatch.setattr("dalembert.viewer.files", lambda _: tmp_path)
+    monkeypatch.setattr("dalembert.display.viewer.files", lambda _: tmp_path)
     assert not is_built()
     with pytest.raises(dl.InputError, match=r"viewer.js is missing. Build it once: pip install -e ."):
         webpage.page(scene)

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 import dalembert as dl
-from dalembert.model import Model
-from dalembert.show.scene.layout import Layout
-from dalembert.show.scene.making import scene_of
-from dalembert.show.scene.wheels import Wheels
+from dalembert.display.scene.layout import Layout
+from dalembert.display.scene.scene import scene_of
+from dalembert.display.scene.wheels import Wheels
+from dalembert.model.model import Model
 
 Z = (0, 0, 1)
 

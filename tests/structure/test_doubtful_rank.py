@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import dalembert as dl
-from dalembert.structure import rank
+from dalembert.mechanics import rank
 
 
 def nearly_equal_rows(share: str) -> dl.Model:

@@ -5,13 +5,14 @@ import pytest
 from gallery_models import by_size
 
 import dalembert as dl
-from dalembert.algebra import numbers
 from dalembert.errors import InputError
-from dalembert.kinematics import Constraints, levels
-from dalembert.kinematics.contacts import with_contacts
-from dalembert.kinematics.speeds import speed_map
-from dalembert.model import Model
-from dalembert.structure import facts_of, samples
+from dalembert.mechanics import random_states
+from dalembert.mechanics.constraint_levels import Constraints, levels
+from dalembert.mechanics.contact_constraints import with_contacts
+from dalembert.mechanics.facts import facts_of
+from dalembert.mechanics.generalized_speeds import speed_map
+from dalembert.model.model import Model
+from dalembert.symbolic.floats import numbers
 
 
 def plane(*more: str) -> Model:
@@ -37,8 +38,8 @@ def ignorable(model: Model) -> tuple[str, ...]:
 
 def chosen_map(model: Model) -> np.ndarray:
     """[Y; a] at random states, (K, n, n)."""
-    known, states = facts_of(model), samples.consistent(model, 20, seed=7)
-    motion = samples.at_formulas(model, states)
+    known, states = facts_of(model), random_states.consistent(model, 20, seed=7)
+    motion = random_states.at_formulas(model, states)
     Y = numbers(speed_map(motion, known.speeds)[0], 20)
     a = numbers(Constraints(motion, levels(motion.model)).A[list(known.rows)], 20)
     return np.moveaxis(np.concatenate([Y, a]), -1, 0)

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 import dalembert as dl
-from dalembert.handles.workspace import forget_workspaces
-from dalembert.kinematics.constraints import Levels, levels
-from dalembert.kinematics.contacts import with_contacts
-from dalembert.model import Model
-from dalembert.structure import facts_of
-from dalembert.structure.ignorable import Ignorable, find_ignorable
+from dalembert.api.workspace import forget_workspaces
+from dalembert.mechanics.constraint_levels import Levels, levels
+from dalembert.mechanics.contact_constraints import with_contacts
+from dalembert.mechanics.facts import facts_of
+from dalembert.mechanics.ignorable import Ignorable, find_ignorable
+from dalembert.model.model import Model
 
 FORCE = "the generalized force on x is not zero"
 LAGRANGIAN = "the Lagrangian depends on x"
@@ -297,7 +297,7 @@ def test_verify_would_see_a_late_force_that_was_overlooked(monkeypatch):
     def overlooked(model: Model, levels: Levels) -> Ignorable:
         return replace(find_ignorable(model, levels), places=(0,))
 
-    monkeypatch.setattr("dalembert.structure.facts.find_ignorable", overlooked)
+    monkeypatch.setattr("dalembert.mechanics.facts.find_ignorable", overlooked)
     forget_workspaces()
     agreement = dl.verify(model, states=20, engines=["python"])
     assert not agreement

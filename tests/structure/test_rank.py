@@ -4,11 +4,13 @@ import numpy as np
 import pytest
 
 import dalembert as dl
-from dalembert import formalisms
-from dalembert.handles import Equations, setup, workspace_of
-from dalembert.handles.derivation import derivation_of
-from dalembert.model import Model
-from dalembert.structure import facts_of, rank
+from dalembert.api.derivation import derivation_of
+from dalembert.api.equations import Equations
+from dalembert.api.workspace import setup, workspace_of
+from dalembert.formalisms import catalogue
+from dalembert.mechanics import rank
+from dalembert.mechanics.facts import facts_of
+from dalembert.model.model import Model
 
 
 def rows_of_rank(seed: int, r: int, n: int, count: int) -> np.ndarray:
@@ -86,7 +88,7 @@ def test_nearly_dependent_constraints_are_two_for_everyone(factor):
     assert np.allclose(dl.forward_dynamics(model, q, qd), expected, atol=1e-9)
     for mode in (None, "assembled"):
         space = workspace_of(setup(model, "python", mode))
-        for key in formalisms.KEYS:
+        for key in catalogue.KEYS:
             assert np.allclose(Equations(derivation_of(space.setup, key)).accelerations(q, qd), expected, atol=1e-9), (
                 key,
                 mode,

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 import dalembert as dl
-from dalembert.model import Model
-from dalembert.structure import facts_of
-from dalembert.structure.scales import scales_of
+from dalembert.mechanics.facts import facts_of
+from dalembert.mechanics.scales import scales_of
+from dalembert.model.model import Model
 
 
 def crank(unit: float = 1.0, mass: float = 1.0, time: float = 1.0) -> Model:

@@ -5,8 +5,8 @@ import pytest
 
 import dalembert as dl
 from dalembert.errors import NotApplicableError
-from dalembert.model import Model
-from dalembert.structure import facts_of
+from dalembert.mechanics.facts import facts_of
+from dalembert.model.model import Model
 
 
 def orbit(*speeds: tuple[str, str]) -> Model:

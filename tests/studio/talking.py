@@ -21,7 +21,8 @@ import pytest
 import uvicorn
 from websockets.sync.client import ClientConnection, connect
 
-from dalembert.studio import serving, tasks, worker, workers
+from dalembert.studio import process_pool, task_process, tasks
+from dalembert.studio import server as serving
 from dalembert.studio.app import Options, Studio
 
 TOKEN = "token-of-the-test"
@@ -43,8 +44,8 @@ def copies(more: dict[str, tasks.Task] | None = None) -> Iterator[None]:
     if "fork" not in multiprocessing.get_all_start_methods():
         pytest.skip("this system cannot copy a process")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(workers, "_CONTEXT", multiprocessing.get_context("fork"))
-        patch.setattr(worker, "work", _alone(worker.work))
+        patch.setattr(process_pool, "_CONTEXT", multiprocessing.get_context("fork"))
+        patch.setattr(task_process, "work", _alone(task_process.work))
         patch.setattr(tasks, "warm_up", lambda: None)
         for name, task in (more or {}).items():
             patch.setitem(tasks.TASKS, name, task)

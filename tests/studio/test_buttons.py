@@ -12,13 +12,13 @@ from typing import Any
 
 import pytest
 
-from dalembert import gallery
+from dalembert.display.plots.panels import OVERVIEW, PANELS
 from dalembert.errors import DalembertError
-from dalembert.exporters.code import TARGETS
-from dalembert.show.plots import OVERVIEW, PANELS
+from dalembert.io import gallery
+from dalembert.io.code.languages import TARGETS
 from dalembert.studio.folder import Folder
 from dalembert.studio.tasks import TASKS
-from dalembert.studio.tasks.taking import KINDS
+from dalembert.studio.tasks.downloads import KINDS
 
 EXAMPLES = gallery.names()
 RUN = {"duration": 0.05, "samples": 4}

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from dalembert import gallery
 from dalembert.errors import DalembertError
+from dalembert.io import gallery
 from dalembert.studio.folder import Folder
 from dalembert.studio.tasks import TASKS
 

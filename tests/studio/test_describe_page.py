@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from dalembert import gallery
+from dalembert.io import gallery
 
 GALLERY = Path(gallery.__file__).parent
 pytestmark = pytest.mark.nightly

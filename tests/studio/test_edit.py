@@ -6,13 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from dalembert import gallery
 from dalembert.errors import DalembertError
-from dalembert.importers import schema
-from dalembert.studio.given import Given
-from dalembert.studio.tasks import outlining, starting
-from dalembert.studio.tasks.describing import describe
-from dalembert.studio.tasks.editing import edit, value_of
+from dalembert.io import gallery, toml_schema
+from dalembert.studio.payload import Given
+from dalembert.studio.tasks import element_defaults, forms
+from dalembert.studio.tasks.describe_task import describe
+from dalembert.studio.tasks.form_edits import edit, value_of
 
 FILES = sorted(Path(gallery.__file__).parent.glob("*/model.toml"))
 PIN = 'joint = { type = "revolute", axis = [0, 0, 1], angle = "theta" } # a pin'
@@ -94,17 +93,17 @@ def test_what_a_form_shows_is_read_back(path):
     def same(table, keys):
         for key, value in table.items():
             about = keys.get(key)
-            if about and (form := outlining.form_of(key, about)) != "joint":
-                assert value_of(outlining.shown(value), form) == value, (key, value)
+            if about and (form := forms.form_of(key, about)) != "joint":
+                assert value_of(forms.shown(value), form) == value, (key, value)
             elif key == "joint" and key in keys:
                 for each in value if isinstance(value, list) else [value]:
-                    same(each, schema.joint_keys()[each["type"]])
+                    same(each, toml_schema.joint_keys()[each["type"]])
 
     data = tomllib.loads(path.read_text("utf-8"))
-    same({key: data[key] for key in outlining.HEAD if key in data}, outlining.HEAD)
-    for kind, keys in {**schema.elements(), **outlining.TABLES}.items():
+    same({key: data[key] for key in forms.HEAD if key in data}, forms.HEAD)
+    for kind, keys in {**toml_schema.elements(), **forms.TABLES}.items():
         given = data.get(kind, [])
-        tables = given if isinstance(given, list) else given.values() if kind in outlining.NAMED else [given]
+        tables = given if isinstance(given, list) else given.values() if kind in forms.NAMED else [given]
         for each in tables:
             if isinstance(each, dict):
                 same(each, keys)
@@ -112,10 +111,10 @@ def test_what_a_form_shows_is_read_back(path):
 
 @cache
 def _two_rods() -> str:
-    return done(done(starting.EMPTY, do="add", kind="body"), do="add", kind="body")
+    return done(done(element_defaults.EMPTY, do="add", kind="body"), do="add", kind="body")
 
 
-@pytest.mark.parametrize("kind", schema.elements())
+@pytest.mark.parametrize("kind", toml_schema.elements())
 def test_what_is_added_keeps_a_model_sound(kind):
     assert describe(Given({"text": done(_two_rods(), do="add", kind=kind)}), None, print)["problems"] == []
 
@@ -143,7 +142,7 @@ def test_what_is_added_leaves_all_lines_as_they_were():
     assert "\n\n[simulation]" in after
 
 
-@pytest.mark.parametrize("kind", schema.joint_keys())
+@pytest.mark.parametrize("kind", toml_schema.joint_keys())
 def test_a_joint_of_another_type_has_what_it_needs(kind):
     after = done(TEXT, do="set", place=["body", 0, "joint", 0, "type"], written=kind, form="choice")
     found = describe(Given({"text": after}), None, print)["problems"]

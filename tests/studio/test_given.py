@@ -5,7 +5,7 @@ import math
 import pytest
 
 from dalembert.errors import InputError
-from dalembert.studio.given import MAX_ITEMS, Given
+from dalembert.studio.payload import MAX_ITEMS, Given
 
 
 def deep(levels):

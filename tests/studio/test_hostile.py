@@ -16,7 +16,7 @@ import pytest
 from talking import SECONDS, TEXT, Place, answer, heard, program, studio_here
 from websockets.exceptions import ConnectionClosed, InvalidMessage, InvalidStatus
 
-from dalembert.studio import serving, tasks
+from dalembert.studio import server, tasks
 from dalembert.studio.app import Options
 from dalembert.studio.folder import MAX_UPLOAD, OWN
 from dalembert.studio.tasks import TASKS
@@ -247,7 +247,7 @@ def test_requests_and_messages_that_are_wrong(place):
 
 
 def test_a_connection_that_does_not_end_its_request_is_closed(place, monkeypatch):
-    monkeypatch.setattr(serving, "HEAD_SECONDS", 0.3)
+    monkeypatch.setattr(server, "HEAD_SECONDS", 0.3)
     name, _, port = place.host.rpartition(":")
     head = f"GET /{place.token}/ HTTP/1.1\r\nHost: {place.host}\r\n".encode()
     for said in (b"", b"G", head):

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from dalembert import gallery
-from dalembert.studio.given import Given
-from dalembert.studio.tasks.describing import describe
-from dalembert.studio.tasks.lines import Text, places
+from dalembert.io import gallery
+from dalembert.studio.payload import Given
+from dalembert.studio.tasks.describe_task import describe
+from dalembert.studio.tasks.message_lines import Text, places
 
 GALLERY = Path(gallery.__file__).parent
 FILES = sorted(GALLERY.glob("*/model.toml"))

@@ -16,9 +16,10 @@ from playwright.sync_api import Browser, Page, ViewportSize, sync_playwright
 from scipy import ndimage
 
 import dalembert as dl
-from dalembert.show import html, webpage
-from dalembert.show.scene import scene_of
-from dalembert.viewer import math_style
+from dalembert.display import webpage
+from dalembert.display.math import html
+from dalembert.display.scene.scene import scene_of
+from dalembert.display.viewer import math_style
 
 LETTERS = ("q", r"\theta", r"\varphi", "x", "p", "Q", r"\mathbf{q}", r"\lambda", r"\psi")
 SCALE = 2  # pixels of the screen for one of the page

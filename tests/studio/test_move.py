@@ -8,11 +8,13 @@ import numpy as np
 import pytest
 from playwright.sync_api import Page, expect
 
-from dalembert import errors, gallery, pipeline
-from dalembert.importers import loads
+from dalembert import errors
+from dalembert.api import functions
+from dalembert.io import gallery
+from dalembert.io.file_formats import loads
 from dalembert.studio.folder import Folder
-from dalembert.studio.given import Given
-from dalembert.studio.tasks import rest, simulating, sweeping
+from dalembert.studio.payload import Given
+from dalembert.studio.tasks import equilibrium_task, simulate_task, sweep_task
 
 
 def text_of(name: str) -> str:
@@ -34,14 +36,14 @@ PENDULUM, FOUR_BAR = text_of("simple-pendulum"), text_of("four-bar")
 
 
 def test_parameters_that_follow_from_others_are_no_sliders():
-    found = simulating.choices(Given({"text": FOUR_BAR}), None, silent)
+    found = simulate_task.choices(Given({"text": FOUR_BAR}), None, silent)
     assert [each["name"] for each in found["parameters"]] == ["a", "b", "c", "d", "m1", "m2", "m3", "g"]
     assert (found["duration"], found["samples"], found["integrator"]) == (10.0, 1001, "dop853")
 
 
 def test_values_go_into_the_text_and_comments_stay():
     given = {"text": FOUR_BAR, "parameters": {"a": 0.04, "m1": 2.5}, "start": {"q1": 0.25}, "rate": {"q2": -1.5}}
-    text = simulating.written(Given(given), None, silent)["text"]
+    text = simulate_task.written(Given(given), None, silent)["text"]
     model = loads(text, "the text")
     assert (model.parameter_values["a"], model.parameter_values["m1"]) == (0.04, 2.5)
     assert (model.initial[0][0], model.initial[1][1]) == (0.25, -1.5)
@@ -52,19 +54,19 @@ def test_values_go_into_the_text_and_comments_stay():
 
 def test_a_value_without_an_entry_is_refused():
     with pytest.raises(errors.InputError, match=r"no entry 'zz' in \[parameters\]"):
-        simulating.written(Given({"text": PENDULUM, "parameters": {"zz": 1.0}}), None, silent)
+        simulate_task.written(Given({"text": PENDULUM, "parameters": {"zz": 1.0}}), None, silent)
 
 
 def test_a_pendulum_four_times_as_long_takes_twice_the_time(tmp_path: Path, monkeypatch):
     derived = []
-    derive = pipeline.derive
-    monkeypatch.setattr(pipeline, "derive", lambda model, key: derived.append(model) or derive(model, key))
+    derive = functions.derive
+    monkeypatch.setattr(functions, "derive", lambda model, key: derived.append(model) or derive(model, key))
     given = {"text": PENDULUM, "samples": 21, "start": {"theta": 0.7}, "rate": {"theta": 0.0}, "keep": False}
     length = loads(PENDULUM, "the text").parameter_values["l"]
 
     def angle(factor: float, duration: float) -> np.ndarray:
         values = {"parameters": {"l": factor * length}, "duration": duration}
-        found = simulating.simulate(Given(given | values), Folder(tmp_path), silent)
+        found = simulate_task.simulate(Given(given | values), Folder(tmp_path), silent)
         assert found["run"] == ""
         assert found["parameters"]["l"] == factor * length
         return numbers(found["scene"]["run"]["q"])
@@ -76,8 +78,8 @@ def test_a_pendulum_four_times_as_long_takes_twice_the_time(tmp_path: Path, monk
 
 def test_a_run_is_kept_and_loops_are_closed_about_what_was_set(tmp_path: Path):
     given = {"text": FOUR_BAR, "duration": 0.1, "samples": 3, "start": {"q1": 0.5}, "parameters": {"a": 0.04}}
-    found = simulating.simulate(Given(given), Folder(tmp_path), silent)
-    run = pipeline.load_run(Folder(tmp_path).run(found["run"]))
+    found = simulate_task.simulate(Given(given), Folder(tmp_path), silent)
+    run = functions.load_run(Folder(tmp_path).run(found["run"]))
     assert run.q[0, 0] == pytest.approx(0.5, abs=1e-6)
     assert np.abs(run.violation).max() < 1e-9
     assert found["notes"][0].startswith("The start was brought onto the constraints")
@@ -88,7 +90,7 @@ def test_a_run_is_kept_and_loops_are_closed_about_what_was_set(tmp_path: Path):
 
 def test_a_model_of_energies_has_histories_and_no_bodies(tmp_path: Path):
     text = 'name = "ball"\ncoordinates.x = { start = 0.0, rate = 3.0 }\n[energies]\nkinetic = "dot(x)**2/2"\npotential = "2*x"\n'
-    found = simulating.simulate(Given({"text": text, "duration": 1.0, "samples": 5}), Folder(tmp_path), silent)
+    found = simulate_task.simulate(Given({"text": text, "duration": 1.0, "samples": 5}), Folder(tmp_path), silent)
     t = np.linspace(0, 1, 5)
     assert numbers(found["scene"]["run"]["q"])[0] == pytest.approx(3 * t - t**2, abs=1e-9)
     assert [body["shapes"] for body in found["scene"]["bodies"]] == [[]]
@@ -100,16 +102,16 @@ def test_a_model_of_energies_has_histories_and_no_bodies(tmp_path: Path):
 def test_a_pendulum_rests_below_and_above_and_swings_with_g_over_l(tmp_path: Path):
     model = loads(PENDULUM, "the text").parameter_values
     given = {"text": PENDULUM, "starts": 5}
-    found = rest.equilibria(Given(given), Folder(tmp_path), silent)["found"]
+    found = equilibrium_task.equilibria(Given(given), Folder(tmp_path), silent)["found"]
     assert {round(abs(each["q"]["theta"]), 6): each["stability"] for each in found} == {
         0.0: "stable",
         round(np.pi, 6): "unstable",
     }
     below = next(each for each in found if each["stability"] == "stable")
     state = {"text": PENDULUM, "start": below["q"], "rate": below["qd"], "parameters": {"l": 2.0}}
-    modes = rest.modes(Given(state), Folder(tmp_path), silent)["modes"]
+    modes = equilibrium_task.modes(Given(state), Folder(tmp_path), silent)["modes"]
     assert modes[0]["frequency"] ** 2 == pytest.approx(model["g"] / 2.0)
-    scene = rest.mode(Given(state | {"mode": 0, "size": 0.2}), Folder(tmp_path), silent)["scene"]
+    scene = equilibrium_task.mode(Given(state | {"mode": 0, "size": 0.2}), Folder(tmp_path), silent)["scene"]
     swing = numbers(scene["run"]["q"])[0]
     assert (swing.max(), swing.min()) == pytest.approx((0.2, -0.2), abs=1e-3)
 
@@ -121,7 +123,7 @@ VARIED = {"text": PENDULUM, "duration": 0.5, "samples": 6, "vary": [{"name": "l"
 
 def test_a_sweep_is_a_file_and_lines(tmp_path: Path):
     given = VARIED | {"observe": [{"formula": "final(theta)"}, {"formula": "max(energy)"}]}
-    found = sweeping.sweep(Given(given), Folder(tmp_path), silent)
+    found = sweep_task.sweep(Given(given), Folder(tmp_path), silent)
     assert (found["runs"], found["failed"], found["files"]) == (3, 0, ["simple-pendulum-sweep.csv"])
     rows = list(csv.DictReader((tmp_path / found["files"][0]).read_text().splitlines()))
     assert [float(row["l"]) for row in rows] == [1.0, 1.5, 2.0]
@@ -131,7 +133,7 @@ def test_a_sweep_is_a_file_and_lines(tmp_path: Path):
 
 def test_a_sweep_begins_as_a_run_does(tmp_path: Path):
     given = VARIED | {"observe": [{"formula": "initial(theta)"}], "start": {"theta": 0.125}}
-    (line,) = sweeping.sweep(Given(given), Folder(tmp_path), silent)["panels"][0]["lines"]
+    (line,) = sweep_task.sweep(Given(given), Folder(tmp_path), silent)["panels"][0]["lines"]
     assert line["y"] == [0.125, 0.125, 0.125]
 
 
@@ -147,7 +149,7 @@ def test_a_sweep_begins_as_a_run_does(tmp_path: Path):
 def test_a_sweep_that_cannot_be_is_refused(tmp_path: Path, change: dict, message: str):
     given = VARIED | {"observe": [{"formula": "final(theta)"}]} | change
     with pytest.raises(errors.DalembertError, match=message):
-        sweeping.sweep(Given(given), Folder(tmp_path), silent)
+        sweep_task.sweep(Given(given), Folder(tmp_path), silent)
     assert not list(tmp_path.iterdir())
 
 

@@ -9,10 +9,10 @@ import pytest
 
 import dalembert as dl
 from dalembert.errors import DalembertError, InputError
-from dalembert.importers import loads
+from dalembert.io.file_formats import loads
 from dalembert.studio.folder import Folder
-from dalembert.studio.given import Given
-from dalembert.studio.tasks import robot, table
+from dalembert.studio.payload import Given
+from dalembert.studio.tasks import dh_grid, robot_task
 
 G = 9.81
 
@@ -24,11 +24,11 @@ def told(*progress: object) -> None:
 def written(rows: list[dict[str, str]], **more: Any) -> str:
     """The text of a table with these cells."""
     given = {"convention": "dh", "unit": "deg", "name": "arm", "fresh": True, "rows": rows, **more}
-    return table.write_table(Given(given), None, told)["text"]
+    return dh_grid.write_table(Given(given), None, told)["text"]
 
 
 def read(text: str) -> dict[str, Any]:
-    return table.read_table(Given({"text": text}), None, told)
+    return dh_grid.read_table(Given({"text": text}), None, told)
 
 
 ARM = [{"a": "0.5", "start": "30"}, {"a": "0.4", "start": "40"}]
@@ -110,22 +110,22 @@ def test_wrong_cells_are_named(rows: list[dict[str, str]], said: str) -> None:
 def test_a_tree_is_driven_by_all_its_coordinates_and_a_loop_by_those_that_are_free() -> None:
     for name, expected in (("two-link-robot", ["q1", "q2"]), ("four-bar", ["q1"])):
         model = dl.load(name)
-        assert robot.driven_by(model, model.initial[0]) == expected
+        assert robot_task.driven_by(model, model.initial[0]) == expected
 
 
 def test_a_target_has_the_two_postures_of_the_elbow() -> None:
     given = {"text": written(ARM, **PLANAR), "position": [0.6, 0.3, 0.0], "branches": True}
-    found = robot.reach(Given(given), None, told)
+    found = robot_task.reach(Given(given), None, told)
     # cos q2 = (r² − l1² − l2²) / 2 l1 l2
     q2 = math.acos((0.45 - 0.25 - 0.16) / 0.4)
     assert found["reached"]
     assert sorted(posture["q2"] for posture in found["postures"]) == pytest.approx([-q2, q2])
     with pytest.raises(InputError, match="Expected 3"):
-        robot.reach(Given({**given, "position": [0, 1]}), None, told)
+        robot_task.reach(Given({**given, "position": [0, 1]}), None, told)
 
 
 def test_a_pose_is_roll_then_pitch_then_yaw() -> None:
-    T = robot._pose([1, 2, 3], [0.3, -0.4, 1.1])
+    T = robot_task._pose([1, 2, 3], [0.3, -0.4, 1.1])
     x, y, z = T[:3, :3].T
     assert np.cross(x, y) == pytest.approx(z)
     assert (math.atan2(x[1], x[0]), -math.asin(x[2]), math.atan2(y[2], z[2])) == pytest.approx((1.1, -0.4, 0.3))
@@ -133,12 +133,12 @@ def test_a_pose_is_roll_then_pitch_then_yaw() -> None:
 
 def test_the_circle_through_three_points_has_them_at_one_distance() -> None:
     places = [np.array(p) for p in ([1.0, 0.2, 0.3], [0.1, 0.9, -0.4], [-0.5, 0.3, 0.8])]
-    center, axis = robot._circle(places)
+    center, axis = robot_task._circle(places)
     far = [np.linalg.norm(p - center) for p in places]
     assert far == pytest.approx([far[0]] * 3)
     assert [(p - places[0]) @ axis for p in places] == pytest.approx([0, 0, 0])
     with pytest.raises(InputError, match="lie on a line"):
-        robot._circle([np.array([x, 2 * x, 0.0]) for x in (0.0, 1.0, 3.0)])
+        robot_task._circle([np.array([x, 2 * x, 0.0]) for x in (0.0, 1.0, 3.0)])
 
 
 POINTS = [
@@ -152,7 +152,7 @@ def moved(folder: Path, task: str = "follow", **more: Any) -> tuple[dict[str, An
     """What a task answers, and the run that it kept."""
     place = Folder(folder)
     given = Given({"text": written(ARM, **PLANAR), "points": POINTS, "samples": 31, **more})
-    found = getattr(robot, task)(given, place, told)
+    found = getattr(robot_task, task)(given, place, told)
     return found, dl.load_run(place.run(found["run"]))
 
 
@@ -198,7 +198,7 @@ def test_a_payload_adds_its_weight_and_gravity_can_be_left_out(tmp_path: Path) -
 
 
 @pytest.mark.nightly
-@pytest.mark.parametrize("kind", robot.KINDS)
+@pytest.mark.parametrize("kind", robot_task.KINDS)
 def test_every_kind_of_motion_goes_through_its_postures(tmp_path: Path, kind: str) -> None:
     _, run = moved(tmp_path, kind=kind, samples=301, angle=10)
     model, ends = (
@@ -207,7 +207,7 @@ def test_every_kind_of_motion_goes_through_its_postures(tmp_path: Path, kind: st
     )
     hand = dl.position(model, run.q, "link2")
     if kind == "circle":
-        center, _ = robot._circle(ends)
+        center, _ = robot_task._circle(ends)
         assert np.linalg.norm(hand.T - center, axis=1) == pytest.approx(np.linalg.norm(ends[0] - center), abs=1e-3)
         return
     for point, end in zip(POINTS, ends, strict=True):

@@ -14,14 +14,14 @@ import pytest
 from talking import SECONDS, TEXT, TOKEN, Place, answer, heard, program, studio_here
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 
-from dalembert.cli import main
+from dalembert.cli.program import main
+from dalembert.display.viewer import studio_file
 from dalembert.errors import InputError, WorkError
-from dalembert.studio import serving, talk
+from dalembert.studio import protocol, server
 from dalembert.studio.app import Studio
 from dalembert.studio.folder import OWN, Folder
-from dalembert.studio.opening import opened
+from dalembert.studio.start_model import opened
 from dalembert.studio.tasks import Task
-from dalembert.viewer import studio_file
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*multi-threaded, use of fork:DeprecationWarning")
 HOST = "127.0.0.1:8000"
@@ -127,7 +127,7 @@ def test_who_is_let_in(studio, headers, change, status):
 
 
 def test_a_server_for_all_answers_to_any_address_in_numbers_but_to_no_foreign_name(tmp_path):
-    wide = Studio(tmp_path, TOKEN, serving.names("0.0.0.0", 8000), port=8000)
+    wide = Studio(tmp_path, TOKEN, server.names("0.0.0.0", 8000), port=8000)
     for host, status in {
         "10.0.0.7:8000": 200,
         "[fe80::1]:8000": 200,
@@ -331,16 +331,16 @@ def test_a_process_that_is_killed_costs_one_answer(place):
 def test_tasks_of_one_tab_are_bounded_in_number(place, go):
     with place.talk("hhhhhhhh") as tab:
         heard(tab)
-        for number in range(talk.MAX_ASKED + 1):
+        for number in range(protocol.MAX_ASKED + 1):
             tab.send(json.dumps({"ask": number, "task": "slow"}))
         error = heard(tab, lambda said: "error" in said)
-        assert error["ask"] == talk.MAX_ASKED
+        assert error["ask"] == protocol.MAX_ASKED
         assert "16 tasks of this tab are under way" in error["error"]["text"]
         tab.send(json.dumps({"ask": 0, "task": "slow"}))
         assert "a number of its own" in heard(tab, lambda said: "error" in said)["error"]["text"]
         go.touch()
-        found = {heard(tab, lambda said: "result" in said)["ask"] for _ in range(talk.MAX_ASKED)}
-        assert found == set(range(talk.MAX_ASKED))
+        found = {heard(tab, lambda said: "result" in said)["ask"] for _ in range(protocol.MAX_ASKED)}
+        assert found == set(range(protocol.MAX_ASKED))
 
 
 def test_a_tab_that_is_loaded_again_gets_the_answer_of_its_task(place, go):
@@ -358,7 +358,7 @@ def test_a_tab_that_is_loaded_again_gets_the_answer_of_its_task(place, go):
 
 
 def test_a_tab_that_does_not_come_back_is_forgotten(place, monkeypatch):
-    monkeypatch.setattr(talk, "PATIENCE", 0.05)
+    monkeypatch.setattr(protocol, "PATIENCE", 0.05)
     with place.talk("jjjjjjjj") as tab:
         heard(tab)
         pid = answer(tab, 1, "pid")["result"]["pid"]
@@ -380,7 +380,7 @@ def test_of_two_pages_with_one_key_the_older_is_told(place):
             with pytest.raises(ConnectionClosed) as closed:
                 older.recv(SECONDS)
             assert closed.value.rcvd
-            assert closed.value.rcvd.code == talk.TAKEN
+            assert closed.value.rcvd.code == protocol.TAKEN
             assert "result" in answer(newer, 1, "quick")
 
 
@@ -399,18 +399,18 @@ def test_keys_of_tabs_are_looked_at(place):
 
 
 def test_a_port_that_is_taken_is_named():
-    with serving.listening("127.0.0.1", 0) as door, pytest.raises(WorkError, match="cannot be used"):
-        serving.listening("127.0.0.1", door.getsockname()[1])
+    with server.listening("127.0.0.1", 0) as door, pytest.raises(WorkError, match="cannot be used"):
+        server.listening("127.0.0.1", door.getsockname()[1])
     with pytest.raises(InputError, match="is no address of this machine"):
-        serving.listening("no-such-host.invalid", 0)
+        server.listening("no-such-host.invalid", 0)
 
 
 def test_names_of_the_server():
-    assert serving.names("::1", 9)[0] == "[::1]:9"
-    assert serving.names("Example", 9)[0] == "example:9"
-    assert "localhost" in serving.names("127.0.0.1", 80)
+    assert server.names("::1", 9)[0] == "[::1]:9"
+    assert server.names("Example", 9)[0] == "example:9"
+    assert "localhost" in server.names("127.0.0.1", 80)
     if socket.has_ipv6:
-        with contextlib.suppress(WorkError), serving.listening("::1", 0) as door:
+        with contextlib.suppress(WorkError), server.listening("::1", 0) as door:
             assert door.family == socket.AF_INET6
 
 

@@ -10,9 +10,9 @@ import pytest
 import dalembert as dl
 from dalembert.errors import InputError
 from dalembert.studio.folder import Folder
-from dalembert.studio.given import Given
-from dalembert.studio.tasks.simulating import simulate
-from dalembert.studio.tasks.taking import KINDS, take
+from dalembert.studio.payload import Given
+from dalembert.studio.tasks.downloads import KINDS, take
+from dalembert.studio.tasks.simulate_task import simulate
 
 PENDULUM = dl.gallery.path("simple-pendulum").joinpath("model.toml").read_text("utf-8")
 

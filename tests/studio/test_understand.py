@@ -6,10 +6,12 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from dalembert import formalisms, gallery, pipeline
+from dalembert.api import functions
+from dalembert.api.equation_reader import Reading
+from dalembert.display.math import latex
 from dalembert.errors import ModelError
-from dalembert.handles.reading import Reading
-from dalembert.show import latex
+from dalembert.formalisms import catalogue
+from dalembert.io import gallery
 from dalembert.studio.folder import Folder
 from dalembert.studio.tasks import TASKS
 from dalembert.studio.tasks.help import QUANTITIES
@@ -46,7 +48,7 @@ def test_structure_says_what_follows_from_a_model(ask):
 
 def test_formalisms_that_refuse_say_why(ask):
     found = {each["key"]: each["refused"] for each in ask("understand", text=CART)["formalisms"]}
-    assert set(found) == set(formalisms.KEYS)
+    assert set(found) == set(catalogue.KEYS)
     assert [key for key, reason in found.items() if reason] == ["dirac"]
     assert "nonholonomic" in found["dirac"]
 
@@ -75,7 +77,7 @@ def test_what_is_not_sound_is_told(ask):
 
 def test_equations_are_those_of_the_formalism(ask):
     found = ask("equations", text=CART, formalism="lagrange")
-    page = Reading(pipeline.derive("cart-pendulum", "lagrange").derivation).page
+    page = Reading(functions.derive("cart-pendulum", "lagrange").derivation).page
     assert found["latex"] == latex.page(page)
     assert len(found["parts"]) == len(page.sections)
     assert all("<math" in part["html"] for part in found["parts"])
@@ -127,7 +129,7 @@ def test_verification_says_at_how_many_states(ask):
 def test_help_explains_every_quantity(ask):
     entries = ask("help")["entries"]
     assert len({each["key"] for each in entries}) == len(entries)
-    assert {each["key"] for each in entries} == {*QUANTITIES, *formalisms.KEYS}
+    assert {each["key"] for each in entries} == {*QUANTITIES, *catalogue.KEYS}
     for each in entries:
         assert "\\" not in each["formula"], each["key"]  # all of it became MathML
         assert "papers/" not in each["source"]
@@ -141,7 +143,7 @@ def test_every_question_mark_has_an_answer():
     for table in re.findall(r"(?:PANELS|EXPLAINED): Record<string, string> = \{(.*?)\}", text, re.DOTALL):
         keys |= set(re.findall(r': "(\w+)"', table))
     assert {"energy", "violation", "mobility", "proof", "budget"} <= keys
-    assert keys <= {*QUANTITIES, *formalisms.KEYS}
+    assert keys <= {*QUANTITIES, *catalogue.KEYS}
 
 
 # in a browser

@@ -14,10 +14,10 @@ import pytest
 from talking import copies
 
 from dalembert.errors import InputError, WorkError
-from dalembert.studio import worker
+from dalembert.studio import task_process
+from dalembert.studio.process_pool import Workers, WorkLost
+from dalembert.studio.scheduler import Turns
 from dalembert.studio.tasks import Task
-from dalembert.studio.turns import Turns
-from dalembert.studio.workers import Workers, WorkLost
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*multi-threaded, use of fork:DeprecationWarning")
 LARGE = 64 << 30  # bytes, more than this process has
@@ -44,7 +44,7 @@ def _hungry(given, folder, tell):
 
 
 def _grown(given, folder, tell):
-    worker.largest = lambda: LARGE  # as the system would say it
+    task_process.largest = lambda: LARGE  # as the system would say it
     return {}
 
 
@@ -59,7 +59,7 @@ TRIALS = {
     "hungry": Task(_hungry),
     "grown": Task(_grown),
     "wrong": Task(_wrong),
-    "wide": Task(lambda given, folder, tell: {"text": "x" * worker.MAX_ANSWER}),
+    "wide": Task(lambda given, folder, tell: {"text": "x" * task_process.MAX_ANSWER}),
     "nan": Task(lambda given, folder, tell: {"x": float("nan")}),
     "die": Task(lambda given, folder, tell: os._exit(3)),  # type: ignore[arg-type, return-value]
 }

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import dalembert as dl
-from dalembert.integrators import Settings
-from dalembert.sweeps.lanes import Starts, fly, reason_to_run_alone
+from dalembert.analysis.sweeps.sweep_lanes import Starts, fly, reason_to_run_alone
+from dalembert.simulation.integrators.integrate import Settings
 
 TIMES = np.linspace(0.0, 2.0, 21)
 

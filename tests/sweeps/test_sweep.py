@@ -7,12 +7,12 @@ import pytest
 from scipy import stats
 
 import dalembert as dl
-from dalembert.integrators import Settings
-from dalembert.sweeps.answering import answer
-from dalembert.sweeps.observing import Observable
-from dalembert.sweeps.question import Question
-from dalembert.sweeps.variation import Points, variation_of
-from dalembert.sweeps.workers import by_processes
+from dalembert.analysis.sweeps.evaluate_chunk import answer
+from dalembert.analysis.sweeps.sweep_observables import Observable
+from dalembert.analysis.sweeps.sweep_spec import Question
+from dalembert.analysis.sweeps.sweep_variation import Points, variation_of
+from dalembert.analysis.sweeps.worker_pool import by_processes
+from dalembert.simulation.integrators.integrate import Settings
 
 PENDULUM = {"duration": 2.0, "workers": 1}
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from chromium import SOFTWARE, Browser, Page, chromium, found
 
-from dalembert.show.webpage import Tab, page_of
+from dalembert.display.webpage import Tab, page_of
 
 Opens = Callable[..., Page]
 

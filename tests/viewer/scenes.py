@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.algebra.graph import GRAPH
-from dalembert.algebra.nodes import Node, constant
-from dalembert.algebra.operations import BLOCKS, OPERATIONS
-from dalembert.algebra.tables import table
-from dalembert.programs.program import Program, program_of
+from dalembert.codegen.program import Program, program_of
+from dalembert.symbolic.graph import GRAPH
+from dalembert.symbolic.lookup_tables import table
+from dalembert.symbolic.nodes import Node, constant
+from dalembert.symbolic.operations import BLOCKS, OPERATIONS
 
 COLORS = ("#3f86c9", "#e0803c", "#35a57d")
 

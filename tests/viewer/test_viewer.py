@@ -10,9 +10,9 @@ import pytest
 from chromium import NO_WEBGL, chromium, found
 from scenes import closed, four_bar, operations, polynomial_run
 
-from dalembert.programs.python import Interpreted
-from dalembert.show.webpage import Tab, page_of
-from dalembert.viewer import bundle
+from dalembert.codegen.python_backend import Interpreted
+from dalembert.display.viewer import bundle
+from dalembert.display.webpage import Tab, page_of
 
 EQUATION = (
     "<h2>Equations</h2><math display='block'><mi>m</mi><mover><mi>x</mi><mo>¨</mo></mover><mo>=</mo><mi>f</mi></math>"

@@ -1,1 +1,1 @@
-"""Examining: energies, momenta, consistency, agreement, operation counts."""
+"""Equilibria, linearization, inverse kinematics, sensitivity, identification, controllers and sweeps."""

@@ -6,10 +6,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dalembert.kinematics.contacts import with_contacts
-from dalembert.model import Elements
-from dalembert.structure import Facts, facts_of, rank, samples
-from dalembert.structure.states import constraint_matrix, joined, one_state
+from dalembert.mechanics import random_states, rank
+from dalembert.mechanics.contact_constraints import with_contacts
+from dalembert.mechanics.facts import Facts, facts_of
+from dalembert.mechanics.state_batch import constraint_matrix, joined, one_state
+from dalembert.model.description import Elements
 from dalembert.tables import Table, Tabular
 
 _AROUND = 6  # states that the initial one is compared with
@@ -102,7 +103,7 @@ def _at_start(model: Elements, known: Facts) -> tuple[int, float]:
     """The rank of A at the initial state, and how independent its rows are there compared with elsewhere."""
     if not known.rows:
         return 0, 1.0
-    states = joined(one_state(*model.initial), samples.consistent(model, _AROUND))
+    states = joined(one_state(*model.initial), random_states.consistent(model, _AROUND))
     A = known.dimensionless(constraint_matrix(model, known.levels, states))[:, known.rows]
     unit = known.scales.positions
     # rows are measured by their usual size, not by what is left of them at the start

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dalembert.analysis.linear.reduction import reduced
-from dalembert.analysis.linear.solving import Solved
+from dalembert.analysis.linear.independent_states import reduced
+from dalembert.analysis.linear.state_solution import Solved
 from dalembert.analysis.linear.steadiness import followers_in, state_units
-from dalembert.structure import rank
+from dalembert.mechanics import rank
 
 _ZERO = 1e-9  # of the largest eigenvalue
 _SYMMETRIC = 1e-9

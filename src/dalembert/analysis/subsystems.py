@@ -17,14 +17,15 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from dalembert.analysis.dynamics import inverse_dynamics
 from dalembert.errors import InputError
-from dalembert.model import Elements
+from dalembert.model.description import Elements
 from dalembert.model.frozen import Frozen
-from dalembert.recursive import constrained, plan_of, read_speed_rates, read_state
-from dalembert.recursive.rows import rows_of
-from dalembert.recursive.state import TOLERANCE
+from dalembert.recursive import constrained_batch
+from dalembert.recursive.constraint_batch import rows_of
+from dalembert.recursive.dynamics import inverse_dynamics
+from dalembert.recursive.plan import plan_of
 from dalembert.recursive.tree import Tree
+from dalembert.recursive.tree_state import TOLERANCE, read_speed_rates, read_state
 
 _NOTHING = 1e-12  # of the largest entry of a row: what is smaller does not act on a subsystem
 
@@ -78,10 +79,10 @@ def subsystem_dynamics(
     if not state.single:
         raise InputError("subsystem_dynamics: q is a batch. Expected one state, (n,). Call it for each.")
     held = rows_of(known, state.q, state.qd, state.s, state.t)
-    constrained.require_fulfilled(state, held, read_speed_rates(state, qdd))
+    constrained_batch.require_fulfilled(state, held, read_speed_rates(state, qdd))
     open_tree = model.replaced(loops=(), holonomic_list=(), nonholonomic_list=(), contacts=())
     need = inverse_dynamics(open_tree, q, qd, qdd, t, friction=friction)
-    driven = constrained.driven_speeds(known, actuated)
+    driven = constrained_batch.driven_speeds(known, actuated)
     chosen = list(range(known.tree.n_speeds)) if driven is None else driven
     return _Solving(known.tree, held.names, held.A[:, :, 0], need, chosen).found()
 

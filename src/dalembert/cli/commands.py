@@ -27,4 +27,4 @@ COMMANDS = {
 
 def module_of(name: str) -> ModuleType:
     """The module of a command: `add` declares its options, `run` runs it."""
-    return import_module(f"dalembert.cli.{name}")
+    return import_module(f"dalembert.cli.{name}_command")

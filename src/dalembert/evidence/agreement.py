@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 
-from dalembert.equations.about import Fact, Lineage, grouped
+from dalembert.formalisms.shared.about import Fact, Lineage, grouped
 from dalembert.tables import Table, Tabular, short
 
 RECURSION: Lineage = ("recursion",)

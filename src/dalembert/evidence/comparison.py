@@ -7,16 +7,18 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dalembert import formalisms
+from dalembert.api.derivation import derivation_of
+from dalembert.api.equations import Equations
+from dalembert.api.workspace import Workspace, setup, workspace_of
 from dalembert.errors import DalembertError, InputError
-from dalembert.handles import Equations, Trajectory, Workspace, setup, workspace_of
-from dalembert.handles.derivation import derivation_of
-from dalembert.handles.run_checks import CHECK
-from dalembert.model import Elements
+from dalembert.formalisms import catalogue
+from dalembert.model.description import Elements
+from dalembert.simulation.run_checks import CHECK
+from dalembert.simulation.trajectory import Trajectory
 from dalembert.tables import Table, Tabular, short
 
 if TYPE_CHECKING:
-    from dalembert.show.plot_figure import Plot
+    from dalembert.display.plots.figure import Plot
 
 
 @dataclass(frozen=True)
@@ -90,7 +92,7 @@ class Comparison(Tabular):
         >>> len(table.plot("energy", "momentum").axes)
         2
         """
-        from dalembert.show import plots
+        from dalembert.display.plots import plot as plots
 
         figure = plots.comparison_figure(self.runs, figures)
         if path is not None:
@@ -159,7 +161,7 @@ def compare(
         if key in reasons:
             derivation_of(space.setup, key)  # raises before any formalism is run
     refused = {} if keys else reasons
-    wanted = [key for key in keys or formalisms.KEYS if key not in refused]
+    wanted = [key for key in keys or catalogue.KEYS if key not in refused]
     tell = progress or (lambda _: None)
     found: list[Compared] = []
     for index, key in enumerate(wanted):
@@ -212,5 +214,5 @@ def _cells(row: Row) -> list[object]:
 
 def _refused(space: Workspace) -> dict[str, str]:
     """The formalisms that cannot treat the model, with their reasons."""
-    reasons = {key: formalisms.refusal(formalisms.find(key).ABOUT, space.model, space.facts) for key in formalisms.KEYS}
+    reasons = {key: catalogue.refusal(catalogue.find(key).ABOUT, space.model, space.facts) for key in catalogue.KEYS}
     return {key: reason for key, reason in reasons.items() if reason is not None}

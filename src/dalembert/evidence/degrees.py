@@ -10,10 +10,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import isqrt
 
-from dalembert.algebra.nodes import Node
-from dalembert.algebra.operations import BLOCKS
-from dalembert.algebra.points import Linear, multiples_in
-from dalembert.algebra.walks import ordered
+from dalembert.symbolic.nodes import Node
+from dalembert.symbolic.operations import BLOCKS
+from dalembert.symbolic.random_points import Linear, multiples_in
+from dalembert.symbolic.traversal import ordered
 
 Below = dict[Node, int]  # powers of denominators
 _NONE: Below = {}
@@ -35,7 +35,7 @@ class Degrees:
 def degrees_of(outputs: Sequence[Node], part: int = 1) -> Degrees:
     """The degrees of all outputs together; angles are drawn for 1/part of a symbol.
 
-    >>> from dalembert.algebra.graph import GRAPH
+    >>> from dalembert.symbolic.graph import GRAPH
     >>> x, y = GRAPH.symbols(["x", "y"])
     >>> degrees_of([x * x / y + 1 / y, x])
     Degrees(above=2, below=1)

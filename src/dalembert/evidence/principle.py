@@ -16,12 +16,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dalembert.evidence.declared_constraints import Condition, Level, declared_conditions
-from dalembert.evidence.declared_forces import declared_work, inertias, non_ideal_work
-from dalembert.evidence.watching import watch
-from dalembert.model import Elements
-from dalembert.structure.rank import TOLERANCE
-from dalembert.structure.samples import States
+from dalembert.evidence.numeric_differentiation import watch
+from dalembert.evidence.reference_constraints import declared_conditions
+from dalembert.evidence.reference_forces import declared_work, inertias, non_ideal_work
+from dalembert.mechanics.rank import TOLERANCE
+from dalembert.mechanics.state_batch import States
+from dalembert.model.description import Elements
+from dalembert.model.reference_model import Condition, Level
 
 # Differentiation is exact to rounding, and equations that were solved are fulfilled to rounding also where they are badly
 # conditioned: 2e-14 is the largest residual over the gallery, at 200 states each. A force that is wrong by 1e-9 shows. States

@@ -6,10 +6,15 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from dalembert.api.derivation import derivation_of
+from dalembert.api.derive import derived
+from dalembert.api.equations import Equations
+from dalembert.api.tree_equations import TreeEquations
+from dalembert.api.workspace import Workspace
 from dalembert.errors import EngineError
 from dalembert.evidence.agreement import Verdict
 from dalembert.evidence.differences import Reference
-from dalembert.evidence.integrated import (
+from dalembert.evidence.integrated_programs import (
     PROGRAMS,
     NotInstalled,
     NotRun,
@@ -18,12 +23,9 @@ from dalembert.evidence.integrated import (
     held_values,
     tree_difference,
 )
-from dalembert.formalisms import denoc, refusal
-from dalembert.handles import Equations, Workspace
-from dalembert.handles.derivation import derivation_of
-from dalembert.handles.deriving import derived
-from dalembert.handles.tree_equations import TreeEquations
-from dalembert.structure.samples import States
+from dalembert.formalisms import denoc
+from dalembert.formalisms.catalogue import refusal
+from dalembert.mechanics.state_batch import States
 
 _RIGHT_HAND_SIDE = "integrated right-hand side"
 

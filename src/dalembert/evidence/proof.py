@@ -13,24 +13,34 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from fractions import Fraction
 
-from dalembert import formalisms
-from dalembert.algebra import Array
-from dalembert.algebra.field import DivisibleByPrime, P, Undecidable, residue
-from dalembert.algebra.nodes import Constant, Node
-from dalembert.algebra.points import NoRoot
-from dalembert.algebra.residues import rank
-from dalembert.algebra.walks import ordered
+from dalembert.api.derivation import derivation_of
+from dalembert.api.equations import Equations
+from dalembert.api.workspace import Workspace, setup, workspace_of
 from dalembert.arguments import is_whole, shown
-from dalembert.equations import About, LinearForm
 from dalembert.errors import InputError, SingularError
 from dalembert.evidence.degrees import degrees_of
-from dalembert.evidence.identities import Identity, identities_of
-from dalembert.evidence.shortened import SOLVED_IN_NUMBERS, ShortenedRates, shortened_rates
-from dalembert.evidence.states import ExactState, Solved, exact_state, nodes, outright, roots_are_independent, solved
-from dalembert.handles import Equations, Workspace, setup, workspace_of
-from dalembert.handles.derivation import derivation_of
-from dalembert.model import Elements
-from dalembert.structure import System, system_of
+from dalembert.evidence.field_states import (
+    ExactState,
+    Solved,
+    exact_state,
+    nodes,
+    outright,
+    roots_are_independent,
+    solved,
+)
+from dalembert.evidence.mechanics_identities import Identity, identities_of
+from dalembert.evidence.optimized_program import SOLVED_IN_NUMBERS, ShortenedRates, shortened_rates
+from dalembert.formalisms import catalogue as formalisms
+from dalembert.formalisms.shared.about import About
+from dalembert.formalisms.shared.linear_form import LinearForm
+from dalembert.mechanics.system import System, system_of
+from dalembert.model.description import Elements
+from dalembert.symbolic.algebra_base import Array
+from dalembert.symbolic.nodes import Constant, Node
+from dalembert.symbolic.prime_field import DivisibleByPrime, P, Undecidable, residue
+from dalembert.symbolic.random_points import NoRoot
+from dalembert.symbolic.residues import rank
+from dalembert.symbolic.traversal import ordered
 from dalembert.tables import Table, Tabular
 
 _ROUNDS = 40

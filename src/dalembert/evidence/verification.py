@@ -8,22 +8,23 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from dalembert import formalisms
-from dalembert.analysis import dynamics
+from dalembert.api.derivation import derivation_of
+from dalembert.api.equations import Equations
+from dalembert.api.workspace import Workspace, setup, workspace_of
+from dalembert.codegen.function import ENGINES, choose_engine
 from dalembert.errors import DalembertError, EngineError, InputError, SingularError
 from dalembert.evidence import principle
 from dalembert.evidence.agreement import PRINCIPLE, RECURSION, Agreement, Verdict
 from dalembert.evidence.differences import Reference, difference_of_accelerations, largest_differences, reference
 from dalembert.evidence.program_checks import ProgramChecks
-from dalembert.handles import Equations, Workspace, setup, workspace_of
-from dalembert.handles.derivation import derivation_of
-from dalembert.model import Elements
+from dalembert.formalisms import catalogue
+from dalembert.mechanics import random_states
+from dalembert.mechanics.facts import with_regular_speeds
+from dalembert.mechanics.state_batch import States
 from dalembert.model.controllers import USUAL, Controller
+from dalembert.model.description import Elements
 from dalembert.model.loads.unilateral import Unilateral
-from dalembert.programs import ENGINES, choose_engine
-from dalembert.structure import samples
-from dalembert.structure.facts import with_regular_speeds
-from dalembert.structure.samples import States
+from dalembert.recursive import dynamics
 
 
 @dataclass(frozen=True)
@@ -88,8 +89,8 @@ def verify(
     findings: dict[str, Finding] = {}
     known: Reference | None = None
     programs = ProgramChecks(task.states)
-    for index, key in enumerate(formalisms.KEYS):
-        tell(index / len(formalisms.KEYS))
+    for index, key in enumerate(catalogue.KEYS):
+        tell(index / len(catalogue.KEYS))
         findings[key], known = _finding(task, key, known)
         if known is not None and findings[key].verdict.compared:
             programs.look_at(key, task.spaces, known)
@@ -117,7 +118,7 @@ def _installed_engines() -> list[str]:
 
 def _states(space: Workspace, count: int, seed: int) -> States:
     """`count` random states, or fewer; never none."""
-    drawn = samples.consistent(space.model, 2 * count, seed=seed)
+    drawn = random_states.consistent(space.model, 2 * count, seed=seed)
     regular = with_regular_speeds(space.model, space.facts, drawn)
     if len(regular):
         return States(regular.q[:, :count], regular.qd[:, :count], regular.t[:count])
@@ -132,13 +133,13 @@ def _states(space: Workspace, count: int, seed: int) -> States:
 
 def _finding(task: Task, key: str, known: Reference | None) -> tuple[Finding, Reference | None]:
     """What is found of one formalism; the first that can be evaluated becomes the reference."""
-    about = formalisms.find(key).ABOUT
-    reason = formalisms.refusal(about, task.first.model, task.first.facts)
+    about = catalogue.find(key).ABOUT
+    reason = catalogue.refusal(about, task.first.model, task.first.facts)
     if reason is not None:
         return Finding(Verdict("refused", reason, None, None, about.lineage)), known
     worst: list[tuple[float, float]] = []
     notes: list[str] = []
-    reason = None if task.everything else formalisms.too_large(about, task.first.model)
+    reason = None if task.everything else catalogue.too_large(about, task.first.model)
     if reason is not None:
         return Finding(Verdict("left out", reason, None, None, about.lineage)), known
     for space in task.spaces:

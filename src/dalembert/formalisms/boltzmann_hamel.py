@@ -19,14 +19,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from dalembert.algebra import Array, stack, vector, zeros
-from dalembert.equations import About, LinearForm, Velocities, in_speeds
-from dalembert.equations.quantities import SILENT, Show
-from dalembert.equations.shared import beyond, rates, show_bodies
-from dalembert.expressions import Kind
-from dalembert.kinematics import Speeds, generalized_forces, kinetic, potential
-from dalembert.kinematics.speeds import invert
-from dalembert.structure import System
+from dalembert.formalisms.shared.about import About, Velocities
+from dalembert.formalisms.shared.common_quantities import beyond, rates, show_bodies
+from dalembert.formalisms.shared.linear_form import LinearForm, in_speeds
+from dalembert.formalisms.shared.quantities import SILENT, Show
+from dalembert.mechanics.applied_forces import generalized_forces
+from dalembert.mechanics.energies import kinetic, potential
+from dalembert.mechanics.generalized_speeds import Speeds, invert
+from dalembert.mechanics.system import System
+from dalembert.symbolic.algebra_base import Array, stack, vector, zeros
+from dalembert.symbolic.reserved_symbols import Kind
 
 ABOUT = About(
     key="boltzmann_hamel",

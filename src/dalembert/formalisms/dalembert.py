@@ -20,15 +20,23 @@ from __future__ import annotations
 
 import numpy as np
 
-from dalembert.algebra import Algebra, Array, identity, zeros
-from dalembert.algebra.linear import ldl, ldl_apply, ldl_solve
-from dalembert.equations import About, LinearForm, LinearSystem, Rows, Solver, Velocities, constrained, in_velocities
-from dalembert.equations.inverses import inverse_mass, shown_inverse
-from dalembert.equations.quantities import SILENT, Show
-from dalembert.equations.shared import multipliers, show_bodies, show_constraints, shown_drift, shown_push
-from dalembert.kinematics import applied_forces
-from dalembert.spatial import skew
-from dalembert.structure import System
+from dalembert.formalisms.shared.about import About, Velocities
+from dalembert.formalisms.shared.common_quantities import (
+    multipliers,
+    show_bodies,
+    show_constraints,
+    shown_drift,
+    shown_push,
+)
+from dalembert.formalisms.shared.inverses import inverse_mass, shown_inverse
+from dalembert.formalisms.shared.linear_form import LinearForm, Rows, constrained, in_velocities
+from dalembert.formalisms.shared.linear_system import LinearSystem, Solver
+from dalembert.formalisms.shared.quantities import SILENT, Show
+from dalembert.mechanics.applied_forces import applied_forces
+from dalembert.mechanics.system import System
+from dalembert.symbolic.algebra_base import Algebra, Array, identity, zeros
+from dalembert.symbolic.linear_algebra import ldl, ldl_apply, ldl_solve
+from dalembert.symbolic.rotations import skew
 
 ABOUT = About(
     key="dalembert",

@@ -28,19 +28,24 @@ from functools import partial
 
 import symengine as se
 
-from dalembert.algebra import Algebra, Array, matrix, stack, vector, zeros
-from dalembert.equations import About, LinearForm, LinearSystem, Rows, Solver, Velocities, constrained, in_velocities
-from dalembert.equations.quantities import SILENT, Naming, Quantity, Show, Stage
-from dalembert.equations.shared import multipliers
-from dalembert.kinematics.loops import loop_rows
-from dalembert.recursive import Moving, Tree, forward_dynamics, inverse_dynamics, mass_matrix, moving, tree_of
-from dalembert.recursive.complement import Complement, complement_of
-from dalembert.recursive.module_walk import ModuleWalk
-from dalembert.recursive.modules import Modular, Named, modules_of
-from dalembert.recursive.speeds import to_speed_forces, to_speed_rates, to_speeds
-from dalembert.recursive.walking import Walk
-from dalembert.spatial import cross
-from dalembert.structure import System
+from dalembert.formalisms.shared.about import About, Velocities
+from dalembert.formalisms.shared.common_quantities import multipliers
+from dalembert.formalisms.shared.linear_form import LinearForm, Rows, constrained, in_velocities
+from dalembert.formalisms.shared.linear_system import LinearSystem, Solver
+from dalembert.formalisms.shared.quantities import SILENT, Naming, Quantity, Show, Stage
+from dalembert.mechanics.loop_closure import loop_rows
+from dalembert.mechanics.system import System
+from dalembert.recursive.composite_inertia import mass_matrix
+from dalembert.recursive.forward import forward_dynamics
+from dalembert.recursive.inverse import inverse_dynamics
+from dalembert.recursive.joint_speeds import to_speed_forces, to_speed_rates, to_speeds
+from dalembert.recursive.link_states import Moving, moving
+from dalembert.recursive.link_steps import Walk
+from dalembert.recursive.modules import Modular, ModuleWalk, Named, modules_of
+from dalembert.recursive.orthogonal_complement import Complement, complement_of
+from dalembert.recursive.tree import Tree, tree_of
+from dalembert.symbolic.algebra_base import Algebra, Array, matrix, stack, vector, zeros
+from dalembert.symbolic.rotations import cross
 
 ABOUT = About(
     key="denoc",

@@ -28,18 +28,20 @@ from __future__ import annotations
 
 import numpy as np
 
-from dalembert.algebra import Array, identity, scaled, stack, vector, zeros
-from dalembert.algebra.linear import PivotOrder
-from dalembert.equations import About, LinearForm, LinearSystem, Multipliers, Rows, Velocities, VelocityMap
-from dalembert.equations.inverses import inverse
-from dalembert.equations.legendre import Canonical, canonical_of
-from dalembert.equations.power import CONSTRAINTS, MOVING, channels_of, told_apart
-from dalembert.equations.quantities import SILENT, Show
-from dalembert.equations.secondary import Round, canonical_surface, rounds
-from dalembert.equations.shared import rates, show_bodies
-from dalembert.equations.surface import Surface
-from dalembert.kinematics import generalized_forces, non_ideal_forces, working_forces
-from dalembert.structure import System
+from dalembert.formalisms.shared.about import About, Velocities
+from dalembert.formalisms.shared.common_quantities import rates, show_bodies
+from dalembert.formalisms.shared.inverses import inverse
+from dalembert.formalisms.shared.legendre import Canonical, canonical_of
+from dalembert.formalisms.shared.linear_form import LinearForm, Multipliers, Rows, VelocityMap
+from dalembert.formalisms.shared.linear_system import LinearSystem
+from dalembert.formalisms.shared.phase_space import Surface
+from dalembert.formalisms.shared.power import CONSTRAINTS, MOVING, channels_of, told_apart
+from dalembert.formalisms.shared.quantities import SILENT, Show
+from dalembert.formalisms.shared.secondary_constraints import Round, canonical_surface, rounds
+from dalembert.mechanics.applied_forces import generalized_forces, non_ideal_forces, working_forces
+from dalembert.mechanics.system import System
+from dalembert.symbolic.algebra_base import Array, identity, scaled, stack, vector, zeros
+from dalembert.symbolic.linear_algebra import PivotOrder
 
 ABOUT = About(
     key="dirac",

@@ -16,13 +16,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from dalembert.algebra import Array
-from dalembert.equations import About, LinearForm, Numeric, Solver, Velocities
-from dalembert.equations.free_motion import free_equations, held_form, unexplained_force
-from dalembert.equations.inverses import inverse_mass, with_symmetric_names
-from dalembert.equations.quantities import SILENT, Show
-from dalembert.equations.shared import multipliers, show_bodies, shown_push, shown_rows, vanishing
-from dalembert.structure import System
+from dalembert.formalisms.shared.about import About, Velocities
+from dalembert.formalisms.shared.common_quantities import multipliers, show_bodies, shown_push, shown_rows, vanishing
+from dalembert.formalisms.shared.free_motion import free_equations, held_form, unexplained_force
+from dalembert.formalisms.shared.inverses import inverse_mass, with_symmetric_names
+from dalembert.formalisms.shared.linear_form import LinearForm
+from dalembert.formalisms.shared.linear_system import Numeric, Solver
+from dalembert.formalisms.shared.quantities import SILENT, Show
+from dalembert.mechanics.system import System
+from dalembert.symbolic.algebra_base import Array
 
 ABOUT = About(
     key="gauss",

@@ -12,14 +12,16 @@ Source: papers/volterra (4)–(6), (9) and refs. [9, 28]; ∂S/∂u̇ = U with S
 
 from __future__ import annotations
 
-from dalembert.algebra import Array, Scalar, identity
-from dalembert.equations import About, LinearForm, Velocities, in_speeds
-from dalembert.equations.quantities import SILENT, Show
-from dalembert.equations.shared import beyond, show_bodies, shown_speeds
-from dalembert.expressions import Kind
-from dalembert.kinematics import active_forces, velocities
-from dalembert.spatial import cross
-from dalembert.structure import System
+from dalembert.formalisms.shared.about import About, Velocities
+from dalembert.formalisms.shared.common_quantities import beyond, show_bodies, shown_speeds
+from dalembert.formalisms.shared.linear_form import LinearForm, in_speeds
+from dalembert.formalisms.shared.quantities import SILENT, Show
+from dalembert.mechanics.applied_forces import active_forces
+from dalembert.mechanics.resolved_velocities import velocities
+from dalembert.mechanics.system import System
+from dalembert.symbolic.algebra_base import Array, Scalar, identity
+from dalembert.symbolic.reserved_symbols import Kind
+from dalembert.symbolic.rotations import cross
 
 ABOUT = About(
     key="gibbs_appell",

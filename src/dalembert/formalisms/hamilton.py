@@ -18,14 +18,16 @@ With a gain α of first order, φ̇ + α φ = 0 (5.285) gives β the term −α 
 
 from __future__ import annotations
 
-from dalembert.algebra import Array, identity, zeros
-from dalembert.algebra.linear import ldl_solve
-from dalembert.equations import About, LinearForm, LinearSystem, Rows, Velocities, VelocityMap
-from dalembert.equations.legendre import Canonical, canonical_of
-from dalembert.equations.quantities import SILENT, Show
-from dalembert.equations.shared import multipliers, rates, show_bodies
-from dalembert.kinematics import generalized_forces, non_ideal_forces
-from dalembert.structure import System
+from dalembert.formalisms.shared.about import About, Velocities
+from dalembert.formalisms.shared.common_quantities import multipliers, rates, show_bodies
+from dalembert.formalisms.shared.legendre import Canonical, canonical_of
+from dalembert.formalisms.shared.linear_form import LinearForm, Rows, VelocityMap
+from dalembert.formalisms.shared.linear_system import LinearSystem
+from dalembert.formalisms.shared.quantities import SILENT, Show
+from dalembert.mechanics.applied_forces import generalized_forces, non_ideal_forces
+from dalembert.mechanics.system import System
+from dalembert.symbolic.algebra_base import Array, identity, zeros
+from dalembert.symbolic.linear_algebra import ldl_solve
 
 ABOUT = About(
     key="hamilton",

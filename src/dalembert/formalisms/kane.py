@@ -14,13 +14,16 @@ from __future__ import annotations
 
 import numpy as np
 
-from dalembert.algebra import Array, identity, zeros
-from dalembert.equations import About, LinearForm, Velocities, in_speeds
-from dalembert.equations.quantities import SILENT, Show
-from dalembert.equations.shared import beyond, rates, show_bodies, shown_speeds, vanishing
-from dalembert.kinematics import Speeds, active_forces, velocities
-from dalembert.spatial import cross
-from dalembert.structure import System
+from dalembert.formalisms.shared.about import About, Velocities
+from dalembert.formalisms.shared.common_quantities import beyond, rates, show_bodies, shown_speeds, vanishing
+from dalembert.formalisms.shared.linear_form import LinearForm, in_speeds
+from dalembert.formalisms.shared.quantities import SILENT, Show
+from dalembert.mechanics.applied_forces import active_forces
+from dalembert.mechanics.generalized_speeds import Speeds
+from dalembert.mechanics.resolved_velocities import velocities
+from dalembert.mechanics.system import System
+from dalembert.symbolic.algebra_base import Array, identity, zeros
+from dalembert.symbolic.rotations import cross
 
 ABOUT = About(
     key="kane",

@@ -15,11 +15,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from dalembert.equations import About, LinearForm, LinearSystem, Rows, Velocities, in_velocities
-from dalembert.equations.quantities import SILENT, Show
-from dalembert.equations.shared import multipliers, show_bodies, shown_rows, vanishing
-from dalembert.kinematics import generalized_forces, kinetic, non_ideal_forces, potential
-from dalembert.structure import System
+from dalembert.formalisms.shared.about import About, Velocities
+from dalembert.formalisms.shared.common_quantities import multipliers, show_bodies, shown_rows, vanishing
+from dalembert.formalisms.shared.linear_form import LinearForm, Rows, in_velocities
+from dalembert.formalisms.shared.linear_system import LinearSystem
+from dalembert.formalisms.shared.quantities import SILENT, Show
+from dalembert.mechanics.applied_forces import generalized_forces, non_ideal_forces
+from dalembert.mechanics.energies import kinetic, potential
+from dalembert.mechanics.system import System
 
 ABOUT = About(
     key="lagrange",

@@ -11,13 +11,15 @@ Source: papers/volterra, ref. [11], in the form its authors compute with; W from
 
 from __future__ import annotations
 
-from dalembert.algebra import Array, stack, zeros
-from dalembert.equations import About, LinearForm, LinearSystem, Rows, Velocities, in_velocities
-from dalembert.equations.free_motion import free_equations, unexplained_force
-from dalembert.equations.quantities import SILENT, Show
-from dalembert.equations.shared import show_bodies, shown_push, shown_rows, vanishing
-from dalembert.kinematics import non_ideal_forces
-from dalembert.structure import System
+from dalembert.formalisms.shared.about import About, Velocities
+from dalembert.formalisms.shared.common_quantities import show_bodies, shown_push, shown_rows, vanishing
+from dalembert.formalisms.shared.free_motion import free_equations, unexplained_force
+from dalembert.formalisms.shared.linear_form import LinearForm, Rows, in_velocities
+from dalembert.formalisms.shared.linear_system import LinearSystem
+from dalembert.formalisms.shared.quantities import SILENT, Show
+from dalembert.mechanics.applied_forces import non_ideal_forces
+from dalembert.mechanics.system import System
+from dalembert.symbolic.algebra_base import Array, stack, zeros
 
 ABOUT = About(
     key="maggi",

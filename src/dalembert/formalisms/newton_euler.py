@@ -22,15 +22,17 @@ from functools import partial
 
 import numpy as np
 
-from dalembert.algebra import Algebra, Array, identity, stack, zeros
-from dalembert.algebra.linear import kkt_solve, ldl_solve
-from dalembert.equations import About, Accelerations, LinearForm, LinearSystem, Rows, Solver, Velocities, VelocityMap
-from dalembert.equations.quantities import SILENT, Show
-from dalembert.equations.shared import multipliers, rates, show_bodies, shown_push, shown_rows
-from dalembert.expressions.internal import TWIST
-from dalembert.kinematics import applied_forces, non_ideal_forces
-from dalembert.spatial import cross, skew
-from dalembert.structure import System
+from dalembert.formalisms.shared.about import About, Velocities
+from dalembert.formalisms.shared.common_quantities import multipliers, rates, show_bodies, shown_push, shown_rows
+from dalembert.formalisms.shared.linear_form import Accelerations, LinearForm, Rows, VelocityMap
+from dalembert.formalisms.shared.linear_system import LinearSystem, Solver
+from dalembert.formalisms.shared.quantities import SILENT, Show
+from dalembert.mechanics.applied_forces import applied_forces, non_ideal_forces
+from dalembert.mechanics.system import System
+from dalembert.symbolic.algebra_base import Algebra, Array, identity, stack, zeros
+from dalembert.symbolic.linear_algebra import kkt_solve, ldl_solve
+from dalembert.symbolic.reserved_symbols import TWIST
+from dalembert.symbolic.rotations import cross, skew
 
 ABOUT = About(
     key="newton_euler",

@@ -23,14 +23,16 @@ from functools import partial
 
 import numpy as np
 
-from dalembert.algebra import Algebra, Array, Scalar, identity, zeros
-from dalembert.algebra.linear import CROSSED, cross_product, ldl_solve, orthogonal_solve
-from dalembert.equations import About, LinearForm, LinearSystem, Numeric, Solver, Velocities
-from dalembert.equations.free_motion import free_equations, free_parts, held_form, unexplained_force
-from dalembert.equations.inverses import inverse
-from dalembert.equations.quantities import SILENT, Show
-from dalembert.equations.shared import show_bodies, show_constraints, shown_drift, shown_push
-from dalembert.structure import System
+from dalembert.formalisms.shared.about import About, Velocities
+from dalembert.formalisms.shared.common_quantities import show_bodies, show_constraints, shown_drift, shown_push
+from dalembert.formalisms.shared.free_motion import free_equations, free_parts, held_form, unexplained_force
+from dalembert.formalisms.shared.inverses import inverse
+from dalembert.formalisms.shared.linear_form import LinearForm
+from dalembert.formalisms.shared.linear_system import LinearSystem, Numeric, Solver
+from dalembert.formalisms.shared.quantities import SILENT, Show
+from dalembert.mechanics.system import System
+from dalembert.symbolic.algebra_base import Algebra, Array, Scalar, identity, zeros
+from dalembert.symbolic.linear_algebra import CROSSED, cross_product, ldl_solve, orthogonal_solve
 
 ABOUT = About(
     key="nullspace",
@@ -145,7 +147,7 @@ def _by_partition(algebra: Algebra, A: Array, beta: Array, dependent: tuple[int,
 def least_solution(algebra: Algebra, A: Array, beta: Array) -> Array:
     """A⁺β, the smallest solution of A x = β, by orthogonal rows of A.
 
-    >>> from dalembert.algebra import FLOATS
+    >>> from dalembert.symbolic.floats import FLOATS
     >>> least_solution(FLOATS, np.array([[1.0, 1.0], [0.0, 2.0]], dtype=object), np.array([3.0, 4.0], dtype=object)).tolist()
     [1.0, 2.0]
     """

@@ -29,13 +29,21 @@ from functools import partial
 
 import numpy as np
 
-from dalembert.algebra import Algebra, Array, identity, stack, zeros
-from dalembert.algebra.linear import CROSSED, PivotOrder, cross_product, lu_solve
-from dalembert.equations import About, LinearForm, LinearSystem, Numeric, Solver, Velocities
-from dalembert.equations.free_motion import free_equations, held_form, unexplained_force
-from dalembert.equations.quantities import SILENT, Show
-from dalembert.equations.shared import held_rows, show_bodies, show_constraints, shown_push, vanishing
-from dalembert.structure import System
+from dalembert.formalisms.shared.about import About, Velocities
+from dalembert.formalisms.shared.common_quantities import (
+    held_rows,
+    show_bodies,
+    show_constraints,
+    shown_push,
+    vanishing,
+)
+from dalembert.formalisms.shared.free_motion import free_equations, held_form, unexplained_force
+from dalembert.formalisms.shared.linear_form import LinearForm
+from dalembert.formalisms.shared.linear_system import LinearSystem, Numeric, Solver
+from dalembert.formalisms.shared.quantities import SILENT, Show
+from dalembert.mechanics.system import System
+from dalembert.symbolic.algebra_base import Algebra, Array, identity, stack, zeros
+from dalembert.symbolic.linear_algebra import CROSSED, PivotOrder, cross_product, lu_solve
 
 ABOUT = About(
     key="phong",

@@ -24,13 +24,17 @@ from dataclasses import replace
 
 import numpy as np
 
-from dalembert.algebra import Algebra, Array, identity, zeros
-from dalembert.algebra.linear import ldl, ldl_apply, ldl_solve, lower_solve, lu_solve, upper_solve
-from dalembert.equations import About, LinearForm, LinearSystem, Numeric, Rows, Solver, Velocities, VelocityMap
-from dalembert.equations.quantities import SILENT, Show
-from dalembert.equations.shared import rates, show_bodies
-from dalembert.kinematics import Speeds, generalized_forces, kinetic, non_ideal_forces, potential
-from dalembert.structure import System
+from dalembert.formalisms.shared.about import About, Velocities
+from dalembert.formalisms.shared.common_quantities import rates, show_bodies
+from dalembert.formalisms.shared.linear_form import LinearForm, Rows, VelocityMap
+from dalembert.formalisms.shared.linear_system import LinearSystem, Numeric, Solver
+from dalembert.formalisms.shared.quantities import SILENT, Show
+from dalembert.mechanics.applied_forces import generalized_forces, non_ideal_forces
+from dalembert.mechanics.energies import kinetic, potential
+from dalembert.mechanics.generalized_speeds import Speeds
+from dalembert.mechanics.system import System
+from dalembert.symbolic.algebra_base import Algebra, Array, identity, zeros
+from dalembert.symbolic.linear_algebra import ldl, ldl_apply, ldl_solve, lower_solve, lu_solve, upper_solve
 
 ABOUT = About(
     key="poincare",

@@ -14,14 +14,17 @@ Source: papers/volterra, introduction, (13)–(16), (22)–(26) and Table 1.
 
 from __future__ import annotations
 
-from dalembert.algebra import Array, identity, vector, zeros
-from dalembert.algebra.linear import ldl_solve
-from dalembert.equations import About, Constants, LinearForm, LinearSystem, Rows, Velocities, VelocityMap
-from dalembert.equations.quantities import SILENT, Show
-from dalembert.equations.shared import multipliers, show_bodies
-from dalembert.expressions import Kind
-from dalembert.kinematics import generalized_forces, kinetic, non_ideal_forces, potential
-from dalembert.structure import System
+from dalembert.formalisms.shared.about import About, Velocities
+from dalembert.formalisms.shared.common_quantities import multipliers, show_bodies
+from dalembert.formalisms.shared.linear_form import Constants, LinearForm, Rows, VelocityMap
+from dalembert.formalisms.shared.linear_system import LinearSystem
+from dalembert.formalisms.shared.quantities import SILENT, Show
+from dalembert.mechanics.applied_forces import generalized_forces, non_ideal_forces
+from dalembert.mechanics.energies import kinetic, potential
+from dalembert.mechanics.system import System
+from dalembert.symbolic.algebra_base import Array, identity, vector, zeros
+from dalembert.symbolic.linear_algebra import ldl_solve
+from dalembert.symbolic.reserved_symbols import Kind
 
 ABOUT = About(
     key="routh",

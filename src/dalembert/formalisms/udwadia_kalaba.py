@@ -18,14 +18,16 @@ from __future__ import annotations
 
 import numpy as np
 
-from dalembert.algebra import Algebra, Array, identity
-from dalembert.algebra.linear import ldl, ldl_apply, ldl_solve, lower_solve, upper_solve
-from dalembert.equations import About, LinearForm, LinearSystem, Numeric, Solver, Velocities
-from dalembert.equations.free_motion import free_equations, held_form, unexplained_force
-from dalembert.equations.inverses import inverse, inverse_mass, inverse_root, with_symmetric_names
-from dalembert.equations.quantities import SILENT, Show
-from dalembert.equations.shared import show_bodies, shown_push, shown_rows, vanishing
-from dalembert.structure import System
+from dalembert.formalisms.shared.about import About, Velocities
+from dalembert.formalisms.shared.common_quantities import show_bodies, shown_push, shown_rows, vanishing
+from dalembert.formalisms.shared.free_motion import free_equations, held_form, unexplained_force
+from dalembert.formalisms.shared.inverses import inverse, inverse_mass, inverse_root, with_symmetric_names
+from dalembert.formalisms.shared.linear_form import LinearForm
+from dalembert.formalisms.shared.linear_system import LinearSystem, Numeric, Solver
+from dalembert.formalisms.shared.quantities import SILENT, Show
+from dalembert.mechanics.system import System
+from dalembert.symbolic.algebra_base import Algebra, Array, identity
+from dalembert.symbolic.linear_algebra import ldl, ldl_apply, ldl_solve, lower_solve, upper_solve
 
 ABOUT = About(
     key="udwadia_kalaba",

@@ -15,12 +15,14 @@ d/dt of a vector is meant in the inertial frame: with ω in body axes, ω × (�
 
 from __future__ import annotations
 
-from dalembert.equations import About, LinearForm, Velocities, in_speeds
-from dalembert.equations.momenta import momenta_on_changing_directions, reaction_by_momenta, show_momenta
-from dalembert.equations.quantities import SILENT, Show
-from dalembert.equations.shared import beyond, rates, show_bodies, shown_speeds
-from dalembert.kinematics import active_forces, kinetic
-from dalembert.structure import System
+from dalembert.formalisms.shared.about import About, Velocities
+from dalembert.formalisms.shared.body_momenta import momenta_on_changing_directions, reaction_by_momenta, show_momenta
+from dalembert.formalisms.shared.common_quantities import beyond, rates, show_bodies, shown_speeds
+from dalembert.formalisms.shared.linear_form import LinearForm, in_speeds
+from dalembert.formalisms.shared.quantities import SILENT, Show
+from dalembert.mechanics.applied_forces import active_forces
+from dalembert.mechanics.energies import kinetic
+from dalembert.mechanics.system import System
 
 ABOUT = About(
     key="volterra",

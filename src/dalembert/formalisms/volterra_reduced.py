@@ -24,16 +24,22 @@ from functools import partial
 
 import numpy as np
 
-from dalembert.algebra import Array, identity
-from dalembert.algebra.linear import ldl_solve
-from dalembert.equations import About, Constants, LinearForm, Velocities, in_speeds
-from dalembert.equations.momenta import momenta_on_changing_directions, rates_of_momenta, reaction_by_momenta
-from dalembert.equations.quantities import SILENT, Show
-from dalembert.equations.shared import beyond, rates, show_bodies, shown_speeds
-from dalembert.expressions import Kind
-from dalembert.kinematics import Speeds, active_forces, kinetic
-from dalembert.kinematics.speeds import invert
-from dalembert.structure import System
+from dalembert.formalisms.shared.about import About, Velocities
+from dalembert.formalisms.shared.body_momenta import (
+    momenta_on_changing_directions,
+    rates_of_momenta,
+    reaction_by_momenta,
+)
+from dalembert.formalisms.shared.common_quantities import beyond, rates, show_bodies, shown_speeds
+from dalembert.formalisms.shared.linear_form import Constants, LinearForm, in_speeds
+from dalembert.formalisms.shared.quantities import SILENT, Show
+from dalembert.mechanics.applied_forces import active_forces
+from dalembert.mechanics.energies import kinetic
+from dalembert.mechanics.generalized_speeds import Speeds, invert
+from dalembert.mechanics.system import System
+from dalembert.symbolic.algebra_base import Array, identity
+from dalembert.symbolic.linear_algebra import ldl_solve
+from dalembert.symbolic.reserved_symbols import Kind
 
 ABOUT = About(
     key="volterra_reduced",

@@ -5,20 +5,20 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dalembert.errors import Problem
-from dalembert.model import methods
-from dalembert.model.checks import bodies, formulas, loads, loops, structure
+from dalembert.model import integrator_names
+from dalembert.model.checks import check_bodies, check_formulas, check_loads, check_loops, check_structure
 
 if TYPE_CHECKING:
     from dalembert.model.description import Elements
 
 _PARTS = (
-    structure.problems,
-    formulas.undefined,
-    bodies.problems,
-    loads.problems,
-    loops.problems,
-    formulas.degrees,
-    methods.problems,
+    check_structure.problems,
+    check_formulas.undefined,
+    check_bodies.problems,
+    check_loads.problems,
+    check_loops.problems,
+    check_formulas.degrees,
+    integrator_names.problems,
     lambda model: [problem for event in model.events for problem in event.problems(model)],
 )
 
@@ -26,7 +26,7 @@ _PARTS = (
 def problems(model: Elements) -> list[Problem]:
     """All problems of a model, each with its place, what is wrong and what to do; an empty list for a sound model.
 
-    >>> from dalembert.model import Model
+    >>> from dalembert.model.model import Model
     >>> for problem in problems(Model("nothing").coordinates("x")):
     ...     print(problem)
     model 'nothing': it has neither bodies nor energies. Add a body, or describe the system by its energies.

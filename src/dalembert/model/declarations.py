@@ -10,15 +10,14 @@ import numpy as np
 
 from dalembert.arguments import checked
 from dalembert.errors import InputError, nearest
-from dalembert.expressions import is_identifier
-from dalembert.expressions.formula import Written
 from dalembert.model.description import FIELDS, Description, Elements
+from dalembert.model.element_names import is_text, require_name, require_new_texts
 from dalembert.model.elements import Coordinate, Parameter
 from dalembert.model.frozen import Frozen
+from dalembert.model.initial_state import Start, coordinate_name, start_state
 from dalembert.model.making import Maker, row_of
-from dalembert.model.names import is_text, require_name, require_new_texts
-from dalembert.model.start import Start, coordinate_name, start_state
 from dalembert.model.vectors import Name, Values, Vector3
+from dalembert.symbolic.symbols import Written, is_identifier
 
 
 class Declarations(Elements, Maker):

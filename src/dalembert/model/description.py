@@ -15,35 +15,28 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from symengine import Piecewise
 
-from dalembert.algebra.tables import tables_in
 from dalembert.arguments import shown
 from dalembert.errors import InputError, NotApplicableError, Problem, nearest, unsound
-from dalembert.expressions import parse
-from dalembert.expressions.formula import Written
-from dalembert.expressions.reading import decimal
-from dalembert.model.checks.values import value as evaluate
-from dalembert.model.constraints import Canonical, FormulaConstraint, Holonomic, Loop, Nonholonomic
-from dalembert.model.contacts import Contact
+from dalembert.model.body_points import Point, named_points
+from dalembert.model.checks.check_values import value as evaluate
+from dalembert.model.constraints.base import FormulaConstraint
+from dalembert.model.constraints.canonical import Canonical
+from dalembert.model.constraints.holonomic import Holonomic
+from dalembert.model.constraints.loop import Loop
+from dalembert.model.constraints.nonholonomic import Nonholonomic
+from dalembert.model.contacts.base import Contact
 from dalembert.model.controllers import Controller, Inputs
-from dalembert.model.elements import (
-    Body,
-    Coordinate,
-    Energies,
-    Formula,
-    Limits,
-    Parameter,
-    Rotor,
-    Shape,
-    Speed,
-    Vector3,
-)
+from dalembert.model.elements import Body, Coordinate, Energies, Limits, Parameter, Rotor, Shape, Speed
 from dalembert.model.events import Event
 from dalembert.model.formulas import Reader
 from dalembert.model.frozen import Frozen, Value
-from dalembert.model.loads import Load
+from dalembert.model.loads.base import Load
 from dalembert.model.loads.unilateral import Unilateral
-from dalembert.model.points import Point, named_points
-from dalembert.model.vectors import Values
+from dalembert.model.vectors import Values, Vector3
+from dalembert.symbolic.expression_reading import decimal
+from dalembert.symbolic.lookup_tables import tables_in
+from dalembert.symbolic.parser import parse
+from dalembert.symbolic.symbols import Formula, Written
 from dalembert.tables import Table, Tabular
 
 if TYPE_CHECKING:
@@ -117,7 +110,7 @@ class Elements(Tabular, ABC):
 
         With `momenta` the momentum of a coordinate x is written p(x), and velocities are refused.
 
-        >>> from dalembert.model import Model
+        >>> from dalembert.model.model import Model
         >>> Model("m").parameters(k=2.0).coordinates("x").formula("k*x**2/2")
         (1/2)*k*x**2
         """
@@ -182,7 +175,7 @@ class Elements(Tabular, ABC):
     def switching(self) -> list[str]:
         """The elements with a formula that switches branches (abs, sign, min, max, piecewise, tables).
 
-        >>> from dalembert.model import Model
+        >>> from dalembert.model.model import Model
         >>> model = Model("bead").coordinates("x")
         >>> _ = model.body("bead", joint=model.prismatic((1, 0, 0), "x"), mass=1)
         >>> model.force("bead", ("-200*max(x - 5, 0)", 0, 0), name="bumper").switching
@@ -308,7 +301,7 @@ class Elements(Tabular, ABC):
 class Description(Value, Elements):
     """A model as a value: it compares and hashes by content, and pickles.
 
-    >>> from dalembert.model import Model
+    >>> from dalembert.model.model import Model
     >>> Model("m").coordinates("x").description == Model("m").coordinates("x").description
     True
     """

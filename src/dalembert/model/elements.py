@@ -5,11 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from dalembert.model.joints import Joint
+from dalembert.model.joints.base import Joint
 from dalembert.model.keys import IN_JOINT, Key, Keys, constant
-from dalembert.model.vectors import WORLD as WORLD
-from dalembert.model.vectors import Formula as Formula
 from dalembert.model.vectors import Matrix3, Vector3
+from dalembert.symbolic.symbols import Formula
 
 
 @dataclass(frozen=True)

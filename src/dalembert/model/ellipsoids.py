@@ -8,16 +8,16 @@ along A⁻² x. It is −m at the lowest point, so that there
 
 from __future__ import annotations
 
-from dalembert.algebra import Array, Scalar, scaled, vector
 from dalembert.errors import Problem
-from dalembert.model.checks.values import Table, value
-from dalembert.model.declared import Places
+from dalembert.model.attitude import turn
+from dalembert.model.checks.check_values import Table, value
 from dalembert.model.file_form import ORIGIN
 from dalembert.model.keys import Key, Keys, fixed_vector
 from dalembert.model.loads.base import Motion, vector_of
-from dalembert.model.turns import turn
+from dalembert.model.reference_model import Places
 from dalembert.model.vectors import Vector3
-from dalembert.spatial import roll_pitch_yaw
+from dalembert.symbolic.algebra_base import Array, Scalar, scaled, vector
+from dalembert.symbolic.rotations import roll_pitch_yaw
 
 ELLIPSOID: Keys = {
     "semi_axes": Key(fixed_vector, required=True),

@@ -1,7 +1,7 @@
 """Events: what happens when a formula of the motion passes through zero.
 
 An event stops the run, is written down, gives parameters other values or velocities other rates. Switchings of formulas
-(`abs`, `max`, tables) need none: they are found by themselves, see `model/switches`.
+(`abs`, `max`, tables) need none: they are found by themselves, see `model/discontinuities`.
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING, ClassVar, Literal, Self, get_args
 
 from dalembert.arguments import checked, shown
 from dalembert.errors import InputError, Problem, nearest
-from dalembert.expressions import TIME, kind_of
-from dalembert.expressions.formula import Formula, Written
-from dalembert.expressions.writing import written
 from dalembert.model.file_form import Element
 from dalembert.model.frozen import Frozen
+from dalembert.model.initial_state import coordinate_name
 from dalembert.model.keys import Key, Keys, Kind, entries, fitting, make, moving, name, switch, table, wrong
 from dalembert.model.making import Maker
-from dalembert.model.start import coordinate_name
+from dalembert.symbolic.formula_writer import written
+from dalembert.symbolic.reserved_symbols import kind_of
+from dalembert.symbolic.symbols import TIME, Formula, Written
 
 if TYPE_CHECKING:
     from dalembert.model.description import Elements

@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TypeAlias
 
-from dalembert.algebra.surds import Component, Surd
 from dalembert.errors import InputError
-from dalembert.expressions.formula import Formula
-from dalembert.expressions.writing import written
 from dalembert.model.making import unit_vector
+from dalembert.symbolic.formula_writer import written
+from dalembert.symbolic.surds import Component, Surd
+from dalembert.symbolic.symbols import Formula
 
 Value: TypeAlias = "str | float | Sequence[Value] | Mapping[str, Value]"
 Element: TypeAlias = "Mapping[str, Value | None]"

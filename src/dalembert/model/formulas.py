@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from dalembert.errors import FormulaError, InputError
-from dalembert.expressions import from_sympy, parse
-from dalembert.expressions.formula import Formula, Written
-from dalembert.profiles import Profile, sampled, spline
+from dalembert.model.motion_profile import Profile
+from dalembert.model.splines import sampled, spline
+from dalembert.symbolic.parser import parse
+from dalembert.symbolic.symbols import Formula, Written
+from dalembert.symbolic.sympy_bridge import from_sympy
 
 if TYPE_CHECKING:
     import sympy

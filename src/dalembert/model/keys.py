@@ -13,9 +13,8 @@ from math import isfinite
 from typing import Any, TypeVar
 
 from dalembert.errors import InputError, Problem, nearest
-from dalembert.expressions import parse
-from dalembert.expressions.writing import written
 from dalembert.model import file_form
+from dalembert.model.element_names import MAX_NAME, is_name, is_text
 from dalembert.model.file_form import ORIGIN, Element, Value, unless
 from dalembert.model.making import (
     Maker,
@@ -29,9 +28,10 @@ from dalembert.model.making import (
     unit_vector,
     vector3,
 )
-from dalembert.model.names import MAX_NAME as MAX_NAME
-from dalembert.model.names import is_name, is_text
-from dalembert.model.vectors import WORLD, Formula
+from dalembert.model.vectors import WORLD
+from dalembert.symbolic.formula_writer import written
+from dalembert.symbolic.parser import parse
+from dalembert.symbolic.symbols import Formula
 
 MAX_ELEMENTS = 2000
 MAX_FILE_ROWS = 100_000  # of a table; the size of a file is the narrower bound

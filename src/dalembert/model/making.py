@@ -14,13 +14,13 @@ from typing import TypeAlias, TypeGuard
 
 import numpy as np
 
-from dalembert.algebra.folding import exact
-from dalembert.algebra.surds import Component, unit
 from dalembert.arguments import shown
 from dalembert.errors import InputError
-from dalembert.expressions.formula import Formula, Written
 from dalembert.model.formulas import Reader
 from dalembert.model.vectors import Vector3
+from dalembert.symbolic.constant_folding import exact
+from dalembert.symbolic.surds import Component, unit
+from dalembert.symbolic.symbols import Formula, Written
 
 # values in a row as users write them: numbers, text or SymPy, in a list, tuple or array
 Given: TypeAlias = "Sequence[Written | Given] | np.ndarray"

@@ -8,8 +8,8 @@ from typing import Any, TypeVar
 
 import symengine as se
 
-from dalembert.expressions.formula import Formula
 from dalembert.model.frozen import Frozen
+from dalembert.symbolic.symbols import Formula
 
 T = TypeVar("T")
 

@@ -8,24 +8,23 @@ from typing import Self
 
 from dalembert.arguments import checked, shown
 from dalembert.errors import InputError, nearest
-from dalembert.expressions import is_identifier
-from dalembert.expressions.formula import Written
-from dalembert.model.checks.values import value as evaluate
+from dalembert.model.attitude import Rotation, roll_pitch_yaw, turned_inertia
+from dalembert.model.body_points import PointMaker
+from dalembert.model.checks.check_values import value as evaluate
 from dalembert.model.constraints import ConstraintMakers
 from dalembert.model.contacts import ContactMakers
 from dalembert.model.declarations import Declarations
-from dalembert.model.elements import WORLD, Body, Energies, Limits, Rotor, Shape, Speed
+from dalembert.model.elements import Body, Energies, Limits, Rotor, Shape, Speed
 from dalembert.model.events import EventMaker
-from dalembert.model.joints import Joint, JointMakers
-from dalembert.model.joints.base import joints_of
+from dalembert.model.initial_state import by_coordinate
+from dalembert.model.joints import JointMakers
+from dalembert.model.joints.base import Joint, joints_of
 from dalembert.model.keys import make
 from dalembert.model.loads import LoadMakers
 from dalembert.model.making import row_of, several
-from dalembert.model.points import PointMaker
 from dalembert.model.solids import Matter, SolidMaker, together
-from dalembert.model.start import by_coordinate
-from dalembert.model.turns import Rotation, roll_pitch_yaw, turned_inertia
-from dalembert.model.vectors import Name, Values
+from dalembert.model.vectors import WORLD, Name, Values
+from dalembert.symbolic.symbols import Written, is_identifier
 
 
 class Model(Declarations, SolidMaker, JointMakers, LoadMakers, ConstraintMakers, ContactMakers, PointMaker, EventMaker):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dalembert.expressions.numbers import written_out
+from dalembert.symbolic.exact_numbers import written_out
 from dalembert.tables import Table, short
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ _MOST = 60  # rows of a table
 def tables_of(model: Elements) -> tuple[Table, ...]:
     """Coordinates, parameters, bodies, loads and constraints, each a table; without those that are empty.
 
-    >>> from dalembert.model import Model
+    >>> from dalembert.model.model import Model
     >>> print(*tables_of(Model("slide").coordinates("x").parameters(m=2.0)), sep="\\n")
     slide
     coordinate  start  rate

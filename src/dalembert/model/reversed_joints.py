@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from symengine import Integer, sympify
 
 from dalembert.errors import InputError
-from dalembert.model.joints import Fixed, Joint
-from dalembert.model.joints.base import HERE
+from dalembert.model.joints.base import HERE, Joint
+from dalembert.model.joints.fixed import Fixed
 from dalembert.model.vectors import Vector3
 
 _ZERO = Integer(0)

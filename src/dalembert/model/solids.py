@@ -24,12 +24,12 @@ import symengine as se
 
 from dalembert.arguments import checked
 from dalembert.errors import InputError, Problem, nearest
-from dalembert.expressions.formula import Formula, Written
-from dalembert.model.checks.values import value
+from dalembert.model.attitude import PLACE, Rotation, placement, rotation_matrix, turned_inertia
+from dalembert.model.checks.check_values import value
 from dalembert.model.keys import Key, Keys, attempt, constant, many, name, table, wrong
 from dalembert.model.making import ZERO, Given, Maker, row_of
-from dalembert.model.turns import PLACE, Rotation, placement, rotation_matrix, turned_inertia
 from dalembert.model.vectors import Matrix3, Vector3
+from dalembert.symbolic.symbols import Formula, Written
 
 _ZERO = se.Integer(0)
 MAX_SOLIDS = 100  # of one body in a file: formulas grow with the square of it
@@ -142,7 +142,7 @@ class SolidMaker(Maker):
         per length). Lengths and heights lie along z; `position` and `rotation` place the solid on the body. `inner` is the size
         of the hollow inside, of the same kind.
 
-        >>> from dalembert import Model
+        >>> from dalembert.model.model import Model
         >>> model = Model("flywheel").parameters(m=3.0, r=0.2, h=0.05).coordinates("turn")
         >>> wheel = model.solid("cylinder", ("r", "h"), mass="m")
         >>> wheel.inertia[2][2], wheel.center

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from dalembert.expressions.formula import Formula as Formula
+from dalembert.symbolic.symbols import Formula
 
 if TYPE_CHECKING:
     import sympy

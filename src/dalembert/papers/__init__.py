@@ -10,8 +10,8 @@ from importlib import import_module
 
 from dalembert.arguments import checked
 from dalembert.errors import InputError, nearest
-from dalembert.papers.facts import Printed, Recipe, printed
-from dalembert.papers.values import Figure, Paper, Table, labelled
+from dalembert.papers.printed_facts import Printed, Recipe, printed
+from dalembert.papers.printed_values import Figure, Paper, Table, labelled
 
 __all__ = ["NAMES", "Figure", "Paper", "Table", "choices", "paper", "printed"]
 
@@ -72,7 +72,7 @@ def choices(name: str) -> Printed:
 
 def _recipe(name: str) -> Recipe:
     """A fresh recipe: its runs are computed when they are needed, once."""
-    return import_module(f"{__name__}.{name}").recipe()
+    return import_module(f"{__name__}.{name}_paper").recipe()
 
 
 def _wanted(

@@ -10,8 +10,9 @@ import numpy as np
 from scipy.integrate import solve_ivp
 from scipy.interpolate import CubicSpline
 
-from dalembert import gallery, pipeline
-from dalembert.analysis.following import designed
+from dalembert.analysis.tracking import designed
+from dalembert.api import functions
+from dalembert.io import gallery
 
 T, h, d, s, f, g = 0.5, 0.92, 0.15, 0.06, 0.05, 9.81  # as the model file names them
 GAINS = (225.0, 40.0)  # of ReDySim's controller
@@ -39,8 +40,8 @@ class Step:
     """
 
     def __init__(self) -> None:
-        self.model = pipeline.load("biped")
-        self.dynamics = pipeline.dynamics(self.model)
+        self.model = functions.load("biped")
+        self.dynamics = functions.dynamics(self.model)
         self.t = np.linspace(0, T, 2001)
         self.q, self.qd, self.qdd = designed(self.model, gallery.expected("biped")["motion"], self.t)
 

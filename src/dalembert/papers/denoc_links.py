@@ -11,8 +11,8 @@ from functools import cached_property
 
 import numpy as np
 
-from dalembert.kinematics.motion import Motion
-from dalembert.model import Elements
+from dalembert.mechanics.motion import Motion
+from dalembert.model.description import Elements
 from dalembert.papers.mechanism import walked
 
 

@@ -9,14 +9,14 @@ from functools import cached_property
 import numpy as np
 from scipy.linalg import null_space
 
-from dalembert import pipeline
-from dalembert.handles import Equations
-from dalembert.handles.desapio import ConstraintSpace
-from dalembert.kinematics.motion import Motion
-from dalembert.papers.facts import Computed, printed
+from dalembert.api import functions
+from dalembert.api.constraint_space import ConstraintSpace
+from dalembert.api.equations import Equations
+from dalembert.api.load import Source
+from dalembert.mechanics import random_states
+from dalembert.mechanics.motion import Motion
 from dalembert.papers.mechanism import walked
-from dalembert.sources import Source
-from dalembert.structure import samples
+from dalembert.papers.printed_facts import Computed, printed
 
 _STATES = 5
 _STEP = 4e-3  # of the differences that stand for derivatives in time, for a motion with rates of 1
@@ -70,7 +70,7 @@ class State:
 def residuals() -> Computed:
     """For every equation how far it is from holding as printed, and as meant where that is something else."""
     arm, gyro = _states("serial-arm"), _states("gyroscope")
-    driven = pipeline.load("3-rrr").copy()
+    driven = functions.load("3-rrr").copy()
     for i, torque in enumerate(_TORQUES, start=1):
         driven.joint_torque(f"far{i}", torque)
     loops = _states(driven)
@@ -101,8 +101,8 @@ def residuals() -> Computed:
 
 def _states(model: Source) -> list[State]:
     """Random states on the constraints."""
-    lagrange, ours = (pipeline.derive(model, key) for key in ("lagrange", "dalembert"))
-    found = samples.consistent(ours.model, _STATES)
+    lagrange, ours = (functions.derive(model, key) for key in ("lagrange", "dalembert"))
+    found = random_states.consistent(ours.model, _STATES)
     states = []
     for q, qd in zip(found.q.T, found.qd.T, strict=True):
         qdd, lam = lagrange.accelerations(q, qd), lagrange.multipliers(q, qd)

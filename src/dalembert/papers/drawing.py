@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dalembert.papers.values import Figure, Frame, Panel, Stroke
-from dalembert.show.plot_styles import COLOURS
+from dalembert.display.plots.figure import COLOURS
+from dalembert.papers.printed_values import Figure, Frame, Panel, Stroke
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -24,7 +24,7 @@ _ACROSS = 3  # frames side by side
 def of_figure(figure: Figure) -> Drawing:
     """The figure as a matplotlib figure.
 
-    >>> from dalembert.papers.values import Line
+    >>> from dalembert.papers.printed_values import Line
     >>> line = Line("x", np.array([0.0, 1.0]), np.array([1.0, 2.0]))
     >>> len(of_figure(Figure("1", "A line", panels=(Panel("x [m]", (line,)),))).axes)
     1

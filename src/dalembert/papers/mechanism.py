@@ -8,14 +8,14 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from dalembert import sources
-from dalembert.algebra import FLOATS
-from dalembert.handles.kinematics import kinematics_of
-from dalembert.kinematics.motion import Motion, move
-from dalembert.model import Elements
-from dalembert.model.checks.values import value as evaluate
-from dalembert.sources import Source
-from dalembert.spatial.poses import Pose
+from dalembert.api import load
+from dalembert.api.kinematics import kinematics_of
+from dalembert.api.load import Source
+from dalembert.mechanics.motion import Motion, move
+from dalembert.model.checks.check_values import value as evaluate
+from dalembert.model.description import Elements
+from dalembert.symbolic.floats import FLOATS
+from dalembert.symbolic.frames import Pose
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class Placed:
 
 def placed(model: Source, q: npt.ArrayLike) -> Placed:
     """A model at the coordinates q."""
-    known = sources.described(model)
+    known = load.described(model)
     return Placed(known, kinematics_of(known).poses(np.asarray(q, dtype=float)))
 
 

@@ -8,9 +8,10 @@ from collections.abc import Mapping, Sequence
 from html import escape
 from pathlib import Path
 
-from dalembert.exporters import files
-from dalembert.papers.text import verdict
-from dalembert.papers.values import Cell, Figure, Note, Paper, Table, lettered
+from dalembert.io import files
+from dalembert.papers.paper_text import verdict
+from dalembert.papers.printed_values import Figure, Note, Paper, Table, lettered
+from dalembert.papers.tables_of_cells import Cell
 
 _STYLE = """
 body { font: 15px/1.5 system-ui, sans-serif; color: #222; max-width: 62em; margin: 2em auto; padding: 0 1em }

@@ -6,10 +6,10 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 
-from dalembert.handles import Trajectory
-from dalembert.papers.facts import published
 from dalembert.papers.mechanism import Placed, box, placed
-from dalembert.papers.values import Frame, Line, Panel, Stroke
+from dalembert.papers.printed_facts import published
+from dalembert.papers.printed_values import Frame, Line, Panel, Stroke
+from dalembert.simulation.trajectory import Trajectory
 
 LABELS = {
     "lagrange": "Lagrange",

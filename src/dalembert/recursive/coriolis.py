@@ -19,11 +19,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from dalembert.algebra import Array, DifferentialAlgebra, Scalar, vector, zeros
-from dalembert.recursive.links import Moving, MovingLink, whole
-from dalembert.recursive.mass import composites
-from dalembert.recursive.speeds import to_rates
-from dalembert.spatial import skew
+from dalembert.recursive.composite_inertia import composites
+from dalembert.recursive.joint_speeds import to_rates
+from dalembert.recursive.link_states import Moving, MovingLink, whole
+from dalembert.symbolic.algebra_base import Array, DifferentialAlgebra, Scalar, vector, zeros
+from dalembert.symbolic.rotations import skew
 
 
 def coriolis_matrix(moving: Moving, algebra: DifferentialAlgebra, q: Array, s: Array, t: Scalar) -> Array:

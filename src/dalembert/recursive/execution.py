@@ -6,20 +6,21 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from dalembert.algebra import FLOATS, numbers
+from dalembert.codegen.function import Function, choose_engine, function_of
+from dalembert.codegen.program import Program
 from dalembert.errors import InputError, SingularError, nearest
-from dalembert.programs import Function, Program, choose_engine, function_of
-from dalembert.recursive.alarmed import ROLLED, Alarmed, Loops, loops_of
-from dalembert.recursive.closed import Closed
-from dalembert.recursive.constrained import usual_rank
-from dalembert.recursive.held import Held
-from dalembert.recursive.links import moving
-from dalembert.recursive.mass import mass_matrix
+from dalembert.mechanics.state_batch import drawn
+from dalembert.recursive.checked import ROLLED, Alarmed, Loops, loops_of
+from dalembert.recursive.composite_inertia import mass_matrix
+from dalembert.recursive.constrained_batch import usual_rank
+from dalembert.recursive.constrained_forward import Held
+from dalembert.recursive.constrained_sweeps import Closed
+from dalembert.recursive.link_states import moving
 from dalembert.recursive.plan import Plan
-from dalembert.recursive.rolled import can_roll
-from dalembert.recursive.state import singular_mass
+from dalembert.recursive.rolled_sweeps import can_roll
 from dalembert.recursive.traced import Detail, task_program
-from dalembert.structure.samples import drawn
+from dalembert.recursive.tree_state import singular_mass
+from dalembert.symbolic.floats import FLOATS, numbers
 
 Execution = Literal[
     "unrolled", "rolled"

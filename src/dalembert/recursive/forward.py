@@ -22,14 +22,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from dalembert.algebra import Algebra, Array, Scalar, matrix, vector, zeros
-from dalembert.algebra.linear import ldl, ldl_apply, lower_solve, upper_solve
-from dalembert.recursive.balls import Ball, ball_accelerations, ball_block, ball_ends, freed, moments
+from dalembert.recursive.composite_inertia import mass_matrix, share, with_rotor
 from dalembert.recursive.inertias import NO_BODY, Articulated, Rigid, Six
 from dalembert.recursive.inverse import combined, euler, field, inverse_dynamics, point, spins
-from dalembert.recursive.links import Axis, Moving, MovingLink
-from dalembert.recursive.mass import mass_matrix, share, with_rotor
-from dalembert.recursive.ways import NONE, Three, Way, absent, crossed, nothing, plus, times
+from dalembert.recursive.link_states import Axis, Moving, MovingLink
+from dalembert.recursive.spherical_blocks import Ball, ball_accelerations, ball_block, ball_ends, freed, moments
+from dalembert.recursive.transforms import NONE, Three, Way, absent, crossed, nothing, plus, times
+from dalembert.symbolic.algebra_base import Algebra, Array, Scalar, matrix, vector, zeros
+from dalembert.symbolic.linear_algebra import ldl, ldl_apply, lower_solve, upper_solve
 
 
 @dataclass(frozen=True)
@@ -197,9 +197,12 @@ def ball_accelerated(
 def forward_dynamics(moving: Moving, tau: Array) -> tuple[Array, Array]:
     """ṡ of τ = M ṡ + c + g, and the pivots that M was eliminated by; a pivot of 0 means that M is singular.
 
-    >>> from dalembert.algebra import FLOATS, vector
-    >>> from dalembert.model import Model
-    >>> from dalembert.recursive import moving, tree_of
+    >>> from dalembert.symbolic.floats import FLOATS
+
+    >>> from dalembert.symbolic.algebra_base import vector
+    >>> from dalembert.model.model import Model
+    >>> from dalembert.recursive.link_states import moving
+    >>> from dalembert.recursive.tree import tree_of
     >>> model = Model("slider", gravity=(-10, 0, 0)).coordinates("x")
     >>> _ = model.body("block", joint=model.prismatic((1, 0, 0), "x"), mass=2)
     >>> forward_dynamics(moving(tree_of(model), FLOATS, 0.0, [0.3], [0.0], {}), vector([23.0]))[0]

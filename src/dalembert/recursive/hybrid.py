@@ -15,13 +15,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from dalembert.algebra import Array, vector, zeros
-from dalembert.algebra.linear import ldl, ldl_apply
+from dalembert.recursive.composite_inertia import mass_matrix
 from dalembert.recursive.forward import swept
 from dalembert.recursive.inverse import effort, inverse_dynamics, second_rates
-from dalembert.recursive.links import Moving, MovingLink
-from dalembert.recursive.mass import mass_matrix
-from dalembert.recursive.ways import plus
+from dalembert.recursive.link_states import Moving, MovingLink
+from dalembert.recursive.transforms import plus
+from dalembert.symbolic.algebra_base import Array, vector, zeros
+from dalembert.symbolic.linear_algebra import ldl, ldl_apply
 
 
 @dataclass(frozen=True)
@@ -38,9 +38,10 @@ def hybrid_dynamics(moving: Moving, prescribed: Sequence[int], sd: Array, tau: A
 
     What `sd` and `tau` hold of the others is not looked at.
 
-    >>> from dalembert.algebra import FLOATS
-    >>> from dalembert.model import Model
-    >>> from dalembert.recursive import moving, tree_of
+    >>> from dalembert.symbolic.floats import FLOATS
+    >>> from dalembert.model.model import Model
+    >>> from dalembert.recursive.link_states import moving
+    >>> from dalembert.recursive.tree import tree_of
     >>> model = Model("cart").coordinates("x", "y")
     >>> _ = model.body("cart", joint=model.prismatic((1, 0, 0), "x"), mass=2)
     >>> _ = model.body("drawer", parent="cart", joint=model.prismatic((1, 0, 0), "y"), mass=1)

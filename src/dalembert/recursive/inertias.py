@@ -12,8 +12,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from dalembert.algebra import Array, Scalar, matrix
-from dalembert.recursive.ways import NONE, Matrix, Three, Turn, Way, absent
+from dalembert.recursive.transforms import NONE, Matrix, Three, Turn, Way, absent
+from dalembert.symbolic.algebra_base import Array, Scalar, matrix
 
 Six: TypeAlias = tuple[Scalar, Scalar, Scalar, Scalar, Scalar, Scalar]
 Rows: TypeAlias = tuple[Three, Three, Three]

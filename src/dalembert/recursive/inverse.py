@@ -19,10 +19,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from dalembert.algebra import Array, Scalar, scaled, vector, zeros
 from dalembert.recursive.inertias import NO_BODY, Rigid, Rows, Six
-from dalembert.recursive.links import Axis, Moving, MovingLink
-from dalembert.recursive.ways import NONE, Three, Way, absent, crossed, dot, nothing, plus, three, times
+from dalembert.recursive.link_states import Axis, Moving, MovingLink
+from dalembert.recursive.transforms import NONE, Three, Way, absent, crossed, dot, nothing, plus, three, times
+from dalembert.symbolic.algebra_base import Array, Scalar, scaled, vector, zeros
 
 
 @dataclass(frozen=True)
@@ -118,9 +118,12 @@ def effort(axis: Axis, n: Three, f: Three, armature: Scalar, thdd: Scalar) -> Sc
 def inverse_dynamics(moving: Moving, sd: Array) -> Array:
     """τ of τ = M ṡ + c + g, one for each speed: the recursion of section 2.6 at the accelerations `sd`.
 
-    >>> from dalembert.algebra import FLOATS, vector
-    >>> from dalembert.model import Model
-    >>> from dalembert.recursive import moving, tree_of
+    >>> from dalembert.symbolic.floats import FLOATS
+
+    >>> from dalembert.symbolic.algebra_base import vector
+    >>> from dalembert.model.model import Model
+    >>> from dalembert.recursive.link_states import moving
+    >>> from dalembert.recursive.tree import tree_of
     >>> model = Model("slider", gravity=(-10, 0, 0)).coordinates("x")
     >>> _ = model.body("block", joint=model.prismatic((1, 0, 0), "x"), mass=2)
     >>> inverse_dynamics(moving(tree_of(model), FLOATS, 0.0, [0.3], [0.0], {}), vector([1.5]))

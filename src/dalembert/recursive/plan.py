@@ -7,15 +7,15 @@ from functools import cached_property, lru_cache
 
 import numpy as np
 
-from dalembert.kinematics.constraints import Levels, levels
-from dalembert.kinematics.contacts import with_contacts
-from dalembert.model import Description, Elements
-from dalembert.recursive.frames import aligned
-from dalembert.recursive.links import Fixture
-from dalembert.recursive.loads import loaded
+from dalembert.mechanics.constraint_levels import Levels, levels
+from dalembert.mechanics.constraint_rows import row_sizes
+from dalembert.mechanics.contact_constraints import with_contacts
+from dalembert.mechanics.scales import Scales, scales_of
+from dalembert.model.description import Description, Elements
+from dalembert.recursive.link_frames import aligned
+from dalembert.recursive.link_states import Fixture
+from dalembert.recursive.load_forces import loaded
 from dalembert.recursive.tree import Tree, tree_of
-from dalembert.structure.constraint_rows import row_sizes
-from dalembert.structure.scales import Scales, scales_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,7 +53,7 @@ class Plan:
 def plan_of(model: Elements) -> Plan:
     """The plan of a model, found once for its content; a model that is not sound is refused.
 
-    >>> from dalembert.model import Model
+    >>> from dalembert.model.model import Model
     >>> model = Model("slider").coordinates("x")
     >>> _ = model.body("block", joint=model.prismatic((1, 0, 0), "x"), mass=2)
     >>> plan_of(model) is plan_of(model)

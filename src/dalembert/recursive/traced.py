@@ -17,28 +17,35 @@ from functools import cached_property
 
 import numpy as np
 
-from dalembert.algebra import FLOATS, Array, Scalar, numbers, stack, vector, zeros
-from dalembert.algebra.graph import GRAPH
-from dalembert.algebra.nodes import Node, node
-from dalembert.algebra.walks import ordered
-from dalembert.expressions import Kind
-from dalembert.model import Elements
-from dalembert.programs import Program, program_of
+from dalembert.codegen.program import Program, program_of
+from dalembert.mechanics.state_batch import drawn
+from dalembert.model.description import Elements
+from dalembert.recursive.composite_inertia import diagonal, mass_matrix
+from dalembert.recursive.constraint_batch import rows_over
 from dalembert.recursive.coriolis import coriolis_matrix
+from dalembert.recursive.derivatives import Symbols, slopes_of_forward, slopes_of_inverse
 from dalembert.recursive.forward import forward_dynamics
 from dalembert.recursive.hybrid import hybrid_dynamics
 from dalembert.recursive.inverse import inverse_dynamics
-from dalembert.recursive.links import Moving, moving
-from dalembert.recursive.loads import load_forces, load_powers
-from dalembert.recursive.mass import diagonal, mass_matrix
-from dalembert.recursive.places import body_places, mass_center, momentum_matrix, point_jacobian, point_velocity
+from dalembert.recursive.joint_speeds import to_rates
+from dalembert.recursive.link_states import Moving, moving
+from dalembert.recursive.load_forces import load_forces, load_powers
 from dalembert.recursive.plan import Plan
-from dalembert.recursive.rows import rows_over
-from dalembert.recursive.slopes import Symbols, slopes_of_forward, slopes_of_inverse
-from dalembert.recursive.speeds import to_rates
-from dalembert.recursive.state import TOLERANCE
-from dalembert.recursive.ways import absent
-from dalembert.structure.samples import drawn
+from dalembert.recursive.point_jacobians import (
+    body_places,
+    mass_center,
+    momentum_matrix,
+    point_jacobian,
+    point_velocity,
+)
+from dalembert.recursive.transforms import absent
+from dalembert.recursive.tree_state import TOLERANCE
+from dalembert.symbolic.algebra_base import Array, Scalar, stack, vector, zeros
+from dalembert.symbolic.floats import FLOATS, numbers
+from dalembert.symbolic.graph import GRAPH
+from dalembert.symbolic.nodes import Node, node
+from dalembert.symbolic.reserved_symbols import Kind
+from dalembert.symbolic.traversal import ordered
 
 TINY = 1e-200  # what makes a number vanish beside 1 unless it is infinite
 _WEAK = 1e-10  # pivots below this fraction of the diagonal are looked at
@@ -355,8 +362,8 @@ TASKS: dict[str, Task] = {
 def task_program(plan: Plan, task: str, *, friction: bool = False, detail: Detail = Detail()) -> Program:
     """The program of a task; parameters that are named stay symbols.
 
-    >>> from dalembert.model import Model
-    >>> from dalembert.recursive import plan_of
+    >>> from dalembert.model.model import Model
+    >>> from dalembert.recursive.plan import plan_of
     >>> model = Model("slider").coordinates("x")
     >>> _ = model.body("block", joint=model.prismatic((1, 0, 0), "x"), mass=2)
     >>> task_program(plan_of(model), "forward").inputs

@@ -20,14 +20,15 @@ from functools import cached_property
 import numpy as np
 
 from dalembert.errors import InputError
-from dalembert.expressions import TIME, coordinate, rate
-from dalembert.expressions.formula import Formula
-from dalembert.expressions.slopes import slope
-from dalembert.kinematics.motion import outwards
-from dalembert.model import WORLD, Body, Elements
-from dalembert.model.joints import Fixed, Joint
-from dalembert.model.joints.base import HERE, Step
-from dalembert.model.vectors import Vector3
+from dalembert.mechanics.motion import outwards
+from dalembert.model.description import Elements
+from dalembert.model.elements import Body
+from dalembert.model.joints.base import HERE, Joint, Step
+from dalembert.model.joints.fixed import Fixed
+from dalembert.model.vectors import WORLD, Vector3
+from dalembert.symbolic.calculus import slope
+from dalembert.symbolic.reserved_symbols import rate
+from dalembert.symbolic.symbols import TIME, Formula, coordinate
 
 
 @dataclass(frozen=True)
@@ -128,7 +129,7 @@ class Tree:
 def tree_of(model: Elements) -> Tree:
     """The links of a model.
 
-    >>> from dalembert.model import Model
+    >>> from dalembert.model.model import Model
     >>> model = Model("arm").coordinates("a", "b")
     >>> _ = model.body("hand", joint=[model.revolute((0, 0, 1), "a"), model.prismatic((1, 0, 0), "b")], mass=1)
     >>> [(link.name, link.parent) for link in tree_of(model).links]

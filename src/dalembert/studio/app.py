@@ -20,13 +20,13 @@ from starlette.routing import Route, WebSocketRoute
 from starlette.types import ASGIApp
 from starlette.websockets import WebSocket
 
+from dalembert.display.viewer import studio_file
 from dalembert.errors import DalembertError, InputError
 from dalembert.studio.folder import Folder
 from dalembert.studio.guard import POLICY, Guard
-from dalembert.studio.talk import Tabs
+from dalembert.studio.process_pool import Workers
+from dalembert.studio.protocol import Tabs
 from dalembert.studio.upload import received
-from dalembert.studio.workers import Workers
-from dalembert.viewer import studio_file
 
 _PAGE = """<!DOCTYPE html>
 <html lang="en">

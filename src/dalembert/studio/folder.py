@@ -18,7 +18,7 @@ from time import time as now
 from typing import Any
 
 from dalembert.errors import InputError
-from dalembert.exporters.files import write_text
+from dalembert.io.files import write_text
 
 OWN = ".dalembert-studio"
 MOST_DRAFTS, MOST_RUNS, MOST_UPLOADS = 50, 40, 20  # the newest are kept

@@ -8,7 +8,7 @@ import re
 from starlette.requests import ClientDisconnect, Request
 
 from dalembert.errors import InputError, WorkError
-from dalembert.exporters.files import complete
+from dalembert.io.files import complete
 from dalembert.studio.folder import MAX_UPLOAD, Folder
 
 MAX_SECONDS = 60.0  # for one file

@@ -18,15 +18,16 @@ from functools import cached_property
 
 import numpy as np
 
-from dalembert.algebra import Array, stack, vector
-from dalembert.algebra.walks import ordered
-from dalembert.equations.free_motion import unexplained_force
-from dalembert.expressions import Kind
-from dalembert.kinematics import non_ideal_forces
-from dalembert.kinematics.speeds import speed_map
-from dalembert.programs import Function, Program, function_of, nodes, nodes_of, program_of
-from dalembert.programs.derivatives import jacobian_vector
-from dalembert.structure import System
+from dalembert.codegen.function import Function, function_of, nodes
+from dalembert.codegen.program import Program, nodes_of, program_of
+from dalembert.codegen.program_derivatives import jacobian_vector
+from dalembert.formalisms.shared.free_motion import unexplained_force
+from dalembert.mechanics.applied_forces import non_ideal_forces
+from dalembert.mechanics.generalized_speeds import speed_map
+from dalembert.mechanics.system import System
+from dalembert.symbolic.algebra_base import Array, stack, vector
+from dalembert.symbolic.reserved_symbols import Kind
+from dalembert.symbolic.traversal import ordered
 
 ROWS = ("dynamics", "acceleration", "velocity", "position", "speeds", "speed_rates")
 _SWITCHES = frozenset(("less", "less_equal", "interpolate"))

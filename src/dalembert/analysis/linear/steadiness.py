@@ -11,9 +11,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dalembert.analysis.linear.reduction import Reduced, reduced
+from dalembert.analysis.linear.independent_states import Reduced, reduced
 from dalembert.analysis.linear.residuals import Residuals
-from dalembert.analysis.linear.solving import Solved, solved_at
+from dalembert.analysis.linear.state_solution import Solved, solved_at
 from dalembert.errors import SingularError
 
 _ZERO = 1e-10  # of the largest entry of A in scales of the model

@@ -13,12 +13,12 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, ClassVar, Self, TypeAlias, TypeVar
 
 from dalembert.errors import InputError, Problem
-from dalembert.expressions.formula import Formula, Written
-from dalembert.expressions.writing import written
-from dalembert.model.checks.values import Table
+from dalembert.model.checks.check_values import Table
 from dalembert.model.file_form import Element, vector
 from dalembert.model.keys import NAMED, Key, Keys, Kind, array, constant, entries, make, text
 from dalembert.model.making import Maker
+from dalembert.symbolic.formula_writer import written
+from dalembert.symbolic.symbols import Formula, Written
 
 if TYPE_CHECKING:
     from dalembert.model.description import Elements

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, ClassVar, Self
 
 from dalembert.arguments import checked
 from dalembert.errors import Problem
-from dalembert.expressions import momentum
-from dalembert.expressions.formula import Formula, Written
-from dalembert.expressions.writing import written
-from dalembert.model.checks.values import Table
+from dalembert.model.checks.check_values import Table
 from dalembert.model.constraints.base import DESCRIBED, ConstraintMaker, FormulaConstraint
 from dalembert.model.keys import Key, Keys, Kind, canonical
+from dalembert.symbolic.formula_writer import written
+from dalembert.symbolic.reserved_symbols import momentum
+from dalembert.symbolic.symbols import Formula, Written
 
 if TYPE_CHECKING:
     from dalembert.model.description import Elements
@@ -53,7 +53,7 @@ class CanonicalMaker(ConstraintMaker):
         This is another motion than that of d'Alembert's principle, also where p = M q̇ would make φ a constraint on velocities.
         The initial rates give the initial momenta.
 
-        >>> from dalembert.model import Model
+        >>> from dalembert.model.model import Model
         >>> model = Model("particle").coordinates("x", "y")
         >>> _ = model.body("particle", joint=[model.prismatic((1, 0, 0), "x"), model.prismatic((0, 1, 0), "y")], mass=2)
         >>> model.canonical("x*p(y) - y*p(x) - 3", name="spin").canonical_list[0].phi

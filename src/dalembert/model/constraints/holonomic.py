@@ -10,11 +10,8 @@ import numpy as np
 
 from dalembert.arguments import checked
 from dalembert.errors import InputError, Problem, nearest
-from dalembert.expressions import TIME, coordinate
-from dalembert.expressions.formula import Formula, Written
-from dalembert.expressions.writing import written
-from dalembert.model.checks.start import open_rate, unfulfilled
-from dalembert.model.checks.values import Table
+from dalembert.model.checks.check_start import open_rate, unfulfilled
+from dalembert.model.checks.check_values import Table
 from dalembert.model.constraints.base import DESCRIBED, GAINS, ConstraintMaker, FormulaConstraint, Gains, read_gains
 from dalembert.model.file_form import Element, Value, unless
 from dalembert.model.formulas import Law
@@ -33,7 +30,9 @@ from dalembert.model.keys import (
     table,
 )
 from dalembert.model.making import Maker
-from dalembert.profiles.pieces import points_of
+from dalembert.model.profile_pieces import points_of
+from dalembert.symbolic.formula_writer import written
+from dalembert.symbolic.symbols import TIME, Formula, Written, coordinate
 
 if TYPE_CHECKING:
     from dalembert.model.description import Elements

@@ -8,17 +8,16 @@ from typing import TYPE_CHECKING, ClassVar, Self
 
 from dalembert.arguments import checked
 from dalembert.errors import InputError, Problem
-from dalembert.expressions.formula import Formula, Written
-from dalembert.model.checks.bodies import unknown
-from dalembert.model.checks.values import Table
+from dalembert.model.attitude import PLACE, Rotation, placement
+from dalembert.model.checks.check_bodies import unknown
+from dalembert.model.checks.check_values import Table
 from dalembert.model.constraints.base import DESCRIBED, GAINS, Constraint, Gains, read_gains
 from dalembert.model.file_form import Element, place, vector
-from dalembert.model.joints import Joint
-from dalembert.model.joints.base import joints_of
+from dalembert.model.joints.base import Joint, joints_of
 from dalembert.model.keys import BODIES, Key, Keys, name
 from dalembert.model.making import ZERO, Maker, pair
-from dalembert.model.turns import PLACE, Rotation, placement
 from dalembert.model.vectors import WORLD, Vector3
+from dalembert.symbolic.symbols import Formula, Written
 
 if TYPE_CHECKING:
     from dalembert.model.description import Elements
@@ -103,7 +102,7 @@ class LoopMaker(Maker):
         `joint` is placed on the first body as usual; its motions are not coordinates, so leave them out. `position`
         and `rotation` place its other half on the second body. The constraints follow from the joint: nobody writes them.
 
-        >>> from dalembert.model import Model
+        >>> from dalembert.model.model import Model
         >>> model = Model("four bars").coordinates("a", "b", "c")
         >>> _ = model.body("crank", joint=model.revolute((0, 0, 1), "a"), mass=1)
         >>> _ = model.body("coupler", parent="crank", joint=model.revolute((0, 0, 1), "b", position=(1, 0, 0)), mass=1)

@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from typing import Self
 
 from dalembert.arguments import checked
-from dalembert.expressions.formula import Formula, Written
 from dalembert.model.frozen import Frozen
+from dalembert.model.initial_state import by_coordinate
 from dalembert.model.making import Maker
-from dalembert.model.start import by_coordinate
+from dalembert.symbolic.symbols import Formula, Written
 
 
 class NonIdealMaker(Maker):

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, ClassVar, Self
 
 from dalembert.arguments import checked
 from dalembert.errors import Problem
-from dalembert.expressions import coordinate, rate
-from dalembert.expressions.formula import Formula, Written
-from dalembert.model.checks.start import unfulfilled
-from dalembert.model.checks.values import Table
+from dalembert.model.checks.check_start import unfulfilled
+from dalembert.model.checks.check_values import Table
 from dalembert.model.constraints.base import DESCRIBED, GAIN, ConstraintMaker, FormulaConstraint, Gains
 from dalembert.model.keys import Key, Keys, moving
+from dalembert.symbolic.reserved_symbols import rate
+from dalembert.symbolic.symbols import Formula, Written, coordinate
 
 if TYPE_CHECKING:
     from dalembert.model.description import Elements

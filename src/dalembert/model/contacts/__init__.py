@@ -9,6 +9,7 @@ from dalembert.model.contacts.base import Push as Push
 from dalembert.model.contacts.base import pushed as pushed
 from dalembert.model.contacts.belt import Belt as Belt
 from dalembert.model.contacts.belt import BeltMaker
+from dalembert.model.contacts.contact_points import BetweenPoints as BetweenPoints
 from dalembert.model.contacts.coupling import Coupling as Coupling
 from dalembert.model.contacts.coupling import CouplingMaker
 from dalembert.model.contacts.distance import Distance as Distance
@@ -25,7 +26,6 @@ from dalembert.model.contacts.point_on_surface import OnSurfaces as OnSurfaces
 from dalembert.model.contacts.point_on_surface import PointOnCurve as PointOnCurve
 from dalembert.model.contacts.point_on_surface import PointOnSurface as PointOnSurface
 from dalembert.model.contacts.point_on_surface import PointOnSurfaceMaker
-from dalembert.model.contacts.points import BetweenPoints as BetweenPoints
 from dalembert.model.contacts.rack_and_pinion import RackAndPinion as RackAndPinion
 from dalembert.model.contacts.rack_and_pinion import RackAndPinionMaker
 from dalembert.model.contacts.rolling import Rolling as Rolling

@@ -2,7 +2,7 @@
 
 A contact names bodies and becomes constraints before anything else happens: `formulas` reads them off the motion of the bodies.
 `pushes` says where the forces of these constraints act. `declared` says for the evidence, from positions only and by other
-formulas, what it forbids: see `model/declared`. What holds positions alone is `Held`: it says what must vanish as a sum of parts,
+formulas, what it forbids: see `model/reference_model`. What holds positions alone is `Held`: it says what must vanish as a sum of parts,
 by which the initial state is checked, too.
 """
 
@@ -15,15 +15,16 @@ from typing import TYPE_CHECKING, ClassVar, Self
 
 import numpy as np
 
-from dalembert.algebra import Array, Scalar, zeros
 from dalembert.errors import InputError, Problem
-from dalembert.model.checks.values import Table
-from dalembert.model.declared import Condition, Places, Traced, Watch, held
+from dalembert.model.checks.check_values import Table
 from dalembert.model.file_form import Element
 from dalembert.model.keys import Keys, body, constant_length, entries, first_of, make, several_bodies, two_bodies
 from dalembert.model.loads.base import Motion, formulas_in
 from dalembert.model.making import Maker
-from dalembert.model.vectors import WORLD, Formula, Vector3
+from dalembert.model.reference_model import Condition, Places, Traced, Watch, held
+from dalembert.model.vectors import WORLD, Vector3
+from dalembert.symbolic.algebra_base import Array, Scalar, zeros
+from dalembert.symbolic.symbols import Formula
 
 if TYPE_CHECKING:
     from dalembert.model.description import Elements

@@ -7,12 +7,11 @@ from typing import ClassVar, Self
 
 from dalembert.arguments import checked, shown
 from dalembert.errors import InputError
-from dalembert.expressions.formula import Written
 from dalembert.model.contacts.coupling import TWO, WHICH, Tied, TiedMaker
 from dalembert.model.file_form import vector
 from dalembert.model.keys import Key, Keys, Kind, array, constant, switch
 from dalembert.model.making import Given, Maker, several
-from dalembert.model.vectors import Formula
+from dalembert.symbolic.symbols import Formula, Written
 
 
 def _two(maker: Maker, given: object, where: str) -> tuple[Formula, ...]:
@@ -59,7 +58,7 @@ class BeltMaker(TiedMaker):
     ) -> Self:
         """Join two pulleys by a belt that does not slip: r₁ θ₁ − r₂ θ₂ = phase, or r₁ θ₁ + r₂ θ₂ where it is crossed.
 
-        >>> from dalembert.model import Model
+        >>> from dalembert.model.model import Model
         >>> model = Model("pulleys").coordinates("a", "b")
         >>> _ = model.body("small", joint=model.revolute((0, 0, 1), "a"), mass=1, inertia=(0, 0, 1))
         >>> _ = model.body("large", joint=model.revolute((0, 0, 1), "b", position=(5, 0, 0)), mass=8, inertia=(0, 0, 12))

@@ -10,15 +10,10 @@ from typing import TYPE_CHECKING, ClassVar, Self
 
 import symengine as se
 
-from dalembert.algebra import Array, matrix
 from dalembert.arguments import checked
 from dalembert.errors import InputError, Problem
-from dalembert.expressions import TIME, coordinate
-from dalembert.expressions.formula import Written
-from dalembert.expressions.reading import decimal
-from dalembert.model.checks.values import Table, value
+from dalembert.model.checks.check_values import Table, value
 from dalembert.model.contacts.base import ContactMaker, Formulas, Held, Push
-from dalembert.model.declared import Places
 from dalembert.model.file_form import vector
 from dalembert.model.keys import (
     NAMED,
@@ -34,7 +29,10 @@ from dalembert.model.keys import (
 )
 from dalembert.model.loads.base import Motion
 from dalembert.model.making import Given, row_of, several
-from dalembert.model.vectors import Formula
+from dalembert.model.reference_model import Places
+from dalembert.symbolic.algebra_base import Array, matrix
+from dalembert.symbolic.expression_reading import decimal
+from dalembert.symbolic.symbols import TIME, Formula, Written, coordinate
 
 if TYPE_CHECKING:
     from dalembert.model.description import Elements
@@ -169,7 +167,7 @@ class CouplingMaker(TiedMaker):
 
         A planet gear that a carrier takes around a fixed sun of twice its radius, its angle being that to the carrier:
 
-        >>> from dalembert.model import Model
+        >>> from dalembert.model.model import Model
         >>> model = Model("planet gear").coordinates("carrier", "planet")
         >>> _ = model.body("arm", joint=model.revolute((0, 0, 1), "carrier"), mass=1, inertia=(0, 0, 2))
         >>> wheel = model.revolute((0, 0, 1), "planet", position=(1, 0, 0))

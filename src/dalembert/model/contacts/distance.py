@@ -5,18 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Self
 
-from dalembert.algebra import Array, matrix, scaled
 from dalembert.arguments import checked
 from dalembert.errors import Problem
-from dalembert.expressions.formula import Written
-from dalembert.model.checks.values import Table, value
+from dalembert.model.checks.check_values import Table, value
 from dalembert.model.contacts.base import ContactMaker, Formulas, Push, pushed
-from dalembert.model.contacts.points import ENDS, BetweenPoints
-from dalembert.model.declared import Places
+from dalembert.model.contacts.contact_points import ENDS, BetweenPoints
 from dalembert.model.keys import Key, Keys, constant_length
 from dalembert.model.loads.base import Motion
 from dalembert.model.making import ZERO, Given
-from dalembert.model.vectors import Formula
+from dalembert.model.reference_model import Places
+from dalembert.symbolic.algebra_base import Array, matrix, scaled
+from dalembert.symbolic.symbols import Formula, Written
 
 if TYPE_CHECKING:
     from dalembert.model.description import Elements
@@ -72,7 +71,7 @@ class DistanceMaker(ContactMaker):
 
         A pendulum on such a rod, which pulls with its weight while it hangs:
 
-        >>> from dalembert.model import Model
+        >>> from dalembert.model.model import Model
         >>> model = Model("pendulum", gravity=(0, 0, -10)).coordinates("x", "z").start({"z": -2}, {})
         >>> _ = model.body("bob", joint=[model.prismatic((1, 0, 0), "x"), model.prismatic((0, 0, 1), "z")], mass=3)
         >>> _ = model.distance(("world", "bob"), 2, name="rod")

@@ -8,11 +8,10 @@ from typing import ClassVar, Self
 import symengine as se
 
 from dalembert.arguments import checked
-from dalembert.expressions.formula import Written
 from dalembert.model.contacts.coupling import TWO, WHICH, Tied, TiedMaker
 from dalembert.model.keys import Key, Keys, constant, switch
 from dalembert.model.making import Given
-from dalembert.model.vectors import Formula
+from dalembert.symbolic.symbols import Formula, Written
 
 
 @dataclass(frozen=True)
@@ -51,7 +50,7 @@ class GearMaker(TiedMaker):
         `ratio` is that of the radii or teeth, second to first. Both angles are those of the joints, from parents that do not
         turn against each other; where a carrier takes a wheel around, use `coupling`.
 
-        >>> from dalembert.model import Model
+        >>> from dalembert.model.model import Model
         >>> model = Model("gears").coordinates("a", "b")
         >>> _ = model.body("pinion", joint=model.revolute((0, 0, 1), "a"), mass=1, inertia=(0, 0, 1))
         >>> _ = model.body("wheel", joint=model.revolute((0, 0, 1), "b", position=(3, 0, 0)), mass=8, inertia=(0, 0, 12))

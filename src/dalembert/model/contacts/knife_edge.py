@@ -8,16 +8,16 @@ from typing import ClassVar, Self
 
 import numpy as np
 
-from dalembert.algebra import vector
-from dalembert.algebra.surds import Component
 from dalembert.arguments import checked
 from dalembert.model.contacts.base import Contact, ContactMaker, Formulas, Push, pushed
-from dalembert.model.declared import Condition, Level, Watch, length, point_of
 from dalembert.model.file_form import ORIGIN
 from dalembert.model.keys import BODY, NAMED, Key, Keys, direction, fixed_vector
 from dalembert.model.loads.base import Motion, vector_of
 from dalembert.model.making import ZERO, Given
+from dalembert.model.reference_model import Condition, Level, Watch, length, point_of
 from dalembert.model.vectors import Vector3
+from dalembert.symbolic.algebra_base import vector
+from dalembert.symbolic.surds import Component
 
 
 @dataclass(frozen=True)

@@ -5,15 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar, Self
 
-from dalembert.algebra import Array, matrix, vector
-from dalembert.algebra.surds import Component
 from dalembert.arguments import checked
 from dalembert.model.contacts.base import ContactMaker, Formulas, Push, pushed
-from dalembert.model.contacts.points import ENDS, BetweenPoints
-from dalembert.model.declared import Places
+from dalembert.model.contacts.contact_points import ENDS, BetweenPoints
 from dalembert.model.keys import Key, Keys, direction
 from dalembert.model.loads.base import Motion
 from dalembert.model.making import ZERO, Given
+from dalembert.model.reference_model import Places
+from dalembert.symbolic.algebra_base import Array, matrix, vector
+from dalembert.symbolic.surds import Component
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ class PointInPlaneMaker(ContactMaker):
 
         A block that slides down a wedge of 45 degrees, which slides on the ground:
 
-        >>> from dalembert.model import Model
+        >>> from dalembert.model.model import Model
         >>> model = Model("wedge", gravity=(0, 0, -9)).coordinates("x", "y", "z")
         >>> _ = model.body("wedge", joint=model.prismatic((1, 0, 0), "x"), mass=1)
         >>> _ = model.body("block", joint=[model.prismatic((1, 0, 0), "y"), model.prismatic((0, 0, 1), "z")], mass=1)

@@ -5,16 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar, Self
 
-from dalembert.algebra import Array, matrix, vector
-from dalembert.algebra.surds import Component
 from dalembert.arguments import checked
 from dalembert.model.contacts.base import ContactMaker, Formulas, Push, pushed
-from dalembert.model.contacts.points import ENDS, BetweenPoints
-from dalembert.model.declared import Places
+from dalembert.model.contacts.contact_points import ENDS, BetweenPoints
 from dalembert.model.keys import AXIS, Keys
 from dalembert.model.loads.base import Motion
 from dalembert.model.making import ZERO, Given
-from dalembert.spatial import cross, perpendicular
+from dalembert.model.reference_model import Places
+from dalembert.symbolic.algebra_base import Array, matrix, vector
+from dalembert.symbolic.rotations import cross, perpendicular
+from dalembert.symbolic.surds import Component
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ class PointOnLineMaker(ContactMaker):
     ) -> Self:
         """Keep a point of the second body on a line of the first: through its point and along `axis`, in its axes.
 
-        >>> from dalembert.model import Model
+        >>> from dalembert.model.model import Model
         >>> model = Model("ladder", gravity=(0, 0, -10)).coordinates("x", "z", "tilt").start({"z": 4, "x": 3}, {})
         >>> way = [model.prismatic((1, 0, 0), "x"), model.prismatic((0, 0, 1), "z"), model.revolute((0, 1, 0), "tilt")]
         >>> _ = model.body("ladder", joint=way, mass=1, inertia=(0, 1, 0))

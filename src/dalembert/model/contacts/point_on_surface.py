@@ -9,22 +9,20 @@ from typing import TYPE_CHECKING, ClassVar, Self
 
 import symengine as se
 
-from dalembert.algebra import Algebra, Array, Scalar, matrix, vector
 from dalembert.arguments import checked, shown
 from dalembert.errors import InputError, Problem
-from dalembert.expressions import coordinate
-from dalembert.expressions.formula import Written
-from dalembert.expressions.lower import Lowering
-from dalembert.expressions.writing import written
 from dalembert.model import file_form
-from dalembert.model.checks.values import Table
+from dalembert.model.checks.check_values import Table
 from dalembert.model.contacts.base import ContactMaker, Formulas, Push, pushed
-from dalembert.model.contacts.points import ENDS, BetweenPoints
-from dalembert.model.declared import Places
+from dalembert.model.contacts.contact_points import ENDS, BetweenPoints
 from dalembert.model.keys import Key, Keys, Kind, array, readable
 from dalembert.model.loads.base import Motion, formulas_in
 from dalembert.model.making import ZERO, Given, Maker, several
-from dalembert.model.vectors import Formula
+from dalembert.model.reference_model import Places
+from dalembert.symbolic.algebra_base import Algebra, Array, Scalar, matrix, vector
+from dalembert.symbolic.formula_writer import written
+from dalembert.symbolic.lower import Lowering
+from dalembert.symbolic.symbols import Formula, Written, coordinate
 
 if TYPE_CHECKING:
     from dalembert.model.description import Elements
@@ -160,7 +158,7 @@ class PointOnSurfaceMaker(ContactMaker):
         x, y, z are the place of the point from the point of the first body, in axes of the first body, whatever coordinates of
         the model are called. The formula may name parameters and the time t.
 
-        >>> from dalembert.model import Model
+        >>> from dalembert.model.model import Model
         >>> model = Model("bowl", gravity=(0, 0, -10)).coordinates("x", "y", "z").start({"x": 1}, {"y": 2})
         >>> slides = [model.prismatic(axis, name) for axis, name in (((1, 0, 0), "x"), ((0, 1, 0), "y"), ((0, 0, 1), "z"))]
         >>> _ = model.body("ball", joint=slides, mass=1)
@@ -179,7 +177,7 @@ class PointOnSurfaceMaker(ContactMaker):
 
         x, y, z are as in `point_on_surface`. A curve with a parameter s is written by two formulas in which s is eliminated.
 
-        >>> from dalembert.model import Model
+        >>> from dalembert.model.model import Model
         >>> model = Model("bead", gravity=(0, 0, -9)).coordinates("u", "v", "w").start({"u": 1}, {})
         >>> slides = [model.prismatic(axis, name) for axis, name in (((1, 0, 0), "u"), ((0, 1, 0), "v"), ((0, 0, 1), "w"))]
         >>> _ = model.body("bead", joint=slides, mass=1)

@@ -8,11 +8,10 @@ from typing import ClassVar, Self
 import symengine as se
 
 from dalembert.arguments import checked
-from dalembert.expressions.formula import Written
 from dalembert.model.contacts.coupling import TWO, WHICH, Tied, TiedMaker
 from dalembert.model.keys import Key, Keys, constant_length
 from dalembert.model.making import Given
-from dalembert.model.vectors import Formula
+from dalembert.symbolic.symbols import Formula, Written
 
 
 @dataclass(frozen=True)
@@ -47,7 +46,7 @@ class RackAndPinionMaker(TiedMaker):
     ) -> Self:
         """Let a pinion move a rack: radius × θ₁ − x₂ = phase. A negative radius lets it run the other way.
 
-        >>> from dalembert.model import Model
+        >>> from dalembert.model.model import Model
         >>> model = Model("steering").coordinates("turn", "x")
         >>> _ = model.body("pinion", joint=model.revolute((0, 0, 1), "turn"), mass=1, inertia=(0, 0, 1))
         >>> _ = model.body("rack", joint=model.prismatic((1, 0, 0), "x", position=(0, -0.5, 0)), mass=4)

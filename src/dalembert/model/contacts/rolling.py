@@ -18,17 +18,18 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dalembert.algebra import Array, Scalar, matrix, vector
-from dalembert.algebra.surds import Component
 from dalembert.errors import Problem
-from dalembert.model.checks.values import Table, value
+from dalembert.model.checks.check_values import Table, value
 from dalembert.model.contacts.base import Contact, Formulas, Push, pushed
-from dalembert.model.declared import Condition, Level, Places, Traced, Watch, axes_of, held, length, point_of
 from dalembert.model.file_form import ORIGIN
 from dalembert.model.keys import BODY, NAMED, Key, Keys, body, direction, fixed_vector, switch
 from dalembert.model.loads.base import Motion, vector_of
-from dalembert.model.vectors import WORLD, Formula, Vector3
-from dalembert.spatial import cross, perpendicular
+from dalembert.model.reference_model import Condition, Level, Places, Traced, Watch, axes_of, held, length, point_of
+from dalembert.model.vectors import WORLD, Vector3
+from dalembert.symbolic.algebra_base import Array, Scalar, matrix, vector
+from dalembert.symbolic.rotations import cross, perpendicular
+from dalembert.symbolic.surds import Component
+from dalembert.symbolic.symbols import Formula
 
 if TYPE_CHECKING:
     from dalembert.model.description import Elements

@@ -6,16 +6,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Self
 
-from dalembert.algebra import Array, Scalar, scaled
 from dalembert.arguments import checked
-from dalembert.expressions.formula import Written
 from dalembert.model.contacts.base import ContactMaker
 from dalembert.model.contacts.rolling import PLANE, ROLLS, Rolling
-from dalembert.model.declared import Places
 from dalembert.model.keys import Key, Keys, constant_length
 from dalembert.model.loads.base import Motion
 from dalembert.model.making import ZERO, Given
-from dalembert.model.vectors import WORLD, Formula
+from dalembert.model.reference_model import Places
+from dalembert.model.vectors import WORLD
+from dalembert.symbolic.algebra_base import Array, Scalar, scaled
+from dalembert.symbolic.symbols import Formula, Written
 
 
 @dataclass(frozen=True)

@@ -6,17 +6,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Self
 
-from dalembert.algebra import Array, Scalar
 from dalembert.arguments import checked
+from dalembert.model.attitude import Rotation
 from dalembert.model.contacts.base import ContactMaker
 from dalembert.model.contacts.rolling import PLANE, ROLLS, Rolling
-from dalembert.model.declared import Places
 from dalembert.model.ellipsoids import ELLIPSOID, below, lowest
 from dalembert.model.keys import Keys
 from dalembert.model.loads.base import Motion
 from dalembert.model.making import ZERO, Given
-from dalembert.model.turns import Rotation
-from dalembert.model.vectors import WORLD, Formula, Vector3
+from dalembert.model.reference_model import Places
+from dalembert.model.vectors import WORLD, Vector3
+from dalembert.symbolic.algebra_base import Array, Scalar
+from dalembert.symbolic.symbols import Formula
 
 
 @dataclass(frozen=True)

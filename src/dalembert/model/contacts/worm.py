@@ -8,11 +8,10 @@ from typing import ClassVar, Self
 import symengine as se
 
 from dalembert.arguments import checked
-from dalembert.expressions.formula import Written
 from dalembert.model.contacts.coupling import TWO, WHICH, Tied, TiedMaker
 from dalembert.model.keys import Key, Keys, constant, switch
 from dalembert.model.making import Given
-from dalembert.model.vectors import Formula
+from dalembert.symbolic.symbols import Formula, Written
 
 
 @dataclass(frozen=True)
@@ -59,7 +58,7 @@ class WormMaker(TiedMaker):
 
         There is no friction in it, so the wheel also drives the worm; a worm that locks needs friction in its joint.
 
-        >>> from dalembert.model import Model
+        >>> from dalembert.model.model import Model
         >>> model = Model("hoist").coordinates("a", "b")
         >>> _ = model.body("worm", joint=model.revolute((1, 0, 0), "a"), mass=1, inertia=(1, 0, 0))
         >>> _ = model.body("wheel", joint=model.revolute((0, 0, 1), "b", position=(0, 1, 0)), mass=8, inertia=(0, 0, 400))

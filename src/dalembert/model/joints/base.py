@@ -3,7 +3,7 @@
 A joint states all its facts in its own file: the keys of its file form and how it is written, its maker, the formulas of its
 motions, the rotation and displacement they make, the velocities they give, the rows that hold two bodies together when it
 closes a loop, and how it is read backwards. For the evidence it says a second time, by other formulas, where it carries its
-child (`displaced`) and what keeps a loop closed (`unfulfilled`): see `model/declared`.
+child (`displaced`) and what keeps a loop closed (`unfulfilled`): see `model/reference_model`.
 """
 
 from __future__ import annotations
@@ -18,19 +18,20 @@ from typing import ClassVar, NamedTuple, Self, TypeVar
 import numpy as np
 from symengine import Integer
 
-from dalembert.algebra import FLOATS, Algebra, Array, Scalar, identity, matrix, vector, zeros
-from dalembert.algebra.surds import Component
 from dalembert.arguments import shown
 from dalembert.errors import InputError
-from dalembert.expressions.formula import Formula, Written
-from dalembert.model.declared import Place
+from dalembert.model.attitude import Rotation, placement
 from dalembert.model.file_form import Element, Urdf, Value, given, place
-from dalembert.model.joints.rows import Row
+from dalembert.model.joints.constraint_rows_of_joints import Row
 from dalembert.model.keys import Keys, entries, make
 from dalembert.model.making import Given, Maker, several
-from dalembert.model.turns import Rotation, placement
+from dalembert.model.reference_model import Place
 from dalembert.model.vectors import Vector3
-from dalembert.spatial import about_axis, angle_about
+from dalembert.symbolic.algebra_base import Algebra, Array, Scalar, identity, matrix, vector, zeros
+from dalembert.symbolic.floats import FLOATS
+from dalembert.symbolic.rotations import about_axis, angle_about
+from dalembert.symbolic.surds import Component
+from dalembert.symbolic.symbols import Formula, Written
 
 J = TypeVar("J", bound="Joint")
 Numbers3 = tuple[Component, Component, Component]

@@ -6,15 +6,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from dalembert.algebra import Algebra, Array, Scalar, identity, zeros
 from dalembert.arguments import checked
-from dalembert.model.declared import Place, apart, twisted
+from dalembert.model.attitude import Rotation
 from dalembert.model.file_form import Urdf
 from dalembert.model.joints.base import Joint, JointMaker, Rows, Undone
-from dalembert.model.joints.rows import Row, together, unturned
+from dalembert.model.joints.constraint_rows_of_joints import Row, together, unturned
 from dalembert.model.keys import Keys
 from dalembert.model.making import ZERO, Given
-from dalembert.model.turns import Rotation
+from dalembert.model.reference_model import Place, apart, twisted
+from dalembert.symbolic.algebra_base import Algebra, Array, Scalar, identity, zeros
 
 
 @dataclass(frozen=True)

@@ -8,18 +8,18 @@ from typing import ClassVar, Self
 
 import numpy as np
 
-from dalembert.algebra import Algebra, Array, Scalar, identity, vector, zeros
 from dalembert.arguments import checked
-from dalembert.expressions.formula import Formula, Written
 from dalembert.model import file_form
-from dalembert.model.declared import Place
+from dalembert.model.attitude import Rotation, placement
 from dalembert.model.file_form import Element, Urdf
 from dalembert.model.joints.base import HERE, Joint, Rows, Step
-from dalembert.model.joints.rows import Row
+from dalembert.model.joints.constraint_rows_of_joints import Row
 from dalembert.model.joints.spherical import ATTITUDE, Quaternion, Spherical, SphericalMaker
 from dalembert.model.keys import Key, Keys, moves
 from dalembert.model.making import ZERO, Given, motions
-from dalembert.model.turns import Rotation, placement
+from dalembert.model.reference_model import Place
+from dalembert.symbolic.algebra_base import Algebra, Array, Scalar, identity, vector, zeros
+from dalembert.symbolic.symbols import Formula, Written
 
 
 @dataclass(frozen=True)

@@ -6,18 +6,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from dalembert.algebra import Algebra, Array, Scalar, vector
 from dalembert.arguments import checked
-from dalembert.expressions.formula import Formula, Written
-from dalembert.model.declared import Place, apart, parallel, slid, turned
+from dalembert.model.attitude import Rotation
 from dalembert.model.file_form import Urdf
 from dalembert.model.joints.base import HERE, Joint, JointMaker, Numbers3, Rows, Step, Undone
+from dalembert.model.joints.constraint_rows_of_joints import Row, aligned, along, plane
 from dalembert.model.joints.prismatic import Prismatic
 from dalembert.model.joints.revolute import Revolute
-from dalembert.model.joints.rows import Row, aligned, along, plane
 from dalembert.model.keys import ANGLE, Key, Keys, direction, moves
 from dalembert.model.making import ZERO, Given
-from dalembert.model.turns import Rotation
+from dalembert.model.reference_model import Place, apart, parallel, slid, turned
+from dalembert.symbolic.algebra_base import Algebra, Array, Scalar, vector
+from dalembert.symbolic.symbols import Formula, Written
 
 
 @dataclass(frozen=True)

@@ -6,16 +6,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from dalembert.algebra import Algebra, Array, Scalar, zeros
 from dalembert.arguments import checked
-from dalembert.expressions.formula import Formula, Written
-from dalembert.model.declared import Place, apart, parallel, turned
+from dalembert.model.attitude import Rotation
 from dalembert.model.file_form import Urdf
 from dalembert.model.joints.base import Joint, JointMaker, Numbers3, Rows, Step
-from dalembert.model.joints.rows import Row, aligned, together
+from dalembert.model.joints.constraint_rows_of_joints import Row, aligned, together
 from dalembert.model.keys import ANGLE, AXIS, Keys
 from dalembert.model.making import ZERO, Given
-from dalembert.model.turns import Rotation
+from dalembert.model.reference_model import Place, apart, parallel, turned
+from dalembert.symbolic.algebra_base import Algebra, Array, Scalar, zeros
+from dalembert.symbolic.symbols import Formula, Written
 
 
 @dataclass(frozen=True)

@@ -9,17 +9,17 @@ from typing import ClassVar
 
 import numpy as np
 
-from dalembert.algebra import Algebra, Array, Scalar, scaled, vector
 from dalembert.arguments import checked
 from dalembert.errors import InputError
-from dalembert.expressions.formula import Formula, Written
-from dalembert.model.declared import Place, apart, beside, parallel, slid, turned
+from dalembert.model.attitude import Rotation
 from dalembert.model.joints.base import Joint, JointMaker, Numbers3, Rows, Step
-from dalembert.model.joints.rows import Row, aligned, on_line, plane
+from dalembert.model.joints.constraint_rows_of_joints import Row, aligned, on_line, plane
 from dalembert.model.keys import ANGLE, AXIS, Key, Keys, size
 from dalembert.model.making import ZERO, Given
-from dalembert.model.turns import Rotation
-from dalembert.spatial import angle_about, cross
+from dalembert.model.reference_model import Place, apart, beside, parallel, slid, turned
+from dalembert.symbolic.algebra_base import Algebra, Array, Scalar, scaled, vector
+from dalembert.symbolic.rotations import angle_about, cross
+from dalembert.symbolic.symbols import Formula, Written
 
 
 @dataclass(frozen=True)

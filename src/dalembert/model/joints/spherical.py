@@ -8,20 +8,19 @@ from typing import ClassVar
 
 import numpy as np
 
-from dalembert.algebra import Algebra, Array, Scalar, matrix, vector, zeros
 from dalembert.arguments import checked
 from dalembert.errors import InputError, nearest
-from dalembert.expressions import coordinate
-from dalembert.expressions.formula import Formula
 from dalembert.model import file_form
-from dalembert.model.declared import Place, apart, rotation, turned
+from dalembert.model.attitude import Rotation, placement
 from dalembert.model.file_form import Element
 from dalembert.model.joints.base import HERE, Joint, JointMaker, Rows, Step, Undone
-from dalembert.model.joints.rows import Row, together
+from dalembert.model.joints.constraint_rows_of_joints import Row, together
 from dalembert.model.keys import Key, Keys, moves, name
 from dalembert.model.making import ZERO, Given, motions
-from dalembert.model.turns import Rotation, placement
+from dalembert.model.reference_model import Place, apart, rotation, turned
 from dalembert.model.vectors import Vector3
+from dalembert.symbolic.algebra_base import Algebra, Array, Scalar, matrix, vector, zeros
+from dalembert.symbolic.symbols import Formula, coordinate
 
 UNITS = {"x": (1, 0, 0), "y": (0, 1, 0), "z": (0, 0, 1)}
 SEQUENCES = tuple(a + b + c for a in "xyz" for b in "xyz" for c in "xyz" if a != b != c)

@@ -8,16 +8,16 @@ from typing import ClassVar
 
 import numpy as np
 
-from dalembert.algebra import Algebra, Array, Scalar, zeros
 from dalembert.arguments import checked
 from dalembert.errors import InputError
-from dalembert.expressions.formula import Formula
-from dalembert.model.declared import Place, apart, turned
+from dalembert.model.attitude import Rotation
 from dalembert.model.joints.base import HERE, Joint, JointMaker, Numbers3, Rows, Step, Undone
-from dalembert.model.joints.rows import Row, across, together
+from dalembert.model.joints.constraint_rows_of_joints import Row, across, together
 from dalembert.model.keys import Key, Keys, Kind, array, direction, moves
 from dalembert.model.making import ZERO, Given, Maker, several, unit_vector
-from dalembert.model.turns import Rotation
+from dalembert.model.reference_model import Place, apart, turned
+from dalembert.symbolic.algebra_base import Algebra, Array, Scalar, zeros
+from dalembert.symbolic.symbols import Formula
 
 
 def _crossed(maker: Maker, axes: object, where: str) -> tuple[Numbers3, Numbers3]:

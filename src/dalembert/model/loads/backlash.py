@@ -5,21 +5,20 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar, Self, Unpack
 
-from dalembert.algebra import Array, Scalar, matrix, scaled, vector
 from dalembert.arguments import checked
 from dalembert.errors import InputError, Problem
-from dalembert.expressions.formula import Written
-from dalembert.expressions.lower import Lowering
-from dalembert.expressions.numbers import written_out
-from dalembert.model.checks.values import value
-from dalembert.model.declared import Places, Watch, Work, product
+from dalembert.model.checks.check_values import value
 from dalembert.model.keys import NAMED, Key, Keys, constant, counted, switch, two_bodies
 from dalembert.model.loads.base import Applied, LoadMaker, Motion
 from dalembert.model.loads.contact_laws import PRESS, PressLaw, press_given
-from dalembert.model.loads.laws import RATE, measure
+from dalembert.model.loads.force_laws import RATE, measure
 from dalembert.model.loads.walls import PLACE, Walls
 from dalembert.model.making import Given, several
-from dalembert.model.vectors import Formula
+from dalembert.model.reference_model import Places, Watch, Work, product
+from dalembert.symbolic.algebra_base import Array, Scalar, matrix, scaled, vector
+from dalembert.symbolic.exact_numbers import written_out
+from dalembert.symbolic.lower import Lowering
+from dalembert.symbolic.symbols import Formula, Written
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ What it is called and which bodies it names, the keys of its file form and how i
 checked for, and the forces it exerts: each is paired with the velocity it works on, so that its power is F · (J q̇ + c).
 Conservative loads also have a potential. Energy formalisms take the potential, the others the forces themselves: if one of the
 two were wrong, the formalisms would disagree. `declared` and `actions` say the same a second time for the evidence, from
-positions only: see `model/declared`. The two texts share no formula, or the evidence would be none.
+positions only: see `model/reference_model`. The two texts share no formula, or the evidence would be none.
 """
 
 from __future__ import annotations
@@ -16,12 +16,8 @@ from typing import TYPE_CHECKING, ClassVar, Protocol, Self
 
 import symengine as se
 
-from dalembert.algebra import Algebra, Array, Scalar, matrix, vector
 from dalembert.errors import InputError, Problem
-from dalembert.expressions.lower import Lowering
-from dalembert.expressions.numbers import written_out
 from dalembert.model.controllers import USUAL, Controller, Law, Timing, controller_of
-from dalembert.model.declared import Action, Traced, Watch, Work
 from dalembert.model.elements import Parameter
 from dalembert.model.file_form import Element, unsaid
 from dalembert.model.joints.base import JointMotion
@@ -39,9 +35,14 @@ from dalembert.model.keys import (
 from dalembert.model.loads.unilateral import Opening, Unilateral
 from dalembert.model.making import Maker
 from dalembert.model.mapping import mapped
-from dalembert.model.vectors import WORLD, Formula, Vector3
-from dalembert.spatial import cross
-from dalembert.spatial.frames import Frame
+from dalembert.model.reference_model import Action, Traced, Watch, Work
+from dalembert.model.vectors import WORLD, Vector3
+from dalembert.symbolic.algebra_base import Algebra, Array, Scalar, matrix, vector
+from dalembert.symbolic.exact_numbers import written_out
+from dalembert.symbolic.frames import Frame
+from dalembert.symbolic.lower import Lowering
+from dalembert.symbolic.rotations import cross
+from dalembert.symbolic.symbols import Formula
 
 if TYPE_CHECKING:
     from dalembert.model.description import Elements
@@ -227,7 +228,7 @@ class Load(ABC):
         return motion.lower
 
     def held(self, hold: Callable[[Formula], Formula]) -> Self:
-        """The same with what switches in its formulas held: see `model/switches`."""
+        """The same with what switches in its formulas held: see `model/discontinuities`."""
         return mapped(self, hold)
 
     @property

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dalembert.algebra import Array, Scalar
 from dalembert.errors import Problem
-from dalembert.model.declared import Action, Places, Traced, Watch, Work, point_of, product
 from dalembert.model.keys import BODIES, NAMED, POINTS, Keys
 from dalembert.model.loads.base import Load, Motion, Span, Wrench, at_point, vector_of
+from dalembert.model.reference_model import Action, Places, Traced, Watch, Work, point_of, product
 from dalembert.model.vectors import Vector3
+from dalembert.symbolic.algebra_base import Array, Scalar
 
 ENDS: Keys = {**NAMED, **BODIES, **POINTS}
 

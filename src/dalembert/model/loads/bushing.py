@@ -18,21 +18,22 @@ from typing import ClassVar, Self
 
 import numpy as np
 
-from dalembert.algebra import Algebra, Array, Scalar, identity, matrix, scaled, stack, vector, zeros
 from dalembert.arguments import checked, shown
 from dalembert.errors import InputError, Problem
-from dalembert.expressions.writing import written
 from dalembert.model import file_form
-from dalembert.model.checks.values import value
-from dalembert.model.declared import Action, Places, Traced, Watch, Work, on_point
+from dalembert.model.attitude import Rotation, roll_pitch_yaw, turn
+from dalembert.model.checks.check_values import value
 from dalembert.model.file_form import ORIGIN, Value
 from dalembert.model.keys import BODIES, NAMED, POINTS, Key, Keys, Kind, array, constant, two_points, wrong
 from dalembert.model.loads.base import Applied, Load, LoadMaker, Motion, Wrench, at_point, vector_of
 from dalembert.model.making import ZERO, Given, Maker, row_of, several
-from dalembert.model.turns import Rotation, roll_pitch_yaw, turn
-from dalembert.model.vectors import WORLD, Formula, Vector3
-from dalembert.spatial import cross, skew
-from dalembert.spatial.frames import Frame
+from dalembert.model.reference_model import Action, Places, Traced, Watch, Work, on_point
+from dalembert.model.vectors import WORLD, Vector3
+from dalembert.symbolic.algebra_base import Algebra, Array, Scalar, identity, matrix, scaled, stack, vector, zeros
+from dalembert.symbolic.formula_writer import written
+from dalembert.symbolic.frames import Frame
+from dalembert.symbolic.rotations import cross, skew
+from dalembert.symbolic.symbols import Formula
 
 Row6 = tuple[Formula, ...]
 Matrix6 = tuple[Row6, ...]
@@ -238,7 +239,7 @@ class BushingMaker(LoadMaker):
         What is measured is the way d from the first origin to the second and the turn θ = 2 sin(α/2) k by α about k, both in axes
         of the first frame. The wrench acts where the second origin is, and its opposite at the same place on the first body.
 
-        >>> from dalembert import Model
+        >>> from dalembert.model.model import Model
         >>> model = Model("mount", gravity=(0, 0, -9.81)).coordinates("x", "y", "z", "a", "b", "c")
         >>> free = model.free(("x", "y", "z"), ("a", "b", "c"))
         >>> _ = model.body("engine", joint=free, mass=80, inertia=(2, 3, 3))

@@ -8,13 +8,13 @@ from typing import ClassVar, Self
 
 import numpy as np
 
-from dalembert.algebra import Scalar
-from dalembert.algebra.tables import Table
-from dalembert.expressions.lower import Lowering
-from dalembert.model.declared import Traced, Watch
 from dalembert.model.loads.base import Load
-from dalembert.model.loads.laws import RATE, Law, measure, numbers_but
-from dalembert.model.vectors import Formula
+from dalembert.model.loads.force_laws import RATE, Law, measure, numbers_but
+from dalembert.model.reference_model import Traced, Watch
+from dalembert.symbolic.algebra_base import Scalar
+from dalembert.symbolic.lookup_tables import Table
+from dalembert.symbolic.lower import Lowering
+from dalembert.symbolic.symbols import Formula
 
 
 @dataclass(frozen=True)

@@ -27,15 +27,9 @@ from typing import ClassVar, TypedDict
 import numpy as np
 import symengine as se
 
-from dalembert.algebra.surds import Component
 from dalembert.arguments import shown
 from dalembert.errors import InputError, Problem, nearest
-from dalembert.expressions.formula import Written
-from dalembert.expressions.numbers import written_out
-from dalembert.expressions.reading import decimal
-from dalembert.expressions.symbols import piecewise, signum
-from dalembert.model.checks.values import value
-from dalembert.model.declared import Watch
+from dalembert.model.checks.check_values import value
 from dalembert.model.keys import (
     Key,
     Keys,
@@ -47,10 +41,14 @@ from dalembert.model.keys import (
     optional,
     optional_constant,
 )
-from dalembert.model.loads.laws import RATE, law, measure, plain
+from dalembert.model.loads.force_laws import RATE, law, measure, plain
 from dalembert.model.loads.unilateral import IMPACTS, Impact
 from dalembert.model.making import Given, Maker
-from dalembert.model.vectors import Formula
+from dalembert.model.reference_model import Watch
+from dalembert.symbolic.exact_numbers import written_out
+from dalembert.symbolic.expression_reading import decimal
+from dalembert.symbolic.surds import Component
+from dalembert.symbolic.symbols import Formula, Written, piecewise, signum
 
 DEPTH, SLIP, SQUARE = "depth", "slip", "square"
 SMOOTHING = 1e-3  # a speed

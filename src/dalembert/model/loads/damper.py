@@ -7,15 +7,14 @@ from typing import ClassVar, Self
 
 import numpy as np
 
-from dalembert.algebra import scaled
 from dalembert.arguments import checked
-from dalembert.expressions.formula import Written
-from dalembert.model.declared import Traced, Watch
 from dalembert.model.keys import Key, Keys, constant
 from dalembert.model.loads.base import Applied, LoadMaker, Motion, Span
 from dalembert.model.loads.between import ENDS, Between
 from dalembert.model.making import ZERO, Given
-from dalembert.model.vectors import Formula
+from dalembert.model.reference_model import Traced, Watch
+from dalembert.symbolic.algebra_base import scaled
+from dalembert.symbolic.symbols import Formula, Written
 
 
 @dataclass(frozen=True)

@@ -7,11 +7,7 @@ from typing import ClassVar, Self, Unpack
 
 import numpy as np
 
-from dalembert.algebra import Array, Scalar, scaled, vector
-from dalembert.algebra.surds import Component
 from dalembert.arguments import checked
-from dalembert.expressions.formula import Written
-from dalembert.model.declared import Places
 from dalembert.model.file_form import ORIGIN
 from dalembert.model.keys import Key, Keys, constant_length, direction, fixed_vector
 from dalembert.model.loads.base import Motion, vector_of
@@ -19,8 +15,12 @@ from dalembert.model.loads.contact_laws import LAWS, ContactLaw
 from dalembert.model.loads.sphere_on_plane import PLANE, OnPlane
 from dalembert.model.loads.touching import TOUCHING, Meeting, TouchMaker
 from dalembert.model.making import ZERO, Given
+from dalembert.model.reference_model import Places
 from dalembert.model.vectors import WORLD
-from dalembert.spatial import cross
+from dalembert.symbolic.algebra_base import Array, Scalar, scaled, vector
+from dalembert.symbolic.rotations import cross
+from dalembert.symbolic.surds import Component
+from dalembert.symbolic.symbols import Written
 
 DISK: Keys = {
     "radius": Key(constant_length, required=True),
@@ -81,7 +81,7 @@ class DiskOnPlaneMaker(TouchMaker):
         `center` and `axis` are those of the disc, in axes of its body. A disc that lies flat on the plane has no lowest point,
         and a run that comes there ends.
 
-        >>> from dalembert import Model
+        >>> from dalembert.model.model import Model
         >>> model = Model("coin", gravity=(0, 0, -9.81)).coordinates("x", "y", "z", "a", "b", "c")
         >>> _ = model.body("coin", joint=model.free(("x", "y", "z"), ("a", "b", "c")), mass=0.01, inertia=(1e-6, 2e-6, 1e-6))
         >>> model.disk_on_plane("coin", 0.01, stiffness=1e3, damping=2, friction=1).loads[0].law()

@@ -8,18 +8,18 @@ from typing import ClassVar, Self
 
 import numpy as np
 
-from dalembert.algebra import scaled
 from dalembert.arguments import checked
 from dalembert.errors import Problem
-from dalembert.expressions.formula import Written
-from dalembert.expressions.numbers import written_out
-from dalembert.model.checks.values import value
-from dalembert.model.declared import Action, Traced, Watch, Work, on_point, point_of
+from dalembert.model.checks.check_values import value
 from dalembert.model.file_form import ORIGIN
 from dalembert.model.keys import AT, BODY, NAMED, Key, Keys, constant, moving_vector
 from dalembert.model.loads.base import Applied, Load, LoadMaker, Motion, at_point, vector_of
 from dalembert.model.making import ZERO, Given
-from dalembert.model.vectors import Formula, Vector3
+from dalembert.model.reference_model import Action, Traced, Watch, Work, on_point, point_of
+from dalembert.model.vectors import Vector3
+from dalembert.symbolic.algebra_base import scaled
+from dalembert.symbolic.exact_numbers import written_out
+from dalembert.symbolic.symbols import Formula, Written
 
 SMOOTHING = 1e-6
 
@@ -118,7 +118,7 @@ class DragMaker(LoadMaker):
         v is the velocity of the point less that of the `wind`, three formulas in world axes. |v| is √(v² + smoothing²), so that
         the force is smooth at rest.
 
-        >>> from dalembert import Model
+        >>> from dalembert.model.model import Model
         >>> model = Model("stone", gravity=(0, 0, -9.81)).coordinates("z")
         >>> _ = model.body("stone", joint=model.prismatic((0, 0, 1), "z"), mass=0.1)
         >>> model.drag("stone", density=1.2, area=0.01, coefficient=0.5).loads[0].law()

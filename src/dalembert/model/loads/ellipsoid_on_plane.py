@@ -5,11 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar, Self, Unpack
 
-from dalembert.algebra import Array, Scalar, vector
-from dalembert.algebra.surds import Component
 from dalembert.arguments import checked
 from dalembert.errors import Problem
-from dalembert.model.declared import Places
+from dalembert.model.attitude import Rotation
 from dalembert.model.ellipsoids import ELLIPSOID, below, lowest, misshapen
 from dalembert.model.keys import Keys
 from dalembert.model.loads.base import Motion, vector_of
@@ -17,8 +15,11 @@ from dalembert.model.loads.contact_laws import LAWS, ContactLaw
 from dalembert.model.loads.sphere_on_plane import PLANE, beside_normal
 from dalembert.model.loads.touching import TOUCHING, Meeting, Touch, TouchMaker
 from dalembert.model.making import ZERO, Given
-from dalembert.model.turns import Rotation
-from dalembert.model.vectors import WORLD, Formula, Vector3
+from dalembert.model.reference_model import Places
+from dalembert.model.vectors import WORLD, Vector3
+from dalembert.symbolic.algebra_base import Array, Scalar, vector
+from dalembert.symbolic.surds import Component
+from dalembert.symbolic.symbols import Formula
 
 
 @dataclass(frozen=True)

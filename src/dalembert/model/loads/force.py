@@ -10,12 +10,12 @@ import numpy as np
 
 from dalembert.arguments import checked
 from dalembert.model.controllers import Law, Timing
-from dalembert.model.declared import Action, Watch, Work, in_world, on_point, point_of
 from dalembert.model.file_form import Element
 from dalembert.model.keys import AT, BODY, FRAME, NAMED, Key, Keys, entries, moving_vector
 from dalembert.model.loads.base import Applied, Load, LoadMaker, Motion, at_point, vector_of
-from dalembert.model.loads.tables import in_words, timed
+from dalembert.model.loads.measured_curves import in_words, timed
 from dalembert.model.making import Given, vector3
+from dalembert.model.reference_model import Action, Watch, Work, in_world, on_point, point_of
 from dalembert.model.vectors import WORLD, Vector3
 
 

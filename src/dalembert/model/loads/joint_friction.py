@@ -1,7 +1,7 @@
 """Friction inside a joint: viscous, Coulomb's, also other backwards than forwards, and static, with or without Stribeck's curve.
 
 Without smoothing dry friction is exact: a joint at rest sticks as long as less than the friction is needed to hold it. The
-sign of the rate is then a switch, see `model/switches`, and what holds a joint that sticks is the mixture of both sides.
+sign of the rate is then a switch, see `model/discontinuities`, and what holds a joint that sticks is the mixture of both sides.
 """
 
 from __future__ import annotations
@@ -15,18 +15,16 @@ import symengine as se
 
 from dalembert.arguments import checked
 from dalembert.errors import InputError, Problem
-from dalembert.expressions.formula import Written
-from dalembert.expressions.lower import Lowering
-from dalembert.expressions.numbers import written_out
-from dalembert.expressions.symbols import piecewise
-from dalembert.model.checks.values import value
-from dalembert.model.declared import Watch, Work, product
+from dalembert.model.checks.check_values import value
 from dalembert.model.file_form import unsaid
 from dalembert.model.keys import IN_JOINT, Key, Keys, Pair, constant, one_or_two, optional_constant
 from dalembert.model.loads.base import Applied, InJoint, LoadMaker, Motion
-from dalembert.model.loads.laws import RATE, measure
+from dalembert.model.loads.force_laws import RATE, measure
 from dalembert.model.making import Given
-from dalembert.model.vectors import Formula
+from dalembert.model.reference_model import Watch, Work, product
+from dalembert.symbolic.exact_numbers import written_out
+from dalembert.symbolic.lower import Lowering
+from dalembert.symbolic.symbols import Formula, Written, piecewise
 
 SMOOTHING = 1e-3  # of robots that are read from files which say nothing of it
 both_ways = one_or_two("forwards", "backwards")

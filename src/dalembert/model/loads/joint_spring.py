@@ -7,12 +7,11 @@ from dataclasses import dataclass, replace
 from typing import ClassVar, Self
 
 from dalembert.arguments import checked
-from dalembert.expressions.formula import Written
-from dalembert.model.declared import Watch, Work, product
 from dalembert.model.file_form import unsaid
 from dalembert.model.keys import IN_JOINT, Key, Keys, constant, constant_stiffness
 from dalembert.model.loads.base import Applied, InJoint, LoadMaker, Motion
-from dalembert.model.vectors import Formula
+from dalembert.model.reference_model import Watch, Work, product
+from dalembert.symbolic.symbols import Formula, Written
 
 
 @dataclass(frozen=True)

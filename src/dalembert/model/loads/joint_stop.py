@@ -7,19 +7,18 @@ from typing import ClassVar, Self, Unpack
 
 from dalembert.arguments import checked
 from dalembert.errors import InputError, Problem
-from dalembert.expressions.formula import Written
-from dalembert.expressions.lower import Lowering
-from dalembert.expressions.numbers import written_out
-from dalembert.model.checks.values import value
-from dalembert.model.declared import Watch, Work, product
+from dalembert.model.checks.check_values import value
 from dalembert.model.elements import Body, Limits
 from dalembert.model.frozen import Frozen
 from dalembert.model.keys import IN_JOINT, Key, Keys, optional_constant
 from dalembert.model.loads.base import Applied, InJoint, LoadMaker, Motion
 from dalembert.model.loads.contact_laws import PRESS, PressLaw, press_given
-from dalembert.model.loads.laws import RATE, measure
+from dalembert.model.loads.force_laws import RATE, measure
 from dalembert.model.loads.walls import PLACE, Walls
-from dalembert.model.vectors import Formula
+from dalembert.model.reference_model import Watch, Work, product
+from dalembert.symbolic.exact_numbers import written_out
+from dalembert.symbolic.lower import Lowering
+from dalembert.symbolic.symbols import Formula, Written
 
 
 @dataclass(frozen=True)
@@ -125,7 +124,7 @@ class JointStopMaker(LoadMaker):
     def joint_stops(self, **law: Unpack[PressLaw]) -> Self:
         """Put a stop into every joint whose coordinate has limits, all by the same law: see `joint_stop`.
 
-        >>> from dalembert.model import Model
+        >>> from dalembert.model.model import Model
         >>> model = Model("door").coordinates("a")
         >>> _ = model.body("door", joint=model.revolute((0, 0, 1), "a"), mass=20, inertia=(4, 4, 4))
         >>> model.limit("a", lower=0, upper=1.5).joint_stops(stiffness=400, dissipation=2).loads[0].law()[1]

@@ -6,14 +6,14 @@ from dataclasses import dataclass, replace
 from typing import ClassVar, Self
 
 from dalembert.arguments import checked
-from dalembert.expressions.formula import Written
-from dalembert.expressions.lower import Lowering
-from dalembert.model.declared import Watch, Work, product
 from dalembert.model.keys import IN_JOINT, Key, Keys
 from dalembert.model.loads.base import Applied, InJoint, LoadMaker, Motion
 from dalembert.model.loads.by_law import ByLaw
-from dalembert.model.loads.laws import CURVES, RATE, law, measure, require_some
+from dalembert.model.loads.force_laws import CURVES, RATE, law, measure, require_some
 from dalembert.model.making import Given
+from dalembert.model.reference_model import Watch, Work, product
+from dalembert.symbolic.lower import Lowering
+from dalembert.symbolic.symbols import Written
 
 POSITION = ("position", "angle")
 
@@ -70,7 +70,7 @@ class JointStrutMaker(LoadMaker):
         rows (position, pull) and `rate_curve` rows (rate, pull), with straight lines between them and level outside. What is
         given adds up.
 
-        >>> from dalembert import Model
+        >>> from dalembert.model.model import Model
         >>> model = Model("Duffing").parameters(k=1.0, a=0.3).coordinate("x", 2.0)
         >>> _ = model.body("block", joint=model.prismatic((1, 0, 0), "x"), mass=1)
         >>> model.joint_strut("block", pull="k*position + a*position**3").loads[0].law()

@@ -8,19 +8,17 @@ from typing import ClassVar, Self
 
 from dalembert.arguments import are_names, checked, shown
 from dalembert.errors import InputError
-from dalembert.expressions.formula import Written
-from dalembert.expressions.numbers import written_out
-from dalembert.expressions.symbols import maximum, minimum
-from dalembert.expressions.writing import knots, limited, written
-from dalembert.model.checks.values import value as evaluate
+from dalembert.model.checks.check_values import value as evaluate
 from dalembert.model.controllers import Law, Timing, controller_of
-from dalembert.model.declared import Watch, Work, product
 from dalembert.model.file_form import Element
 from dalembert.model.keys import IN_JOINT, Key, Keys, constant, entries, limit, moving
 from dalembert.model.loads.base import Applied, InJoint, LoadMaker, Motion
-from dalembert.model.loads.tables import TIMES, curve, in_words, increasing_times, opposite, rows, short
+from dalembert.model.loads.measured_curves import TIMES, curve, in_words, increasing_times, opposite, rows, short
 from dalembert.model.making import Given
-from dalembert.model.vectors import Formula
+from dalembert.model.reference_model import Watch, Work, product
+from dalembert.symbolic.exact_numbers import written_out
+from dalembert.symbolic.formula_writer import knots, limited, written
+from dalembert.symbolic.symbols import Formula, Written, maximum, minimum
 
 
 @dataclass(frozen=True)
@@ -107,7 +105,7 @@ class JointTorqueMaker(LoadMaker):
         and acts `delay` seconds later. A `vectorized` law may get times (batch,) and states (n, batch), and gives as many values.
         One law may drive several bodies, and gives a value for each. What Numba has compiled is called as law(t, q, qd, out).
 
-        >>> from dalembert.model import Model
+        >>> from dalembert.model.model import Model
         >>> model = Model("arm").coordinates("a")
         >>> _ = model.body("link", joint=model.revolute((0, 0, 1), "a"), mass=1, inertia=(1, 1, 1))
         >>> _ = model.actuator("link", law=lambda t, state: -4 * state["a"] - 2 * state["dot(a)"], name="servo")

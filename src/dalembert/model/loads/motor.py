@@ -10,13 +10,12 @@ import numpy as np
 
 from dalembert.arguments import checked
 from dalembert.errors import Problem
-from dalembert.expressions.formula import Written
-from dalembert.expressions.numbers import written_out
-from dalembert.model.checks.values import value
-from dalembert.model.declared import Watch, Work, product
+from dalembert.model.checks.check_values import value
 from dalembert.model.keys import IN_JOINT, Key, Keys, constant, moving
 from dalembert.model.loads.base import Applied, InJoint, LoadMaker, Motion
-from dalembert.model.vectors import Formula
+from dalembert.model.reference_model import Watch, Work, product
+from dalembert.symbolic.exact_numbers import written_out
+from dalembert.symbolic.symbols import Formula, Written
 
 
 @dataclass(frozen=True)
@@ -150,7 +149,7 @@ class MotorMaker(LoadMaker):
 
         `command` is a formula: 1 for the whole voltage, 0 for a motor that brakes, −1 for backwards. Give its rotor by `rotor`.
 
-        >>> from dalembert import Model
+        >>> from dalembert.model.model import Model
         >>> model = Model("wheel").coordinates("turn")
         >>> _ = model.body("wheel", joint=model.revolute((0, 1, 0), "turn"), mass=1, inertia=(1, 2, 1))
         >>> model.motor("wheel", stall_torque=3, no_load_speed=12, command="cos(t)").loads[0].law()
@@ -179,7 +178,7 @@ class MotorMaker(LoadMaker):
         ratio × torque_constant × current. `voltage` is a formula; without `back_emf` it is the torque constant, as in SI units.
         The inductance is left out. Give the rotor by `rotor` with the same ratio.
 
-        >>> from dalembert import Model
+        >>> from dalembert.model.model import Model
         >>> model = Model("wheel").coordinates("turn")
         >>> _ = model.body("wheel", joint=model.revolute((0, 1, 0), "turn"), mass=1, inertia=(1, 2, 1))
         >>> model.dc_motor("wheel", voltage=12, resistance=2, torque_constant=0.05, ratio=20).loads[0].law()

@@ -9,15 +9,15 @@ from typing import ClassVar, Self
 import numpy as np
 import symengine as se
 
-from dalembert.algebra import Array, Scalar, scaled, vector
 from dalembert.arguments import checked
 from dalembert.errors import Problem
-from dalembert.expressions.formula import Written
-from dalembert.model.declared import Action, Places, Traced, Watch, Work, point_of, product
 from dalembert.model.keys import AT, BODIES, NAMED, Key, Keys, constant
 from dalembert.model.loads.base import Applied, Load, LoadMaker, Motion, Span, Wrench, at_point, vector_of
 from dalembert.model.making import Given
-from dalembert.model.vectors import WORLD, Formula, Vector3
+from dalembert.model.reference_model import Action, Places, Traced, Watch, Work, point_of, product
+from dalembert.model.vectors import WORLD, Vector3
+from dalembert.symbolic.algebra_base import Array, Scalar, scaled, vector
+from dalembert.symbolic.symbols import Formula, Written
 
 _ZERO = se.Integer(0)
 
@@ -119,7 +119,7 @@ class PointGravityMaker(LoadMaker):
         `mu` is the gravitational parameter G × mass of what pulls. The centre is the mass centre of the first, in the world its
         origin, or a `point` of it; the second is pulled at its mass centre.
 
-        >>> from dalembert import Model
+        >>> from dalembert.model.model import Model
         >>> model = Model("orbit").parameters(mu=4.0).coordinate("x", 1.0).coordinate("y", 0.0, 2.0)
         >>> axes = [model.prismatic((1, 0, 0), "x"), model.prismatic((0, 1, 0), "y")]
         >>> model.body("probe", joint=axes, mass=3).point_gravity(("world", "probe"), mu="mu").check()

@@ -13,23 +13,22 @@ from typing import ClassVar, Self, Unpack
 import numpy as np
 import symengine as se
 
-from dalembert.algebra import Array, Scalar, scaled, vector
 from dalembert.arguments import checked
 from dalembert.errors import Problem
-from dalembert.expressions.formula import Written
-from dalembert.expressions.symbols import absolute, piecewise, signum
-from dalembert.model.checks.values import value
-from dalembert.model.declared import Places
+from dalembert.model.checks.check_values import value
 from dalembert.model.file_form import ORIGIN
 from dalembert.model.keys import Key, Keys, fixed_vector
 from dalembert.model.loads.base import Motion, vector_of
 from dalembert.model.loads.contact_laws import LAWS, NOTHING, ContactLaw
-from dalembert.model.loads.laws import measure
+from dalembert.model.loads.force_laws import measure
 from dalembert.model.loads.sphere_on_plane import SPHERE, sized
 from dalembert.model.loads.touching import TOUCHING, Meeting, Touch, TouchMaker
 from dalembert.model.making import ZERO, Given
-from dalembert.model.vectors import WORLD, Formula, Vector3
-from dalembert.spatial.frames import Frame
+from dalembert.model.reference_model import Places
+from dalembert.model.vectors import WORLD, Vector3
+from dalembert.symbolic.algebra_base import Array, Scalar, scaled, vector
+from dalembert.symbolic.frames import Frame
+from dalembert.symbolic.symbols import Formula, Written, absolute, piecewise, signum
 
 BOX: Keys = {
     "size": Key(fixed_vector, required=True),

@@ -5,20 +5,20 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar, Self, Unpack
 
-from dalembert.algebra import Array, Scalar, scaled, vector
-from dalembert.algebra.surds import Component
 from dalembert.arguments import checked
 from dalembert.errors import Problem
-from dalembert.expressions.formula import Written
 from dalembert.model import file_form
-from dalembert.model.checks.values import value
-from dalembert.model.declared import Places
+from dalembert.model.checks.check_values import value
 from dalembert.model.keys import Key, Keys, constant_length, direction, fixed_vector
 from dalembert.model.loads.base import Motion, vector_of
 from dalembert.model.loads.contact_laws import LAWS, ContactLaw
 from dalembert.model.loads.touching import TOUCHING, Meeting, Touch, TouchMaker
 from dalembert.model.making import ZERO, Given
-from dalembert.model.vectors import WORLD, Formula, Vector3
+from dalembert.model.reference_model import Places
+from dalembert.model.vectors import WORLD, Vector3
+from dalembert.symbolic.algebra_base import Array, Scalar, scaled, vector
+from dalembert.symbolic.surds import Component
+from dalembert.symbolic.symbols import Formula, Written
 
 ORIGIN = file_form.ORIGIN
 SPHERE: Keys = {"radius": Key(constant_length, usual=0), "center": Key(fixed_vector, usual=ORIGIN)}

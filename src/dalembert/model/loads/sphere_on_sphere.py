@@ -7,11 +7,8 @@ from typing import ClassVar, Self, Unpack
 
 import numpy as np
 
-from dalembert.algebra import Array, Scalar, scaled
 from dalembert.arguments import checked
 from dalembert.errors import Problem
-from dalembert.expressions.formula import Written
-from dalembert.model.declared import Places
 from dalembert.model.file_form import ORIGIN
 from dalembert.model.keys import Key, Keys, constant_length, fixed_vector
 from dalembert.model.loads.base import Motion, vector_of
@@ -19,7 +16,10 @@ from dalembert.model.loads.contact_laws import LAWS, ContactLaw
 from dalembert.model.loads.sphere_on_plane import SPHERE, sized
 from dalembert.model.loads.touching import TOUCHING, Meeting, Touch, TouchMaker
 from dalembert.model.making import ZERO, Given
-from dalembert.model.vectors import WORLD, Formula, Vector3
+from dalembert.model.reference_model import Places
+from dalembert.model.vectors import WORLD, Vector3
+from dalembert.symbolic.algebra_base import Array, Scalar, scaled
+from dalembert.symbolic.symbols import Formula, Written
 
 OTHER: Keys = {"ground_radius": Key(constant_length, usual=0), "ground_center": Key(fixed_vector, usual=ORIGIN)}
 

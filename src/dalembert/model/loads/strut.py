@@ -7,17 +7,17 @@ from typing import ClassVar, Self
 
 import numpy as np
 
-from dalembert.algebra import scaled
 from dalembert.arguments import checked
-from dalembert.expressions.formula import Written
-from dalembert.expressions.lower import Lowering
-from dalembert.model.declared import Traced, Watch
 from dalembert.model.keys import Key, Keys
 from dalembert.model.loads.base import Applied, LoadMaker, Motion, Span
 from dalembert.model.loads.between import ENDS, Between
 from dalembert.model.loads.by_law import ByLaw
-from dalembert.model.loads.laws import CURVES, RATE, law, measure, require_some
+from dalembert.model.loads.force_laws import CURVES, RATE, law, measure, require_some
 from dalembert.model.making import ZERO, Given
+from dalembert.model.reference_model import Traced, Watch
+from dalembert.symbolic.algebra_base import scaled
+from dalembert.symbolic.lower import Lowering
+from dalembert.symbolic.symbols import Written
 
 LENGTH = "length"
 
@@ -75,7 +75,7 @@ class StrutMaker(LoadMaker):
         (rate, pull), with straight lines between them and level outside. What is given adds up. Powers, sines, cosines and
         exponentials of the length count as potential energy, all else as work.
 
-        >>> from dalembert import Model
+        >>> from dalembert.model.model import Model
         >>> model = Model("bumper").parameters(k=4e4, c=30.0, l=0.2).coordinate("x", 0.15)
         >>> _ = model.body("block", joint=model.prismatic((1, 0, 0), "x"), mass=2)
         >>> _ = model.strut(("world", "block"), pull="k*(length - l)**3 + c*rate", rate_curve=[[-1, -80], [0, 0], [1, 20]])

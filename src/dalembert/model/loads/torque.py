@@ -8,18 +8,18 @@ from typing import ClassVar, Self
 
 import numpy as np
 
-from dalembert.algebra import Array, zeros
 from dalembert.arguments import checked
 from dalembert.errors import InputError
 from dalembert.model.controllers import Law, Timing
-from dalembert.model.declared import Action, Watch, Work, axes_of, in_world, turn_of
 from dalembert.model.file_form import Element
 from dalembert.model.keys import BODY, FRAME, NAMED, Key, Keys, body, entries, fixed_vector, moving_vector
 from dalembert.model.loads.base import Applied, Load, LoadMaker, Motion, Wrench, vector_of
 from dalembert.model.loads.force import Force
-from dalembert.model.loads.tables import TIMES, in_words, increasing_times, rows, three_curves, timed
+from dalembert.model.loads.measured_curves import TIMES, in_words, increasing_times, rows, three_curves, timed
 from dalembert.model.making import Given, vector3
+from dalembert.model.reference_model import Action, Watch, Work, axes_of, in_world, turn_of
 from dalembert.model.vectors import WORLD, Vector3
+from dalembert.symbolic.algebra_base import Array, zeros
 
 
 @dataclass(frozen=True)

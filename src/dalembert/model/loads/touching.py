@@ -20,18 +20,19 @@ from typing import Self
 import numpy as np
 import symengine as se
 
-from dalembert.algebra import Array, Scalar, scaled, vector, zeros
 from dalembert.errors import InputError, Problem, nearest
-from dalembert.expressions.lower import Lowering
-from dalembert.model.declared import Action, Places, Watch, Work, axes_of, point_of
 from dalembert.model.elements import Parameter
 from dalembert.model.keys import BODY, NAMED, Key, Keys, body
 from dalembert.model.loads.base import Applied, Load, LoadMaker, Motion, at_point
 from dalembert.model.loads.contact_laws import DEPTH, LAWS, SLIP, SQUARE, USUAL, ContactLaw, Laws
-from dalembert.model.loads.laws import RATE, measure, numbers_but
+from dalembert.model.loads.force_laws import RATE, measure, numbers_but
 from dalembert.model.loads.unilateral import Opening, Unilateral
-from dalembert.model.vectors import WORLD, Formula
-from dalembert.spatial import cross
+from dalembert.model.reference_model import Action, Places, Watch, Work, axes_of, point_of
+from dalembert.model.vectors import WORLD
+from dalembert.symbolic.algebra_base import Array, Scalar, scaled, vector, zeros
+from dalembert.symbolic.lower import Lowering
+from dalembert.symbolic.rotations import cross
+from dalembert.symbolic.symbols import Formula
 
 TOUCHING: Keys = {**NAMED, **BODY, "ground": Key(body, usual=WORLD)}
 ORIGIN = (0, 0, 0)

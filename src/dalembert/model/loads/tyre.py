@@ -31,14 +31,9 @@ from typing import ClassVar, Self
 
 import numpy as np
 
-from dalembert.algebra import Algebra, Array, Scalar, scaled, vector
-from dalembert.algebra.surds import Component
 from dalembert.arguments import checked
 from dalembert.errors import Problem
-from dalembert.expressions.formula import Written
-from dalembert.expressions.numbers import written_out
-from dalembert.model.checks.values import value
-from dalembert.model.declared import Action, Places, Watch, Work, axes_of, point_of
+from dalembert.model.checks.check_values import value
 from dalembert.model.file_form import ORIGIN
 from dalembert.model.keys import (
     BODY,
@@ -56,8 +51,13 @@ from dalembert.model.keys import (
 )
 from dalembert.model.loads.base import Applied, Load, LoadMaker, Motion, at_point, vector_of
 from dalembert.model.making import ZERO, Given
-from dalembert.model.vectors import Formula, Vector3
-from dalembert.spatial import cross, skew
+from dalembert.model.reference_model import Action, Places, Watch, Work, axes_of, point_of
+from dalembert.model.vectors import Vector3
+from dalembert.symbolic.algebra_base import Algebra, Array, Scalar, scaled, vector
+from dalembert.symbolic.exact_numbers import written_out
+from dalembert.symbolic.rotations import cross, skew
+from dalembert.symbolic.surds import Component
+from dalembert.symbolic.symbols import Formula, Written
 
 LOW_SPEED, SHAPE = 0.1, 1.3
 _LITTLE = Fraction(1, 10**12)  # what is added to |s|²
@@ -221,7 +221,7 @@ class TyreMaker(LoadMaker):
         D sin(C arctan(B x − E (B x − arctan(B x)))) with D = mu × load, C = `shape`, E = `curvature`, and B from the stiffness.
         Below `low_speed` slip is measured by that speed. `axis` and `center` are the wheel's in body axes, `normal` the plane's.
 
-        >>> from dalembert import Model
+        >>> from dalembert.model.model import Model
         >>> model = Model("wheel").parameters(N=3000.0).coordinate("x", 0.0, 10.0).coordinate("turn", 0.0, 30.0)
         >>> joints = [model.prismatic((1, 0, 0), "x", position=(0, 0, 0.3)), model.revolute((0, 1, 0), "turn")]
         >>> _ = model.body("wheel", joint=joints, mass=300, inertia=(1, 2, 1))

@@ -19,9 +19,9 @@ from typing import TYPE_CHECKING, Literal, get_args
 
 import symengine as se
 
-from dalembert.algebra import Array, Scalar
-from dalembert.expressions import Kind
-from dalembert.model.vectors import Formula
+from dalembert.symbolic.algebra_base import Array, Scalar
+from dalembert.symbolic.reserved_symbols import Kind
+from dalembert.symbolic.symbols import Formula
 
 if TYPE_CHECKING:
     from dalembert.model.loads.base import Motion

@@ -16,11 +16,11 @@ from typing import Self
 
 import numpy as np
 
-from dalembert.model.declared import Traced, Watch
 from dalembert.model.loads.base import Load
 from dalembert.model.loads.contact_laws import DEPTH, NOTHING, Press
-from dalembert.model.loads.laws import RATE, measure, numbers_but
-from dalembert.model.vectors import Formula
+from dalembert.model.loads.force_laws import RATE, measure, numbers_but
+from dalembert.model.reference_model import Traced, Watch
+from dalembert.symbolic.symbols import Formula
 
 PLACE = measure("position")
 

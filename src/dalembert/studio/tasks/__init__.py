@@ -11,22 +11,22 @@ from dataclasses import dataclass
 from typing import Any
 
 from dalembert.studio.folder import Folder
-from dalembert.studio.given import Given, Tell
+from dalembert.studio.payload import Given, Tell
 from dalembert.studio.tasks import (
-    deriving,
-    describing,
-    editing,
-    evidence,
+    derive_task,
+    describe_task,
+    dh_grid,
+    downloads,
+    equilibrium_task,
+    evidence_task,
+    form_edits,
+    forms,
     gallery_page,
     help,
-    outlining,
-    rest,
-    robot,
-    simulating,
-    sweeping,
-    table,
-    taking,
-    understanding,
+    robot_task,
+    simulate_task,
+    summary_task,
+    sweep_task,
 )
 
 
@@ -50,39 +50,39 @@ TASKS: dict[str, Task] = {
     "example": Task(gallery_page.example, quick=True),
     "draft": Task(gallery_page.draft, quick=True),
     "picture": Task(gallery_page.picture),
-    "describe": Task(describing.describe, quick=True),
-    "format": Task(outlining.file_format, quick=True),
-    "edit": Task(editing.edit, quick=True),
-    "import": Task(describing.taken_in),
-    "choices": Task(simulating.choices, quick=True),
-    "written": Task(simulating.written, quick=True),
-    "prepare": Task(simulating.prepare),
-    "simulate": Task(simulating.simulate),
-    "equilibria": Task(rest.equilibria),
-    "modes": Task(rest.modes),
-    "mode": Task(rest.mode),
-    "sweep": Task(sweeping.sweep),
-    "read_table": Task(table.read_table, quick=True),
-    "write_table": Task(table.write_table, quick=True),
-    "robot": Task(robot.about_robot, quick=True),
-    "reach": Task(robot.reach),
-    "follow": Task(robot.follow),
-    "drive_along": Task(robot.drive_along),
-    "kinds": Task(taking.kinds, quick=True),
-    "take": Task(taking.take),
-    "declared": Task(understanding.declared, quick=True),
-    "understand": Task(understanding.understand),
-    "equations": Task(deriving.equations),
-    "prove": Task(evidence.prove),
-    "verify": Task(evidence.verify),
-    "compare": Task(evidence.compare),
+    "describe": Task(describe_task.describe, quick=True),
+    "format": Task(forms.file_format, quick=True),
+    "edit": Task(form_edits.edit, quick=True),
+    "import": Task(describe_task.taken_in),
+    "choices": Task(simulate_task.choices, quick=True),
+    "written": Task(simulate_task.written, quick=True),
+    "prepare": Task(simulate_task.prepare),
+    "simulate": Task(simulate_task.simulate),
+    "equilibria": Task(equilibrium_task.equilibria),
+    "modes": Task(equilibrium_task.modes),
+    "mode": Task(equilibrium_task.mode),
+    "sweep": Task(sweep_task.sweep),
+    "read_table": Task(dh_grid.read_table, quick=True),
+    "write_table": Task(dh_grid.write_table, quick=True),
+    "robot": Task(robot_task.about_robot, quick=True),
+    "reach": Task(robot_task.reach),
+    "follow": Task(robot_task.follow),
+    "drive_along": Task(robot_task.drive_along),
+    "kinds": Task(downloads.kinds, quick=True),
+    "take": Task(downloads.take),
+    "declared": Task(summary_task.declared, quick=True),
+    "understand": Task(summary_task.understand),
+    "equations": Task(derive_task.equations),
+    "prove": Task(evidence_task.prove),
+    "verify": Task(evidence_task.verify),
+    "compare": Task(evidence_task.compare),
     "help": Task(help.table, quick=True),
 }
 
 
 def warm_up() -> None:
     """Loads what the first task would wait for."""
-    describing.describe(Given({"text": _FIRST}), None, lambda *progress: None)
+    describe_task.describe(Given({"text": _FIRST}), None, lambda *progress: None)
 
 
 _FIRST = """name = "first"

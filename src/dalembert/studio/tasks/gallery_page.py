@@ -11,17 +11,18 @@ from typing import Any
 
 import numpy as np
 
-from dalembert import gallery, sources
+from dalembert.api import load
+from dalembert.codegen import disk_cache
+from dalembert.display.prose import markdown
+from dalembert.display.scene.scene import scene_of
+from dalembert.display.video import Film
 from dalembert.errors import InputError
-from dalembert.exporters import to_toml
-from dalembert.model import Model
-from dalembert.programs import store
-from dalembert.show.films import Film
-from dalembert.show.prose import markdown
-from dalembert.show.scene import scene_of
+from dalembert.io import gallery
+from dalembert.io.toml_writer import to_toml
+from dalembert.model.model import Model
 from dalembert.studio.folder import Folder
-from dalembert.studio.given import Given, Tell
-from dalembert.studio.tasks import starting
+from dalembert.studio.payload import Given, Tell
+from dalembert.studio.tasks import element_defaults
 
 _PICTURE = "picture"  # what kept pictures are called
 _PIXELS = 300  # each side
@@ -65,7 +66,7 @@ def _title(name: str) -> str:
 
 def examples(given: Given, folder: Folder, tell: Tell) -> dict[str, Any]:
     """All examples with their titles, and the text of an empty model."""
-    return {"examples": _all(), "tags": list(_TAGS), "empty": starting.EMPTY}
+    return {"examples": _all(), "tags": list(_TAGS), "empty": element_defaults.EMPTY}
 
 
 def example(given: Given, folder: Folder, tell: Tell) -> dict[str, Any]:
@@ -89,15 +90,15 @@ def picture(given: Given, folder: Folder, tell: Tell) -> dict[str, Any]:
     name = given.choice("name", gallery.names())
     source = _source(name)
     digest = hashlib.sha256(f"{_DRAWN} {_PIXELS} {name} {source}".encode()).hexdigest()
-    data = store.stored(digest, _PICTURE)
+    data = disk_cache.stored(digest, _PICTURE)
     if data is None:
-        data = _drawn(sources.load(name))
-        store.keep(digest, _PICTURE, data)
+        data = _drawn(load.load(name))
+        disk_cache.keep(digest, _PICTURE, data)
     return {"address": f"data:image/png;base64,{b64encode(data).decode()}" if data else ""}
 
 
 def _drawn(model: Model) -> bytes:
-    from dalembert.show.plot_figure import Plot
+    from dalembert.display.plots.figure import Plot
 
     if not model.bodies:
         return b""

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from dalembert import formalisms
-from dalembert.show import html
+from dalembert.display.math import html
+from dalembert.formalisms import catalogue
 from dalembert.studio.folder import Folder
-from dalembert.studio.given import Given, Tell
+from dalembert.studio.payload import Given, Tell
 
 PAPERS = {
     "volterra": "Yoosefian Nooshabadi & Nejat Pishkenari 2025",
@@ -264,7 +264,7 @@ def entries() -> Iterator[tuple[str, str, Entry]]:
     """
     for key, entry in QUANTITIES.items():
         yield "Quantities", key, entry
-    for module in formalisms.FORMALISMS:
+    for module in catalogue.FORMALISMS:
         about, idea = module.ABOUT, (module.__doc__ or "").partition("\n")[0].partition(": ")[2]
         yield (
             "Formalisms",

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 
 import numpy as np
 
-from dalembert.handles import Trajectory
-from dalembert.model import Description
+from dalembert.model.description import Description
+from dalembert.simulation.trajectory import Trajectory
 
 
 def script_of(file: str, model: Description, run: Trajectory | None) -> str:

@@ -1,0 +1,217 @@
+"""Gradients of a cost by the adjoint equations: one run backwards, whatever the number of parameters.
+
+For J = Φ(y(T); p) + ∫ L(y, t; p) dt along ẏ = F(y, t; p) the adjoint variables obey λ˙ = −F_yᵀλ − L_y, λ(T) = Φ_y, and
+
+    J′ = Φ_p p′ + λ(0)ᵀ y₀′ + ∫ (λᵀF_p + L_p) p′ dt.
+
+F keeps the constraints, and y₀′ fulfils them, so nothing else is needed where there are constraints.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from dalembert.analysis.observable_formulas import program_by_name
+from dalembert.analysis.sensitivity import require_differentiable
+from dalembert.analysis.sensitivity_directions import Directions, directions_of
+from dalembert.analysis.start_sensitivity import origin_of
+from dalembert.analysis.variational_equations import rates_program
+from dalembert.api.derive import equations_of
+from dalembert.api.equations import Equations
+from dalembert.codegen.function import Function, function_of
+from dalembert.codegen.program import Program, nodes_of, program_of
+from dalembert.codegen.program_derivatives import vector_jacobian
+from dalembert.errors import InputError, NotApplicableError
+from dalembert.model.description import Elements
+from dalembert.model.frozen import Value
+from dalembert.model.initial_state import Start
+from dalembert.simulation.integrators.catalogue import find
+from dalembert.simulation.integrators.integrate import InitialValueProblem, Settings, integrate
+from dalembert.simulation.integrators.interpolant import Piece
+from dalembert.simulation.partition import Part
+from dalembert.simulation.simulate import Stretches, Task, stretches_of
+from dalembert.simulation.trajectory import Trajectory
+from dalembert.tables import Table, Tabular, short
+
+_TOLERANCE = 1e-11
+
+
+@dataclass(frozen=True, repr=False)
+class Gradient(Value, Tabular):
+    """The value of a cost and its slopes."""
+
+    value: float
+    of: tuple[str, ...]
+    slopes: np.ndarray  # (directions,)
+    run: Trajectory
+
+    def __getitem__(self, name: str) -> float:
+        if name not in self.of:
+            raise InputError(
+                f"gradient: the cost was not differentiated by '{name}'. Expected one of {', '.join(self.of)}."
+            )
+        return float(self.slopes[self.of.index(name)])
+
+    def tables(self) -> tuple[Table, ...]:
+        """The slopes."""
+        rows = tuple((name, short(float(x))) for name, x in zip(self.of, self.slopes, strict=True))
+        return (Table(("by", "slope of the cost"), rows, f"cost {self.value:.9g}"),)
+
+    def __repr__(self) -> str:
+        return f"<Gradient of a cost {self.value:.9g} by {', '.join(self.of)}>"
+
+
+def gradient(
+    model: Elements,
+    duration: float | None = None,
+    *,
+    of: Sequence[Any] | str,
+    final: str | None = None,
+    integral: str | None = None,
+    formalism: str = "lagrange",
+    q0: Start = None,
+    qd0: Start = None,
+    t0: float = 0.0,
+    keep: Sequence[str] = (),
+    integrator: str | None = None,
+    parameters: Mapping[str, float] | None = None,
+) -> Gradient:
+    """The slopes of a cost by parameters and starts, by the adjoint equations: for many parameters and one cost.
+
+    The cost is `final`, a formula of the state at the end, and the integral of the formula `integral` along the run, both or one
+    of them; formulas are those that `Sensitivity.observe` takes. Other options are those of `dl.sensitivity`.
+
+    >>> from dalembert.model.model import Model
+    >>> model = Model("oscillator").parameters(m=1.0, k=4.0).coordinates("x").start([1.0], [0.0])
+    >>> _ = model.body("mass", joint=model.prismatic((1, 0, 0), "x"), mass="m").force("mass", ("-k*x", 0, 0))
+    >>> found = gradient(model, 1.0, of=["x(0)", "k"], final="x")
+    >>> bool(np.allclose(found.slopes, [np.cos(2), -np.sin(2) / 4])), round(found.value, 9)
+    (True, -0.416146837)
+    """
+    if final is None and integral is None:
+        raise InputError("gradient: there is no cost. Give `final` or `integral`, such as final='x**2'.")
+    equations = equations_of(model, formalism)
+    equations = equations.with_parameters(parameters) if parameters else equations
+    require_differentiable(equations, "gradient")
+    directions = directions_of(equations.model, of, "gradient")
+    equations.derivation.require_differentiable_by(directions.parameters, "gradient")
+    y = origin_of(equations, directions, q0, qd0, t0, keep).at(equations, {}, 1)
+    n = directions.coordinates
+    settings = Settings(dense=True)
+    found = stretches_of(
+        equations, Task(duration, y.value[:n], y.value[n:], t0, integrator, 2, None, True, settings, False)
+    )
+    _require_smooth(found, equations)
+    end = _End(equations, directions, final).at(found.parts[-1])
+    weights, value, slopes = end.by_state, end.value, directions.moved.T @ end.by_parameters
+    until = float(found.parts[-1].solution.t[-1])
+    for part in reversed(found.parts):
+        weights, more, by_parameters = _Backwards(part, directions, integral).run(weights, until)
+        value, slopes = value + more, slopes + directions.moved.T @ by_parameters
+        until = float(part.solution.t[0])
+    return Gradient(value, directions.names, slopes + weights @ y.first, found.trajectory(equations))
+
+
+def _require_smooth(found: Stretches, equations: Equations) -> None:
+    acting = {event.name for event in equations.derivation.setup.declared.events if event.acts}
+    happened = [each for each in found.happened if each.switching or each.name in acting]
+    if any(part.constants.ndim == 2 for part in found.parts) or happened:
+        what = happened[0] if happened else None
+        raise NotApplicableError(
+            f"gradient: {'the motion slides' if what is None else f'{what.name} happens at t = {what.t:.9g}'}, and the adjoint "
+            "equations are known along smooth motions only. Use `dl.sensitivity`, or end the run before."
+        )
+
+
+def _cost(equations: Equations, name: str | None, others: Program | None = None) -> Program:
+    """A cost of (q, q̇, t) behind other outputs; nothing for no cost."""
+    cost = None if name is None else program_by_name(equations, name)
+    if cost is not None and len(cost.outputs) != 1:
+        raise InputError(f"gradient: '{name}' has {len(cost.outputs)} rows. Expected one number, such as a formula.")
+    inputs = rates_program(equations.kernel) if others is None else others
+    outputs = ([] if others is None else nodes_of(others)) + ([] if cost is None else nodes_of(cost))
+    return program_of(outputs, inputs.inputs, inputs.parameters)
+
+
+@dataclass(frozen=True)
+class _Slopes:
+    """A cost at one state with its slopes."""
+
+    value: float
+    by_state: np.ndarray
+    by_parameters: np.ndarray
+
+
+@dataclass(frozen=True)
+class _End:
+    """The cost at the end of a run."""
+
+    equations: Equations
+    directions: Directions
+    cost: str | None
+
+    def at(self, part: Part) -> _Slopes:
+        """Its value and slopes in the last state of a stretch."""
+        size = part.equations.n_states
+        if self.cost is None:
+            return _Slopes(0.0, np.zeros(size), np.zeros(len(self.directions.parameters)))
+        program = _cost(part.equations, self.cost)
+        by = [*program.inputs[:-1], *self.directions.parameters]
+        engine = part.equations.workspace.engine
+        x = np.append(part.solution.y[:size, -1], part.solution.t[-1])
+        slopes = function_of(vector_jacobian(program, by), engine)(np.append(x, 1.0), part.constants)
+        value = function_of(program, engine)(x, part.constants)
+        return _Slopes(float(value[0]), slopes[:size], slopes[size:])
+
+
+@dataclass(frozen=True)
+class _Backwards:
+    """The adjoint equations along one stretch."""
+
+    part: Part
+    directions: Directions
+    integral: str | None
+
+    def _functions(self) -> tuple[Function, Function | None]:
+        """(F_yᵀw, F_pᵀw) with the cost among the outputs, and the cost itself."""
+        equations, engine = self.part.equations, self.part.equations.workspace.engine
+        whole = _cost(equations, self.integral, rates_program(equations.kernel))
+        by = [*whole.inputs[:-1], *self.directions.parameters]
+        cost = None if self.integral is None else function_of(_cost(equations, self.integral), engine)
+        return function_of(vector_jacobian(whole, by), engine), cost
+
+    def run(self, weights: np.ndarray, end: float) -> tuple[np.ndarray, float, np.ndarray]:
+        """λ at the start of the stretch, from its end, the integral of the cost, and that of λᵀF_p + L_p."""
+        slopes, cost = self._functions()
+        size, count = len(weights), len(self.directions.parameters)
+        state, constants, one = _motion(self.part), self.part.constants, [] if cost is None else [1.0]
+
+        def rates(s: float, z: np.ndarray) -> np.ndarray:
+            x = np.append(state(end - s)[:size], end - s)
+            found = slopes(np.concatenate([x, z[:size], one]), constants)
+            return np.concatenate([found, [0.0] if cost is None else cost(x, constants)])
+
+        start = np.concatenate([weights, np.zeros(count + 1)])
+        sizes = np.maximum(np.abs(start), max(float(np.abs(weights).max()), 1.0))
+        names = tuple(f"adjoint {i}" for i in range(len(start)))
+        problem = InitialValueProblem(names, 0.0, start, rates, sizes=sizes)
+        settings = Settings(rtol=_TOLERANCE)
+        span = end - float(self.part.solution.t[0])
+        stepper = find("dop853")(problem, settings, span)
+        z = integrate(problem, stepper, np.array([0.0, span]), settings).y[:, -1]
+        return z[:size], float(z[-1]), z[size:-1]
+
+
+def _motion(part: Part) -> Callable[[float], np.ndarray]:
+    """The state at any time of a stretch."""
+    pieces: Sequence[Piece] = part.solution.dense
+    starts = np.array([piece.t0 for piece in pieces])
+
+    def state(t: float) -> np.ndarray:
+        return pieces[max(0, int(np.searchsorted(starts, t, side="right")) - 1)](t)
+
+    return state

@@ -1,0 +1,1 @@
+"""Control laws for `model.actuator(..., law=...)`, one file each."""

@@ -1,0 +1,446 @@
+"""`dl.equilibrium`: where a model rests or goes on steadily, what holds it there, and whether it stays."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from dalembert.analysis.equilibrium_search import Search, Unknowns
+from dalembert.analysis.linear.residuals import Point, Residuals
+from dalembert.analysis.linear.state_solution import Solved, solved_at
+from dalembert.analysis.linearize import At, read_state
+from dalembert.analysis.stability import Stability, by_hessian, by_spectrum
+from dalembert.api.workspace import Workspace, setup, workspace_of
+from dalembert.arguments import are_names, is_whole, shown
+from dalembert.errors import InconsistentStateError, InputError, WorkError, nearest
+from dalembert.mechanics import random_states
+from dalembert.mechanics.assembly import Assembler
+from dalembert.mechanics.joint_reactions import JointForces
+from dalembert.mechanics.scales import turning_coordinates
+from dalembert.mechanics.state_batch import States
+from dalembert.model.description import Description, Elements
+from dalembert.model.frozen import Frozen, Value
+from dalembert.simulation.load_outputs import load_forces
+from dalembert.tables import Table, Tabular, short
+
+_SEED = 2718
+_STARTS = 30
+_APART = 1e-6  # places of bodies that differ by less, in scales of the model, are the same
+_MOST = 100_000
+
+
+@dataclass(frozen=True, repr=False)
+class Equilibrium(Value, Tabular):
+    """A position of rest or a steady motion, with the forces there.
+
+    `stability` is stable, unstable, marginal or undecided, and `reason` says by what. `multipliers` are by constraint, `holding`
+    the forces along the coordinates that were kept, `sought` what was looked for, `loads` what every load exerts.
+    """
+
+    model: Description
+    q: np.ndarray
+    qd: np.ndarray
+    t: float
+    stability: str
+    reason: str
+    multipliers: Frozen[str, float]
+    holding: Frozen[str, float]
+    sought: Frozen[str, float]
+    loads: Frozen[str, np.ndarray]
+    family: int  # in how many directions others lie beside it
+    distance: float  # from the start, in scales of the model
+    residual: float  # what is left of the equations, in scales of the model
+
+    @property
+    def kind(self) -> str:
+        """`equilibrium` or `steady motion`."""
+        return "steady motion" if self.qd.any() else "equilibrium"
+
+    def __getitem__(self, name: str) -> float:
+        """The value of a coordinate."""
+        names = self.model.coordinate_names
+        if name not in names:
+            raise InputError(f"there is no coordinate '{name}'. {nearest(name, names)}")
+        return float(self.q[names.index(name)])
+
+    def joint_reactions(self, frame: str = "world") -> JointForces:
+        """The force and moment in the joints; see `Trajectory.joint_reactions`. Holding forces act through their coordinates."""
+        space = workspace_of(setup(self.model))
+        if not self.model.bodies or frame not in ("world", "parent", "child"):
+            raise InputError(
+                f"joint_reactions, frame '{frame}': expected 'world', 'parent' or 'child', and a model with bodies."
+            )
+        state = self.q, self.qd, np.zeros_like(self.q), np.array(self.t), np.array(list(self.multipliers.values()))
+        values = np.array([self.sought.get(name, x) for name, x in self.model.parameter_values.items()])
+        return space.joint_reactions.along(*state, values, frame)
+
+    def to_dict(self) -> dict[str, Any]:
+        """What is known as plain data."""
+        names = self.model.coordinate_names
+        return {
+            "kind": self.kind,
+            "q": dict(zip(names, self.q.tolist(), strict=True)),
+            "qd": dict(zip(names, self.qd.tolist(), strict=True)),
+            "t": self.t,
+            "stability": self.stability,
+            "reason": self.reason,
+            "multipliers": dict(self.multipliers),
+            "holding": dict(self.holding),
+            "sought": dict(self.sought),
+            "loads": {name: force.tolist() for name, force in self.loads.items()},
+        }
+
+    def tables(self) -> tuple[Table, ...]:
+        """The state, and the forces."""
+        names = self.model.coordinate_names
+        moves = bool(self.qd.any())
+        head = ("coordinate", "value", "rate") if moves else ("coordinate", "value")
+        rows = tuple(
+            (n, short(float(x)), short(float(v)))[: len(head)] for n, x, v in zip(names, self.q, self.qd, strict=True)
+        )
+        state = Table(head, rows, f"{self.kind.capitalize()} of '{self.model.name}'", (self._said,))
+        forces = [(f"λ of {name}", x) for name, x in self.multipliers.items()]
+        forces += [(f"force that holds {name}", x) for name, x in self.holding.items()]
+        forces += [(f"{name}, sought", x) for name, x in self.sought.items()]
+        found = tuple((name, short(float(x))) for name, x in forces)
+        return (state, Table(("what acts", "value"), found, "Forces")) if found else (state,)
+
+    @property
+    def _said(self) -> str:
+        ways = "direction" if self.family == 1 else "directions"
+        beside = f"; others lie beside it in {self.family} {ways}" if self.family else ""
+        return f"{self.stability}: {self.reason}{beside}"
+
+    def __repr__(self) -> str:
+        names = self.model.coordinate_names
+        state = [f"{name} = {x:.6g}" for name, x in zip(names, self.q, strict=True)]
+        state += [f"dot({name}) = {x:.6g}" for name, x in zip(names, self.qd, strict=True) if x]
+        more = f" and {len(state) - 8} more" if len(state) > 8 else ""
+        return f"<{self.kind.capitalize()} of '{self.model.name}': {', '.join(state[:8])}{more}; {self.stability}>"
+
+
+@dataclass(frozen=True, repr=False)
+class Equilibria(Tabular, Sequence[Equilibrium]):
+    """All that were found, the nearest to the start first; `q`, `qd` and `t` are those of the nearest."""
+
+    found: tuple[Equilibrium, ...]
+
+    def __len__(self) -> int:
+        return len(self.found)
+
+    def __getitem__(self, index: Any) -> Any:
+        return self.found[index]
+
+    def __iter__(self) -> Iterator[Equilibrium]:
+        return iter(self.found)
+
+    @property
+    def q(self) -> np.ndarray:
+        """The coordinates of the nearest."""
+        return self.found[0].q
+
+    @property
+    def qd(self) -> np.ndarray:
+        """The velocities of the nearest."""
+        return self.found[0].qd
+
+    @property
+    def t(self) -> float:
+        """The time it was looked for."""
+        return self.found[0].t
+
+    @property
+    def stable(self) -> tuple[Equilibrium, ...]:
+        """Those that are stable."""
+        return tuple(each for each in self.found if each.stability == "stable")
+
+    def tables(self) -> tuple[Table, ...]:
+        """Those of each."""
+        return tuple(table for each in self.found for table in each.tables())
+
+    def to_dict(self) -> list[dict[str, Any]]:
+        """What is known as plain data."""
+        return [each.to_dict() for each in self.found]
+
+    def __repr__(self) -> str:
+        return f"<Equilibria: {', '.join(map(repr, self.found))}>"
+
+
+def equilibrium(
+    model: Elements,
+    keep: Sequence[str] = (),
+    *,
+    t: float = 0.0,
+    at: At = None,
+    starts: int | Sequence[Any] = _STARTS,
+    speeds: Mapping[str, float] | None = None,
+    seek: Sequence[str] = (),
+    seed: int = _SEED,
+) -> Equilibria:
+    """The equilibria of a model, or its steady motions, the nearest to the start first.
+
+    They are looked for from `at`, by default the initial state, and from as many random `starts` beside it, with a fixed seed,
+    or from those that are given: a rare one can be missed. Of a family, where others lie beside each, the first is told.
+
+    Coordinates in `keep` stay where they are, held by a force that is told; or, with as many names in `seek`, by parameters that
+    are found instead, or by rates of coordinates. `speeds` are constant rates of coordinates that nothing depends on, for steady
+    motions; rates that constraints and drives ask for follow.
+
+    >>> import dalembert as dl
+    >>> [(round(found["theta"], 6), found.stability) for found in dl.equilibrium("simple-pendulum", at=[0.1])]
+    [(0.0, 'stable'), (3.141593, 'unstable')]
+    """
+    model.refuse_canonical("equilibrium")
+    model.refuse_laws("equilibrium", "Take model.without_laws(), whose inputs are parameters.")
+    model.refuse_rigid("equilibrium")
+    space = workspace_of(setup(model))
+    q, qd, time = read_state(space.model, at, t, "equilibrium")
+    looking = Looking(space, q, np.zeros_like(qd), time, _asked(space, keep, speeds, seek), seed)
+    found = looking.all_from(_starts(space, q, starts, seed, looking.search.unknowns, time))
+    if not found:
+        raise WorkError(
+            f"equilibrium: none was found for model '{model.name}' from {looking.tried} starts. Expected one near them. Give "
+            "another start by `at`, more `starts`, or `keep` coordinates that would run away."
+        )
+    return Equilibria(tuple(sorted(found, key=lambda each: each.distance)))
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What was asked for, by places."""
+
+    keep: tuple[int, ...]
+    speeds: dict[int, float]
+    rates: tuple[int, ...]  # sought
+    parameters: tuple[str, ...]  # sought
+
+
+def _asked(space: Workspace, keep: Sequence[str], speeds: Mapping[str, float] | None, seek: Sequence[str]) -> Asked:
+    names, parameters = space.model.coordinate_names, space.model.parameter_values
+    for what, given, known in (
+        ("keep", keep, names),
+        ("speeds", list(speeds or {}), names),
+        ("seek", seek, [*names, *parameters]),
+    ):
+        if not are_names(given):
+            raise InputError(f"equilibrium, {what}: got {shown(given)}. Expected names in a list or tuple.")
+        for name in given:
+            if name not in known:
+                raise InputError(f"equilibrium, {what}: there is no '{name}'. {nearest(name, known)}")
+    if seek and len(seek) != len(keep):
+        raise InputError(
+            f"equilibrium: {len(seek)} are in `seek` and {len(keep)} in `keep`. Expected as many: what is sought takes the place "
+            "of the forces that would hold the coordinates that are kept."
+        )
+    fixed = {
+        names.index(name): space.model.number(x, f"equilibrium, speeds, '{name}'") for name, x in (speeds or {}).items()
+    }
+    rates = tuple(names.index(name) for name in seek if name in names)
+    sought = tuple(name for name in seek if name not in names)
+    return Asked(tuple(names.index(name) for name in keep), fixed, rates, sought)
+
+
+@dataclass
+class Looking:
+    """One search: what was found, and from how many starts."""
+
+    space: Workspace
+    q: np.ndarray
+    qd: np.ndarray
+    t: float
+    asked: Asked
+    seed: int = _SEED
+    values: np.ndarray | None = None  # of the parameters; None: the model's
+    tried: int = 0
+
+    def __post_init__(self) -> None:
+        self.qd[list(self.asked.speeds)] = list(self.asked.speeds.values())
+        self.residuals: Residuals = self.space.residuals(self.asked.parameters)
+        self.search = Search(self.residuals, self._unknowns())
+        self._begin_rates()
+        self.assembler = Assembler(self.space.model, {}, ())
+
+    def _begin_rates(self) -> None:
+        """Let rates that constraints and drives ask for begin as they are asked for at the start."""
+        rows, places = list(self.search.unknowns.qd), self.residuals.places
+        if rows:
+            point = self._point(self.q)
+            slopes = self.residuals.slopes(point).rows(places["velocity"]).qd[:, rows]
+            left = self.residuals.at(point)[places["velocity"]]
+            self.qd[rows] -= np.linalg.lstsq(slopes, left, rcond=None)[0]
+
+    def _point(self, q: np.ndarray, rates: np.ndarray | None = None) -> Point:
+        k = len(self.space.facts.levels.names)
+        qd = self.qd if rates is None else self.qd + rates
+        values = self.space.values if self.values is None else self.values
+        return Point(q, qd, np.zeros(len(q)), np.zeros(k), self.t, values)
+
+    def nearest(self) -> Point | None:
+        """The root that is found from the start."""
+        return self.search.root(self._point(self.q)) or self.search.root(self.search.downhill(self._point(self.q)))
+
+    def _rates(self, number: int) -> np.ndarray:
+        """Where rates that are sought begin: at rest for the first start, then anywhere up to the fastest that is given."""
+        out, scales = np.zeros(len(self.q)), self.space.facts.scales.velocities
+        if number and self.asked.rates:
+            rng, rows = np.random.default_rng((self.seed, number)), list(self.asked.rates)
+            fastest = max([1.0, *(abs(x) / scales[i] for i, x in self.asked.speeds.items())])
+            out[rows] = scales[rows] * fastest * rng.uniform(-1, 1, len(rows))
+        return out
+
+    def _unknowns(self) -> Unknowns:
+        """Positions that are not kept and do not only follow; rates that are sought, or tied to those that are given."""
+        asked, n, places = self.asked, len(self.q), self.residuals.places
+        driven = np.abs(self.residuals.at(self._point(self.q))[places["velocity"]]).max(initial=0.0) > 0
+        steady = bool(asked.speeds or asked.rates or driven)
+        slopes = self.residuals.slopes(self._point(self.q))
+        felt = np.abs(np.concatenate([slopes.rows(places[x]).q for x in ("dynamics", "velocity")])).max(
+            axis=0, initial=0.0
+        )
+        placed = np.abs(slopes.rows(places["position"]).q).max(axis=0, initial=0.0)
+        tied = np.abs(slopes.rows(places["velocity"]).qd).max(axis=0, initial=0.0)
+        quiet = [i for i in range(n) if steady and not felt[i]]  # they may go on
+        follows = [i for i in quiet if not placed[i]]
+        for i in (*asked.speeds, *asked.rates):
+            if i not in follows:
+                name = self.space.model.coordinate_names[i]
+                raise InputError(
+                    f"equilibrium, speeds: the equations depend on '{name}', so it cannot go on steadily. Expected a coordinate "
+                    f"that nothing depends on. {self.space.facts.reasons[name].capitalize()}."
+                )
+        rates = [i for i in quiet if i in asked.rates or (tied[i] and i not in asked.speeds)]
+        names = list(self.space.model.parameter_values)
+        free = tuple(i for i in range(n) if i not in asked.keep and i not in follows)
+        sought = bool(asked.rates or asked.parameters)
+        rows = tuple(i for i in range(n) if sought or i not in asked.keep)
+        return Unknowns(free, tuple(rates), tuple(names.index(p) for p in asked.parameters), rows, steady)
+
+    def all_from(self, starts: Sequence[np.ndarray]) -> list[Equilibrium]:
+        """What is found from all starts, each once."""
+        found: list[tuple[np.ndarray, Equilibrium]] = []
+        for number, start in enumerate(starts):
+            self.tried += 1
+            point = self._point(start, self._rates(number))
+            roads = [self.search.root(point)]
+            if not self.search.unknowns.steady and (roads[0] is None or number == 0):
+                roads.append(self.search.root(self.search.downhill(point)))
+            for root in roads:
+                if root is not None and self._proper(root):
+                    root = replace(root, q=self._near(root))
+                    pose = self._pose(root)
+                    if all(np.abs(pose - other).max(initial=0.0) > _APART for other, _ in found):
+                        found.append((pose, self._described(root)))
+        return [each for k, (_, each) in enumerate(found) if not any(_of_one(each, other) for _, other in found[:k])]
+
+    def _near(self, root: Point) -> np.ndarray:
+        """The same place with coordinates near to the start by full turns, where these change nothing."""
+        if self.space.model.bodies:
+            return self.assembler.without_turns(root.q, self.q, self.t)
+        q = root.q.copy()
+        for i in self._turning(root):
+            q[i] -= 2 * np.pi * np.round((q[i] - self.q[i]) / (2 * np.pi))
+        return q
+
+    def _turning(self, root: Point) -> list[int]:
+        """The angles of a model given by its energies whose full turns change nothing."""
+        here, names = self.residuals.at(root), self.space.model.coordinate_names
+        turned = [root.q + 2 * np.pi * row for row in np.eye(len(names))]
+        known = [names.index(name) for name in turning_coordinates(self.space.model)]
+        return [
+            i for i in known if np.allclose(self.residuals.at(replace(root, q=turned[i])), here, rtol=1e-9, atol=1e-9)
+        ]
+
+    def _pose(self, root: Point) -> np.ndarray:
+        """Where everything is, with the rates and parameters that were sought."""
+        want, scales = self.search.unknowns, self.space.facts.scales
+        rates = root.qd[list(want.qd)] / scales.velocities[list(want.qd)]
+        values, usual = root.parameters[list(want.parameters)], self.space.values[list(want.parameters)]
+        pose = self.assembler.pose(root.q, self.t)
+        if not self.space.model.bodies:
+            angles = self._turning(root)
+            pose = np.concatenate([np.delete(pose, angles), np.cos(root.q[angles]), np.sin(root.q[angles])])
+        return np.concatenate([pose, rates, values / np.maximum(np.abs(usual), 1e-300)])
+
+    def _proper(self, root: Point) -> bool:
+        try:
+            self.assembler.require_proper(root.q, self.t)
+        except InconsistentStateError:
+            return False
+        return True
+
+    def _described(self, root: Point) -> Equilibrium:
+        model, scales, want = self.space.model, self.space.facts.scales, self.search.unknowns
+        names, parameters = model.coordinate_names, list(model.parameter_values)
+        r = self.residuals.at(root)[self.residuals.places["dynamics"]]
+        held = {i: float(r[i]) for i in self.asked.keep if i not in want.rows}
+        judged = self._stability(root, held)
+        values = dict(zip(parameters, root.parameters.tolist(), strict=True))
+        loads = load_forces(model, values, np.array([self.t]), root.q[:, None], root.qd[:, None])
+        sought = {names[i]: float(root.qd[i]) for i in self.asked.rates}
+        sought |= {name: values[name] for name in self.asked.parameters}
+        return Equilibrium(
+            self.space.declared,
+            root.q,
+            root.qd,
+            self.t,
+            judged.verdict,
+            judged.reason,
+            Frozen(dict(zip(self.space.facts.levels.names, root.lam.tolist(), strict=True))),
+            Frozen({names[i]: force for i, force in held.items()}),
+            Frozen(sought),
+            Frozen({name: force[..., 0] for name, force in loads.items()}),
+            self.search.family(root),
+            float(np.linalg.norm((root.q - self.q) / scales.positions)),
+            self.search.size(root),
+        )
+
+    def _stability(self, root: Point, held: Mapping[int, float]) -> Stability:
+        """By the Hessian where there is a potential and all is at rest, else by the spectrum."""
+        push = np.zeros(len(root.q))
+        push[list(held)] = list(held.values())
+        found = self._solved(root, push)
+        if isinstance(found, str):
+            return Stability("undecided", found)
+        holonomic = self.space.facts.levels.held == len(self.space.facts.levels.names)
+        if not root.qd.any() and holonomic:
+            judged = by_hessian(found, tuple(held))
+            if judged is not None:
+                return judged
+        if held:
+            return Stability("undecided", "coordinates are held, and forces have no potential")
+        return by_spectrum(found)
+
+    def _solved(self, root: Point, push: np.ndarray) -> Solved | str:
+        try:
+            return solved_at(self.residuals, root.q, root.qd, self.t, root.parameters, push)
+        except WorkError as error:  # a position where constraints are dependent has no linear equations
+            return str(error)
+
+
+def _of_one(one: Equilibrium, other: Equilibrium) -> bool:
+    """True for two of a family, as far as is seen: both have others beside them, in as many directions."""
+    return bool(one.family) and (one.family, one.stability) == (other.family, other.stability)
+
+
+def _starts(
+    space: Workspace, q: np.ndarray, starts: int | Sequence[Any], seed: int, want: Unknowns, t: float
+) -> list[np.ndarray]:
+    """The start, and those beside it on the constraints."""
+    if not is_whole(starts):
+        return [q, *(read_state(space.model, each, t, "equilibrium, starts")[0] for each in starts)]  # type: ignore[union-attr]
+    if not 0 <= starts <= _MOST:  # type: ignore[operator]
+        raise InputError(
+            f"equilibrium, starts: got {shown(starts)}. Expected positions, or a number from 0 to {_MOST}."
+        )
+    rng, scales, free = np.random.default_rng(seed), space.facts.scales, list(want.q)
+    drawn = np.repeat(q[:, None], int(starts), axis=1)  # type: ignore[arg-type]
+    drawn[free] += np.pi * scales.positions[free, None] * rng.uniform(-1, 1, (len(free), drawn.shape[1]))
+    if space.facts.levels.held and drawn.shape[1]:
+        onto = random_states.Projector(space.model, space.facts.levels, scales, None)
+        states = States(drawn, np.zeros_like(drawn), np.full(drawn.shape[1], t))
+        found = onto.level(states, position=True)
+        drawn = found.x.T[:, found.good]
+    return [q, *drawn.T]

@@ -1,0 +1,241 @@
+"""Fits: parameters and starts of a model from measured runs, by least squares with the slopes of variational equations."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from numbers import Real
+from typing import Any
+
+import numpy as np
+
+from dalembert.analysis.fit_result import Fit, covariance_of, seen
+from dalembert.analysis.measurements import Measured, measurements
+from dalembert.analysis.sensitivity import Differentiated, require_differentiable
+from dalembert.analysis.sensitivity_directions import Directions, directions_of
+from dalembert.analysis.sensitivity_run import Sensitivity
+from dalembert.analysis.start_sensitivity import origin_of
+from dalembert.api.derive import equations_of
+from dalembert.arguments import is_real, shown
+from dalembert.errors import DalembertError, InputError, SimulationError, nearest
+from dalembert.model.description import Elements
+from dalembert.model.initial_state import Start
+from dalembert.model.making import several
+from dalembert.simulation.integrators.integrate import Settings
+from dalembert.simulation.simulate import Task
+
+_ROUNDS = 2  # fits that find the noise of each column again
+
+
+def fit(
+    model: Elements,
+    data: Any,
+    parameters: Sequence[Any] | Mapping[Any, float] | str,
+    *,
+    observe: Sequence[str] | None = None,
+    sigma: float | Mapping[str, float] | None = None,
+    bounds: Mapping[str, tuple[float, float]] | None = None,
+    q0: Start = None,
+    qd0: Start = None,
+    t0: float | None = None,
+    keep: Sequence[str] = (),
+    formalism: str = "lagrange",
+    integrator: str | None = None,
+    rtol: float | None = None,
+    atol: float | None = None,
+    most: int = 100,
+) -> Fit:
+    """Parameters and starts of a model from measurements, with uncertainties.
+
+    `data` are columns by name: a mapping or table of pandas, the path of a .csv file, or a run. Its column `t` holds the times;
+    others are coordinates, `dot(x)`, or any formula that `Sensitivity.observe` takes; NaN, or an empty cell, is a gap.
+    `parameters` name what is fitted, starts as `theta(0)`, or give guesses by name. `sigma` are the standard deviations of the
+    measurements; without them the noise of each column is found from what is left over. The run starts at `t0`, by default with
+    the first time. Bounds are by name.
+
+    >>> from dalembert.model.model import Model
+    >>> model = Model("oscillator").parameters(m=1.0, k=3.0).coordinates("x").start([1.0], [0.0])
+    >>> _ = model.body("mass", joint=model.prismatic((1, 0, 0), "x"), mass="m").force("mass", ("-k*x", 0, 0))
+    >>> t = np.linspace(0, 3, 31)
+    >>> fit(model, {"t": t, "x": np.cos(2 * t)}, ["k"], sigma=0.01)
+    <Fit: k = 4 ± 0.0057>
+    """
+    found = measurements(data, observe)
+    equations = equations_of(model, formalism)
+    require_differentiable(equations, "fit")
+    guesses = dict(parameters) if isinstance(parameters, Mapping) else {}
+    named = list(guesses) if isinstance(parameters, Mapping) else parameters
+    directions = directions_of(equations.model, named, "fit")
+    equations.derivation.require_differentiable_by(directions.parameters, "fit")
+    first = float(found.t[0]) if t0 is None else t0
+    if first > found.t[0]:
+        raise InputError(f"fit: t0 is {first:g}, behind the first time {found.t[0]:g} of the data. Expected it before.")
+    times = found.t if first == found.t[0] else np.concatenate([[first], found.t])
+    settings = Settings(rtol, atol)
+    origin = origin_of(equations, directions, q0, qd0, first, keep)
+    task = Task(None, None, None, first, integrator, None, times.tolist(), True, settings, change_charts=False)
+    motion = Differentiated(equations, directions, origin, task)
+    start = _start(motion, {str(name): equations.model.number(x, f"fit, {name}") for name, x in guesses.items()})
+    limits = _limits(directions, bounds or {})
+    for name, x, low, high in zip(directions.names, start, *limits, strict=True):
+        if not low <= x <= high:
+            raise InputError(
+                f"fit: {name} begins at {x:g}, outside its bounds {low:g} to {high:g}. Give a guess between."
+            )
+    return _Search(motion, found, start, limits, most).fit(_noise(found, sigma))
+
+
+def _start(motion: Differentiated, guesses: Mapping[str, float]) -> np.ndarray:
+    """The values to begin with: guesses, or those of the model."""
+    equations = motion.equations
+    y = motion.origin.at(equations, guesses, 1).value
+    known = dict(zip(equations.model.parameter_values, equations.values.tolist(), strict=True)) | dict(guesses)
+    return motion.directions.values_in(known, y)
+
+
+def _limits(directions: Directions, bounds: Mapping[str, tuple[float, float]]) -> np.ndarray:
+    """The bounds, (2, parameters)."""
+    out = np.array([[-np.inf], [np.inf]]) * np.ones(len(directions))
+    for name, pair in bounds.items():
+        if name not in directions.names:
+            raise InputError(f"fit, bounds: '{name}' is not fitted. {nearest(name, directions.names)}")
+        low, high = pair if several(pair, 2) else (pair, pair)
+        if not (isinstance(low, Real) and isinstance(high, Real) and low < high):
+            raise InputError(f"fit, bounds: those of '{name}' are {shown(pair)}. Expected two numbers that increase.")
+        out[:, directions.names.index(name)] = low, high
+    return out
+
+
+def _noise(data: Measured, sigma: float | Mapping[str, float] | None) -> np.ndarray | None:
+    """The standard deviations of the columns, None where they are to be found."""
+    if sigma is None:
+        return None
+    given = sigma if isinstance(sigma, Mapping) else dict.fromkeys(data.names, sigma)
+    missing = [name for name in data.names if name not in given]
+    if missing or not all(is_real(given[name]) and given[name] > 0 for name in data.names):
+        raise InputError(
+            f"fit, sigma: expected a positive standard deviation for each of {', '.join(data.names)}, got {dict(given)}."
+        )
+    return np.array([float(given[name]) for name in data.names])
+
+
+@dataclass
+class _Search:
+    """Least squares on whole runs."""
+
+    motion: Differentiated
+    data: Measured
+    start: np.ndarray
+    limits: np.ndarray
+    most: int
+    evaluations: int = 0
+    _last: tuple[bytes, np.ndarray, np.ndarray, Sensitivity] | None = field(default=None, repr=False)
+
+    @property
+    def _scale(self) -> np.ndarray:
+        return np.where(self.start == 0, 1.0, np.abs(self.start))
+
+    def _run(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray, Sensitivity]:
+        """What the model says of the measurements, (columns, samples), its slopes by x / scale, and the run."""
+        key = x.tobytes()
+        if self._last is None or self._last[0] != key:
+            values = dict(zip(self.motion.directions.names, (x * self._scale).tolist(), strict=True))
+            run = self.motion.run(values)
+            if len(run.t) < len(self.motion.task.times or ()):
+                raise SimulationError(
+                    f"fit: the run ends at t = {run.t[-1]:g}, before the last measurement. {run.run.status}"
+                )
+            seen = [run.observe(name) for name in self.data.names]
+            for name, each in zip(self.data.names, seen, strict=True):
+                if len(each.value) != 1:
+                    raise InputError(
+                        f"fit: '{name}' has {len(each.value)} rows. Expected one number, such as a formula."
+                    )
+            last = slice(run.t.size - self.data.t.size, None)
+            value = np.array([each.value[0, last] for each in seen])
+            slopes = np.array([each.first[0, :, last] for each in seen]) * self._scale[:, None]
+            self.evaluations += 1
+            self._last = key, value, slopes, run
+        return self._last[1:]
+
+    def _slopes(self, x: np.ndarray, noise: np.ndarray) -> np.ndarray:
+        """The slopes of the residuals in units of σ, (measurements, parameters)."""
+        return np.moveaxis(self._run(x)[1] / noise[:, None, None], 1, 2)[self.data.there]
+
+    def _solve(self, x: np.ndarray, noise: np.ndarray) -> np.ndarray:
+        """The best values from x on; what the data do not tell stays where it is, as long as they do not."""
+        while True:
+            ways = seen(self._slopes(x, noise)).T if np.isinf(self.limits).all() else np.eye(len(x))
+            if not ways.shape[1]:
+                return x
+            x = x + ways @ self._steps(x, ways, noise)
+            if ways.shape[1] == len(x) or len(seen(self._slopes(x, noise))) <= ways.shape[1]:
+                return x
+
+    def _steps(self, x: np.ndarray, ways: np.ndarray, noise: np.ndarray) -> np.ndarray:
+        """How far to go from x along `ways`, by SciPy."""
+        from scipy.optimize import least_squares
+
+        there, bad = self.data.there, [1e3 * np.sqrt(self.data.there.sum())]
+
+        def residuals(z: np.ndarray) -> np.ndarray:
+            try:
+                value = self._run(x + ways @ z)[0]
+            except DalembertError:
+                return np.full(int(there.sum()), bad[0])  # a step that leads to no run is taken back
+            off = ((value - self.data.values) / noise[:, None])[there]
+            bad[0] = max(bad[0], 10 * float(np.abs(off).max()))
+            return off
+
+        limits = self.limits / self._scale - x
+        bounds = tuple(limits) if np.isfinite(limits).any() else (-np.inf, np.inf)
+        search: Any = least_squares  # its stubs know no function for the slopes
+        options = {"method": "trf", "ftol": 1e-13, "xtol": 1e-11, "gtol": 1e-13, "max_nfev": self.most}
+        start = np.zeros(ways.shape[1])
+        found = search(residuals, start, lambda z: self._slopes(x + ways @ z, noise) @ ways, bounds, **options)
+        if found.status == 0:
+            raise SimulationError(
+                f"fit: after {self.most} runs the parameters still move, now at {(x + ways @ found.x) * self._scale}. Start "
+                "nearer, give bounds, or allow more by `most`."
+            )
+        return found.x
+
+    def fit(self, noise: np.ndarray | None) -> Fit:
+        """The fit with known noise, or with the noise of each column as it is left over."""
+        x, there = self.start / self._scale, self.data.there
+        count, freedom = len(x), int(there.sum()) - len(x)
+        if freedom < 0:
+            raise InputError(
+                f"fit: {int(there.sum())} measurements do not tell {count} parameters. Measure more, or fit fewer."
+            )
+        if noise is not None:
+            x = self._solve(x, noise)
+        else:
+            spread = np.nanstd(self.data.values, axis=1)
+            noise = np.where(spread > 0, spread, 1.0)
+            for _ in range(_ROUNDS):
+                x = self._solve(x, noise)
+                noise = self._left(x, freedom)
+        return self._fit(x, noise, freedom)
+
+    def _left(self, x: np.ndarray, freedom: int) -> np.ndarray:
+        """The noise of each column from what is left over; parameters are shared out evenly among the measurements."""
+        off = np.where(self.data.there, self._run(x)[0] - self.data.values, 0.0)
+        counts = self.data.there.sum(axis=1) * max(freedom, 1) / max(int(self.data.there.sum()), 1)
+        size = np.maximum(np.nanmax(np.abs(self.data.values), axis=1), 1e-300)
+        return np.maximum(np.sqrt((off**2).sum(axis=1) / np.maximum(counts, 1e-300)), 1e-14 * size)
+
+    def _fit(self, x: np.ndarray, noise: np.ndarray, freedom: int) -> Fit:
+        value, _, run = self._run(x)
+        names = self.motion.directions.names
+        covariance, notes = covariance_of(self._slopes(x, noise), self._scale, names)
+        residuals = self.data.values - value
+        chi2 = float(np.nansum((residuals / noise[:, None]) ** 2))
+        at = [n for n, v, low, high in zip(names, x * self._scale, *self.limits, strict=True) if v <= low or v >= high]
+        if at:
+            notes += (f"{', '.join(at)} ended at a bound, where its uncertainty does not hold.",)
+        sigma = dict(zip(self.data.names, noise.tolist(), strict=True))
+        return Fit(
+            names, x * self._scale, covariance, self.start, run, self.data, residuals, sigma, chi2, freedom,
+            self.evaluations, notes,
+        )  # fmt: skip

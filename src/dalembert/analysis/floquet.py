@@ -1,0 +1,160 @@
+"""`dl.floquet`: how a periodic motion treats what lies beside it after one period.
+
+Along a motion small deviations obey Φ̇ = A(t) Φ. After one period Φ is the monodromy matrix; its eigenvalues, the Floquet
+multipliers, tell what grows. The motion and Φ are integrated together, with A(t) from the derivatives of the program.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from dalembert.analysis.linear.independent_states import Reduced, reduced
+from dalembert.analysis.linear.residuals import Residuals
+from dalembert.analysis.linear.state_solution import Solved, require_on_constraints, solved_at
+from dalembert.analysis.linear.steadiness import state_units
+from dalembert.analysis.linearize import At, read_state, speed_names
+from dalembert.api.workspace import Workspace, setup, workspace_of
+from dalembert.arguments import is_real, shown
+from dalembert.errors import InputError, SimulationError
+from dalembert.mechanics.scales import turning_coordinates
+from dalembert.model.description import Description, Elements
+from dalembert.model.frozen import Value
+from dalembert.tables import Table, Tabular, short
+
+_RTOL, _ATOL = 1e-12, 1e-13  # of DOP853; deviations are of size one in scales of the model
+_CLOSES = 1e-6  # in scales of the model
+_CIRCLE = 1e-7  # multipliers nearer to the unit circle are on it
+
+
+@dataclass(frozen=True, repr=False)
+class Floquet(Value, Tabular):
+    """What one period does to small deviations: x(T) = `monodromy` x(0).
+
+    `multipliers` are its eigenvalues, the largest first. A motion that does not know the time has a multiplier 1 of its own: a
+    deviation along itself. `closing` is how far the motion ends from where it began, in scales of the model.
+    """
+
+    model: Description
+    period: float
+    states: tuple[str, ...]
+    monodromy: np.ndarray
+    closing: float
+
+    @property
+    def multipliers(self) -> np.ndarray:
+        """The eigenvalues of the monodromy matrix, the largest first."""
+        found = np.linalg.eigvals(self.monodromy).astype(complex)
+        return found[np.lexsort((-np.imag(found), -np.round(np.abs(found), 12)))]
+
+    @property
+    def exponents(self) -> np.ndarray:
+        """log μ/T of every multiplier μ; imaginary parts are known up to multiples of 2π/T."""
+        return np.log(self.multipliers) / self.period
+
+    @property
+    def stable(self) -> bool | None:
+        """True where all multipliers lie inside the unit circle, but for one at 1; False where one lies outside; else None."""
+        sizes = np.abs(self.multipliers)
+        if (sizes > 1 + _CIRCLE).any():
+            return False
+        on = np.abs(sizes - 1) <= _CIRCLE
+        own = np.abs(self.multipliers - 1) <= _CIRCLE
+        return True if on.sum() <= min(1, int(own.sum())) else None
+
+    def to_dict(self) -> dict[str, Any]:
+        """What is known as plain data."""
+        return {
+            "model": self.model.name,
+            "period": self.period,
+            "states": list(self.states),
+            "monodromy": self.monodromy.tolist(),
+            "multipliers": [[x.real, x.imag] for x in self.multipliers.tolist()],
+            "closing": self.closing,
+        }
+
+    def tables(self) -> tuple[Table, ...]:
+        """One row for each multiplier."""
+        rows = tuple((short(x.real), short(x.imag), short(abs(x))) for x in self.multipliers.tolist())
+        said = f"after {self.period:.9g} s the motion ends {short(self.closing)} from where it began"
+        return (Table(("Re", "Im", "size"), rows, f"Floquet multipliers of '{self.model.name}'", (said,)),)
+
+    def __repr__(self) -> str:
+        sizes = ", ".join(f"{x:.6g}" for x in np.abs(self.multipliers))
+        return f"<Floquet of '{self.model.name}' over {self.period:.6g} s: multipliers of size {sizes}>"
+
+
+def floquet(model: Elements, period: float, at: At = None, *, t: float = 0.0) -> Floquet:
+    """The Floquet multipliers of the motion from a state over one period.
+
+    `at` is as for `linearize`, by default the initial state; a run gives its state at `t`. A motion that does not come back after
+    the period is refused; angles may end full turns away.
+
+    >>> import dalembert as dl
+    >>> shaken = dl.Model("shaken").parameters(e=0.3).coordinates("x").start([0.0], [0.0])
+    >>> _ = shaken.body("mass", joint=shaken.prismatic((1, 0, 0), "x"), mass=1)
+    >>> _ = shaken.force("mass", ("-(1 + e*cos(2*t))*x", 0, 0))  # Mathieu's equation in its first tongue
+    >>> dl.floquet(shaken, 3.141592653589793).stable
+    False
+    """
+    if not (is_real(period) and period > 0):
+        raise InputError(f"floquet, period: got {shown(period)}. Expected a positive number of seconds.")
+    model.refuse_canonical("floquet")
+    model.refuse_laws("floquet", "Write the law as a formula.")
+    model.refuse_rigid("floquet")
+    space = workspace_of(setup(model))
+    q, qd, start = read_state(space.model, at, t, "floquet")
+    residuals = space.residuals()
+    first = solved_at(residuals, q, qd, start, space.values)
+    require_on_constraints(residuals, first.point, "floquet")
+    here = reduced(first)
+    x, deviations = _carried(residuals, first, here, float(period))
+    last = solved_at(residuals, x[: len(q)], x[len(q) :], start + period, space.values)
+    closing = _closing(space, first, last)
+    if closing > _CLOSES:
+        raise InputError(
+            f"floquet: after {period:.9g} s the motion of model '{model.name}' ends {closing:.3g} from where it began, in "
+            "scales of the model. Expected a periodic motion. Check the period and the start."
+        )
+    names = (*(space.model.coordinate_names[i] for i in here.chosen), *speed_names(space))
+    return Floquet(space.declared, float(period), names, reduced(last, here.chosen).onto @ deviations, closing)
+
+
+def _carried(residuals: Residuals, first: Solved, here: Reduced, period: float) -> tuple[np.ndarray, np.ndarray]:
+    """(q, q̇) after one period, and the deviations (δq, δq̇) that began as one unit of every state."""
+    n, point = len(first.point.q), first.point
+    unit = state_units(first, here.chosen)
+    scale = np.concatenate([first.facts.scales.positions, first.facts.scales.velocities])
+    begin = np.concatenate([here.q, here.qd]) * unit / scale[:, None]
+    size = begin.shape[1]
+
+    def rates(t: float, y: np.ndarray) -> np.ndarray:
+        state, dev = y[: 2 * n], y[2 * n :].reshape(2 * n, size) * scale[:, None]
+        found = solved_at(residuals, state[:n], state[n:], t, point.parameters)
+        r, a = found.by_row["dynamics"], found.by_row["acceleration"]
+        qdd = found.answer(-(r.q @ dev[:n] + r.qd @ dev[n:]), -(a.q @ dev[:n] + a.qd @ dev[n:]))
+        return np.concatenate([state[n:], found.point.qdd, (np.concatenate([dev[n:], qdd]) / scale[:, None]).ravel()])
+
+    y0 = np.concatenate([point.q, point.qd, begin.ravel()])
+    from scipy.integrate import solve_ivp  # a quarter of a second, which only this needs
+
+    done = solve_ivp(rates, (point.t, point.t + period), y0, method="DOP853", rtol=_RTOL, atol=_ATOL)
+    if not done.success:
+        raise SimulationError(
+            f"floquet: the motion of model '{residuals.system.model.name}' could not be followed: {done.message}"
+        )
+    y = done.y[:, -1]
+    return y[: 2 * n], y[2 * n :].reshape(2 * n, size) * scale[:, None] / unit
+
+
+def _closing(space: Workspace, first: Solved, last: Solved) -> float:
+    """How far the end is from the start, in scales of the model; full turns do not count."""
+    scales, names = space.facts.scales, space.model.coordinate_names
+    turning = turning_coordinates(space.model)
+    turns = np.array([2 * np.pi if name in turning else 0.0 for name in names])
+    gap = last.point.q - first.point.q
+    gap = gap - turns * np.round(gap / np.where(turns, turns, 1.0))
+    rates = (last.point.qd - first.point.qd) / scales.velocities
+    return float(np.abs(np.concatenate([gap / scales.positions, rates])).max(initial=0.0))

@@ -1,0 +1,262 @@
+"""The linear equations a user holds: ẋ = A x + B u, y = C x + D u about a state, and what can be asked of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from dalembert.analysis.linear.spectrum import finite_eigenvalues, modes_of, second_order, spectrum_of
+from dalembert.analysis.modes import Modes
+from dalembert.arguments import numbers_given
+from dalembert.errors import EngineError, InputError
+from dalembert.model.description import Description
+from dalembert.model.frozen import Value
+from dalembert.symbolic.symbols import Written
+from dalembert.tables import Table, Tabular, short
+
+if TYPE_CHECKING:
+    from scipy.signal import StateSpace
+
+    from dalembert.analysis.symbolic_linearization import SymbolicLinearization
+
+
+@dataclass(frozen=True)
+class Descriptor:
+    """E ẋ = A x + B u, y = C x + D u in all coordinates: x = (q, q̇, λ), constraints as rows of their own.
+
+    Rows that hold positions stand as φ_q δq = 0, the others as ψ_q δq + ψ_q̇ δq̇ = 0, so the finite eigenvalues of (A, E) are
+    those of the independent states.
+    """
+
+    states: tuple[str, ...]
+    E: np.ndarray = field(repr=False)
+    A: np.ndarray = field(repr=False)
+    B: np.ndarray = field(repr=False)
+    C: np.ndarray = field(repr=False)
+    D: np.ndarray = field(repr=False)
+
+    @property
+    def eigenvalues(self) -> np.ndarray:
+        """The finite eigenvalues of A x = s E x."""
+        return finite_eigenvalues(self.A, self.E)
+
+
+@dataclass(frozen=True, repr=False)
+class Linearization(Value, Tabular):
+    """Linear equations about a state of a model: δẋ = A δx + B δu, δy = C δx + D δu.
+
+    The states are independent coordinates and speeds; a nonholonomic system has more of the former. `kind` says what the state
+    is; `followers` are the coordinates on which nothing depends but other followers.
+
+    >>> import dalembert as dl
+    >>> linear = dl.linearize("simple-pendulum", at=[0.0])
+    >>> linear.states, linear.A.round(2).tolist()
+    (('theta', 'dot(theta)'), [[0.0, 1.0], [-9.81, 0.0]])
+    """
+
+    model: Description
+    kind: str
+    reason: str  # why the equations do not hold for long; empty where they do
+    states: tuple[str, ...]
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+    followers: tuple[str, ...]
+    A: np.ndarray
+    B: np.ndarray
+    C: np.ndarray
+    D: np.ndarray
+    q: np.ndarray
+    qd: np.ndarray
+    t: float
+    u0: np.ndarray  # values of the inputs there: forces that hold the model, or values of parameters
+    y0: np.ndarray  # values of the outputs there
+    multipliers: np.ndarray
+    mass: np.ndarray  # WᵀMW of the speeds
+    shapes: np.ndarray  # (δq, δq̇) of every state, (2n, states)
+    onto: np.ndarray  # the states of (δq, δq̇)
+    unit: np.ndarray  # the scale of every coordinate
+    full: Descriptor  # the same in all coordinates
+
+    @property
+    def E(self) -> np.ndarray:
+        """The identity: these equations are solved for ẋ. `full` has E of all coordinates."""
+        return np.eye(len(self.A))
+
+    @property
+    def coordinates(self) -> int:
+        """How many of the states, at the beginning, are coordinates."""
+        return len(self.A) - len(self.mass)
+
+    @property
+    def stiffness(self) -> np.ndarray:
+        """K of M u̇ + D u + K z = 0, with z the coordinates and u the speeds among the states; M is `mass`."""
+        return -self.mass @ self.A[self.coordinates :, : self.coordinates]
+
+    @property
+    def damping(self) -> np.ndarray:
+        """D of M u̇ + D u + K z = 0: damping and gyroscopic terms."""
+        return -self.mass @ self.A[self.coordinates :, self.coordinates :]
+
+    def essential(self) -> Linearization:
+        """The same without followers, which the others do not feel; outputs must not show them."""
+        kept = [i for i, name in enumerate(self.states) if name not in self.followers]
+        lost = [i for i in range(len(self.states)) if i not in kept]
+        seen = [j for j in range(len(self.C)) if not np.abs(self.C[j, lost]).max(initial=0.0)]
+        return replace(
+            self,
+            states=tuple(self.states[i] for i in kept),
+            outputs=tuple(self.outputs[j] for j in seen),
+            followers=(),
+            A=self.A[np.ix_(kept, kept)],
+            B=self.B[kept],
+            C=self.C[np.ix_(seen, kept)],
+            D=self.D[seen],
+            y0=self.y0[seen],
+            shapes=self.shapes[:, kept],
+            onto=self.onto[kept],
+        )
+
+    @cached_property
+    def _spectrum(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Eigenvalues and eigenvectors, and (δq, δq̇) of their states: all of them, or those without the followers."""
+        whole = second_order(self.A, self.mass, self.coordinates)
+        rest = self if whole else self.essential()
+        return *spectrum_of(rest.A, whole), rest.shapes
+
+    @property
+    def eigenvalues(self) -> np.ndarray:
+        """The eigenvalues of A, by their real parts; each follower has an exact zero.
+
+        >>> import dalembert as dl
+        >>> (dl.linearize("simple-pendulum", at=[3.141592653589793]).eigenvalues ** 2).real.round(9).tolist()
+        [9.81, 9.81]
+        """
+        values = self._spectrum[0].astype(complex)
+        found = np.concatenate([values, np.zeros(len(self.A) - len(values))])
+        return found[np.lexsort((np.imag(found), np.round(np.real(found), 12)))]
+
+    @property
+    def stable(self) -> bool | None:
+        """True where all eigenvalues but those of followers are left of the axis, False where one is right of it, else None."""
+        values, size = self._spectrum[0], np.abs(self._spectrum[0]).max(initial=0.0)
+        if (np.real(values) > _AXIS * size).any():
+            return False
+        return True if (np.real(values) < -_AXIS * size).all() else None
+
+    def modes(self) -> Modes:
+        """The modes, slowest first: frequencies, damping ratios and shapes in all coordinates.
+
+        >>> import dalembert as dl
+        >>> mode = dl.linearize("simple-pendulum", at=[0.0]).modes()[0]
+        >>> round(mode.frequency**2, 9), mode.damping_ratio
+        (9.81, 0.0)
+        """
+        found = modes_of(*self._spectrum, self.unit)
+        return Modes(self.model, self.q, self.t, found, self.unit)
+
+    def transfer(self, s: npt.ArrayLike) -> np.ndarray:
+        """C (s − A)⁻¹ B + D at complex s, one or many: (outputs, inputs) or (outputs, inputs, many).
+
+        >>> import dalembert as dl
+        >>> linear = dl.linearize("simple-pendulum", at=[0.0], inputs=["theta"], outputs=["theta"])
+        >>> linear.transfer(2j).round(9).tolist()  # 1/(9.81 − 4)
+        [[(0.17211704+0j)]]
+        """
+        points = np.asarray(s, dtype=complex)
+        each = [self.C @ np.linalg.solve(x * self.E - self.A, self.B.astype(complex)) + self.D for x in points.ravel()]
+        return np.moveaxis(np.array(each), 0, -1).reshape(*self.D.shape, *points.shape)
+
+    def frequency_response(self, omega: npt.ArrayLike) -> np.ndarray:
+        """The transfer functions at s = iω."""
+        return self.transfer(1j * numbers_given(omega, "frequency_response, omega"))
+
+    def poles_and_zeros(self, output: str, input: str) -> tuple[np.ndarray, np.ndarray]:
+        """The poles and zeros of one transfer function, without what cancels by structure alone."""
+        i, j = _place(self.outputs, output, "output"), _place(self.inputs, input, "input")
+        both = np.block([[self.A, self.B[:, [j]]], [self.C[[i]], self.D[[i]][:, [j]]]])
+        return self.eigenvalues, finite_eigenvalues(both, np.diag([1.0] * len(self.A) + [0.0]))
+
+    def symbolic(self, state: Mapping[str, Written] | None = None) -> SymbolicLinearization:
+        """A and B with the parameters as symbols, for models of up to eight coordinates.
+
+        `state` gives coordinates and rates that depend on parameters as formulas; the others are the numbers they are.
+
+        >>> import dalembert as dl
+        >>> dl.linearize("simple-pendulum", at=[0.0]).symbolic().A
+        Matrix([
+        [   0, 1],
+        [-g/l, 0]])
+        """
+        from dalembert.analysis.symbolic_linearization import symbolic_of
+
+        return symbolic_of(self, state)
+
+    def to_scipy(self) -> StateSpace:
+        """The equations as `scipy.signal.StateSpace`; it needs inputs and outputs."""
+        from scipy.signal import StateSpace
+
+        self._require_both("to_scipy")
+        return StateSpace(self.A, self.B, self.C, self.D)
+
+    def to_control(self) -> Any:
+        """The equations as `control.ss` of python-control, with the names of states, inputs and outputs."""
+        try:
+            import control  # pyright: ignore[reportMissingImports]
+        except ImportError:
+            raise EngineError("to_control needs python-control, which is not installed: pip install control.") from None
+        self._require_both("to_control")
+        names = {"states": self.states, "inputs": self.inputs, "outputs": self.outputs}
+        return control.ss(self.A, self.B, self.C, self.D, **{key: list(each) for key, each in names.items()})
+
+    def _require_both(self, who: str) -> None:
+        if not (self.inputs and self.outputs):
+            raise InputError(
+                f"{who}: there are {len(self.inputs)} inputs and {len(self.outputs)} outputs. Expected some of both: name them, "
+                "as in dl.linearize(model, inputs=[...], outputs=[...])."
+            )
+
+    def to_dict(self) -> dict[str, Any]:
+        """What is known as plain data."""
+        return {
+            "model": self.model.name,
+            "kind": self.kind,
+            "reason": self.reason,
+            "states": list(self.states),
+            "inputs": list(self.inputs),
+            "outputs": list(self.outputs),
+            "followers": list(self.followers),
+            **{name: getattr(self, name).tolist() for name in ("A", "B", "C", "D", "q", "qd", "u0", "y0")},
+            "t": self.t,
+            "eigenvalues": [[x.real, x.imag] for x in self.eigenvalues.tolist()],
+            "modes": self.modes().to_dict(),
+        }
+
+    def tables(self) -> tuple[Table, ...]:
+        """What the equations are about, and the modes."""
+        names = self.model.coordinate_names
+        rows = tuple((n, short(float(x)), short(float(v))) for n, x, v in zip(names, self.q, self.qd, strict=True))
+        notes = (f"followers: {', '.join(self.followers)}",) if self.followers else ()
+        about = Table(("coordinate", "value", "rate"), rows, f"'{self.model.name}' about: {self.kind}", notes)
+        return about, *self.modes().tables()
+
+    def __repr__(self) -> str:
+        driven = f", inputs {', '.join(self.inputs)}" if self.inputs else ""
+        return f"<Linearization of '{self.model.name}' about {_article(self.kind)}: states {', '.join(self.states)}{driven}>"
+
+
+_AXIS = 1e-9  # of the largest eigenvalue: nearer to the imaginary axis they are on it
+
+
+def _article(kind: str) -> str:
+    return f"an {kind}" if kind[0] in "aeiou" else f"a {kind}"
+
+
+def _place(names: tuple[str, ...], name: str, what: str) -> int:
+    if name not in names:
+        raise InputError(f"there is no {what} '{name}'. Expected one of {', '.join(names) or 'none'}.")
+    return names.index(name)

@@ -1,0 +1,278 @@
+"""Cutting a loop at another of its joints: the same mechanism as another tree.
+
+The cut joint becomes a joint of the tree with coordinates of its own, the chain between is hung up the other way round, and
+the chosen joint becomes the cut. Bodies keep their frames, so reactions and motions can be compared body by body.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import replace
+from typing import TypeVar
+
+import numpy as np
+import symengine as se
+
+from dalembert.errors import InputError, nearest
+from dalembert.mechanics import random_states, rank
+from dalembert.mechanics.loop_closure import displacement, ends
+from dalembert.mechanics.state_batch import one_state
+from dalembert.model.checks.check_values import at_start, value
+from dalembert.model.constraints.loop import Loop, ancestors, loop_bodies
+from dalembert.model.description import Elements
+from dalembert.model.elements import Body, Coordinate, Rotor
+from dalembert.model.frozen import Frozen
+from dalembert.model.joints.base import HERE, Joint
+from dalembert.model.joints.fixed import Fixed
+from dalembert.model.loads.base import InJoint, Load
+from dalembert.model.model import Model
+from dalembert.model.reversed_joints import backwards, placed_back
+from dalembert.model.vectors import Vector3
+from dalembert.symbolic.expression_reading import decimal
+from dalembert.symbolic.floats import FLOATS, plain, real
+from dalembert.symbolic.lower import Lowering
+from dalembert.symbolic.reserved_symbols import rate
+from dalembert.symbolic.rotations import roll_pitch_yaw
+from dalembert.symbolic.symbols import coordinate, is_identifier
+
+Moves = dict[str, tuple[str, dict[tuple[int, int], tuple[int, int]]]]  # joints by body: where each motion goes
+Held = TypeVar("Held", InJoint, Rotor)  # what acts inside a joint
+
+
+def recut(given: Elements, loop: str, at: str | None = None) -> Model:
+    """The same mechanism with `loop` cut at the joint that carries body `at`, or where the program thinks best.
+
+    The program cuts the joint with the most freedoms, since that leaves the fewest coordinates and constraints, and of
+    equals the one in the middle of the way round the loop, which leaves the shortest chains. A free joint holds nothing:
+    where it is cut no loop is left.
+
+    >>> model = Model("four bars", gravity=(0, -9.81, 0)).coordinates("a", "b", "c")
+    >>> _ = model.body("crank", joint=model.revolute((0, 0, 1), "a"), mass=1, center=(0.5, 0, 0))
+    >>> _ = model.body("coupler", parent="crank", joint=model.revolute((0, 0, 1), "b", position=(1, 0, 0)), mass=1)
+    >>> _ = model.body("rocker", joint=model.revolute((0, 0, 1), "c", position=(2, 0, 0)), mass=1, center=(0.5, 0, 0))
+    >>> _ = model.loop("pin", ("coupler", "rocker"), model.revolute((0, 0, 1), 0, position=(2, 0, 0)), position=(1, 0, 0))
+    >>> recut(model, "pin", at="coupler").coordinate_names
+    ('a', 'c', 'pin')
+    """
+    given.require_sound()
+    given.refuse_canonical("recut")  # momenta belong to the coordinates, and those change
+    model = Model.of(given)
+    found = next((each for each in model.loops if each.name == loop), None)
+    if found is None:
+        known = [each.name for each in model.loops]
+        raise InputError(f"recut: there is no loop '{loop}'. {nearest(loop, known)}")
+    chain = loop_bodies(model, found)
+    if at is None:
+        return _best_cut(model, found, chain)
+    if at not in chain:
+        raise InputError(f"recut: body '{at}' is not part of loop '{loop}'. Its bodies are {', '.join(chain)}.")
+    return _Recut(model, found, at).result()
+
+
+def _moving(body: Body) -> list[Joint]:
+    return [joint for joint in body.joints if joint.values]
+
+
+def _freedoms(joint: Joint) -> int:
+    return 6 - len(joint.row_names)
+
+
+def _best_cut(model: Model, loop: Loop, chain: list[str]) -> Model:
+    """The model cut at the best joint that can be cut; a copy when the loop is cut well already."""
+    bodies, inward = {body.name: body for body in model.bodies}, set(ancestors(model, loop.bodies[0]))
+    out, back = ([name for name in chain if (name in inward) == first] for first in (True, False))
+    way = [*reversed(out), None, *reversed(back)]  # from the root to the present cut and back to the root
+
+    def merit(name: str | None) -> tuple[int, float]:
+        joint = loop.joint if name is None else _moving(bodies[name])[0]
+        return _freedoms(joint), -abs(way.index(name) - (len(way) - 1) / 2)
+
+    able = [name for name in chain if len(_moving(bodies[name])) == 1 and merit(name) > merit(None)]
+    for name in sorted(able, key=merit, reverse=True):
+        with suppress(InputError):  # a load, a formula or a joint without a way back stands against it
+            return _Recut(model, loop, name).result()
+    return model.copy()
+
+
+class _Recut:
+    """The work of one change of the cut."""
+
+    def __init__(self, model: Model, loop: Loop, at: str) -> None:
+        self.model, self.loop, self.at = model, loop, at
+        self.where = f"recut of loop '{loop.name}' at '{at}'"
+        self.bodies = {body.name: body for body in model.bodies}
+        # the end of the loop from which the chain leads up to the body `at`
+        self.flipped = at in ancestors(model, loop.bodies[0])
+        far = loop.bodies[0] if self.flipped else loop.bodies[1]
+        self.turned = ancestors(model, far)
+        self.turned = self.turned[: self.turned.index(at) + 1]  # far, ..., at
+
+    def result(self) -> Model:
+        old = self.bodies[self.at]
+        out = self.model.copy()
+        cut = self._cut(old, out)
+        lost = [str(value) for value in cut.joint.values]
+        out.loops = tuple(each for each in self.model.loops if each is not self.loop)
+        moves: Moves = {}
+        out.bodies = self._hung(out, moves)
+        names = self._lost_coordinates(old)
+        out.coordinate_list = tuple(c for c in out.coordinate_list if c.name not in names)
+        out.loads = tuple(self._load(load, moves) for load in self.model.loads)
+        self._require_untied(moves)
+        out.rotors = tuple(self._in_joint(rotor, moves) for rotor in self.model.rotors)
+        if cut.joint.row_names:
+            out.loops += (replace(cut, joint=cut.joint.still()),)
+        self._require_unused(out, names, lost)
+        for name in sorted(names & set(out.limits)):
+            out.note(f"{self.where}: the limits of {name} are left out, since it is no coordinate any more.")
+        out.limits = Frozen({name: limits for name, limits in out.limits.items() if name not in names})
+        return out
+
+    def _hung(self, out: Model, moves: Moves) -> tuple[Body, ...]:
+        """The bodies, those of the chain hung up the other way round; the former cut gets coordinates."""
+        changed: dict[str, Body] = {}
+        near = self.loop.bodies[1] if self.flipped else self.loop.bodies[0]
+        joints, added = self._former_cut()
+        out.coordinate_list += added
+        changed[self.turned[0]] = replace(self.bodies[self.turned[0]], parent=near, joints=joints)
+        for child, parent in zip(self.turned, self.turned[1:], strict=False):
+            back, places = backwards(self.bodies[child].joints, self.where)
+            changed[parent] = replace(self.bodies[parent], parent=child, joints=back)
+            moves[child] = (parent, places)
+        return tuple(changed.get(body.name, body) for body in self.model.bodies)
+
+    def _former_cut(self) -> tuple[tuple[Joint, ...], tuple[Coordinate, ...]]:
+        """The joint that closed the loop as joints of the tree, and its coordinates with their initial values."""
+        joint = self.loop.joint
+        values, rates = self._at_start()
+        stem = re.sub(r"[^A-Za-z0-9_]", "_", self.loop.name)
+        names = [f"{stem}_{what.replace(' ', '_')}" if len(values) > 1 else stem for what in joint.motions]
+        names = [self._free_name(name) for name in names]
+        start = [Coordinate(*x) for x in zip(names, joint.motions, [""] * len(names), values, rates, strict=True)]
+        moving = joint.with_values([coordinate(name) for name in names])
+        forward: list[Joint] = [moving, *placed_back(self.loop.position, self.loop.rotation)]
+        if not self.flipped:
+            return tuple(forward), tuple(start)
+        back, _ = backwards([moving], self.where)
+        place = Fixed(self.loop.position, self.loop.rotation)
+        return (place, *back), tuple(start)
+
+    def _free_name(self, name: str) -> str:
+        """A name for a coordinate that nothing else uses."""
+        model = self.model
+        taken = {*model.coordinate_names, *model.parameter_values, *(speed.name for speed in model.speed_list)}
+        tries = itertools.chain([name, f"cut_{name}"], (f"cut{i}_{name[:40]}" for i in itertools.count(2)))
+        return next(each for each in tries if is_identifier(each) and each not in taken)
+
+    def _at_start(self) -> tuple[list[float], list[float]]:
+        q, qd = self.model.initial
+        F, M = ends(self.loop, random_states.at(self.model, one_state(q, qd)))
+        R, p = displacement(F, M)
+        values = list(self.loop.joint.measure(R, p))
+        w_F, w_M = (plain(frame.D) @ qd + plain(frame.E) for frame in (F, M))
+        v = plain(F.R).T @ (plain(M.J - F.J) @ qd + plain(M.c - F.c)) - np.cross(w_F, p)
+        w = w_M - R.T @ w_F
+        joint = self.loop.joint
+        S = np.concatenate([plain(joint.angular(FLOATS, values)), plain(joint.linear(FLOATS, values))])
+        rates = np.linalg.lstsq(S, np.concatenate([w, v]), rcond=None)[0]
+        return values, [float(x) for x in rates]
+
+    def _cut(self, body: Body, out: Model) -> Loop:
+        """The joint of a body as the joint that closes the loop, between its parent and the body."""
+        moving = _moving(body)
+        if len(moving) != 1:
+            raise InputError(
+                f"{self.where}: body '{body.name}' hangs on {len(moving)} moving joints. Expected one; cut at another body."
+            )
+        self._require_free(moving[0])
+        index = body.joints.index(moving[0])
+        before, after = body.joints[:index], body.joints[index + 1 :]
+        position, rotation = self._composed([*before, Fixed(moving[0].position, moving[0].rotation)], out)
+        behind = self._composed(after, out, inverse=True)
+        joint = replace(moving[0], position=position, rotation=rotation)
+        return Loop(self._loop_name(), (body.parent, body.name), joint, *behind, feedback=self.loop.feedback)
+
+    def _require_free(self, joint: Joint) -> None:
+        """A cut leaves the motions of its joint free, so they have to be free before."""
+        q = [coordinate(name) for name in sorted(self._lost_coordinates(self.bodies[self.at]))]
+        table = at_start(self.model)
+        slopes = np.array([[value(se.diff(formula, x), table) for x in q] for formula in joint.values])
+        if not q or rank.numeric_rank(slopes) < len(joint.values):
+            moves = ", ".join(map(str, joint.values))
+            raise InputError(
+                f"{self.where}: the joint of body '{self.at}' moves by {moves}, which is not free. A cut would set it free: "
+                "expected a coordinate of its own for every motion. Cut the loop at another body."
+            )
+
+    def _loop_name(self) -> str:
+        """A name for the new cut; bodies and loops share one list of joints."""
+        taken = {*self.bodies, *(each.name for each in self.model.loops)}
+        names = itertools.chain([f"{self.at} joint"], (f"{self.at} joint {i}" for i in itertools.count(2)))
+        return next(name for name in names if name not in taken)
+
+    def _composed(self, joints: Sequence[Joint], out: Model, *, inverse: bool = False) -> tuple[Vector3, Vector3]:
+        """Fixed placements one after the other as one; formulas stay where one placement or a mere shift allows it."""
+        joints = [j for j in joints if any(x != 0 for x in (*j.position, *j.rotation))]
+        if not joints:
+            return HERE, HERE
+        if len(joints) == 1 and not inverse:
+            return joints[0].position, joints[0].rotation
+        if all(x == 0 for joint in joints for x in joint.rotation):
+            sign = -1 if inverse else 1
+            x, y, z = (sign * sum((j.position[i] for j in joints), start=se.Integer(0)) for i in range(3))
+            return (x, y, z), HERE
+        lower = Lowering(FLOATS, dict(self.model.parameter_values))
+        R, p = np.eye(3), np.zeros(3)
+        for joint in joints:
+            p = p + R @ np.array([real(lower(x)) for x in joint.position])
+            R = R @ plain(roll_pitch_yaw(FLOATS, [real(lower(x)) for x in joint.rotation]))
+        if inverse:
+            R, p = R.T, -R.T @ p
+        if used := {s.name for joint in joints for x in (*joint.position, *joint.rotation) for s in x.free_symbols}:
+            out.note(f"{self.where}: its placement holds for the present values of {', '.join(sorted(used))} only.")
+        from scipy.spatial.transform import Rotation  # takes longer to import than all of dalembert
+
+        yaw, pitch, roll = Rotation.from_matrix(R).as_euler("ZYX")
+        px, py, pz = (decimal(float(x)) for x in p)
+        return (px, py, pz), (decimal(float(roll)), decimal(float(pitch)), decimal(float(yaw)))
+
+    def _lost_coordinates(self, body: Body) -> set[str]:
+        known = set(self.model.coordinate_names)
+        return {s.name for value in _moving(body)[0].values for s in value.free_symbols if s.name in known}
+
+    def _load(self, load: Load, moves: Moves) -> Load:
+        out = self._in_joint(load, moves) if isinstance(load, InJoint) else load
+        return out.reversed() if isinstance(out, InJoint) and out is not load else out
+
+    def _in_joint(self, load: Held, moves: Moves) -> Held:
+        """A load inside a joint that was turned round goes with it; one inside the new cut has no place."""
+        if load.body == self.at:
+            raise InputError(
+                f"{self.where}: '{load.name}' acts inside the joint that would be cut. Cut the loop at another body."
+            )
+        if load.body not in moves:
+            return load
+        body, places = moves[load.body]
+        joint, motion = places[load.joint, load.motion]
+        return replace(load, body=body, joint=joint, motion=motion)
+
+    def _require_untied(self, moves: Moves) -> None:
+        """Couplings name joints as they stand, with the sign of their motions."""
+        meshing = [load for load in self.model.loads if len(load.in_joints) > 1]
+        for tied in (*self.model.contacts, *meshing):
+            if any(body in (self.at, *moves) for body, _, _ in tied.in_joints):
+                raise InputError(
+                    f"{self.where}: {tied.title} ties a joint that would be cut or turned round. Cut the loop at another body."
+                )
+
+    def _require_unused(self, out: Model, names: set[str], lost: list[str]) -> None:
+        used = {s.name for formula in out.formulas for s in formula.free_symbols} | set(out.non_ideal_forces)
+        still = sorted(name for name in names if name in used or rate(name).name in used)
+        if still:
+            raise InputError(
+                f"{self.where}: the coordinate {still[0]} of that joint ({', '.join(lost)}) is used elsewhere in the model. "
+                "Cut the loop at another body."
+            )

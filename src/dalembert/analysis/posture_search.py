@@ -1,0 +1,332 @@
+"""The text that finds positions of a mechanism at which bodies are where they shall be, with loops closed and limits kept.
+
+Plain functions on arrays of floats, which run as they stand or as machine code (`compiled`). The places of the bodies, their
+Jacobians, and the constraints are one program, known by its address or as a Python function.
+
+Rows e(q) are differences in units of one length, angles, and constraints by their size. A step is that of Levenberg and
+Marquardt, with the damping of Sugihara (2011) that dies out with the error, so that the end is Newton's:
+
+    δq = Jᵀ (J Jᵀ + λ 1)⁻¹ e = (JᵀJ + λ 1)⁻¹ Jᵀ e,    λ = μ |e|² / 2.
+
+Coordinates at a limit that the step would pass stay there. A search that leads nowhere begins again elsewhere: starts are the
+points of an additive sequence, so that there is no chance in them.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from dalembert.codegen.compiled_loop import CompiledLoop, Machine, call
+
+_LEAST = 1e-15  # damping that rounding needs where rows depend on each other
+_ROUNDING = 1e-15
+_IDLE = 0.99  # a step that leaves more of |e|² than this leads nowhere
+_PATIENCE = 4
+_TRIALS = 8  # steps that are damped more and more
+# near a fold, where two postures meet, Newton's step leaps over both and then comes back to one; damped steps would creep
+_LEAPS, _NEAR, _FAR = 3, 1e-4, 1e-1
+
+
+class Task(NamedTuple):
+    """What is asked for, and of which coordinates."""
+
+    kinds: np.ndarray  # (targets, 2): is its position given, is its orientation
+    length: float
+    sizes: np.ndarray  # (r,) of the constraint rows
+    units: np.ndarray  # (n,) of the coordinates; 0 for one that stays
+    lower: np.ndarray
+    upper: np.ndarray
+    low: np.ndarray  # where searches begin, and how far from there
+    wide: np.ndarray
+    spread: np.ndarray  # by how much the next search begins elsewhere, in shares of `wide`
+
+
+class Effort(NamedTuple):
+    """How long to search."""
+
+    tolerance: float
+    steps: int  # in one search
+    starts: int
+
+
+class Room(NamedTuple):
+    """Where one position is worked on."""
+
+    x: np.ndarray  # (n + 1,): coordinates and time
+    trial: np.ndarray
+    there: np.ndarray  # outputs of the program
+    e: np.ndarray
+    J: np.ndarray
+    new_e: np.ndarray
+    new_J: np.ndarray
+    step: np.ndarray
+    square: np.ndarray  # J Jᵀ or JᵀJ, the smaller one
+    right: np.ndarray
+    free: np.ndarray
+
+
+def reach(
+    machine: Machine,
+    task: Task,
+    effort: Effort,
+    targets: np.ndarray,
+    starts: np.ndarray,
+    t: float,
+    out: np.ndarray,
+    left: np.ndarray,
+    counts: np.ndarray,
+) -> None:
+    """Write the position found for each target, what is left of |e| at its largest, and the numbers of steps and searches.
+
+    `targets` (K, targets · 12) are positions and rotations row by row, `starts` (K, n) where the first search begins.
+    """
+    n, m = len(task.units), len(task.sizes)
+    outputs = m * (n + 1)
+    for k in range(len(task.kinds)):
+        m += 3 * (task.kinds[k, 0] + task.kinds[k, 1])
+        outputs += task.kinds[k, 0] * (3 + 3 * n) + task.kinds[k, 1] * (9 + 3 * n)
+    k = min(m, n)
+    room = Room(
+        np.empty(n + 1),
+        np.empty(n + 1),
+        np.empty(outputs),
+        np.empty(m),
+        np.empty((m, n)),
+        np.empty(m),
+        np.empty((m, n)),
+        np.empty(n),
+        np.empty((k, k)),
+        np.empty(k),
+        np.empty(n),
+    )
+    for i in range(len(targets)):
+        left[i], counts[i, 0], counts[i, 1] = np.inf, 0, 0
+        for search in range(effort.starts):
+            _begin(task, starts[i], search, room.x)
+            room.x[n] = t
+            rest, steps = _searched(machine, task, effort, targets[i], room)
+            counts[i, 0] += steps
+            counts[i, 1] += 1
+            if rest < left[i]:
+                left[i] = rest
+                for j in range(n):
+                    out[i, j] = room.x[j]
+            if left[i] <= effort.tolerance:
+                break
+
+
+def _begin(task: Task, start: np.ndarray, search: int, x: np.ndarray) -> None:
+    """Where a search begins: at the start, then here and there within reach."""
+    for j in range(len(start)):
+        x[j] = start[j]
+        if search and task.units[j] > 0.0:
+            share = 0.5 + search * task.spread[j]
+            x[j] = task.low[j] + task.wide[j] * (share - np.floor(share))
+        x[j] = min(max(x[j], task.lower[j]), task.upper[j]) if task.units[j] > 0.0 else x[j]
+
+
+def _searched(machine: Machine, task: Task, effort: Effort, target: np.ndarray, room: Room) -> tuple[float, int]:
+    """What is left of |e| at its largest after one search, and the number of its steps; x, e and J are those at its end."""
+    n, e = len(task.units), room.e
+    rest = _look(machine, task, target, room.x, room.there, e, room.J)
+    size, mu, idle, step, leaps = _squared(e), 0.1, 0, 0, 0
+    while step < effort.steps and rest > _ROUNDING and idle < _PATIENCE:
+        taken, done, new, new_rest = False, rest <= effort.tolerance, size, rest
+        for _ in range(_TRIALS):
+            step += 1
+            if not _stepped(task, room, mu * 0.5 * size):
+                return np.inf, step
+            room.trial[n] = room.x[n]
+            new_rest = _look(machine, task, target, room.trial, room.there, room.new_e, room.new_J)
+            new = _squared(room.new_e)
+            if new < size:
+                taken = True
+                break
+            if not done and leaps < _LEAPS and size < _NEAR and new < _FAR:
+                leaps, taken, mu = leaps + 1, True, 1e-3
+                break
+            if done:  # one step more, down to rounding
+                return rest, step
+            mu *= 8.0
+        if not taken:
+            return rest, step
+        idle = idle + 1 if new > _IDLE * size else 0
+        mu = max(mu * (0.25 if new < 0.5 * size else 0.7), 1e-3)
+        size, rest = new, new_rest
+        for j in range(n):
+            room.x[j] = room.trial[j]
+        for i in range(len(e)):
+            e[i] = room.new_e[i]
+            for j in range(n):
+                room.J[i, j] = room.new_J[i, j]
+        if done:
+            return rest, step
+    return rest, step
+
+
+def _squared(e: np.ndarray) -> float:
+    total = 0.0
+    for i in range(len(e)):
+        total += e[i] * e[i]
+    return total
+
+
+def _look(
+    machine: Machine,
+    task: Task,
+    target: np.ndarray,
+    x: np.ndarray,
+    there: np.ndarray,
+    e: np.ndarray,
+    J: np.ndarray,
+) -> float:
+    """Write e and J = −∂e/∂q in the units of the coordinates; the largest entry of |e|, which may have no value."""
+    n, at, row, length = len(task.units), 0, 0, task.length
+    call(machine.one, x, machine.p, machine.tables, there)
+    for k in range(len(task.kinds)):
+        if task.kinds[k, 0]:
+            for i in range(3):
+                e[row + i] = (target[12 * k + i] - there[at + i]) / length
+                for j in range(n):
+                    J[row + i, j] = there[at + 3 + i * n + j] * task.units[j] / length
+            at, row = at + 3 + 3 * n, row + 3
+        if task.kinds[k, 1]:
+            _turned(there[at : at + 9], target[12 * k + 3 : 12 * k + 12], e[row : row + 3])
+            for i in range(3):
+                for j in range(n):
+                    J[row + i, j] = there[at + 9 + i * n + j] * task.units[j]
+            at, row = at + 9 + 3 * n, row + 3
+    for i in range(len(task.sizes)):
+        e[row + i] = -there[at + i] / task.sizes[i]
+        for j in range(n):
+            J[row + i, j] = there[at + len(task.sizes) + i * n + j] * task.units[j] / task.sizes[i]
+    largest = 0.0
+    for i in range(len(e)):
+        largest = max(largest, abs(e[i])) if e[i] == e[i] else np.inf
+    return largest
+
+
+def _turned(R: np.ndarray, wanted: np.ndarray, out: np.ndarray) -> None:
+    """The rotation vector of Rᵀ R*, in body axes."""
+    E = np.empty((3, 3))
+    for i in range(3):
+        for j in range(3):
+            E[i, j] = R[i] * wanted[j] + R[3 + i] * wanted[3 + j] + R[6 + i] * wanted[6 + j]
+    for i in range(3):
+        a, b = (i + 1) % 3, (i + 2) % 3
+        out[i] = 0.5 * (E[b, a] - E[a, b])
+    sine = np.sqrt(out[0] * out[0] + out[1] * out[1] + out[2] * out[2])
+    cosine = 0.5 * (E[0, 0] + E[1, 1] + E[2, 2] - 1.0)
+    if cosine < -0.9999:  # nearly half a turn: the axis is the longest column of E + Eᵀ + (1 − tr E) 1
+        most = 0
+        for i in range(1, 3):
+            most = i if E[i, i] > E[most, most] else most
+        length = 0.0
+        axis = np.empty(3)
+        for i in range(3):
+            axis[i] = E[i, most] + E[most, i] + (1.0 - 2.0 * cosine - 1.0 if i == most else 0.0)
+            length += axis[i] * axis[i]
+        side = 0.0
+        for i in range(3):
+            side += axis[i] * out[i]
+        factor = (np.arctan2(sine, cosine) if side >= 0.0 else -np.arctan2(sine, cosine)) / np.sqrt(length)
+        for i in range(3):
+            out[i] = factor * axis[i]
+    elif sine > 1e-8:
+        factor = np.arctan2(sine, cosine) / sine
+        for i in range(3):
+            out[i] *= factor
+
+
+def _stepped(task: Task, room: Room, damping: float) -> bool:
+    """Write the trial after one step; coordinates that would pass a limit at which they are stay. False without a value."""
+    n, free, x = len(task.units), room.free, room.x
+    for j in range(n):
+        free[j] = 1.0 if task.units[j] > 0.0 else 0.0
+    for _ in range(n):
+        if not _solved(room, damping):
+            return False
+        changed = False
+        for j in range(n):
+            move = room.step[j]
+            if free[j] > 0.0 and ((x[j] <= task.lower[j] and move < 0.0) or (x[j] >= task.upper[j] and move > 0.0)):
+                free[j], changed = 0.0, True
+        if not changed:
+            break
+    for j in range(n):
+        room.trial[j] = x[j]
+        if free[j] > 0.0:
+            room.trial[j] = min(max(x[j] + room.step[j] * task.units[j], task.lower[j]), task.upper[j])
+    return True
+
+
+def _solved(room: Room, damping: float) -> bool:
+    """Write the damped step of the coordinates that are free, by the smaller one of J Jᵀ and JᵀJ."""
+    J, e, S, b, free, step = room.J, room.e, room.square, room.right, room.free, room.step
+    m, n = J.shape
+    trace = 0.0
+    if m <= n:
+        for i in range(m):
+            b[i] = e[i]
+            for k in range(i + 1):
+                total = 0.0
+                for j in range(n):
+                    total += J[i, j] * J[k, j] * free[j]
+                S[i, k] = total
+            trace += S[i, i]
+    else:
+        for i in range(n):
+            total = 0.0
+            for r in range(m):
+                total += J[r, i] * e[r]
+            b[i] = total * free[i]
+            for k in range(i + 1):
+                total = 0.0
+                for r in range(m):
+                    total += J[r, i] * J[r, k]
+                S[i, k] = total * free[i] * free[k]
+            trace += S[i, i]
+    if not _divided(S, b, damping + _LEAST * trace + 1e-300):
+        return False
+    for j in range(n):
+        total = 0.0
+        if m <= n:
+            for i in range(m):
+                total += J[i, j] * b[i]
+        else:
+            total = b[j]
+        step[j] = total * free[j]
+    return True
+
+
+def _divided(S: np.ndarray, b: np.ndarray, damping: float) -> bool:
+    """Put (S + λ 1)⁻¹ b in the place of b, by S = L Lᵀ; S has its lower half. False where it has no value."""
+    n = len(b)
+    for i in range(n):
+        for j in range(i + 1):
+            total = S[i, j] + (damping if i == j else 0.0)
+            for k in range(j):
+                total -= S[i, k] * S[j, k]
+            if i > j:
+                S[i, j] = total / S[j, j]
+            elif total > 0.0:
+                S[i, i] = np.sqrt(total)
+            elif total <= 0.0:
+                S[i, i] = np.inf  # rounding: nothing goes this way
+            else:
+                return False
+        total = b[i]
+        for k in range(i):
+            total -= S[i, k] * b[k]
+        b[i] = total / S[i, i]
+    for i in range(n - 1, -1, -1):
+        total = b[i]
+        for k in range(i + 1, n):
+            total -= S[k, i] * b[k]
+        b[i] = total / S[i, i]
+    return True
+
+
+compiled = CompiledLoop(reach)  # the same in machine code

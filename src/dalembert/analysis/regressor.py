@@ -1,0 +1,198 @@
+"""The inertial parameter regressor of a tree of bodies: the torques are linear in masses, first moments and inertias.
+
+    τ = Y(q, q̇, q̈) π + τ₀,    π = (m, m c_x, m c_y, m c_z, I_xx, I_xy, I_yy, I_xz, I_yz, I_zz) of every body,
+
+with c the mass centre from the origin of the body and I the inertia *about that origin*, both in body axes: the parameters and
+the order that Pinocchio's `computeJointTorqueRegressor` has. τ₀ are the loads of the model other than gravity, and rotors.
+For one body with velocity ω, angular acceleration α and acceleration a of the origin less gravity, all in body axes,
+
+    f = m a + (α× + ω×ω×) m c,    n = m c × a + I α + ω × I ω,    τ = J_vᵀ f + J_ωᵀ n.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from dalembert.analysis.base_parameters import BaseParameters, base_parameters_of
+from dalembert.analysis.torque_identification import Identified, identified
+from dalembert.api.dynamics import Dynamics, dynamics_of
+from dalembert.api.lazy_functions import Numbers
+from dalembert.arguments import numbers_given
+from dalembert.errors import InputError, NotApplicableError
+from dalembert.model.checks.check_values import value
+from dalembert.model.description import Description, Elements
+from dalembert.model.elements import Body
+from dalembert.model.frozen import Value
+from dalembert.recursive.constrained_batch import require_tree
+from dalembert.tables import Table, Tabular, short
+
+LETTERS = ("m", "mx", "my", "mz", "Ixx", "Ixy", "Iyy", "Ixz", "Iyz", "Izz")
+_PLACES = ((0, 0), (0, 1), (1, 1), (0, 2), (1, 2), (2, 2))  # of the six numbers of an inertia
+
+
+@dataclass(frozen=True, repr=False)
+class Regressor(Value, Tabular):
+    """Torques as a linear function of the inertial parameters.
+
+    >>> import dalembert as dl
+    >>> arm = dl.regressor("robot-2-link")
+    >>> q, qd, qdd = np.array([[0.3, 0.4], [0.1, -0.2], [1.0, 2.0]])
+    >>> tau = arm.matrix(q, qd, qdd) @ arm.values + arm.rest(q, qd, qdd)
+    >>> bool(np.allclose(tau, dl.inverse_dynamics("robot-2-link", q, qd, qdd)))
+    True
+    """
+
+    dynamics: Dynamics
+
+    @property
+    def _model(self) -> Description:
+        return self.dynamics.declared
+
+    @property
+    def bodies(self) -> tuple[str, ...]:
+        """The bodies, in the order of the parameters."""
+        return tuple(body.name for body in self._model.bodies)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the parameters, ten of every body."""
+        return tuple(f"{letter}({body})" for body in self.bodies for letter in LETTERS)
+
+    @cached_property
+    def values(self) -> np.ndarray:
+        """π of the model as it is."""
+        known = self._model.parameter_values
+        return np.concatenate([_ten(body, known) for body in self._model.bodies])
+
+    @cached_property
+    def _gravity(self) -> np.ndarray:
+        return np.array([value(g, self._model.parameter_values) for g in self._model.gravity])
+
+    def matrix(self, q: Numbers, qd: Numbers, qdd: Numbers, t: Numbers = 0.0) -> np.ndarray:
+        """Y at one state, (speeds, parameters), or at many, (speeds, parameters, batch)."""
+        given = [numbers_given(x, name) for x, name in ((q, "q"), (qd, "qd"), (qdd, "qdd"))]
+        single = given[0].ndim == 1
+        places, speeds, rates = (x[:, None] if single else x for x in given)
+        blocks = [self._of(body, places, speeds, rates, t) for body in self.bodies]
+        found = np.concatenate(blocks, axis=1)
+        return found[..., 0] if single else found
+
+    def _of(self, body: str, q: np.ndarray, qd: np.ndarray, qdd: np.ndarray, t: Numbers) -> np.ndarray:
+        """The columns of one body, (speeds, 10, batch)."""
+        arm = self.dynamics.kinematics
+        R, J = arm.pose(q, body, t).rotation, arm.jacobian(q, body, t=t)
+        w, turn = arm.velocity(q, qd, body, t=t).angular, arm.acceleration(q, qd, qdd, body, t=t)
+        R = np.broadcast_to(R if R.ndim == 3 else R[..., None], (3, 3, q.shape[1]))
+        w, alpha, a = (
+            np.einsum("ji...,j...->i...", R, x) for x in (w, turn.angular, turn.linear - self._gravity[:, None])
+        )
+        f, n = np.zeros((3, 10, q.shape[1])), np.zeros((3, 10, q.shape[1]))
+        f[:, 0] = a
+        f[:, 1:4] = _cross(alpha) + np.einsum("ij...,jk...->ik...", _cross(w), _cross(w))
+        n[:, 1:4] = -_cross(a)
+        n[:, 4:] = _inertia(alpha) + np.einsum("ij...,jk...->ik...", _cross(w), _inertia(w))
+        push, moment = (np.einsum("ij...,jk...->ik...", R, x) for x in (f, n))
+        return np.einsum("in...,ik...->nk...", J[:3], push) + np.einsum("in...,ik...->nk...", J[3:], moment)
+
+    def rest(self, q: Numbers, qd: Numbers, qdd: Numbers, t: Numbers = 0.0) -> np.ndarray:
+        """τ₀: what loads other than gravity, and rotors, take besides Y π."""
+        known = np.einsum("nk...,k->n...", self.matrix(q, qd, qdd, t), self.values)
+        return self.dynamics.inverse(q, qd, qdd, t) - known
+
+    def base(self, states: int = 200, seed: int = 0) -> BaseParameters:
+        """The combinations of parameters that torques depend on, found at random states; see `BaseParameters`.
+
+        >>> import dalembert as dl
+        >>> dl.regressor("robot-2-link").base().rank
+        6
+        """
+        if states < 1:
+            raise InputError(f"base: states is {states}. Expected at least one.")
+        rng, tree = np.random.default_rng(seed), self.dynamics.plan.tree
+        q0, n = np.array(self._model.initial[0]), len(tree.speed_names)
+        q = q0[:, None] + rng.uniform(-np.pi, np.pi, (len(q0), states))
+        for attitude in tree.attitudes:
+            turned = rng.normal(size=(4, states))
+            q[list(attitude.parts)] = turned / np.linalg.norm(turned, axis=0)
+        qd, qdd = rng.uniform(-3, 3, (2, n, states))
+        Y = np.moveaxis(self.matrix(q, qd, qdd), 1, 2).reshape(-1, len(self.names))
+        return base_parameters_of(Y, self.names, self.values, states)
+
+    def identify(
+        self,
+        q: Numbers,
+        qd: Numbers,
+        qdd: Numbers,
+        tau: Numbers,
+        t: Numbers = 0.0,
+        *,
+        base: BaseParameters | None = None,
+    ) -> Identified:
+        """The base parameters from torques (speeds, samples) along a motion, with uncertainties.
+
+        The noise of every joint is found from what is left over. τ₀ is taken as the model has it.
+        """
+        known = self.base() if base is None else base
+        Y, torques = self.matrix(q, qd, qdd, t), numbers_given(tau, "tau")
+        if Y.ndim != 3 or torques.shape != (len(Y), Y.shape[2]):
+            raise InputError(
+                f"identify: tau has shape {torques.shape}. Expected ({len(Y)}, samples) beside q, qd and qdd of as many samples."
+            )
+        return identified(Y[:, list(known.columns)], torques - self.rest(q, qd, qdd, t), known)
+
+    def tables(self) -> tuple[Table, ...]:
+        """The parameters of every body."""
+        rows = [
+            (body, *(short(float(x)) for x in self.values[10 * i : 10 * i + 10])) for i, body in enumerate(self.bodies)
+        ]
+        title = f"{self._model.name}: inertial parameters, inertias about the origins of the bodies"
+        return (Table(("body", *LETTERS), tuple(rows), title),)
+
+    def __repr__(self) -> str:
+        return f"<Regressor of '{self._model.name}': {len(self.bodies)} bodies, {len(self.names)} parameters>"
+
+
+def regressor_of(model: Elements, *, engine: str | None = None) -> Regressor:
+    """The inertial parameter regressor of a tree of bodies, as robotics users know it: see `Regressor`.
+
+    >>> from dalembert.io import gallery
+    >>> regressor_of(gallery.load("robot-2-link"))
+    <Regressor of 'robot-2-link': 2 bodies, 20 parameters>
+    """
+    model.refuse_laws("regressor", "Take the law away: torques are what is measured.")
+    found = Regressor(dynamics_of(model, engine=engine))
+    require_tree(found.dynamics.plan, "the regressor")
+    for load in model.loads:
+        if load.kind == "point_gravity":
+            raise NotApplicableError(
+                f"regressor: {load.title} pulls by the masses of bodies, as parameters that are looked for. Take it away."
+            )
+    return found
+
+
+def _ten(body: Body, known: dict[str, float]) -> np.ndarray:
+    """The ten parameters of a body."""
+    m = value(body.mass, known)
+    c = np.array([value(x, known) for x in body.center])
+    inertia = np.array([[value(x, known) for x in row] for row in np.asarray(body.inertia, dtype=object).reshape(3, 3)])
+    about = inertia + m * (c @ c * np.eye(3) - np.outer(c, c))
+    return np.array([m, *(m * c), *(about[place] for place in _PLACES)])
+
+
+def _cross(v: np.ndarray) -> np.ndarray:
+    """v× as matrices (3, 3, batch)."""
+    zero = np.zeros_like(v[0])
+    return np.array([[zero, -v[2], v[1]], [v[2], zero, -v[0]], [-v[1], v[0], zero]])
+
+
+def _inertia(w: np.ndarray) -> np.ndarray:
+    """The matrix (3, 6, batch) that makes I w of the six numbers of I."""
+    out = np.zeros((3, 6, *w.shape[1:]))
+    for k, (i, j) in enumerate(_PLACES):
+        out[i, k] += w[j]
+        if i != j:
+            out[j, k] += w[i]
+    return out

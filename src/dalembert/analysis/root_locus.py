@@ -1,0 +1,174 @@
+"""`dl.root_locus`: how eigenvalues move with a parameter, or with the speed of a rotor (Campbell's diagram)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from dalembert.analysis.equilibrium import Asked, Looking
+from dalembert.analysis.linear.spectrum import matched
+from dalembert.analysis.linearization import Linearization
+from dalembert.analysis.linearize import At, linear_at, read_state
+from dalembert.api.workspace import Workspace, setup, workspace_of
+from dalembert.arguments import numbers_given
+from dalembert.errors import InputError, WorkError, nearest
+from dalembert.mechanics.facts import lost_fact
+from dalembert.model.description import Description, Elements
+from dalembert.model.frozen import Value
+from dalembert.symbolic.reserved_symbols import Kind
+from dalembert.tables import Table, Tabular, short
+
+if TYPE_CHECKING:
+    from dalembert.display.plots.figure import Plot
+
+_AXIS = 1e-9  # of the largest eigenvalue
+
+
+@dataclass(frozen=True, repr=False)
+class Locus(Value, Tabular):
+    """Eigenvalues along values of a parameter: (states, values), each row one of them as it moves.
+
+    `q` and `qd` are the equilibria or steady motions they belong to, (coordinates, values).
+    """
+
+    model: Description
+    name: str
+    values: np.ndarray
+    eigenvalues: np.ndarray
+    q: np.ndarray
+    qd: np.ndarray
+
+    @property
+    def growth(self) -> np.ndarray:
+        """The largest real part at every value."""
+        return np.real(self.eigenvalues).max(axis=0)
+
+    @property
+    def unstable(self) -> np.ndarray:
+        """At which values something grows."""
+        return self.growth > _AXIS * np.abs(self.eigenvalues).max(axis=0)
+
+    def plot(self, path: str | Path | None = None) -> Plot:
+        """The root locus in the plane of complex numbers; written where a path is given."""
+        from dalembert.display.plots import spectra as plot_spectra
+
+        across = plot_spectra.worded_value(self.model, self.name)
+        return plot_spectra.locus(self.eigenvalues, self.values, across, self.model.name, path)
+
+    def campbell(self, path: str | Path | None = None, *, orders: Sequence[float] = (1.0, 2.0)) -> Plot:
+        """Campbell's diagram: frequencies over the value, with lines of its multiples; written where a path is given."""
+        from dalembert.display.plots import spectra as plot_spectra
+
+        across = plot_spectra.worded_value(self.model, self.name)
+        return plot_spectra.campbell(self.eigenvalues, self.values, across, self.model.name, orders, path)
+
+    def tables(self) -> tuple[Table, ...]:
+        """One row for each value."""
+        rows = [
+            (
+                short(float(x)),
+                short(float(growth) + 0.0),
+                ", ".join(f"{w:.5g}" for w in sorted({*np.round(np.imag(found), 9)}) if w > 0),
+            )
+            for x, growth, found in zip(self.values, self.growth, self.eigenvalues.T, strict=True)
+        ]
+        return (Table((self.name, "largest Re", "Im"), tuple(rows), f"Root locus of '{self.model.name}'"),)
+
+    def __repr__(self) -> str:
+        low, high = self.values.min(), self.values.max()
+        return (
+            f"<Locus of '{self.model.name}': {len(self.eigenvalues)} eigenvalues, {self.name} from {low:g} to {high:g}>"
+        )
+
+
+def root_locus(
+    model: Elements,
+    name: str,
+    values: npt.ArrayLike,
+    *,
+    at: At | Callable[[float], At] = None,
+    t: float = 0.0,
+) -> Locus:
+    """The eigenvalues of a model for many values of a parameter, or of the constant rate dot(x) of a coordinate.
+
+    At each value the equilibrium or steady motion nearest to the last one is taken, beginning from `at`; or `at` is a function
+    that gives the state. All are of one program: nothing is compiled again.
+
+    >>> import dalembert as dl
+    >>> found = dl.root_locus("simple-pendulum", "g", [1.0, 4.0, 9.0], at=[0.0])
+    >>> found.eigenvalues.imag.max(axis=0).round(9).tolist()
+    [1.0, 2.0, 3.0]
+    """
+    model.refuse_canonical("root_locus")
+    model.refuse_laws("root_locus", "Take model.without_laws(), whose inputs are parameters.")
+    model.refuse_rigid("root_locus")
+    space, wanted = workspace_of(setup(model)), numbers_given(values, "root_locus, values")
+    if wanted.ndim != 1 or not wanted.size:
+        raise InputError(f"root_locus, values: got shape {wanted.shape}. Expected some numbers in a row.")
+    along = _Along(space, name, t, at)
+    found = [along.linear(float(x)) for x in wanted]
+    tracked = [found[0].eigenvalues]
+    for each in found[1:]:
+        tracked.append(matched(tracked[-1].tolist(), each.eigenvalues.tolist()))
+    q, qd = (np.array([getattr(each, key) for each in found]).T for key in ("q", "qd"))
+    return Locus(space.declared, name, wanted, np.array(tracked).T, q, qd)
+
+
+@dataclass
+class _Along:
+    """The way along the values: the state of the last is where the next begins."""
+
+    space: Workspace
+    name: str
+    t: float
+    at: Any
+    last: np.ndarray | None = None
+
+    def __post_init__(self) -> None:
+        model = self.space.model
+        self.rates = {Kind.RATE.of(name): i for i, name in enumerate(model.coordinate_names)}
+        known = [*model.parameter_values, *self.rates]
+        if self.name not in known:
+            raise InputError(f"root_locus: there is no parameter or rate '{self.name}'. {nearest(self.name, known)}")
+
+    def linear(self, x: float) -> Linearization:
+        """The linear equations at one value."""
+        values = self.space.values.copy()
+        self._require_same_structure(x)
+        if self.name not in self.rates:
+            values[list(self.space.model.parameter_values).index(self.name)] = x
+        q, qd, t = self._state(x, values)
+        return linear_at(self.space, q, qd, t, parameters=values)
+
+    def _require_same_structure(self, x: float) -> None:
+        """Raise where a value of the parameter changes which constraints are independent."""
+        if self.name not in self.space.facts.structural:
+            return
+        reason = lost_fact(self.space.model.with_parameters({self.name: x}), self.space.facts)
+        if reason is not None:
+            raise InputError(
+                f"root_locus: at {self.name} = {x:g} {reason} than at {self.name} = "
+                f"{self.space.model.parameter_values[self.name]:g}. Take the values on both sides from models of their own, by "
+                "model.with_parameters(...)."
+            )
+
+    def _state(self, x: float, values: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
+        if callable(self.at):
+            return read_state(self.space.model, self.at(x), self.t, "root_locus")
+        q, qd, t = read_state(self.space.model, self.at, self.t, "root_locus")
+        q = q if self.last is None else self.last
+        speeds = {self.rates[self.name]: x} if self.name in self.rates else {}
+        given = {i: float(v) for i, v in enumerate(qd) if v and self.at is not None and not speeds}
+        root = Looking(self.space, q, np.zeros_like(qd), t, Asked((), speeds or given, (), ()), values=values).nearest()
+        if root is None:
+            raise WorkError(
+                f"root_locus: no equilibrium was found at {self.name} = {x:g}. Expected one near the last. Take smaller "
+                "steps, or give `at` as a function of the value."
+            )
+        self.last = root.q
+        return root.q, root.qd, t

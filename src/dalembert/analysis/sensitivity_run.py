@@ -1,0 +1,171 @@
+"""A run with its derivatives by parameters and by its start."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from dalembert.analysis.directional_derivatives import Differentials, Varied, with_time
+from dalembert.analysis.event_sensitivity import Crossing
+from dalembert.analysis.observable_formulas import program_by_name, program_of_point
+from dalembert.analysis.sensitivity_directions import Directions
+from dalembert.arguments import checked
+from dalembert.codegen.program import Program
+from dalembert.errors import InputError, nearest
+from dalembert.model.frozen import Value
+from dalembert.simulation.trajectory import Trajectory
+from dalembert.symbolic.reserved_symbols import Kind
+from dalembert.tables import Table, Tabular, short
+
+
+@dataclass(frozen=True, repr=False)
+class Sensitivity(Value, Tabular):
+    """A motion and how it changes with what it was differentiated by: samples on the last axis.
+
+    >>> import dalembert as dl
+    >>> run = dl.sensitivity("simple-pendulum", 1.0, of=["l", "theta(0)"], samples=11)
+    >>> run.dq.shape, run["theta", "l"].shape
+    ((1, 2, 11), (11,))
+    """
+
+    run: Trajectory
+    directions: Directions
+    state: Varied  # (q, q̇) along the run
+    integrator: str
+    crossings: tuple[Crossing, ...] = ()  # events and switchings, with the derivatives of their instants
+
+    @property
+    def of(self) -> tuple[str, ...]:
+        """What is differentiated by, in the order of the second axis."""
+        return self.directions.names
+
+    @property
+    def order(self) -> int:
+        """The order of the derivatives, 1 or 2."""
+        return 1 if self.state.second is None else 2
+
+    @property
+    def t(self) -> np.ndarray:
+        """The times of the samples."""
+        return self.run.t
+
+    @property
+    def _n(self) -> int:
+        return len(self.state.value) // 2
+
+    @property
+    def q(self) -> np.ndarray:
+        """The coordinates along the run, (n, samples)."""
+        return self.state.value[: self._n]
+
+    @property
+    def qd(self) -> np.ndarray:
+        """q̇ along the run, (n, samples)."""
+        return self.state.value[self._n :]
+
+    @property
+    def dq(self) -> np.ndarray:
+        """∂q/∂p along the run, (n, directions, samples)."""
+        return self.state.first[: self._n]
+
+    @property
+    def dqd(self) -> np.ndarray:
+        """∂q̇/∂p along the run, (n, directions, samples)."""
+        return self.state.first[self._n :]
+
+    @property
+    def d2q(self) -> np.ndarray:
+        """∂²q/∂p² along the run, (n, directions, directions, samples)."""
+        return self._second[: self._n]
+
+    @property
+    def d2qd(self) -> np.ndarray:
+        """∂²q̇/∂p² along the run, (n, directions, directions, samples)."""
+        return self._second[self._n :]
+
+    @property
+    def _second(self) -> np.ndarray:
+        if self.state.second is None:
+            raise InputError("this run has first derivatives only. Ask for order=2.")
+        return self.state.second
+
+    @checked
+    def observe(self, name: str) -> Varied:
+        """An observable along the run with its derivatives: a coordinate, dot(x), ddot(x), kinetic, potential, energy, jacobi,
+        momenta, multipliers, reactions, or any formula of coordinates, rates, parameters and t.
+
+        >>> import dalembert as dl
+        >>> run = dl.sensitivity("simple-pendulum", 1.0, of=["l"], samples=11)
+        >>> expected = np.sin(run.q[0]) + np.cos(run.q[0]) * run["theta", "l"]  # l = 1
+        >>> bool(np.allclose(run.observe("l*sin(theta)").first[0, 0], expected))
+        True
+        """
+        names = self.run.equations.model.coordinate_names
+        states = [*names, *map(Kind.RATE.of, names)]
+        if name in states:
+            place = states.index(name)
+            return self.state[place : place + 1]
+        return self._along(name, lambda: program_by_name(self.run.used, name))
+
+    @checked
+    def path(self, body: str, point: Sequence[Any] = (0, 0, 0)) -> Varied:
+        """Where a point of a body goes, in world axes, with its derivatives: three positions, then three velocities.
+
+        >>> import dalembert as dl
+        >>> run = dl.sensitivity("double-pendulum", 1.0, of=["l1"], samples=11)
+        >>> run.path(run.run.equations.model.bodies[-1].name).first.shape
+        (6, 1, 11)
+        """
+        return self._along((body, str(point)), lambda: program_of_point(self.run.used, body, point))
+
+    def _along(self, what: object, make: Callable[[], Program]) -> Varied:
+        """What a program says along the run; it is compiled once for the equations."""
+        used = self.run.used
+        kept, key = used.kernel.kept, ("observed", what, self.directions.parameters)
+        if key not in kept:
+            kept[key] = Differentials(make(), self.directions.parameters, used.workspace.engine)
+        return kept[key](with_time(self.state, self.t), self.run.values, self.directions.moved)
+
+    @checked
+    def __getitem__(self, name: tuple[str, ...]) -> np.ndarray:
+        """A derivative along the run: run["theta", "l"], or run["energy", "l", "theta(0)"] of the second order."""
+        if not 2 <= len(name) <= 3:
+            raise InputError('sensitivity: expected an observable and one or two names, such as run["x", "l"].')
+        found, by = self.observe(name[0]), name[1:]
+        places = [self._place(each) for each in by]
+        rows = found.first[:, places[0]] if len(places) == 1 else None
+        if rows is None:
+            if found.second is None:
+                raise InputError("this run has first derivatives only. Ask for order=2.")
+            rows = found.second[:, places[0], places[1]]
+        return rows[0] if len(rows) == 1 else rows
+
+    def _place(self, name: str) -> int:
+        if name not in self.of:
+            raise InputError(f"sensitivity: the run was not differentiated by '{name}'. {nearest(name, self.of)}")
+        return self.of.index(name)
+
+    @cached_property
+    def _shown(self) -> list[tuple[str, ...]]:
+        names = self.run.equations.model.coordinate_names
+        return [
+            (f"d {x}", p, *(short(float(v)) for v in (row[0], row[-1], row[np.argmax(np.abs(row))])))
+            for x, rows in zip(names, self.dq, strict=True)
+            for p, row in zip(self.of, rows, strict=True)
+        ]
+
+    def tables(self) -> tuple[Table, ...]:
+        """Every coordinate by everything it was differentiated by: at both ends, and the largest."""
+        first, last = f"t = {self.t[0]:g}", f"t = {self.t[-1]:g}"
+        title = f"{self.run.equations.model.name}: derivatives of the motion, {self.integrator}, {len(self.t)} samples."
+        return (Table(("derivative of", "by", first, last, "largest"), tuple(self._shown), title, self.run.notes),)
+
+    def __repr__(self) -> str:
+        return (
+            f"<Sensitivity of '{self.run.equations.model.name}' by {', '.join(self.of)}, order {self.order}: "
+            f"{len(self.t)} samples from t = {self.t[0]:g} to {self.t[-1]:g}>"
+        )

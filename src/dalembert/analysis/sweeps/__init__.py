@@ -1,0 +1,1 @@
+"""Many runs of one model: SIMD lanes, all cores, or a cluster."""

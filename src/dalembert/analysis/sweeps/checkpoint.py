@@ -1,0 +1,168 @@
+"""Answers on disk: arrays that are as large as the whole sweep, and a journal that says which chunks are in them.
+
+A chunk counts when its line stands in the journal, and the line is written after the numbers: whenever the process ends, what the
+journal names is whole, and the rest is made again. The manifest holds the fingerprint of the question; another question is
+refused.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import zlib
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from dalembert.analysis.sweeps.evaluate_chunk import Answer
+from dalembert.analysis.sweeps.sweep_spec import Question
+from dalembert.errors import InputError, WorkError
+from dalembert.io.files import write_text
+
+_FORMAT = 1
+_MANIFEST, _JOURNAL = "manifest.json", "journal.jsonl"
+
+
+class Memory:
+    """Answers in memory."""
+
+    def __init__(self, question: Question) -> None:
+        self._question = question
+        runs = question.variation.runs
+        self.columns = {each.name: np.empty((runs, *question.shape_of(each))) for each in question.observables}
+        self.reasons: dict[int, str] = {}
+        self.missing = list(range(question.chunks))
+
+    def keep(self, chunk: int, found: Answer) -> None:
+        """Put an answer in its place."""
+        first, count = self._question.runs_of(chunk)
+        for name, values in found.columns.items():
+            self.columns[name][first : first + count] = values
+        self.reasons |= {first + i: reason for i, reason in found.reasons.items()}
+
+
+class Folder:
+    """Answers in a folder."""
+
+    def __init__(self, question: Question, path: Path) -> None:
+        self._question, self._path = question, path
+        self.columns: dict[str, np.ndarray] = {}
+        self.reasons: dict[int, str] = {}
+        try:
+            path.mkdir(parents=True, exist_ok=True)
+            self._open()
+            done = self._read_journal()
+            self._journal = os.open(path / _JOURNAL, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o666)
+        except OSError as error:
+            raise WorkError(
+                f"sweep, checkpoint {path}: {error.strerror or error}. Choose another place or free some."
+            ) from error
+        self.missing = [chunk for chunk in range(question.chunks) if chunk not in done]
+
+    def _open(self) -> None:
+        question, manifest = self._question, self._path / _MANIFEST
+        wanted = {
+            "format": _FORMAT,
+            "fingerprint": question.fingerprint,
+            "model": question.equations.model.name,
+            "runs": question.variation.runs,
+            "chunk": question.chunk,
+            "observed": [each.name for each in question.observables],
+        }
+        fresh = not manifest.exists()
+        if fresh and any(self._path.iterdir()) and not (self._path / "0.npy").exists():
+            raise InputError(f"sweep, checkpoint {self._path}: the folder holds other files. Choose an empty one.")
+        if not fresh:
+            self._require_same(_manifest(manifest), wanted)
+        for i, each in enumerate(question.observables):
+            file = self._path / f"{i}.npy"
+            if fresh:
+                shape = (question.variation.runs, *question.shape_of(each))
+                self.columns[each.name] = np.lib.format.open_memmap(file, mode="w+", dtype=float, shape=shape)
+                _reserve(file)
+            else:
+                self.columns[each.name] = np.lib.format.open_memmap(file, mode="r+")
+        if fresh:
+            write_text(manifest, json.dumps(wanted, indent=2) + "\n")
+
+    def _require_same(self, found: dict[str, Any], wanted: dict[str, Any]) -> None:
+        other = [key for key in wanted if found.get(key) != wanted[key]]
+        if other:
+            told = "; ".join(f"{key} is {found.get(key)!r} there and {wanted[key]!r} here" for key in other)
+            raise InputError(
+                f"sweep, checkpoint {self._path}: it belongs to another sweep: {told}. Ask the same question to go on, or "
+                "choose another folder."
+            )
+
+    def _read_journal(self) -> set[int]:
+        """The chunks that are whole; a line that was cut off is cut away."""
+        file, done, good = self._path / _JOURNAL, set[int](), 0
+        for line in file.read_bytes().splitlines(keepends=True) if file.exists() else ():
+            entry = _entry(line)
+            if entry is None:
+                break
+            good += len(line)
+            if self._sum(entry["chunk"]) == entry["sum"]:
+                done.add(entry["chunk"])
+                self.reasons |= {int(i): reason for i, reason in entry["reasons"].items()}
+        if file.exists():
+            os.truncate(file, good)
+        return done
+
+    def _rows(self, chunk: int) -> list[np.ndarray]:
+        first, count = self._question.runs_of(chunk)
+        return [column[first : first + count] for column in self.columns.values()]
+
+    def _sum(self, chunk: int) -> int:
+        """A checksum of the numbers of a chunk."""
+        total = 0
+        for rows in self._rows(chunk):
+            total = zlib.crc32(rows.tobytes(), total)
+        return total
+
+    def keep(self, chunk: int, found: Answer) -> None:
+        """Write an answer into its place, then its line."""
+        first, _ = self._question.runs_of(chunk)
+        for rows, values in zip(self._rows(chunk), found.columns.values(), strict=True):
+            rows[...] = values
+        reasons = {str(first + i): reason for i, reason in found.reasons.items()}
+        line = json.dumps({"chunk": chunk, "sum": self._sum(chunk), "reasons": reasons}) + "\n"
+        try:
+            os.write(self._journal, line.encode())
+        except OSError as error:
+            raise WorkError(
+                f"sweep, checkpoint {self._path}: {error.strerror}. Free some space and start again."
+            ) from error
+        self.reasons |= {int(i): reason for i, reason in reasons.items()}
+
+    def close(self) -> None:
+        """Let everything reach the disk."""
+        for column in self.columns.values():
+            assert isinstance(column, np.memmap)
+            column.flush()
+        os.fsync(self._journal)
+        os.close(self._journal)
+
+
+def _reserve(file: Path) -> None:
+    """Take the room on the disk now: a file with holes would end the process when the disk is full."""
+    if hasattr(os, "posix_fallocate"):
+        with file.open("r+b") as opened:
+            os.posix_fallocate(opened.fileno(), 0, file.stat().st_size)
+
+
+def _manifest(file: Path) -> dict[str, Any]:
+    try:
+        found = json.loads(file.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise InputError(f"sweep, checkpoint: '{file}' cannot be read ({error}). Choose another folder.") from error
+    return found if isinstance(found, dict) else {}
+
+
+def _entry(line: bytes) -> dict[str, Any] | None:
+    try:
+        found = json.loads(line) if line.endswith(b"\n") else None
+    except ValueError:
+        return None
+    return found if isinstance(found, dict) and {"chunk", "sum", "reasons"} <= set(found) else None

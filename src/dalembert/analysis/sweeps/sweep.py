@@ -1,0 +1,162 @@
+"""A sweep from the question to the result."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dalembert.analysis.sweeps.checkpoint import Folder, Memory
+from dalembert.analysis.sweeps.sweep_lanes import reason_to_run_alone
+from dalembert.analysis.sweeps.sweep_observables import observables_of
+from dalembert.analysis.sweeps.sweep_result import REASON, RUN, dataset_of
+from dalembert.analysis.sweeps.sweep_spec import Question
+from dalembert.analysis.sweeps.sweep_variation import variation_of
+from dalembert.analysis.sweeps.worker_pool import answers
+from dalembert.api.derive import equations_of
+from dalembert.api.equations import Equations
+from dalembert.arguments import checked, is_whole, shown
+from dalembert.errors import InputError
+from dalembert.model.description import Elements
+from dalembert.model.integrator_names import require_method
+from dalembert.simulation.integrators.integrate import Settings
+from dalembert.simulation.simulate import Task
+
+if TYPE_CHECKING:
+    import xarray
+
+_LANES = "dop853"
+
+
+@checked
+def sweep_of(
+    model: Elements,
+    vary: Mapping[str, Any],
+    *,
+    observe: str | Sequence[str] | Mapping[str, str],
+    samples: str = "grid",
+    runs: int | None = None,
+    seed: int = 0,
+    duration: float | None = None,
+    times: int | Sequence[float] | None = None,
+    formalism: str = "lagrange",
+    engine: str | None = None,
+    integrator: str | None = None,
+    project: bool = True,
+    rtol: float | None = None,
+    atol: float | None = None,
+    max_step: float | None = None,
+    step: float | None = None,
+    executor: object = None,
+    workers: int | None = None,
+    chunk: int | None = None,
+    checkpoint: str | Path | None = None,
+    progress: Callable[[float], Any] | None = None,
+) -> xarray.Dataset:
+    """Many runs of a model: `vary` gives values by name, `observe` what is kept of every run; the result is an xarray Dataset.
+
+    Names to vary are parameters, coordinates x and velocities dot(x) at the start. With samples="grid" each has its values, and
+    all combinations are run; with "sobol" or "random" there are `runs` points between two ends (low, high), or by a distribution
+    such as scipy.stats.norm(1, 0.1), always the same for one `seed`.
+
+    `observe` are formulas of coordinates, velocities, parameters, t, energy, kinetic and potential, or any column of a run,
+    at all samples, or one number of them: initial(x), final(x), max(x), min(x), mean(x), rms(x), drift(x). `times` is the number
+    of samples or the samples themselves.
+
+    All cores work on it, or `workers` of them, or an `executor`: a client of Dask or an executor of concurrent.futures. The
+    numbers are the same to the last bit for any number of workers. With `checkpoint`, a folder, a sweep that was killed goes
+    on where it was. A run that fails is a row without numbers, and `reason` says why.
+
+    >>> import dalembert as dl
+    >>> found = dl.sweep("simple-pendulum", {"l": [0.5, 1.0, 2.0]}, observe="max(energy)", duration=1.0, workers=1)
+    >>> found["max(energy)"].dims, bool((found["reason"] == "").all())
+    (('l',), True)
+    """
+    equations = equations_of(model, formalism, engine=engine)
+    settings = Settings(rtol, atol, max_step, step)
+    variation = variation_of(equations.model, vary, samples, runs, seed)
+    name = _integrator(equations, integrator, settings)
+    grid = _grid(equations, duration, times)
+    for what, value in (("workers", workers), ("chunk", chunk)):
+        if value is not None and (not is_whole(value) or value < 1):
+            raise InputError(f"sweep, {what}: got {shown(value)}. Expected a whole number of at least 1.")
+    observed = observables_of(equations, observe, lambda: equations.simulate(times=grid[:2].tolist(), integrator=name))
+    taken = {axis.name for axis in variation.axes} | {RUN, REASON, "time"}
+    if clash := [each.name for each in observed if each.name in taken]:
+        raise InputError(
+            f"sweep, observe: '{clash[0]}' is the name of something else in the result. Give what is observed another name, such "
+            f"as observe={{'{clash[0]}_seen': '{clash[0]}'}}."
+        )
+    kept = tuple(grid.tolist())
+    if all(each.reduction in ("initial", "final") for each in observed):
+        kept = (kept[0], kept[-1])  # nothing in between is looked at
+    question = Question(equations, variation, observed, kept, name, settings, project, chunk)
+    return _worked_out(question, executor, workers, checkpoint, progress)
+
+
+def _worked_out(
+    question: Question,
+    executor: object,
+    workers: int | None,
+    checkpoint: str | Path | None,
+    progress: Callable[[float], Any] | None,
+) -> xarray.Dataset:
+    _require_memory(question, on_disk=checkpoint is not None)
+    kept = Memory(question) if checkpoint is None else Folder(question, Path(checkpoint))
+    done = question.chunks - len(kept.missing)
+    try:
+        for chunk, found in answers(question, kept.missing, executor, workers):
+            kept.keep(chunk, found)
+            done += 1
+            if progress is not None and progress(done / question.chunks):
+                raise InputError("sweep: stopped by `progress`. With a checkpoint it goes on where it was.")
+    finally:
+        if isinstance(kept, Folder):
+            kept.close()
+    return dataset_of(question, kept.columns, kept.reasons)
+
+
+def _integrator(equations: Equations, asked: str | None, settings: Settings) -> str | None:
+    """What is asked for, or the model's; else that of lanes where runs can share them, and the best for one run where not."""
+    name = asked or equations.model.integrator
+    if name is not None:
+        require_method(name, step=settings.step)
+        return name
+    return _LANES if reason_to_run_alone(equations, _LANES) is None else None
+
+
+def _grid(equations: Equations, duration: float | None, times: int | Sequence[float] | None) -> np.ndarray:
+    if times is None or is_whole(times):
+        return Task(duration, samples=times).grid(equations.model)  # type: ignore[arg-type]
+    if duration is not None:
+        raise InputError("sweep: both `duration` and `times` say how long runs are. Give one of them.")
+    return Task(times=times).grid(equations.model)  # type: ignore[arg-type]
+
+
+def _require_memory(question: Question, *, on_disk: bool) -> None:
+    """Raise where the result is larger than what may be held: reasons, the values of points, and numbers that are not on disk."""
+    variation, limit = question.variation, _memory() // 2
+    values = 0 if variation.samples == "grid" else len(variation.axes)
+    size = 8 * (1 + values + (0 if on_disk else question.numbers)) * variation.runs
+    if size > limit:
+        what = "their values and reasons" if on_disk else f"{question.numbers} numbers each"
+        cure = (
+            "Split it into several sweeps."
+            if on_disk
+            else "Give `checkpoint`, a folder in which they stay on disk; or "
+        )
+        less = "" if on_disk else "observe less, such as final(x) or max(x) in place of x."
+        raise InputError(
+            f"sweep: {variation.runs} runs with {what} are {size / 2**30:.3g} GB, more than half of the memory, "
+            f"{limit / 2**30:.3g} GB. {cure}{less}"
+        )
+
+
+def _memory() -> int:
+    try:
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, ValueError, OSError):  # not told here
+        return 2**33

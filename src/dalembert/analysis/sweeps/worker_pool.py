@@ -1,0 +1,280 @@
+"""A cluster that runs already: the scheduler of Dask, joined by its address (extra `cluster`).
+
+Who answers: this process, worker processes of our own, or an executor that is there already.
+
+Answers come in any order; they are the same whoever makes them. A worker that dies is replaced, and its chunk is made again.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+import secrets
+import subprocess
+import sys
+import tempfile
+import time
+from collections import deque
+from collections.abc import Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
+from contextlib import contextmanager, suppress
+from multiprocessing.connection import Connection, Listener
+from pathlib import Path
+from queue import SimpleQueue
+from threading import Event, Lock, Thread
+from typing import Any, cast
+
+from dalembert.analysis.sweeps.evaluate_chunk import Answer, answer
+from dalembert.analysis.sweeps.sweep_spec import Question
+from dalembert.analysis.sweeps.sweep_variation import Points
+from dalembert.analysis.sweeps.sweep_worker import KEY
+from dalembert.errors import DalembertError, EngineError, InputError, WorkError
+
+_PATIENCE = "10s"
+
+
+@contextmanager
+def joined(address: str) -> Iterator[Any]:
+    """A client of the scheduler at an address such as tcp://10.0.0.1:8786."""
+    try:
+        from distributed import Client  # pyright: ignore[reportMissingImports] (an extra)
+    except ImportError as error:
+        raise EngineError("a cluster needs Dask, which is not installed. Install dalembert[cluster].") from error
+    try:
+        client = Client(address, timeout=_PATIENCE)
+    except (OSError, ValueError, TimeoutError) as error:
+        raise WorkError(
+            f"no scheduler of Dask answers at '{address}' ({error}). Start one with `dask scheduler` and workers with "
+            f"`dask worker {address}`, where dalembert is installed too."
+        ) from error
+    with client:
+        if not client.nthreads():
+            raise WorkError(f"the scheduler at '{address}' has no workers. Start some with `dask worker {address}`.")
+        yield client
+
+
+Answered = Iterator[tuple[int, Answer]]
+_WORKER = "from dalembert.analysis.sweeps.sweep_worker import main; main()"
+_WORTH = 8.0  # seconds of work that are left: starting workers takes less
+_TRIES = 3  # deaths over one chunk
+_AHEAD = 3  # chunks for each worker of an executor that are handed over before any answer comes
+_LOOK = 0.2  # seconds between two looks at a worker that starts
+
+
+def answers(question: Question, chunks: Sequence[int], executor: object, workers: int | None) -> Answered:
+    """The answers to chunks, as they come."""
+    if executor is not None:
+        if workers is not None:
+            raise InputError("sweep: both `executor` and `workers` say who works. Give one of them.")
+        return _by_executor(question, chunks, executor)
+    count = min(workers or _cores(), len(chunks))
+    if count > 1:
+        _require_known_elsewhere(question)
+    return _here(question, chunks, count) if workers is None or count <= 1 else by_processes(question, chunks, count)
+
+
+def _here(question: Question, chunks: Sequence[int], count: int) -> Answered:
+    """The answers made in this process, until it is clear that workers would have been worth their start."""
+    points, begun = Points(question.variation), time.perf_counter()
+    for i, chunk in enumerate(chunks):
+        yield chunk, answer(question, points(*question.runs_of(chunk)))
+        used = time.perf_counter() - begun
+        if i == 0:
+            begun = time.perf_counter()  # what was compiled is there now
+        elif count > 1 and used / i * (len(chunks) - i - 1) > _WORTH:
+            yield from by_processes(question, chunks[i + 1 :], count)
+            return
+
+
+def _cores() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def _require_known_elsewhere(question: Question) -> None:
+    """Raise for laws in Python that another process would not find."""
+    for controller in question.equations.model.controllers:
+        law = getattr(controller.law, "py_func", controller.law)
+        if getattr(law, "__module__", type(law).__module__) == "__main__" or type(law).__module__ == "__main__":
+            raise InputError(
+                f"sweep: {controller.title} is defined in the script or notebook that runs now, where worker processes do not "
+                "find it. Put it into a module and import it; or work in one process with workers=1."
+            )
+    pickle.dumps(question)  # laws say themselves why they cannot travel
+
+
+# an executor of concurrent.futures, or a client of Dask
+
+
+def _by_executor(question: Question, chunks: Sequence[int], given: object) -> Answered:
+    executor = _executor(given)
+    waiting, pending = deque(chunks), dict[Future[Answer], int]()
+    points = Points(question.variation)
+    ahead = _AHEAD * max(1, _places(given))
+    try:
+        while waiting or pending:
+            while waiting and len(pending) < ahead:
+                chunk = waiting.popleft()
+                pending[executor.submit(answer, question, points(*question.runs_of(chunk)))] = chunk
+            done, _ = wait(pending, return_when=FIRST_COMPLETED)
+            for future in done:
+                yield pending.pop(future), _result(future)
+    finally:
+        for future in pending:
+            future.cancel()
+
+
+def _executor(given: object) -> Executor:
+    get = getattr(given, "get_executor", None)  # a client of Dask
+    found = get() if callable(get) else given
+    if not callable(getattr(found, "submit", None)):
+        raise InputError(
+            f"sweep, executor: got a value of type {type(given).__name__}. Expected a client of Dask or an executor of "
+            "concurrent.futures."
+        )
+    return cast("Executor", found)
+
+
+def _places(given: Any) -> int:
+    """How many chunks can be worked on at once, as far as is known."""
+    if hasattr(given, "nthreads"):
+        return sum(given.nthreads().values())
+    return int(getattr(given, "_max_workers", None) or _cores())
+
+
+def _result(future: Future[Answer]) -> Answer:
+    try:
+        return future.result()
+    except DalembertError:
+        raise
+    except Exception as error:  # whatever an executor of others raises
+        raise WorkError(
+            f"sweep: the executor failed with {type(error).__name__}: {error}. What was finished is in the checkpoint, if one "
+            "was given; start again to go on."
+        ) from error
+
+
+# processes of our own
+
+
+class _Crew:
+    """Worker processes, each led by a thread; chunks wait in a row that all of them take from."""
+
+    def __init__(self, question: Question, chunks: Sequence[int]) -> None:
+        self._question, self._waiting, self._deaths = question, deque(chunks), dict[int, int]()
+        self._lock, self._over, self._points = Lock(), Event(), Points(question.variation)
+        self.found: SimpleQueue[tuple[int, Answer | Exception]] = SimpleQueue()
+        self._folder = tempfile.TemporaryDirectory(prefix="dalembert-", ignore_cleanup_errors=True)
+        self._processes: list[subprocess.Popen[bytes]] = []
+
+    def lead(self, number: int) -> None:
+        """Start a worker and give it chunks; start another one when it dies."""
+        deaths = 0
+        while not self._over.is_set() and self._waiting:
+            process, line = None, None
+            try:
+                process, line = self._start(f"{number}-{deaths}")
+                self._give(line)
+            except (EOFError, OSError) as error:
+                deaths += 1
+                if deaths > _TRIES and not self._over.is_set() and line is None:
+                    self.found.put((-1, WorkError(f"sweep: a worker process cannot be started ({error}).")))
+                    return
+            except Exception as error:  # whoever waits for answers raises it
+                self.found.put((-1, error))
+                return
+            finally:
+                if line is not None:
+                    line.close()
+                if process is not None:
+                    process.kill()
+                    process.wait()
+
+    def _start(self, name: str) -> tuple[subprocess.Popen[bytes], Connection]:
+        key = secrets.token_bytes(32)
+        address = (
+            str(Path(self._folder.name) / name) if os.name != "nt" else rf"\\.\pipe\dalembert-{secrets.token_hex(8)}"
+        )
+        alone = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
+        paths = os.pathsep.join(path for path in sys.path if path)
+        environment = {**os.environ, **alone, "PYTHONPATH": paths, KEY: key.hex()}
+        with Listener(address, authkey=key) as listener:
+            process = subprocess.Popen(
+                [sys.executable, "-c", _WORKER, address], env=environment, stdin=subprocess.DEVNULL
+            )
+            with self._lock:
+                self._processes.append(process)
+            line = self._called_back(listener, process)
+        line.recv()
+        line.send(self._question)
+        return process, line
+
+    def _called_back(self, listener: Listener, process: subprocess.Popen[bytes]) -> Connection:
+        """The line to a worker that has started; raises where it has died or is not wanted any more."""
+        socket = getattr(getattr(listener, "_listener", None), "_socket", None)  # a pipe of Windows has none
+        if socket is not None:
+            socket.settimeout(_LOOK)
+        while True:
+            try:
+                return listener.accept()
+            except TimeoutError:
+                if process.poll() is not None or self._over.is_set():
+                    raise EOFError("the worker ended before it called back") from None
+
+    def _give(self, line: Connection) -> None:
+        while not self._over.is_set():
+            with self._lock:
+                if not self._waiting:
+                    break
+                chunk = self._waiting.popleft()
+                points = self._points(*self._question.runs_of(chunk))
+            try:
+                line.send(points)
+                self.found.put((chunk, line.recv()))
+            except (EOFError, OSError):
+                self._again(chunk)
+                raise
+        with suppress(OSError):
+            line.send(None)
+
+    def _again(self, chunk: int) -> None:
+        """The worker died over a chunk."""
+        with self._lock:
+            self._deaths[chunk] = self._deaths.get(chunk, 0) + 1
+            if self._deaths[chunk] < _TRIES:
+                self._waiting.appendleft(chunk)
+                return
+        first, count = self._question.runs_of(chunk)
+        raise WorkError(
+            f"sweep: {_TRIES} worker processes died over runs {first} to {first + count - 1}. Is there enough memory? Take a "
+            "smaller `chunk`, or fewer `workers`."
+        )
+
+    def end(self) -> None:
+        """End all workers."""
+        self._over.set()
+        with self._lock:
+            for process in self._processes:
+                process.kill()
+
+    def clear(self) -> None:
+        """Remove what is left when all workers have ended."""
+        self._folder.cleanup()
+
+
+def by_processes(question: Question, chunks: Sequence[int], count: int) -> Answered:
+    """The answers of worker processes."""
+    crew = _Crew(question, chunks)
+    threads = [Thread(target=crew.lead, args=(i,), daemon=True) for i in range(count)]
+    try:
+        for thread in threads:
+            thread.start()
+        for _ in chunks:
+            chunk, found = crew.found.get()
+            if isinstance(found, Exception):
+                raise found
+            yield chunk, found
+    finally:
+        crew.end()
+        for thread in threads:
+            thread.join(5.0)
+        crew.clear()

@@ -1,0 +1,1 @@
+"""What users hold: Equations, Dynamics, Kinematics, and the functions of the package."""

@@ -1,0 +1,177 @@
+"""The named quantities of chapter 5 of papers/desapio in numbers: M, b, g apart, the constraint space, the minimal coordinates.
+
+| symbol | name | equation |
+|---|---|---|
+| M, b, g, τ | `M`, `b`, `g`, `tau` | (5.56)–(5.59) from bodies; (5.210), (5.217), (5.214) from energies |
+| Φ, Φ̇q̇ | `Phi`, `Phi_dot_qd` | (5.81), (5.89) |
+| H, Φ̄, Θ | `H`, `Phi_bar`, `Theta` | (5.90), (5.91), (5.95) |
+| α, ρ | `alpha`, `rho` | (5.152), (5.153) |
+| W, M_p, b_p, g_p, τ_p | `W`, `M_p`, `b_p`, `g_p`, `tau_p` | (5.299), (5.303)–(5.306) |
+
+Deviates: W is an orthonormal basis found at each state, which is not smooth, so Ẇ q̇_p of (5.304) stands as Φ⁺(−Φ̇q̇), the shortest
+acceleration that the constraints admit: q̈ = W q̈_p + Φ⁺(−Φ̇q̇).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from dalembert.api.workspace import Workspace
+from dalembert.errors import SingularError
+from dalembert.formalisms import dalembert
+from dalembert.formalisms.shared.free_motion import free_equations, free_parts
+from dalembert.mechanics import rank
+from dalembert.mechanics.applied_forces import non_ideal_forces
+from dalembert.mechanics.system import System
+from dalembert.model.frozen import Value
+from dalembert.symbolic.algebra_base import Array, stack, zeros
+
+
+@dataclass(frozen=True)
+class ConstraintSpace(Value):
+    """Θᵀ(τ + C) = M q̈ + b + g − Φᵀ(α + ρ), (5.154), at one state or many; Φ has the independent constraints as rows.
+
+    The batch is the last axis of every quantity.
+    """
+
+    M: np.ndarray
+    b: np.ndarray
+    g: np.ndarray
+    tau: np.ndarray
+    C: np.ndarray  # what constraints that are not ideal add to τ: (3.44) of papers/poincare
+    Phi: np.ndarray
+    Phi_dot_qd: np.ndarray  # of Φ q̈ = −Φ̇q̇, explicit time included
+
+    @cached_property
+    def _space(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        try:
+            found = dalembert.constraint_space(_first(self.M), _first(self.Phi))
+        except np.linalg.LinAlgError:
+            raise SingularError(
+                "constraint_space: M or Φ M⁻¹ Φᵀ is singular at a state, so H (5.90) has no value there. "
+                "Take W, M_p, b_p and g_p, which need no inverse, or another state."
+            ) from None
+        return tuple(_last(x, self.b) for x in found)  # pyright: ignore[reportReturnType]
+
+    @property
+    def H(self) -> np.ndarray:
+        """The constraint space mass matrix (Φ M⁻¹ Φᵀ)⁻¹: (5.90)."""
+        return self._space[0]
+
+    @property
+    def Phi_bar(self) -> np.ndarray:
+        """The mass-weighted inverse M⁻¹ Φᵀ H of Φ: (5.91)."""
+        return self._space[1]
+
+    @property
+    def Theta(self) -> np.ndarray:
+        """The projection 1 − Φ̄ Φ onto the null space of Φ: (5.95)."""
+        return self._space[2]
+
+    @property
+    def alpha(self) -> np.ndarray:
+        """Φ̄ᵀ b − H Φ̇q̇, the centrifugal and Coriolis forces at the constraints: (5.152)."""
+        return _times(_turned(self.Phi_bar), self.b) - _times(self.H, self.Phi_dot_qd)
+
+    @property
+    def rho(self) -> np.ndarray:
+        """Φ̄ᵀ g, gravity at the constraints: (5.153)."""
+        return _times(_turned(self.Phi_bar), self.g)
+
+    @property
+    def lam(self) -> np.ndarray:
+        """λ = −Φ̄ᵀ(τ − b − g) − H Φ̇q̇: (5.93)."""
+        return self.alpha + self.rho - _times(_turned(self.Phi_bar), self.tau + self.C)
+
+    @cached_property
+    def _split(self) -> tuple[np.ndarray, np.ndarray]:
+        """Φ⁺, and an orthonormal basis of ker Φ."""
+        if not len(self.Phi):
+            n = len(self.b)
+            shape = (n, n, *self.b.shape[1:])
+            return np.zeros((n, 0, *self.b.shape[1:])), np.broadcast_to(_last(np.eye(n)[None], self.b), shape)
+        found = [rank.split(Phi, None, len(Phi)) for Phi in _first(self.Phi)]
+        plus, W = (np.stack([pair[i] for pair in found]) for i in range(2))
+        return _last(plus, self.b), _last(W, self.b)
+
+    @property
+    def W(self) -> np.ndarray:
+        """An orthonormal basis of ker Φ, one column for each degree of freedom: (5.299). It is not smooth in q."""
+        return self._split[1]
+
+    @property
+    def P(self) -> np.ndarray:
+        """W Wᵀ, the kinematic projection onto the null space of Φ: (5.94)."""
+        return _product(self.W, _turned(self.W))
+
+    @property
+    def M_p(self) -> np.ndarray:
+        """Wᵀ M W: (5.303)."""
+        return _product(_turned(self.W), _product(self.M, self.W))
+
+    @property
+    def b_p(self) -> np.ndarray:
+        """Wᵀ b + Wᵀ M Ẇ q̇_p with Φ⁺(−Φ̇q̇) for Ẇ q̇_p: (5.304)."""
+        drift = _times(self._split[0], -self.Phi_dot_qd)
+        return _times(_turned(self.W), self.b + _times(self.M, drift))
+
+    @property
+    def g_p(self) -> np.ndarray:
+        """Wᵀ g: (5.305)."""
+        return _times(_turned(self.W), self.g)
+
+    @property
+    def tau_p(self) -> np.ndarray:
+        """Wᵀ(τ + C): (5.306)."""
+        return _times(_turned(self.W), self.tau + self.C)
+
+
+def parts(system: System) -> tuple[Array, Array, Array, Array]:
+    """M, b, g and τ: sums over bodies (5.56)–(5.58), or from the energies where a model is given by them, (5.217)."""
+    if system.model.energies is None:
+        return dalembert.parts(system)
+    return free_equations(system)[0], *free_parts(system)
+
+
+def constraint_space(
+    workspace: Workspace, q: np.ndarray, qd: np.ndarray, t: np.ndarray, parameters: np.ndarray
+) -> ConstraintSpace:
+    """All quantities at one state or many, by one function that is compiled once."""
+    n, r = len(q), len(workspace.facts.rows)
+    out = workspace.evaluated(outputs, (q, qd), t, parameters)
+    M, b, g, tau, C, Phi, beta = np.split(out, np.cumsum([n * n, n, n, n, n, r * n]))
+    batch = q.shape[1:]
+    return ConstraintSpace(M.reshape(n, n, *batch), b, g, tau, C, Phi.reshape(r, n, *batch), -beta)
+
+
+def outputs(system: System) -> Array:
+    """M, b, g, τ, C, Φ and β, end to end."""
+    M, b, g, tau = parts(system)
+    C = non_ideal_forces(system.motion)
+    return stack(M.ravel(), b, g, tau, zeros(len(b)) if C is None else C, system.A.ravel(), system.beta)
+
+
+# batches: on the last axis for users, on the first for linear algebra
+
+
+def _first(x: np.ndarray) -> np.ndarray:
+    return x[None] if x.ndim == 2 else np.moveaxis(x, -1, 0)
+
+
+def _last(x: np.ndarray, like: np.ndarray) -> np.ndarray:
+    return x[0] if like.ndim == 1 else np.moveaxis(x, 0, -1)
+
+
+def _turned(x: np.ndarray) -> np.ndarray:
+    return np.swapaxes(x, 0, 1)
+
+
+def _times(A: np.ndarray, x: np.ndarray) -> np.ndarray:
+    return np.einsum("ij...,j...->i...", A, x)
+
+
+def _product(A: np.ndarray, B: np.ndarray) -> np.ndarray:
+    return np.einsum("ij...,jk...->ik...", A, B)

@@ -1,0 +1,190 @@
+"""A derivation as a value: what was derived, by which formalism, and the facts it rests on. Compiled code stays behind."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+from dalembert.api.workspace import Machine, Setup, Workspace, workspace_of
+from dalembert.errors import InputError, NotApplicableError, SimulationError
+from dalembert.formalisms import catalogue
+from dalembert.formalisms.shared.about import About, Velocities
+from dalembert.mechanics.facts import Choice, Facts, facts_of, lost_fact, rank_at
+from dalembert.mechanics.state_batch import States
+from dalembert.mechanics.system import system_of
+from dalembert.model.description import Description
+from dalembert.model.frozen import Frozen, Value
+
+_NEXT = 1e-3  # relative distance of the values next to a given one
+
+
+@dataclass(frozen=True)
+class Derivation(Value):
+    """One model by one formalism."""
+
+    setup: Setup
+    formalism: str
+    known: Facts | None = field(
+        default=None, compare=False, repr=False
+    )  # they follow from the setup; None: not asked yet
+    alpha: float = 0.0  # of ċ = −αc, where the formalism has it
+    modules: Frozen[str, tuple[str, ...]] | None = (
+        None  # the bodies of each kinematic module, where the user names them
+    )
+    trials: tuple[tuple[float, ...], ...] | None = None  # the trial vectors of phong, where the user names them
+
+    @property
+    def about(self) -> About:
+        """What the formalism says of itself."""
+        return catalogue.find(self.formalism).ABOUT
+
+    @property
+    def told(self) -> dict[str, object]:
+        """What its blocks and steps are told besides the system."""
+        return {} if self.modules is None else {"modules": self.modules}
+
+    @cached_property
+    def workspace(self) -> Workspace:
+        """What is compiled for the setup, from the store of this process."""
+        return workspace_of(self.setup, self.known)
+
+    @property
+    def facts(self) -> Facts:
+        """What is known of the model."""
+        return self.workspace.facts
+
+    @cached_property
+    def machine(self) -> Machine:
+        """The equations, derived and compiled."""
+        options: dict[str, object] = {"alpha": self.alpha} if self.alpha else {}
+        return self.workspace.machine(
+            self.formalism, Frozen(options if self.trials is None else {"trials": self.trials})
+        )
+
+    @cached_property
+    def needs(self) -> frozenset[str]:
+        """The parameters whose values the constant momenta in these equations rest on."""
+        constant = self.machine.form.constants.symbols.size
+        return frozenset(name for names in self.facts.needs.values() for name in names) if constant else frozenset()
+
+    @cached_property
+    def rests_on(self) -> frozenset[str]:
+        """The parameters that the facts behind these equations rest on."""
+        known, model = self.facts, self.workspace.model
+        if model.canonical_list:
+            return frozenset(model.parameter_values)
+        return known.structural | self.needs | (known.inertial if "maggi_order" in self._orders else frozenset())
+
+    @property
+    def _orders(self) -> tuple[str, ...]:
+        """The orders of elimination that are used, by their names in the facts."""
+        velocities, mixed, form = self.about.velocities, self.facts.reduced_mixed, self.machine.form
+        found = ["order"] if self.about.uses_speeds else []
+        found += ["reduced_order"] if velocities.are_reduced else []
+        found += ["maggi_order"] if form.order is self.facts.maggi_order or (velocities.are_reduced and mixed) else []
+        return (*found, "square_order") if velocities is Velocities.SQUARE_SPEEDS else tuple(found)
+
+    @cached_property
+    def free_parameters(self) -> dict[str, float]:
+        """The parameters on which no fact rests as long as they keep their sign, with the model's values."""
+        known = self.setup.declared.parameter_values
+        return {name: value for name, value in known.items() if value and name not in self.rests_on}
+
+    def with_choice(self, choice: Choice) -> Derivation:
+        """The same model by the same formalism with other speeds, independent constraints and dependent coordinates.
+
+        Dependent coordinates replace the user's trial vectors.
+        """
+        other = replace(self.setup, choice=choice)
+        trials = None if choice.dependent else self.trials
+        return replace(self, setup=other, known=workspace_of(other).facts, trials=trials)
+
+    def require_same_structure(self, changes: Mapping[str, float]) -> None:
+        """Raise when other values of parameters change a fact that the equations rest on."""
+        free = self.free_parameters
+        if all(name in free and value * free[name] > 0 for name, value in changes.items()):
+            return
+        changed = self.workspace.model.with_parameters(changes)
+        changed.require_sound()
+        reason = self._lost(changed, changes)
+        if reason is not None:
+            raise InputError(
+                f"parameters {dict(changes)}: with these values {reason}, so the derived equations do not hold. "
+                "Derive again from model.with_parameters(...)."
+            )
+
+    def _lost(self, changed: Description, changes: Mapping[str, float]) -> str | None:
+        """Which fact does not hold for the changed model, as a sentence."""
+        known, before = self.facts, self.workspace.model.parameter_values
+        moved = {name for name, value in changes.items() if value != before[name]}
+        if moved & self.needs:
+            now = facts_of(changed, self.setup.choice)
+            lost = sorted(set(known.ignorable) - set(now.ignorable))
+            if lost:
+                return self._while_given(lost)
+        reason = lost_fact(changed, known, self._orders)
+        own = getattr(catalogue.find(self.formalism), "structure", None)
+        if reason is None and own is not None and own(self.workspace.system) != own(system_of(changed, "graph")):
+            reason = f"{self.formalism} would find other constraints in phase space"
+        return reason
+
+    def _while_given(self, lost: Sequence[int]) -> str:
+        """Which coordinates are no longer ignorable, and the values with which they are."""
+        model, values = self.workspace.model, self.workspace.model.parameter_values
+        names = [model.coordinate_names[i] for i in lost]
+        needed = dict.fromkeys(parameter for name in names for parameter in self.facts.needs[name])
+        given = ", ".join(f"{name} = {values[name]:g}" for name in needed)
+        return f"{', '.join(names)} would no longer be ignorable (ignorable only while {given})"
+
+    def require_differentiable_by(self, names: Sequence[str], who: str) -> None:
+        """Raise for parameters whose given values are special: a fact would not hold for values next to them."""
+        values = self.workspace.model.parameter_values
+        for name in names:
+            if name not in self.rests_on:
+                continue
+            for factor in (1 - _NEXT, 1 + _NEXT):
+                try:
+                    self.require_same_structure({name: values[name] * factor or math.copysign(_NEXT, factor - 1)})
+                except InputError as error:
+                    raise NotApplicableError(
+                        f"{who}: the equations hold for {name} = {values[name]:g} and not for values next to it: {error}"
+                    ) from error
+
+    def require_same_rank(
+        self, before: Mapping[str, float], after: Mapping[str, float], here: States, who: str
+    ) -> None:
+        """Raise when values that change along a run change a fact of the constraints or masses at a state."""
+        known, model = self.facts, self.workspace.model
+        moved = sorted(name for name, value in after.items() if value != before[name])
+        if model.canonical_list and moved:
+            self.require_same_structure({name: after[name] for name in moved})
+        if not (resting := [name for name in moved if name in known.structural | known.inertial]):
+            return
+        (rank, own, regular), (rank_after, own_after, regular_after) = (
+            rank_at(model, known, here, values) for values in (before, after)
+        )
+        if rank_after != rank or own_after < own:
+            what = f"{rank_after} of the constraints are independent in place of {rank}"
+        elif known.regular_mass and regular and not regular_after:
+            what = "the mass matrix is singular"
+        else:
+            return
+        given = ", ".join(f"{name} = {after[name]:g}" for name in resting)
+        raise SimulationError(
+            f"{who} gives {given} at t = {here.t[0]:.9g}: with these values {what}, so the derived equations do not hold "
+            "from there on. Run the model up to there, and begin another run with model.with_parameters(...)."
+        )
+
+
+def derivation_of(known: Setup, formalism: str, alpha: float = 0.0) -> Derivation:
+    """The derivation by a formalism that can treat the model; else which element stands against it, and which formalisms can."""
+    about, space = catalogue.find(formalism).ABOUT, workspace_of(known)
+    reason = catalogue.refusal(about, space.model, space.facts)
+    if reason is not None:
+        able = ", ".join(catalogue.applicable(space.model, space.facts)) or "none"
+        raise NotApplicableError(
+            f"formalism '{about.key}' cannot treat model '{space.model.name}': {reason}. Formalisms that can: {able}."
+        )
+    return Derivation(known, about.key, space.facts, alpha)

@@ -1,0 +1,266 @@
+"""Equations for the reader: a formalism's own quantities and its derivation, with letters or with numbers for the parameters."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from inspect import signature
+
+import numpy as np
+
+from dalembert.api.derivation import Derivation
+from dalembert.arguments import shown
+from dalembert.codegen.function import Function, compile_function
+from dalembert.display.math.direction_scaling import without_factors
+from dalembert.display.math.law_rows import WrittenLaw, written_law
+from dalembert.display.math.pages import Page, page_of, sheet_page, unwritten_page
+from dalembert.display.math.quantity_blocks import Block, Step, block_of
+from dalembert.display.math.sheet import prepare
+from dalembert.display.math.short_forms import BUDGET, Shortening, TooLong
+from dalembert.display.math.symbol_names import Letters, letters_in, letters_of
+from dalembert.errors import EngineError, InputError, nearest
+from dalembert.formalisms import catalogue
+from dalembert.formalisms.shared.linear_form import LinearForm
+from dalembert.formalisms.shared.quantities import Quantity, Record
+from dalembert.mechanics.system import System, system_of
+from dalembert.model.frozen import Frozen, Value
+from dalembert.symbolic.algebra_base import Array, stack, vector
+from dalembert.symbolic.exact_numbers import exact
+from dalembert.symbolic.reserved_symbols import Kind
+
+_ENDLESS = 1_000_000  # operations of a quantity behind which nothing is written out
+
+
+@dataclass(frozen=True)
+class Reading(Value):
+    """A derivation over SymEngine, with numbers for some of its parameters."""
+
+    derivation: Derivation
+    numbers: Frozen[str, float] = Frozen()  # noqa: RUF009 (it cannot change)
+    budget: float = field(default=BUDGET, compare=False)  # seconds of CPU time for short forms
+
+    @cached_property
+    def system(self) -> System:
+        """The facts every formalism shares, over symbols."""
+        space = self.derivation.workspace
+        if not self.numbers:
+            return space.symbolic
+        given = {name: exact(value) for name, value in self.numbers.items()}
+        return system_of(space.model, "symbolic", space.facts, numbers=given)
+
+    @property
+    def _graph(self) -> System:
+        """The same over the graph, where nothing grows."""
+        space = self.derivation.workspace
+        return system_of(space.model, "graph", space.facts, numbers=self.numbers)
+
+    @cached_property
+    def form(self) -> LinearForm:
+        """The equations."""
+        machine = self.derivation.machine
+        return machine.derived(self.system) if self.numbers else machine.symbolic
+
+    @cached_property
+    def told(self) -> tuple[Record, LinearForm]:
+        """All that the formalism shows on its way, and the form it comes to, by short expressions and names."""
+        short = self.shortening
+        return self._derived(Record(short, short.named, without_factors, short.rows), self.system)
+
+    def _derived(self, record: Record, system: System) -> tuple[Record, LinearForm]:
+        return record, self.derivation.machine.derived(system, record, **self.derivation.told)
+
+    @cached_property
+    def record(self) -> Record:
+        """All that the formalism shows on its way; over the graph where formulas would be too long on the way."""
+        try:
+            return self.told[0]
+        except TooLong:
+            return self._derived(Record(), self._graph)[0]
+
+    @cached_property
+    def blocks(self) -> Blocks:
+        """The formalism's own quantities, in the order of its paper."""
+        return Blocks(self)
+
+    @cached_property
+    def laws(self) -> tuple[WrittenLaw, ...]:
+        """The equations that the formalism ends with."""
+        return tuple(written_law(law, self.shortening, self.letters) for law in self.record.laws)
+
+    @cached_property
+    def page(self) -> Page:
+        """The equations that the formalism ends with, and what they are made of."""
+        try:
+            form = self.told[1]
+            if longest := max((law.unwritten for law in self.laws), default=0):
+                raise TooLong(longest)
+            return page_of(form, self.laws, self.blocks, self.record.names, self.letters)
+        except TooLong as found:
+            if found.operations > _ENDLESS:
+                reason = str(found).rstrip(".")
+                return unwritten_page(self.derivation.machine.form, self.laws, self.blocks, self.letters, reason)
+            return sheet_page(prepare(self.form, self.shortening.left), self.letters)
+
+    @property
+    def unfinished(self) -> str:
+        """What the budget did not reach, in a sentence; empty where it was enough. `block.raw` is the form before tidying."""
+        count, forms = len(self.shortening.late), "form" if len(self.shortening.late) == 1 else "forms"
+        return f"the budget of {self.budget:g} s is spent; {count} {forms} may be longer than need be." if count else ""
+
+    def steps(self) -> Iterator[Step]:
+        """The derivation step by step; where a formalism tells none of its own, its quantities one by one, and its laws."""
+        tell = getattr(catalogue.find(self.derivation.formalism), "steps", None)
+        if tell is None:
+            for block in self.blocks.values():
+                yield Step(block.heading, (block,))
+            for law in self.laws:
+                yield Step(law.heading, (law,))
+            return
+        for stage in tell(self.system, self.shortening.named, **self.derivation.told):
+            yield Step(stage.heading, tuple(self.block(q) for q in stage.quantities))
+
+    @cached_property
+    def letters(self) -> Letters:
+        """How names are written, so that no two look the same: those of the model, and those of the formalism."""
+        known, record = self.derivation, Record()
+        form = known.machine.derived(known.workspace.system, record, **known.told)  # of names alone: nothing is tidied
+        model, facts = known.workspace.model, known.facts
+        given = (*model.coordinate_names, *model.parameter_values, *facts.speed_names[: facts.given])
+        moving = (kind.of(name) for kind in (Kind.MOMENTUM, Kind.CONSTANT) for name in model.coordinate_names)
+        words = (token for law in record.laws for token in letters_in(law.words))
+        ours = (*record.quantities, *map(str, form.velocity.v), *moving, *words)
+        return letters_of(given, (*ours, *(f"z{k}" for k in range(1, 100))))
+
+    @cached_property
+    def shortening(self) -> Shortening:
+        """What brings values to a short form."""
+        names = self.derivation.workspace.model.coordinate_names
+        moving = [kind.of(name) for kind in (Kind.RATE, Kind.ACCELERATION) for name in names]
+        speeds = self.derivation.facts.speed_names
+        parameters = self.derivation.workspace.model.parameter_values
+        return Shortening([*moving, *speeds], names, [*names, *speeds, *parameters], self.budget)
+
+    def block(self, quantity: Quantity) -> Block:
+        """A quantity with its value."""
+        space = self.derivation.workspace
+        return block_of(quantity, space.model, self.derivation.facts.speed_names, self.shortening, self.letters)
+
+
+class Blocks(Mapping[str, Block]):
+    """The quantities of a formalism by key; each is worked out when it is looked at.
+
+    >>> import dalembert as dl
+    >>> list(dl.derive("simple-pendulum", "denoc").blocks)[:4]
+    ['B', 'p', 'N_l', 'N_d']
+    """
+
+    def __init__(self, reading: Reading) -> None:
+        self._reading, self._record = reading, reading.record
+        self._known: dict[str, Block] = {}
+
+    def __getitem__(self, key: str) -> Block:
+        if key not in self._known:
+            quantity = self._record.find(key)
+            if quantity is None:
+                raise KeyError(missing(self._reading.derivation, key, self._record.quantities))
+            self._known[key] = self._reading.block(quantity)
+        return self._known[key]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._record.quantities)
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+    def __repr__(self) -> str:
+        return f"<Blocks: {', '.join(self) or 'none'}>"
+
+
+def with_modules(derivation: Derivation, modules: Mapping[str, Sequence[str]]) -> Derivation:
+    """The derivation with kinematic modules by name: serial chains of bodies, which its blocks and steps then go through."""
+    if "modules" not in signature(catalogue.find(derivation.formalism).derive).parameters:
+        raise InputError(
+            f"modules: formalism '{derivation.formalism}' has none. Expected 'denoc'. Leave `modules` out."
+        )
+    for name, bodies in modules.items():
+        if isinstance(bodies, str) or not bodies:
+            raise InputError(f"modules: '{name}' is {shown(bodies)}. Expected the names of its bodies, one or more.")
+    found = replace(derivation, modules=Frozen({name: tuple(bodies) for name, bodies in modules.items()}))
+    found.machine.derived(found.workspace.system, Record(), **found.told)  # what is no module is told here
+    return found
+
+
+def missing(derivation: Derivation, key: str, known: Mapping[str, object]) -> str:
+    """That there is no such block, and which there are."""
+    model = derivation.workspace.model.name
+    return f"there is no block '{key}' of '{model}' by {derivation.formalism}. {nearest(key, known)} Blocks: {', '.join(known)}."
+
+
+class BlockValues:
+    """The quantities of a derivation as functions of (q, q̇, t), and of q̈ where they have it; each is prepared at first use.
+
+    Quantities of other unknowns, such as multipliers, are left out unless they are asked for.
+    """
+
+    def __init__(self, derivation: Derivation) -> None:
+        self._derivation, self._record = derivation, Record()
+        self._form = derivation.machine.derived(derivation.workspace.system, self._record, **derivation.told)
+        self._known: dict[str, tuple[Function, tuple[int, ...], bool] | EngineError] = {}
+
+    def at(
+        self,
+        keys: tuple[str, ...],
+        state: np.ndarray,
+        accelerations: Callable[[], np.ndarray],
+        parameters: np.ndarray,
+    ) -> dict[str, np.ndarray]:
+        """The values at states (q, q̇, t), on the first axis; q̈ is asked for where a quantity has it."""
+        quantities = self._record.quantities
+        for key in keys:
+            if key not in quantities:
+                raise InputError(missing(self._derivation, key, quantities))
+        out: dict[str, np.ndarray] = {}
+        for key in keys or tuple(quantities):
+            value = quantities[key].make()
+            if value.size and isinstance(value.flat[0], str):
+                continue
+            if key not in self._known:
+                self._known[key] = self._prepared(value)
+            found = self._known[key]
+            if isinstance(found, EngineError):
+                if keys:
+                    raise found
+                continue
+            function, shape, moving = found
+            inputs = np.concatenate([accelerations(), state]) if moving else state
+            out[key] = function(inputs, parameters).reshape((*shape, *state.shape[1:]))
+        return out
+
+    def _prepared(self, value: Array) -> tuple[Function, tuple[int, ...], bool] | EngineError:
+        """The function, the shape, and whether it has q̈; or why there is none: it is a function of more."""
+        value, qdd = _in_rates(self._form, value), self._derivation.workspace.system.qdd
+        try:
+            return self._function(value, qdd[:0]), value.shape, False
+        except EngineError:
+            try:
+                return self._function(value, qdd), value.shape, True
+            except EngineError as error:
+                return error
+
+    def _function(self, value: Array, more: Array) -> Function:
+        """Without machine code: it is asked for a few times."""
+        space = self._derivation.workspace
+        system, names = space.system, list(space.model.parameter_values)
+        inputs = stack(more, system.q, system.qd, vector([system.t]))
+        return compile_function(system.algebra, inputs, value.ravel(), system.algebra.symbols(names), "python")
+
+
+def _in_rates(form: LinearForm, value: Array) -> Array:
+    """A value with q̇ and q̈ in the place of the velocity variables and their rates."""
+    v, system = form.velocity, form.system
+    if v.v is system.qd:
+        return value
+    moving = zip(v.v, v.v_from_qd, system.derivative(v.v_from_qd), strict=True)
+    table = {name: x for u, by, rate in moving for name, x in ((str(u), by), (Kind.RATE.of(str(u)), rate))}
+    return system.algebra.substitute(value, {a: b for a, b in table.items() if a not in map(str, system.qd)})

@@ -1,0 +1,429 @@
+"""The equations of motion a user holds: one formalism, one model, ready to read, evaluate and simulate."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from dalembert.api import stabilization_gains
+from dalembert.api.constraint_space import ConstraintSpace, constraint_space
+from dalembert.api.derivation import derivation_of
+from dalembert.api.equation_reader import BlockValues
+from dalembert.api.quasi_accelerations import QuasiAccelerations
+from dalembert.api.readable import ReadableEquations
+from dalembert.api.regular_choice import with_regular_trials
+from dalembert.api.sympy_form import SympyEquations, sympy_equations
+from dalembert.arguments import checked, is_whole, numbers_given, shown
+from dalembert.codegen.function import Function
+from dalembert.errors import InputError, SingularError
+from dalembert.formalisms import gauss
+from dalembert.formalisms.shared.about import Velocities
+from dalembert.mechanics.action import Actions, Path, Variation, along, beside
+from dalembert.mechanics.facts import Choice, facts_of
+from dalembert.mechanics.joint_reactions import JointForces
+from dalembert.mechanics.singular_coordinates import singular_coordinates
+from dalembert.model.description import parameter_changes
+from dalembert.model.initial_state import Start, start_state
+from dalembert.simulation import consistency
+from dalembert.simulation.integrators.integrate import Settings
+from dalembert.simulation.right_hand_side import Kernel
+from dalembert.simulation.run_forces import joint_reactions, smallest_multipliers
+from dalembert.simulation.simulate import Task, run_of
+from dalembert.simulation.trajectory import Trajectory
+from dalembert.symbolic.algebra_base import stack
+
+
+@dataclass(frozen=True, repr=False)
+class Equations(ReadableEquations):
+    """Equations of motion by one formalism: a value that pickles and copies; what is compiled lies in a store by content.
+
+    >>> import dalembert as dl
+    >>> eom = dl.derive(dl.load("cart-pendulum"), "volterra_reduced")
+    >>> eom.n_dynamic, eom.n_states, eom.ignorable
+    (1, 4, ('x',))
+    >>> eom.accelerations([0.3, 0.2, 0.0], [0.0, 0.0, 1.0]).shape
+    (3,)
+    """
+
+    @property
+    def working(self) -> tuple[str, ...]:
+        """What can do work on the system, by name: loads, forces, and constraints that move with time or are not ideal.
+
+        >>> import dalembert as dl
+        >>> model = dl.load("simple-pendulum").copy().joint_friction("bob", viscous=0.1, name="bearing")
+        >>> dl.derive(model, "kane").working
+        ('bearing',)
+        """
+        return self.kernel.working
+
+    def __repr__(self) -> str:
+        return (
+            f"<Equations of '{self.model.name}' by {self.formalism}: {self.n_dynamic} dynamic, {self.n_states} states>"
+        )
+
+    # evaluating
+
+    def blocks_at(
+        self, q: npt.ArrayLike, qd: npt.ArrayLike, t: npt.ArrayLike = 0.0, *, keys: Sequence[str] = ()
+    ) -> dict[str, np.ndarray]:
+        """The numbers of all blocks, or of some `keys`, at states (n,) or (n, batch); for models of any size.
+
+        The batch is the last axis of every block.
+
+        >>> import dalembert as dl
+        >>> at = dl.derive("robot-2-link", "denoc").blocks_at([0.3, 0.4], [0.1, 0.2])
+        >>> bool(np.allclose(at["U"] @ at["D"] @ at["U"].T, at["I"]))
+        True
+        """
+        positions, velocities, time = self._given(q, qd, t)
+
+        def accelerations() -> np.ndarray:
+            return self.accelerations(positions, velocities, time)
+
+        state = np.concatenate([positions, velocities, time[None]])
+        return self._block_values.at(tuple(keys), state, accelerations, self._values_at(positions, velocities, time))
+
+    @cached_property
+    def _block_values(self) -> BlockValues:
+        """The blocks as functions of the state."""
+        return BlockValues(self.derivation)
+
+    @property
+    def kernel(self) -> Kernel:
+        """The compiled equations."""
+        return self.derivation.machine.kernel
+
+    @checked
+    def with_parameters(self, values: Mapping[Any, float] | None = None, **more: float) -> Equations:
+        """The same equations with other parameter values, by name or SymPy symbol; nothing is derived or compiled again.
+
+        Values that change what was found before deriving (which constraints are independent, which coordinates are
+        ignorable) are refused: those need equations of their own.
+        """
+        changes = self.changes | parameter_changes(self.model, {**(values or {}), **more})
+        self.derivation.require_same_structure(changes)
+        return Equations(self.derivation, changes)
+
+    def with_choice(self, choice: Choice) -> Equations:
+        """The equations of the same model by the same formalism in other speeds and with other independent constraints."""
+        return Equations(self.derivation.with_choice(choice), self.changes)
+
+    @property
+    def parameters(self) -> dict[str, float]:
+        """The values of the parameters in use; what laws in Python give is none of them."""
+        given = {name for controller in self.model.controllers for name in controller.inputs}
+        both = zip(self.model.parameter_values, self.values.tolist(), strict=True)
+        return {name: value for name, value in both if name not in given}
+
+    def to_sympy(self) -> SympyEquations:
+        """The equations in the words of SymPy's `KanesMethod`: `mass_matrix_full`, `forcing_full`, `rhs`, `linearize`.
+
+        >>> import dalembert as dl
+        >>> eom = dl.derive("simple-pendulum", "kane").to_sympy()
+        >>> eom.q, eom.u
+        (Matrix([[theta(t)]]), Matrix([[u1(t)]]))
+        >>> eom.kindiffdict()
+        {Derivative(theta(t), t): u1(t)}
+        """
+        constants = [str(x) for x in self.form.constants.symbols]
+        found = self.kernel.start(*self.model.initial, 0.0, self.values)[1] if constants else ()
+        values = self.parameters | dict(zip(constants, map(float, found), strict=True))
+        self.model.refuse_laws("to_sympy", "Write the law as a formula.")
+        self.model.refuse_rigid("to_sympy")
+        return sympy_equations(self.symbolic, values, self.model.sympy_symbols)
+
+    @with_regular_trials
+    def accelerations(
+        self, q: npt.ArrayLike, qd: npt.ArrayLike, t: npt.ArrayLike = 0.0, *, threads: int = 1
+    ) -> np.ndarray:
+        """q̈ at states (n,) or (n, batch), whose work `threads` share; the result is the same for any number of them.
+
+        With constraints on momenta, `qd` stands for the momenta p = ∂L/∂q̇ at it.
+        """
+        if not is_whole(threads) or threads < 1:
+            raise InputError(f"accelerations: threads is {shown(threads)}. Expected a whole number of at least 1.")
+        positions, v, time, constants, velocities = self._state(q, qd, t)
+        rates, qdd, _ = self.kernel.accelerations(positions, v, time, constants, threads)
+        if not np.isfinite(qdd).all():
+            flat, known = positions.reshape(len(positions), -1), self.workspace.lengths
+            known.require_nonzero(flat, time.ravel(), self.values)
+            near, later = known.apart(flat, velocities.reshape(flat.shape), time.ravel(), self.values)
+            beside = near.reshape(positions.shape), v, later.reshape(time.shape)
+            rates, qdd, _ = self.kernel.accelerations(*beside, constants, threads)
+            if not np.isfinite(qdd).all():
+                self._require_regular_coordinates(positions, time, qdd)
+            if self.changes:  # values may have taken the inertia of a motion, which has its own message
+                facts_of(self.model.with_parameters(self.changes), self.derivation.setup.choice)
+        if self.form.own_multipliers is None:  # else the given velocities stand for momenta, and q̇ follows from these
+            consistency.require_same_velocities(self.model, self.workspace.facts.scales, velocities, rates)
+        return qdd
+
+    def _require_regular_coordinates(self, q: np.ndarray, t: np.ndarray, values: np.ndarray) -> None:
+        """Raise where values have none because the coordinates are singular at their state."""
+        k = int(np.argmin(np.isfinite(values.reshape(len(values), -1)).all(axis=0)))
+        chart = self.singular_coordinates(
+            q.reshape(len(q), -1)[:, k], float(np.broadcast_to(t, q.shape[1:]).ravel()[k])
+        )
+        if chart is not None:
+            raise SingularError(f"model '{self.model.name}': {chart}.")
+
+    def singular_coordinates(self, q: np.ndarray, t: float) -> str | None:
+        """A sentence that names the coordinates that are singular at a state, such as polar ones at r = 0; else None."""
+        known, values = self.workspace.facts, zip(self.model.parameter_values, self.values.tolist(), strict=True)
+        return singular_coordinates(self.model, known.levels, known.scales, q, t, dict(values))
+
+    @with_regular_trials
+    def reactions(self, q: npt.ArrayLike, qd: npt.ArrayLike, t: npt.ArrayLike = 0.0) -> np.ndarray:
+        """The generalized reaction forces Aᵀλ + C at states (n,) or (n, batch): ideal and non-ideal part together.
+
+        With constraints on momenta they are c_qᵀΛ of (5.292) in papers/desapio.
+        """
+        positions, v, time, constants, _ = self._state(q, qd, t)
+        return self.kernel.reactions(positions, v, time, constants)
+
+    @with_regular_trials
+    def ideal_reactions(self, q: npt.ArrayLike, qd: npt.ArrayLike, t: npt.ArrayLike = 0.0) -> np.ndarray:
+        """The first part of (3.47) in papers/poincare, M^(1/2) B⁺(b − A a): the reaction if C were zero."""
+        positions, v, time, constants, _ = self._state(q, qd, t)
+        return self.kernel.ideal_reactions(positions, v, time, constants)
+
+    def non_ideal_reactions(self, q: npt.ArrayLike, qd: npt.ArrayLike, t: npt.ArrayLike = 0.0) -> np.ndarray:
+        """The second part of (3.47) in papers/poincare, M^(1/2) (1 − B⁺B) M^(−1/2) C: what C adds to the reaction."""
+        return self.reactions(q, qd, t) - self.ideal_reactions(q, qd, t)
+
+    @with_regular_trials
+    def multipliers(self, q: npt.ArrayLike, qd: npt.ArrayLike, t: npt.ArrayLike = 0.0) -> np.ndarray:
+        """λ of M q̈ = h + C + Aᵀλ at states (n,) or (n, batch), one for each of `constraint_names`.
+
+        Where λ is not unique it is the smallest one, and `notes` say so. With constraints on momenta it is Λ of
+        q̇ = ∂H/∂p − c_pᵀΛ and ṗ = τ − ∂H/∂q + c_qᵀΛ, (5.291) and (5.292) in papers/desapio; `qd` then stands for the momenta
+        p = ∂L/∂q̇ at it.
+
+        >>> import dalembert as dl
+        >>> eom = dl.derive(dl.load("simple-pendulum").copy().drive("theta", "0.5*t"), "lagrange")
+        >>> dict(zip(eom.constraint_names, eom.multipliers([0.0], [0.5]).round(9).tolist()))
+        {'drive of theta': 0.0}
+        """
+        positions, v, time, constants, _ = self._state(q, qd, t)
+        if self.form.constrains_momenta:
+            return self.kernel.accelerations(positions, v, time, constants)[2]
+        reaction = self.kernel.carried(positions, v, time, constants)  # Aᵀλ
+        positions, velocities = np.asarray(q, dtype=float), np.asarray(qd, dtype=float)
+        _, _, A, _ = self.workspace.manifold.evaluate(positions, velocities, np.asarray(t, dtype=float), self.values)
+        return smallest_multipliers(self.workspace.facts, A, reaction)
+
+    def joint_reactions(
+        self, q: npt.ArrayLike, qd: npt.ArrayLike, t: npt.ArrayLike = 0.0, frame: str = "world"
+    ) -> JointForces:
+        """The force and moment in the joints at states (n,) or (n, batch); see `Trajectory.joint_reactions`."""
+        self.model.refuse_canonical("joint_reactions")
+        qdd, lam = self.accelerations(q, qd, t), self.multipliers(q, qd, t)
+        positions, velocities, time = np.asarray(q, float), np.asarray(qd, float), np.asarray(t, float)
+        values = self._values_at(positions, velocities, time)
+        return joint_reactions(self, values, frame, (positions, velocities, qdd, time, lam))
+
+    def gaussian(
+        self, q: npt.ArrayLike, qd: npt.ArrayLike, t: npt.ArrayLike = 0.0, qdd: npt.ArrayLike | None = None
+    ) -> np.ndarray:
+        """Gauss's measure of constraint (q̈ − q̈₀)ᵀM(q̈ − q̈₀) of an acceleration; by default of the one that nature takes."""
+        taken = self.accelerations(q, qd, t) if qdd is None else np.asarray(qdd, dtype=float)
+        M, h = self._free(q, qd, t)
+        return gauss.gaussian(M, h, np.moveaxis(taken, 0, -1).reshape(-1, len(M[0]))).reshape(taken.shape[1:])
+
+    def quasi_accelerations(self, q: npt.ArrayLike, qd: npt.ArrayLike, t: float = 0.0) -> QuasiAccelerations:
+        """Gauss's principle in quasi-accelerations at one state: Result 3.2 and Corollary 3.1; for the formalism poincare.
+
+        >>> import dalembert as dl
+        >>> model = dl.load("slider-crank-2")
+        >>> here = dl.derive(model, "poincare").quasi_accelerations(*model.initial)
+        >>> bool((here.gaussian(here.possible(100)) > here.gaussian()).all())
+        True
+        """
+        if self.about.velocities is not Velocities.SQUARE_SPEEDS:
+            raise InputError(f"formalism '{self.formalism}' has no n quasi-accelerations. Derive by poincare.")
+        positions, velocities, time = self._given(q, qd, t)
+        if positions.ndim != 1:
+            raise InputError(f"quasi_accelerations: q has shape {positions.shape}. Expected one state.")
+        values, n = self._values_at(positions, velocities, time), len(positions)
+        v, _ = self.kernel.start(positions, velocities, time, values)
+        out = self._quasi(np.concatenate([positions, v, [float(time)]]), values)
+        M_s, S, A_s, b_s = np.split(out, np.cumsum([n * n, n, n * len(self.workspace.facts.rows)]))
+        return QuasiAccelerations(v, M_s.reshape(n, n), S, A_s.reshape(-1, n), b_s)
+
+    @cached_property
+    def _quasi(self) -> Function:
+        """M_s, S, A_s and b_s of (q, s, t), the independent rows."""
+        form, linear = self.form, self.form.independent
+        outputs = stack(linear.M.ravel(), linear.push, linear.A.ravel(), linear.beta)
+        return self.workspace.compiled(outputs, form.system.q, form.velocity.v)
+
+    def constraint_space(self, q: npt.ArrayLike, qd: npt.ArrayLike, t: npt.ArrayLike = 0.0) -> ConstraintSpace:
+        """The named quantities of chapter 5 of papers/desapio in numbers, at states (n,) or (n, batch).
+
+        M, b, g and τ apart, Φ and Φ̇q̇, H, Φ̄, Θ, α and ρ of the generalized constrained equation (5.154), and W, M_p, b_p, g_p of
+        minimal coordinates (5.302). Models given by their energies have them too: b is then that of (5.217).
+
+        >>> import dalembert as dl
+        >>> space = dl.derive("cart-pendulum").constraint_space([0.3, 0.2, 0.0], [0.0, 0.0, 1.0])
+        >>> bool(np.allclose(space.Phi @ space.Phi_bar, 1.0)), space.W.shape
+        (True, (3, 2))
+        """
+        self.model.refuse_canonical("constraint_space")
+        positions, velocities, time = self._given(q, qd, t)
+        values = self._values_at(positions, velocities, time)
+        return constraint_space(self.workspace, positions, velocities, time, values)
+
+    @checked
+    def action(self, t: npt.ArrayLike, q: npt.ArrayLike, qd: npt.ArrayLike, qdd: npt.ArrayLike) -> float:
+        """∫ L dt, (5.158) of papers/desapio, along any path: times (K,), and q, q̇, q̈ at them (n, K); see `Trajectory.action`."""
+        return self._actions.action(self._path(t, q, qd, qdd))
+
+    @checked
+    def variation(
+        self,
+        t: npt.ArrayLike,
+        q: npt.ArrayLike,
+        qd: npt.ArrayLike,
+        qdd: npt.ArrayLike,
+        *,
+        count: int = 4,
+        seed: int = 0,
+        steps: Sequence[float] = (0.1, 0.01, 0.001),
+    ) -> Variation:
+        """How the action changes about any path: times (K,), and q, q̇, q̈ at them (n, K); see `Trajectory.variation`.
+
+        The path has to fulfil the constraints; it need not be a motion.
+        """
+        far = numbers_given(steps, "variation, steps")
+        if count < 1 or far.ndim != 1 or len(far) < 2 or not (far > 0).all() or not (np.diff(far) < 0).all():
+            raise InputError(
+                f"variation: count is {count} and steps are {shown(steps)}. Expected at least one variation, and at least two "
+                "positive steps that decrease."
+            )
+        return self._actions.variation(self._path(t, q, qd, qdd), far, count, seed)
+
+    @property
+    def _actions(self) -> Actions:
+        self.model.refuse_canonical("action")
+        self.model.refuse_laws("action", "Write the law as a formula.")
+        self.model.refuse_rigid("action")
+        space, values = self.workspace, self.values
+        return Actions(
+            space.system,
+            lambda q, qd, qdd, t: space.evaluated(along, (q, qd, qdd), t, values),
+            lambda q, qd, t: space.evaluated(beside, (q, qd), t, values),
+        )
+
+    def _path(self, t: npt.ArrayLike, *state: npt.ArrayLike) -> Path:
+        times, n = numbers_given(t, "t"), len(self.model.coordinate_names)
+        found = [numbers_given(x, name) for x, name in zip(state, ("q", "qd", "qdd"), strict=True)]
+        if times.ndim != 1 or len(times) < 2 or not (np.diff(times) > 0).all():
+            raise InputError("a path needs at least two increasing times.")
+        for x, name in zip(found, ("q", "qd", "qdd"), strict=True):
+            if x.shape != (n, len(times)):
+                raise InputError(f"{name} has shape {x.shape}. Expected {(n, len(times))}, a column for each time.")
+        return Path(times, *found)
+
+    def _free(self, q: npt.ArrayLike, qd: npt.ArrayLike, t: npt.ArrayLike) -> tuple[np.ndarray, np.ndarray]:
+        """M and h of the motion without constraints, batch on the first axis."""
+        positions, velocities = np.asarray(q, float), np.asarray(qd, float)
+        return self.workspace.free_motion(positions, velocities, t, self._values_at(positions, velocities, t))
+
+    def _values_at(self, q: np.ndarray, qd: np.ndarray, t: npt.ArrayLike) -> np.ndarray:
+        """The values of the parameters: for each state of a batch where laws in Python give some of them."""
+        if not self.model.controllers:
+            return self.values
+        self.model.inputs.refuse_sampled(f"equations of '{self.model.name}' at a state")
+        return self.model.inputs.filled(t, q, qd, self.values)
+
+    def _given(
+        self, q: npt.ArrayLike, qd: npt.ArrayLike, t: npt.ArrayLike
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """q, q̇ and t as arrays of one shape, or what is wrong with them."""
+        n = len(self.model.coordinate_names)
+        positions, velocities = numbers_given(q, "q"), numbers_given(qd, "qd")
+        for name, value in (("q", positions), ("qd", velocities)):
+            if value.ndim not in (1, 2) or value.shape[0] != n or value.shape != positions.shape:
+                raise InputError(
+                    f"{name} has shape {value.shape}. Expected ({n},) for one state or ({n}, batch), the same for q and qd; "
+                    f"coordinates are {', '.join(self.model.coordinate_names)}."
+                )
+        clock = numbers_given(t, "t")
+        if clock.shape not in ((), positions.shape[1:]):
+            raise InputError(f"t has shape {clock.shape}. Expected one time, or one for each state of the batch.")
+        return positions, velocities, np.broadcast_to(clock, positions.shape[1:])
+
+    def _state(self, q: npt.ArrayLike, qd: npt.ArrayLike, t: npt.ArrayLike) -> tuple[np.ndarray, ...]:
+        """q, v, t, parameters with constants of the motion, and q̇."""
+        positions, velocities, time = self._given(q, qd, t)
+        values = self._values_at(positions, velocities, time)
+        v, constants = self.kernel.start(positions, velocities, time, values)
+        if not len(constants):  # one column of parameters serves the whole batch
+            return positions, v, time, values, velocities
+        known = values if positions.ndim == values.ndim else np.repeat(values[:, None], positions.shape[1], axis=1)
+        return positions, v, time, np.concatenate([known, constants], axis=0), velocities
+
+    # simulating
+
+    def stabilized(self, alpha: float, beta: float | None = None) -> Equations:
+        """The same equations with feedback that keeps the constraints at zero, in numbers of papers/desapio.
+
+        With α and β it is Baumgarte's φ̈ + β φ̇ + α φ = 0 in place of φ̈ = 0, (5.96)–(5.100); with α alone, for dirac
+        ċ = −αc (5.293) for all constraints in phase space, and for hamilton φ̇ + αφ = 0 (5.285), differentiated once:
+        φ̈ + α φ̇ = 0.
+        """
+        stabilization_gains.require_kind(self.about, alpha, beta)
+        known = self.derivation.setup
+        if not self.about.servo:
+            return Equations(derivation_of(known, self.formalism, float(alpha)), self.changes)
+        model = known.declared.stabilized(0.0, alpha) if beta is None else known.declared.stabilized(alpha, beta)
+        other = replace(known, declared=model, mode=self.workspace.mode(self.about))
+        return Equations(replace(derivation_of(other, self.formalism), trials=self.derivation.trials), self.changes)
+
+    @checked
+    def simulate(
+        self,
+        duration: float | None = None,
+        *,
+        q0: Start = None,
+        qd0: Start = None,
+        t0: float = 0.0,
+        integrator: str | None = None,
+        samples: int | None = None,
+        times: Sequence[float] | None = None,
+        project: bool = True,
+        rechoose: bool = True,
+        stabilization: float | tuple[float, float] | None = None,
+        rtol: float | None = None,
+        atol: float | None = None,
+        max_step: float | None = None,
+        step: float | None = None,
+        dense: bool = False,
+        progress: Callable[[float], bool | None] | None = None,
+        parameters: Mapping[str, float] | None = None,
+    ) -> Trajectory:
+        """The motion from (q0, qd0), by default the model's initial state, over `duration` seconds.
+
+        `integrator` is taylor (default), dop853, rk45, rk4, radau, ida, collocation (for phong, with its constraints as they
+        stand), algorithm3, algorithm4 or algorithm5. After each step the state is projected onto the constraints unless
+        `project` is False; with `stabilization` = (α, β) Baumgarte's φ̈ + β φ̇ + α φ = 0 is integrated instead, with one number
+        α the first-order form that dirac and hamilton take, see `stabilized`. Speeds, trial vectors and constraints
+        that fail on the way are chosen again unless `rechoose` is False. `samples` are spread evenly, or given as `times`;
+        with `dense` the result can also be asked at any time, see `Trajectory.at`.
+        """
+        equations = self.with_parameters(parameters) if parameters else self
+        if stabilization is not None:
+            q, qd = start_state(equations.model, q0, qd0)
+            if equations.kernel.phase is None:
+                consistency.require_consistent(equations.workspace.manifold, q, qd, t0, equations.values)
+            equations = equations.stabilized(*stabilization_gains.read(stabilization))
+            project = False
+        settings = Settings(rtol, atol, max_step, step, dense, progress)
+        return run_of(
+            equations, Task(duration, q0, qd0, t0, integrator, samples, times, project, settings, rechoose=rechoose)
+        )

@@ -1,0 +1,192 @@
+"""Equations as code outside: the functions of a derivation as programs with names, and the files they are written to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from importlib import metadata
+from pathlib import Path
+
+import numpy as np
+
+from dalembert.api.equations import Equations
+from dalembert.codegen.function import nodes
+from dalembert.codegen.program import Program, program_of
+from dalembert.codegen.program_derivatives import jacobian
+from dalembert.errors import InputError, NotApplicableError, nearest
+from dalembert.io.code.code_source import CodeFunction, Given, Source
+from dalembert.io.code.languages import TARGETS
+from dalembert.io.files import require_suffix
+from dalembert.simulation.right_hand_side import Kernel
+from dalembert.symbolic.algebra_base import Array, stack, vector, zeros
+from dalembert.symbolic.linear_algebra import ldl_solve
+from dalembert.symbolic.optimize import shortened
+
+
+def export(equations: Equations, target: str, path: str | Path) -> tuple[Path, ...]:
+    """Write the equations as code that runs without this package, and return the files.
+
+    `target` is c, numpy, numba, jax, casadi, julia, matlab or fmu; `path` ends in .c, .py, .jl or .fmu; for
+    matlab it is a folder +name.
+
+    >>> import dalembert as dl, tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     [file.name for file in dl.export(dl.derive("cart-pendulum", "kane"), "c", f"{folder}/cart.c")]
+    ['cart.h', 'cart.c']
+    """
+    if target not in TARGETS:
+        raise InputError(
+            f"export: there is no target '{target}'. {nearest(target, TARGETS)} Expected {', '.join(TARGETS)}."
+        )
+    chosen, where = TARGETS[target], Path(path)
+    if chosen.ending:
+        require_suffix(where, (chosen.ending,), chosen.title)
+    return chosen.write(source_of(equations), where)
+
+
+def source_of(equations: Equations) -> Source:
+    """What code is written from; what cannot be written is refused."""
+    form, kernel = (
+        equations.form,
+        replace(equations.kernel, mode="fused"),
+    )  # raises for trees too large to be written out
+    _refuse(equations)
+    model = equations.model
+    q, qd = model.initial
+    v, constants = kernel.start(q, qd, 0.0, equations.values)
+    described = {str(x): "a constant of the motion" for x in form.constants.symbols}
+    described |= {each.name: each.description for each in (*model.coordinate_list, *model.parameter_list)}
+    return Source(
+        model=model.name,
+        formalism=equations.formalism,
+        title=equations.about.title,
+        version=_version(),
+        coordinates=model.coordinate_names,
+        velocities=tuple(str(x) for x in form.velocity.v),
+        parameters=equations.parameters,
+        constants=dict(zip([str(x) for x in form.constants.symbols], constants.tolist(), strict=True)),
+        initial=(*q.tolist(), *v.tolist()),
+        functions=tuple(_functions(equations, kernel)),
+        notes=tuple(_notes(equations)),
+        descriptions={name: " ".join(text.split()) for name, text in described.items() if text},
+    )
+
+
+def _refuse(equations: Equations) -> None:
+    """Raise for what straight-line code of the state cannot do."""
+    model, known = equations.model, equations.workspace.facts
+    model.refuse_laws("export", "Write the law as a formula, or leave the load out.")
+    model.refuse_rigid("export")
+    for event in model.events:
+        if event.set or event.reset:
+            raise NotApplicableError(
+                f"export: the event '{event.name}' of model '{model.name}' changes parameters or velocities on the way, and code "
+                "of the right-hand side has no way to do so. Export a copy of the model without it, and treat the event yourself."
+            )
+    if needed := equations.derivation.needs:
+        given = ", ".join(f"{name} = {equations.parameters[name]:g}" for name in sorted(needed))
+        raise NotApplicableError(
+            f"export: by {equations.formalism} {', '.join(equations.ignorable)} of model '{model.name}' are ignorable only while "
+            f"{given}, and code takes these parameters as inputs. Write the numbers in place of the parameters, or derive by "
+            "a formalism without constant momenta, such as lagrange."
+        )
+    if known.nearly_dependent and not known.mix:
+        raise NotApplicableError(
+            f"export: the constraints of model '{model.name}' are nearly dependent, by {known.independence:.1e}, so which of "
+            "them are kept has to be decided anew at every state. Leave redundant constraints out of the model."
+        )
+
+
+def _notes(equations: Equations) -> Iterator[str]:
+    known = equations.workspace.facts
+    if known.structural:
+        names = ", ".join(sorted(known.structural))
+        yield f"Which constraints and speeds are independent was found for the given values of {names}."
+    if known.dropped:
+        yield f"Redundant constraints left out: {', '.join(known.dropped)}."
+    if equations.constraint_names:
+        yield "Constraints hold as far as they hold at the start: nothing here projects a state back onto them."
+    for event in equations.model.events:
+        yield f"The event '{event.name}' is not part of this code."
+
+
+def _version() -> str:
+    try:
+        return metadata.version("dalembert")
+    except metadata.PackageNotFoundError:
+        return "(not installed)"
+
+
+class _Maker:
+    """Makes functions of (q, v, t) or (q, q̇, t) from expressions."""
+
+    def __init__(self, kernel: Kernel) -> None:
+        self._kernel, self._system = kernel, kernel.form.system
+        self._parameters = [str(p) for p in kernel.parameters]
+
+    def program(self, outputs: Array, given: Given = "state") -> Program:
+        """The shortened program of expressions."""
+        system = self._system
+        moving = self._kernel.form.velocity.v if given == "state" else system.qd
+        inputs = [str(x) for x in stack(system.q, moving, vector([system.t]))]
+        return program_of(shortened(nodes(system.algebra, outputs.ravel())), inputs, self._parameters)
+
+    def function(
+        self, name: str, meaning: str, outputs: Array, given: Given = "state", rows: tuple[str, ...] = ()
+    ) -> CodeFunction:
+        """A function of the code."""
+        return CodeFunction(name, meaning, self.program(outputs, given), outputs.shape, given, rows)
+
+
+def _functions(equations: Equations, kernel: Kernel) -> Iterator[CodeFunction]:
+    form, make = kernel.form, _Maker(kernel)
+    names = equations.model.coordinate_names
+    qd, vd, qdd = kernel.in_graph
+    linear = form.independent
+    start = stack(form.system.q, form.velocity.v_from_qd)
+    yield make.function("start", "The state y = (q, v) from positions and velocities", start, "start")
+    if len(form.constants.symbols):
+        words = "The parameters with the constants of the motion at a state"
+        yield make.function("constants", words, form.constants.values, "start")
+    rates = make.function("rhs", "The rate of the state, (q', v')", stack(qd, vd))
+    yield rates
+    yield make.function("accelerations", "The accelerations q''", qdd, rows=names)
+    yield make.function("mass_matrix", "M of M v' = f + J^T lambda", linear.M)
+    yield make.function("forcing", "f of M v' = f + J^T lambda", linear.push)
+    if linear.constrained:
+        yield make.function("constraint_matrix", "A of A v' = b, independent rows", linear.A)
+        yield make.function("constraint_forcing", "b of A v' = b", linear.beta)
+    yield from _places(equations, make, kernel)
+    if equations.constraint_names:
+        yield from _reactions(equations, make, kernel)
+    states = rates.program.inputs[:-1]
+    slopes = jacobian(rates.program, states)
+    size = len(states)
+    yield CodeFunction("jacobian", "The derivatives of the right-hand side by the state", slopes, (size, size))
+
+
+def _places(equations: Equations, make: _Maker, kernel: Kernel) -> Iterator[CodeFunction]:
+    """Where the bodies are."""
+    bodies = kernel.form.system.motion.bodies
+    if bodies:
+        rows = np.stack([stack(body.frame.p, body.R_WB.ravel()) for body in bodies])
+        words = "The place of every body: position of its origin, and rotation R_WB row by row"
+        yield make.function("kinematics", words, rows, rows=tuple(body.name for body in bodies))
+
+
+def _reactions(equations: Equations, make: _Maker, kernel: Kernel) -> Iterator[CodeFunction]:
+    """The generalized reactions, and the multipliers of all constraints."""
+    system, names = kernel.form.system, equations.model.coordinate_names
+    reaction, carried = kernel.reactions_in_graph
+    yield make.function("reactions", "The generalized reaction forces A^T lambda + C", reaction, rows=names)
+    if equations.model.canonical_list:
+        return
+    A = kernel.in_state(system.constraints.A, kernel.in_graph[2])
+    rows = list(system.facts.rows)
+    words = "lambda of M q'' = h + C + A^T lambda"
+    if len(rows) == len(A):
+        lam = ldl_solve(system.algebra, A @ A.T, A @ carried)
+    else:  # the smallest of many: λ = S z lies in the range of A
+        S, words = A @ A[rows].T, f"The smallest {words}"
+        lam = S @ ldl_solve(system.algebra, S.T @ S, A[rows] @ carried) if rows else zeros(len(A))
+    yield make.function("multipliers", words, lam, rows=equations.constraint_names)

@@ -1,0 +1,401 @@
+"""The kinematics a user holds: poses, velocities, accelerations and Jacobians as compiled functions of arrays."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from dalembert.api import relative_motion
+from dalembert.api.lazy_functions import Compiled, Numbers, Out, beside
+from dalembert.api.relative_motion import PointMotion
+from dalembert.arguments import numbers_given
+from dalembert.codegen.function import choose_engine
+from dalembert.errors import InputError, nearest
+from dalembert.model.description import Elements
+from dalembert.model.frozen import Frozen
+from dalembert.model.vectors import WORLD
+from dalembert.recursive.traced import Detail
+from dalembert.symbolic.frames import Pose
+
+ORIGIN = (0.0, 0.0, 0.0)
+
+
+@dataclass(frozen=True, repr=False)
+class Kinematics(Compiled):
+    """Where the bodies of a model are and how they move: a value; compiled code lies in a store by content.
+
+    Every function takes one state (n,) or many (n, batch), and a time or as many as there are states. A `point` is given in axes
+    of its body. What comes back stands in axes of the world. Velocities and accelerations are those of the coordinates or, with
+    quaternions, speeds as `speed_names` lists them.
+
+    With `relative_to`, another body, places and motions are those that an observer on that body sees, in its axes: velocities are
+    rates of the positions seen from there, accelerations rates of these velocities.
+
+    >>> import dalembert as dl
+    >>> arm = dl.kinematics("double-pendulum")
+    >>> arm.pose([0.1, 0.2], "lower").position.shape
+    (3,)
+    >>> arm.position(np.zeros((2, 1000)), "lower", (0.0, -0.5, 0.0)).shape
+    (3, 1000)
+    """
+
+    changes: Frozen[str, float] = Frozen()  # noqa: RUF009 (a value): other values of parameters
+
+    said: ClassVar[dict[str, str]] = {
+        "poses": "the pose",
+        "position": "the position",
+        "velocity": "the velocity",
+        "acceleration": "the acceleration",
+        "jacobian": "the Jacobian",
+        "jacobian_rate": "the rate of the Jacobian",
+        "center_of_mass": "the mass centre",
+    }
+
+    @property
+    def bodies(self) -> tuple[str, ...]:
+        """The names of the bodies."""
+        return tuple(body.name for body in self.declared.bodies)
+
+    def __repr__(self) -> str:
+        return f"Kinematics('{self.declared.name}', {len(self.bodies)} bodies, {self.engine})"
+
+    def pose(self, q: Numbers, body: str, t: Numbers = 0.0, *, relative_to: str = WORLD, threads: int = 1) -> Pose:
+        """Where a body is in the world, or from another body: rotation, position, 4×4 matrix and quaternion.
+
+        >>> import dalembert as dl
+        >>> pose = dl.kinematics("puma560").pose(np.zeros(6), "flange")
+        >>> pose.rotation.shape, pose.position.shape, pose.of, pose.frame
+        ((3, 3), (3,), 'flange', 'world')
+        """
+        if relative_to == WORLD:
+            return self.poses(q, t, bodies=(body,), threads=threads)[body]
+        found = self.poses(q, t, bodies=tuple(dict.fromkeys((body, relative_to))), threads=threads)
+        return relative_motion.seen_pose(found[body], found[relative_to])
+
+    def poses(
+        self, q: Numbers, t: Numbers = 0.0, *, bodies: tuple[str, ...] | None = None, threads: int = 1
+    ) -> dict[str, Pose]:
+        """Where bodies are in the world, all of them by default, by name.
+
+        >>> import dalembert as dl
+        >>> list(dl.kinematics("double-pendulum").poses([0.1, 0.2]))
+        ['upper', 'lower']
+        """
+        names = self.bodies if bodies is None else tuple(map(self._known, bodies))
+        found = self._asked("poses", (q,), t, names, None, threads)
+        each = found.reshape(len(names), 12, *found.shape[1:])
+        return {
+            name: Pose(name, WORLD, x[3:].reshape(3, 3, *x.shape[1:]), x[:3])
+            for name, x in zip(names, each, strict=True)
+        }
+
+    def position(
+        self,
+        q: Numbers,
+        body: str,
+        point: Numbers = ORIGIN,
+        t: Numbers = 0.0,
+        *,
+        relative_to: str = WORLD,
+        out: Out = None,
+        threads: int = 1,
+    ) -> np.ndarray:
+        """Where a point of a body is in the world, or from another body, (3,) or (3, batch).
+
+        >>> import dalembert as dl
+        >>> dl.kinematics("simple-pendulum").position([0.0], "bob").shape
+        (3,)
+        """
+        found = self._asked("position", (q, self._point(point, body, q)), t, (body,), out, threads)
+        if relative_to == WORLD:
+            return found
+        return _into(out, relative_motion.seen_position(found, self.pose(q, relative_to, t, threads=threads)))
+
+    def velocity(
+        self,
+        q: Numbers,
+        qd: Numbers,
+        body: str,
+        point: Numbers = ORIGIN,
+        t: Numbers = 0.0,
+        *,
+        relative_to: str = WORLD,
+        threads: int = 1,
+    ) -> PointMotion:
+        """The velocity of a point, `.linear`, and the angular velocity of its body, `.angular`.
+
+        Joints whose motion is prescribed in time take part: J q̇ and what they add.
+
+        >>> import dalembert as dl
+        >>> arm = dl.kinematics("puma560")
+        >>> v = arm.velocity(np.zeros(6), np.ones(6), "flange")
+        >>> bool(np.allclose(np.concatenate(v), arm.jacobian(np.zeros(6), "flange") @ np.ones(6)))
+        True
+        """
+        v = _parted(self._asked("velocity", (q, qd, self._point(point, body, q)), t, (body,), None, threads))
+        if relative_to == WORLD:
+            return v
+        p, base = self.position(q, body, point, t, threads=threads), self.pose(q, relative_to, t, threads=threads)
+        return relative_motion.seen_velocity(p, v, base, self.velocity(q, qd, relative_to, t=t, threads=threads))
+
+    def acceleration(
+        self,
+        q: Numbers,
+        qd: Numbers,
+        qdd: Numbers,
+        body: str,
+        point: Numbers = ORIGIN,
+        t: Numbers = 0.0,
+        *,
+        relative_to: str = WORLD,
+        threads: int = 1,
+    ) -> PointMotion:
+        """The acceleration of a point, `.linear`, and the angular acceleration of its body, `.angular`.
+
+        It is the rate of `velocity`: J q̈ + J̇ q̇ and what motions that are prescribed in time add. Gravity is not in it.
+
+        >>> import dalembert as dl
+        >>> dl.kinematics("simple-pendulum").acceleration([0.0], [1.0], [0.0], "bob").linear.shape
+        (3,)
+        """
+        given = (q, qd, qdd, self._point(point, body, q))
+        a = _parted(self._asked("acceleration", given, t, (body,), None, threads))
+        if relative_to == WORLD:
+            return a
+        p, base = self.position(q, body, point, t, threads=threads), self.pose(q, relative_to, t, threads=threads)
+        v = self.velocity(q, qd, body, point, t, threads=threads)
+        moved = self.velocity(q, qd, relative_to, t=t, threads=threads)
+        driven = self.acceleration(q, qd, qdd, relative_to, t=t, threads=threads)
+        return relative_motion.seen_acceleration(p, v, a, base, moved, driven)
+
+    def jacobian(
+        self,
+        q: Numbers,
+        body: str,
+        point: Numbers = ORIGIN,
+        t: Numbers = 0.0,
+        *,
+        relative_to: str = WORLD,
+        out: Out = None,
+        threads: int = 1,
+    ) -> np.ndarray:
+        """J of a point, (6, n) or (6, n, batch), in world axes or relative to another body.
+
+        Rows 0 to 2 are the velocity of the point, rows 3 to 5 the angular velocity of the body. Columns are the rates q̇ of the
+        coordinates; with quaternions the speeds of `speed_names`.
+
+        >>> import dalembert as dl
+        >>> dl.kinematics("puma560").jacobian(np.zeros(6), "flange").shape
+        (6, 6)
+        """
+        J = self._asked("jacobian", (q, self._point(point, body, q)), t, (body,), out, threads)
+        if relative_to == WORLD:
+            return J
+        p, base = self.position(q, body, point, t, threads=threads), self.pose(q, relative_to, t, threads=threads)
+        return _into(
+            out, relative_motion.seen_jacobian(p, J, base, self.jacobian(q, relative_to, t=t, threads=threads))
+        )
+
+    def jacobian_rate(
+        self,
+        q: Numbers,
+        qd: Numbers,
+        body: str,
+        point: Numbers = ORIGIN,
+        t: Numbers = 0.0,
+        *,
+        relative_to: str = WORLD,
+        out: Out = None,
+        threads: int = 1,
+    ) -> np.ndarray:
+        """dJ/dt along the motion, with rows and columns as in `jacobian`.
+
+        >>> import dalembert as dl
+        >>> dl.kinematics("puma560").jacobian_rate(np.zeros(6), np.ones(6), "flange").shape
+        (6, 6)
+        """
+        rate = self._asked("jacobian_rate", (q, qd, self._point(point, body, q)), t, (body,), out, threads)
+        if relative_to == WORLD:
+            return rate
+        p, base = self.position(q, body, point, t, threads=threads), self.pose(q, relative_to, t, threads=threads)
+        v = self.velocity(q, qd, body, point, t, threads=threads)
+        moved = self.velocity(q, qd, relative_to, t=t, threads=threads)
+        J = self.jacobian(q, body, point, t, threads=threads)
+        own = self.jacobian(q, relative_to, t=t, threads=threads)
+        own_rate = self.jacobian_rate(q, qd, relative_to, t=t, threads=threads)
+        return _into(out, relative_motion.seen_jacobian_rate(p, v, J, rate, base, moved, own, own_rate))
+
+    def center_of_mass(self, q: Numbers, t: Numbers = 0.0, *, out: Out = None, threads: int = 1) -> np.ndarray:
+        """Where the mass centre of all bodies is, (3,) or (3, batch).
+
+        >>> import dalembert as dl
+        >>> dl.kinematics("double-pendulum").center_of_mass([0.1, 0.2]).shape
+        (3,)
+        """
+        return self._asked("center_of_mass", (q,), t, (), out, threads)
+
+    def _asked(
+        self, task: str, given: tuple[Numbers, ...], t: Numbers, bodies: tuple[str, ...], out: Out, threads: int
+    ) -> np.ndarray:
+        """The result of a task for bodies; parameters with other values are inputs of it."""
+        if self.changes:
+            given = (*given, beside(np.array(list(self.changes.values())), given[0]))
+        return self._run(task, given, t, False, out, threads, Detail(named=tuple(self.changes), bodies=bodies))
+
+    def _known(self, body: str) -> str:
+        if body not in self.bodies:
+            raise InputError(f"model '{self.declared.name}': there is no body '{body}'. {nearest(body, self.bodies)}")
+        return body
+
+    def _point(self, point: Numbers, body: str, q: Numbers) -> np.ndarray:
+        place = numbers_given(point, "point")
+        if place.shape != (3,):
+            raise InputError(f"point has shape {place.shape}. Expected (3,), in axes of body '{body}'.")
+        return beside(place, q)
+
+
+def _parted(found: np.ndarray) -> PointMotion:
+    return PointMotion(found[:3], found[3:])
+
+
+def _into(out: Out, found: np.ndarray) -> np.ndarray:
+    if out is None:
+        return found
+    out[...] = found
+    return out
+
+
+def kinematics_of(model: Elements, *, engine: str | None = None) -> Kinematics:
+    """The kinematics of a model, compiled function by function when they are first called; `engine` is native or python.
+
+    >>> from dalembert.model.model import Model
+    >>> model = Model("slider").coordinates("x")
+    >>> _ = model.body("block", joint=model.prismatic((1, 0, 0), "x"), mass=2)
+    >>> kinematics_of(model).position([3.0], "block")
+    array([3., 0., 0.])
+    """
+    require_bodies(model)
+    return Kinematics(model.without_laws().description, choose_engine(engine))
+
+
+def require_bodies(model: Elements) -> None:
+    """Raise where nothing is known of places."""
+    if not model.bodies:
+        raise InputError(
+            f"model '{model.name}' is given by its energies, so nothing is known of places. Expected bodies. "
+            "Describe it by bodies and joints."
+        )
+
+
+# one-call forms: who asks often holds `dl.kinematics(model)`
+
+
+def pose(model: Elements, q: Numbers, body: str, t: Numbers = 0.0, *, relative_to: str = WORLD) -> Pose:
+    """Where a body is in the world, or from another body: `.rotation`, `.position`, `.matrix`, `.quaternion`.
+
+    >>> import dalembert as dl
+    >>> dl.pose("simple-pendulum", [0.0], "bob")
+    <Pose of 'bob' in 'world'>
+    """
+    return kinematics_of(model).pose(q, body, t, relative_to=relative_to)
+
+
+def position(
+    model: Elements, q: Numbers, body: str, point: Numbers = ORIGIN, t: Numbers = 0.0, *, relative_to: str = WORLD
+) -> np.ndarray:
+    """Where a point of a body is in the world, or from another body, (3,) or (3, batch); `point` in axes of its body.
+
+    >>> import dalembert as dl
+    >>> dl.position("double-pendulum", np.zeros((2, 50)), "lower", (0.0, -1.0, 0.0)).shape
+    (3, 50)
+    """
+    return kinematics_of(model).position(q, body, point, t, relative_to=relative_to)
+
+
+def velocity(
+    model: Elements,
+    q: Numbers,
+    qd: Numbers,
+    body: str,
+    point: Numbers = ORIGIN,
+    t: Numbers = 0.0,
+    *,
+    relative_to: str = WORLD,
+) -> PointMotion:
+    """The velocity of a point and the angular velocity of its body, in world axes: `.linear`, `.angular`.
+
+    With `relative_to` they are those that an observer on another body sees, in axes of that body.
+
+    >>> import dalembert as dl
+    >>> dl.velocity("double-pendulum", [0.0, 0.0], [1.0, 0.5], "upper").angular.round(12)
+    array([0., 0., 1.])
+    >>> dl.velocity("double-pendulum", [0.0, 0.0], [1.0, 0.5], "lower", relative_to="upper").linear.round(12) + 0.0
+    array([0., 0., 0.])
+    """
+    return kinematics_of(model).velocity(q, qd, body, point, t, relative_to=relative_to)
+
+
+def acceleration(
+    model: Elements,
+    q: Numbers,
+    qd: Numbers,
+    qdd: Numbers,
+    body: str,
+    point: Numbers = ORIGIN,
+    t: Numbers = 0.0,
+    *,
+    relative_to: str = WORLD,
+) -> PointMotion:
+    """The acceleration of a point and the angular acceleration of its body, in world axes: `.linear`, `.angular`.
+
+    With `relative_to` they are those that an observer on another body sees, in axes of that body.
+
+    >>> import dalembert as dl
+    >>> dl.acceleration("double-pendulum", [0.0, 0.0], [1.0, 0.5], [2.0, 0.0], "upper").angular.round(12)
+    array([0., 0., 2.])
+    """
+    return kinematics_of(model).acceleration(q, qd, qdd, body, point, t, relative_to=relative_to)
+
+
+def jacobian(
+    model: Elements, q: Numbers, body: str, point: Numbers = ORIGIN, t: Numbers = 0.0, *, relative_to: str = WORLD
+) -> np.ndarray:
+    """J (6, n) of a point in world axes: rows velocity above angular velocity, columns q̇; see `Kinematics.jacobian`.
+
+    >>> import dalembert as dl
+    >>> J = dl.jacobian("puma560", np.zeros(6), "flange")
+    >>> J[:3].shape, J[3:].shape  # of the point, and of the turning
+    ((3, 6), (3, 6))
+    """
+    return kinematics_of(model).jacobian(q, body, point, t, relative_to=relative_to)
+
+
+def jacobian_rate(
+    model: Elements,
+    q: Numbers,
+    qd: Numbers,
+    body: str,
+    point: Numbers = ORIGIN,
+    t: Numbers = 0.0,
+    *,
+    relative_to: str = WORLD,
+) -> np.ndarray:
+    """dJ/dt (6, n) along a motion, rows and columns as in `dl.jacobian`.
+
+    >>> import dalembert as dl
+    >>> dl.jacobian_rate("puma560", np.zeros(6), np.ones(6), "flange").shape
+    (6, 6)
+    """
+    return kinematics_of(model).jacobian_rate(q, qd, body, point, t, relative_to=relative_to)
+
+
+def center_of_mass(model: Elements, q: Numbers, t: Numbers = 0.0) -> np.ndarray:
+    """Where the mass centre of all bodies is, (3,) or (3, batch).
+
+    >>> import dalembert as dl
+    >>> dl.center_of_mass("double-pendulum", [0.1, 0.2]).shape
+    (3,)
+    """
+    return kinematics_of(model).center_of_mass(q, t)

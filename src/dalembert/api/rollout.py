@@ -1,0 +1,113 @@
+"""Many states in steps of fixed length: each step, or each stage of it, is one call of machine code for all states."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from dalembert.api.compiled_calls import Calls
+from dalembert.arguments import is_whole, numbers_given, shown
+from dalembert.errors import InputError, nearest
+from dalembert.recursive import dynamics as walk
+from dalembert.recursive.joint_speeds import with_unit_quaternions
+from dalembert.recursive.plan import Plan
+from dalembert.recursive.tree_state import State, read_array
+
+Method = Literal["rk4", "semi_implicit"]
+METHODS: tuple[Method, ...] = ("rk4", "semi_implicit")
+RK4 = ((1 / 6, 1 / 2), (1 / 3, 1 / 2), (1 / 3, 1.0), (1 / 6, 0.0))  # weights of the end and of the next stage
+Forces = Callable[[float, np.ndarray, np.ndarray], np.ndarray]
+
+
+class Rollout(NamedTuple):
+    """States along the way: t (samples,), q (n, samples) or (n, samples, batch), and speeds qd likewise."""
+
+    t: np.ndarray
+    q: np.ndarray
+    qd: np.ndarray
+
+
+def forces_of(start: State, tau: npt.ArrayLike | Forces | None) -> Forces:
+    """The forces along the way as a function of t, q and speeds, which a user may have given."""
+    n, K = start.plan.tree.n_speeds, start.K
+    if callable(tau):
+
+        def told(t: float, q: np.ndarray, s: np.ndarray) -> np.ndarray:
+            found = np.ascontiguousarray(numbers_given(tau(t, q, s), f"tau at t = {t:.6g}"))
+            if found.shape != (n, K):
+                raise InputError(f"tau gave shape {found.shape} at t = {t:.6g}. Expected ({n}, {K}).")
+            return found
+
+        return told
+    batch = () if start.single else (K,)
+    constant = np.zeros((n, K)) if tau is None else read_array(start.plan, "tau", tau, batch, speeds_only=True)
+    return lambda t, q, s: constant
+
+
+@dataclass(frozen=True)
+class Stepper:
+    """Steps of one model for K states."""
+
+    calls: Calls
+    forces: Forces
+    dt: float
+    friction: bool
+    threads: int
+
+    @property
+    def plan(self) -> Plan:
+        """The tree."""
+        return self.calls.plan
+
+    def rollout(self, start: State, t: float, steps: int, every: int, method: Method) -> Rollout:
+        """The states at the start and after `every` so many steps."""
+        if method not in METHODS:
+            raise InputError(f"there is no method '{method}'. {nearest(str(method), METHODS)}")
+        for name, count in (("steps", steps), ("every", every)):
+            if not is_whole(count) or count < 1:
+                raise InputError(f"rollout, {name}: got {shown(count)}. Expected a whole number of at least 1.")
+        self.require_start(start, t)
+        x, n = np.concatenate([start.q, start.s]), self.plan.tree.n
+        kept = [x, *(y for k, y in enumerate(self._states(x, t, steps, method), 1) if k % every == 0)]
+        whole = np.stack(kept, axis=1)
+        times = t + self.dt * every * np.arange(len(kept))
+        return Rollout(times, start.shaped(whole[:n]), start.shaped(whole[n:]))
+
+    def require_start(self, start: State, t: float) -> None:
+        """A tree may start anywhere."""
+
+    def _states(self, x: np.ndarray, t: float, steps: int, method: Method) -> Iterator[np.ndarray]:
+        """The states (q, s) after every step from x (n + n_speeds, K)."""
+        taken = self._runge_kutta if method == "rk4" else self._semi_implicit
+        for k in range(steps):
+            x = taken(x, t + k * self.dt)
+            yield x
+
+    def _semi_implicit(self, x: np.ndarray, t: float) -> np.ndarray:
+        n, call = self.plan.tree.n, self.calls["semi_implicit", self.friction]
+        tau = self.forces(t, x[:n], x[n:])
+        step = np.full((1, x.shape[1]), self.dt)
+        found, quiet = call.many([x[:n], x[n:], tau, step], t, None, self.threads)
+        return found if quiet else self._judged(found, x, tau, t)
+
+    def _runge_kutta(self, base: np.ndarray, t: float) -> np.ndarray:
+        n, call, size = self.plan.tree.n, self.calls["stage", self.friction], len(base)
+        x, total, now = base, base, t
+        for weight, ahead in RK4:
+            tau = self.forces(now, x[:n], x[n:])
+            weights = np.repeat([[weight * self.dt], [ahead * self.dt]], x.shape[1], axis=1)
+            found, quiet = call.many([x[:n], x[n:], tau, base, total, weights], now, None, self.threads)
+            if not quiet:
+                self._judged(found, x, tau, now)
+            x, total, now = found[:size], found[size:], t + ahead * self.dt
+        return with_unit_quaternions(self.plan.tree, total)
+
+    def _judged(self, found: np.ndarray, x: np.ndarray, tau: np.ndarray, t: float) -> np.ndarray:
+        """Look closely where the alarm was raised: the walk says what is wrong, if anything is."""
+        n = self.plan.tree.n
+        walk.forward_dynamics(self.plan.tree.model, x[:n], x[n:], tau, t, friction=self.friction)
+        return found

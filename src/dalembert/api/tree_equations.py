@@ -1,0 +1,216 @@
+"""The equations of trees by the recursion itself: at any size, accelerations and motions in O(n)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from dalembert.api.compiled_calls import calls_of
+from dalembert.api.derivation import Derivation
+from dalembert.api.equation_reader import Blocks, Reading
+from dalembert.api.equations import Equations
+from dalembert.api.workspace import Setup
+from dalembert.arguments import checked, is_whole, shown
+from dalembert.errors import InputError
+from dalembert.formalisms.shared.linear_form import LinearForm
+from dalembert.model.description import Description, parameter_changes
+from dalembert.model.initial_state import Start
+from dalembert.recursive.execution import MANY
+from dalembert.recursive.plan import Plan
+from dalembert.recursive.tree_state import read_state
+from dalembert.simulation.integrators.integrate import Settings
+from dalembert.simulation.right_hand_side import Kernel
+from dalembert.simulation.simulate import Task
+from dalembert.simulation.tree_simulation import Rates, TreeRun, run_tree
+
+
+@dataclass(frozen=True, repr=False)
+class TreeEquations(Equations):
+    """The DeNOC equations of a tree, I θ̈ + C θ̇ = τ, run link by link: I and C are never made.
+
+    What needs them whole, or the facts that other formalisms rest on, is worked out when it is asked for, and only of trees that
+    are small enough.
+
+    >>> import dalembert as dl
+    >>> eom = dl.derive(dl.load("rope", links=100), "denoc")
+    >>> eom
+    <Equations of 'rope' by denoc: 100 dynamic, 200 states>
+    >>> eom.accelerations(np.zeros(100), np.zeros(100))[:2].round(6)
+    array([-414.619386,  525.716316])
+    """
+
+    friction: bool = True  # False: friction in joints is left out
+    execution: str | None = None  # how the recursion is run; None: as suits the model
+
+    @cached_property
+    def rates(self) -> Rates:
+        """ẏ of states y = (q, s, work), compiled."""
+        return Rates(calls_of(self.model.with_parameters(self.changes), self.engine, self.execution), self.friction)
+
+    @property
+    def plan(self) -> Plan:
+        """The tree."""
+        return self.rates.plan
+
+    @property
+    def model(self) -> Description:
+        """The model, as it was when the equations were derived."""
+        return self.derivation.setup.declared
+
+    @property
+    def engine(self) -> str:
+        """`native` or `python`."""
+        return self.derivation.setup.engine
+
+    @property
+    def n_dynamic(self) -> int:
+        """The number of dynamic equations: one for each speed."""
+        return self.plan.tree.n_speeds
+
+    @property
+    def n_states(self) -> int:
+        """The number of state variables."""
+        return self.plan.tree.n + self.plan.tree.n_speeds
+
+    @property
+    def constraint_names(self) -> tuple[str, ...]:
+        """None: nothing but joints holds a tree, and its quaternions keep their norms."""
+        return ()
+
+    @property
+    def velocity_names(self) -> tuple[str, ...]:
+        """The names of the speeds: rates of coordinates, or ω for a quaternion."""
+        return self.plan.tree.speed_names
+
+    @property
+    def working(self) -> tuple[str, ...]:
+        """The loads besides gravity, each of whose work is a state: springs, too."""
+        return self.rates.working
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What was chosen."""
+        return ("run link by link: the matrices of the equations are not written out",)
+
+    # what needs the equations written out
+
+    @property
+    def form(self) -> LinearForm:
+        """The equations over the algebra of the engine, unsolved."""
+        return self._written.form
+
+    @property
+    def symbolic(self) -> LinearForm:
+        """The equations over SymEngine, for reading."""
+        return self._written.symbolic
+
+    @property
+    def kernel(self) -> Kernel:
+        """The equations written out and compiled."""
+        return self._written.kernel
+
+    @property
+    def operations(self) -> int:
+        """The number of arithmetic operations in one evaluation of the whole right-hand side, written out."""
+        return self._written.operations
+
+    @property
+    def ignorable(self) -> tuple[str, ...]:
+        """The names of the ignorable coordinates."""
+        return self._written.ignorable
+
+    @property
+    def reasons(self) -> dict[str, str]:
+        """For every coordinate why it is ignorable, as proved on the formulas, or what refutes it."""
+        return self._written.reasons
+
+    @property
+    def blocks(self) -> Blocks:  # pyright: ignore[reportIncompatibleVariableOverride] (both are read only)
+        """The formalism's own quantities by key."""
+        return self._written.blocks
+
+    @property
+    def reading(self) -> Reading:  # pyright: ignore[reportIncompatibleVariableOverride] (both are read only)
+        """The equations as people read them."""
+        return self._written.reading
+
+    @property
+    def _written(self) -> Equations:
+        """The same equations written out."""
+        n = self.plan.tree.n_speeds
+        if n > MANY:
+            raise InputError(
+                f"the equations of '{self.model.name}' are run link by link: {n} speeds make them too long to be written out. "
+                f"Expected at most {MANY}. What works at any size: accelerations, simulate, and `dl.dynamics(model)`; to read "
+                "the equations, derive those of a smaller model of the same kind."
+            )
+        return Equations(self.derivation, self.changes)
+
+    # what runs
+
+    @checked
+    def with_parameters(self, values: Mapping[Any, float] | None = None, **more: float) -> TreeEquations:
+        """The same equations with other parameter values, by name or SymPy symbol."""
+        changes = self.changes | parameter_changes(self.model, {**(values or {}), **more})
+        self.model.with_parameters(changes).require_sound()
+        return TreeEquations(self.derivation, changes, self.friction, self.execution)
+
+    def accelerations(
+        self, q: npt.ArrayLike, qd: npt.ArrayLike, t: npt.ArrayLike = 0.0, *, threads: int = 1
+    ) -> np.ndarray:
+        """q̈ at states (n,) or (n, batch), whose work `threads` share; ṡ where `qd` are speeds."""
+        if not is_whole(threads) or threads < 1:
+            raise InputError(f"accelerations: threads is {shown(threads)}. Expected a whole number of at least 1.")
+        state, n = read_state(self.plan, q, qd, t), self.plan.tree.n
+        found = self.rates(state.t, np.concatenate([state.q, state.s]), threads)
+        return state.shaped(state.second_rates(found[n : self.n_states]))
+
+    @checked
+    def simulate(
+        self,
+        duration: float | None = None,
+        *,
+        q0: Start = None,
+        qd0: Start = None,
+        t0: float = 0.0,
+        integrator: str | None = None,
+        samples: int | None = None,
+        times: Sequence[float] | None = None,
+        project: bool = True,
+        stabilization: float | tuple[float, float] | None = None,
+        rtol: float | None = None,
+        atol: float | None = None,
+        max_step: float | None = None,
+        step: float | None = None,
+        dense: bool = False,
+        progress: Callable[[float], bool | None] | None = None,
+        parameters: Mapping[str, float] | None = None,
+        rechoose: bool = True,
+    ) -> TreeRun:
+        """The motion from (q0, qd0), by default the model's initial state; the cost of a step is linear in the number of links.
+
+        `integrator` is dop853 (default), rk45 or rk4; the other arguments are those of `Equations.simulate`. After each step
+        quaternions are normed unless `project` is False. A tree has nothing to `rechoose`.
+
+        >>> import dalembert as dl
+        >>> run = dl.simulate(dl.load("rope", links=100), 0.1, formalism="denoc", samples=11)
+        >>> run.q.shape, run.energy_error < 1e-9
+        ((100, 11), True)
+        """
+        if stabilization is not None:
+            raise InputError(
+                f"stabilization: got {shown(stabilization)}. A tree has no constraints to keep; leave it out."
+            )
+        equations = self.with_parameters(parameters) if parameters else self
+        settings = Settings(rtol, atol, max_step, step, dense, progress)
+        return run_tree(equations, Task(duration, q0, qd0, t0, integrator, samples, times, project, settings))
+
+
+def equations_of_tree(model: Description, engine: str, execution: str | None, *, friction: bool) -> TreeEquations:
+    """The equations of a tree of any size."""
+    return TreeEquations(Derivation(Setup(model, engine), "denoc"), friction=friction, execution=execution)

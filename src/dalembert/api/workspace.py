@@ -1,0 +1,236 @@
+"""What is worked out and compiled for a model on an engine, found once per process by the content of the model."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from threading import RLock
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from dalembert.analysis.linear.residuals import Differentiated, Residuals
+from dalembert.codegen.function import Function, choose_engine, compile_function
+from dalembert.errors import InputError, nearest
+from dalembert.formalisms import catalogue
+from dalembert.formalisms.shared import operation_count as operations
+from dalembert.formalisms.shared.about import About
+from dalembert.formalisms.shared.free_motion import free_equations
+from dalembert.formalisms.shared.linear_form import LinearForm
+from dalembert.formalisms.shared.power import carried_along
+from dalembert.formalisms.shared.quantities import SILENT, Show
+from dalembert.mechanics.applied_forces import non_ideal_forces
+from dalembert.mechanics.contact_constraints import pushes, with_contacts
+from dalembert.mechanics.facts import Choice, Facts, facts_of
+from dalembert.mechanics.joint_reactions import JointReactions, undetermined_joints
+from dalembert.mechanics.system import System, system_of
+from dalembert.model.description import Description, Elements
+from dalembert.model.frozen import Frozen
+from dalembert.simulation.constraint_manifold import Manifold
+from dalembert.simulation.observables import Observables
+from dalembert.simulation.right_hand_side import Kernel
+from dalembert.simulation.spring_lengths import Lengths
+from dalembert.symbolic.algebra_base import Array, Scalar, stack, vector
+
+Mode = Literal["fused", "assembled"]
+Options = Frozen[str, Any]
+Maker = Callable[[System], Array]
+MODES: tuple[Mode, ...] = ("fused", "assembled")
+
+
+@dataclass(frozen=True)
+class Setup:
+    """What equations are derived from: a description as declared, an engine, and what was chosen."""
+
+    declared: Description
+    engine: str
+    mode: Mode | None = None  # None: what the constraints need
+    choice: Choice | None = None  # speeds and rows of a run on its way
+
+
+def setup(model: Elements, engine: str | None = None, mode: str | None = None, choice: Choice | None = None) -> Setup:
+    """The setup of a sound model."""
+    if mode not in (None, *MODES):
+        raise InputError(f"there is no mode '{mode}'. {nearest(mode or '', MODES)} Expected 'fused' or 'assembled'.")
+    model.require_sound()
+    return Setup(model.description, choose_engine(engine), mode, choice)
+
+
+class Workspace:
+    """Everything about one setup that is worked out or compiled, each when it is first asked for."""
+
+    def __init__(self, known: Setup, facts: Facts | None = None) -> None:
+        self.setup = known
+        self.declared, self.engine = known.declared, known.engine
+        self.model: Description = with_contacts(known.declared).description
+        self._facts = facts
+        self._machines: dict[tuple[str, Options], Machine] = {}
+        self._functions: dict[Maker, Function] = {}
+        self._residuals: dict[tuple[str, ...], Residuals] = {}
+        self._seen: dict[tuple[tuple[str, ...], tuple[str, ...]], Differentiated] = {}
+
+    @cached_property
+    def facts(self) -> Facts:
+        """What is known of the model; large trees that run link by link never ask."""
+        return self._facts or facts_of(self.model, self.setup.choice)
+
+    def machine(self, formalism: str, options: Options | None = None) -> Machine:
+        """The equations by one formalism; `options` are what its `derive` is told besides the system."""
+        key = formalism, options or Frozen()
+        if key not in self._machines:
+            self._machines[key] = Machine(self, *key)
+        return self._machines[key]
+
+    def mode(self, about: About) -> Mode:
+        """Assembled where a solve in numbers is needed: (nearly) dependent constraints, or a singular mass matrix."""
+        known = self.facts
+        if self.setup.mode == "assembled":
+            return "assembled"
+        dependent = (bool(known.dropped) and about.redundant == "takes") or (known.nearly_dependent and not known.mix)
+        if self.setup.mode == "fused" and not dependent and known.regular_mass:
+            return "fused"
+        # Python solves in numbers, so that the two engines share no solver
+        return "assembled" if self.engine == "python" or dependent or not known.regular_mass else "fused"
+
+    @cached_property
+    def system(self) -> System:
+        """The facts every formalism shares, over the algebra of the engine."""
+        return system_of(self.model, "rolled", self.facts, self.engine)
+
+    @cached_property
+    def symbolic(self) -> System:
+        """The same facts over SymEngine, for reading."""
+        return system_of(self.model, "symbolic", self.facts)
+
+    @cached_property
+    def manifold(self) -> Manifold:
+        """The constraints as compiled functions."""
+        return Manifold(self.system)
+
+    def residuals(self, by: tuple[str, ...] = ()) -> Residuals:
+        """What vanishes along every motion, with its slopes by the state and by parameters that are named."""
+        if by not in self._residuals:
+            self._residuals[by] = Residuals(self.system, by)
+        return self._residuals[by]
+
+    def seen(self, outputs: Mapping[str, Scalar], by: tuple[str, ...] = ()) -> Differentiated:
+        """Outputs of a linear system by name, with their slopes by the state and by parameters that are named."""
+        key = tuple(outputs), by
+        if key not in self._seen:
+            self._seen[key] = Differentiated(self.system, vector(list(outputs.values())), by)
+        return self._seen[key]
+
+    @cached_property
+    def lengths(self) -> Lengths:
+        """The lengths of springs and dampers as a compiled function."""
+        return Lengths(self.system)
+
+    @cached_property
+    def observables(self) -> Observables:
+        """Energies, momenta and violations as compiled functions."""
+        return Observables(self.system)
+
+    @cached_property
+    def carries(self) -> bool:
+        """True when bodies move explicitly with time, so that T + V is not the Jacobi function."""
+        return not self.system.algebra.is_zero(carried_along(self.system))
+
+    def compiled(self, outputs: Array, *inputs: Array) -> Function:
+        """Outputs over the algebra of the engine as a compiled function of inputs and time, and of the parameters."""
+        system, names = self.system, list(self.model.parameter_values)
+        places = stack(*inputs, vector([system.t]))
+        return compile_function(system.algebra, places, outputs, system.algebra.symbols(names), self.engine)
+
+    def evaluated(
+        self, make: Maker, state: Sequence[np.ndarray], t: npt.ArrayLike, parameters: np.ndarray
+    ) -> np.ndarray:
+        """What `make` gives of a system, at (q, q̇) or (q, q̇, q̈) and t, one state or many; compiled once for each `make`."""
+        if make not in self._functions:
+            system = self.system
+            inputs = (system.q, system.qd, system.qdd)[: len(state)]
+            self._functions[make] = self.compiled(make(system), *inputs)
+        time = np.broadcast_to(np.asarray(t, dtype=float), state[0].shape[1:])[None]
+        return self._functions[make](np.concatenate([*state, time]), parameters)
+
+    def free_motion(
+        self, q: np.ndarray, qd: np.ndarray, t: npt.ArrayLike, parameters: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """M (K, n, n) and h (K, n) at one state or many."""
+        out = self.evaluated(_free_motion, (q, qd), t, parameters)
+        n = len(q)
+        columns = out.reshape(n * n + n, -1).T
+        return columns[:, : n * n].reshape(-1, n, n), columns[:, n * n :]
+
+    @property
+    def values(self) -> np.ndarray:
+        """The values of the parameters in their order."""
+        return np.array(list(self.model.parameter_values.values()), dtype=float)
+
+    @cached_property
+    def joint_reactions(self) -> JointReactions:
+        """Forces and moments in the joints as compiled functions."""
+        known = pushes(self.declared, self.system.motion)
+        return JointReactions(self.system, known, undetermined_joints(self.declared))
+
+
+def _free_motion(system: System) -> Array:
+    """M and h of the motion without constraints, from the energies."""
+    M, h = free_equations(system)
+    C = non_ideal_forces(system.motion)
+    return stack(M.ravel(), h if C is None else h + C)
+
+
+class Machine:
+    """The equations by one formalism, derived and compiled, each when it is first asked for."""
+
+    def __init__(self, workspace: Workspace, formalism: str, options: Options) -> None:
+        self._module, self._options, self._workspace = catalogue.find(formalism), options, workspace
+
+    def derived(self, system: System, show: Show = SILENT, **more: object) -> LinearForm:
+        """The form over one algebra; its quantities are handed to `show`."""
+        return self._module.derive(system, show=show, **self._options, **more)
+
+    @cached_property
+    def form(self) -> LinearForm:
+        """The form over the algebra of the engine."""
+        return self.derived(self._workspace.system)
+
+    @cached_property
+    def symbolic(self) -> LinearForm:
+        """The form over SymEngine, for reading."""
+        return self.derived(self._workspace.symbolic)
+
+    @cached_property
+    def kernel(self) -> Kernel:
+        """The compiled equations."""
+        return Kernel(self.form, getattr(self._module, "reaction", None), self._workspace.mode(self._module.ABOUT))
+
+    @cached_property
+    def operations(self) -> int:
+        """The number of arithmetic operations in one evaluation of the whole right-hand side."""
+        return operations.count(self.form)
+
+
+_MOST = 64  # setups whose compiled code is kept
+_KNOWN: OrderedDict[Setup, Workspace] = OrderedDict()
+_LOCK = RLock()
+
+
+def workspace_of(known: Setup, facts: Facts | None = None) -> Workspace:
+    """The workspace of a setup, found by content: the one store of compiled code in this process. The oldest leave it."""
+    with _LOCK:
+        if known not in _KNOWN:
+            _KNOWN[known] = Workspace(known, facts)
+        _KNOWN.move_to_end(known)
+        while len(_KNOWN) > _MOST:
+            _KNOWN.popitem(last=False)
+        return _KNOWN[known]
+
+
+def forget_workspaces() -> None:
+    """Empty the store; equations that are held find or make what they need again."""
+    with _LOCK:
+        _KNOWN.clear()

@@ -1,0 +1,135 @@
+"""`dalembert check`: what was understood of a model, or everything that is wrong with it."""
+
+from __future__ import annotations
+
+from argparse import Namespace
+from collections import Counter
+from collections.abc import Iterator
+from fractions import Fraction
+
+from rich.table import Table
+
+from dalembert.analysis.model_summary import Understanding, understood
+from dalembert.cli import options as shared
+from dalembert.cli import output
+from dalembert.errors import unsound
+from dalembert.model.checks.check_values import value
+from dalembert.model.elements import Body
+from dalembert.model.joints.base import Joint
+from dalembert.symbolic.exact_numbers import written_out
+
+# what a table shows of each section: its headings, and with = the key of the column where that is another word
+_TABLES = {
+    "parameters": "parameter=name, value, unit, meaning=description",
+    "coordinates": "coordinate=name, start, rate, unit, ignorable, meaning=description",
+    "bodies": "body=name, carried by=parent, mass, joints",
+    "loops": "loop=name, joins=bodies, joint, holds=rows, redundant, feedback, meaning=description",
+    "loads": "load=name, kind, acts on=on, law",
+    "rotors": "rotor=name, in=on, inertia, ratio",
+    "constraints": "constraint=name, kind, formula (= 0)=formula, feedback, meaning=description",
+    "speeds": "speed=name, formula, meaning=description",
+    "limits": "limits of=coordinate, lower, upper, velocity, effort",
+}
+_NUMBERS = ("value", "start", "rate", "lower", "upper", "velocity", "effort")
+
+
+def add(subparsers: shared.Subparsers) -> None:
+    """Add the command."""
+    examples = "dalembert check cart-pendulum", "dalembert check robot.toml --json"
+    parser = shared.command(subparsers, "check", *examples)
+    shared.add_model(parser)
+    shared.add_json(parser)
+
+
+def run(arguments: Namespace) -> int:
+    """Print what was understood; a model with problems raises all of them."""
+    model = shared.load(arguments, quiet=True)
+    problems = model.check()
+    if problems and not model.published:  # a vendor's odd numbers are shown
+        raise unsound(model.name, problems)
+    found = understood(model)
+    data = {**found.to_dict(), "problems": [vars(problem) for problem in problems]}
+    head = f"{model.name}: {model.text or 'no description'}"
+    last = ["Published data, taken as they are:", *map(str, problems)] if problems else ["The model is sound."]
+    output.result(arguments.json, data, head, "", *_tables(found), output.facts(_summary(found)), *last)
+    return 0
+
+
+def _tables(found: Understanding) -> Iterator[Table]:
+    sections = found.sections()
+    for row in sections["coordinates"]:
+        row["ignorable"] = row["reason"] if row["ignorable"] else f"no: {row['reason']}"
+    for row, body in zip(sections["bodies"], found.model.bodies, strict=True):
+        row |= {"mass": _mass(body, found), "joints": ", ".join(map(_joint, body.joints))}
+    for section, columns in _TABLES.items():
+        headings = [column.rpartition("=")[::2] for column in columns.split(", ")]
+        rows = [[_text(row[key]) for _, key in headings] for row in sections[section]]
+        kept = [i for i in range(len(headings)) if any(row[i] not in ("", "-") for row in rows)]
+        if kept:
+            table = output.table(*(headings[i][0] or headings[i][1] for i in kept), numbers=_NUMBERS)
+            for row in rows:
+                table.add_row(*(row[i] for i in kept))
+            yield table
+
+
+def _text(entry: object) -> str:
+    if isinstance(entry, list):
+        return ", ".join(map(str, entry))
+    return output.number(entry, 6) if isinstance(entry, float | None) else str(entry)
+
+
+def _mass(body: Body, found: Understanding) -> str:
+    """The value of a mass, behind the formula where that is more than a number."""
+    given, number = written_out(body.mass), output.number(value(body.mass, found.model.parameter_values), 6)
+    try:
+        Fraction(given)
+    except ValueError:
+        return f"{given} = {number}"
+    return number
+
+
+def _joint(joint: Joint) -> str:
+    """The kind of a joint and its motions, which have names where there are several."""
+    moves = [written_out(formula) for formula in joint.values]
+    if len(joint.motions) > 1:
+        moves = [f"{name} {move}" for name, move in zip(joint.motions, moves, strict=True)]
+    return f"{joint.kind}({', '.join(moves)})" if moves else joint.kind
+
+
+def _summary(found: Understanding) -> Iterator[tuple[str, str]]:
+    model, known = found.model, found.known
+    yield "gravity", f"({', '.join(map(written_out, model.gravity))})"
+    if model.energies is not None:
+        yield "kinetic energy", written_out(model.energies.kinetic)
+        yield "potential energy", written_out(model.energies.potential)
+        yield "forces", ", ".join(map(written_out, model.energies.forces))
+    yield "degrees of freedom", _freedom(found)
+    yield "ignorable coordinates", ", ".join(found.moves.ignorable) or "none"
+    if known.dropped:
+        yield "redundant constraints", "; ".join(known.dropped)  # names of rows contain commas
+    if model.non_ideal_forces:
+        forces = model.non_ideal_forces.items()
+        yield "non-ideal forces", ", ".join(f"{name}: {written_out(force)}" for name, force in forces)
+    if model.shapes:
+        kinds = Counter(shape.kind for shape in model.shapes)
+        yield "shapes", f"{len(model.shapes)} ({', '.join(f'{kind} {count}' for kind, count in kinds.items())})"
+    for sentence in model.notes:
+        yield "note", sentence
+    for warning in found.moves.warnings:
+        yield "beware", warning
+    if known.chosen:
+        yield "speeds", "chosen by the program"
+    yield "formalisms", ", ".join(found.formalisms)
+    for key, reason in found.refused.items():
+        yield f"not {key}", reason
+    guess = ", from the assembled initial state" if model.assemble_start else ""
+    yield "simulation", f"{model.duration:g} s, {model.samples} samples{guess}"
+
+
+def _freedom(found: Understanding) -> str:
+    moves, rows = found.moves, len(found.known.levels.names)
+    if not rows:
+        return str(found.known.d)
+    return (
+        f"{found.known.d} ({moves.coordinates} coordinates, {len(moves.independent)} independent of {rows} constraints)"
+    )

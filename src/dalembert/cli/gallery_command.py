@@ -1,0 +1,79 @@
+"""`dalembert gallery`: the examples that come with the program, and the story of each."""
+
+from __future__ import annotations
+
+from argparse import Namespace
+
+from rich.markdown import Markdown
+
+from dalembert.api import functions
+from dalembert.cli import options as shared
+from dalembert.cli import output, output_files, progress
+from dalembert.errors import InputError
+from dalembert.io import gallery
+from dalembert.mechanics.contact_constraints import with_contacts
+from dalembert.model.description import Elements
+
+_PAGE = 100  # columns of running text
+
+
+def add(subparsers: shared.Subparsers) -> None:
+    """Add the command."""
+    examples = "dalembert gallery", "dalembert gallery cart-pendulum --plot cart.png"
+    parser = shared.command(subparsers, "gallery", *examples)
+    parser.add_argument("name", metavar="NAME", nargs="?", help="an example; all of them are listed without it")
+    parser.add_argument("--plot", metavar="PATH", help="simulate the example and write its plot (.png, .pdf or .svg)")
+    shared.add_json(parser)
+
+
+def run(arguments: Namespace) -> int:
+    """Print the list or a story."""
+    if arguments.name is not None:
+        _tell(arguments)
+    elif arguments.plot is not None:
+        raise InputError(
+            "gallery --plot: no example is named. Expected a NAME, as in 'dalembert gallery NAME --plot PATH'."
+        )
+    else:
+        _list(arguments.json)
+    return 0
+
+
+def _list(as_json: bool) -> None:
+    models = [(name, gallery.load(name)) for name in gallery.names()]
+    table = output.table("name", "coordinates", "constraints", "description", numbers=["coordinates", "constraints"])
+    for name, model in models:
+        table.add_row(name, str(len(model.coordinate_names)), str(len(_constraints(model)) or "-"), model.text)
+    entries = {"models": [_entry(name, model) for name, model in models]}
+    output.result(as_json, entries, table, "Read about one with 'dalembert gallery NAME'.")
+
+
+def _tell(arguments: Namespace) -> None:
+    name = arguments.name
+    story, model = gallery.story(name), gallery.load(name)
+    plots = [] if arguments.plot is None else [output_files.picture(arguments.plot, "--plot", name)]
+    for path in plots:
+        with progress.bar(f"simulating {model.name}") as advance:
+            motion = functions.simulate(model, progress=advance)
+        output.warn(motion.notes)
+        motion.plot(path)
+    if arguments.json:
+        more = {"story": story, "expected": gallery.expected(name), "files": [str(path) for path in plots]}
+        output.text(output.to_json({**_entry(name, model), **more}))
+    else:
+        output.show(Markdown(story, code_theme="bw"), width=_PAGE)
+        output.written(*plots)
+
+
+def _entry(name: str, model: Elements) -> dict[str, object]:
+    return {
+        "name": name,
+        "description": model.text,
+        "coordinates": list(model.coordinate_names),
+        "constraints": _constraints(model),
+    }
+
+
+def _constraints(model: Elements) -> list[str]:
+    """The names of all constraints, those of contacts included."""
+    return list(with_contacts(model).constraint_names)

@@ -1,0 +1,70 @@
+"""`dalembert linearize`: the linear equations of a model about a state, and its modes."""
+
+from __future__ import annotations
+
+from argparse import Namespace
+
+import numpy as np
+
+from dalembert.analysis.linearization import Linearization
+from dalembert.api import functions
+from dalembert.cli import options as shared
+from dalembert.cli import output
+from dalembert.display.animation import SUFFIXES
+from dalembert.errors import InputError
+
+
+def add(subparsers: shared.Subparsers) -> None:
+    """Add the command."""
+    examples = (
+        "dalembert linearize double-pendulum --equilibrium",
+        "dalembert linearize simple-pendulum --start theta=0 --rate theta=0 --input theta --matrices",
+        "dalembert linearize stewart-platform --equilibrium --film mode.html --mode 2",
+    )
+    parser = shared.command(subparsers, "linearize", *examples)
+    shared.add_model(parser)
+    text = "take the equilibrium nearest to the start instead of the start itself"
+    parser.add_argument("--equilibrium", action="store_true", help=text)
+    shared.add_values(parser, "--start", "position")
+    shared.add_values(parser, "--rate", "velocity")
+    text = "a coordinate (a force along it) or a parameter that is an input; repeatable"
+    parser.add_argument("--input", metavar="NAME", action="append", default=[], help=text)
+    text = "a formula, ddot(x), or a constraint for its multiplier, as an output; repeatable (default: all coordinates)"
+    parser.add_argument("--output", metavar="FORMULA", action="append", default=[], help=text)
+    parser.add_argument("--moving", action="store_true", help="also about a moment of a motion")
+    parser.add_argument("--matrices", action="store_true", help="print A, B, C and D as well")
+    parser.add_argument("--film", metavar="FILE", help=f"write one period of a mode as {', '.join(SUFFIXES)}")
+    parser.add_argument(
+        "--mode", metavar="N", type=shared.at_least(0), default=0, help="the mode of --film (default: 0)"
+    )
+    shared.add_parameters(parser)
+    shared.add_json(parser)
+
+
+def run(arguments: Namespace) -> int:
+    """Print the state and the modes."""
+    model = shared.load(arguments)
+    if arguments.film is not None and not arguments.film.lower().endswith(SUFFIXES):
+        raise InputError(f"--film {arguments.film}: expected a file that ends in {', '.join(SUFFIXES)}.")
+    at = functions.equilibrium(model) if arguments.equilibrium else None
+    linear = functions.linearize(
+        model, at, inputs=arguments.input, outputs=arguments.output or None, moving=arguments.moving
+    )
+    parts = [f"{table}\n" for table in linear.tables()]
+    output.result(arguments.json, linear.to_dict(), *parts, *(_matrices(linear) if arguments.matrices else []))
+    if arguments.film is not None:
+        linear.modes().film(arguments.mode, arguments.film)
+        if not arguments.json:
+            output.text(f"film: {arguments.film}")
+    return 0
+
+
+def _matrices(linear: Linearization) -> list[str]:
+    """A, B, C and D with the names of their rows and columns."""
+    out = [f"states: {', '.join(linear.states)}", f"inputs: {', '.join(linear.inputs) or 'none'}"]
+    out.append(f"outputs: {', '.join(linear.outputs)}")
+    for name in "ABCD":
+        matrix = getattr(linear, name)
+        if matrix.size:
+            out.append(f"{name} =\n{np.array2string(matrix, max_line_width=150, precision=6, suppress_small=True)}\n")
+    return out

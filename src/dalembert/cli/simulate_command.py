@@ -1,0 +1,182 @@
+"""`dalembert simulate`: the motion of a model, as numbers, files and plots."""
+
+from __future__ import annotations
+
+from argparse import Namespace
+
+from rich.table import Table
+
+from dalembert.api import functions
+from dalembert.cli import options as shared
+from dalembert.cli import output, output_files, progress
+from dalembert.display import animation, dataset
+from dalembert.display.plots import plot
+from dalembert.errors import InputError
+from dalembert.model.description import Elements
+from dalembert.simulation.integrators.integrate import listed
+from dalembert.simulation.trajectory import Trajectory
+
+_MOST_ROWS = 40  # of the table on the screen; `--json` and files hold all
+
+
+def add(subparsers: shared.Subparsers) -> None:
+    """Add the command."""
+    examples = (
+        "dalembert simulate cart-pendulum --duration 50 --output run.nc --plot run.png",
+        "dalembert simulate cart-pendulum --plot phase.pdf --panels phase,multipliers",
+        "dalembert simulate double-pendulum --start theta1=pi/2 --rate theta2=1 --set m1=2",
+        "dalembert simulate double-pendulum --animate swing.html --animate swing.gif",
+        "dalembert simulate rope --with links=1000 --formalism denoc --duration 1",
+    )
+    parser = shared.command(subparsers, "simulate", *examples)
+    shared.add_model(parser)
+    parser.add_argument("--formalism", metavar="KEY", default="lagrange", help="default: %(default)s")
+    shared.add_run(parser)
+    parser.add_argument(
+        "--step", metavar="SECONDS", type=shared.positive, help="step of an integrator with fixed steps (rk4)"
+    )
+    shared.add_values(parser, "--start", "initial position of a coordinate")
+    shared.add_values(parser, "--rate", "initial velocity of a coordinate")
+    parser.add_argument("--no-projection", action="store_true", help="let the motion drift off its constraints")
+    text = "integrate φ̈ + BETA φ̇ + ALPHA φ = 0 instead of projecting (Baumgarte)"
+    parser.add_argument("--baumgarte", metavar=("ALPHA", "BETA"), nargs=2, type=shared.positive, help=text)
+    text = "integrate φ̇ + ALPHA φ = 0 instead of projecting; for dirac and hamilton"
+    parser.add_argument("--stabilize", metavar="ALPHA", type=shared.positive, help=text)
+    shared.add_engine(parser)
+    text = "write the run to a .nc (NetCDF), .csv, .mat (MATLAB) or .parquet file; repeatable"
+    parser.add_argument("-o", "--output", metavar="FILE", action="append", default=[], help=text)
+    text = "write a plot to a .png, .pdf or .svg file, or to a directory"
+    parser.add_argument("--plot", metavar="PATH", help=text)
+    text = "write the moving mechanism: a page (.html), a film (.mp4, .gif) or snapshots (.png, .pdf, .svg); repeatable"
+    parser.add_argument("--animate", metavar="FILE", action="append", default=[], help=text)
+    known = {name: choice.text for name, choice in plot.PANELS.items()}
+    shared.add_panels(parser, known, ", ".join(plot.OVERVIEW))
+    shared.add_json(parser)
+
+
+def run(arguments: Namespace) -> int:
+    """Simulate, write, and print how it went."""
+    tables = [output_files.target(path, "--output", output_files.TABLES) for path in arguments.output]
+    for path in tables:
+        dataset.require_writer(path.suffix.lower())
+    panels, model = shared.panels(arguments, plot.PANELS), shared.load(arguments)
+    name = f"{model.name}-{arguments.formalism}"
+    pictures = [] if arguments.plot is None else [output_files.picture(arguments.plot, "--plot", name)]
+    films = [output_files.target(path, "--animate", animation.SUFFIXES) for path in arguments.animate]
+    motion = _simulate(model, arguments)
+    shared.note_unused(arguments, motion.integrator)
+    for path in tables:
+        motion.save(path)
+    for path in pictures:
+        motion.plot(*panels, path=path)
+    if films:
+        shown = motion.animate()
+        for path in films:
+            shown.save(path)
+    written, notes = [*tables, *pictures, *films], [*motion.notes, *_beyond_limits(motion)]
+    output.warn(motion.notes)
+    if arguments.json:
+        output.text(output.to_json({**_result(motion), "notes": notes, "files": [str(path) for path in written]}))
+    else:
+        _show(motion, notes)
+        output.written(*written)
+    return 0
+
+
+def _simulate(model: Elements, arguments: Namespace) -> Trajectory:
+    equations = functions.derive(model, arguments.formalism, engine=arguments.engine)
+    with progress.bar(f"simulating {model.name} by {arguments.formalism}") as advance:
+        return equations.simulate(
+            arguments.duration,
+            project=not arguments.no_projection,
+            stabilization=_gains(arguments),
+            step=arguments.step,
+            progress=advance,
+            **shared.how_to_run(arguments),
+        )
+
+
+def _gains(arguments: Namespace) -> float | tuple[float, float] | None:
+    """α of first order, Baumgarte's (α, β), or none."""
+    if arguments.baumgarte and arguments.stabilize:
+        raise InputError("--baumgarte and --stabilize are two ways to keep the constraints. Give one of them.")
+    if arguments.baumgarte:
+        alpha, beta = arguments.baumgarte
+        return alpha, beta
+    return arguments.stabilize
+
+
+def _result(motion: Trajectory) -> dict[str, object]:
+    """How a simulation went and where it ended, as plain data."""
+    names = motion.equations.model.coordinate_names
+    return {
+        "model": motion.equations.model.name,
+        "formalism": motion.formalism,
+        "engine": motion.equations.engine,
+        "integrator": motion.integrator,
+        "status": motion.status,
+        "samples": len(motion.t),
+        "steps": motion.solution.steps,
+        "evaluations": motion.solution.evaluations,
+        "cpu_seconds": motion.cpu_seconds,
+        "energy_error": motion.energy_error,
+        "constraint_error": motion.constraint_error,
+        "momentum_error": motion.momentum_error,
+        "events": [{"name": each.name, "t": each.t} for each in motion.events],
+        "switchings": len(motion.switchings),
+        "final": {
+            "t": float(motion.t[-1]),
+            "q": dict(zip(names, motion.q[:, -1].tolist(), strict=True)),
+            "qd": dict(zip(names, motion.qd[:, -1].tolist(), strict=True)),
+        },
+    }
+
+
+def _beyond_limits(motion: Trajectory) -> list[str]:
+    """Which limits of the coordinates the motion went beyond; they are told, not enforced."""
+    names, found = motion.equations.model.coordinate_names, []
+    for name, limits in motion.equations.model.limits.items():
+        q, qd = (x[names.index(name)] for x in (motion.q, motion.qd))
+        for what, values, lower, upper in (
+            ("position", q, limits.lower, limits.upper),
+            ("velocity", abs(qd), None, limits.velocity),
+        ):
+            if (lower is not None and values.min() < lower) or (upper is not None and values.max() > upper):
+                found.append(f"{name} leaves its {what} limits")
+    return [f"{'; '.join(found[:6])}{f'; and {len(found) - 6} more' if len(found) > 6 else ''}"] if found else []
+
+
+def _show(motion: Trajectory, notes: list[str]) -> None:
+    pairs = [
+        ("integrator", f"{motion.integrator}, engine {motion.equations.engine}"),
+        ("samples", f"{len(motion.t)} from {motion.t[0]:g} s to {motion.t[-1]:g} s"),
+        ("steps", str(motion.solution.steps)),
+        ("CPU time", f"{output.number(motion.cpu_seconds)} s"),
+        ("energy error", output.small(motion.energy_error)),
+        ("constraint error", output.small(motion.constraint_error)),
+        ("momentum error", output.small(motion.momentum_error)),
+        *([("events", _events(motion))] if motion.events else []),
+        *([("switchings", str(len(motion.switchings)))] if motion.switchings else []),
+    ]
+    head = f"{motion.equations.model.name} by {motion.formalism}: {motion.status}"
+    output.show(head, "", output.facts(pairs), _final(motion), *(f"Note: {note}." for note in notes))
+
+
+def _events(motion: Trajectory) -> str:
+    """Each event with its times, shortened where they are many."""
+    times: dict[str, list[float]] = {}
+    for each in motion.events:
+        times.setdefault(each.name, []).append(each.t)
+    return "; ".join(f"{name} at t = {listed(found)}" for name, found in times.items())
+
+
+def _final(motion: Trajectory) -> Table:
+    columns = "coordinate", f"at {motion.t[-1]:g} s", "rate", "unit"
+    table = output.table(*columns, numbers=columns[1:3])
+    rows = list(zip(motion.equations.model.coordinate_list, motion.q[:, -1], motion.qd[:, -1], strict=True))
+    for k, (c, q, qd) in enumerate(rows):
+        if len(rows) <= _MOST_ROWS or not _MOST_ROWS // 2 <= k < len(rows) - _MOST_ROWS // 2:
+            table.add_row(c.name, output.number(q, 8), output.number(qd, 8), c.unit)
+        elif k == _MOST_ROWS // 2:
+            table.add_row(f"({len(rows) - _MOST_ROWS} more)", "", "", "")
+    return table

@@ -1,0 +1,1 @@
+"""Programs: straight-line code as a value, and the backends that run it."""

@@ -1,0 +1,436 @@
+"""Compiled functions of arrays: coordinates on the first axis, batch on the last."""
+
+from __future__ import annotations
+
+import importlib.util
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import cached_property
+from itertools import pairwise
+from threading import local
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+import numpy as np
+import symengine as se
+
+from dalembert.codegen.link_sweeps import Sweeps
+from dalembert.codegen.program import Program, program_of
+from dalembert.codegen.python_backend import Interpreted
+from dalembert.errors import EngineError, InputError, nearest
+from dalembert.symbolic.algebra_base import Array, DifferentialAlgebra
+from dalembert.symbolic.graph import GRAPH
+from dalembert.symbolic.lower import Lowering
+from dalembert.symbolic.nodes import Node, node, symbol
+
+if TYPE_CHECKING:
+    from dalembert.codegen.llvm.machine_code import MachineCode
+
+ENGINES: tuple[str, ...] = ("native", "python")
+FEW = 16  # columns: beyond them NumPy is quicker than floats one by one
+
+
+def choose_engine(name: str | None) -> str:
+    """`native` (machine code) or `python`; None takes native where llvmlite is installed.
+
+    >>> choose_engine("python")
+    'python'
+    """
+    installed = importlib.util.find_spec("llvmlite") is not None
+    if name is None:
+        return "native" if installed else "python"
+    if name not in ENGINES:
+        raise InputError(f"there is no engine '{name}'. {nearest(name, ENGINES)} Expected 'native' or 'python'.")
+    if name == "native" and not installed:
+        raise EngineError(
+            "the engine 'native' needs llvmlite, which is not installed. Use engine='python', or install it."
+        )
+    return name
+
+
+class Native(NamedTuple):
+    """Machine code for one state, `one(x, p, tables, out)` with four addresses of doubles, and the numbers of its tables."""
+
+    address: int
+    tables: np.ndarray
+
+
+class Function(ABC):
+    """A compiled function of inputs (n,) or (n, batch) and parameters (m,) or (m, batch)."""
+
+    n_outputs: int
+    sizes: tuple[int, int]  # of inputs and parameters
+
+    @abstractmethod
+    def __call__(self, inputs: np.ndarray, parameters: np.ndarray, threads: int = 1) -> np.ndarray:
+        """The outputs, (k,) for one state or (k, batch) for many."""
+
+    def spread(self, inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray], threads: int = 1) -> None:
+        """Write a batch without parameters, from the rows of arrays (rows, batch) into the rows of others.
+
+        Machine code reads and writes doubles where they lie. No output may lie in an input.
+
+        >>> (x,) = GRAPH.symbols(["x"])
+        >>> out = np.zeros((1, 3))
+        >>> function_of(program_of([x + 1], ["x"])).spread([np.array([[1.0, 2.0, 3.0]])], [out])
+        >>> out
+        array([[2., 3., 4.]])
+        """
+        found = self(np.concatenate(inputs), np.zeros(0), threads)
+        ends = np.cumsum([len(rows) for rows in outputs])
+        for rows, end in zip(outputs, ends, strict=True):
+            rows[...] = found[end - len(rows) : end]
+
+    @property
+    def native(self) -> Native | None:
+        """The machine code, None on other engines."""
+        return None
+
+
+def _columns(inputs: np.ndarray, parameters: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Inputs and parameters of every state of a batch."""
+    batch = inputs.shape[1]
+    constants = parameters[:, None] if parameters.ndim == 1 else parameters
+    return inputs, np.broadcast_to(constants, (len(parameters), batch))
+
+
+class PythonFunction(Function):
+    """A program in Python: on floats for few states, on NumPy arrays for many."""
+
+    def __init__(self, program: Program) -> None:
+        self.n_outputs = len(program.outputs)
+        self.sizes = len(program.inputs), len(program.parameters)
+        self._program = Interpreted(program)
+
+    def __call__(self, inputs: np.ndarray, parameters: np.ndarray, threads: int = 1) -> np.ndarray:
+        """The outputs; one state goes straight to the program on floats."""
+        if inputs.ndim == 1 and parameters.ndim == 1:
+            return np.array(self._program.one([*inputs.tolist(), *parameters.tolist()]), dtype=float)
+        single = inputs.ndim == 1
+        columns = np.concatenate(_columns(inputs[:, None] if single else inputs, parameters), axis=0)
+        if columns.shape[1] > FEW:
+            return self._program.many(np.ascontiguousarray(columns, dtype=float))
+        out = np.empty((self.n_outputs, columns.shape[1]))
+        for k, column in enumerate(columns.T.tolist()):
+            out[:, k] = self._program.one(column)
+        return out[:, 0] if single else out
+
+
+class Code(Protocol):
+    """Machine code in memory, for one state or for many."""
+
+    @property
+    def lanes(self) -> int:
+        """The number of states at a time."""
+        ...
+
+    @property
+    def address(self) -> int:
+        """Where it begins."""
+        ...
+
+    @property
+    def one(self) -> Callable[..., None]:
+        """The code as a function of four addresses."""
+        ...
+
+    @property
+    def many(self) -> Callable[..., None]:
+        """The code as a function of four addresses, begin, end and stride."""
+        ...
+
+
+class MachineFunction(Function):
+    """Machine code for one state and for many, on numbers of 64 bits, or of 32 where it is `single`."""
+
+    least = 64  # so many lanes are worth a thread
+
+    def __init__(self, n_inputs: int, n_parameters: int, n_outputs: int, single: bool = False) -> None:
+        self._single, self._dtype = single, np.dtype(np.float32 if single else np.float64)
+        self.n_outputs = n_outputs
+        self.sizes = n_inputs, n_parameters
+        self._own = local()
+
+    @cached_property
+    @abstractmethod
+    def _tables(self) -> np.ndarray:
+        """The numbers of the tables."""
+
+    @cached_property
+    @abstractmethod
+    def _one(self) -> Code:
+        """The code for one state."""
+
+    @cached_property
+    @abstractmethod
+    def _many(self) -> Code:
+        """The code for many."""
+
+    @cached_property
+    @abstractmethod
+    def varied(self) -> MachineFunction:
+        """The same with parameters among the inputs, for batches in which they differ."""
+
+    @property
+    def native(self) -> Native | None:
+        """The machine code for one state; None where it does not work on doubles."""
+        return None if self._single else Native(self._one.address, self._tables)
+
+    @property
+    def lanes(self) -> int:
+        """The number of states that the code for many takes at a time."""
+        return self._many.lanes
+
+    @property
+    def many(self) -> Native:
+        """The machine code for many states, whose arrays are given by their places."""
+        return Native(self._many.address, self._tables)
+
+    @cached_property
+    def _tables_at(self) -> int:
+        return self._tables.ctypes.data
+
+    def _is_ready(self, rows: np.ndarray) -> bool:
+        """True where machine code can work on the array itself."""
+        return rows.dtype is self._dtype and rows.strides[1] == self._dtype.itemsize
+
+    def _alone(self) -> _Alone:
+        """The buffers of this thread."""
+        found = getattr(self._own, "alone", None)
+        if found is None:
+            found = self._own.alone = _Alone(self._one, self.sizes, self.n_outputs, self._tables)
+        return found
+
+    def __call__(self, inputs: np.ndarray, parameters: np.ndarray, threads: int = 1) -> np.ndarray:
+        """The outputs; `threads` share a batch."""
+        if inputs.ndim == 1 and parameters.ndim == 1:
+            return self._alone()(inputs, parameters)
+        single = inputs.ndim == 1
+        if single or parameters.ndim == 2:
+            columns = np.concatenate(_columns(inputs[:, None] if single else inputs, parameters), axis=0)
+            out = self.varied(columns, np.zeros(0), threads)
+            return out[:, 0] if single else out
+        return self._batch(
+            np.ascontiguousarray(inputs, self._dtype), np.ascontiguousarray(parameters, self._dtype), threads
+        )
+
+    def _batch(self, x: np.ndarray, p: np.ndarray, threads: int) -> np.ndarray:
+        count = x.shape[1]
+        lanes = self._many.lanes
+        if count < lanes:  # lanes without a state repeat the last one
+            if not count:
+                return np.empty((self.n_outputs, 0), self._dtype)
+            return self._batch(np.ascontiguousarray(x[:, np.minimum(np.arange(lanes), count - 1)]), p, 1)[:, :count]
+        out = np.empty((self.n_outputs, count), self._dtype)
+        _shared(self._many, [a.ctypes.data for a in (x, p, self._tables, out)], count, threads, self.least)
+        return out
+
+
+class _Alone:
+    """The call for one state: arrays whose addresses are known, so that a call takes little more than its work."""
+
+    def __init__(self, code: Code, sizes: tuple[int, int], n_outputs: int, tables: np.ndarray) -> None:
+        self._x, self._p, self._out = (np.zeros(size, tables.dtype) for size in (*sizes, n_outputs))
+        self._run = code.one
+        self._addresses = tuple(a.ctypes.data for a in (self._x, self._p, tables, self._out))
+        self._kept = code, tables
+
+    def __call__(self, inputs: np.ndarray, parameters: np.ndarray) -> np.ndarray:
+        self._x[:] = inputs
+        self._p[:] = parameters
+        self._run(*self._addresses)
+        return self._out.copy()
+
+
+def _shared(code: Code, addresses: Sequence[int], count: int, threads: int, least: int) -> None:
+    """Run the code for many on `count` states, which threads share, `least` rounds of lanes or more for each."""
+    shares = max(1, min(threads, count // (least * code.lanes)))
+    if shares == 1:
+        code.many(*addresses, 0, count, count)
+        return
+    ends = [count * i // shares for i in range(shares + 1)]
+    with ThreadPoolExecutor(shares) as pool:
+        for done in [pool.submit(code.many, *addresses, a, b, count) for a, b in pairwise(ends)]:
+            done.result()
+
+
+def _places(arrays: Sequence[np.ndarray]) -> np.ndarray:
+    """Where arrays begin, the bytes between their rows, and the number of rows."""
+    return np.array([part for a in arrays for part in (a.ctypes.data, a.strides[0], len(a))], dtype=np.int64)
+
+
+def _addresses(arrays: Sequence[np.ndarray]) -> np.ndarray:
+    """Where the rows of arrays begin."""
+    return np.concatenate([a.ctypes.data + a.strides[0] * np.arange(len(a)) for a in arrays])
+
+
+class NativeFunction(MachineFunction):
+    """A program as machine code: for one state, and with a state in each lane for many; made when it is first used.
+
+    `single` is for numbers of 32 bits: arrays are taken and given as float32.
+    """
+
+    def __init__(self, program: Program, single: bool = False) -> None:
+        super().__init__(len(program.inputs), len(program.parameters), len(program.outputs), single)
+        self._program = program
+
+    @cached_property
+    def _tables(self) -> np.ndarray:
+        held = (part for table in self._program.tables for part in (table.times, table.values))
+        return np.concatenate([np.zeros(0), *held], dtype=self._dtype)
+
+    @cached_property
+    def _one(self) -> MachineCode:
+        from dalembert.codegen.llvm.machine_code import MachineCode, host_target
+
+        return MachineCode(self._program, host_target(many=False, single=self._single))
+
+    @cached_property
+    def _many(self) -> MachineCode:
+        from dalembert.codegen.llvm.machine_code import MachineCode, host_target
+
+        return MachineCode(self._program, host_target(many=True, single=self._single))
+
+    def _batch(self, x: np.ndarray, p: np.ndarray, threads: int) -> np.ndarray:
+        out = np.empty((self.n_outputs, x.shape[1]), self._dtype)
+        if count := x.shape[1]:
+            places = _places([x, out])
+            self._on_rows(places.ctypes.data, 1, p.ctypes.data, count, threads)
+        return out
+
+    def spread(self, inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray], threads: int = 1) -> None:
+        """Write a batch from rows into rows where they lie."""
+        arrays, count = [*inputs, *outputs], outputs[0].shape[1]
+        if count and self._listed is not None:
+            places = np.empty(3 * len(arrays), np.int64)
+            if begin := self._listed(places, *arrays):
+                self._on_rows(begin, len(inputs), 0, count, threads)  # no parameters
+                return
+        copies = [a if self._is_ready(a) else np.ascontiguousarray(a, self._dtype) for a in arrays]
+        if count:
+            places = _places(copies)
+            self._on_rows(places.ctypes.data, len(inputs), 0, count, threads)
+        for rows, found in zip(outputs, copies[len(inputs) :], strict=True):
+            if found is not rows:
+                rows[...] = found
+
+    def _on_rows(self, places: int, inputs: int, p: int, count: int, threads: int) -> None:
+        """Run the code for many on arrays whose places are listed at an address, with parameters at the address p."""
+        _shared(self._many, (places, p, self._tables_at, places + 24 * inputs), count, threads, self.least)
+
+    @cached_property
+    def _listed(self) -> Callable[..., int | None] | None:
+        """What lists arrays of doubles; None where their records cannot be read."""
+        from dalembert.codegen.llvm.array_records import listed
+        from dalembert.codegen.llvm.native_entry import is_possible
+
+        return listed() if is_possible() and not self._single else None
+
+    @cached_property
+    def varied(self) -> NativeFunction:
+        """The same with parameters among the inputs, for batches in which they differ."""
+        return NativeFunction(self._program.with_moving_parameters(), self._single)
+
+
+class SweptFunction(MachineFunction):
+    """Sweeps over the links of one table as machine code, which all trees of the same kinds of links share.
+
+    Inputs and outputs are the rows that the table names; there are no parameters.
+    """
+
+    least = 4
+
+    def __init__(self, sweeps: Sweeps, table: np.ndarray, n_inputs: int, n_outputs: int) -> None:
+        super().__init__(n_inputs, 0, n_outputs)
+        self._sweeps, self._table = sweeps, table
+
+    @cached_property
+    def _tables(self) -> np.ndarray:
+        return self._table
+
+    @cached_property
+    def _one(self) -> MachineCode:
+        from dalembert.codegen.llvm.machine_code import shared_code
+
+        return shared_code(self._sweeps, many=False)
+
+    @cached_property
+    def _many(self) -> MachineCode:
+        from dalembert.codegen.llvm.machine_code import shared_code
+
+        return shared_code(self._sweeps, many=True)
+
+    def _batch(self, x: np.ndarray, p: np.ndarray, threads: int) -> np.ndarray:
+        out = np.empty((self.n_outputs, x.shape[1]))
+        self.spread([x], [out], threads)
+        return out
+
+    def spread(self, inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray], threads: int = 1) -> None:
+        """Write a batch from rows into rows where they lie."""
+        count, lanes = inputs[0].shape[1], self._many.lanes
+        if count < lanes or not all(map(self._is_ready, (*inputs, *outputs))):
+            columns = np.minimum(np.arange(max(count, lanes)), count - 1)  # lanes without a state repeat the last one
+            copies = [np.empty((len(a), len(columns))) for a in outputs]
+            if count:
+                self.spread([np.ascontiguousarray(a[:, columns], float) for a in inputs], copies, threads)
+            for rows, copy in zip(outputs, copies, strict=True):
+                rows[...] = copy[:, :count]
+            return
+        x, out = _addresses(inputs), _addresses(outputs)
+        _shared(self._many, [x.ctypes.data, 0, self._tables_at, out.ctypes.data], count, threads, self.least)
+
+    @property
+    def varied(self) -> SweptFunction:  # type: ignore[override]
+        """The same: there are no parameters that could differ."""
+        return self
+
+
+class EmptyFunction(Function):
+    """A function without outputs."""
+
+    n_outputs = 0
+
+    def __init__(self, sizes: tuple[int, int]) -> None:
+        self.sizes = sizes
+
+    def __call__(self, inputs: np.ndarray, parameters: np.ndarray, threads: int = 1) -> np.ndarray:
+        """Nothing, for every column."""
+        return np.zeros((0, *inputs.shape[1:]))
+
+
+def compile_function(
+    algebra: DifferentialAlgebra, inputs: Array, outputs: Array, parameters: Array, engine: str | None = None
+) -> Function:
+    """A compiled function of `outputs` over the symbols `inputs` and `parameters`."""
+    program = program_of(nodes(algebra, outputs), [str(x) for x in inputs], [str(x) for x in parameters])
+    return function_of(program, engine)
+
+
+def function_of(program: Program, engine: str | None = None, *, single: bool = False) -> Function:
+    """A program, compiled; `single` is for numbers of 32 bits, of which a register holds twice as many.
+
+    >>> (x,) = GRAPH.symbols(["x"])
+    >>> function_of(program_of([x / 3], ["x"]), single=True)(np.array([1.0]), np.zeros(0))
+    array([0.33333334], dtype=float32)
+    """
+    if not program.outputs:
+        return EmptyFunction((len(program.inputs), len(program.parameters)))
+    if choose_engine(engine) == "native":
+        return NativeFunction(program, single)
+    if single:
+        raise EngineError("the engine 'python' works in doubles. Use engine='native' for numbers of 32 bits.")
+    return PythonFunction(program)
+
+
+def nodes(algebra: DifferentialAlgebra, expressions: Array) -> list[Node]:
+    """Expressions of the algebras `graph` and `symbolic` as nodes of the graph.
+
+    >>> from dalembert.symbolic.algebra_base import choose
+    >>> nodes(choose("symbolic"), choose("symbolic").symbols(["x"]) + 1)
+    [(x + 1)]
+    """
+    if algebra.name == "symbolic":
+        names = {x.name for e in expressions for x in se.sympify(e).free_symbols}
+        lower = Lowering(GRAPH, {name: symbol(name) for name in names})
+        return [node(lower(e)) for e in expressions]
+    return [node(e) for e in expressions]

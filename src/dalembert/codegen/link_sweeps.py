@@ -1,0 +1,206 @@
+"""Loops over the links of a tree as a value: one straight-line program for each kind of link, run outwards or inwards.
+
+A program knows its link by places only: numbers in the link's row of a table, rows of the inputs and outputs that the row names,
+values kept for the link from one sweep to the next, and values passed between a link and its parent. The table is data, so one
+piece of machine code serves every tree that is made of these kinds, whatever its size.
+
+Passed values live in slots that are used again as soon as they are free: a chain needs one slot, whatever its length. What is
+kept is the only memory that grows with the number of links.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+
+from dalembert.codegen.program import Program, program_of
+from dalembert.symbolic.nodes import Node, Symbol, symbol
+from dalembert.symbolic.traversal import ordered
+
+
+class Room(Enum):
+    """Where a value lies."""
+
+    NUMBER = "number"  # in the link's row of the table: the same for all states
+    ROW = "row"  # in the row of the inputs, or of the outputs, that the table names
+    KEPT = "kept"  # with the link, from one sweep to the next
+    PASSED = "passed"  # outwards: from the parent, and to the children; inwards: the sum from the children, and to the parent
+
+
+class Place(NamedTuple):
+    """One value of a link."""
+
+    room: Room
+    at: int
+
+    @property
+    def symbol(self) -> Symbol:
+        """What stands for it while a step is traced."""
+        return symbol(f"{self.room.value} {self.at}")
+
+
+@dataclass(frozen=True)
+class Step:
+    """What a sweep does with a link of one kind: a program and the places of its inputs and outputs."""
+
+    program: Program
+    inputs: tuple[Place, ...]
+    outputs: tuple[Place, ...]
+
+
+def step_of(outputs: Mapping[Place, Node]) -> Step:
+    """The step that works out these values from the symbols of places.
+
+    >>> from dalembert.symbolic.graph import GRAPH
+    >>> angle, sine = Place(Room.ROW, 0), Place(Room.KEPT, 0)
+    >>> step_of({sine: GRAPH.sin(angle.symbol)}).inputs == (angle,)
+    True
+    """
+    used = {y.value for y in ordered(list(outputs.values())) if isinstance(y, Symbol)}
+    found = sorted((place for place in map(_read, used)), key=lambda place: (place.room.value, place.at))
+    program = program_of(list(outputs.values()), [place.symbol.value for place in found])
+    return Step(program, tuple(found), tuple(outputs))
+
+
+def _read(name: str) -> Place:
+    room, index = name.split()
+    return Place(Room(room), int(index))
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """One walk over all links, parents first (outwards) or children first: how many values pass, and a step for each kind."""
+
+    outwards: bool
+    passed: int
+    steps: tuple[Step, ...]
+
+
+@dataclass(frozen=True)
+class Sweeps:
+    """Walks over a tree, one after the other; `kept`, `rows` and `numbers` tell what a link of each kind has."""
+
+    kept: tuple[int, ...]
+    rows: tuple[int, ...]
+    numbers: tuple[int, ...]
+    sweeps: tuple[Sweep, ...] = field(repr=False)
+
+    @cached_property
+    def digest(self) -> str:
+        """A name that equal sweeps share."""
+        parts = [str((self.kept, self.rows, self.numbers))]
+        for sweep in self.sweeps:
+            parts.append(f"{sweep.outwards} {sweep.passed}")
+            for step in sweep.steps:
+                places = [f"{place.room.value} {place.at}" for place in (*step.inputs, *step.outputs)]
+                parts.append(f"{step.program.digest} {len(step.inputs)} {places}")
+        return hashlib.sha256("\n".join(parts).encode()).hexdigest()
+
+    @property
+    def operations(self) -> tuple[int, ...]:
+        """What a link of each kind costs, by the table of operations."""
+        return tuple(sum(sweep.steps[k].program.operations for sweep in self.sweeps) for k in range(len(self.kept)))
+
+
+class Members(NamedTuple):
+    """The links of one kind in a table: which they are, the rows of inputs and outputs that are theirs, and their numbers."""
+
+    links: np.ndarray  # (k,)
+    rows: np.ndarray  # (k, rows)
+    numbers: np.ndarray  # (k, numbers)
+
+
+HEAD = 4  # words: how many links, values kept for one state, slots of outward and inward sweeps
+ROW = (
+    7  # words of a row before its own: kind, place of what is kept, then slots: see `_slots_outwards`, `_slots_inwards`
+)
+
+
+def table_of(
+    sweeps: Sweeps, parents: Sequence[int], members: Sequence[Members], world: Sequence[Sequence[float]]
+) -> np.ndarray:
+    """The table of a tree as words of 64 bits, integers and doubles.
+
+    Parents (−1 is the world) stand before their children. `members` are the links of each kind, and `world` tells what passes
+    from the world, for each outward sweep.
+    """
+    (outwards, n_outwards), (inwards, n_inwards) = _slots_outwards(parents), _slots_inwards(parents)
+    sizes, kept = np.zeros(len(parents), np.int64), np.zeros(len(parents), np.int64)
+    for kind, (links, rows, numbers) in enumerate(members):
+        sizes[links], kept[links] = ROW + rows.shape[1] + numbers.shape[1], sweeps.kept[kind]
+    given = np.array([x for values in world for x in values], dtype=float)
+    first = HEAD + len(given) + len(parents)
+    starts = first + np.cumsum(sizes) - sizes
+    out = np.zeros(first + int(sizes.sum()))
+    words = out.view(np.int64)
+    words[:HEAD] = len(parents), kept.sum(), n_outwards, n_inwards
+    out[HEAD : HEAD + len(given)] = given
+    words[first - len(parents) : first] = starts
+    heads = np.column_stack([np.cumsum(kept) - kept, outwards, inwards])
+    for kind, (links, rows, numbers) in enumerate(members):
+        at = starts[links][:, None]
+        whole = np.column_stack([np.full(len(links), kind), heads[links], rows])
+        words[at + np.arange(whole.shape[1])] = whole
+        out[at + whole.shape[1] + np.arange(numbers.shape[1])] = numbers
+    return out
+
+
+class _Slots:
+    """Slots that are taken and given back; the first ones are reserved."""
+
+    def __init__(self, reserved: int) -> None:
+        self.count, self._free = reserved, list[int]()
+
+    def take(self) -> int:
+        if self._free:
+            return self._free.pop()
+        self.count += 1
+        return self.count - 1
+
+    def give(self, slot: int) -> None:
+        self._free.append(slot)
+
+
+def _slots_outwards(parents: Sequence[int]) -> tuple[list[tuple[int, int]], int]:
+    """Link by link the slot it reads and the slot it writes; slot 0 is that of the world.
+
+    A slot is free after the last child has read it, and that child may write it at once.
+    """
+    last = {parent: i for i, parent in enumerate(parents)}
+    slots, own, out = _Slots(1), list[int](), list[tuple[int, int]]()
+    for i, parent in enumerate(parents):
+        read = own[parent] if parent >= 0 else 0
+        if parent >= 0 and last[parent] == i:
+            slots.give(read)
+        own.append(slots.take())
+        if i not in last:
+            slots.give(own[i])
+        out.append((read, own[i]))
+    return out, slots.count
+
+
+def _slots_inwards(parents: Sequence[int]) -> tuple[list[tuple[int, int, int]], int]:
+    """Link by link the slot it reads, the slot it writes, and the slot to which that is then added, 0 for none.
+
+    Slot 0 holds zeros, for links without children; slot 1 is for what comes to the world, and for what is added at once. The
+    child that comes first takes a slot for its parent, perhaps the one it has just read, and writes there.
+    """
+    slots, own, out = _Slots(2), dict[int, int](), list[tuple[int, int, int]]()
+    for i in reversed(range(len(parents))):
+        parent, read = parents[i], own.get(i, 0)
+        if read:
+            slots.give(read)
+        if parent < 0:
+            out.append((read, 1, 0))
+        elif parent in own:
+            out.append((read, 1, own[parent]))
+        else:
+            own[parent] = slots.take()
+            out.append((read, own[parent], 0))
+    return out[::-1], slots.count

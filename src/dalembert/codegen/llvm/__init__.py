@@ -1,0 +1,1 @@
+"""Machine code from programs and loops, by LLVM."""

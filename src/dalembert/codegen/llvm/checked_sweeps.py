@@ -1,0 +1,208 @@
+"""Loops over links for one state as a program has it: loads added, and an alarm behind the results.
+
+One small text serves all trees; what differs is a table of words. See `recursive/checked` for what the functions do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+from typing import Literal, NamedTuple
+
+import numpy as np
+
+from dalembert.codegen.function import Native
+from dalembert.codegen.llvm.machine_code import loaded
+
+_WORDS = {
+    "loops": "ptr",
+    "links": "ptr",
+    "loads": "ptr",
+    "tables": "ptr",
+    "rows": "i64",
+    "front": "i64",
+    "speeds": "i64",
+}
+_WORDS |= {"tiny": "double", "tolerance": "double", "parts": "i64"}
+_HEAD = "\n".join(
+    f"%{name}.at = getelementptr i64, ptr %table, i64 {i}\n%{name} = load {kind}, ptr %{name}.at"
+    for i, (name, kind) in enumerate(_WORDS.items())
+)
+_FUNCTION = f"""
+define void @watched(ptr noalias %x, ptr %p, ptr %table, ptr noalias %out) {{
+{_HEAD}
+BODY
+call void @alarm(ptr %x, ptr %table, ptr %out)
+ret void
+}}
+"""
+_PLAIN = "call void %loops(ptr %x, ptr %p, ptr %links, ptr %out)"
+_COPY = """
+%front.bytes = mul i64 %front, 8
+%speed.bytes = mul i64 %speeds, 8
+%row.bytes = mul i64 %rows, 8
+%two = mul i64 %speed.bytes, 2
+%some = add i64 %row.bytes, %two
+%room = add i64 %some, 16
+%y = call ptr @malloc(i64 %room)
+call void @llvm.memcpy.p0.p0.i64(ptr %y, ptr %x, i64 %front.bytes, i1 false)
+%behind = getelementptr double, ptr %y, i64 %front
+%last = sub i64 %rows, 1
+%t.at = getelementptr double, ptr %x, i64 %last
+%t = load double, ptr %t.at
+"""
+_LEFT = "call void @free(ptr %y)"
+# the loads at (q, s, t) lie behind room for all rows
+_LOADS = f"""{_COPY}
+store double %t, ptr %behind
+%f = getelementptr double, ptr %y, i64 %rows
+call void %loads(ptr %y, ptr %p, ptr %tables, ptr %f)
+"""
+_BODIES = {
+    "plain": _PLAIN,
+    # speeds of 0 between q and t
+    "resting": f"""{_COPY}
+call void @llvm.memset.p0.i64(ptr %behind, i8 0, i64 %speed.bytes, i1 false)
+%end = getelementptr double, ptr %behind, i64 %speeds
+store double %t, ptr %end
+call void %loops(ptr %y, ptr %p, ptr %links, ptr %out)
+{_LEFT}""",
+    "inverse": f"""{_LOADS}
+{_PLAIN}
+call void @sums(ptr %out, ptr %out, ptr %f, double -1.0, i64 %speeds)
+{_LEFT}""",
+    "forward": f"""{_LOADS}
+%tau = getelementptr double, ptr %x, i64 %front
+call void @sums(ptr %behind, ptr %tau, ptr %f, double 1.0, i64 %speeds)
+%end = getelementptr double, ptr %behind, i64 %speeds
+store double %t, ptr %end
+call void %loops(ptr %y, ptr %p, ptr %links, ptr %out)
+{_LEFT}""",
+}
+_SHARED = f"""
+declare ptr @malloc(i64)
+declare void @free(ptr)
+declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
+declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)
+declare double @llvm.vector.reduce.fadd.v8f64(double, <8 x double>)
+
+define internal void @sums(ptr %to, ptr %a, ptr %b, double %sign, i64 %count) {{
+entry:
+br label %loop
+loop:
+%i = phi i64 [ 0, %entry ], [ %next, %loop ]
+%pa = getelementptr double, ptr %a, i64 %i
+%pb = getelementptr double, ptr %b, i64 %i
+%pt = getelementptr double, ptr %to, i64 %i
+%va = load double, ptr %pa
+%vb = load double, ptr %pb
+%signed = fmul double %vb, %sign
+%sum = fadd double %va, %signed
+store double %sum, ptr %pt
+%next = add i64 %i, 1
+%more = icmp slt i64 %next, %count
+br i1 %more, label %loop, label %done
+done:
+ret void
+}}
+
+define internal double @total(ptr %a, i64 %count) {{
+entry:
+%whole = and i64 %count, -8
+br label %eight
+eight:
+%i = phi i64 [ 0, %entry ], [ %i8, %take ]
+%sums = phi <8 x double> [ zeroinitializer, %entry ], [ %added, %take ]
+%full = icmp slt i64 %i, %whole
+br i1 %full, label %take, label %fold
+take:
+%p = getelementptr double, ptr %a, i64 %i
+%v = load <8 x double>, ptr %p, align 8
+%added = fadd <8 x double> %sums, %v
+%i8 = add i64 %i, 8
+br label %eight
+fold:
+%folded = call reassoc double @llvm.vector.reduce.fadd.v8f64(double 0.0, <8 x double> %sums)
+br label %one
+one:
+%k = phi i64 [ %whole, %fold ], [ %k1, %last ]
+%sum = phi double [ %folded, %fold ], [ %more, %last ]
+%left = icmp slt i64 %k, %count
+br i1 %left, label %last, label %done
+last:
+%q = getelementptr double, ptr %a, i64 %k
+%w = load double, ptr %q
+%more = fadd double %sum, %w
+%k1 = add i64 %k, 1
+br label %one
+done:
+ret double %sum
+}}
+
+define internal void @alarm(ptr %x, ptr %table, ptr %out) {{
+entry:
+{_HEAD}
+%given = call double @total(ptr %x, i64 %rows)
+%found = call double @total(ptr %out, i64 %speeds)
+%both = fadd double %given, %found
+%finite = fmul double %both, %tiny
+br label %attitude
+attitude:
+%i = phi i64 [ 0, %entry ], [ %i4, %squared ]
+%worst = phi double [ %finite, %entry ], [ %worse, %squared ]
+%open = icmp slt i64 %i, %parts
+br i1 %open, label %norm, label %done
+norm:
+%k = phi i64 [ %i, %attitude ], [ %k1, %norm ]
+%norm2 = phi double [ 0.0, %attitude ], [ %more, %norm ]
+%place = add i64 %k, {len(_WORDS)}
+%row.at = getelementptr i64, ptr %table, i64 %place
+%row = load i64, ptr %row.at
+%part.at = getelementptr double, ptr %x, i64 %row
+%part = load double, ptr %part.at
+%square = fmul double %part, %part
+%more = fadd double %norm2, %square
+%k1 = add i64 %k, 1
+%i4 = add i64 %i, 4
+%again = icmp slt i64 %k1, %i4
+br i1 %again, label %norm, label %squared
+squared:
+%off = fsub double %more, 1.0
+%excess = fdiv double %off, %tolerance
+%excess2 = fmul double %excess, %excess
+%worse = fadd double %worst, %excess2
+br label %attitude
+done:
+%end = getelementptr double, ptr %out, i64 %speeds
+store double %worst, ptr %end
+ret void
+}}
+"""
+
+
+class Watch(NamedTuple):
+    """What stands around the loops, and what the alarm looks at."""
+
+    way: Literal[
+        "plain", "resting", "inverse", "forward"
+    ]  # resting: zeros take the place of speeds; the last two have loads
+    rows: int  # that are given, with the time
+    front: int  # rows in front of what is added
+    speeds: int
+    parts: Sequence[int]  # rows of quaternions, four for each
+    tiny: float  # times all numbers, to see whether they are finite
+    tolerance: float  # of the squared norms of quaternions
+
+
+def watched_loops(watch: Watch, loops: Native, loads: Native | None) -> Native:
+    """Loops, and perhaps loads, as one function of a state whose last output is the alarm."""
+    held = (0, 0) if loads is None else (loads.address, loads.tables.ctypes.data)
+    sizes = np.array([watch.rows, watch.front, watch.speeds])
+    limits = np.array([watch.tiny, watch.tolerance]).view(np.int64)
+    words = [loops.address, loops.tables.ctypes.data, *held, *sizes, *limits, len(watch.parts), *watch.parts]
+    return Native(_address(watch.way), np.array(words, dtype=np.int64))
+
+
+@cache
+def _address(way: str) -> int:
+    return loaded(_SHARED + _FUNCTION.replace("BODY", _BODIES[way]), "watched")

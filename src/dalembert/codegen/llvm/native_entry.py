@@ -1,0 +1,224 @@
+"""A program as a built-in function of Python on arrays as they are: checks, copies and the alarm in machine code.
+
+One small text serves all programs: Python calls it as it calls its own functions in C, `f(q, s, ..., t)`, or with an array for
+the result behind t. It reads NumPy's record of each array, whose layout is part of NumPy's binary interface: type, numbers,
+dimensions, strides, kind of number; a new array is made by a function of the same interface. `is_possible` looks whether this
+Python has both. The result is given back, or None where an array does not fit or the alarm of the program is raised.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import math
+from collections.abc import Callable, Sequence
+from functools import cache
+from importlib import import_module
+
+import numpy as np
+
+from dalembert.codegen.function import Native
+from dalembert.codegen.llvm.machine_code import loaded
+
+TYPE, DATA, ORDER, SHAPE, STRIDES, KIND = 8, 16, 24, 32, 40, 56  # bytes into the record of an array
+_NUMBER = 0.1
+FASTCALL = 0x80  # arguments come side by side
+
+# of %object: where its numbers, order, shape, steps and kind of number are told, or unfit where it is no array
+FIELDS = f"""%p0 = getelementptr i8, ptr %object, i64 {TYPE}
+%type = load i64, ptr %p0
+%array = icmp eq i64 %type, %kind
+br i1 %array, label %fields, label %unfit
+fields:
+%p1 = getelementptr i8, ptr %object, i64 {DATA}
+%data = load ptr, ptr %p1
+%p2 = getelementptr i8, ptr %object, i64 {ORDER}
+%order = load i32, ptr %p2
+%p3 = getelementptr i8, ptr %object, i64 {SHAPE}
+%shape = load ptr, ptr %p3
+%p4 = getelementptr i8, ptr %object, i64 {STRIDES}
+%strides = load ptr, ptr %p4
+%p5 = getelementptr i8, ptr %object, i64 {KIND}
+%number = load i64, ptr %p5"""
+
+_TEXT = f"""
+declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
+declare double @llvm.fabs.f64(double)
+define ptr @quick(ptr %self, ptr %given, i64 %received) {{
+entry:
+%pt = getelementptr i8, ptr %self, i64 {DATA}
+%table = load ptr, ptr %pt
+%one = load ptr, ptr %table
+%at1 = getelementptr i64, ptr %table, i64 1
+%tables = load ptr, ptr %at1
+%at2 = getelementptr i64, ptr %table, i64 2
+%kind = load i64, ptr %at2
+%at3 = getelementptr i64, ptr %table, i64 3
+%double = load i64, ptr %at3
+%at4 = getelementptr i64, ptr %table, i64 4
+%count = load i64, ptr %at4
+%at5 = getelementptr i64, ptr %table, i64 5
+%inputs = load i64, ptr %at5
+%at6 = getelementptr i64, ptr %table, i64 6
+%outputs = load i64, ptr %at6
+%at7 = getelementptr i64, ptr %table, i64 7
+%float = load i64, ptr %at7
+%at8 = getelementptr i64, ptr %table, i64 8
+%hold = load ptr, ptr %at8
+%at9 = getelementptr i64, ptr %table, i64 9
+%none = load ptr, ptr %at9
+%at10 = getelementptr i64, ptr %table, i64 10
+%empty = load ptr, ptr %at10
+%at11 = getelementptr i64, ptr %table, i64 11
+%axes64 = load i64, ptr %at11
+%axes = trunc i64 %axes64 to i32
+%sizes = getelementptr i64, ptr %table, i64 12
+%x = alloca double, i64 %inputs, align 64
+%out = alloca double, i64 %outputs, align 64
+%more = sub i64 %received, %count
+%new = icmp eq i64 %more, 1
+%into.given = icmp eq i64 %more, 2
+%right = or i1 %new, %into.given
+br i1 %right, label %clock, label %unfit
+clock:
+%pc = getelementptr ptr, ptr %given, i64 %count
+%moment = load ptr, ptr %pc
+%pm = getelementptr i8, ptr %moment, i64 {TYPE}
+%mtype = load i64, ptr %pm
+%plain = icmp eq i64 %mtype, %float
+br i1 %plain, label %group, label %unfit
+group:
+%g = phi i64 [ 0, %clock ], [ %after, %copy ]
+%place = phi i64 [ 0, %clock ], [ %end, %copy ]
+%all = icmp eq i64 %g, %count
+br i1 %all, label %run, label %look
+look:
+%held = getelementptr ptr, ptr %given, i64 %g
+%object = load ptr, ptr %held
+{FIELDS}
+%row = icmp eq i32 %order, 1
+%real = icmp eq i64 %number, %double
+%both = and i1 %row, %real
+br i1 %both, label %length, label %unfit
+length:
+%n = load i64, ptr %shape
+%stride = load i64, ptr %strides
+%wanted = getelementptr i64, ptr %sizes, i64 %g
+%size = load i64, ptr %wanted
+%long = icmp eq i64 %n, %size
+%dense = icmp eq i64 %stride, 8
+%fits = and i1 %long, %dense
+br i1 %fits, label %copy, label %unfit
+copy:
+%target = getelementptr double, ptr %x, i64 %place
+%bytes = mul i64 %n, 8
+call void @llvm.memcpy.p0.p0.i64(ptr %target, ptr %data, i64 %bytes, i1 false)
+%after = add i64 %g, 1
+%end = add i64 %place, %n
+br label %group
+run:
+%time = getelementptr double, ptr %x, i64 %place
+%pv = getelementptr i8, ptr %moment, i64 {DATA}
+%t = load double, ptr %pv
+store double %t, ptr %time
+call void %one(ptr %x, ptr %x, ptr %tables, ptr %out)
+%results = sub i64 %outputs, 1
+%last = getelementptr double, ptr %out, i64 %results
+%said = load double, ptr %last
+%alarm = call double @llvm.fabs.f64(double %said)
+%quiet = fcmp ole double %alarm, 1.0
+br i1 %quiet, label %target.of, label %unfit
+target.of:
+br i1 %new, label %make, label %take
+make:
+%shape.of = getelementptr i64, ptr %sizes, i64 %count
+%descr = inttoptr i64 %double to ptr
+call void %hold(ptr %descr)
+%made = call ptr %empty(i32 %axes, ptr %shape.of, ptr %descr, i32 0)
+%failed = icmp eq ptr %made, null
+br i1 %failed, label %write.not, label %write
+take:
+%pr = getelementptr ptr, ptr %pc, i64 1
+%wanted.result = load ptr, ptr %pr
+call void %hold(ptr %wanted.result)
+br label %write
+write:
+%result = phi ptr [ %made, %make ], [ %wanted.result, %take ]
+%p6 = getelementptr i8, ptr %result, i64 {DATA}
+%into = load ptr, ptr %p6
+%many = mul i64 %results, 8
+call void @llvm.memcpy.p0.p0.i64(ptr %into, ptr %out, i64 %many, i1 false)
+ret ptr %result
+write.not:
+ret ptr null
+unfit:
+call void %hold(ptr %none)
+ret ptr %none
+}}
+"""
+
+
+@cache
+def is_possible() -> bool:
+    """True when arrays of this Python have the layout that the text reads."""
+    a = np.zeros((2, 3))[:, 1]
+    begin = id(a)
+
+    def at(offset: int) -> int:
+        return ctypes.c_int64.from_address(begin + offset).value
+
+    if ctypes.sizeof(ctypes.c_void_p) != 8 or object.__basicsize__ != DATA or np.ndarray.__basicsize__ <= KIND:
+        return False
+    if (at(TYPE), at(DATA), at(KIND)) != (id(np.ndarray), a.ctypes.data, id(a.dtype)):
+        return False
+    if (make := _empty()) is None:
+        return False
+    double = np.dtype(float)
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(double))  # it takes one
+    made = _MAKER(make)(2, (ctypes.c_int64 * 2)(2, 3), id(double), 0)
+    if type(made) is not np.ndarray or made.shape != (2, 3) or made.dtype != double or not made.flags.c_contiguous:
+        return False
+    order = ctypes.c_int32.from_address(begin + ORDER).value
+    facts = [ctypes.c_int64.from_address(at(offset)).value for offset in (SHAPE, STRIDES)]
+    number = ctypes.c_double.from_address(id(_NUMBER) + DATA).value
+    return order == 1 and facts == [2, 24] and number == _NUMBER
+
+
+_EMPTY = 184  # PyArray_Empty(axes, shape, kind of number, by columns) among the functions of NumPy's binary interface
+_MAKER = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int)
+
+
+def _empty() -> int | None:
+    """Where NumPy's function begins that makes an array; None where it is not told."""
+    found = getattr(import_module("numpy._core._multiarray_umath"), "_ARRAY_API", None)
+    if found is None:
+        return None
+    get = ctypes.pythonapi.PyCapsule_GetPointer
+    get.restype, get.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
+    return ctypes.c_int64.from_address(get(found, None) + 8 * _EMPTY).value
+
+
+class Method(ctypes.Structure):
+    """How Python is told of a function in C."""
+
+    _fields_ = (
+        ("name", ctypes.c_char_p),
+        ("code", ctypes.c_void_p),
+        ("flags", ctypes.c_int),
+        ("text", ctypes.c_char_p),
+    )
+
+
+@cache
+def _method() -> Method:
+    return Method(b"quick", loaded(_TEXT, "quick"), FASTCALL, None)
+
+
+def quick_function(code: Native, sizes: Sequence[int], shape: Sequence[int]) -> Callable[..., np.ndarray | None]:
+    """The function of arrays of these sizes and the time; all outputs but the last, the alarm, are an array of this shape."""
+    hold = ctypes.cast(ctypes.pythonapi.Py_IncRef, ctypes.c_void_p).value
+    known = [code.address, code.tables.ctypes.data, id(np.ndarray), id(np.dtype(float)), len(sizes), sum(sizes) + 1]
+    known += [math.prod(shape) + 1, id(float), hold, id(None), _empty(), len(shape)]
+    table = np.array([*known, *sizes, *shape], dtype=np.int64)  # the function keeps it
+    make = ctypes.pythonapi.PyCFunction_NewEx
+    make.restype, make.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p]
+    return make(ctypes.addressof(_method()), table, None)

@@ -1,0 +1,152 @@
+"""Straight-line code as a value: inputs, parameters, lines, outputs.
+
+A program is made of the nodes of a graph and does not know them any more. Its lines stand in an order that follows from their
+content alone, so the same equations give the same program in every process, and machine code is found again by its digest.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import marshal
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TypeAlias
+
+from dalembert.errors import EngineError
+from dalembert.symbolic.lookup_tables import Table
+from dalembert.symbolic.nodes import HeldTable, Node, Symbol, again, constant, symbol, table_leaf
+from dalembert.symbolic.operations import BLOCKS, OPERATIONS
+from dalembert.symbolic.traversal import numbers_in, ordered
+
+Line: TypeAlias = tuple[str, tuple[int, ...]]  # an operation and the places of its arguments
+
+
+@dataclass(frozen=True)
+class Program:
+    """Outputs as functions of inputs and parameters.
+
+    Places are counted through: inputs first, then parameters, numbers, tables and lines.
+
+    >>> from dalembert.symbolic.graph import GRAPH
+    >>> x, y, k = GRAPH.symbols(["x", "y", "k"])
+    >>> program = program_of([k * (x / y)], inputs=["x", "y"], parameters=["k"])
+    >>> program.lines, program.outputs, program.operations
+    ((('divide', (0, 1)), ('multiply', (3, 2))), (4,), 2)
+    """
+
+    inputs: tuple[str, ...]
+    parameters: tuple[str, ...]
+    numbers: tuple[float, ...]
+    tables: tuple[Table, ...]
+    lines: tuple[Line, ...] = field(repr=False)
+    outputs: tuple[int, ...] = field(repr=False)
+
+    @property
+    def operations(self) -> int:
+        """What one evaluation costs, by the table of operations."""
+        return sum(OPERATIONS[name].cost(len(places)) for name, places in self.lines)
+
+    @property
+    def first_line(self) -> int:
+        """The place of the first line."""
+        return len(self.inputs) + len(self.parameters) + len(self.numbers) + len(self.tables)
+
+    @cached_property
+    def digest(self) -> str:
+        """A name that equal programs share, whatever their symbols are called."""
+        held = tuple((each.digest, each.order) for each in self.tables)
+        whole = (len(self.inputs), len(self.parameters), self.numbers, held, self.lines, self.outputs)
+        return hashlib.sha256(marshal.dumps(whole, 2)).hexdigest()  # 2: the same bytes for equal values
+
+    @cached_property
+    def moves(self) -> tuple[bool, ...]:
+        """For every place whether it depends on an input: the others are worked out once for a batch."""
+        moves = [True] * len(self.inputs) + [False] * (self.first_line - len(self.inputs))
+        for _, places in self.lines:
+            moves.append(any(moves[a] for a in places))
+        return tuple(moves)
+
+    def with_moving_parameters(self) -> Program:
+        """The same program with its parameters among the inputs, for batches in which they differ from state to state."""
+        return Program(self.inputs + self.parameters, (), self.numbers, self.tables, self.lines, self.outputs)
+
+    def text(self, language: str) -> str:
+        """The lines as they are written in `python`, `c` or `latex`; z1, z2, ... are the values of the lines.
+
+        >>> from dalembert.symbolic.graph import GRAPH
+        >>> (x,) = GRAPH.symbols(["x"])
+        >>> print(program_of([x * GRAPH.sin(x)], ["x"]).text("c"))
+        z1 = sin(x);
+        z2 = z1 * x;
+        """
+        names = [*self.inputs, *self.parameters, *(repr(x) for x in self.numbers)]
+        names += [f"table{i + 1}" for i in range(len(self.tables))]
+        rows, end = [], ";" if language == "c" else ""
+        for i, (name, places) in enumerate(self.lines):
+            names.append(f"z_{{{i + 1}}}" if language == "latex" else f"z{i + 1}")
+            rows.append(f"{names[-1]} = {_written(name, language, [names[a] for a in places])}{end}")
+        return "\n".join(rows)
+
+
+def _written(name: str, language: str, arguments: Sequence[str]) -> str:
+    """An operation in a language; blocks as functions of all their arguments."""
+    text = getattr(OPERATIONS[name], language)
+    return f"{text}({', '.join(arguments)})" if name in BLOCKS else text.format(*arguments)
+
+
+def program_of(outputs: Sequence[Node], inputs: Sequence[str], parameters: Sequence[str] = ()) -> Program:
+    """The program of nodes that depend on nothing but the named symbols."""
+    order = ordered(outputs)
+    known = {*inputs, *parameters}
+    if strange := [y.value for y in order if isinstance(y, Symbol) and y.value not in known]:
+        raise EngineError(
+            f"the outputs depend on {', '.join(strange)}. Expected functions of {', '.join([*inputs, *parameters])} only."
+        )
+    values = numbers_in(order)
+    kept = _without_numbers(outputs, values)
+    count = len(inputs) + len(parameters)
+    place: dict[Node | str, int] = {name: i for i, name in enumerate([*inputs, *parameters])}
+    numbers = list(dict.fromkeys(values[y].hex() for y in kept if y in values))
+    tables = [y for y in kept if isinstance(y, HeldTable)]
+    where = {x: count + i for i, x in enumerate(numbers)}
+    place |= {y: count + len(numbers) + i for i, y in enumerate(tables)}
+    lines: list[Line] = []
+    first = count + len(numbers) + len(tables)
+    for y in kept:
+        if y in values:
+            place[y] = where[values[y].hex()]
+        elif isinstance(y, Symbol):
+            place[y] = place[y.value]
+        elif y.arguments:
+            lines.append((y.operation, tuple(place[a] for a in y.arguments)))
+            place[y] = first + len(lines) - 1
+    floats, held = tuple(map(float.fromhex, numbers)), tuple(y.value for y in tables)
+    return Program(tuple(inputs), tuple(parameters), floats, held, tuple(lines), tuple(place[y] for y in outputs))
+
+
+def nodes_of(program: Program) -> list[Node]:
+    """The outputs of a program as nodes of the graph, over symbols with the names of its inputs and parameters.
+
+    >>> from dalembert.symbolic.graph import GRAPH
+    >>> x, k = GRAPH.symbols(["x", "k"])
+    >>> nodes_of(program_of([k * GRAPH.sin(x)], ["x"], ["k"]))
+    [(sin(x) * k)]
+    """
+    values: list[Node] = [symbol(name) for name in (*program.inputs, *program.parameters)]
+    values += [constant(x) for x in program.numbers]
+    values += [table_leaf(held) for held in program.tables]
+    for operation, places in program.lines:
+        values.append(again(operation, [values[a] for a in places]))
+    return [values[place] for place in program.outputs]
+
+
+def _without_numbers(outputs: Sequence[Node], values: Mapping[Node, float]) -> list[Node]:
+    """The nodes that a program needs, arguments first: nothing from below a number."""
+    needed, waiting = set(outputs), list(outputs)
+    while waiting:
+        y = waiting.pop()
+        new = [] if y in values else [a for a in y.arguments if a not in needed]
+        needed.update(new)
+        waiting += new
+    return [y for y in ordered(outputs) if y in needed]

@@ -1,0 +1,125 @@
+"""Derivatives of programs, as programs: they pickle, hash and compile like any other.
+
+A program y = f(x, p) is read back into the graph, whose one table of operations knows all derivatives; the graph decides whether
+they are formed from the inputs up or from the outputs down. Derivatives are by the inputs x, or by inputs and parameters that
+are named.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from dalembert.codegen.function import function_of
+from dalembert.codegen.program import Program, nodes_of, program_of
+from dalembert.errors import InputError, nearest
+from dalembert.symbolic.algebra_base import Array, vector
+from dalembert.symbolic.graph import GRAPH
+from dalembert.symbolic.nodes import node
+from dalembert.symbolic.reserved_symbols import Kind
+
+
+def jacobian(program: Program, by: Sequence[str] | None = None) -> Program:
+    """∂y/∂x, row by row.
+
+    >>> x, y = GRAPH.symbols(["x", "y"])
+    >>> nodes_of(jacobian(program_of([x * y, x / 2], ["x", "y"])))
+    [y, x, 1/2, 0]
+    """
+    names = _chosen(program, by)
+    return _with_outputs(program, GRAPH.jacobian(_outputs(program), GRAPH.symbols(names)))
+
+
+def jacobian_vector(program: Program, by: Sequence[str] | None = None) -> Program:
+    """(∂y/∂x) ẋ as a function of x and, behind them, the tangents ẋ.
+
+    >>> x, y = GRAPH.symbols(["x", "y"])
+    >>> nodes_of(jacobian_vector(program_of([x * y], ["x", "y"])))
+    [((rate(y) * x) + (rate(x) * y))]
+    """
+    names = _chosen(program, by)
+    new = _new_names(program, Kind.SLOPE, names)
+    along = GRAPH.symbols(names), GRAPH.symbols(new)
+    return _with_outputs(program, GRAPH.total_derivative(_outputs(program), along), new)
+
+
+def vector_jacobian(program: Program, by: Sequence[str] | None = None) -> Program:
+    """wᵀ(∂y/∂x) as a function of x and, behind them, a weight w for each output: the gradient of wᵀy.
+
+    >>> x, y = GRAPH.symbols(["x", "y"])
+    >>> nodes_of(vector_jacobian(program_of([x * y], ["x", "y"])))
+    [(weight(1) * y), (weight(1) * x)]
+    """
+    names = _chosen(program, by)
+    weights = _new_names(program, Kind.WEIGHT, [str(i + 1) for i in range(len(program.outputs))])
+    total = GRAPH.symbols(weights) @ _outputs(program)
+    return _with_outputs(program, GRAPH.gradient(total, GRAPH.symbols(names)), weights)
+
+
+def gradient(program: Program, by: Sequence[str] | None = None) -> Program:
+    """∂y/∂x of a program with one output."""
+    if len(program.outputs) != 1:
+        raise InputError(
+            f"gradient: the program has {len(program.outputs)} outputs. Expected one; `jacobian` takes several."
+        )
+    return jacobian(program, by)
+
+
+def directional(program: Program, direction: Mapping[str, float]) -> Program:
+    """Σ (∂y/∂x) ẋ along one direction, the rates of inputs and parameters by name; others stand still.
+
+    >>> x, t = GRAPH.symbols(["x", "t"])
+    >>> nodes_of(directional(program_of([x * t, x * x], ["x", "t"]), {"x": 2, "t": 1}))
+    [(x + (t * 2)), ((2 * x) + (2 * x))]
+    """
+    along = GRAPH.symbols(_chosen(program, list(direction))), vector(list(direction.values()))
+    return _with_outputs(program, GRAPH.total_derivative(_outputs(program), along))
+
+
+class Slopes:
+    """(∂y/∂x) V in numbers at one state, for a matrix V of directions: each takes a lane.
+
+    A Jacobian on this road has as many lines as one product, whatever the number of inputs: for long programs it compiles in a
+    third of the time of `jacobian`, and the directions of large systems fill all lanes.
+
+    >>> x, y = GRAPH.symbols(["x", "y"])
+    >>> Slopes(program_of([x * y, x], ["x", "y"]), ["x", "y"])(np.array([2.0, 3.0]), np.zeros(0), np.eye(2))
+    array([[3., 2.],
+           [1., 0.]])
+    """
+
+    def __init__(self, program: Program, by: Sequence[str], engine: str | None = None) -> None:
+        self._function = function_of(jacobian_vector(program, by), engine)
+
+    def __call__(self, inputs: np.ndarray, parameters: np.ndarray, directions: np.ndarray) -> np.ndarray:
+        """The derivatives (outputs, directions), where V has a row for each symbol that moves."""
+        states = np.repeat(inputs[:, None], directions.shape[1], axis=1)
+        return self._function(np.concatenate([states, directions]), parameters)
+
+
+def _outputs(program: Program) -> Array:
+    return vector(nodes_of(program))
+
+
+def _with_outputs(program: Program, outputs: Array, more: Sequence[str] = ()) -> Program:
+    """Other outputs over the same symbols and more inputs."""
+    return program_of([node(y) for y in outputs.ravel()], [*program.inputs, *more], program.parameters)
+
+
+def _chosen(program: Program, by: Sequence[str] | None) -> Sequence[str]:
+    """What is differentiated by: all inputs unless named."""
+    known = [*program.inputs, *program.parameters]
+    for name in by or ():
+        if name not in known:
+            raise InputError(f"the program has no input or parameter '{name}'. {nearest(name, known)}")
+    return program.inputs if by is None else by
+
+
+def _new_names(program: Program, kind: Kind, names: Sequence[str]) -> list[str]:
+    """Names of a kind that the program does not have yet: it may itself be a derivative."""
+    known = {*program.inputs, *program.parameters}
+    new = [kind.of(name) for name in names]
+    while not known.isdisjoint(new):
+        new = [kind.of(name) for name in new]
+    return new

@@ -1,0 +1,1 @@
+"""Mathematics, plots, drawings, scenes and animations."""

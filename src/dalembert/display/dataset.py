@@ -1,0 +1,338 @@
+"""A run as an xarray Dataset, as a table, and as NetCDF, CSV, MATLAB and Parquet files."""
+
+from __future__ import annotations
+
+import csv
+import importlib.util
+import json
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from importlib import metadata
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+import numpy as np
+
+from dalembert.display.units import speed_units, units_of
+from dalembert.errors import EngineError
+from dalembert.io import files
+from dalembert.io.files import with_checksum
+from dalembert.symbolic.reserved_symbols import Kind
+
+if TYPE_CHECKING:
+    import pandas
+    import xarray
+
+    from dalembert.simulation.trajectory import Trajectory
+
+FORMATS = (".nc", ".csv", ".mat", ".parquet")
+Record = tuple[dict[str, str], dict[str, tuple[tuple[str, ...], np.ndarray]]]
+
+
+@dataclass(frozen=True)
+class Series:
+    """What is written of a run: its dimensions besides time, the name of a column, what it is, and its unit.
+
+    The unit may be that of each entry: then it is the name of the coordinate that holds them.
+    """
+
+    places: tuple[str, ...]
+    column: str
+    text: str
+    unit: str = ""
+
+
+_Q, _XYZ, _IN_JOINT = ("coordinate",), ("axis",), ("joint", "axis")
+_SERIES = {
+    "q": Series(_Q, "{}", "generalized coordinates", "coordinate_unit"),
+    "qd": Series(_Q, Kind.RATE.of("{}"), "rates of the coordinates", "rate_unit"),
+    "qdd": Series(_Q, Kind.ACCELERATION.of("{}"), "second rates of the coordinates", "acceleration_unit"),
+    "speeds": Series(("speed",), "{}", "quasi-velocities u", "speed_unit"),
+    "kinetic": Series((), "kinetic", "kinetic energy T", "J"),
+    "potential": Series((), "potential", "potential energy V", "J"),
+    "energy": Series((), "energy", "total energy T + V", "J"),
+    "work": Series((), "work", "work of all that has no potential, from the start", "J"),
+    "work_of": Series(("working",), Kind.WORK.of("{}"), "work of loads, forces and constraints by name", "J"),
+    "power_of": Series(("working",), "power({})", "rate of the work of each of them", "W"),
+    "balance": Series((), "balance", "energy less work, constant in an exact motion", "J"),
+    "momenta": Series(_Q, Kind.MOMENTUM.of("{}"), "generalized momenta ∂L/∂q̇", "momentum_unit"),
+    "linear_momentum": Series(_XYZ, "linear_momentum_{}", "linear momentum, world axes", "kg·m/s"),
+    "angular_momentum": Series(_XYZ, "angular_momentum_{}", "about the world origin", "kg·m²/s"),
+    "multipliers": Series(("constraint",), Kind.MULTIPLIER.of("{}"), "λ of M q̈ = h + C + Aᵀλ", "constraint_unit"),
+    "reactions": Series(_Q, "reaction({})", "generalized reaction forces Aᵀλ + C", "force_unit"),
+    "ideal_reactions": Series(_Q, "ideal_reaction({})", "reactions if C were zero", "force_unit"),
+    "non_ideal_reactions": Series(_Q, "non_ideal_reaction({})", "what C adds to the reactions", "force_unit"),
+    "load_force": Series(
+        ("load",), "load({})", "forces and torques of loads, world axes or along a joint", "load_unit"
+    ),
+    "inputs": Series(("input",), Kind.INPUT.of("{}"), "what laws in Python gave to their loads", "input_unit"),
+    "joint_force": Series(_IN_JOINT, "joint_force_{1}({0})", "force of the parent on the child, world axes", "N"),
+    "joint_moment": Series(_IN_JOINT, "joint_moment_{1}({0})", "moment of the parent on the child, world axes", "N·m"),
+    "violation": Series(("violation_of",), "violation({})", "φ, then φ̇ and ψ", "violation_unit"),
+}
+
+
+def from_trajectory(run: Trajectory) -> xarray.Dataset:
+    """The run as a Dataset over time, coordinates, speeds, constraints, loads and joints, with units and descriptions.
+
+    >>> import dalembert as dl
+    >>> run = dl.derive(dl.load("cart-pendulum"), "kane").simulate(1.0, samples=11)
+    >>> data = from_trajectory(run)
+    >>> dict(data.sizes)["time"], float(data.q.sel(coordinate="x")[0])
+    (11, 4.0)
+    """
+    import xarray
+
+    places = _places(run)
+    values = {name: getattr(run, name) for name in _known(run)}
+    for more, of in (_work(run), _loads(run), _inputs(run), _joints(run)):
+        values, places = values | more, places | of
+    shown = units_of(run).shown
+    series = {
+        name: ((*each.places, "time"), values[name], _about(each.text, "" if each.unit in places else shown(each.unit)))
+        for name, each in _SERIES.items()
+        if name in values
+    }
+    return xarray.Dataset(series, places, _attributes(run))
+
+
+def _known(run: Trajectory) -> list[str]:
+    """What is asked of the run by its own name."""
+    model = run.equations.model
+    absent = {"work", "work_of", "power_of", "load_force", "inputs", "joint_force", "joint_moment"}
+    absent |= set() if model.non_ideal_forces else {"ideal_reactions", "non_ideal_reactions"}
+    return [name for name in _SERIES if name not in absent]
+
+
+Places = dict[str, tuple[str, np.ndarray] | tuple[str, np.ndarray, dict[str, str]]]
+
+
+def _places(run: Trajectory) -> Places:
+    """The names along every dimension, with units and descriptions."""
+    model, units = run.equations.model, units_of(run)
+    names, said = model.coordinate_names, {speed.name: speed.description for speed in model.speed_list}
+    of_each = {"rate": units.rate, "acceleration": units.acceleration, "momentum": units.momentum, "force": units.force}
+    return {
+        "time": ("time", run.t, _about("time", "s")),
+        "coordinate": ("coordinate", _words(names)),
+        "speed": ("speed", _words(run.speed_names)),
+        "constraint": ("constraint", _words(run.constraint_names)),
+        "violation_of": ("violation_of", _words(run.violation_names)),
+        "axis": ("axis", _words("xyz")),
+        "coordinate_unit": ("coordinate", _words(c.unit for c in model.coordinate_list)),
+        **{f"{what}_unit": ("coordinate", _words(units.shown(of(x)) for x in names)) for what, of in of_each.items()},
+        "constraint_unit": ("constraint", _words(units.shown(units.multiplier(x)) for x in run.constraint_names)),
+        "violation_unit": ("violation_of", _words(units.shown(units.violation(x)) for x in run.violation_names)),
+        "coordinate_description": ("coordinate", _words(c.description for c in model.coordinate_list)),
+        "speed_unit": ("speed", _words(map(units.shown, speed_units(run)))),
+        "speed_formula": ("speed", _words(run.speed_formulas)),
+        "speed_description": ("speed", _words(said.get(name, "") for name in run.speed_names)),
+    }
+
+
+def _work(run: Trajectory) -> tuple[dict[str, np.ndarray], Places]:
+    """The work, in all and by what did it, and the powers."""
+    done = run.work
+    if not done:
+        return {"work": done.total}, {}
+    found = {"work_of": np.stack(list(done.values())), "power_of": np.stack([run.power(name) for name in done])}
+    return {"work": done.total, **found}, {"working": ("working", _words(done))}
+
+
+def _loads(run: Trajectory) -> tuple[dict[str, np.ndarray], Places]:
+    """The forces of loads, component by component."""
+    return _parted(run, "load", "load_force", run.load_forces)
+
+
+def _inputs(run: Trajectory) -> tuple[dict[str, np.ndarray], Places]:
+    """What laws in Python gave, component by component."""
+    return _parted(run, "input", "inputs", {name: np.atleast_2d(given) for name, given in run.inputs.items()})
+
+
+def _parted(
+    run: Trajectory, place: str, key: str, found: Mapping[str, np.ndarray]
+) -> tuple[dict[str, np.ndarray], Places]:
+    """What loads have of one or three components, under a key along a dimension."""
+    units = units_of(run)
+    if not found:
+        return {}, {}
+    parts = [(name, end) for name, force in found.items() for end in (("",) if len(force) == 1 else ("_x", "_y", "_z"))]
+    places: Places = {
+        place: (place, _words(f"{name}{end}" for name, end in parts)),
+        f"{place}_unit": (place, _words(units.shown(units.load(name)) for name, _ in parts)),
+    }
+    return {key: np.concatenate(list(found.values()))}, places
+
+
+def _joints(run: Trajectory) -> tuple[dict[str, np.ndarray], Places]:
+    """The forces and moments in the joints, loops included, where they can be had."""
+    if not run.knows_joints:
+        return {}, {}
+    found = run.joint_reactions()
+    if not found:
+        return {}, {}
+    places: Places = {
+        "joint": ("joint", _words(found)),
+        "joint_child": ("joint", _words(each.body for each in found.values())),
+        "joint_parent": ("joint", _words(each.parent for each in found.values())),
+    }
+    force, moment = (np.stack([getattr(each, part) for each in found.values()]) for part in ("force", "moment"))
+    return {"joint_force": force, "joint_moment": moment}, places
+
+
+class Column(NamedTuple):
+    """One row of numbers over time."""
+
+    name: str
+    values: np.ndarray
+    unit: str
+
+    @property
+    def title(self) -> str:
+        """Its name with its unit."""
+        return f"{self.name} [{self.unit}]" if self.unit else self.name
+
+
+def columns_of(data: xarray.Dataset) -> list[Column]:
+    """Everything a Dataset of a run holds as columns over time, each with a name of its own.
+
+    >>> import dalembert as dl
+    >>> data = from_trajectory(dl.simulate("simple-pendulum", 1.0, samples=11))
+    >>> [column.title for column in columns_of(data)][:4]
+    ['time [s]', 'theta [rad]', 'dot(theta) [rad/s]', 'ddot(theta) [rad/s²]']
+    """
+    out = {"time": Column("time", data.time.to_numpy(), "s")}
+    for key, series in _SERIES.items():
+        if key not in data:
+            continue
+        values = data[key].to_numpy()
+        for index in np.ndindex(values.shape[:-1]):
+            labels = [data[place].to_numpy()[i] for place, i in zip(series.places, index, strict=True)]
+            unit = (
+                data[series.unit].to_numpy()[index[0]]
+                if series.unit in data.coords
+                else data[key].attrs.get("units", "")
+            )
+            name = series.column.format(*labels)
+            if name in out and key == "speeds":  # some speeds are rates, which stand there already
+                continue
+            name = f"{name} ({key})" if name in out else name
+            out[name] = Column(name, values[index], str(unit))
+    return list(out.values())
+
+
+def frame_of(data: xarray.Dataset) -> pandas.DataFrame:
+    """The columns as a table of pandas over time; `attrs` hold the units and where the run comes from."""
+    import pandas
+
+    time, *rest = columns_of(data)
+    frame = pandas.DataFrame({column.name: column.values for column in rest}, pandas.Index(time.values, name="time"))
+    frame.attrs.update({**data.attrs, "units": {column.name: column.unit for column in (time, *rest)}})
+    return frame
+
+
+def save(run: Trajectory, path: Path, record: Callable[[], Record] | None = None) -> Path:
+    """Write a run to NetCDF (.nc), CSV (.csv), MATLAB (.mat) or Parquet (.parquet); the file appears only when it is complete.
+
+    `record` gives what else a NetCDF file is to hold: attributes and variables.
+
+    >>> import dalembert as dl, tempfile
+    >>> run = dl.derive(dl.load("simple-pendulum"), "lagrange").simulate(1.0, samples=11)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save(run, Path(folder) / "run.csv").read_text().splitlines()[0][:47]
+    'time [s],theta [rad],dot(theta) [rad/s],ddot(th'
+    """
+    files.require_suffix(path, FORMATS, "a run")
+    suffix = path.suffix.lower()
+    require_writer(suffix)
+    data = from_trajectory(run)
+    with files.complete(path) as part:
+        if suffix == ".nc" and record is not None:
+            attributes, variables = record()
+            content = netcdf_bytes(data.assign_attrs(attributes).assign(variables))
+            part.write_bytes(with_checksum(content))
+        else:
+            _WRITERS[suffix](data, part)
+    return path
+
+
+def require_writer(suffix: str) -> None:
+    """Raise where nothing here writes such files."""
+    if suffix == ".nc":
+        _engine()
+    if suffix == ".parquet" and importlib.util.find_spec("pyarrow") is None:
+        raise EngineError("nothing here writes Parquet. Install pyarrow; or choose .csv or .nc.")
+
+
+def write_netcdf(data: xarray.Dataset, path: Path) -> None:
+    """Write the Dataset."""
+    path.write_bytes(netcdf_bytes(data))
+
+
+def netcdf_bytes(data: xarray.Dataset) -> bytes:
+    """The content of a file, made in memory: on a full disk HDF5 ends the interpreter."""
+    return bytes(data.to_netcdf(engine=_engine()))
+
+
+def _write_csv(data: xarray.Dataset, path: Path) -> None:
+    """One row for each sample; the first row names the columns, with their units."""
+    columns = columns_of(data)
+    with path.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file)
+        writer.writerow(column.title for column in columns)
+        rows = np.stack([column.values for column in columns], axis=1)
+        writer.writerows([repr(value) for value in row] for row in rows.tolist())
+
+
+def _write_mat(data: xarray.Dataset, path: Path) -> None:
+    """The arrays of the Dataset under their names, samples last; words are cell arrays, units and origin structures."""
+    from scipy.io import savemat
+
+    values = {str(name): each.to_numpy() for name, each in data.variables.items()}
+    units = {str(name): each.attrs["units"] for name, each in data.variables.items() if "units" in each.attrs}
+    units |= {key: values[each.unit] for key, each in _SERIES.items() if key in values and each.unit in values}
+    savemat(path, values | {"units": units, "about": dict(data.attrs)}, long_field_names=True, do_compression=True)
+
+
+def _write_parquet(data: xarray.Dataset, path: Path) -> None:
+    frame_of(data).to_parquet(path, engine="pyarrow")
+
+
+_WRITERS = {".nc": write_netcdf, ".csv": _write_csv, ".mat": _write_mat, ".parquet": _write_parquet}
+
+
+def _attributes(run: Trajectory) -> dict[str, str | float]:
+    return {
+        "model": run.equations.model.name,
+        "description": run.equations.model.text,
+        "formalism": run.formalism,
+        "integrator": run.integrator,
+        "status": run.status,
+        "cpu_seconds": run.cpu_seconds,
+        "parameters": json.dumps(run.equations.parameters),
+        "dalembert_version": _version(),
+    }
+
+
+def _about(description: str, unit: str = "") -> dict[str, str]:
+    return {"description": description, **({"units": unit} if unit else {})}
+
+
+def _words(words: Iterable[str]) -> np.ndarray:
+    return np.array(list(words), dtype=object)
+
+
+def _version() -> str:
+    try:
+        return metadata.version("dalembert")
+    except metadata.PackageNotFoundError:
+        return "not installed"
+
+
+def _engine() -> Literal["h5netcdf", "netcdf4"]:
+    """What writes NetCDF here; h5netcdf needs h5py, which it does not always bring along."""
+    if all(importlib.util.find_spec(name) for name in ("h5netcdf", "h5py")):
+        return "h5netcdf"
+    if importlib.util.find_spec("netCDF4"):
+        return "netcdf4"
+    raise EngineError("nothing here writes NetCDF. Install h5netcdf and h5py, or netCDF4; or save the run as .csv.")

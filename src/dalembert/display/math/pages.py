@@ -1,0 +1,204 @@
+"""The page of a formalism: the equations it ends with, and the quantities these are made of, whatever it is written in."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import symengine as se
+
+from dalembert.display.math import intermediates
+from dalembert.display.math.law_rows import WrittenLaw
+from dalembert.display.math.quantity_blocks import Block
+from dalembert.display.math.sheet import Sheet, notes_of
+from dalembert.display.math.symbol_names import PLAIN, Letters
+from dalembert.formalisms import catalogue
+from dalembert.formalisms.shared.linear_form import LinearForm
+from dalembert.symbolic.symbols import Formula
+
+_ROW = 120  # operations of a row of a law that is written out
+_LAW = 300  # operations of a law that is written out
+
+
+@dataclass(frozen=True)
+class Section:
+    """Some equations, left = right, under a heading, with the number of the paper."""
+
+    heading: str
+    equation: str
+    rows: tuple[tuple[Formula, Formula], ...]
+    is_law: bool = False
+
+
+@dataclass(frozen=True)
+class Page:
+    """What is written about a model by a formalism."""
+
+    model: str
+    title: str
+    counts: str
+    notes: tuple[str, ...]
+    sections: tuple[Section, ...]
+    letters: Letters = PLAIN
+
+    @property
+    def operations(self) -> int:
+        """Of all lines together."""
+        return sum(int(se.count_ops(a) + se.count_ops(b)) for section in self.sections for a, b in section.rows)
+
+
+def page_of(
+    form: LinearForm,
+    laws: Sequence[WrittenLaw],
+    blocks: Mapping[str, Block],
+    meanings: Mapping[str, Formula],
+    letters: Letters = PLAIN,
+) -> Page:
+    """The page: speeds and constants, every law, the quantities of a law that is too long to be written out, and all names.
+
+    `meanings` are those of names of entries that stand in laws and blocks.
+    """
+    found = [*_definitions(form), *_told(laws, blocks)]
+    return _page(form, _through_names([*found, *_where(found, meanings)], form), letters)
+
+
+def _told(laws: Sequence[WrittenLaw], blocks: Mapping[str, Block]) -> Iterator[Section]:
+    """Every law, and behind one that is too long to be written out the quantities in it."""
+    shown: set[str] = set()
+    for law in laws:
+        if _is_short(law):
+            yield Section(law.words, law.equation, tuple(zip(law.left, law.right, strict=True)), is_law=True)
+            continue
+        yield Section(law.words, law.equation, (), is_law=True)
+        for key in law.uses:
+            if key not in shown and not blocks[key].is_long and not blocks[key].is_text:
+                shown.add(key)
+                yield _section(blocks[key])
+
+
+def unwritten_page(
+    form: LinearForm, laws: Sequence[WrittenLaw], blocks: Mapping[str, Block], letters: Letters, reason: str
+) -> Page:
+    """The page of equations that are so long that no time and no paper are enough for them: what can be read of it."""
+    return _page(form, _told(laws, blocks), letters, reason)
+
+
+def _page(form: LinearForm, sections: Iterable[Section], letters: Letters, *more: str) -> Page:
+    notes = (*notes_of(form), *more)
+    n, title = form.n_dynamic, catalogue.find(form.formalism).ABOUT.title
+    counts = f"{n} dynamic equation{'s' if n != 1 else ''}, {form.n_states} states"
+    return Page(form.system.model.name, title, counts, notes, tuple(sections), letters)
+
+
+def sheet_page(sheet: Sheet, letters: Letters = PLAIN) -> Page:
+    """The page of equations whose quantities are too long to be followed one by one: their entries through intermediates."""
+    found = []
+    for section in sheet.sections():
+        words = {"dynamics": _dynamics(sheet), "constraints": f"A {sheet.unknown} = β"}.get(
+            section.law, section.heading
+        )
+        rows = tuple((se.Symbol(name), se.sympify(value)) for name, value in section.lines)
+        found.append(Section(words, "", rows, is_law=bool(section.law)))
+    return Page(sheet.form.system.model.name, sheet.title, sheet.counts, sheet.notes, tuple(found), letters)
+
+
+def _dynamics(sheet: Sheet) -> str:
+    push = " + C" if len(sheet.C) else ""
+    return f"M {sheet.unknown} = f{push}" + (f" + {sheet.multipliers}ᵀλ" if sheet.multipliers else "")
+
+
+def _is_short(law: WrittenLaw) -> bool:
+    if law.unwritten:
+        return False
+    rows = [int(se.count_ops(a) + se.count_ops(b)) for a, b in zip(law.left, law.right, strict=True)]
+    return max(rows, default=0) <= _ROW and sum(rows) <= _LAW
+
+
+def _definitions(form: LinearForm) -> Iterator[Section]:
+    """What the velocity variables and the constants of the motion are."""
+    about, velocity = catalogue.find(form.formalism).ABOUT, form.velocity
+    if not {str(v) for v in velocity.v} <= {str(v) for v in form.system.qd} and len(velocity.v):
+        yield (
+            _free_momenta(form)
+            if form.constrains_momenta
+            else Section(about.velocities.heading, "", _rows(velocity.v, velocity.v_from_qd))
+        )
+    if len(form.constants.symbols):
+        yield Section("Constants of the motion", "", _rows(form.constants.symbols, form.constants.values))
+
+
+def _free_momenta(form: LinearForm) -> Section:
+    """p(q, w, t) of the free system, whose velocities w = ∂H/∂p are not q̇ where constraints are on momenta."""
+    velocity, system = form.velocity, form.system
+    known = {str(x) for entry in velocity.v_from_qd for x in se.sympify(entry).free_symbols}
+    names = [f"w_{name}" for name in system.model.coordinate_names]
+    while known & {*names}:
+        names = [f"w{name}" for name in names]
+    free = {se.sympify(qd): se.Symbol(name) for qd, name in zip(system.qd, names, strict=True)}
+    rows = [(p, se.sympify(value).subs(free)) for p, value in zip(velocity.v, velocity.v_from_qd, strict=True)]
+    words = "Momenta that define H(q, p): ∂L/∂q̇ of the free system at its velocities w = ∂H/∂p, which are not q̇"
+    return Section(words, "", _rows(*zip(*rows, strict=True)))
+
+
+def _rows(left: Iterable[object], right: Iterable[object]) -> tuple[tuple[Formula, Formula], ...]:
+    return tuple((se.sympify(a), se.sympify(b)) for a, b in zip(left, right, strict=True))
+
+
+def _section(block: Block) -> Section:
+    """The entries of a block that are not zero, equal ones of a symmetric matrix once."""
+    entries = block.entries
+    square = entries.ndim == 2 and entries.shape[0] == entries.shape[1]
+    symmetric = square and all(entries[i, j] == entries[j, i] for i, j in np.ndindex(*entries.shape))
+    rows = [
+        (se.Symbol(block.entry(index)), se.sympify(entries[index]))
+        for index in np.ndindex(*entries.shape)
+        if entries[index] != 0 and not (symmetric and index[0] > index[1])
+    ]
+    words = f"{block.letter}: {block.meaning}" + (", symmetric" if symmetric and len(entries) > 1 else "")
+    return Section(words, block.equation, tuple(rows))
+
+
+def _where(sections: Sequence[Section], meanings: Mapping[str, Formula]) -> Iterator[Section]:
+    """What the names of entries in these sections stand for, and the names in there."""
+    known = {str(a) for section in sections if not section.is_law for a, _ in section.rows}
+    found: dict[str, Formula] = {}
+    queue = [side for section in sections for row in section.rows for side in row]
+    while queue:
+        for symbol in sorted(queue.pop().free_symbols, key=str):
+            name = str(symbol)
+            if name in meanings and name not in found and name not in known:
+                found[name] = se.sympify(meanings[name])
+                queue.append(found[name])
+    if found:
+        order = [name for name in meanings if name in found]
+        yield Section("where", "", tuple((se.Symbol(name), found[name]) for name in order))
+
+
+def _through_names(sections: list[Section], form: LinearForm) -> list[Section]:
+    """The sections with long expressions through named intermediates, which come last."""
+    model = form.system.model
+    taken = (*model.coordinate_names, *model.parameter_values, *form.system.facts.speed_names)
+    sides = [side for section in sections for row in section.rows for side in row]
+    parts, written = intermediates.name_parts(sides, taken)
+    queue = iter(written)
+    out = [replace(s, rows=tuple((next(queue), next(queue)) for _ in s.rows)) for s in sections]
+    if parts:
+        out.append(Section("with", "", tuple((se.Symbol(name), value) for name, value in parts)))
+    return _without_second_names(out, {se.Symbol(name): value for name, value in parts})
+
+
+def _without_second_names(sections: list[Section], parts: Mapping[Formula, Formula]) -> list[Section]:
+    """The sections in which no intermediate stands for a quantity that has a name: W[1,1] = z1 says what z1 is."""
+    named: dict[Formula, Formula] = {}
+    for section in sections:
+        for a, b in () if section.is_law else section.rows:
+            if a.is_Symbol and b in parts and b not in named:
+                named[b] = a
+
+    def row(a: Formula, b: Formula) -> tuple[Formula, Formula]:
+        meaning = parts[b] if named.get(b) == a else b
+        return a.xreplace(named), meaning.xreplace(named)
+
+    out = [replace(s, rows=tuple(row(a, b) for a, b in s.rows if a not in named)) for s in sections]
+    return [section for section in out if section.rows or section.is_law]

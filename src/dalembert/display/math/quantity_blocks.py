@@ -1,0 +1,357 @@
+"""The quantities of a formalism as people read them: SymPy values, text, LaTeX and plain data."""
+
+from __future__ import annotations
+
+import textwrap
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+import symengine as se
+
+from dalembert.display.math import intermediates, latex, line_breaking, symbol_names
+from dalembert.display.math import plain_text as text
+from dalembert.display.math.graph_to_formula import unfolded
+from dalembert.display.math.law_rows import WrittenLaw
+from dalembert.display.math.short_forms import (
+    Shortening,
+    TooLong,
+    is_text,
+    length_without_names,
+    operations_of,
+    without_names,
+)
+from dalembert.display.math.symbol_names import PLAIN, Letters
+from dalembert.errors import InputError, nearest
+from dalembert.formalisms.shared.quantities import Quantity
+from dalembert.model.description import Description
+from dalembert.model.frozen import Value
+from dalembert.symbolic.algebra_base import Array
+from dalembert.symbolic.equality import Line, Verdict, proved_equal
+from dalembert.symbolic.symbols import Formula
+
+if TYPE_CHECKING:
+    import sympy
+
+_WIDTH = 100
+_MOST = 20_000  # operations of a value that is written out
+_EMPTY = "it has no entries"  # where nothing is free, or nothing is held
+_WALL = 120  # operations of an entry that is written through names of its parts
+_TALL = 16  # rows of a matrix that is written out
+
+
+@dataclass(frozen=True)
+class Block(Value):
+    r"""One quantity of a formalism: its key, the number of its equation, what it means, and its value.
+
+    >>> import dalembert as dl
+    >>> block = dl.derive("simple-pendulum", "denoc").blocks["I"]
+    >>> block.equation, block.latex, block.value
+    ('(21)', '\\mathbf{I}', Matrix([[l**2*m]]))
+    """
+
+    key: str
+    equation: str
+    meaning: str
+    entries: Array = field(repr=False, compare=False)  # SymEngine's expressions, or names; none where it is too long
+    operations: int  # of its entries, equal ones counted once
+    model: Description = field(repr=False)
+    speed_names: tuple[str, ...] = field(default=(), repr=False)
+    of: tuple[str, ...] = ()  # what it belongs to, one name for each place of its first axis: bodies, speeds
+    raw: Array | None = field(
+        default=None, repr=False, compare=False
+    )  # as the formalism computes it, before it is tidied
+    meanings: tuple[Line, ...] = field(default=(), repr=False, compare=False)  # what names in it and in `raw` stand for
+    letters: Letters = field(default=PLAIN, repr=False, compare=False)
+
+    def __getitem__(self, name: str) -> Block:
+        """The part that belongs to a body or a speed."""
+        if name not in self.of:
+            raise KeyError(f"block '{self.key}' has no part '{name}'. {nearest(name, self.of) if self.of else ''}")
+        k, meaning = self.of.index(name), f"{self.meaning}, of {name}"
+        entries = np.asarray(self.entries[k], dtype=object)
+        raw = None if self.raw is None else np.asarray(self.raw[k], dtype=object)
+        found = replace(self, entries=entries, raw=raw)
+        return replace(found, operations=operations_of(entries), of=(), meaning=meaning)
+
+    @property
+    def parts(self) -> tuple[Block, ...]:
+        """The block by what it belongs to; itself where it is one."""
+        return tuple(self[name] for name in self.of) or (self,)
+
+    @property
+    def letter(self) -> str:
+        """How it is written in text."""
+        return symbol_names.of_block(self.key, bold=self._clashes)
+
+    @property
+    def heading(self) -> str:
+        """What stands above it in a derivation."""
+        return self.meaning
+
+    @property
+    def latex(self) -> str:
+        """Its letter in LaTeX; matrices and vectors with capital letters are bold."""
+        capital = self.key[0].isupper() and not self.is_text and self.entries.shape not in ((), (1,))
+        return symbol_names.of_block(self.key, latex=True, bold=capital or self._clashes)
+
+    @property
+    def _clashes(self) -> bool:
+        return symbol_names.base_of(self.key) in self.letters.bold
+
+    @property
+    def is_text(self) -> bool:
+        """True where its entries are names of things."""
+        return is_text(self.entries)
+
+    @property
+    def is_long(self) -> bool:
+        """True where it is too long to be written out."""
+        return self.operations > _MOST
+
+    @cached_property
+    def proved(self) -> Verdict:
+        """Whether what is shown is what the formalism computes: `entries` against `raw`, by the exact algebra.
+
+        >>> import dalembert as dl
+        >>> dl.derive("simple-pendulum", "denoc").blocks["I"].proved
+        'proved'
+        """
+        if self.raw is None or self.is_long:
+            return "undecided"
+        return "proved" if self.is_text else proved_equal([*self.raw.flat], [*self.entries.flat], self.meanings)
+
+    @cached_property
+    def whole(self) -> Array:
+        """Its entries without names of other entries: what they stand for in their place."""
+        meanings = {se.Symbol(name): meaning for name, meaning in self.meanings}
+        length = self.operations if self.is_long else length_without_names(self.entries, meanings)
+        if length > _MOST:
+            raise InputError(
+                f"block '{self.key}' of '{self.model.name}' has {length} operations when it is written out. Expected at most "
+                f"{_MOST}. Take its numbers by eom.blocks_at(q, qd), or give parameters numbers: --set."
+            )
+        return without_names(self.entries, meanings)
+
+    @cached_property
+    def value(self) -> sympy.Matrix | sympy.Expr | tuple[str, ...]:
+        """A SymPy matrix, of bodies one below the other; an expression; a tuple of names where there is nothing to compute."""
+        if self.is_text:
+            return tuple(self.entries)
+        entries = self.whole
+        found = latex.to_sympy_matrix(self.model, _rows(entries), self.speed_names, shorten=False)
+        return found if entries.ndim else found[0, 0]  # pyright: ignore[reportReturnType]
+
+    def __str__(self) -> str:
+        return self.text()
+
+    def _repr_latex_(self) -> str:
+        return latex.display_lines(self.lines())
+
+    def _repr_html_(self) -> str:
+        from dalembert.display.math import html
+
+        return html.fragment([html.equations(self.heading_in_latex, self.equation, self.lines())])
+
+    @property
+    def heading_in_latex(self) -> str:
+        """Its letter and its meaning."""
+        return f"${self.latex}$: {latex.sentence(self.meaning)}"
+
+    @cached_property
+    def _written(self) -> tuple[list[tuple[str, Formula]], Array]:
+        """Its entries, those that are walls through names of their parts, and these parts."""
+        entries = [se.sympify(entry) for entry in self.entries.flat]
+        if max(map(se.count_ops, entries), default=0) <= _WALL:
+            return [], self.entries
+        parts, found = intermediates.name_parts(entries, self.letters.given)
+        out = np.empty(self.entries.shape, dtype=object)
+        out[...] = np.array(found, dtype=object).reshape(out.shape)
+        return parts, out
+
+    def text(self, width: int = _WIDTH) -> str:
+        """Its value in Unicode text: a matrix where that fits, else the entries that are not zero."""
+        shape = "" if self.is_long or not self.entries.ndim else f"; {'×'.join(map(str, self.entries.shape))}"
+        out = textwrap.wrap(f"{self.letter} {self.equation}: {self.meaning}{shape}", width, subsequent_indent="  ")
+        if self.is_text:
+            return "\n".join([*out, *(f"  {i + 1}: {name}" for i, name in enumerate(self.entries))])
+        if self.is_long:
+            return "\n".join([*out, f"  too long to write out: {self.operations} operations"])
+        if self.of:
+            for name, part in zip(self.of, self.parts, strict=True):
+                out += [f"  of {name}:", *textwrap.indent("\n".join(part._body(width - 2)), "  ").split("\n")]
+            return "\n".join(out)
+        return "\n".join([*out, *self._body(width)])
+
+    def _body(self, width: int) -> list[str]:
+        if not self.entries.size:
+            return [f"  {_EMPTY}"]
+        return self._grid(width) or self._entry_lines(width)
+
+    def _grid(self, width: int) -> list[str] | None:
+        """The rows of a matrix in brackets, None where they are too wide."""
+        if self.entries.size > _WIDTH or not self.entries.ndim or self._written[0]:
+            return None
+        rows = _rows(self.entries)
+        cells = [[text.expression(se.sympify(x), self.letters) for x in row] for row in rows]
+        widths = [max(len(row[j]) for row in cells) for j in range(rows.shape[1])]
+        if sum(widths) + 2 * len(widths) + 4 > width:
+            return None
+        return [f"  [{'  '.join(cell.rjust(w) for cell, w in zip(row, widths, strict=True))}]" for row in cells]
+
+    def _entry_lines(self, width: int) -> list[str]:
+        out: list[str] = []
+        parts, entries = self._written
+        named = [(self.entry(index), entries[index]) for index in np.ndindex(*entries.shape)]
+        for name, value in (*named, *parts):
+            if (entry := se.sympify(value)) != 0:
+                left = symbol_names.for_text(name, self.letters) if name != self.key else self.letter
+                line = f"{left} = {text.expression(entry, self.letters)}"
+                out += textwrap.wrap(
+                    line, width, initial_indent="  ", subsequent_indent="      ", break_long_words=False
+                )
+        return out or ["  0"]
+
+    def entry(self, index: tuple[int, ...]) -> str:
+        """The name of an entry: M[1,2]; of a scalar the key itself."""
+        if not index:
+            return self.key
+        return f"{self._base}[{','.join(map(str, [*self._number, *(i + 1 for i in index)]))}]"
+
+    @property
+    def _base(self) -> str:
+        """The key without the number of its link."""
+        return self.key.rsplit("_", 1)[0] if self._number else self.key
+
+    @property
+    def _number(self) -> list[str]:
+        """The number of its link, where it belongs to one."""
+        _, mark, last = self.key.rpartition("_")
+        return [last] if mark and last.isdigit() else []
+
+    def to_latex(self) -> str:
+        """The equation letter = value in LaTeX for an aligned environment."""
+        return " \\\\\n".join(self.lines())
+
+    def lines(self, limit: float = line_breaking.LINE) -> list[str]:
+        """Its lines in LaTeX: a matrix where it fits into `limit` points, else what is not zero, long ones across lines."""
+        if self.is_text:
+            return [rf"{latex.escape(str(i + 1))} &: \text{{{latex.escape(x)}}}" for i, x in enumerate(self.entries)]
+        if self.is_long:
+            return [rf"{self.latex} &: \text{{{self.operations} operations, too long to write out}}"]
+        if not self.entries.size:
+            return [rf"{self.latex} &: \text{{{_EMPTY}}}"]
+        if self.of:
+            named = [(self._letter_of(name), part) for name, part in zip(self.of, self.parts, strict=True)]
+            grids = [part._grid_in_latex(letter, limit) for letter, part in named]
+            if all(grids):
+                return [f"{letter} &= {grid}" for (letter, _), grid in zip(named, grids, strict=True)]
+        elif grid := self._grid_in_latex(self.latex, limit):
+            return [f"{self.latex} &= {grid}"]
+        parts, entries = self._written
+        named = [(self.entry(index), entries[index]) for index in np.ndindex(*entries.shape)]
+        rows = [
+            (symbol_names.for_latex(name, self.letters) if name != self.key else self.latex, self._in_latex(value))
+            for name, value in (*named, *parts)
+            if value != 0
+        ]
+        return line_breaking.broken(rows or [(self.latex, "0")], limit)
+
+    def _letter_of(self, name: str) -> str:
+        """The letter of the part that belongs to a body or a speed."""
+        of = symbol_names.for_latex(name, self.letters)
+        return f"{self.latex[:-1]}, {of}}}" if "_{" in self.latex else f"{self.latex}_{{{of}}}"
+
+    def _in_latex(self, value: object) -> str:
+        return latex.expression(se.sympify(value), self.letters)
+
+    def _grid_in_latex(self, letter: str, limit: float) -> str | None:
+        """The matrix in brackets, a column as its transpose where that fits; None where it is too wide or too tall."""
+        if not self.entries.size or self._written[0]:
+            return None
+        rows = _rows(self.entries)
+        cells = [[self._in_latex(x) for x in row] for row in rows]
+        turned = self.entries.ndim == 1 and len(cells) > 1
+        room = limit - line_breaking.width(letter) - 40
+        for table, mark in ([([[row[0] for row in cells]], r"^{\mathsf{T}}")] if turned else []) + [(cells, "")]:
+            wide = sum(max(line_breaking.width(row[j], 1) + 10 for row in table) for j in range(len(table[0])))
+            if len(table) <= _TALL and len(table[0]) <= latex.MOST_COLUMNS and wide <= room:
+                return latex.brackets(table) + mark if rows.size != 1 else cells[0][0]
+        return None
+
+    def to_dict(self) -> dict[str, object]:
+        """The block as plain data; entries are strings in the syntax of formulas."""
+        value: object = None
+        if self.is_text:
+            value = list(self.entries)
+        elif not self.is_long:
+            value = _nested(self.entries)
+        return {
+            "key": self.key,
+            "letter": self.letter,
+            "latex": self.latex,
+            "equation": self.equation,
+            "meaning": self.meaning,
+            "shape": list(self.entries.shape),
+            "operations": self.operations,
+            "value": value,
+        }
+
+
+def _nested(entries: Array) -> object:
+    return [_nested(entry) for entry in entries] if np.ndim(entries) else text.formula(se.sympify(entries))
+
+
+def _rows(entries: Array) -> Array:
+    """The entries as a matrix: a vector is a column, more than two axes stand one below the other."""
+    return entries.reshape(-1, entries.shape[-1]) if entries.ndim >= 2 else entries.reshape(-1, 1)
+
+
+@dataclass(frozen=True)
+class Step(Value):
+    """One step of a derivation: a heading, and what is found there."""
+
+    heading: str
+    blocks: tuple[Block | WrittenLaw, ...]
+
+    @property
+    def equations(self) -> tuple[str, ...]:
+        """The numbers of its equations, each once."""
+        return tuple(dict.fromkeys(block.equation for block in self.blocks))
+
+    def __str__(self) -> str:
+        return self.text()
+
+    def text(self, width: int = _WIDTH) -> str:
+        """The step in Unicode text; where its heading says no more than what it finds, that alone."""
+        if [block.heading for block in self.blocks] == [self.heading]:
+            return self.blocks[0].text(width)
+        body = "\n".join(block.text(width - 2) for block in self.blocks)
+        return f"{self.heading}\n{textwrap.indent(body, '  ')}"
+
+    def to_latex(self) -> str:
+        """The step in LaTeX for a document with amsmath."""
+        out = [] if len(self.blocks) == 1 else [rf"\textbf{{{latex.sentence(self.heading)}}}"]
+        return "\n\n".join([*out, *(latex.equations(x.heading_in_latex, x.equation, x.lines()) for x in self.blocks)])
+
+    def to_dict(self) -> dict[str, object]:
+        """The step as plain data."""
+        return {"heading": self.heading, "blocks": [block.to_dict() for block in self.blocks]}
+
+
+def block_of(
+    quantity: Quantity, model: Description, speed_names: tuple[str, ...], short: Shortening, letters: Letters = PLAIN
+) -> Block:
+    """A quantity with its value, for reading."""
+    raw, lines = None, ()
+    try:
+        made = quantity.make()
+        raw = unfolded(made)
+        known = None if raw is not made else quantity.shown
+        value = raw if is_text(raw) else short(raw) if known is None else known
+        operations, lines = operations_of(value), () if is_text(raw) else short.lines(value, raw)
+    except TooLong as found:
+        value, operations = np.empty(0, dtype=object), found.operations
+    about = (quantity.key, quantity.equation, quantity.meaning)
+    return Block(*about, value, operations, model, speed_names, quantity.of, raw, lines, letters)

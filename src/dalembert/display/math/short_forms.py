@@ -1,0 +1,224 @@
+"""Values on their way to the reader: entries in a short form as long as the time lasts, and the names that some of them get."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+from time import thread_time
+
+import numpy as np
+import symengine as se
+
+from dalembert.display.math.intermediates import uses
+from dalembert.display.math.simplify import tidy
+from dalembert.display.math.velocity_rows import tidy_rows
+from dalembert.errors import InputError
+from dalembert.symbolic.algebra_base import Array
+from dalembert.symbolic.equality import Line
+from dalembert.symbolic.exact_numbers import with_exact_numbers
+from dalembert.symbolic.symbols import Formula
+
+BUDGET = 6.0  # seconds of CPU time for all short forms of one derivation
+HUGE = 200_000  # operations of a value on the way to others
+_LONG = 6_000  # operations of an entry that is left as it is
+_WORTH = 15  # how much longer a value without names may be that could become shorter than the one by names
+_ROWS = 120  # operations of rows that need no names
+_SHORT = 6  # operations of an entry that goes on as it is, and not by its name
+
+
+class TooLong(InputError):
+    """A value on the way has so many operations that nobody would read what follows."""
+
+    def __init__(self, operations: int) -> None:
+        super().__init__(
+            f"a quantity on the way has {operations} operations when it is written out. Expected at most {HUGE}. "
+            "Take numbers by eom.blocks_at(q, qd), or give parameters numbers: --set."
+        )
+        self.operations = operations
+
+
+class Shortening:
+    """Brings values to a short form as long as its time lasts, else leaves them; what it has seen it knows.
+
+    One value takes at most half of the time that is left, so that a long one leaves some to those behind it.
+
+    >>> x, m = se.symbols("x m")
+    >>> Shortening([])(np.array([m * se.sin(x) ** 2 + m * se.cos(x) ** 2], dtype=object))
+    array([m], dtype=object)
+    """
+
+    def __init__(
+        self,
+        velocities: Collection[str],
+        coordinates: Collection[str] = (),
+        taken: Collection[str] = (),
+        seconds: float = BUDGET,
+    ) -> None:
+        self._velocities, self._coordinates, self._taken = set(velocities), coordinates, set(taken)
+        self._meanings: dict[Formula, Formula] = {}  # of names that were given
+        self._known: dict[Formula, Formula] = {}
+        self._seconds = self._left = seconds
+        self._look: Callable[[float], None] = lambda share: None
+        self.late: set[Formula] = set()  # entries whose time was over
+
+    @property
+    def left(self) -> float:
+        """The seconds that are left."""
+        return max(self._left, 0.0)
+
+    def watched(self, look: Callable[[float], None]) -> None:
+        """Have `look` told the share of the time that is spent, now and then."""
+        self._look = look
+
+    def __call__(self, value: Array) -> Array:
+        """The value with its entries in a short form."""
+        out = self._each(value)
+        most = _WORTH * (operations_of(out) + 1)
+        if self.has_names(out) and operations_of(value) <= most and length_without_names(value, self._meanings) <= most:
+            whole = self._each(without_names(value, self._meanings))
+            out = min(whole, out, key=operations_of)  # where terms cancel, names stood in the way
+        length = operations_of(out)
+        if length > HUGE:
+            raise TooLong(length)
+        return out
+
+    def _each(self, value: Array) -> Array:
+        kept = self._left / 2
+        out = np.empty(value.shape, dtype=object)
+        for index in np.ndindex(*value.shape):
+            out[index] = self._short(se.sympify(value[index]), self._left - kept)
+        return out
+
+    def has_names(self, value: Array) -> bool:
+        """True where names of entries stand in a value."""
+        return not is_text(value) and not self._meanings.keys().isdisjoint(_symbols(value))
+
+    def lines(self, *values: Array) -> tuple[Line, ...]:
+        """The names in these values and what they stand for, in the order they can be computed."""
+        found: set[Formula] = set()
+        queue = set().union(*map(_symbols, values)) & self._meanings.keys()
+        while queue:
+            found |= queue
+            queue = set().union(*(self._meanings[name].free_symbols for name in queue)) & self._meanings.keys() - found
+        return tuple((str(name), meaning) for name, meaning in self._meanings.items() if name in found)
+
+    def _short(self, entry: Formula, seconds: float) -> Formula:
+        if entry.is_Number or entry.is_Symbol:
+            return entry
+        if entry not in self._known:
+            if se.count_ops(entry) > _LONG:
+                return entry
+            if seconds <= 0:
+                self.late.add(entry)
+                return entry
+            start = thread_time()
+            self._known[entry] = min(
+                tidy(entry, self._velocities, seconds), with_exact_numbers(entry), key=se.count_ops
+            )
+            self._spend(taken := thread_time() - start)
+            if taken >= seconds:
+                self.late.add(entry)
+        return self._known[entry]
+
+    def _spend(self, seconds: float) -> None:
+        self._left -= seconds
+        self._look(1 - max(self._left, 0) / self._seconds if self._seconds > 0 else 1.0)
+
+    def rows(self, value: Array) -> tuple[list[Line], Array]:
+        """Rows of velocity terms in short form, where they are long through names of what they share."""
+        out = self(value)
+        if operations_of(out) <= _ROWS or self.has_names(value):
+            return [], out
+        raw = [with_exact_numbers(se.sympify(entry)) for entry in value]
+        start = thread_time()
+        lines, found = tidy_rows(raw, self._coordinates, self._velocities, self._taken, self._left / 2)
+        self._spend(thread_time() - start)
+        if not lines:
+            return [], out
+        for name, meaning in lines:
+            self._taken.add(name)
+            self._velocities.add(name)
+            self._meanings[se.Symbol(name)] = meaning
+        return lines, np.array(found, dtype=object)
+
+    def named(self, key: str, value: Array) -> Array:
+        """A value by the names of its entries where they are long: t[2,3] is the third entry of t_2."""
+        letter, number = key.rsplit("_", 1) if key[-1].isdigit() else (key, "")
+        short = self._each(value)
+        out = np.empty(value.shape, dtype=object)
+        for index in np.ndindex(*value.shape):
+            entry = short[index]
+            if (
+                value.ndim == 2
+                and index[0] > index[1]
+                and value.T.shape == value.shape
+                and value[index] == value.T[index]
+            ):
+                out[index] = out[index[::-1]]  # of a symmetric matrix
+                continue
+            places = [i + 1 for i in index] if value.size > 1 or not number else []
+            places = [*([number] if number else []), *places] or ([1] if letter in self._taken else [])
+            name = f"{letter}[{','.join(map(str, places))}]" if places else letter
+            if se.count_ops(entry) > _SHORT or _has_denominator(entry):
+                self._velocities.add(name)  # what follows is collected by it
+                self._meanings[se.Symbol(name)] = entry
+                entry = se.Symbol(name)
+            out[index] = entry
+        return out
+
+
+def is_text(entries: Array) -> bool:
+    """True where entries are names of things."""
+    return entries.size > 0 and isinstance(entries.flat[0], str)
+
+
+def operations_of(entries: Array) -> int:
+    """The operations of the entries, equal ones counted once."""
+    return 0 if is_text(entries) else sum(int(se.count_ops(x)) for x in {se.sympify(x) for x in entries.flat})
+
+
+def without_names(value: Array, meanings: Mapping[Formula, Formula]) -> Array:
+    """The value with what its names stand for.
+
+    >>> a, b, x = se.symbols("a b x")
+    >>> without_names(np.array([2 * b], dtype=object), {a: x + 1, b: a**2})
+    array([2*(1 + x)**2], dtype=object)
+    """
+    out = np.empty(value.shape, dtype=object)
+    for index in np.ndindex(*value.shape):
+        entry = se.sympify(value[index])
+        while not meanings.keys().isdisjoint(entry.free_symbols):
+            entry = entry.xreplace(meanings)
+        out[index] = entry
+    return out
+
+
+def length_without_names(value: Array, meanings: Mapping[Formula, Formula]) -> int:
+    """The operations of a value with what its names stand for, without writing it: names in names make it grow fast.
+
+    >>> a, b, x = se.symbols("a b x")
+    >>> length_without_names(np.array([2 * b], dtype=object), {a: x + 1, b: a + se.sin(a)})
+    5
+    """
+    known: dict[Formula, int] = {}
+
+    def length(entry: Formula) -> int:
+        total = int(se.count_ops(entry))
+        for name, count in uses(entry).items():
+            if name in meanings:
+                if name not in known:
+                    known[name] = length(meanings[name])
+                total += count * known[name]
+        return total
+
+    return 0 if is_text(value) else sum(length(entry) for entry in {se.sympify(x) for x in value.flat})
+
+
+def _symbols(entries: Array) -> set[Formula]:
+    return set().union(*(se.sympify(entry).free_symbols for entry in entries.flat)) if entries.size else set()
+
+
+def _has_denominator(entry: Formula) -> bool:
+    """True where a sum of terms that move stands below a line."""
+    if isinstance(entry, se.Pow) and isinstance(entry.args[0], se.Add) and not entry.args[1].is_positive:
+        return any(isinstance(part, se.sin | se.cos) for part in entry.args[0].atoms(se.Function))
+    return any(map(_has_denominator, entry.args))

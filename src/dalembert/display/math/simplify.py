@@ -1,0 +1,255 @@
+"""Light algebra for the reader: exact numbers and short trigonometry. What the machine computes with is never touched.
+
+An expression is brought to one form, a sum of products over the sines and cosines of few angles. Each coefficient of the
+velocities is then written in the shortest of the ways we know: products or sines of summed angles, sin² or cos², over one
+denominator or not, what terms share taken out. Of equally short ways the first is taken, so that the result is always the same.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from functools import wraps
+from time import thread_time
+
+import numpy as np
+import symengine as se
+
+from dalembert.display.math.angles import Angles
+from dalembert.display.math.factor import collected, collected_by, factors, greatest_factor, terms
+from dalembert.display.math.trigonometric_ring import Ring, TooLarge
+from dalembert.symbolic.algebra_base import Array
+from dalembert.symbolic.exact_numbers import with_exact_numbers
+from dalembert.symbolic.expression_reading import fold
+from dalembert.symbolic.symbols import Formula
+
+MAX_OPERATIONS = 20_000
+_GRACE = 1.1  # how much longer a form may be that reads better
+_MANY = 80  # terms of a sum that is written in fewer ways
+
+
+def tidy(expression: Formula, velocities: Iterable[str] = (), seconds: float = 10.0) -> Formula:
+    """The expression in a short form; only with exact numbers when it is too large for one or its time is over.
+
+    `velocities` are the names whose coefficients are written as one each.
+
+    >>> x, m = se.symbols("x m")
+    >>> tidy(0.5 * m * (2 * se.sin(x) ** 2 + 2 * se.cos(x) ** 2))
+    m
+    """
+    plain = with_exact_numbers(expression)
+    if plain.is_Number or plain.is_Symbol or se.count_ops(plain) > MAX_OPERATIONS:
+        return plain
+    moving = set(velocities)
+    ring = Ring(Angles(*_arguments(plain)), moving, thread_time() + seconds, _short)
+    try:
+        total = fold(plain, lambda node: node.args, ring.build)
+        return _preferred([_written(ring, total, moving), plain])
+    except TooLarge:
+        return plain
+
+
+def sum_of_waves_of(expression: Formula, velocities: Iterable[str] = (), seconds: float = 10.0) -> Formula | None:
+    """The expression multiplied out, as a sum of products with sines and cosines of summed angles; None where that is long.
+
+    >>> x, y = se.symbols("x y")
+    >>> sum_of_waves_of((se.sin(x) + y) ** 2)
+    1/2 + 2*y*sin(x) + y**2 + (-1/2)*cos(2*x)
+    """
+    plain = with_exact_numbers(expression)
+    ring = Ring(Angles(*_arguments(plain)), set(velocities), thread_time() + seconds, _short)
+    try:
+        total = ring.multiplied_out(fold(plain, lambda node: node.args, ring.build))
+    except TooLarge:
+        return None
+    return ring.restored(ring.waves(total))
+
+
+@dataclass(frozen=True)
+class Tidied:
+    """A matrix or a vector as a factor in front of the entries."""
+
+    factor: Formula
+    entries: Array
+
+    @property
+    def whole(self) -> Array:
+        """The entries with the factor in them."""
+        return self.entries if self.factor == 1 else _mapped(self.entries, lambda entry: self.factor * entry)
+
+
+def tidy_matrix(entries: Array, velocities: Iterable[str] = (), seconds: float = 10.0) -> Tidied:
+    """All entries in short form, with what all of them share in front where that is shorter.
+
+    Entries whose time never comes have exact numbers and nothing else.
+
+    >>> m, l, x = se.symbols("m l x")
+    >>> found = tidy_matrix(np.array([[m * l**2, m * l * se.cos(x)], [m * l * se.cos(x), m]], dtype=object))
+    >>> found.factor
+    m
+    """
+    moving, until, known = set(velocities), thread_time() + seconds, dict[Formula, Formula]()
+
+    def short(entry: Formula) -> Formula:
+        entry = se.sympify(entry)
+        if entry not in known:
+            known[entry] = tidy(entry, moving, until - thread_time())
+        return known[entry]
+
+    found = _mapped(entries, short)
+    distinct = {entry for entry in found.flat if entry != 0}
+    factor = greatest_factor(distinct) if len(distinct) > 1 else se.Integer(1)
+    taken = _mapped(found, lambda entry: entry / factor)
+    saved = _operations(found) - _operations(taken) - se.count_ops(factor) - 1
+    return Tidied(factor, taken) if factor != 1 and saved > 0 else Tidied(se.Integer(1), found)
+
+
+def _mapped(entries: Array, change: Callable[[Formula], Formula]) -> Array:
+    out = np.empty(entries.shape, dtype=object)
+    for index in np.ndindex(*entries.shape):
+        out[index] = change(entries[index])
+    return out
+
+
+def _operations(entries: Array) -> int:
+    return sum(int(se.count_ops(entry)) for entry in set(entries.flat))
+
+
+def _arguments(expression: Formula) -> tuple[set[Formula], set[Formula]]:
+    """The arguments of sines and cosines, those in denominators apart."""
+    below: set[Formula] = set()
+    everywhere: set[Formula] = set()
+
+    def visit(node: Formula, parts: list[set[Formula]]) -> set[Formula]:
+        found = set().union(*parts) if parts else set()
+        if isinstance(node, se.sin | se.cos):
+            found = {node.args[0]}
+            everywhere.add(node.args[0])
+        if isinstance(node, se.Pow) and node.args[1].is_Number and float(node.args[1]) < 0:
+            below.update(found)
+        return found
+
+    fold(expression, lambda node: node.args, visit)
+    return below, everywhere
+
+
+def _shortest(forms: Iterable[Formula]) -> Formula:
+    """The form with the fewest operations, the first of them."""
+    return min(forms, key=se.count_ops)
+
+
+def _preferred(forms: Iterable[Formula]) -> Formula:
+    """The first form that is about as short as the shortest."""
+    found = [(form, int(se.count_ops(form))) for form in forms]
+    limit = _GRACE * min(length for _, length in found) + 1
+    return next(form for form, length in found if length <= limit)
+
+
+def _written(ring: Ring, total: Formula, velocities: set[str]) -> Formula:
+    """One coefficient for each product of velocities, or the whole at once where that is shorter."""
+    groups: defaultdict[Formula, list[Formula]] = defaultdict(list)
+    for term in terms(total):
+        outside = se.Mul(*(b**e for b, e in factors(term) if b.is_Symbol and b.name in velocities))
+        groups[outside].append(term / outside)
+    grouped = se.Add(*(outside * _short(ring, se.Add(*parts)) for outside, parts in groups.items()))
+    forms = [collected(grouped), grouped]
+    if len(groups) > 1 and len(terms(total)) <= _MANY:
+        forms.append(_short(ring, total))
+    return _shortest(forms)
+
+
+def _once(write: Callable[[Ring, Formula], Formula]) -> Callable[[Ring, Formula], Formula]:
+    """Each sum of a ring is written once: the same coefficients return in the ways that are tried."""
+
+    @wraps(write)
+    def found(ring: Ring, total: Formula) -> Formula:
+        key = write.__name__, total
+        if key not in ring.written:
+            ring.written[key] = write(ring, total)
+        return ring.written[key]
+
+    return found
+
+
+@_once
+def _short(ring: Ring, total: Formula) -> Formula:
+    """The shortest way to write a sum of products: with its denominators as they are, over one for like terms, over one."""
+    if len(terms(total)) == 1 and not set(total.free_symbols) & ring.trig.keys() and not ring.sums:
+        return ring.restored(total)
+    forms = []
+    for split in _splits(ring, total):
+        written = se.Add(*(ring.restored(factor) * _numerator(ring, above) for factor, above in split))
+        forms += [collected(written), written]
+    return _shortest(forms)
+
+
+def _splits(ring: Ring, total: Formula) -> list[list[tuple[Formula, Formula]]]:
+    """The ways to write a sum as factors times numerators; those that would be long are left out."""
+    splits = [[(se.Integer(1), total)]]
+    try:
+        plain = ring.multiplied_out(total)
+        for base, apart in ((total, True), (plain, True), (plain, False)):
+            quotients = ring.quotients(base, apart)
+            if quotients not in splits:
+                splits.append(quotients)
+    except TooLarge:
+        pass  # the first way is there
+    return splits
+
+
+@_once
+def _numerator(ring: Ring, total: Formula) -> Formula:
+    """The shortest way to write a sum, with sums of parameters in one piece or multiplied out."""
+    bases = [total]
+    if any(symbol in ring.sums for symbol in total.free_symbols):
+        try:
+            bases.insert(0, ring.multiplied_out(total))
+        except TooLarge:
+            return collected(ring.restored(total))
+    return _preferred(form for base in bases for form in _forms(ring, base))
+
+
+def _forms(ring: Ring, total: Formula) -> Iterator[Formula]:
+    """The ways to write a sum of products, the ones we like best first."""
+    ring.require_time()
+    angles = {ring.trig[symbol][0] for symbol in total.free_symbols if symbol in ring.trig}
+    if angles and len(terms(total)) <= _MANY:
+        yield from _by_parameters(ring, total)
+    if angles:
+        yield collected(ring.restored(ring.reduced(total, angles)))
+    yield collected(ring.restored(total))
+    if angles:
+        yield collected(ring.restored(ring.waves(total)))
+
+
+def _by_parameters(ring: Ring, total: Formula) -> Iterator[Formula]:
+    """The sum with the trigonometry of each product of parameters as short as it can be, by coordinates or not."""
+    groups: defaultdict[Formula, list[Formula]] = defaultdict(list)
+    for term in terms(total):
+        outside = se.Mul(*(b**e for b, e in factors(term) if b not in ring.trig and not b.is_Number))
+        groups[outside].append(term / outside)
+    out = []
+    for outside, parts in groups.items():
+        waves = _trigonometric(ring, se.Add(*parts))
+        out += [ring.restored(outside) * part for part in terms(waves)]
+    yield collected_by(se.Add(*out), turns)
+    yield collected(se.Add(*out))
+
+
+def turns(factor: Formula) -> bool:
+    """Whether a factor contains a sine or a cosine."""
+    return bool(factor.atoms(se.sin, se.cos))
+
+
+@_once
+def _trigonometric(ring: Ring, total: Formula) -> Formula:
+    """The shortest way to write numbers times sines and cosines."""
+    squared = {ring.trig[b][0] for term in terms(total) for b, e in factors(term) if b in ring.trig and int(e) > 1}
+    by_sines: set[int] = set()
+    best = collected(ring.restored(total))
+    for index in sorted(squared):
+        other = collected(ring.restored(ring.reduced(total, by_sines | {index})))
+        if se.count_ops(other) <= se.count_ops(best):
+            best, by_sines = other, by_sines | {index}
+    return _shortest([best, collected(ring.restored(ring.waves(total)))])

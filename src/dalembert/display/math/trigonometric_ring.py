@@ -1,0 +1,266 @@
+"""Sums of products over symbols, sines and cosines: where expressions are brought to one form, with sin² + cos² = 1 used up.
+
+Sums of parameters that occur as factors are kept in one piece (`kept`), and so are denominators; both can be multiplied out.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable
+from time import thread_time
+
+import symengine as se
+
+from dalembert.display.math import fourier
+from dalembert.display.math.angles import Angles
+from dalembert.display.math.factor import exact_quotient, factored, factors, number_in, terms
+from dalembert.symbolic.exact_numbers import rebuild
+from dalembert.symbolic.symbols import Formula
+
+MAX_TERMS = 400
+_RARELY = 30  # calls between two looks at the clock
+
+
+class TooLarge(Exception):
+    """The sum of products has too many terms to be readable, or takes too long."""
+
+
+class Ring:
+    """The forms of expressions in sines and cosines of given angles."""
+
+    def __init__(
+        self, angles: Angles, moving: Iterable[str], until: float, write: Callable[[Ring, Formula], Formula]
+    ) -> None:
+        self.angles, self._write = angles, write
+        self._moving, self._until, self._looks = set(moving), until, 0
+        self._part_symbols: dict[Formula, Formula] = {}  # a part that is not taken apart -> its symbol
+        self.sums: dict[Formula, Formula] = {}  # symbol of a sum that stays in one piece -> its sum of products
+        self._sum_symbols: dict[Formula, tuple[Formula, Formula]] = {}
+        self.trig: dict[Formula, tuple[int, str]] = {}  # symbol of a sine or cosine -> (angle, kind)
+        self._shown: dict[Formula, Formula] = {}  # each symbol of our own -> how it is written
+        self._reduced: dict[frozenset[int], dict[Formula, Formula | None]] = {}  # products and what became of them
+        self.written: dict[tuple[str, Formula], Formula] = {}  # what was written, by the way it was written
+
+    # from an expression
+
+    def build(self, node: Formula, parts: list[Formula]) -> Formula:
+        """The sum of products of a node, from those of its parts."""
+        if not parts:
+            return node
+        if isinstance(node, se.Add):
+            return self._limited(se.Add(*parts))
+        if isinstance(node, se.Mul):
+            product = se.Integer(1)
+            for part in parts:
+                product = self._times(product, self._kept(part))
+            return product
+        if isinstance(node, se.Pow) and parts[1].is_Integer and 0 < abs(int(parts[1])) <= 8:
+            return self._power(parts[0], int(parts[1]))
+        if isinstance(node, se.sin | se.cos):
+            return self._sine_or_cosine(node, self.restored(parts[0]))
+        return self._apart(rebuild(node, [self.restored(part) for part in parts]))
+
+    def _times(self, a: Formula, b: Formula) -> Formula:
+        if len(terms(a)) * len(terms(b)) > 20 * MAX_TERMS:
+            raise TooLarge
+        return self._limited(self.reduced(se.expand(a * b)))
+
+    def _power(self, base: Formula, exponent: int) -> Formula:
+        base = self._kept(base) if exponent > 0 else self._inverse(base)
+        out = base
+        for _ in range(abs(exponent) - 1):
+            out = self._times(out, base)
+        return out
+
+    def _kept(self, part: Formula) -> Formula:
+        """A sum of parameters as one symbol, anything else as it is."""
+        if not isinstance(part, se.Add):
+            return part
+        for symbol in part.free_symbols:
+            if symbol.name.startswith("@") or symbol.name in self._moving:
+                return part
+        return self._in_one_piece(part) if len(part.args) <= 8 else part
+
+    def _in_one_piece(self, total: Formula) -> Formula:
+        """A multiple of the symbol that stands for a sum; it stands for the sum as it was first met, up to its sign."""
+        common, rest = factored(total)
+        for key, sign in ((rest, 1), (-rest, -1)):
+            if key in self._sum_symbols:
+                scale, symbol = self._sum_symbols[key]
+                return sign * common / scale * symbol
+        symbol = se.Symbol(f"@sum{len(self.sums)}")
+        scale = abs(number_in(common))
+        self._sum_symbols[rest] = scale, symbol
+        self.sums[symbol] = se.expand(scale * rest)
+        self._shown[symbol] = self._write(self, self.sums[symbol])
+        return common / scale * symbol
+
+    def _inverse(self, base: Formula) -> Formula:
+        """1/base, its common factors and the sums that are known taken out, and the rest kept in one piece."""
+        below, above = self._quotient(base)
+        common, rest = factored(self.multiplied_out(above))
+        common = common * below
+        for symbol, known in self.sums.items():
+            while rest != 1 and (quotient := self.divided(rest, known)) is not None:
+                rest, common = quotient, common * symbol
+        more, rest = factored(rest)
+        common = common * more
+        return 1 / common if rest == 1 else 1 / common / self._in_one_piece(rest)
+
+    def _apart(self, part: Formula) -> Formula:
+        if part not in self._part_symbols:
+            symbol = se.Symbol(f"@part{len(self._part_symbols)}")
+            self._shown[symbol] = part
+            self._part_symbols[part] = symbol
+        return self._part_symbols[part]
+
+    def _sine_or_cosine(self, node: Formula, argument: Formula) -> Formula:
+        """Sine or cosine of an argument by those of the angles it contains."""
+        sine, cosine = se.Integer(0), se.Integer(1)
+        for index, count in self.angles.counts(argument).items():
+            s, c = self.symbol("sin", index), self.symbol("cos", index)
+            s = s if count > 0 else -s
+            for _ in range(abs(count)):
+                sine, cosine = (
+                    self.reduced(se.expand(sine * c + cosine * s)),
+                    self.reduced(se.expand(cosine * c - sine * s)),
+                )
+        return sine if isinstance(node, se.sin) else cosine
+
+    def symbol(self, kind: str, index: int) -> Formula:
+        """What stands for the sine or cosine of an angle."""
+        symbol = se.Symbol(f"@{kind}{index}")
+        if symbol not in self.trig:
+            self.trig[symbol] = (index, kind)
+            self._shown[symbol] = getattr(se, kind)(self.angles.basis[index])
+        return symbol
+
+    def _limited(self, total: Formula) -> Formula:
+        self.require_time()
+        if len(terms(total)) > MAX_TERMS:
+            raise TooLarge
+        return total
+
+    def require_time(self) -> None:
+        """TooLarge when the time is over; the clock is slow, so it is looked at now and then."""
+        self._looks += 1
+        if self._looks % _RARELY == 1 and thread_time() > self._until:
+            raise TooLarge
+
+    # the one form, and others of the same value
+
+    def reduced(self, total: Formula, by_sines: Iterable[int] = ()) -> Formula:
+        """The sum with every sin² replaced by 1 − cos²; for the angles `by_sines` every cos² by 1 − sin²."""
+        kept = frozenset(by_sines)
+        known = self._reduced.setdefault(kept, {})
+        while True:
+            out, changed = [], False
+            for term in terms(total):
+                if term not in known:
+                    known[term] = self._without_squares(term, kept)
+                other = known[term]
+                out.append(term if other is None else other)
+                changed = changed or other is not None
+            if not changed:
+                return total
+            total = se.expand(se.Add(*out))
+
+    def _without_squares(self, term: Formula, by_sines: frozenset[int]) -> Formula | None:
+        """A product with 1 − cos² in the place of sin², or the other way round; None where it has none."""
+        out = term
+        for base, power in factors(term):
+            index, kind = self.trig.get(base, (0, ""))
+            if kind == ("cos" if index in by_sines else "sin") and int(power) > 1:
+                other, pairs = self.symbol("sin" if kind == "cos" else "cos", index), int(power) // 2
+                out = out / base ** (2 * pairs) * (1 - other**2) ** pairs
+        return None if out is term else out
+
+    def multiplied_out(self, total: Formula) -> Formula:
+        """The sum with all sums in numerators multiplied out; TooLarge where that is long."""
+        while True:
+            out, changed, length = [], False, 0
+            for term in terms(total):
+                products = 1
+                for base, power in factors(term):
+                    if base in self.sums and int(power) > 0:
+                        term = term / base**power * self.sums[base] ** power
+                        changed = True
+                        products *= len(terms(self.sums[base])) ** int(power)
+                out.append(term)
+                length += products
+            if length > 20 * MAX_TERMS:
+                raise TooLarge
+            if not changed:
+                return total
+            total = self._limited(self.reduced(se.expand(se.Add(*out))))
+
+    def quotients(self, total: Formula, apart: bool) -> list[tuple[Formula, Formula]]:
+        """The sum as Σ factor · numerator, all over one denominator, with what both have cancelled.
+
+        `apart`: one quotient for each product of what does not occur in denominators.
+        """
+        below = {b for term in terms(total) for b, power in factors(term) if b in self.sums and int(power) < 0}
+        if not below:
+            return [(se.Integer(1), total)]
+        inside = set().union(*(self.sums[symbol].free_symbols for symbol in below)) | below
+        angles = {self.trig[symbol][0] for symbol in inside if symbol in self.trig}
+        groups: defaultdict[Formula, list[Formula]] = defaultdict(list)
+        for term in terms(total):
+            outer = [b**e for b, e in factors(term) if not self._belongs(b, inside, angles)] if apart else []
+            groups[se.Mul(*outer)].append(term / se.Mul(*outer))
+        out = []
+        for outer, group in groups.items():
+            below_line, numerator = self._quotient(se.Add(*group))
+            out.append((outer * below_line, numerator))
+        return out
+
+    def _belongs(self, base: Formula, inside: set[Formula], angles: set[int]) -> bool:
+        if base in self.trig:
+            return self.trig[base][0] in angles
+        if base in self.sums:
+            return bool(self.sums[base].free_symbols & inside)
+        return base.is_Number or base in inside
+
+    def _quotient(self, total: Formula) -> tuple[Formula, Formula]:
+        """(1 / common denominator, numerator)."""
+        powers: dict[Formula, int] = {}
+        for term in terms(total):
+            for base, power in factors(term):
+                if base in self.sums and int(power) < 0:
+                    powers[base] = max(powers.get(base, 0), -int(power))
+        numerator = total
+        if powers:
+            numerator = se.expand(total * se.Mul(*(d**power for d, power in powers.items())))
+            numerator = self.multiplied_out(self.reduced(numerator))
+        for symbol in powers:
+            while powers[symbol] and (quotient := self.divided(numerator, self.sums[symbol])) is not None:
+                numerator, powers[symbol] = quotient, powers[symbol] - 1
+        return se.Mul(*(d**-power for d, power in powers.items())), numerator
+
+    def divided(self, total: Formula, by: Formula) -> Formula | None:
+        """total / by where that is a sum of products again, None where it is not or is not seen to be."""
+        sines = {self.trig[s][0] for s in by.free_symbols if self.trig.get(s, (0, ""))[1] == "sin"}
+        cosines = {self.trig[s][0] for s in by.free_symbols if self.trig.get(s, (0, ""))[1] == "cos"}
+        if sines & cosines:
+            return None  # no form of `total` is free over the powers of both
+        quotient = exact_quotient(self.reduced(total, sines), by)
+        return None if quotient is None else self.reduced(quotient)
+
+    # back to expressions
+
+    def restored(self, total: Formula) -> Formula:
+        """The expression behind the ring's own symbols."""
+        total = se.sympify(total)
+        table = {symbol: self._shown[symbol] for symbol in total.free_symbols if symbol in self._shown}
+        return total.xreplace(table) if table else total
+
+    def waves(self, total: Formula) -> Formula:
+        """Products of sines and cosines as sines and cosines of summed angles."""
+        out = []
+        for term in terms(total):
+            found = tuple((*self.trig[base], int(power)) for base, power in factors(term) if base in self.trig)
+            other = se.Mul(*(base**power for base, power in factors(term) if base not in self.trig))
+            if any(power < 0 for *_, power in found):
+                return self.restored(total)
+            out.append(other * fourier.sum_of_waves(found, tuple(self.angles.basis)))
+        return se.expand(se.Add(*out))

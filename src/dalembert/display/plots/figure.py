@@ -1,0 +1,88 @@
+"""A figure that a notebook shows by itself, once, without pyplot.
+
+Colours and lines: every formalism has its own pair, and those of one lineage share a colour.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from io import BytesIO
+from typing import TYPE_CHECKING
+
+from matplotlib.figure import Figure
+
+from dalembert.formalisms import catalogue
+from dalembert.formalisms.shared.about import Lineage, grouped
+
+if TYPE_CHECKING:
+    from matplotlib.typing import LineStyleType
+
+
+class Plot(Figure):
+    """A matplotlib figure that belongs to no window: pyplot does not know it, so nothing has to be closed.
+
+    >>> Plot()._repr_png_()[1:4]
+    b'PNG'
+    """
+
+    def _repr_png_(self) -> bytes:
+        """What a notebook shows."""
+        data = BytesIO()
+        self.savefig(data, format="png", dpi=120)
+        return data.getvalue()
+
+
+# Okabe and Ito's colours, told apart by colour-blind readers; the yellow, hard to see on white, is a brown
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#8C6D31")
+# each lets lines below it be seen
+DASHES: tuple[LineStyleType, ...] = (
+    "-",
+    (0, (5, 2)),
+    (0, (1, 1.5)),
+    (0, (6, 1.5, 1, 1.5)),
+    (0, (3, 1.5, 1, 1.5, 1, 1.5)),
+)
+# for lines of one panel that coincide with those below
+COVERING: tuple[LineStyleType, ...] = ("-", (0, (5, 5)), (3, (3, 7)), (6, (2, 9)), (0, (1.5, 12)), (6, (1, 14)))
+
+LINEAGES: dict[Lineage, tuple[str, ...]] = grouped({x.ABOUT.key: x.ABOUT.lineage for x in catalogue.FORMALISMS})
+
+
+@dataclass(frozen=True)
+class Style:
+    """How a line is drawn."""
+
+    colour: str
+    dashes: LineStyleType
+
+
+def style_of(formalism: str) -> Style:
+    """The colour of the lineage and the line of the formalism in it: together its own, the same in every figure.
+
+    >>> style_of("lagrange").colour == style_of("routh").colour, style_of("lagrange") == style_of("routh")
+    (True, False)
+    """
+    place, keys = next((i, keys) for i, keys in enumerate(LINEAGES.values()) if formalism in keys)
+    return Style(COLOURS[place], DASHES[keys.index(formalism)])
+
+
+def styles_of(runs: Mapping[str, str]) -> dict[str, Style]:
+    """The styles of runs, given the formalism of each; where one comes twice, the next pair that is free.
+
+    >>> found = styles_of({"coarse": "kane", "fine": "kane"})
+    >>> found["coarse"] == style_of("kane"), found["fine"] == found["coarse"]
+    (True, False)
+    """
+    own = {name: style_of(formalism) for name, formalism in runs.items()}
+    first = {style: name for name, style in reversed(own.items())}  # who has it
+    free = [Style(colour, dashes) for dashes in DASHES for colour in COLOURS]
+    free = [style for style in free if style not in first]
+    out: dict[str, Style] = {}
+    for name, style in own.items():
+        if first[style] == name or not free:
+            out[name] = style
+        else:
+            out[name] = next((other for other in free if other.colour == style.colour), free[0])
+            free.remove(out[name])
+    return out

@@ -1,0 +1,345 @@
+"""What can be drawn of a run, panel by panel; quantities of different units never share an axis."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dalembert.display.math.symbol_names import for_plot, for_words
+from dalembert.display.units import speed_units, units_of
+from dalembert.errors import InputError, nearest
+from dalembert.symbolic.reserved_symbols import Kind
+
+if TYPE_CHECKING:
+    from dalembert.simulation.trajectory import Trajectory
+
+MOST_LINES = 8  # in one panel: as many as there are colours
+_MOST_OF_A_UNIT = 60
+_MOST_PORTRAITS = 9
+_LONG = 52  # characters of a description in a legend
+_OFF = 1e-3  # of its largest size: a servo constraint that begins with more is off its target
+_ROUNDING = 1e-10  # of the largest momentum or force
+FLOOR = 1e-17  # below this an error is rounding
+
+
+@dataclass(frozen=True)
+class Line:
+    """A labelled curve, over time or over `x`."""
+
+    label: str
+    y: np.ndarray
+    x: np.ndarray | None = None
+    zero: bool = False  # rounding beside what it belongs to: said in words
+
+
+@dataclass(frozen=True)
+class Panel:
+    """One pair of axes: what the vertical axis is, its unit, and the lines; `across` is the horizontal one if it is not time.
+
+    The lines of a `drift` are sizes of errors, mostly running maxima, on a logarithmic axis.
+    """
+
+    what: str
+    unit: str
+    lines: tuple[Line, ...]
+    drift: bool = False
+    across: tuple[str, str] | None = None  # what, and its unit
+
+    def is_zero(self, line: Line) -> bool:
+        """Whether a line is nothing but rounding, so that it is not drawn."""
+        return line.zero or (self.drift and bool(np.nanmax(line.y) <= FLOOR))
+
+    @property
+    def zero(self) -> bool:
+        """Whether there is nothing to be seen."""
+        return all(map(self.is_zero, self.lines))
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A kind of panel that can be asked for: what it shows, how it is made, and what a run without it lacks."""
+
+    text: str
+    make: Callable[[Trajectory], list[Panel]]
+    lack: str = ""
+
+
+def panels_of(run: Trajectory, names: Sequence[str] = ()) -> list[Panel]:
+    """The panels of these names, or the overview; raises for a name that is not known, or that the run has nothing for.
+
+    >>> import dalembert as dl
+    >>> run = dl.simulate("double-pendulum", 1.0, samples=11)
+    >>> [panel.what for panel in panels_of(run, ["phase", "momenta"])]
+    ['$\\\\dot{\\\\theta}_{1}$', '$\\\\dot{\\\\theta}_{2}$', 'momenta']
+    >>> panels_of(run, ["multipliers"])
+    Traceback (most recent call last):
+        ...
+    dalembert.errors.InputError: plot: 'double-pendulum' has no constraints, so there is no panel 'multipliers'. Leave it out.
+    """
+    require_known(names, PANELS, "panel")
+    found = {name: PANELS[name].make(run) for name in names or OVERVIEW}
+    for name in names:
+        if not found[name]:
+            raise InputError(f"plot: {_lacking(run, name)} Leave it out.")
+    return [panel for panels in found.values() for panel in panels]
+
+
+def drawable(run: Trajectory, names: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Of the names, those that the run has a panel for, and a sentence for each of the others.
+
+    >>> import dalembert as dl
+    >>> drawable(dl.simulate("double-pendulum", 1.0, samples=11), ["energy", "multipliers"])
+    (['energy'], ["'double-pendulum' has no constraints, so there is no panel 'multipliers'."])
+    """
+    require_known(names, PANELS, "panel")
+    has = {name: bool(PANELS[name].make(run)) for name in names}
+    return [name for name in names if has[name]], [_lacking(run, name) for name in names if not has[name]]
+
+
+def _lacking(run: Trajectory, name: str) -> str:
+    return f"'{run.equations.model.name}' has no {PANELS[name].lack}, so there is no panel '{name}'."
+
+
+def require_known(names: Iterable[str], known: Iterable[str], what: str) -> None:
+    """Raise for a name of a panel or figure that there is not."""
+    for name in names:
+        if name not in known:
+            hint = nearest(name, known)
+            listed = "" if hint.startswith("Known") else f" Expected one of {', '.join(known)}."
+            raise InputError(f"plot: there is no {what} '{name}'. {hint}{listed}")
+
+
+def running_maximum(values: np.ndarray) -> np.ndarray:
+    """The largest size so far, along the samples.
+
+    >>> running_maximum(np.array([0.0, -3.0, 2.0, 4.0]))
+    array([0., 3., 3., 4.])
+    """
+    return np.maximum.accumulate(np.abs(values), axis=-1)
+
+
+def balance_error(run: Trajectory) -> np.ndarray:
+    """|E − E₀| of the energy balance, relative to E₀, or to the largest energies where E₀ is nothing beside them."""
+    size = float(np.max(np.abs(run.kinetic) + np.abs(run.potential)))
+    start = abs(float(run.balance[0]))
+    return np.abs(run.balance - run.balance[0]) / (start if start > 1e-6 * size else size or 1.0)
+
+
+def momentum_error(run: Trajectory) -> np.ndarray | None:
+    """|p − p₀| of the first ignorable momentum, relative to p₀ unless that is 0; None without one."""
+    ignorable = run.equations.workspace.facts.ignorable
+    if not ignorable:
+        return None
+    p = run.momenta[ignorable[0]]
+    return np.abs(p - p[0]) / (abs(float(p[0])) or 1.0)
+
+
+def spread(count: int, most: int) -> list[int]:
+    """At most so many places, evenly spread, the first and the last among them."""
+    return list(range(count)) if count <= most else np.linspace(0, count - 1, most).round().astype(int).tolist()
+
+
+def merged(lines: Sequence[Line]) -> list[Line]:
+    """The lines with equal ones drawn once, under all their names.
+
+    >>> a, b = np.ones(3), np.arange(3.0)
+    >>> [line.label for line in merged([Line("x", a), Line("y", b), Line("z", a)])]
+    ['x = z', 'y']
+    """
+    groups: list[list[Line]] = []
+    for line in lines:
+        same = (group for group in groups if not line.zero and np.allclose(group[0].y, line.y, rtol=1e-9, atol=1e-300))
+        group = next(same, None)
+        if group is None:
+            groups.append([line])
+        else:
+            group.append(line)
+    return [replace(group[0], label=_equal([line.label for line in group])) for group in groups]
+
+
+def _equal(labels: Sequence[str]) -> str:
+    return " = ".join(labels) if len(labels) <= 3 else f"{labels[0]} = {labels[1]} = {len(labels) - 2} more"
+
+
+def by_unit(rows: Sequence[tuple[str, Line]], what: str) -> list[Panel]:
+    """One panel for each unit, or several where there are too many lines, from (unit, line)."""
+    panels = []
+    for unit in dict.fromkeys(unit for unit, _ in rows):
+        alike, title = [line for its, line in rows if its == unit and not line.zero], what
+        zero = [line for its, line in rows if its == unit and line.zero]
+        if len(alike) > _MOST_OF_A_UNIT:
+            places = spread(len(alike), MOST_LINES)
+            title, alike = f"{len(places)} of {len(alike)} {what}", [alike[i] for i in places]
+        count = max(1, -(-len(alike) // MOST_LINES))
+        chunks = [[alike[i] for i in part] for part in np.array_split(range(len(alike)), count)]
+        chunks[-1] += zero
+        panels += [Panel(title, unit, tuple(chunk)) for chunk in chunks]
+    return panels
+
+
+def _described(
+    names: Sequence[str], units: Sequence[str], said: Sequence[str], values: np.ndarray
+) -> list[tuple[str, Line]]:
+    """The rows by unit; few of a unit are described, many only named."""
+    few = {unit for unit in units if units.count(unit) <= 3}
+    rows = zip(names, units, said, values, strict=True)
+    return [(unit, Line(_label(name, text if unit in few else ""), row)) for name, unit, text, row in rows]
+
+
+def quiet(rows: Sequence[tuple[str, Line]], size: float = 0.0) -> list[tuple[str, Line]]:
+    """The rows, those marked as zero that are rounding beside the largest, or beside `size`.
+
+    >>> [line.zero for _, line in quiet([("N", Line("a", np.ones(2))), ("N·m", Line("b", np.full(2, 1e-16)))])]
+    [False, True]
+    """
+    largest = max([size, *(float(np.abs(line.y).max()) for _, line in rows)])
+    return [(unit, replace(line, zero=bool(np.abs(line.y).max() <= _ROUNDING * largest))) for unit, line in rows]
+
+
+def _label(name: str, description: str) -> str:
+    if not description:
+        return for_plot(name)
+    short = (
+        description if len(description) <= _LONG else description[: _LONG - 1].rsplit(" ", 1)[0].rstrip(" ,;:.") + " …"
+    )
+    return f"{for_plot(name)}  {for_words(short)}"
+
+
+# the panels
+
+
+def _coordinates(run: Trajectory) -> list[Panel]:
+    units, said = units_of(run), [c.description for c in run.equations.model.coordinate_list]
+    names = run.equations.model.coordinate_names
+    return by_unit(_described(names, [units.coordinate(x) for x in names], said, run.q), "coordinates")
+
+
+def _velocities(run: Trajectory) -> list[Panel]:
+    units, model = units_of(run), run.equations.model
+    if run.equations.about.velocities.are_rates:
+        names = model.coordinate_names
+        rates = [Kind.RATE.of(x) for x in names]
+        return by_unit(_described(rates, [units.rate(x) for x in names], [""] * len(names), run.qd), "velocities")
+    known = {speed.name: speed.description for speed in model.speed_list}
+    said = [known.get(name, "") for name in run.speed_names]
+    return by_unit(_described(run.speed_names, speed_units(run), said, run.speeds), "speeds")
+
+
+def _energy(run: Trajectory) -> list[Panel]:
+    named = (("kinetic", run.kinetic), ("potential", run.potential), ("total", run.energy))
+    return [Panel("energy", "J", tuple(Line(name, values) for name, values in named))]
+
+
+def _work(run: Trajectory) -> list[Panel]:
+    lines = [("J", Line(for_words(name), values)) for name, values in run.work.items()]
+    return _merged_by_unit(quiet(lines, float(run.kinetic.max())), "work from the start")
+
+
+def _balance(run: Trajectory) -> list[Panel]:
+    line = Line("", running_maximum(balance_error(run)))
+    return [Panel("energy balance,\nrelative error so far", "1", (line,), drift=True)]
+
+
+def _violation(run: Trajectory) -> list[Panel]:
+    """The violation of every constraint, units apart: the largest so far, or how the error of a servo constraint goes."""
+    units, away = units_of(run), _controlled(run)
+    rows = [
+        (name, row, name.rsplit(", ", 1)[0] in away)
+        for name, row in zip(run.violation_names, run.violation, strict=True)
+    ]
+    panels = []
+    for unit, servo in dict.fromkeys((units.violation(name), servo) for name, _, servo in rows):
+        alike = [(name, row) for name, row, its in rows if (units.violation(name), its) == (unit, servo)]
+        lines = merged([Line(for_words(name), np.abs(row) if servo else running_maximum(row)) for name, row in alike])
+        if sum(bool(line.y.max() > FLOOR) for line in lines) > MOST_LINES:
+            lines = [Line(f"largest of {len(lines)}", np.max([line.y for line in lines], axis=0))]
+        what = "error of servo\nconstraints" if servo else "constraint violation\nso far"
+        panels.append(Panel(what, unit, tuple(lines), drift=True))
+    return panels
+
+
+def _controlled(run: Trajectory) -> set[str]:
+    """The constraints with feedback that begin off their target: their error is to die out, and is no drift."""
+    if not run.constraint_names:
+        return set()
+    levels = run.equations.workspace.facts.levels
+    servo = {name for name, feedback in zip(levels.names, levels.servo, strict=True) if feedback}
+    rows = zip(run.violation_names, run.violation, strict=True)
+    off = {name.rsplit(", ", 1)[0] for name, row in rows if abs(row[0]) > _OFF * np.abs(row).max()}
+    return servo & off
+
+
+def _multipliers(run: Trajectory) -> list[Panel]:
+    units = units_of(run)
+    rows = zip(run.constraint_names, run.multipliers, strict=True) if run.constraint_names else ()
+    lines = [(units.multiplier(name), Line(for_words(name), row)) for name, row in rows]
+    return _merged_by_unit(quiet(lines), "multipliers λ")
+
+
+def _merged_by_unit(rows: Sequence[tuple[str, Line]], what: str) -> list[Panel]:
+    """One panel for each unit, equal lines drawn once."""
+    units = dict.fromkeys(unit for unit, _ in rows)
+    once = [(unit, line) for unit in units for line in merged([line for its, line in rows if its == unit])]
+    return by_unit(once, what)
+
+
+def _momenta(run: Trajectory) -> list[Panel]:
+    units, names = units_of(run), run.equations.model.coordinate_names
+    rows = zip(names, run.momenta, strict=True)
+    lines = [(units.momentum(x), Line(for_plot(Kind.MOMENTUM.of(x)), row)) for x, row in rows]
+    return by_unit(quiet(lines), "momenta")
+
+
+def _reactions(run: Trajectory) -> list[Panel]:
+    if not run.constraint_names:
+        return []
+    units, rows = units_of(run), zip(run.equations.model.coordinate_names, run.reactions, strict=True)
+    return by_unit(quiet([(units.force(x), Line(f"along {for_plot(x)}", row)) for x, row in rows]), "reactions")
+
+
+def _joints(run: Trajectory) -> list[Panel]:
+    if not run.knows_joints or not (found := run.joint_reactions()):
+        return []
+    forces = [("N", Line(for_words(name), np.linalg.norm(each.force, axis=0))) for name, each in found.items()]
+    moments = [("N·m", Line(for_words(name), np.linalg.norm(each.moment, axis=0))) for name, each in found.items()]
+    scales = run.equations.workspace.facts.scales
+    rows, k = quiet([*forces, *moments], scales.mass * scales.length / scales.time**2), len(forces)
+    return [*_merged_by_unit(rows[:k], "forces in joints"), *_merged_by_unit(rows[k:], "moments in joints")]
+
+
+def _drives(run: Trajectory) -> list[Panel]:
+    units = units_of(run)
+    return by_unit([(units.drive(x), Line(for_words(x), row)) for x, row in run.drives.items()], "drives")
+
+
+def _phase(run: Trajectory) -> list[Panel]:
+    units, names = units_of(run), run.equations.model.coordinate_names
+    return [
+        Panel(
+            for_plot(Kind.RATE.of(names[i])),
+            units.rate(names[i]),
+            (Line("", run.qd[i], run.q[i]),),
+            across=(for_plot(names[i]), units.coordinate(names[i])),
+        )
+        for i in spread(len(names), _MOST_PORTRAITS)
+    ]
+
+
+PANELS: dict[str, Choice] = {
+    "coordinates": Choice("the coordinates q", _coordinates),
+    "velocities": Choice("the velocity variables of the formalism: rates, or speeds", _velocities),
+    "energy": Choice("kinetic, potential and total energy", _energy),
+    "work": Choice("the work of each load, drive and constraint", _work, "loads or constraints that do work"),
+    "balance": Choice("the error of the energy balance, the largest so far", _balance),
+    "violation": Choice("violations of the constraints, the largest so far", _violation, "constraints"),
+    "momenta": Choice("the generalized momenta ∂L/∂q̇", _momenta),
+    "multipliers": Choice("the multipliers λ of the constraints", _multipliers, "constraints"),
+    "reactions": Choice("the generalized reactions Aᵀλ + C", _reactions, "constraints"),
+    "joints": Choice("the size of force and moment in every joint", _joints, "joints whose forces are determined"),
+    "drives": Choice("torques and forces of the drives", _drives, "drives"),
+    "phase": Choice("phase portraits, the rate of every coordinate over the coordinate", _phase),
+}
+OVERVIEW = ("coordinates", "velocities", "energy", "work", "balance", "violation")

@@ -1,0 +1,89 @@
+"""Root loci and Campbell's diagrams."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+from matplotlib.axes import Axes
+
+from dalembert.display.math.symbol_names import for_plot
+from dalembert.display.plots.axes import GREY, SMALL, worded
+from dalembert.display.plots.figure import COLOURS, Plot
+from dalembert.display.plots.plot import save
+from dalembert.display.units import Units, written
+from dalembert.model.description import Elements
+
+
+def locus(eigenvalues: np.ndarray, values: np.ndarray, across: str, title: str, path: str | Path | None) -> Plot:
+    """Eigenvalues (states, values) in the plane, darker with the value; rings where they begin."""
+    figure, axis = _page(title)
+    x = np.broadcast_to(values, eigenvalues.shape)
+    axis.axvline(0.0, color=GREY, linewidth=0.8)
+    for row in eigenvalues:
+        axis.plot(np.real(row), np.imag(row), color=GREY, linewidth=0.6)
+    dots = axis.scatter(np.real(eigenvalues).ravel(), np.imag(eigenvalues).ravel(), c=x.ravel(), s=9, cmap="viridis_r")
+    axis.scatter(
+        np.real(eigenvalues[:, 0]),
+        np.imag(eigenvalues[:, 0]),
+        s=30,
+        facecolors="none",
+        edgecolors="black",
+        linewidths=0.8,
+    )
+    figure.colorbar(dots, ax=axis, label=across)
+    axis.set_xlabel("Re [1/s]")
+    axis.set_ylabel("Im [rad/s]")
+    return _saved(figure, path)
+
+
+def campbell(
+    eigenvalues: np.ndarray,
+    values: np.ndarray,
+    across: str,
+    title: str,
+    orders: Sequence[float],
+    path: str | Path | None,
+) -> Plot:
+    """Frequencies over the value; those that grow are drawn in red. Dashed: multiples of the value."""
+    figure, axis = _page(title)
+    size = np.abs(eigenvalues).max(initial=0.0)
+    for row in eigenvalues:
+        if np.abs(np.imag(row)).max() > 1e-9 * size and np.imag(row)[np.argmax(np.abs(np.imag(row)))] >= 0:
+            axis.plot(values, np.abs(np.imag(row)), color=COLOURS[0], linewidth=1.2)
+            grows = np.real(row) > 1e-9 * size
+            axis.plot(values[grows], np.abs(np.imag(row)[grows]), ".", color=COLOURS[1], markersize=4)
+    high, fastest = axis.get_ylim()[1], np.abs(values).max()
+    for order in orders:
+        axis.plot(values, order * np.abs(values), color=GREY, linewidth=0.8, linestyle=(0, (5, 3)))
+        # where the line ends, or leaves the picture
+        share = min(1.0, high / (order * fastest)) if order * fastest > 0 else 1.0
+        far = share * values[np.argmax(np.abs(values))]
+        axis.annotate(
+            f"{order:g}×", (far, order * abs(far)), (4, -7), fontsize=SMALL, color=GREY, textcoords="offset points"
+        )
+    axis.set_ylim(0.0, high)
+    axis.set_xlabel(across)
+    axis.set_ylabel("Im [rad/s]")
+    return _saved(figure, path)
+
+
+def worded_value(model: Elements, name: str) -> str:
+    """A parameter or the rate dot(x) of a coordinate as an axis says it, with its unit."""
+    units = Units(model)
+    return worded(for_plot(name), units.shown(written(units.symbols[name])))
+
+
+def _page(title: str) -> tuple[Plot, Axes]:
+    figure = Plot(figsize=(5.4, 3.8), layout="constrained")
+    axis = figure.add_subplot()
+    axis.set_title(title, fontsize=10)
+    axis.spines[["top", "right"]].set_visible(False)
+    return figure, axis
+
+
+def _saved(figure: Plot, path: str | Path | None) -> Plot:
+    if path is not None:
+        save(figure, Path(path))
+    return figure

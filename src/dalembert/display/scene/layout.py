@@ -1,0 +1,216 @@
+"""Where joints, ends and mass centres lie on each body, in numbers: what drawings are made from where no shape is declared."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+
+from dalembert.mechanics.motion import outwards, values
+from dalembert.model.contacts.contact_points import BetweenPoints
+from dalembert.model.contacts.distance import Distance
+from dalembert.model.contacts.knife_edge import KnifeEdge
+from dalembert.model.contacts.rolling import Rolling
+from dalembert.model.description import Elements
+from dalembert.model.elements import Body
+from dalembert.model.joints.base import Joint
+from dalembert.model.loads.between import Between
+from dalembert.model.loads.sphere_on_box import SphereOnBox
+from dalembert.model.loads.sphere_on_plane import SphereOnPlane
+from dalembert.model.loads.sphere_on_sphere import SphereOnSphere
+from dalembert.model.vectors import WORLD
+from dalembert.symbolic.floats import FLOATS, real
+from dalembert.symbolic.lower import Lowering
+from dalembert.symbolic.rotations import roll_pitch_yaw
+from dalembert.symbolic.symbols import Formula
+
+
+@dataclass(frozen=True)
+class Pose:
+    """A frame in another: R turns its axes into those of the other, p is its origin there."""
+
+    R: np.ndarray = field(default_factory=lambda: np.eye(3))
+    p: np.ndarray = field(default_factory=lambda: np.zeros(3))
+
+    def __matmul__(self, other: Pose) -> Pose:
+        return Pose(self.R @ other.R, self.R @ other.p + self.p)
+
+    @property
+    def inverse(self) -> Pose:
+        """The other in this."""
+        return Pose(self.R.T, -self.R.T @ self.p)
+
+    def of(self, point: np.ndarray) -> np.ndarray:
+        """A point of this frame in the other."""
+        return self.R @ point + self.p
+
+
+@dataclass(frozen=True)
+class Motion:
+    """One motion of a joint: it turns about or slides along a direction; both None where it is one part of a whole turn."""
+
+    about: np.ndarray | None
+    along: np.ndarray | None
+    formula: Formula
+    before: Pose  # of the joint in its parent, without this joint's motion, at the start
+    first: bool  # no motion of the same body comes before it
+
+
+@dataclass(frozen=True)
+class Placed:
+    """A body as it hangs on its parent at the start."""
+
+    body: Body
+    motions: tuple[Motion, ...]
+    attached: Pose  # the first frame that moves, where it stands on the parent
+    hung: Pose  # the last frame that moves, on the body itself
+    pose: Pose  # of the body in its parent
+    mass: float
+    center: np.ndarray
+    inertia: np.ndarray
+
+    @property
+    def turns(self) -> list[Motion]:
+        """What turns it."""
+        return [motion for motion in self.motions if motion.along is None]
+
+    @property
+    def slides(self) -> list[Motion]:
+        """What makes it slide."""
+        return [motion for motion in self.motions if motion.along is not None]
+
+    @property
+    def floats(self) -> bool:
+        """Whether it goes freely through a plane or space, on no rail and no hinge."""
+        return len(self.slides) > 1
+
+    def axis(self) -> np.ndarray | None:
+        """The axis it turns about, in its own axes; None where it has none or several."""
+        found = [motion.about for motion in self.turns]
+        if len(found) != 1 or found[0] is None:
+            return None
+        return self.hung.R @ found[0]
+
+    @cached_property
+    def box(self) -> tuple[np.ndarray, np.ndarray]:
+        """Edges and axes (columns) of the uniform box with its mass and inertia; zero edges for a point."""
+        moments, axes = np.linalg.eigh((self.inertia + self.inertia.T) / 2)
+        if np.linalg.det(axes) < 0:
+            axes = axes * np.array([1, 1, -1])
+        squares = 6 * (moments.sum() - 2 * moments) / self.mass if self.mass > 0 else np.zeros(3)
+        return np.sqrt(np.maximum(squares, 0.0)), axes
+
+
+class Layout:
+    """A model at one configuration, in numbers."""
+
+    def __init__(self, model: Elements, parameters: dict[str, float], q: np.ndarray, t: float) -> None:
+        self.model = model
+        self._lower = Lowering(FLOATS, values(model, t, list(q), [0.0] * len(q), parameters))
+        self.placed = {body.name: self._placed(body) for body in outwards(model)}
+
+    def number(self, formula: Formula) -> float:
+        """A formula at this configuration."""
+        return real(self._lower(formula))
+
+    def vector(self, formulas: Sequence[Formula]) -> np.ndarray:
+        """Three of them."""
+        return np.array([self.number(x) for x in formulas])
+
+    def frame(self, position: Sequence[Formula], rotation: Sequence[Formula]) -> Pose:
+        """A constant placement."""
+        angles = [self.number(x) for x in rotation]
+        return Pose(np.array(roll_pitch_yaw(FLOATS, angles), dtype=float), self.vector(position))
+
+    def _moved(self, joint: Joint) -> Pose:
+        values = [self.number(x) for x in joint.values]
+        turn, shift = joint.turn(FLOATS, values), joint.shift(FLOATS, values)
+        return Pose(np.array(turn, dtype=float), np.array(shift, dtype=float))
+
+    def _placed(self, body: Body) -> Placed:
+        pose, attached, hung = Pose(), None, None
+        motions: list[Motion] = []
+        for joint in body.joints:
+            pose = pose @ self.frame(joint.position, joint.rotation)
+            if not joint.values:
+                continue
+            attached = attached or pose
+            for step, formula in zip(joint.steps, joint.values, strict=True):
+                about, along = (None if x is None else np.array(x, dtype=float) for x in step)
+                motions.append(Motion(about, along, formula, pose, not motions))
+            pose = pose @ self._moved(joint)
+            hung = pose
+        return Placed(
+            body,
+            tuple(motions),
+            attached or pose,
+            pose.inverse @ (hung or pose),
+            pose,
+            self.number(body.mass),
+            self.vector(body.center),
+            np.array([[self.number(x) for x in row] for row in body.inertia]),
+        )
+
+    @cached_property
+    def poses(self) -> dict[str, Pose]:
+        """Every body in the world."""
+        out = {WORLD: Pose()}
+        for name, placed in self.placed.items():
+            out[name] = out[placed.body.parent] @ placed.pose
+        return out
+
+    @cached_property
+    def ends(self) -> dict[str, list[np.ndarray]]:
+        """What hangs on every body besides its own joint: joints of children and of loops, declared shapes, ends of loads."""
+        out: dict[str, list[np.ndarray]] = {name: [] for name in (WORLD, *self.placed)}
+        for placed in self.placed.values():
+            if not placed.floats:
+                out[placed.body.parent].append(placed.attached.p)
+        for loop in self.model.loops:
+            out[loop.bodies[0]].append(self.vector(loop.joint.position))
+            out[loop.bodies[1]].append(self.vector(loop.position))
+        for shape in self.model.shapes:
+            if shape.body in self.placed:
+                out[shape.body].append(np.array(shape.position, dtype=float))
+        for name, feet in self.feet.items():
+            out[name] += feet
+        between = [load for load in self.model.loads if isinstance(load, Between)]
+        rods = [contact for contact in self.model.contacts if isinstance(contact, Distance)]
+        for element in (*between, *rods):
+            for name, point in element.fixed_points:
+                out[name].append(self.vector(point))
+        for contact in self.model.contacts:
+            if isinstance(contact, BetweenPoints) and not isinstance(contact, Distance):
+                out[contact.bodies[1]].append(self.vector(contact.points[1]))
+        return out
+
+    @cached_property
+    def feet(self) -> dict[str, list[np.ndarray]]:
+        """The points, in body axes, by which bodies touch others: spheres with the radius 0."""
+        out: dict[str, list[np.ndarray]] = {name: [] for name in self.placed}
+        for load in self.model.loads:
+            if isinstance(load, SphereOnPlane | SphereOnBox | SphereOnSphere) and self.number(load.radius) == 0:
+                out[load.body].append(self.vector(load.center))
+        return out
+
+    def contacts(self, body: str) -> list[Rolling | KnifeEdge]:
+        """The contacts of a body with the ground."""
+        return [c for c in self.model.contacts if isinstance(c, Rolling | KnifeEdge) and c.body == body]
+
+    @cached_property
+    def unit(self) -> float:
+        """A length of the mechanism: how far its joints, ends and mass centres lie from each other on the bodies."""
+        lengths = [0.0]
+        for name, placed in self.placed.items():
+            points = [placed.hung.p, placed.center, *self.ends[name]]
+            edges, _ = placed.box
+            far = max(float(np.linalg.norm(x - points[0])) for x in points)
+            lengths.append(max(far, float(edges.max())))
+            for contact in self.contacts(name):
+                if isinstance(contact, Rolling):
+                    lengths[-1] = max(lengths[-1], *(2 * self.number(size) for _, size in contact.sizes))
+        ground = np.array(self.ends[WORLD] or [np.zeros(3)])
+        lengths.append(float(np.linalg.norm(np.ptp(ground, axis=0))))
+        return max(lengths)

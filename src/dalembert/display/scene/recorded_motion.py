@@ -1,0 +1,201 @@
+"""The samples of a run for the page: coordinates, time histories and arrows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dalembert.display.math.symbol_names import for_text
+from dalembert.display.scene.layout import Layout
+from dalembert.display.scene.scene_programs import Places, Poses, moved
+from dalembert.display.scene.scene_values import Arrow, Channel, Recorded
+from dalembert.display.units import Units, units_of
+from dalembert.mechanics.motion import values as symbol_values
+from dalembert.model.description import Elements
+from dalembert.model.loads.force import Force
+from dalembert.model.loads.torque import Torque
+from dalembert.model.vectors import WORLD
+from dalembert.symbolic.floats import FLOATS
+from dalembert.symbolic.lower import Lowering
+from dalembert.symbolic.reserved_symbols import Kind
+
+if TYPE_CHECKING:
+    from dalembert.mechanics.joint_reactions import JointReaction
+    from dalembert.simulation.trajectory import Trajectory
+
+_NUMBERS = 400_000  # of all time histories together: longer runs are thinned
+_BODIES = 40  # beyond, arrows hide what they explain
+_LENGTH = 0.6  # of a long arrow, in lengths of the mechanism
+History = tuple[str, str, str, str, str, np.ndarray]  # key, name, label, unit, group, values
+
+
+@dataclass(frozen=True)
+class Acting:
+    """A force along a run."""
+
+    name: str
+    kind: str
+    body: str
+    point: np.ndarray
+    vector: np.ndarray
+
+
+def recorded_of(run: Trajectory, layout: Layout, poses: Poses, unit: float) -> Recorded:
+    """The samples of a run, thinned where they are very many."""
+    reactions = _reactions(run)
+    plain, few = _samples(run, reactions)
+    at = poses.at(run.q[:, few], run.t[few])
+    forces = [*_in_joints(reactions, layout, at, few), *_weights(layout, at), *_loads(run, layout, at, few)]
+    return replace(plain, arrows=tuple(_arrows(forces, units_of(run), unit)))
+
+
+def histories_of(run: Trajectory) -> Recorded:
+    """The samples of a run that cannot be drawn, since its model is given by its energies.
+
+    >>> import dalembert as dl
+    >>> model = dl.Model.from_energies("ball", coordinates=["x"], kinetic="dot(x)**2/2", potential="9.81*x")
+    >>> [channel.key for channel in histories_of(dl.simulate(model, 1.0, samples=11)).channels[:3]]
+    ['x', 'dot(x)', 'ddot(x)']
+    """
+    return _samples(run, {})[0]
+
+
+def _samples(run: Trajectory, reactions: Mapping[str, JointReaction]) -> tuple[Recorded, np.ndarray]:
+    """The samples without arrows, and which of the run's they are."""
+    channels = [*_coordinates(run), *_energies(run), *_constraints(run), *_joints(run, reactions), *_efforts(run)]
+    every = max(1, -(-len(run.t) * (len(channels) + 3 * len(reactions)) // _NUMBERS))
+    few = np.unique(np.append(np.arange(0, len(run.t), every), len(run.t) - 1))
+    shown = tuple(Channel(*head, values=values[few]) for *head, values in channels)
+    return Recorded(run.formalism, run.t[few], run.q[:, few], run.qd[:, few], run.qdd[:, few], shown, ()), few
+
+
+def recorded_motion(name: str, model: Elements, t: np.ndarray, q: np.ndarray) -> Recorded:
+    """Positions (n, k) along any motion, such as that of a mode, with their histories; rates are differences."""
+    rates = np.gradient(q, t, axis=1)
+    channels = tuple(
+        Channel(*head, values=values) for *head, values in _positions(model.coordinate_names, Units(model), q)
+    )
+    return Recorded(name, t, q, rates, np.gradient(rates, t, axis=1), channels, ())
+
+
+def _arrows(acting: Sequence[Acting], units: Units, unit: float) -> Iterator[Arrow]:
+    """The arrows: forces on one scale, torques on another."""
+    for torques, name in ((False, "N"), (True, "N·m")):
+        found = [each for each in acting if (each.kind == "torque") is torques]
+        scale, shown = _scale([each.vector for each in found], unit), units.shown(name)
+        for each in found:
+            yield Arrow(each.name, each.kind, each.body, each.point, each.vector, shown, scale)
+
+
+def _scale(vectors: list[np.ndarray], unit: float) -> float:
+    """Lengths for each unit of force, one for all: nine of ten moments of the strongest are shorter than `_LENGTH`."""
+    sizes = [float(np.percentile(np.linalg.norm(vector, axis=0), 90)) for vector in vectors]
+    most = max((size for size in sizes if np.isfinite(size)), default=0.0)
+    return _LENGTH * unit / most if most > 0 else 0.0
+
+
+# time histories
+
+
+def _positions(names: Sequence[str], units: Units, q: np.ndarray) -> Iterator[History]:
+    for name, values in zip(names, q, strict=True):
+        yield name, name, for_text(name), units.shown(units.coordinate(name)), "coordinates", values
+
+
+def _coordinates(run: Trajectory) -> Iterator[History]:
+    names, units = run.equations.model.coordinate_names, units_of(run)
+    yield from _positions(names, units, run.q)
+    for name, values in zip(names, run.qd, strict=True):
+        rate = Kind.RATE.of(name)
+        yield rate, rate, for_text(rate), units.shown(units.rate(name)), "speeds", values
+    for name, values in zip(names, run.qdd, strict=True):
+        second = Kind.ACCELERATION.of(name)
+        unit = units.shown(units.rate(name))
+        yield second, second, for_text(second), f"{unit}²" if unit.endswith("s") else "", "accelerations", values
+
+
+def _energies(run: Trajectory) -> Iterator[History]:
+    unit = units_of(run).shown("J")
+    for key, label, values in (
+        ("kinetic", "T", run.kinetic),
+        ("potential", "V", run.potential),
+        ("energy", "T + V", run.energy),
+        ("balance", "T + V − W", run.balance),
+    ):
+        yield key, key, label, unit, "energy", values
+    for name, values in run.work.items():
+        yield Kind.WORK.of(name), f"work of {name}", f"W {name}", unit, "work", values
+
+
+def _constraints(run: Trajectory) -> Iterator[History]:
+    units = units_of(run)
+    for name, values in zip(run.violation_names, run.violation, strict=True):
+        yield f"violation {name}", name, name, units.shown(units.violation(name)), "violation", values
+    for name, values in zip(run.constraint_names, run.multipliers, strict=True):
+        yield f"lambda {name}", name, f"λ {name}", units.shown(units.multiplier(name)), "multipliers", values
+
+
+def _joints(run: Trajectory, reactions: Mapping[str, JointReaction]) -> Iterator[History]:
+    shown = units_of(run).shown
+    for name, found in reactions.items():
+        for letter, what, unit, vector in (("F", "force", "N", found.force), ("M", "moment", "N·m", found.moment)):
+            size = np.linalg.norm(vector, axis=0)
+            yield f"{what} {name}", f"{what} in the joint of {name}", f"{letter} {name}", shown(unit), "reactions", size
+
+
+def _efforts(run: Trajectory) -> Iterator[History]:
+    units = units_of(run)
+    for name, values in run.drives.items():
+        yield f"effort {name}", name, name, units.shown(units.drive(name)), "efforts", values
+
+
+# arrows
+
+
+def _reactions(run: Trajectory) -> dict[str, JointReaction]:
+    """The joint reactions, where the run has them and they are not too many."""
+    model = run.equations.model
+    if model.canonical_list or len(model.bodies) > _BODIES or not run.knows_joints:
+        return {}
+    return run.joint_reactions()
+
+
+def _in_joints(reactions: Mapping[str, JointReaction], layout: Layout, at: Places, few: np.ndarray) -> Iterator[Acting]:
+    loops = {loop.name: loop for loop in layout.model.loops}
+    for name, found in reactions.items():
+        if name in loops:
+            first, second = loops[name].bodies
+            on, place = (second, loops[name].position) if second != WORLD else (first, loops[name].joint.position)
+            body, point = on, layout.vector(place)
+        elif layout.placed[name].floats:
+            continue
+        else:
+            body, point = name, layout.placed[name].hung.p
+        yield Acting(name, "reaction", body, moved(at, body, point), found.force[:, few])
+
+
+def _loads(run: Trajectory, layout: Layout, at: Places, few: np.ndarray) -> Iterator[Acting]:
+    """Forces and torques that the model applies to its bodies."""
+    state = run.t[few], list(run.q[:, few]), list(run.qd[:, few])
+    lower = Lowering(FLOATS, symbol_values(layout.model, *state, run.equations.parameters))
+    for load in layout.model.loads:
+        if isinstance(load, Force | Torque):
+            given = load.force if isinstance(load, Force) else load.torque
+            parts = np.stack([np.zeros(len(few)) + lower(x) for x in given])  # pyright: ignore[reportOperatorIssue]
+            place = load.point if isinstance(load, Force) else None
+            point = layout.placed[load.body].center if place is None else layout.vector(place)
+            vector = np.einsum("xyk,yk->xk", at[load.frame][0], parts)
+            yield Acting(load.name, load.kind, load.body, moved(at, load.body, point), vector)
+
+
+def _weights(layout: Layout, at: Places) -> Iterator[Acting]:
+    gravity = layout.vector(layout.model.gravity)
+    for name, placed in layout.placed.items():
+        if placed.mass > 0 and np.any(gravity):
+            point = moved(at, name, placed.center)
+            yield Acting(
+                f"weight of {name}", "gravity", name, point, np.outer(placed.mass * gravity, np.ones(point.shape[1]))
+            )

@@ -1,0 +1,344 @@
+"""The scene of a model, with a run of it or without."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dalembert.display.math.symbol_names import for_text
+from dalembert.display.scene import camera, colors, ground, guide_curves
+from dalembert.display.scene.body_shapes import Sketch, Travel
+from dalembert.display.scene.declared_shapes import corners, declared_shapes
+from dalembert.display.scene.layout import Layout
+from dalembert.display.scene.planar import normal_of
+from dalembert.display.scene.recorded_motion import recorded_of
+from dalembert.display.scene.scene_programs import Forms, Places, moved
+from dalembert.display.scene.scene_values import Cord, Part, Recorded, Scene, Shape, Slider, Trail, View
+from dalembert.display.scene.tracks import Track, tracks_of
+from dalembert.display.units import Units
+from dalembert.errors import InputError
+from dalembert.mechanics import assembly
+from dalembert.mechanics.contact_constraints import with_contacts
+from dalembert.mechanics.motion import values
+from dalembert.mechanics.scales import scales_of, turning_coordinates
+from dalembert.model.constraints.holonomic import Holonomic
+from dalembert.model.contacts.distance import Distance
+from dalembert.model.contacts.point_in_plane import PointInPlane
+from dalembert.model.contacts.point_on_surface import PointOnSurface
+from dalembert.model.description import Elements
+from dalembert.model.loads.between import Between
+from dalembert.model.vectors import WORLD
+from dalembert.symbolic.floats import FLOATS
+from dalembert.symbolic.lower import Lowering
+
+if TYPE_CHECKING:
+    from dalembert.simulation.trajectory import Trajectory
+
+_SAMPLES = 120  # of a run, for the view
+_CLOSED = 1e-6
+_TRAILS = 4
+_AWAY = 4.0  # lengths of the mechanism
+_LONGEST = 4.0  # trail, in sizes of the view
+_THIN, _SEEN, _THICK = 0.022, 0.008, 0.15  # radius of rods: usual, in sizes of the view at least, at most
+
+
+def scene_of(model: Elements, run: Trajectory | None = None, *, motion: Recorded | None = None) -> Scene:
+    """What a model looks like, and how it moves: by a run, by any motion that is recorded, or by hand.
+
+    >>> import dalembert as dl
+    >>> scene = scene_of(dl.load("four-bar"))
+    >>> scene.view.planar, scene.view.up.tolist(), [part.name for part in scene.bodies]
+    (True, [0.0, 1.0, 0.0], ['world', 'crank', 'output', 'coupler'])
+    """
+    if not model.bodies:
+        raise InputError(
+            f"model '{model.name}' is given by its energies, so there is nothing to draw. "
+            "Describe it by bodies and joints; plots of its coordinates are there for every model: run.plot()."
+        )
+    return _Making(model, run, motion).scene
+
+
+@dataclass(frozen=True)
+class _Making:
+    """The parts of a scene, each when it is needed."""
+
+    declared: Elements
+    run: Trajectory | None
+    motion: Recorded | None
+
+    @cached_property
+    def forms(self) -> Forms:
+        values = self.declared.parameter_values
+        return Forms(with_contacts(self.declared), values if self.run is None else dict(self.run.equations.parameters))
+
+    @cached_property
+    def states(self) -> tuple[np.ndarray, np.ndarray]:
+        """The samples that are looked at: q (n, k) and t."""
+        if (way := self.run or self.motion) is not None:
+            few = np.unique(np.linspace(0, len(way.t) - 1, _SAMPLES).astype(int))
+            return way.q[:, few], way.t[few]
+        q, t = self.declared.initial[0], np.zeros(1)
+        closure = self.forms.closure
+        if closure is not None:
+            gap = closure.at(q[:, None], t)[: closure.rows(len(q))]
+            if not np.abs(gap).max() < _CLOSED:
+                q = assembly.assemble(self.declared).q
+        return q[:, None], t
+
+    @cached_property
+    def places(self) -> Places:
+        """Where the bodies are at the samples."""
+        return self.forms.poses.at(*self.states)
+
+    @cached_property
+    def layout(self) -> Layout:
+        q, t = self.states
+        return Layout(self.declared, self.forms.values, q[:, 0], float(t[0]))
+
+    @cached_property
+    def normal(self) -> np.ndarray | None:
+        return normal_of(self.layout)
+
+    @cached_property
+    def gravity(self) -> np.ndarray:
+        return self.layout.vector(self.declared.gravity)
+
+    @cached_property
+    def sketch(self) -> Sketch:
+        q, t = self.states
+        paths = [place[1].T for name, place in self.places.items() if name != WORLD]
+        spread = np.ptp(np.concatenate([*paths, np.reshape(self.layout.ends[WORLD], (-1, 3))]), axis=0)
+        unit = self.layout.unit or 0.35 * float(np.linalg.norm(spread)) or scales_of(self.declared).length
+        zero = [np.zeros(len(t))] * len(q)
+        lower = Lowering(FLOATS, values(self.declared, t, list(q), zero, self.forms.values))
+        travel, reach = {}, 0.35 * unit if self.run is None and self.motion is None else 0.0
+        for name, placed in self.layout.placed.items():
+            for index, motion in enumerate(placed.motions):
+                if motion.along is not None:
+                    slid = np.zeros(len(t)) + lower(motion.formula)  # pyright: ignore[reportOperatorIssue]
+                    travel[name, index] = Travel(float(slid.min()) - reach, float(slid.max()) + reach)
+        radius = min(max(_THIN * unit, _SEEN * self._reach(unit)), _THICK * unit)
+        return Sketch(self.layout, unit, radius, self.normal, travel)
+
+    def _reach(self, unit: float) -> float:
+        """The size of a view of all joints, ends and mass centres along the samples."""
+        points = {WORLD: self._tied}
+        for name, placed in self.layout.placed.items():
+            points[name] = np.array([placed.hung.p, placed.center, *self.layout.ends[name]])
+        clouds = {name: self._moved(name, each) for name, each in points.items() if each.size and name not in self.lost}
+        return camera.fitted(clouds, self.places, self.gravity, self.normal, unit).size
+
+    def _moved(self, name: str, points: np.ndarray) -> np.ndarray:
+        """Points (k, 3) of a body in the world along the samples, (3, k, samples)."""
+        if name == WORLD:
+            return np.repeat(points.T[:, :, None], len(self.states[1]), axis=2)
+        R, p = self.places[name]
+        return np.einsum("xyk,iy->xik", R, points) + p[:, None]
+
+    @cached_property
+    def given(self) -> tuple[dict[str, list[Shape]], tuple[str, ...]]:
+        """The declared shapes by body, and what has to be said of them."""
+        return declared_shapes(self.declared)
+
+    @cached_property
+    def parts(self) -> tuple[tuple[Part, ...], tuple[str, ...]]:
+        """The world and the bodies, and what has to be said of them."""
+        names = list(self.layout.placed)
+        given, notes = self.given
+        shapes: dict[str, list[Shape]] = {WORLD: list(given.get(WORLD, []))}
+        for k, name in enumerate(names):
+            color = colors.of_body(k, len(names))
+            shapes[name] = [] if self._covered(name) else self.sketch.body(name, color, self.cams.get(name))
+            shapes[name] += given.get(name, [])
+        for name, placed in self.layout.placed.items():
+            if not self._covered(name):
+                shapes[placed.body.parent] += self.sketch.rails(name)
+        for track in self.tracks:
+            if track is not self.cams.get(track.body):
+                shapes[track.body].append(track.line(0.3 * self.sketch.radius))
+        return tuple(Part(name, tuple(each)) for name, each in shapes.items()), notes
+
+    @property
+    def surfaces(self) -> list[Holonomic]:
+        """The constraints that may be surfaces of the world: declared formulas, and what holds points on surfaces."""
+        names = {c.name for c in self.declared.contacts if isinstance(c, PointOnSurface | PointInPlane)}
+        found = (c for c in self.forms.model.holonomic_list if c.name in names)
+        return [*self.declared.holonomic_list, *found]
+
+    @cached_property
+    def tracks(self) -> tuple[Track, ...]:
+        return tuple(tracks_of(self.layout, self.places, self.normal, self.sketch.unit))
+
+    @cached_property
+    def cams(self) -> dict[str, Track]:
+        """The outlines of bodies that are cams: closed curves in a plane model."""
+        plane = self.normal is not None
+        return {track.body: track for track in self.tracks if plane and track.closed and track.body != WORLD}
+
+    def _covered(self, name: str) -> bool:
+        """Whether declared shapes reach all joints of a body, and one of them its own, so that nothing has to be added."""
+        shapes = self.given[0].get(name, [])
+        if not shapes or any(shape.kind == "mesh" for shape in shapes):
+            return bool(shapes)
+        each, margin = [corners(shape) for shape in shapes], 0.05 * self.sketch.unit
+
+        def reached(points: np.ndarray, place: np.ndarray) -> bool:
+            return bool(np.all((points.min(axis=0) - margin <= place) & (place <= points.max(axis=0) + margin)))
+
+        hung, every = self.layout.placed[name].hung.p, np.concatenate(each)
+        return any(reached(points, hung) for points in each) and all(
+            reached(every, place) for place in self.layout.ends[name]
+        )
+
+    @cached_property
+    def lost(self) -> set[str]:
+        """Bodies that slid far out of the limits of their joints, which a free motion does not keep: the view lets them go."""
+        out, names = set[str](), list(self.declared.coordinate_names)
+        for name, placed in self.layout.placed.items():
+            for motion in placed.slides:
+                limits = self.declared.limits.get(str(motion.formula))
+                if limits is None or limits.lower is None or limits.upper is None:
+                    continue
+                slid, room = self.states[0][names.index(str(motion.formula))], limits.upper - limits.lower
+                if slid.min() < limits.lower - room or slid.max() > limits.upper + room:
+                    out.add(name)
+        return out
+
+    @cached_property
+    def clouds(self) -> dict[str, np.ndarray]:
+        """Corners of all shapes in the world along the samples, (3, k, samples); of the world only what is tied to it."""
+        points = {WORLD: self._tied}
+        for part in self.parts[0][1:]:
+            drawn = [corners(shape) for shape in part.shapes if shape.role != "ground"]
+            points[part.name] = np.concatenate(drawn or [np.zeros((1, 3))])
+        clouds = {name: self._moved(name, each) for name, each in points.items() if each.size and name not in self.lost}
+        if self.normal is None and WORLD in clouds and np.any(self.gravity):
+            # supports reach down to the lowest point of all
+            up = camera.upwards(self.gravity, None)
+            heights = {name: np.einsum("x,xik->ik", up, cloud) for name, cloud in clouds.items()}
+            below = heights[WORLD] - min(float(each.min()) for each in heights.values())
+            clouds[WORLD] = np.concatenate([clouds[WORLD], clouds[WORLD] - up[:, None, None] * below], axis=1)
+        return clouds
+
+    @property
+    def _tied(self) -> np.ndarray:
+        """Points of the world on which something hangs, (k, 3); not the zero of a slide from which its body stays far away."""
+        unit, zeros = self.layout.unit, []
+        for name, placed in self.layout.placed.items():
+            if placed.body.parent == WORLD and placed.slides:
+                far = np.linalg.norm(self.places[name][1] - placed.attached.p[:, None], axis=0).min()
+                zeros += [placed.attached.p] if far > _AWAY * unit > 0 else []
+        ends = [end for end in self.layout.ends[WORLD] if not any(np.array_equal(end, zero) for zero in zeros)]
+        return np.reshape(ends, (-1, 3))
+
+    @cached_property
+    def view(self) -> View:
+        return camera.fitted(self.clouds, self.places, self.gravity, self.normal, self.sketch.unit)
+
+    @property
+    def scene(self) -> Scene:
+        parts, notes = self.parts
+        world, *bodies = parts
+        paths = {name: self.places[name][1] for name in self.layout.placed}
+        below = (
+            guide_curves.surfaces(self.layout, self.surfaces, self.forms.values, self.view.up, paths)
+            if self.run
+            else ()
+        )
+        held = guide_curves.held(self.layout, self.places) if self.declared.holonomic_list else guide_curves.Held()
+        fixed = [*below] or ground.shapes(self.sketch, self.view, self.gravity, self.clouds, held)
+        return Scene(
+            self.declared.name,
+            self.declared.text,
+            self.view,
+            self.sliders,
+            (Part(WORLD, (*fixed, *world.shapes)), *bodies),
+            self.forms.poses,
+            self.forms.closure,
+            self._recorded,
+            self.trails,
+            self.cords,
+            notes,
+        )
+
+    @property
+    def _recorded(self) -> Recorded | None:
+        """The samples of the run, or of the motion that was given."""
+        if self.run is None:
+            return self.motion
+        return recorded_of(self.run, self.layout, self.forms.poses, self.sketch.unit)
+
+    @property
+    def sliders(self) -> tuple[Slider, ...]:
+        """The coordinates, each with how far it may go."""
+        model, units = self.declared, Units(self.declared)
+        turning, scales = turning_coordinates(model), scales_of(model)
+        driven = {c.prescribed for c in model.holonomic_list}
+        out = []
+        for k, name in enumerate(model.coordinate_names):
+            limits = model.limits.get(name)
+            start = float(self.states[0][k, 0])
+            reach = np.pi if name in turning else max(scales.q[k], abs(start))
+            low, high = (limits.lower, limits.upper) if limits else (None, None)
+            low, high = start - reach if low is None else low, start + reach if high is None else high
+            unit = units.shown(units.coordinate(name))
+            out.append(Slider(name, for_text(name), unit, start, low, high, name in turning, name in driven))
+        return tuple(out)
+
+    @property
+    def trails(self) -> tuple[Trail, ...]:
+        """The ends of chains, and the mass centres of bodies that go around in a loop."""
+        layout, names = self.layout, list(self.layout.placed)
+        parents = {placed.body.parent for placed in layout.placed.values()}
+        looped = {name for loop in self.declared.loops for name in loop.bodies}
+        tied = {name for loop in self.declared.loops if WORLD in loop.bodies for name in loop.bodies}
+        tied |= {name for name, placed in layout.placed.items() if placed.body.parent == WORLD and not placed.floats}
+        out = []
+        for k, name in enumerate(names):
+            placed = layout.placed[name]
+            if name in looped & tied or name in self.lost:
+                continue
+            floating = placed.floats and not any(layout.contacts(name))
+            if name in parents and not floating:
+                continue
+            points = np.concatenate([corners(s) for s in self._drawn(name)] or [placed.center[None]])
+            far = points[int(np.argmax(np.linalg.norm(points - placed.hung.p, axis=1)))]
+            slender = np.linalg.norm(np.ptp(points, axis=0)) > 0.1 * self.sketch.unit
+            tip = (
+                placed.center if name in looped or floating or not slender else self._axial(placed.hung.p, far, points)
+            )
+            marks = [] if floating or self._covered(name) else self.given[0].get(name, [])
+            tip = marks[0].at if len(marks) == 1 else tip
+            out.append(Trail(name, tip, colors.of_body(k, len(names)), self._lasting(name, tip)))
+        carried = [trail for trail in out if layout.placed[trail.body].floats and trail.body in looped]
+        return tuple((carried or out)[:_TRAILS])
+
+    def _lasting(self, name: str, point: np.ndarray) -> float:
+        """For how many seconds a trail is seen: as long as it does not become a tangle."""
+        t, path = self.states[1], moved(self.places, name, point)
+        length = float(np.linalg.norm(np.diff(path, axis=1), axis=0).sum())
+        whole = float(t[-1] - t[0])
+        free = self.view.follow is not None or not length
+        return whole if free else whole * min(1.0, _LONGEST * self.view.size / length)
+
+    def _axial(self, hung: np.ndarray, far: np.ndarray, points: np.ndarray) -> np.ndarray:
+        """The middle of the points at the far end."""
+        distance = np.linalg.norm(points - hung, axis=1)
+        return points[distance > distance.max() - 0.06 * self.sketch.unit].mean(axis=0)
+
+    def _drawn(self, name: str) -> list[Shape]:
+        part = next(part for part in self.parts[0] if part.name == name)
+        return [shape for shape in part.shapes if shape.role == "body"]
+
+    @property
+    def cords(self) -> tuple[Cord, ...]:
+        """Springs, dampers and rods between two points, belts, and strings that formulas stand for."""
+        out = []
+        for element in (*self.declared.loads, *self.declared.contacts):
+            if isinstance(element, Between | Distance):
+                first, second = (self.layout.vector(point) for point in element.points)
+                out.append(Cord(element.name, element.kind, element.bodies, (first, second), colors.CORD))
+        return (*out, *self.sketch.wheels.belts, *guide_curves.strings(self.layout))

@@ -1,0 +1,285 @@
+"""What a scene holds, as frozen records, and the plain data they become.
+
+Lengths are those of the model. A shape stands in the axes of its body: `at` is its middle, `turn` the rotation to body axes. The
+axis of a cylinder, capsule, cone or disc is its z.
+"""
+
+from __future__ import annotations
+
+import base64
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from dalembert.display.scene.scene_programs import Poses, ProgramForm
+
+FORMAT = 1
+Triple = tuple[float, float, float]
+
+
+def packed(values: np.ndarray, kind: str = "f64") -> dict[str, Any]:
+    """An array as base64 of little-endian numbers, with its shape.
+
+    >>> packed(np.array([1.0, 2.0]))
+    {'f64': 'AAAAAAAA8D8AAAAAAAAAQA==', 'shape': [2]}
+    """
+    dtype = {"f64": "<f8", "f32": "<f4", "u32": "<u4"}[kind]
+    data = np.ascontiguousarray(values, dtype=dtype)
+    return {kind: base64.b64encode(data.tobytes()).decode("ascii"), "shape": list(data.shape)}
+
+
+@dataclass(frozen=True, eq=False)
+class Shape:
+    """One thing to draw: its kind, its place on the body, and its size.
+
+    | kind | size |
+    |---|---|
+    | box | three edges |
+    | cylinder, capsule, cone, disc | radius, length; that of a capsule is the part between its round ends |
+    | sphere | radius |
+    | frame | length of the axes |
+    | line | width; `points` (n, 3) |
+    | mesh | `points` (n, 3), `faces` (m, 3) |
+    """
+
+    kind: str
+    size: tuple[float, ...]
+    color: str
+    role: str = "body"  # body, joint, center or ground
+    at: np.ndarray = field(default_factory=lambda: np.zeros(3))
+    turn: np.ndarray = field(default_factory=lambda: np.eye(3))
+    points: np.ndarray | None = None
+    faces: np.ndarray | None = None
+    opacity: float = 1.0
+
+    def to_dict(self) -> dict[str, Any]:
+        """Its plain data."""
+        out: dict[str, Any] = {
+            "kind": self.kind,
+            "at": _rounded(self.at),
+            "turn": _rounded(quaternion(self.turn)),
+            "size": _rounded(self.size),
+            "color": self.color,
+            "role": self.role,
+        }
+        if self.opacity < 1:
+            out["opacity"] = round(self.opacity, 3)
+        if self.points is not None:
+            out["vertices" if self.kind == "mesh" else "points"] = packed(self.points, "f32")
+        if self.faces is not None:
+            out["faces"] = packed(self.faces, "u32")
+        return out
+
+
+@dataclass(frozen=True)
+class Part:
+    """A body, or the world, with its shapes."""
+
+    name: str
+    shapes: tuple[Shape, ...]
+
+
+@dataclass(frozen=True)
+class View:
+    """Where the scene is seen from: `size` is the diameter that shall be in view, `unit` a length of the mechanism itself."""
+
+    up: np.ndarray
+    planar: bool
+    eye: np.ndarray
+    target: np.ndarray
+    size: float
+    unit: float
+    follow: str | None  # the body that the view goes along with, where the motion leads far away
+
+    def to_dict(self) -> dict[str, Any]:
+        """Its plain data."""
+        vectors = {"up": _rounded(self.up), "eye": _rounded(self.eye), "target": _rounded(self.target)}
+        return {**vectors, "planar": self.planar, "size": self.size, "unit": self.unit, "follow": self.follow}
+
+
+@dataclass(frozen=True)
+class Slider:
+    """A coordinate as a hand moves it."""
+
+    name: str
+    label: str
+    unit: str
+    start: float
+    low: float | None
+    high: float | None
+    turns: bool
+    given: bool  # a motion that is prescribed
+
+    def to_dict(self) -> dict[str, Any]:
+        """Its plain data."""
+        return dict(vars(self))
+
+
+@dataclass(frozen=True)
+class Trail:
+    """A point of a body whose path is drawn."""
+
+    body: str
+    point: np.ndarray
+    color: str
+    seconds: float  # how long the path is seen
+
+    def to_dict(self) -> dict[str, Any]:
+        """Its plain data."""
+        point = {"point": _rounded(self.point), "seconds": self.seconds}
+        return {"body": self.body, **point, "color": self.color}
+
+
+@dataclass(frozen=True)
+class Cord:
+    """A spring, damper or rope: the straight line between points of two bodies."""
+
+    name: str
+    kind: str
+    bodies: tuple[str, str]
+    points: tuple[np.ndarray, np.ndarray]
+    color: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """Its plain data."""
+        points = [_rounded(point) for point in self.points]
+        return {"name": self.name, "kind": self.kind, "bodies": [*self.bodies], "points": points, "color": self.color}
+
+
+@dataclass(frozen=True)
+class Channel:
+    """One time history."""
+
+    key: str
+    name: str
+    label: str
+    unit: str
+    group: str
+    values: np.ndarray
+
+    def to_dict(self) -> dict[str, Any]:
+        """Its plain data."""
+        return {**vars(self), "values": packed(self.values)}
+
+
+@dataclass(frozen=True)
+class Arrow:
+    """A force, torque or velocity along a run, in the world: one column for each sample."""
+
+    name: str
+    kind: str
+    body: str
+    point: np.ndarray
+    vector: np.ndarray
+    unit: str
+    scale: float  # lengths for each unit
+
+    def to_dict(self) -> dict[str, Any]:
+        """Its plain data."""
+        return {**vars(self), "point": packed(self.point, "f32"), "vector": packed(self.vector, "f32")}
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """The samples of a run."""
+
+    formalism: str
+    t: np.ndarray
+    q: np.ndarray
+    qd: np.ndarray
+    qdd: np.ndarray
+    channels: tuple[Channel, ...]
+    arrows: tuple[Arrow, ...]
+
+    def at(self, times: np.ndarray) -> np.ndarray:
+        """The coordinates (n, k) at any times of the run: the polynomial of degree 5 through q, q̇ and q̈ at both ends."""
+        k = np.clip(np.searchsorted(self.t, times, side="right") - 1, 0, max(len(self.t) - 2, 0))
+        after = np.minimum(k + 1, len(self.t) - 1)
+        h = np.where(after > k, self.t[after] - self.t[k], 1.0)
+        s = np.clip((times - self.t[k]) / h, 0.0, 1.0)
+        a, b, c = self.q[:, k], self.qd[:, k] * h, self.qdd[:, k] * h**2 / 2
+        # what the Taylor polynomial of the start misses at the end
+        end, slope, bend = self.q[:, after], self.qd[:, after] * h, self.qdd[:, after] * h**2 / 2
+        d0, d1, d2 = end - a - b - c, slope - b - 2 * c, bend - c
+        cubic = 10 * d0 - 4 * d1 + d2
+        return a + s * (b + s * (c + s * (cubic + s * (-15 * d0 + 7 * d1 - 2 * d2 + s * (6 * d0 - 3 * d1 + d2)))))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Its plain data."""
+        arrays = {key: packed(getattr(self, key)) for key in ("t", "q", "qd", "qdd")}
+        lists = {key: [each.to_dict() for each in getattr(self, key)] for key in ("channels", "arrows")}
+        return {"formalism": self.formalism, "duration": float(self.t[-1] - self.t[0]), **arrays, **lists}
+
+
+@dataclass(frozen=True)
+class Scene:
+    """All that is needed to draw a model, to move it by hand, and to show a run of it."""
+
+    name: str
+    description: str
+    view: View
+    coordinates: tuple[Slider, ...]
+    bodies: tuple[Part, ...]
+    kinematics: Poses
+    closure: ProgramForm | None
+    run: Recorded | None = None
+    trails: tuple[Trail, ...] = ()
+    cords: tuple[Cord, ...] = ()
+    notes: tuple[str, ...] = ()  # what is drawn otherwise than declared, in sentences
+
+    @property
+    def start(self) -> tuple[np.ndarray, float]:
+        """Coordinates and time that it begins with."""
+        if self.run is not None:
+            return self.run.q[:, 0], float(self.run.t[0])
+        return np.array([each.start for each in self.coordinates]), 0.0
+
+    def to_dict(self) -> dict[str, Any]:
+        """The plain data that the viewer reads; `json.dumps` takes it.
+
+        >>> import dalembert as dl
+        >>> data = dl.simulate("simple-pendulum", 1.0, samples=11).scene().to_dict()
+        >>> data["view"]["planar"], [body["name"] for body in data["bodies"]], data["run"]["t"]["shape"]
+        (True, ['world', 'bob'], [11])
+        """
+        return {
+            "format": FORMAT,
+            "model": {"name": self.name, "description": self.description, "notes": [*self.notes]},
+            "view": self.view.to_dict(),
+            "coordinates": [each.to_dict() for each in self.coordinates],
+            "bodies": [{"name": part.name, "shapes": [each.to_dict() for each in part.shapes]} for part in self.bodies],
+            "kinematics": self.kinematics.form.to_dict(),
+            "closure": None if self.closure is None else self.closure.to_dict(),
+            "run": None if self.run is None else self.run.to_dict(),
+            "trails": [each.to_dict() for each in self.trails],
+            "cords": [each.to_dict() for each in self.cords],
+            "modes": [],
+            "tabs": [],
+        }
+
+
+def _rounded(values: Any) -> list[float]:
+    """Nine digits: more than a drawing shows."""
+    return [float(f"{float(x):.9g}") + 0.0 for x in values]
+
+
+def quaternion(R: np.ndarray) -> np.ndarray:
+    """The unit quaternion (w, x, y, z) of a rotation.
+
+    >>> quaternion(np.eye(3)).tolist()
+    [1.0, 0.0, 0.0, 0.0]
+    """
+    # the largest of the four squares divides, so nothing is lost: (1 + Σ ± R_ii)/4
+    x, y, z = np.diag(R)
+    squares = np.array([1 + x + y + z, 1 + x - y - z, 1 - x + y - z, 1 - x - y + z]) / 4
+    k = int(np.argmax(squares))
+    twist = (R[2, 1] - R[1, 2], R[0, 2] - R[2, 0], R[1, 0] - R[0, 1])
+    both = {(0, 1): R[0, 1] + R[1, 0], (0, 2): R[0, 2] + R[2, 0], (1, 2): R[1, 2] + R[2, 1]}
+    four = np.empty(4)
+    four[k] = np.sqrt(squares[k])
+    for i in range(4):
+        if i != k:
+            product = twist[max(i, k) - 1] if 0 in (i, k) else both[(min(i, k) - 1, max(i, k) - 1)]
+            four[i] = product / (4 * four[k])
+    return four / np.linalg.norm(four)

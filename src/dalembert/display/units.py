@@ -1,0 +1,269 @@
+"""Units of what is drawn and written: declared ones of coordinates and parameters, and what follows from them.
+
+A unit is read as powers of base units. That of a formula follows from its symbols; a number in it may have any unit. Radians
+count only where nothing else but time is left: r θ̇ is m/s.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property, reduce
+from typing import TYPE_CHECKING
+
+import symengine as se
+
+from dalembert.mechanics.scales import turning_coordinates, turns
+from dalembert.model.contacts.base import Contact
+from dalembert.model.description import Elements
+from dalembert.model.loads.torque import Torque
+from dalembert.symbolic.reserved_symbols import Kind
+from dalembert.symbolic.symbols import TIME, Formula
+
+if TYPE_CHECKING:
+    from dalembert.simulation.trajectory import Trajectory
+
+Powers = dict[str, Fraction]  # of base units
+
+_DERIVED = {"N": "kg·m/s²", "J": "kg·m²/s²", "W": "kg·m²/s³", "Pa": "kg/m/s²", "Hz": "1/s"}
+_SUPERSCRIPTS = str.maketrans("⁻⁰¹²³⁴⁵⁶⁷⁸⁹", "-0123456789")
+_LOWERED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+_FACTOR = re.compile(r"([^\W\d_⁰¹²³⁴⁵⁶⁷⁸⁹]+|1)\^?(-?\d+|[⁻⁰¹²³⁴⁵⁶⁷⁸⁹]+)?")
+_SI = {"kg", "m", "s", "rad"}
+_ANGLES = (se.asin, se.acos, se.atan, se.atan2)
+
+
+def read(unit: str) -> Powers | None:
+    """The powers of base units; None for no unit, and for one that cannot be read.
+
+    >>> read("N·m/rad") == read("kg·m²/s²/rad"), read("")
+    (True, None)
+    """
+    out: Powers = {}
+    for sign, text in re.findall(r"(^|[·*/])([^·*/]+)", unit.replace(" ", "")):
+        factor = _FACTOR.fullmatch(text)
+        if factor is None:
+            return None
+        power = Fraction((factor[2] or "1").translate(_SUPERSCRIPTS)) * (-1 if sign == "/" else 1)
+        parts = {} if factor[1] == "1" else read(_DERIVED.get(factor[1], "")) or {factor[1]: Fraction(1)}
+        out = _times(out, parts, power)
+    return out if unit else None
+
+
+def written(powers: Powers | None) -> str:
+    """The unit in words, nothing where it is not known.
+
+    >>> written(read("kg·m/s²")), written(read("m·rad/s")), written(read("1/s")), written({})
+    ('N', 'm/s', '1/s', '1')
+    """
+    if powers is None:
+        return ""
+    powers = _without_radians(powers)
+    if powers.get("kg") == 1 and powers.get("s", 0) <= -2:
+        powers = {"N": Fraction(1), **_times(powers, read("N") or {}, Fraction(-1))}
+    above = "·".join(_power(base, p) for base, p in powers.items() if p > 0)
+    return (above or "1") + "".join(f"/{_power(base, -p)}" for base, p in powers.items() if p < 0)
+
+
+def _power(base: str, power: Fraction) -> str:
+    if power.denominator != 1:
+        return f"{base}^({power})"
+    return base if power == 1 else base + str(power).translate(_LOWERED)
+
+
+def _times(a: Powers, b: Powers, power: Fraction | int = 1) -> Powers:
+    """a bᵖ."""
+    out = {base: a.get(base, Fraction(0)) + power * b.get(base, Fraction(0)) for base in (*a, *b)}
+    return {base: p for base, p in out.items() if p}
+
+
+def _without_radians(powers: Powers) -> Powers:
+    rest = {base: p for base, p in powers.items() if base != "rad"}
+    angle = powers.get("rad", 0) > 0 and set(rest) <= {"s"} and rest.get("s", 0) <= 0
+    return {"rad": Fraction(1), **rest} if angle else rest
+
+
+def of_formula(formula: Formula, known: Mapping[str, Powers | None]) -> Powers | None:
+    """The unit of a formula, given those of its symbols; None where they do not tell.
+
+    >>> known = {"x": read("m"), "r": read("m"), "theta": read("rad")}
+    >>> x, r, theta = se.symbols("x r theta")
+    >>> written(of_formula(x - r * theta, known)), written(of_formula(x**2 - 4, known)), written(of_formula(x + theta, known))
+    ('m', 'm²', '')
+    """
+    if formula.is_Symbol:
+        return known.get(formula.name)
+    if isinstance(formula, se.Add):
+        return _of_sum(formula.args, known)
+    if isinstance(formula, se.Mul):
+        parts = [of_formula(x, known) for x in formula.args]
+        return None if None in parts else reduce(_times, [part for part in parts if part is not None])
+    if isinstance(formula, se.Pow):
+        base, exponent = of_formula(formula.args[0], known), formula.args[1]
+        if not base:  # unknown, or a number
+            return base
+        whole = isinstance(exponent, se.Rational | se.Integer)
+        return _times({}, base, Fraction(str(exponent))) if whole else None
+    if isinstance(formula, se.Piecewise):
+        return of_formula(formula.args[0], known)
+    if isinstance(formula, _ANGLES):
+        return {"rad": Fraction(1)}
+    known_functions = formula.is_Number or isinstance(formula, se.sin | se.cos | se.tan | se.log) or formula == se.pi
+    return {} if known_functions else None
+
+
+def _of_sum(terms: Iterable[Formula], known: Mapping[str, Powers | None]) -> Powers | None:
+    """The unit that all terms have; where they differ, those behind a number other than ±1 are not asked."""
+    terms = [term for term in terms if not term.is_Number]
+    plain = [t for t in terms if not (isinstance(t, se.Mul) and t.args[0].is_Number and t.args[0] != -1)]
+    for asked in (terms, plain):
+        found = [of_formula(term, known) for term in asked]
+        units = [powers for powers in found if powers is not None]
+        if units and None not in found and len({written(powers) for powers in units}) == 1:
+            return units[0]
+    return None
+
+
+@dataclass(frozen=True)
+class Units:
+    """The units of a model, each as text: '' where nothing is known.
+
+    Coordinates without a unit are angles where a joint says so, else lengths; they are told apart, and nothing is written.
+
+    >>> import dalembert as dl
+    >>> units = Units(dl.load("cart-pendulum").description)
+    >>> units.coordinate("theta1"), units.momentum("theta1"), units.force("x")
+    ('rad', 'kg·m²/s', 'N')
+    """
+
+    model: Elements
+    contacts: tuple[Contact, ...] = ()  # those that the model has written out as formulas
+
+    @cached_property
+    def symbols(self) -> dict[str, Powers | None]:
+        """The unit of every symbol of a formula."""
+        out: dict[str, Powers | None] = {p.name: read(p.unit) for p in self.model.parameter_list}
+        out[TIME.name] = read("s")
+        for name, unit in self._coordinates.items():
+            out |= {name: unit, Kind.RATE.of(name): _per_second(unit), Kind.MOMENTUM.of(name): self._momentum(unit)}
+        return out
+
+    @cached_property
+    def _coordinates(self) -> dict[str, Powers | None]:
+        given = {c.name: read(c.unit) for c in self.model.coordinate_list}
+        if None not in given.values():
+            return given
+        joints = [joint for body in self.model.bodies for joint in body.joints if joint.quaternion]
+        plain = {s.name for joint in joints for value in joint.values[-4:] for s in value.free_symbols}
+        angles = turning_coordinates(self.model) - plain
+        usual = {name: read("rad" if name in angles else "1" if name in plain else "m") for name in given}
+        return {name: usual[name] if unit is None else unit for name, unit in given.items()}
+
+    @staticmethod
+    def _momentum(unit: Powers | None) -> Powers | None:
+        return None if unit is None else _times(read("J·s") or {}, unit, -1)
+
+    def coordinate(self, name: str) -> str:
+        """The unit of a coordinate."""
+        return written(self._coordinates[name])
+
+    def rate(self, name: str) -> str:
+        """The unit of the rate of a coordinate."""
+        return written(_per_second(self._coordinates[name]))
+
+    def acceleration(self, name: str) -> str:
+        """The unit of the second rate of a coordinate."""
+        return written(_per_second(_per_second(self._coordinates[name])))
+
+    def momentum(self, name: str) -> str:
+        """The unit of ∂L/∂q̇ of a coordinate."""
+        return written(self.symbols[Kind.MOMENTUM.of(name)])
+
+    def force(self, name: str) -> str:
+        """The unit of the generalized force along a coordinate."""
+        return written(_per_second(self.symbols[Kind.MOMENTUM.of(name)]))
+
+    def of(self, formula: Formula) -> str:
+        """The unit of a formula of the model."""
+        return written(of_formula(formula, self.symbols))
+
+    def drive(self, name: str) -> str:
+        """The unit of what a drive exerts: a load inside a joint, or a constraint that prescribes a motion."""
+        driving = any(load.drives and load.name == name for load in self.model.loads)
+        return self.load(name) if driving else self.multiplier(name)
+
+    def load(self, name: str) -> str:
+        """The unit of what a load exerts."""
+        bodies = {body.name: body for body in self.model.bodies}
+        load = next(load for load in self.model.loads if load.name == name)
+        turning = isinstance(load, Torque)
+        for body, joint, motion in load.in_joints[:1]:
+            turning = turns(bodies[body].joints[joint], motion)
+        return "N·m" if turning else "N"
+
+    @cached_property
+    def _rows(self) -> dict[str, Powers | None]:
+        """The unit of every row of the constraints on velocities, by name."""
+        m, model = read("m/s"), self.model
+        out: dict[str, Powers | None] = {}
+        for c in model.holonomic_list:
+            driven = c.prescribed
+            out[c.name] = _per_second(self._coordinates[driven] if driven else of_formula(c.phi, self.symbols))
+        for loop in model.loops:
+            lengths = zip(loop.row_names, loop.joint.holds_lengths, strict=True)
+            out |= {name: m if length else read("rad/s") for name, length in lengths}
+        out |= {c.name: of_formula(c.psi, self.symbols) for c in model.nonholonomic_list}
+        known = {contact.name: read(f"{contact.unit}/s") for contact in self.contacts if contact.unit is not None}
+        out |= {name: known[of] for name in out if (of := name.split(", ")[0]) in known}
+        return out | {c.name: of_formula(c.phi, self.symbols) for c in model.canonical_list}
+
+    def violation(self, name: str) -> str:
+        """The unit of a row of `Trajectory.violation`, by its name: positions, velocities, or momenta."""
+        row, _, level = name.rpartition(", ")
+        if level in ("position", "velocity") and row in self._rows:
+            unit = self._rows[row]
+            return written(unit if unit is None or level == "velocity" else _times(unit, {"s": Fraction(1)}))
+        return written(self._rows.get(name))
+
+    def multiplier(self, name: str) -> str:
+        """The unit of the multiplier of a row: times the row on velocities it is a power."""
+        unit = self._rows.get(name)
+        return "" if unit is None else written(_times(read("W") or {}, _without_radians(unit), -1))
+
+    @cached_property
+    def declared(self) -> bool:
+        """True where the coordinates have units of the SI, so that newtons and joules can be named."""
+        units = [read(c.unit) for c in self.model.coordinate_list]
+        return any(unit is not None for unit in units) and all(set(unit) <= _SI for unit in units if unit is not None)
+
+    def shown(self, unit: str) -> str:
+        """What is said of a unit: nothing where the number is pure, or metres and kilograms are not the model's own words."""
+        known = self.declared or not {"kg", "m"} & set(read(unit) or {})
+        return unit if known and unit != "1" else ""
+
+
+def _per_second(unit: Powers | None) -> Powers | None:
+    return None if unit is None else _times(unit, {"s": Fraction(-1)})
+
+
+def units_of(run: Trajectory) -> Units:
+    """The units of what a run holds."""
+    declared = run.equations.derivation.setup.declared
+    return Units(run.equations.model, declared.contacts)
+
+
+def speed_units(run: Trajectory) -> tuple[str, ...]:
+    """The unit of every speed of a run, '' where nothing is known.
+
+    >>> import dalembert as dl
+    >>> speed_units(dl.simulate("cart-pendulum", 0.1, formalism="kane", samples=2))
+    ('rad/s', 'm/s')
+    """
+    units = units_of(run)
+    known = {Kind.RATE.of(name): units.rate(name) for name in run.equations.model.coordinate_names}
+    known |= {text: "rad/s" for text in run.speed_formulas if text.startswith("omega_")}  # of quaternions
+    if set(run.speed_formulas) <= set(known):  # as those of a tree, which knows no other
+        return tuple(known[text] for text in run.speed_formulas)
+    return tuple(units.of(formula) for formula in run.equations.workspace.facts.speeds)

@@ -1,0 +1,153 @@
+"""Films and snapshots of a scene, without a browser: frames by the painter, GIF by Pillow, MP4 by ffmpeg where it is."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dalembert.display.renderer import Moment, Painter
+from dalembert.display.scene.scene_programs import moved
+from dalembert.display.scene.scene_values import Scene
+from dalembert.errors import InputError, WorkError
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+
+    from dalembert.display.plots.figure import Plot
+
+_PATH = 400  # points of a trail
+_MOST = {".gif": 240, ".mp4": 1800}  # frames
+_ACROSS = 4  # snapshots beside each other
+
+
+@dataclass(frozen=True)
+class Film:
+    """How a run is shown: `fps` frames a second, `speed` seconds of the run in each second, pictures of `pixels` each side."""
+
+    scene: Scene
+    fps: float = 25.0
+    speed: float = 1.0
+    pixels: int = 480
+
+    @cached_property
+    def painter(self) -> Painter:
+        """Who draws it."""
+        return Painter(self.scene)
+
+    def times(self, most: int) -> np.ndarray:
+        """The times of the frames; a motion that is too long for them goes faster."""
+        first, last = self._span
+        count = round((last - first) / self.speed * self.fps) + 1
+        return np.linspace(first, last, max(2, min(count, most)))
+
+    @property
+    def _span(self) -> tuple[float, float]:
+        run = self.scene.run
+        return (0.0, 0.0) if run is None else (float(run.t[0]), float(run.t[-1]))
+
+    def states(self, times: np.ndarray) -> np.ndarray:
+        """The coordinates at the times; those of the start where there is no run."""
+        if self.scene.run is None:
+            return np.repeat(self.scene.start[0][:, None], len(times), axis=1)
+        return self.scene.run.at(times)
+
+    def moments(self, times: np.ndarray) -> Iterator[Moment]:
+        """What the frames show."""
+        places = self.scene.kinematics.at(self.states(times), times)
+        for k, t in enumerate(times):
+            yield Moment(places, k, self._paths(float(t)))
+
+    def _paths(self, t: float) -> dict[int, np.ndarray]:
+        """The trails that have been left by the time t."""
+        first, _ = self._span
+        out = {}
+        for index, trail in enumerate(self.scene.trails):
+            start = max(first, t - trail.seconds)
+            if t > start:
+                times = np.linspace(start, t, _PATH)
+                places = self.scene.kinematics.at(self.states(times), times)
+                out[index] = moved(places, trail.body, trail.point)
+        return out
+
+    # pictures
+
+    def snapshots(self, count: int = 4, dpi: float = 200) -> Plot:
+        """Moments of the run side by side, as one figure."""
+        from dalembert.display.plots.figure import Plot
+
+        times = np.linspace(*self._span, count) if self.scene.run is not None else np.zeros(1)
+        across = min(_ACROSS, len(times))
+        down = -(-len(times) // across)
+        figure = Plot(figsize=(3.0 * across, 3.0 * down), dpi=dpi)
+        for k, moment in enumerate(self.moments(times)):
+            axis = figure.add_axes((k % across / across, 1 - (k // across + 1) / down, 1 / across, 1 / down))
+            self.painter.draw(axis, moment)
+            if self.scene.run is not None:
+                _label(axis, float(times[k]))
+        return figure
+
+    def frames(self, most: int) -> Iterator[np.ndarray]:
+        """The frames (pixels, pixels, 4) of the film, as bytes."""
+        from matplotlib.backends.backend_agg import FigureCanvasAgg
+
+        from dalembert.display.plots.figure import Plot
+
+        times = self.times(most)
+        for k, moment in enumerate(self.moments(times)):
+            figure = Plot(figsize=(self.pixels / 100, self.pixels / 100), dpi=100)
+            canvas: FigureCanvasAgg = FigureCanvasAgg(figure)
+            axis = figure.add_axes((0, 0, 1, 1))
+            self.painter.draw(axis, moment)
+            _label(axis, float(times[k]))
+            canvas.draw()
+            yield np.asarray(canvas.buffer_rgba()).copy()
+
+    def write(self, path: Path) -> None:
+        """Write a GIF or an MP4, as the name says."""
+        if self.scene.run is None:
+            raise InputError(
+                f"{path}: a model alone does not move. Give a run: dl.simulate(model).animate('{path.name}')."
+            )
+        writer = {".gif": self._gif, ".mp4": self._mp4}[path.suffix.lower()]
+        writer(path)
+
+    def _gif(self, path: Path) -> None:
+        from PIL import Image
+
+        most = _MOST[".gif"]
+        pictures = [Image.fromarray(frame).convert("RGB").quantize(128) for frame in self.frames(most)]
+        first, last = self._span
+        pause = max(20, round(1000 * (last - first) / self.speed / len(pictures)))
+        pictures[0].save(path, save_all=True, append_images=pictures[1:], duration=pause, loop=0, disposal=1)
+
+    def _mp4(self, path: Path) -> None:
+        program = shutil.which("ffmpeg")
+        if program is None:
+            raise WorkError(
+                f"{path}: films as MP4 need the program ffmpeg, which is not installed. Install it (Debian: apt install ffmpeg; "
+                "macOS: brew install ffmpeg; Windows: winget install ffmpeg), or write a .gif or .html."
+            )
+        size = f"{self.pixels}x{self.pixels}"
+        given = ["-f", "rawvideo", "-pix_fmt", "rgba", "-s", size, "-r", f"{self.fps:g}", "-i", "-"]
+        made = ["-an", "-c:v", "libx264", "-pix_fmt", "yuv420p", "-movflags", "+faststart", str(path)]
+        with subprocess.Popen(
+            [program, "-loglevel", "error", "-y", *given, *made], stdin=subprocess.PIPE, stderr=subprocess.PIPE
+        ) as process:
+            assert process.stdin is not None
+            for frame in self.frames(_MOST[".mp4"]):
+                process.stdin.write(frame.tobytes())
+            _, told = process.communicate()
+        if process.returncode:
+            raise WorkError(f"{path}: ffmpeg could not write the film: {told.decode(errors='replace').strip()[:400]}")
+
+
+def _label(axis: Axes, t: float) -> None:
+    axis.text(0.03, 0.03, f"t = {t:.2f} s", transform=axis.transAxes, fontsize=8, color="#555555", zorder=9)

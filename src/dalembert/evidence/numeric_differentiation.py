@@ -1,0 +1,134 @@
+"""Watching positions: how anything that follows from them changes along a motion and with every coordinate.
+
+    along the motion    q(s) = q + q̇ s + ½ q̈ s², t + s: value, first and second derivative in s by Taylor arithmetic
+    virtual changes     q + iε e_i at fixed time: the derivative with respect to each coordinate by a complex step
+    velocities          q̇ + s e_i, for what is declared as a formula of velocities
+
+All are numerical and exact to rounding, and none knows a Jacobian.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from dalembert.evidence.reference_poses import Places, places
+from dalembert.mechanics.state_batch import States
+from dalembert.model.description import Elements
+from dalembert.model.reference_model import Traced
+from dalembert.model.vectors import Matrix3, Vector3
+from dalembert.symbolic.algebra_base import Algebra, Array, Scalar
+from dalembert.symbolic.floats import FLOATS
+from dalembert.symbolic.lower import Lowering
+from dalembert.symbolic.reserved_symbols import rate
+from dalembert.symbolic.symbols import Formula
+from dalembert.symbolic.taylor_numbers import SERIES, Series, series
+
+_STEP = 1e-30
+
+
+@dataclass(frozen=True)
+class Watch:
+    """A model watched at a batch of states while it moves with given accelerations."""
+
+    model: Elements
+    states: States
+    qdd: np.ndarray
+    path: Places
+    nearby: Places
+    faster: Lowering  # the change with each velocity: q̇ + s e_i
+    momentum: Lowering  # both at once: q̇ + iε e_i along the motion
+
+    @property
+    def n(self) -> int:
+        """The number of coordinates."""
+        return len(self.states.q)
+
+    @property
+    def K(self) -> int:
+        """The number of states."""
+        return len(self.states)
+
+    def center(self, body: str) -> Vector3:
+        """The mass centre of a body, in its axes."""
+        return next(b.center for b in self.model.bodies if b.name == body)
+
+    def mass(self, body: str) -> np.ndarray:
+        """The mass of a body at every state."""
+        return self.number(next(b.mass for b in self.model.bodies if b.name == body))
+
+    def traced(self, quantity: Callable[[Places], Array | Scalar]) -> Traced:
+        """How a quantity that follows from positions changes."""
+        along, near = _entries(quantity(self.path)), _entries(quantity(self.nearby))
+        parts = [series(x) for x in along.flat]
+        value, rates, second = (
+            np.stack([np.broadcast_to(getattr(x, name), self.K) for x in parts]).reshape(*along.shape, self.K)
+            for name in ("value", "rate", "second")
+        )
+        return Traced(value, rates, second, self.changes(near))
+
+    def changes(self, near: Array | Scalar) -> np.ndarray:
+        """Imaginary parts over the step, (..., n, K)."""
+        entries = _entries(near)
+        out = [np.imag(np.broadcast_to(x, (self.n, self.K))) / _STEP for x in entries.flat]
+        return np.stack(out).reshape(*entries.shape, self.n, self.K)
+
+    def slopes(self, formula: Formula) -> tuple[np.ndarray, np.ndarray]:
+        """The first and second derivative of a formula with respect to each velocity, (n, K)."""
+        found = series(self.faster(formula))
+        first, second = (np.broadcast_to(x, (self.n, self.K)) for x in (found.rate, found.second))
+        return first, second
+
+    def number(self, formula: Formula, more: Mapping[str, np.ndarray] | None = None) -> np.ndarray:
+        """The value of a formula at every state; `more` are the values of further symbols."""
+        lower = self.path.lower.knowing(more) if more else self.path.lower
+        return np.broadcast_to(np.asarray(series(lower(formula)).value, dtype=float), self.K)
+
+    def numbers(self, formulas: Sequence[Formula] | Matrix3) -> np.ndarray:
+        """The values of several formulas, in their shape with the states behind it."""
+        entries = np.empty(np.shape(formulas), dtype=object)
+        entries[...] = formulas
+        return np.stack([self.number(f) for f in entries.flat]).reshape(*entries.shape, self.K)
+
+
+def _entries(quantity: Array | Scalar) -> Array:
+    """An object array of scalars; one scalar, also a batch of numbers, is an array without axes."""
+    if isinstance(quantity, np.ndarray) and quantity.dtype == object:
+        return quantity
+    out = np.empty((), dtype=object)
+    out[()] = quantity
+    return out
+
+
+def watch(model: Elements, states: States, qdd: np.ndarray, parameters: Mapping[str, float] | None = None) -> Watch:
+    """A model watched at a batch of states, with q̈ (n, K)."""
+    known = dict(model.parameter_values if parameters is None else parameters)
+    n, K = states.q.shape
+    steps = 1j * _STEP * np.eye(n)[:, :, None] * np.ones(K)
+    clock = Series(states.t, np.ones(K), np.zeros(K))
+    path = [Series(*parts) for parts in zip(states.q, states.qd, qdd, strict=True)]
+    speeding = [Series(qd, a, np.zeros(K)) for qd, a in zip(states.qd, qdd, strict=True)]
+    near = [q + step for q, step in zip(states.q, steps, strict=True)]
+    still = np.zeros((n, K))
+    fast = [Series(qd + still, unit + still, still) for qd, unit in zip(states.qd, np.eye(n)[:, :, None], strict=True)]
+    pushed = [Series(qd + step, a, still) for qd, step, a in zip(states.qd, steps, qdd, strict=True)]
+
+    def symbols(t: Scalar, q: Sequence[Scalar] | np.ndarray, qd: Sequence[Scalar] | np.ndarray) -> dict[str, Scalar]:
+        names = model.coordinate_names
+        rates = {rate(name).name: x for name, x in zip(names, qd, strict=True)}
+        return {"t": t, **dict(zip(names, q, strict=True)), **rates, **known}
+
+    def at(algebra: Algebra, t: Scalar, q: Sequence[Scalar] | np.ndarray, qd: Sequence[Scalar] | np.ndarray) -> Places:
+        return places(model, algebra, symbols(t, q, qd))
+
+    return Watch(
+        model,
+        states,
+        qdd,
+        at(SERIES, clock, path, speeding),
+        at(FLOATS, states.t, near, states.qd),
+        Lowering(SERIES, symbols(states.t, states.q, fast)),
+        Lowering(SERIES, symbols(clock, path, pushed)),
+    )

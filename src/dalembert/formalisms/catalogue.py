@@ -1,0 +1,118 @@
+"""One file per formalism; they never import each other, and each states the shared facts it rests on: its lineage."""
+
+from __future__ import annotations
+
+from types import ModuleType
+
+from dalembert.errors import InputError, nearest
+from dalembert.formalisms import (
+    boltzmann_hamel,
+    dalembert,
+    denoc,
+    dirac,
+    gauss,
+    gibbs_appell,
+    hamilton,
+    kane,
+    lagrange,
+    maggi,
+    newton_euler,
+    nullspace,
+    phong,
+    poincare,
+    routh,
+    udwadia_kalaba,
+    volterra,
+    volterra_reduced,
+)
+from dalembert.formalisms.shared.about import About
+from dalembert.mechanics.facts import Facts
+from dalembert.model.description import Elements
+
+FORMALISMS: tuple[ModuleType, ...] = (
+    lagrange,
+    dalembert,
+    maggi,
+    kane,
+    gibbs_appell,
+    boltzmann_hamel,
+    volterra,
+    volterra_reduced,
+    routh,
+    udwadia_kalaba,
+    poincare,
+    gauss,
+    phong,
+    nullspace,
+    hamilton,
+    dirac,
+    newton_euler,
+    denoc,
+)
+# coordinates and constraints of a system that every formalism compiles quickly; see `About.compiles`
+LARGE = 60
+KEYS: tuple[str, ...] = tuple(module.ABOUT.key for module in FORMALISMS)
+
+
+def find(key: str) -> ModuleType:
+    """The module of the formalism called `key`.
+
+    >>> find("kane").ABOUT.count
+    'd'
+    """
+    for module in FORMALISMS:
+        if key == module.ABOUT.key:
+            return module
+    raise InputError(f"there is no formalism '{key}'. {nearest(key, KEYS)}")
+
+
+def refusal(about: About, model: Elements, known: Facts) -> str | None:
+    """Why a formalism cannot treat a model, or None when it can."""
+    if about.needs == "bodies" and model.energies is not None:
+        return "the model is given by its energies, and this formalism needs the momenta of bodies"
+    velocity = [c.name for c in model.nonholonomic_list]
+    if velocity and not about.nonholonomic:
+        return f"the constraint '{velocity[0]}' is nonholonomic, and a stationary action gives it another motion than d'Alembert"
+    if model.canonical_list and not about.canonical:
+        return (
+            f"the constraint '{model.canonical_list[0].name}' contains momenta, and its multiplier moves coordinates as well as "
+            "momenta, which is not d'Alembert's principle"
+        )
+    servo = [name for name, driven in zip(known.levels.names, known.levels.servo, strict=True) if driven]
+    if servo and not about.servo:
+        return f"the constraint '{servo[0]}' has feedback, so its velocity level does not hold on the way to the target"
+    if not known.regular_mass and not about.singular_mass:
+        which = ", ".join(model.coordinate_names[i] for i in known.massless) or "some combination of the coordinates"
+        return (
+            f"the mass matrix is singular, and this formalism needs its inverse; without inertia: {which}. Give it mass, or "
+            "take a formalism that solves for accelerations and multipliers together, such as lagrange"
+        )
+    curved = [name for name, linear in zip(known.levels.names, known.levels.linear, strict=True) if not linear]
+    if curved and not about.nonlinear:
+        return f"the constraint '{curved[0]}' is nonlinear in the velocities"
+    if about.velocities.are_reduced and known.reduced_problem:
+        return known.reduced_problem
+    return None
+
+
+def applicable(model: Elements, known: Facts) -> tuple[str, ...]:
+    """The keys of the formalisms that can treat a model."""
+    return tuple(m.ABOUT.key for m in FORMALISMS if refusal(m.ABOUT, model, known) is None)
+
+
+def too_large(about: About, model: Elements) -> str | None:
+    """Why the equations of a formalism would take minutes to compile, or None when they would not."""
+    n, rows = len(model.coordinate_list), len(model.constraint_names) + len(model.canonical_list)
+    quick = about.compiles == "large" or (about.compiles == "large open" and not rows)
+    if quick or n + rows <= LARGE:
+        return None
+    return f"{n} coordinates and {rows} constraints make its equations too long to compile quickly"
+
+
+def citation(formalism: str) -> str:
+    """The BibTeX entry of the source of a formalism.
+
+    >>> citation("kane").splitlines()[0]
+    '@book{kane1985,'
+    """
+    return find(formalism).ABOUT.citation

@@ -1,0 +1,1 @@
+"""What formulations share: the linear form, named quantities, the Legendre transform."""

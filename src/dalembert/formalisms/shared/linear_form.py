@@ -1,0 +1,198 @@
+"""The one form every formalism maps a model to: equations linear in the accelerations, left unsolved.
+
+    q̇ = W v + X,     M v̇ = f + C + Jᵀλ,     A v̇ = β,     q̈ = W v̇ + bias
+
+v are the velocity variables of the formalism (q̇, quasi-velocities, momenta or twists), C the non-ideal part of the
+constraint forces, and J = A unless a formalism says otherwise. Kernels solve it; nothing is solved here.
+
+Where a formalism has unknowns x behind v̇ that also move the coordinates, as Dirac's multipliers do, q̇ = W v + X + S x is
+what is integrated; q̇ without that term are the velocities that belong to v.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from enum import Enum
+
+from dalembert.formalisms.shared.linear_system import LinearSystem, Solver
+from dalembert.formalisms.shared.phase_space import Surface
+from dalembert.mechanics.applied_forces import non_ideal_forces
+from dalembert.mechanics.facts import Facts
+from dalembert.mechanics.generalized_speeds import Speeds
+from dalembert.mechanics.system import System
+from dalembert.symbolic.algebra_base import Array, identity, zeros
+from dalembert.symbolic.linear_algebra import PivotOrder
+
+
+class Rows(Enum):
+    """Which of the constraints stand as rows A v̇ = β in a form.
+
+    >>> Rows.ALL.redundant, Rows.INDEPENDENT.redundant
+    (True, False)
+    """
+
+    NONE = "none: the velocity variables keep the constraints, or the unknowns contain the multipliers"
+    INDEPENDENT = "the independent constraints"
+    JOINTS = "the joints of the bodies, and below them the independent constraints"
+    ALL = "all constraints as declared, redundant ones included"
+
+    @property
+    def redundant(self) -> bool:
+        """True when dependent rows may stand among them."""
+        return self is Rows.ALL
+
+    def independent(self, known: Facts) -> list[int] | slice:
+        """Which of the rows are independent, as an index."""
+        return list(known.rows) if self is Rows.ALL else slice(None)
+
+    def names(self, known: Facts) -> tuple[str, ...]:
+        """What the rows are called."""
+        if self is Rows.ALL:
+            return known.levels.names
+        names = tuple(known.levels.names[i] for i in known.rows)
+        return {Rows.NONE: (), Rows.INDEPENDENT: names, Rows.JOINTS: ("the joints", *names)}[self]
+
+
+@dataclass(frozen=True)
+class VelocityMap:
+    """How the velocity variables and q̇ follow from each other."""
+
+    v: Array  # symbols of the velocity variables
+    v_from_qd: Array  # v(q, q̇, t)
+    qd: Array  # q̇(q, v, t)
+    W: Array  # ∂q̇/∂v
+    qdd_bias: Array  # q̈ − W v̇, a function of (q, v, t)
+
+
+@dataclass(frozen=True)
+class Constants:
+    """Constants of the motion: their symbols, and their values from (q, q̇, t)."""
+
+    symbols: Array = field(default_factory=lambda: zeros(0))
+    values: Array = field(default_factory=lambda: zeros(0))
+
+
+@dataclass(frozen=True)
+class Accelerations:
+    """The unknowns behind v̇ are q̈."""
+
+
+@dataclass(frozen=True)
+class Multipliers:
+    """The unknowns behind v̇ are multipliers Λ that move coordinates as well as momenta."""
+
+    S: Array  # q̇ = qd + S Λ
+    J: Array  # the first of them act as Jᵀλ
+    working: tuple[str, ...]  # what does work
+    power: Array  # (a, b) of each of them: its power is a + b·Λ
+    surface: Surface  # the constraints in phase space
+
+
+@dataclass(frozen=True, kw_only=True)
+class LinearForm:
+    """Equations of motion over one algebra."""
+
+    formalism: str
+    system: System
+    velocity: VelocityMap
+    linear: LinearSystem
+    rows: Rows
+    behind: Accelerations | Multipliers | None = None  # what the unknowns behind v̇ are
+    order: PivotOrder | None = None  # for an unsymmetric M; None: symmetric positive definite
+    solver: Solver | None = None  # the formalism's own way to v̇ and λ
+    constants: Constants = Constants()
+    count: int | None = None  # number of dynamic equations where it is not the number of velocity variables
+    notes: tuple[str, ...] = ()
+    # n rows of (q, q̇, q̈, t) that vanish along the motion, constraints as they stand among them: what a paper integrates directly
+    unreduced: Callable[[], tuple[Array, Array, Array]] | None = None  # dynamics, φ and ψ
+
+    @property
+    def n_dynamic(self) -> int:
+        """The number of dynamic (second-order) equations, as Table 1 of papers/volterra counts them."""
+        return len(self.velocity.v) if self.count is None else self.count
+
+    @property
+    def n_states(self) -> int:
+        """The number of state variables."""
+        return len(self.system.q) + len(self.velocity.v)
+
+    @property
+    def own_multipliers(self) -> Multipliers | None:
+        """What the multipliers among the unknowns do, where there are such."""
+        return self.behind if isinstance(self.behind, Multipliers) else None
+
+    @property
+    def constrains_momenta(self) -> bool:
+        """True where q̇ differs from that of the free system, because constraints are on momenta."""
+        return self.own_multipliers is not None and self.own_multipliers.surface.on_momenta
+
+    @property
+    def directions(self) -> Array:
+        """J of Jᵀλ, the generalized forces of the multipliers."""
+        return self.linear.directions if self.own_multipliers is None else self.own_multipliers.J
+
+    @property
+    def independent(self) -> LinearSystem:
+        """The linear system with its independent rows."""
+        return self.linear.with_rows(self.rows.independent(self.system.facts))
+
+    def multipliers(self, x: Array, lam: Array) -> Array:
+        """λ, from the solution (x, λ) of the linear system; unknowns on the last axis."""
+        k, own = len(self.velocity.v), self.own_multipliers
+        return lam if own is None else x[..., k : k + len(own.J)]
+
+
+def in_velocities(
+    formalism: str,
+    system: System,
+    linear: LinearSystem,
+    rows: Rows,
+    *,
+    order: PivotOrder | None = None,
+    solver: Solver | None = None,
+    count: int | None = None,
+) -> LinearForm:
+    """A form whose velocity variables are q̇ itself."""
+    n, qd = len(system.q), system.qd
+    return LinearForm(
+        formalism=formalism,
+        system=system,
+        velocity=VelocityMap(qd, qd, qd, identity(n), zeros(n)),
+        linear=linear,
+        rows=rows,
+        order=order,
+        solver=solver,
+        count=count,
+    )
+
+
+def constrained(system: System, M: Array, f: Array, rows: Rows) -> LinearSystem:
+    """M q̈ = f + C + Aᵀλ with the independent or with all rows of A q̈ = β."""
+    known = system.constraints if rows is Rows.ALL else system
+    return LinearSystem(M, f, known.A, known.beta, non_ideal_forces(system.motion))
+
+
+def in_speeds(
+    formalism: str,
+    system: System,
+    speeds: Speeds,
+    M: Array,
+    f: Array,
+    *,
+    constants: Constants | None = None,
+    notes: tuple[str, ...] = (),
+) -> LinearForm:
+    """A form whose velocity variables are quasi-velocities u."""
+    C = non_ideal_forces(system.motion)
+    push = None if C is None else speeds.W.T @ system.at_rates(C, speeds.qd)
+    v_from_qd, bias = speeds.Y @ system.qd + speeds.Z, system.rate_of(speeds.qd, speeds)
+    return LinearForm(
+        formalism=formalism,
+        system=system,
+        velocity=VelocityMap(speeds.u, v_from_qd, speeds.qd, speeds.W, bias),
+        linear=LinearSystem.without_rows(M, system.at_rates(f, speeds.qd), push),
+        rows=Rows.NONE,
+        constants=constants or Constants(),
+        notes=notes,
+    )

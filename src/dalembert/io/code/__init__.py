@@ -1,0 +1,1 @@
+"""Equations of motion as source code of other languages."""

@@ -1,0 +1,187 @@
+"""Equations as Python: for NumPy and JAX one state or many at once, for Numba one, for CasADi its symbols or numbers."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from dalembert.io.code.c99 import places, text_of
+from dalembert.io.code.code_source import CodeFunction, Source
+from dalembert.io.code.statements import Language, body_of, indented, wrapped
+
+
+@dataclass(frozen=True)
+class Dialect:
+    """Python for one library."""
+
+    language: Language
+    imports: tuple[str, ...]
+    array: str  # how an array of numbers is written
+    note: str  # what states may be
+    end: tuple[str, ...]  # the lines that return `rows`, of a vector and of a matrix (r, c)
+    before: str = ""  # stands above every function
+    read: str = ""  # what is done with an array first
+    interpolation: str = "interpolated.txt"
+    footer: str = ""  # the name of a text that stands at the end
+
+
+def _functions(prefix: str, **others: str) -> dict[str, str]:
+    """The words of functions by the name of their library."""
+    names = {"asin": "arcsin", "acos": "arccos", "atan": "arctan", "atan2": "arctan2", "pow": "power"} | others
+    both = ("sin", "cos", "tan", "asin", "acos", "atan", "sqrt", "exp", "log")
+    one = {key: f"{prefix}.{names.get(key, key)}({{}})" for key in both}
+    one["interpolate"] = "interpolated({}, {})"
+    return one | {key: f"{prefix}.{names[key]}({{}}, {{}})" for key in ("atan2", "pow")}
+
+
+_ARRAYS = {"and": "np.logical_and({}, {})", "or": "np.logical_or({}, {})", "select": "np.where({}, {}, {})"}
+_PLAIN = {key: key for key in ("asin", "acos", "atan", "atan2")}
+_STACKED = (
+    "return np.stack([np.broadcast_to(row, y.shape[1:]) for row in rows])",
+    "return np.stack([np.broadcast_to(row, y.shape[1:]) for row in rows]).reshape({r}, {c}, *y.shape[1:])",
+)
+
+NUMPY = Dialect(
+    Language(_functions("np") | _ARRAYS, "python"),
+    ("import numpy as np",),
+    "np.array([{}])",
+    "States y are (n,) or (n, batch), and so are results: the batch is the last axis.",
+    _STACKED,
+    read="{0} = np.asarray({0}, dtype=float)",
+)
+JAX = Dialect(
+    Language(_functions("np") | _ARRAYS, "python"),
+    (
+        "import jax",
+        "import jax.numpy as np",
+        "",
+        'jax.config.update("jax_enable_x64", True)  # the equations are meant in double precision',
+    ),
+    "np.array([{}])",
+    "States y are (n,) or (n, batch). Everything is pure: use jax.jit, jax.grad and jax.vmap as you like.",
+    _STACKED,
+    read="{0} = np.asarray({0})",
+)
+NUMBA = Dialect(
+    Language(_functions("np"), "python"),
+    ("import numpy as np", "from numba import njit"),
+    "np.array([{}])",
+    "One state y of shape (n,) at a time; every function is compiled at its first call, and may be called from compiled code.",
+    ("return np.array(rows)", "return np.array(rows).reshape({r}, {c})"),
+    before="@njit",
+    interpolation="interpolated_numba.txt",
+)
+CASADI = Dialect(
+    Language(
+        _functions("ca", **_PLAIN)
+        | {"and": "ca.logic_and({}, {})", "or": "ca.logic_or({}, {})", "select": "ca.if_else({}, {}, {})"},
+        "python",
+    ),
+    ("import casadi as ca",),
+    "[{}]",
+    "A state y is a column of CasADi's numbers or symbols (DM, SX, MX), and so are results.",
+    ("return ca.vertcat(*rows)", "return ca.reshape(ca.vertcat(*rows), {c}, {r}).T"),
+    interpolation="interpolated_casadi.txt",
+    footer="function_casadi.txt",
+)
+
+
+def python_files(source: Source, path: Path, dialect: Dialect) -> dict[str, str]:
+    """The module, by file name."""
+    return {path.name: "\n".join(_module(source, dialect))}
+
+
+def _module(source: Source, dialect: Dialect) -> Iterator[str]:
+    head = [line.replace("\\", "/").replace('"""', "'''") for line in [*source.heading, "", dialect.note]]
+    yield f'"""{head[0]}'
+    yield ""
+    yield from (line for line in head[1:])
+    yield '"""'
+    yield ""
+    yield from ("from typing import NamedTuple", "", *dialect.imports, "", "")
+    yield from _parameters(source)
+    yield "# the initial state of the model"
+    yield f"INITIAL = {dialect.array.format(wrapped([repr(x) for x in source.initial]))}"
+    yield from _tables(source, dialect)
+    for text in _texts(source, dialect):
+        yield ""
+        yield ""
+        yield text.rstrip("\n")
+    for each in source.functions:
+        yield ""
+        yield ""
+        yield from _function(source, dialect, each)
+    if dialect.footer:
+        yield ""
+        yield ""
+        yield text_of(dialect.footer).rstrip("\n")
+    yield ""
+
+
+def _texts(source: Source, dialect: Dialect) -> Iterator[str]:
+    """What the functions call."""
+    for kind in ("symmetric", "general"):
+        if f"{kind}_factor" in source.operations:
+            yield _decorated(text_of(f"{kind}.txt"), dialect)
+    if "interpolate" in source.operations:
+        yield _decorated(text_of(dialect.interpolation), dialect)
+
+
+def _decorated(text: str, dialect: Dialect) -> str:
+    return re.sub("^def ", f"{dialect.before}\ndef ", text, flags=re.M) if dialect.before else text
+
+
+def _parameters(source: Source) -> Iterator[str]:
+    yield "class Parameters(NamedTuple):"
+    yield '    """The values of the model, and of the constants of the motion."""'
+    yield ""
+    for key, value in source.values.items():
+        words = source.descriptions.get(key, "")
+        yield f"    {source.names[key]}: float = {value!r}{f'  # {words}' if words else ''}"
+    if not source.values:
+        yield "    none: float = 0.0  # the model has no parameters"
+    yield ""
+    yield ""
+
+
+def _tables(source: Source, dialect: Dialect) -> Iterator[str]:
+    for each in source.functions:
+        for i, held in enumerate(each.program.tables):
+            arrays = [
+                dialect.array.format(wrapped([repr(float(x)) for x in values])) for values in (held.times, held.values)
+            ]
+            yield f"{each.name}_table{i + 1} = ({held.order}, {arrays[0]}, {arrays[1]})"
+
+
+def _function(source: Source, dialect: Dialect, each: CodeFunction) -> Iterator[str]:
+    body = body_of(each.program, dialect.language, source.names)
+    if dialect.before:
+        yield dialect.before
+    elif dialect is NUMPY and "select" in {name for name, _ in each.program.lines}:
+        yield '@np.errstate(all="ignore")  # both branches are computed, one is taken'
+    arrays = ("y",) if each.given == "state" else ("q", "qd")
+    yield f"def {each.name}(t, {', '.join(arrays)}, p):"
+    rows = f" Rows: {', '.join(each.rows)}." if each.rows else ""
+    size = " x ".join(map(str, each.shape))
+    end = "." if each.name == "constants" else f": {size}."
+    text = f"{each.meaning}{end}{rows}".replace("\\", "/").replace('"', "'")
+    known = places(source, each)
+    lines = [f'"""{text}"""', *([dialect.read.format(x) for x in arrays] if dialect.read else [])]
+    lines += [f"{source.names[x]} = {known[x][0]}[{known[x][1]}]" for x in body.inputs if x != "t"]
+    lines += [f"table{i + 1} = {each.name}_table{i + 1}" for i in range(len(each.program.tables))]
+    lines += body.lines
+    if each.name == "constants":
+        kept = [f"p.{source.names[key]}" for key in source.parameters]
+        lines.append(f"return Parameters({wrapped([*kept, *body.outputs])})")
+    else:
+        lines += [f"rows = [\n    {wrapped(body.outputs)},\n]", *_end(dialect, each)]
+    yield from indented(lines)
+
+
+def _end(dialect: Dialect, each: CodeFunction) -> Iterator[str]:
+    text = dialect.end[len(each.shape) - 1]
+    if len(each.shape) > 1:
+        text = text.format(r=each.shape[0], c=each.shape[1])
+    yield text if each.given == "state" else text.replace("y.shape", "q.shape")

@@ -1,0 +1,104 @@
+"""The examples that come with dalembert: each a folder with a model file, a story and the numbers it should give.
+
+A few are families, made by a function of `generated` in place of the file.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from importlib.resources import files
+from importlib.resources.abc import Traversable
+from inspect import signature
+from typing import Any
+
+from dalembert.errors import InputError, nearest
+from dalembert.io.file_formats import loads
+from dalembert.io.gallery.generated import GENERATED
+from dalembert.io.urdf.urdf_reader import loads_urdf
+from dalembert.model.model import Model
+
+
+def names() -> tuple[str, ...]:
+    """The names of all examples.
+
+    >>> "cart-pendulum" in names()
+    True
+    """
+    written = {entry.name for entry in files(__name__).iterdir() if _file(entry) is not None}
+    return tuple(sorted(written | set(GENERATED)))
+
+
+def path(name: str) -> Traversable:
+    """The folder of an example.
+
+    >>> path("simple-pendulum").joinpath("model.toml").is_file()
+    True
+    """
+    known = names()
+    if name not in known:
+        raise InputError(f"gallery: there is no example '{name}'. {nearest(name, known)}")
+    return files(__name__).joinpath(name)
+
+
+def load(name: str, **options: object) -> Model:
+    """The model of an example; some examples are families and take options, such as the number of their loops.
+
+    >>> load("double-pendulum").coordinate_names
+    ('theta1', 'theta2')
+    >>> len(load("n-four-bar", loops=3).bodies)
+    7
+    """
+    folder = path(name)
+    make = GENERATED.get(name)
+    known = tuple(signature(make).parameters) if make else ()
+    for option in options:
+        if option not in known:
+            expected = f"It knows {', '.join(known)}." if known else "It takes none."
+            raise InputError(f"gallery: example '{name}' has no option '{option}'. {expected}")
+    if make:
+        return make(**options)
+    file = _file(folder) or "model.toml"
+    text = folder.joinpath(file).read_text(encoding="utf-8")
+    if file.endswith(".urdf"):
+        model = loads_urdf(text, f"gallery/{name}/{file}")
+        model.text = story(name).splitlines()[0].lstrip("# ")  # URDF has no place for one
+        return model
+    return loads(text, f"gallery/{name}/{file}")
+
+
+def _file(folder: Traversable) -> str | None:
+    """The model file of an example: in our own format or as URDF."""
+    return next((name for name in ("model.toml", "model.urdf") if folder.joinpath(name).is_file()), None)
+
+
+def story(name: str) -> str:
+    """What an example is about, in Markdown.
+
+    >>> story("simple-pendulum").splitlines()[0]
+    '# Simple pendulum'
+    """
+    return _text(name, "story.md")
+
+
+def expected(name: str) -> dict[str, Any]:
+    """The numbers an example should give, and where they come from.
+
+    >>> expected("simple-pendulum")["closed_form"]["period"]
+    2.367841947576237
+    """
+    return tomllib.loads(_text(name, "expected.toml"))
+
+
+def answers(name: str) -> str | None:
+    """Worked answers to the exercises an example belongs to, in Markdown; None where there are none.
+
+    >>> answers("slider-crank-2").splitlines()[0]
+    '# Slider-crank with two links: answers to Exercises 2, 6 and 8'
+    >>> answers("simple-pendulum") is None
+    True
+    """
+    return _text(name, "answers.md") if path(name).joinpath("answers.md").is_file() else None
+
+
+def _text(name: str, file: str) -> str:
+    return path(name).joinpath(file).read_text(encoding="utf-8")

@@ -1,0 +1,302 @@
+"""What ReDySim's arrays mean: a tree of links in modified Denavit–Hartenberg steps, on the ground or on a floating base.
+
+A step from the parent's frame to the link's is Rx(alp) Tx(a) Rz(th) Tz(b). A revolute joint (r = 1) has q in place of th,
+a prismatic one (r = 0) in place of b, so th and b are where such a joint starts. With `nq` the first link floats: in the x-y
+plane if it is 0, in space if it is 1, turned by three angles about z, x and y.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from dalembert.errors import InputError, Problem
+from dalembert.io.redysim_ground import GROUND, LENGTHS, TIPS, add_feet, ground_problems, ground_remarks
+from dalembert.io.robot_rows import Row, add_rows, build, described, merged, names_in
+from dalembert.io.toml_reader import Builder
+from dalembert.io.toml_source import Table, failure
+from dalembert.model import keys
+from dalembert.model.keys import MAX_ELEMENTS, MAX_SAMPLES, attempt, wrong
+from dalembert.model.model import Model
+from dalembert.model.vectors import WORLD
+
+STEP = ("alp", "a", "b")
+PRODUCTS = ("Icxy", "Icyz", "Iczx")  # zero where they are not given
+BODY = ("dx", "dy", "dz", "m", "Icxx", "Icyy", "Iczz", *PRODUCTS)
+NEEDED = ("n", "bt", "g", *STEP, *(key for key in BODY if key not in PRODUCTS))
+SCALARS = ("dof", "nq", "type", "Tp", "steps")
+# what ReDySim needs for drawings and control, and the equations of motion do not; lengths and tips tell where feet are
+APART = {
+    LENGTHS: "the lengths of the links",
+    TIPS: "the tips of the links",
+    "aj": "which joints are actuated",
+    "gx": "gravity along x in ReDySim's window",
+    "gy": "gravity along y in ReDySim's window",
+    "gz": "gravity along z in ReDySim's window",
+}
+KEYS = (*NEEDED, *PRODUCTS, "r", "th", *SCALARS, *APART, GROUND)
+OWN = ("convention", "quaternion", "names", *KEYS)
+
+# the base that floats: coordinate, unit, description
+_SPACE = {axis: ("m", f"position of the base along world {axis}") for axis in "xyz"}
+_PLANE = {"x": _SPACE["x"], "y": _SPACE["y"], "phi": ("rad", "angle of the base about world z")}
+_ANGLES = {
+    "phi": ("rad", "first angle of the base, about world z"),
+    "theta": ("rad", "second angle of the base, about its turned x axis"),
+    "psi": ("rad", "third angle of the base, about its own y axis"),
+}
+_QUATERNION = {
+    f"e{i}": ("1", f"{part} part of the base's quaternion") for i, part in enumerate(("scalar", "x", "y", "z"))
+}
+
+
+def from_arrays(data: Table, source: str, *, quaternion: bool = False) -> Model:
+    """The robot described by ReDySim's arrays, and by the sections of ordinary model files beside them.
+
+    >>> rod = {"n": 1, "bt": [0], "r": [1], "th": [0.5], "g": [0, -9.81, 0], "m": [2], "dx": [0.25], "Iczz": [0.04]}
+    >>> zero = dict.fromkeys(("alp", "a", "b", "dy", "dz", "Icxx", "Icyy"), [0])
+    >>> from_arrays({"name": "rod", **rod, **zero}, "rod.json").initial[0]
+    array([0.5])
+    """
+    data = {key: _plain(key, value) for key, value in data.items()}
+    n = _count(data, source)
+    data = {**{key: [0] * n for key in PRODUCTS}, **data}
+    quaternion = quaternion or data.get("quaternion") is True
+    found = [*_shapes(data, n), *_choices(data), *ground_problems(data, n)]
+    robot = None if found else _Robot({"r": [1] * n, "th": [0] * n, **data}, n, _names(data, n), quaternion)
+    head = {"gravity": data["g"]} if "gravity" not in data and _is_vector(data.get("g"), 3) else {}
+
+    def rows(builder: Builder) -> None:
+        if builder.note(found) and robot and builder.note(_entries(data, builder.model)):
+            builder.note(robot.parents())
+            robot.add(builder)
+
+    coordinates = merged(robot.coordinates() if robot else {}, data.get("coordinates"))
+    model = build({**data, **head}, OWN, coordinates, source, rows)
+    for sentence in _remarks(data, n):
+        model.note(sentence)
+    return model
+
+
+@dataclass(frozen=True)
+class _Robot:
+    """Arrays of the right lengths."""
+
+    data: Table
+    n: int
+    names: list[str]
+    quaternion: bool
+
+    @property
+    def floating(self) -> bool:
+        return "nq" in self.data
+
+    @property
+    def spatial(self) -> bool:
+        return self.data.get("nq") == 1
+
+    def revolute(self, i: int) -> bool:
+        return self.data["r"][i] == 1
+
+    def moving(self) -> range:
+        """The links that hang on joints of the table: all but a floating base."""
+        return range(1 if self.floating else 0, self.n)
+
+    def coordinates(self) -> dict[str, Table]:
+        """The coordinates with their starts, for the section [coordinates]."""
+        out: dict[str, Table] = {}
+        for name, (unit, about) in self._base().items():
+            out[name] = {"unit": unit, "description": about, "start": 1 if name == "e0" else 0}
+        for i in self.moving():
+            turns = self.revolute(i)
+            out[f"q{i + 1}"] = {
+                **described(self.names[i], turns=turns),
+                "start": self.data["th" if turns else "b"][i],
+            }
+        return out
+
+    def _base(self) -> dict[str, tuple[str, str]]:
+        if not self.floating:
+            return {}
+        if not self.spatial:
+            return _PLANE
+        return {**_SPACE, **(_QUATERNION if self.quaternion else _ANGLES)}
+
+    def parents(self) -> Iterator[Problem]:
+        """Every link hangs on one before it, only the first on the ground if that floats."""
+        least = 1 if self.floating else 0
+        for i, parent in enumerate(self.data["bt"]):
+            low, high = (0, 0) if i == 0 else (least, i)
+            if not _whole(parent) or not low <= parent <= high:
+                advice = f"Expected {low}." if low == high else f"Expected a number from {low} to {high}."
+                yield Problem(f"bt, link {i + 1}", f"the parent is {parent!r:.20}.", advice)
+        for key in STEP if self.floating else ():
+            if self.data[key][0] != 0:
+                advice = "Expected 0: its place comes from its coordinates."
+                yield Problem(f"{key}, link 1", f"the floating base has the value {self.data[key][0]!r:.20}.", advice)
+
+    def add(self, builder: Builder) -> None:
+        """Add the bodies, and how long to simulate."""
+        if builder.found:
+            return
+        model = builder.model
+        if self.floating:
+            builder.note(attempt("link 1", lambda: self._add_base(model)))
+        rows = [(f"link {i + 1}", self._row(i)) for i in self.moving()]
+        add_rows(builder, rows, "mdh", [*self.names, *names_in(self.data.get("body"))])
+        if GROUND in self.data and not builder.found:
+            builder.note(attempt(GROUND, lambda: add_feet(model, self.data, self.names)))
+        if "Tp" in self.data:
+            builder.note(attempt("Tp", lambda: _simulation(model, self.data)))
+
+    def _add_base(self, model: Model) -> None:
+        if not self.spatial:
+            joint = model.planar((0, 0, 1), ("x", "y"), "phi", where="link 1")
+        elif self.quaternion:
+            joint = model.free(("x", "y", "z"), quaternion=("e0", "e1", "e2", "e3"), where="link 1")
+        else:
+            joint = model.free(("x", "y", "z"), ("phi", "theta", "psi"), "zxy", where="link 1")
+        model.body(self.names[0], joint=joint, description="the floating base", **self._body(0))
+
+    def _row(self, i: int) -> Row:
+        data, parent, turns = self.data, int(self.data["bt"][i]), self.revolute(i)
+        return Row(
+            self.names[i],
+            self.names[parent - 1] if parent else WORLD,
+            "revolute" if turns else "prismatic",
+            f"q{i + 1}",
+            theta=0 if turns else data["th"][i],
+            d=data["b"][i] if turns else 0,
+            a=data["a"][i],
+            alpha=data["alp"][i],
+            **self._body(i),
+        )
+
+    def _body(self, i: int) -> Table:
+        """Mass, mass centre and inertia of a link."""
+        data = self.data
+        center = [data[key][i] for key in ("dx", "dy", "dz")]
+        inertia = [data[key][i] for key in ("Icxx", "Icyy", "Iczz", "Icxy", "Iczx", "Icyz")]
+        return {"mass": data["m"][i], "center": center, "inertia": inertia}
+
+
+def _plain(key: str, value: object) -> object:
+    """Scalars without the array around them, vectors with one: MATLAB and JSON do not tell them apart."""
+    if key in ("n", *SCALARS) and isinstance(value, list) and len(value) == 1:
+        return value[0]
+    if (
+        key in ("bt", "r", "th", LENGTHS, TIPS, *STEP, *BODY)
+        and isinstance(value, int | float | str)
+        and not isinstance(value, bool)
+    ):
+        return [value]
+    return value
+
+
+def _is_vector(value: object, count: int) -> bool:
+    return isinstance(value, list) and len(value) == count
+
+
+def _whole(value: object) -> bool:
+    if isinstance(value, bool):
+        return False
+    return isinstance(value, int) or (isinstance(value, float) and value.is_integer())
+
+
+def _count(data: Table, source: str) -> int:
+    """The number of links, without which nothing else can be read."""
+    n = data.get("n")
+    if n is None:
+        raise failure(source, "the key 'n' is missing.", "Give the number of links, and arrays with an entry for each.")
+    if not _whole(n) or not 1 <= n <= MAX_ELEMENTS:
+        raise failure(f"{source}, n", f"got {n!r:.40}.", f"Expected the number of links, from 1 to {MAX_ELEMENTS}.")
+    return int(n)
+
+
+def _shapes(data: Table, n: int) -> Iterator[Problem]:
+    """Arrays that are missing, or that have another number of entries than there are links."""
+    for key in (*NEEDED, *(() if "nq" in data else ("r", "th"))):
+        if key not in data:
+            advice = f"Add {key} with {3 if key == 'g' else n} entries."
+            yield Problem("model file", f"the array '{key}' is missing.", advice)
+    for key in ("bt", "r", "th", "names", *STEP, *BODY):
+        if key in data and not _is_vector(data[key], n):
+            yield wrong(key, f"an array of {n}, one entry for each link", data[key])
+    if "g" in data and not _is_vector(data["g"], 3):
+        yield wrong("g", "an array of 3, the acceleration of gravity", data["g"])
+    if "gravity" in data:
+        yield Problem("gravity", "ReDySim's arrays have it as g.", "Write g = [...] only.")
+
+
+def _choices(data: Table) -> Iterator[Problem]:
+    """Switches that hold anything but 0 and 1, and times that are not positive."""
+    for key in ("nq", "type"):
+        if key in data and (not _whole(data[key]) or data[key] not in (0, 1)):
+            yield Problem(key, f"got {data[key]!r:.40}.", "Expected 0 or 1.")
+    entries = data["r"] if isinstance(data.get("r"), list) else []
+    for i, entry in enumerate(entries):
+        if not _whole(entry) or entry not in (0, 1):
+            yield Problem(f"r, link {i + 1}", f"got {entry!r:.40}.", "Expected 1 (revolute) or 0 (prismatic).")
+    if "dof" in data and not _whole(data["dof"]):
+        yield wrong("dof", "a whole number", data["dof"])
+    if "quaternion" in data and not isinstance(data["quaternion"], bool):
+        yield wrong("quaternion", "true or false", data["quaternion"])
+    if "steps" in data and "Tp" not in data:
+        yield Problem("steps", "the time Tp is missing.", "Give both, or the section [simulation].")
+    for key in ("Tp", "steps"):
+        value = data.get(key, 1)
+        if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < math.inf:
+            yield wrong(key, "a positive time", value)
+    if "Tp" in data and "simulation" in data:
+        yield Problem("Tp", "the section [simulation] is there too.", "Keep one of them.")
+
+
+def _entries(data: Table, model: Model) -> Iterator[Problem]:
+    """Entries that are neither numbers nor formulas of parameters."""
+    for key in (*STEP, "th", *BODY):
+        for i, entry in enumerate(data.get(key, [])):
+            yield from keys.constant(entry, f"{key}, link {i + 1}", model)
+    for i, name in enumerate(data.get("names", [])):
+        yield from keys.name(name, f"names, link {i + 1}", model)
+
+
+def _names(data: Table, n: int) -> list[str]:
+    given = data.get("names", [])
+    return [str(name) for name in given] if given else [f"link{i + 1}" for i in range(n)]
+
+
+def _simulation(model: Model, data: Table) -> None:
+    """Tp is how long to simulate, steps the time between samples."""
+    duration = float(data["Tp"])
+    model.simulation(duration, sample_count(duration, data["steps"]) if "steps" in data else model.samples)
+
+
+def sample_count(duration: float, step: float, said: str = "Tp: Tp/steps") -> int:
+    """How many samples a time between them makes; too few or too many are refused.
+
+    >>> sample_count(10.0, 0.01)
+    1001
+    """
+    samples = duration / step + 1
+    if not 1.5 <= samples <= MAX_SAMPLES:
+        raise InputError(f"{said} asks for {samples:.6g} samples. Expected from 2 to {MAX_SAMPLES}.")
+    return round(samples)
+
+
+def _remarks(data: Table, n: int) -> Iterator[str]:
+    """What was left out, and what the arrays cannot say."""
+    used = (LENGTHS, TIPS) if GROUND in data else ()
+    apart = [f"{key} ({about})" for key, about in APART.items() if key in data and key not in used]
+    if apart:
+        yield f"left out, since the equations of motion do not need it: {', '.join(apart)}."
+    yield from ground_remarks(data)
+    freedoms = n + (0 if "nq" not in data else 5 if data["nq"] == 1 else 2)
+    if data.get("type") == 1 and not data.get("loop"):
+        closed = f", of which {data['dof']:g} are left when they are closed" if "dof" in data else ""
+        yield (
+            f"type = 1: the mechanism has closed loops, but the arrays hold its open tree only, with {freedoms} degrees of "
+            f"freedom{closed}. Close the loops by model.loop(...), or with [[loop]] in a TOML file."
+        )
+    if data.get("type", 0) == 0 and data.get("dof", freedoms) != freedoms:
+        yield f"dof says {data['dof']:g} degrees of freedom, but the tree has {freedoms}."

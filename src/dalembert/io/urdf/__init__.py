@@ -1,0 +1,1 @@
+"""Robots in URDF: reader and writer."""

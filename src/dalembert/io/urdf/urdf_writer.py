@@ -1,0 +1,345 @@
+"""A model as a robot in URDF: bodies become links, joints become joints, parameters are taken at their default values.
+
+URDF knows trees of links on joints with friction, limits and shapes. What it has no words for is an error that names
+the element; only gravity and the initial state are written into an element of our own, which other programs pass over.
+Descriptions, units and notes are not written.
+
+Pieces of a URDF file: placements, shapes and numbers.
+
+The elements of a URDF file, written one by one.
+"""
+
+from __future__ import annotations
+
+import math
+import xml.etree.ElementTree as ET
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from dalembert.errors import InputError, ModelError
+from dalembert.io.files import write_text
+from dalembert.io.urdf.urdf_elements import GRAVITY
+from dalembert.model.checks import check_formulas, check_structure
+from dalembert.model.checks.check_values import at_start, value
+from dalembert.model.constraints.holonomic import Holonomic
+from dalembert.model.description import Elements
+from dalembert.model.elements import Body, Limits, Shape
+from dalembert.model.file_form import unsaid
+from dalembert.model.joints.base import Joint
+from dalembert.model.loads.base import InJoint
+from dalembert.model.vectors import WORLD
+from dalembert.symbolic.symbols import TIME, Formula, coordinate
+
+
+def write_urdf(model: Elements, path: str | Path) -> None:
+    """Write a model as a URDF file; the file appears only when it is complete. See `to_urdf`."""
+    write_text(Path(path), to_urdf(model))
+
+
+def to_urdf(model: Elements) -> str:
+    """The text of a URDF file that describes the model, or an `InputError` that names what URDF cannot say.
+
+    Joints have the names of coordinates and links those of bodies, so that reading the text gives the same model back.
+
+    >>> from dalembert.model.model import Model
+    >>> model = Model("pendulum", gravity=(0, 0, -9.81)).coordinates("theta")
+    >>> _ = model.body("rod", joint=model.revolute((0, 1, 0), "theta"), mass=2, center=(0, 0, -0.5))
+    >>> print(to_urdf(model))
+    <?xml version="1.0" encoding="utf-8"?>
+    <robot name="pendulum">
+      <link name="world" />
+      <link name="rod">
+        <inertial>
+          <origin xyz="0.0 0.0 -0.5" />
+          <mass value="2.0" />
+          <inertia ixx="0.0" ixy="0.0" ixz="0.0" iyy="0.0" iyz="0.0" izz="0.0" />
+        </inertial>
+      </link>
+      <joint name="theta" type="continuous">
+        <parent link="world" />
+        <child link="rod" />
+        <axis xyz="0.0 1.0 0.0" />
+      </joint>
+    </robot>
+    <BLANKLINE>
+    """
+    for error in _unsayable(model):
+        raise error
+    found = [
+        problem for problem in (*check_structure.problems(model), *check_formulas.undefined(model)) if problem.blocking
+    ]
+    if found:
+        lines = "\n".join(f"  - {problem}" for problem in found)
+        raise ModelError(f"model '{model.name}' cannot be written as URDF:\n{lines}", found)
+    robot = Writer(model).robot()
+    ET.indent(robot)
+    return f'<?xml version="1.0" encoding="utf-8"?>\n{ET.tostring(robot, encoding="unicode")}\n'
+
+
+def _unsayable(model: Elements) -> Iterator[InputError]:
+    """An error for every element that has no counterpart in URDF."""
+    if model.energies is not None:
+        yield InputError(f"model '{model.name}' is described by energies. Expected bodies; URDF knows nothing else.")
+    for what, text in [
+        ("the name of the model", model.name),
+        *((f"the mesh of '{s.body}'", s.mesh) for s in model.shapes),
+    ]:
+        if text and not text.isprintable():
+            yield InputError(
+                f"{what}, {text[:60]!r}, holds characters that cannot be written. Expected printable text."
+            )
+    named = (
+        ("loop", [loop.name for loop in model.loops], "URDF describes trees and has no loops"),
+        ("nonholonomic", [c.name for c in model.nonholonomic_list], "URDF has no constraints on velocities"),
+        ("canonical", [c.name for c in model.canonical_list], "URDF has no constraints on momenta"),
+        ("non_ideal", model.non_ideal_forces, "URDF has no forces of constraints"),
+        ("rotor", [rotor.name for rotor in model.rotors], "URDF has no inertia of motors"),
+        ("speed", [speed.name for speed in model.speed_list], "URDF has no quasi-velocities"),
+    )
+    yield from (unsaid(contact.title, "URDF has no contacts and couplings") for contact in model.contacts)
+    yield from (unsaid(f"{kind} '{name}'", fact) for kind, names, fact in named for name in names)
+    known = {WORLD, *(body.name for body in model.bodies)}
+    for shape in model.shapes:
+        if shape.body not in known:
+            yield InputError(f"shape of '{shape.body}': there is no such body. Remove it, or name a body.")
+
+
+def origin(element: ET.Element, position: Iterable[float], rotation: Iterable[float]) -> None:
+    """Add a placement, as far as it is one."""
+    given = {"xyz": [*position], "rpy": [*rotation]}
+    shown = {key: texts(values) for key, values in given.items() if any(values)}
+    if shown:
+        ET.SubElement(element, "origin", shown)
+
+
+def visual(link: ET.Element, shape: Shape, material: str) -> None:
+    """Add a shape, with a material of its own if it has a colour."""
+    element = ET.SubElement(link, "visual")
+    origin(element, shape.position, shape.rotation)
+    geometry = ET.SubElement(element, "geometry")
+    match shape.kind:
+        case "box":
+            ET.SubElement(geometry, "box", size=texts(shape.size))
+        case "sphere":
+            ET.SubElement(geometry, "sphere", radius=text(shape.size[0]))
+        case "mesh":
+            ET.SubElement(geometry, "mesh", filename=shape.mesh, scale=texts(shape.size))
+        case kind:
+            radius, length = shape.size
+            ET.SubElement(geometry, kind, radius=text(radius), length=text(length))
+    if shape.color is not None:
+        paint = ET.SubElement(element, "material", name=material)
+        ET.SubElement(paint, "color", rgba=texts(shape.color))
+
+
+def text(x: float) -> str:
+    """A number so that reading it gives the same number.
+
+    >>> text(0.1 + 0.2)
+    '0.30000000000000004'
+    """
+    if not math.isfinite(x):
+        raise InputError(f"the number {x} cannot be written. Expected finite values of all formulas.")
+    return repr(float(x) + 0.0)
+
+
+def texts(values: Iterable[float]) -> str:
+    """Numbers with spaces between them."""
+    return " ".join(text(x) for x in values)
+
+
+UNLIMITED = 1e300  # URDF wants limits of joints that slide, and of speed and effort, also where there are none
+
+
+class Writer:
+    """Writes one model, element by element."""
+
+    def __init__(self, model: Elements) -> None:
+        self.model = model
+        self.table = at_start(model)
+        self.names = {WORLD, *(body.name for body in model.bodies)}
+        self.joints: dict[str, ET.Element] = {}  # by the coordinate that moves them
+        self.coordinates = {*model.coordinate_names}
+        self.taken = {*self.coordinates}
+        moved = [value for body in model.bodies for joint in body.joints for value in joint.values]
+        self.uses = Counter(str(symbol) for formula in moved for symbol in formula.free_symbols)
+        self.shapes: dict[str, list[Shape]] = {}
+        for shape in model.shapes:
+            self.shapes.setdefault(shape.body, []).append(shape)
+        self.friction = self._friction()
+        self.out = ET.Element("robot", name=model.name)
+
+    def robot(self) -> ET.Element:
+        """The whole robot."""
+        self._link(WORLD)
+        for body in self.model.bodies:
+            self._body(body)
+        for constraint in self.model.holonomic_list:
+            self._mimic(constraint)
+        for name in self.model.limits:
+            if name not in self.joints:
+                raise unsaid(f"limit of '{name}'", "URDF has no limits of joints with several motions")
+        self._own()
+        return self.out
+
+    # bodies and their joints
+
+    def _body(self, body: Body) -> None:
+        """The link of a body, and the joints it hangs on with links without mass between them."""
+        last = len(body.joints) - 1
+        parent = body.parent
+        for index, joint in enumerate(body.joints):
+            child = body.name if index == last else self._fresh(f"{body.name}_{index + 1}", self.names)
+            self._link(child, body if index == last else None)
+            self._joint(joint, parent, child, body, index)
+            parent = child
+
+    def _link(self, name: str, body: Body | None = None) -> None:
+        link = ET.SubElement(self.out, "link", name=name)
+        if body is not None:
+            self._inertial(link, body)
+        if body is not None or name == WORLD:
+            for shape in self.shapes.get(name, ()):
+                visual(link, shape, f"{name}_material_{len(link)}")
+
+    def _inertial(self, link: ET.Element, body: Body) -> None:
+        mass, center = self._value(body.mass), [self._value(x) for x in body.center]
+        inertia = [[self._value(x) for x in row] for row in body.inertia]
+        if not mass and not any(x for row in inertia for x in row):
+            return
+        element = ET.SubElement(link, "inertial")
+        origin(element, center, (0.0, 0.0, 0.0))
+        ET.SubElement(element, "mass", value=text(mass))
+        keys = ((0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2))
+        entries = {f"i{'xyz'[i]}{'xyz'[j]}": text(inertia[i][j]) for i, j in keys}
+        ET.SubElement(element, "inertia", entries)
+
+    def _joint(self, joint: Joint, parent: str, child: str, body: Body, index: int) -> None:
+        kind, name, axis = self._kind(joint, body, index)
+        element = ET.SubElement(self.out, "joint", name=name, type=kind)
+        origin(element, *([self._value(x) for x in entries] for entries in (joint.position, joint.rotation)))
+        ET.SubElement(element, "parent", link=parent)
+        ET.SubElement(element, "child", link=child)
+        if axis is not None:
+            ET.SubElement(element, "axis", xyz=texts(axis))
+        if len(joint.values) == 1:
+            self.joints[name] = element
+            self._limit(element, name, kind)
+            damping, coulomb = self.friction.get((body.name, index), (0.0, 0.0))
+            if damping or coulomb:
+                ET.SubElement(element, "dynamics", damping=text(damping), friction=text(coulomb))
+
+    def _kind(self, joint: Joint, body: Body, index: int) -> tuple[str, str, list[float] | None]:
+        """The type of a joint in URDF, its name, and its axis if it has one."""
+        where = f"body '{body.name}', joint {index} ({joint.kind})"
+        names = [self._coordinate(motion, where) for motion in joint.values]
+        form = joint.urdf
+        if form is None or len(form.coordinates) != len(names):
+            raise unsaid(where, "URDF has no such joint", "Use a sequence of revolute and prismatic joints.")
+        if not names:
+            return form.type, self._fresh(f"{body.name}_joint", self.taken), None
+        axis = joint.steps[-1].about or joint.steps[-1].along
+        near = None if axis is None else [float(a) for a in axis]
+        if len(names) > 1:
+            return form.type, self._prefix(names, [*form.coordinates], where), near
+        limits = self.model.limits.get(names[0], Limits())
+        limited = limits.lower is not None or limits.upper is not None
+        return form.type if limited else form.unlimited or form.type, names[0], near
+
+    def _coordinate(self, motion: Formula, where: str) -> str:
+        """The coordinate that a motion is."""
+        name = str(motion)
+        if motion == coordinate(name) and name in self.coordinates:
+            if self.uses[name] == 1:
+                return name
+            raise unsaid(
+                where, f"the coordinate {name} moves several joints", "Give each joint a coordinate of its own."
+            )
+        raise unsaid(where, f"it moves by the formula {name}", "Expected a coordinate by itself; URDF has no formulas.")
+
+    def _prefix(self, names: list[str], endings: list[str], where: str) -> str:
+        """The name of a joint with several motions: that of its coordinates, without the endings a reader adds."""
+        prefix = names[0].removesuffix(f"_{endings[0]}")
+        wanted = [f"{prefix}_{ending}" for ending in endings]
+        if names != wanted or prefix in self.taken:
+            fact = f"its coordinates are {', '.join(names)}"
+            raise unsaid(where, fact, f"A reader of URDF would call them {', '.join(wanted)}: give them such names.")
+        self.taken.add(prefix)
+        return prefix
+
+    def _limit(self, element: ET.Element, name: str, kind: str) -> None:
+        limits = self.model.limits.get(name)
+        if limits is None and kind == "continuous":
+            return
+        limits = limits or Limits()
+        given = {"effort": limits.effort, "velocity": limits.velocity}
+        if kind != "continuous":
+            given = {"lower": -UNLIMITED if limits.lower is None else limits.lower, "upper": limits.upper, **given}
+        ET.SubElement(element, "limit", {key: text(UNLIMITED if x is None else x) for key, x in given.items()})
+
+    # loads and constraints
+
+    def _friction(self) -> dict[tuple[str, int], tuple[float, float]]:
+        """Viscous and dry friction by body and joint."""
+        found: dict[tuple[str, int], tuple[float, float]] = {}
+        joints = {(body.name, i): joint for body in self.model.bodies for i, joint in enumerate(body.joints)}
+        for load in self.model.loads:
+            viscous, dry = load.friction_in_urdf(self._value)
+            assert isinstance(load, InJoint)
+            place = (load.body, load.joint)
+            form = joints[place].urdf if place in joints else None
+            if form is None or len(form.coordinates) != 1:
+                fact = "its joint is neither revolute nor prismatic, and URDF has friction only there"
+                raise unsaid(load.title, fact)
+            before = found.get(place, (0.0, 0.0))
+            found[place] = (before[0] + viscous, before[1] + dry)
+        return found
+
+    def _mimic(self, constraint: Holonomic) -> None:
+        """A constraint a q + b p + c = 0 between two joints as q = −b/a p − c/a."""
+        where = f"holonomic '{constraint.name}'"
+        symbols = sorted(constraint.phi.free_symbols, key=str)
+        names = [str(s) for s in symbols if str(s) in self.joints]
+        slopes = {name: constraint.phi.diff(coordinate(name)) for name in names}
+        moving = {coordinate(name) for name in self.coordinates} | {TIME}
+        linear = not any(slope.free_symbols & moving for slope in slopes.values())
+        if len(names) != 2 or len(moving & {*symbols}) != 2 or not linear or constraint.feedback:
+            raise unsaid(where, "URDF has no constraints but that one joint follows another in proportion")
+        # the constraint of a joint that was read from a file has the name of that joint
+        names.sort(
+            key=lambda name: (constraint.name != f"mimic of {name}", self.joints[name].find("mimic") is not None)
+        )
+        follower, other = names
+        a, b = (self._value(slopes[name]) for name in names)
+        if not a or not b or self.joints[follower].find("mimic") is not None:
+            raise unsaid(where, "a joint of URDF can follow one other only")
+        rest = self._value(constraint.phi.subs({coordinate(name): 0 for name in names}))
+        numbers = {"multiplier": text(-b / a), "offset": text(-rest / a)}
+        ET.SubElement(self.joints[follower], "mimic", {"joint": other, **numbers})
+
+    def _own(self) -> None:
+        """Gravity and the initial state, where they differ from what readers of URDF assume."""
+        element = ET.Element("dalembert")
+        gravity = [self._value(g) for g in self.model.gravity]
+        if gravity != [*GRAVITY]:
+            element.set("gravity", texts(gravity))
+        upright = {str(joint.values[-4]) for body in self.model.bodies for joint in body.joints if joint.quaternion}
+        for c in self.model.coordinate_list:
+            if (c.start, c.start_rate) != (float(c.name in upright), 0.0):
+                ET.SubElement(element, "coordinate", name=c.name, start=text(c.start), rate=text(c.start_rate))
+        if element.attrib or len(element):
+            self.out.append(element)
+
+    # values and names
+
+    def _value(self, formula: Formula) -> float:
+        return value(formula, self.table)
+
+    def _fresh(self, name: str, taken: set[str]) -> str:
+        free, count = name, 1
+        while free in taken:
+            count += 1
+            free = f"{name}_{count}"
+        taken.add(free)
+        return free

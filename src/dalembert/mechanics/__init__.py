@@ -1,0 +1,1 @@
+"""Kinematics, constraint levels, rank, partition and ignorable coordinates."""

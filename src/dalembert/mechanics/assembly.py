@@ -1,0 +1,315 @@
+"""Assembly: the nearest state that fulfils the constraints, positions first, then velocities, and what it moved.
+
+It works over plain numbers, so a rough guess costs no compilation, and it takes all constraints, redundant ones too.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from dalembert.errors import InconsistentStateError, InputError, nearest
+from dalembert.mechanics import newton, random_states, rank
+from dalembert.mechanics.assembly_branches import bends
+from dalembert.mechanics.constraint_levels import levels
+from dalembert.mechanics.constraint_rows import dimensionless
+from dalembert.mechanics.contact_constraints import with_contacts
+from dalembert.mechanics.loop_closure import displacement, ends
+from dalembert.mechanics.scales import scales_of
+from dalembert.mechanics.state_batch import States, mass_matrices, one_state
+from dalembert.model.description import Elements
+from dalembert.model.initial_state import Start, start_state
+from dalembert.model.model import Model
+from dalembert.symbolic.floats import FLOATS, numbers, plain
+
+_GUESSES = 60
+_SEED = 2718
+_APART = 1e-6  # places of bodies that differ by less, in scales of the model, are the same
+_SAME = 1e-9  # a full turn changes no more than this where it changes nothing
+_MOVED = 1e-12  # changes below this, in scales of the model, are rounding
+_WORK = 4_000_000  # looks at the constraints times coordinates × rows or coordinates: some seconds
+_LEAST = 20  # looks, however large the model is
+_LARGE = 60  # coordinates from which on a failure tells the size
+
+
+@dataclass(frozen=True)
+class Assembly:
+    """A consistent state and the way to it: `moved` and `moved_rates` say by how much each coordinate changed.
+
+    `branch` tells on which side every joint of a loop is bent, seen against its axis: `left`, `right` or `straight`. That is what
+    tells elbow up from elbow down.
+    """
+
+    q: np.ndarray
+    qd: np.ndarray
+    moved: dict[str, float]
+    moved_rates: dict[str, float]
+    branch: dict[str, str] = field(default_factory=dict)
+    residual: float = 0.0  # the largest violation that is left
+
+    def __str__(self) -> str:
+        changes = [f"{name} by {x:+.6g}" for name, x in self.moved.items() if x]
+        rates = [f"{name} by {x:+.6g}" for name, x in self.moved_rates.items() if x]
+        said = f"positions moved: {', '.join(changes) or 'none'}; velocities changed: {', '.join(rates) or 'none'}"
+        bent = ", ".join(f"{joint} {side}" for joint, side in self.branch.items())
+        return f"{said}; branch: {bent}" if bent else said
+
+
+def assemble(
+    model: Elements,
+    q: Start = None,
+    qd: Start = None,
+    *,
+    t: float = 0.0,
+    weights: Mapping[str, float] | None = None,
+    keep: Sequence[str] = (),
+) -> Assembly:
+    """The state nearest to (q, qd), in the metric of the mass matrix, that fulfils the constraints, and what it moved.
+
+    Coordinates in `weights` are heavier to move, those in `keep` stay where they are.
+
+    >>> from dalembert.model.model import Model
+    >>> model = Model("bead").coordinates("x", "y").holonomic("x**2 + y**2 - 1", name="ring")
+    >>> _ = model.body("bead", joint=[model.prismatic((1, 0, 0), "x"), model.prismatic((0, 1, 0), "y")], mass=1)
+    >>> assemble(model, [1.1, 0.0], [0.0, 2.0]).q.tolist()
+    [1.0, 0.0]
+    """
+    written, start = _prepared(model, q, qd, "assemble")
+    return Assembler(written, weights or {}, keep).at(*start, t)
+
+
+def assembled(model: Elements) -> Model:
+    """The model with its initial state brought onto the constraints; what moved is noted.
+
+    >>> from dalembert.model.model import Model
+    >>> model = Model("bead").coordinates("x", "y").holonomic("x**2 + y**2 - 1").start([2, 0], [0, 0])
+    >>> _ = model.body("bead", joint=[model.prismatic((1, 0, 0), "x"), model.prismatic((0, 1, 0), "y")], mass=1)
+    >>> assembled(model).initial[0].round(9).tolist()
+    [1.0, 0.0]
+    """
+    found = assemble(model)
+    out = Model.of(model).start(found.q.tolist(), found.qd.tolist())
+    out.assemble_start = False
+    return out.note(f"the initial state was assembled: {found}")
+
+
+def branches(
+    model: Elements, q: Start = None, qd: Start = None, *, t: float = 0.0, keep: Sequence[str] = ()
+) -> list[Assembly]:
+    """The different ways to close the loops of a model with the coordinates in `keep` held, the nearest first.
+
+    They are looked for from many guesses with a fixed seed, so a rare branch can be missed. Coordinates that no constraint ties
+    stay where they are; those that are tied must not be left a freedom.
+
+    >>> from dalembert.model.model import Model
+    >>> model = Model("bead").coordinates("x", "y").holonomic("x**2 + y**2 - 1", name="ring")
+    >>> _ = model.body("bead", joint=[model.prismatic((1, 0, 0), "x"), model.prismatic((0, 1, 0), "y")], mass=1)
+    >>> [float(a.q[1].round(6)) for a in branches(model, [0.6, 0.5], keep=["x"])]
+    [0.8, -0.8]
+    """
+    written, start = _prepared(model, q, qd, "branches")
+    return _branches(written, *start, t, keep)
+
+
+def _prepared(model: Elements, q: Start, qd: Start, who: str) -> tuple[Elements, tuple[np.ndarray, np.ndarray]]:
+    """The model with contacts and norms as formulas, sound, and the state to begin with."""
+    model.refuse_canonical(who)
+    model.require_sound()
+    written = with_contacts(model)
+    return written, start_state(written, q, qd, who, ("q", "qd"))
+
+
+def _branches(model: Elements, q: np.ndarray, qd: np.ndarray, t: float, keep: Sequence[str]) -> list[Assembly]:
+    """The different ways to close the loops that are found from many guesses, the nearest first."""
+    assembler = Assembler(model, {}, keep)
+    rng = np.random.default_rng(_SEED)
+    reach = np.pi * assembler.scales.positions
+    draws = [reach * rng.uniform(-1, 1, len(q)) * assembler.free for _ in range(_GUESSES)]
+    tied = assembler.movable = assembler.tied([q, *(q + draw for draw in draws)], t)
+    closed: list[np.ndarray] = []
+    poses: list[np.ndarray] = []
+    for each in assembler.closed(np.array([q, *(q + draw * tied for draw in draws[1:])]), t):
+        pose = assembler.pose(each, t)
+        if all(np.abs(pose - other).max() > _APART for other in poses):
+            closed.append(each)
+            poses.append(pose)
+    if closed:
+        assembler.require_separate(closed, tied, t)
+    found: list[Assembly] = []
+    for each in closed:
+        with contextlib.suppress(InconsistentStateError):  # halves of a joint that are turned over
+            found.append(assembler.at(each, qd, t, origin=q))
+    if not found:
+        assembler.at(q, qd, t)  # says why
+    return sorted(found, key=lambda a: float(np.linalg.norm((a.q - q) / assembler.scales.positions)))
+
+
+def _told(change: np.ndarray, scale: np.ndarray) -> list[float]:
+    """The changes, zero where they are rounding."""
+    return np.where(np.abs(change) > _MOVED * scale, change, 0.0).tolist()
+
+
+class Assembler:
+    """Newton's method on the constraints of one model, damped so that a rough guess does not run away."""
+
+    def __init__(self, model: Elements, weights: Mapping[str, float], keep: Sequence[str]) -> None:
+        names = model.coordinate_names
+        for name in (*keep, *weights):
+            if name not in names:
+                raise InputError(f"assemble: there is no coordinate '{name}'. {nearest(name, names)}")
+        heavy = np.array([weights.get(name, 1.0) for name in names], dtype=float)
+        if not (np.isfinite(heavy).all() and (heavy > 0).all()):
+            raise InputError("assemble: weights must be positive numbers.")
+        self.model, self.weights = model, heavy
+        self.free = np.array([name not in keep for name in names])
+        self.movable = self.free  # of the positions
+        self.facts, self.scales = levels(model), scales_of(model)
+        self.onto = random_states.Projector(model, self.facts, self.scales, None)
+        self.rows, self.held, self.sizes = self.onto.rows, self.onto.held, self.onto.sizes
+        self.looks = max(_LEAST, _WORK // max(1, len(names) * max(len(names), len(self.rows))))
+
+    def at(self, q: np.ndarray, qd: np.ndarray, t: float, origin: np.ndarray | None = None) -> Assembly:
+        """The nearest consistent state; what moved is told from `origin`."""
+        names, start = self.model.coordinate_names, q if origin is None else origin
+        new_q = self.without_turns(self._positions(q, t, again=origin is None), start, t)
+        self.require_proper(new_q, t)
+        new_qd = self._velocities(new_q, qd, t)
+        moved = dict(zip(names, _told(new_q - start, self.scales.positions), strict=True))
+        rates = dict(zip(names, _told(new_qd - qd, self.scales.velocities), strict=True))
+        phi, psi, _ = self._look(new_q, new_qd, t)
+        left = float(max(np.abs(phi[self.held]).max(initial=0.0), np.abs(psi[self.rows]).max(initial=0.0)))
+        return Assembly(new_q, new_qd, moved, rates, bends(self.model, new_q, t), left)
+
+    def closed(self, guesses: np.ndarray, t: float) -> np.ndarray:
+        """The positions that guesses (K, n) lead to, without those that lead nowhere."""
+        states = States(guesses.T, np.zeros_like(guesses.T), np.full(len(guesses), t))
+        with np.errstate(all="ignore"):
+            A = numbers(random_states.constraints_at(self.model, self.facts, states).A, len(guesses))
+            M = mass_matrices(self.model, states)
+        finite = np.flatnonzero(np.isfinite(M).all(axis=(1, 2)) & np.isfinite(A).all(axis=(0, 1)))
+        if not self.held or not len(finite):
+            return guesses[finite]
+        root = self._root(self.movable, None, t)
+        found = self.onto.level(states.where(finite), position=True, root=root, looks=self.looks)
+        return found.x[found.good]
+
+    def tied(self, guesses: Sequence[np.ndarray], t: float) -> np.ndarray:
+        """Which of the free coordinates some position constraint depends on."""
+        slopes = [np.abs(np.nan_to_num(self._look(q, np.zeros_like(q), t)[2][self.held])) for q in guesses]
+        return self.free & (np.array(slopes).max(axis=(0, 1), initial=0.0) > 0)
+
+    def pose(self, q: np.ndarray, t: float) -> np.ndarray:
+        """Where all bodies are, as one row of numbers in scales of the model; the coordinates where there are no bodies."""
+        bodies = random_states.at(self.model, one_state(q, t=t)).bodies
+        parts = [plain(x.ravel()) for body in bodies for x in (body.frame.R, body.frame.p / self.scales.length)]
+        return np.concatenate(parts) if parts else q / self.scales.positions
+
+    def require_separate(self, found: Sequence[np.ndarray], tied: np.ndarray, t: float) -> None:
+        """Raise when the loops can still move, so that their positions are no separate branches."""
+        rows, count = self.held, int(tied.sum())
+        unit = self.scales.positions
+        A = [dimensionless(self._look(q, np.zeros_like(q), t)[2], unit, self.sizes)[rows] for q in found]
+        left = count - max((int(rank.numeric_rank(a[:, tied], unit[tied])) for a in A if a.size), default=0)
+        if left > 0:
+            names = [name for name, yes in zip(self.model.coordinate_names, tied, strict=True) if yes]
+            raise InputError(
+                f"branches: the coordinates {', '.join(names)} can still move together in {left} "
+                f"{'way' if left == 1 else 'ways'}, so their positions are no separate branches. Name as many more of them "
+                "in `keep`."
+            )
+
+    def without_turns(self, q: np.ndarray, start: np.ndarray, t: float) -> np.ndarray:
+        """The same position with the coordinates brought near to the start by full turns, where these change nothing."""
+        for i in np.flatnonzero(np.round((q - start) / (2 * np.pi)) if self.model.bodies else []):
+            trial = q.copy()
+            trial[i] -= 2 * np.pi * np.round((q[i] - start[i]) / (2 * np.pi))
+            here, there = (self._look(x, np.zeros_like(q), t)[0][self.held] for x in (q, trial))
+            if (
+                np.abs(self.pose(q, t) - self.pose(trial, t)).max() < _SAME
+                and (np.abs(here - there) <= _SAME * self.sizes[self.held]).all()
+            ):
+                q = trial
+        return q
+
+    def require_proper(self, q: np.ndarray, t: float) -> None:
+        """Rows of a joint also vanish where its halves are turned over; such a position is none of the joint's."""
+        if not self.model.loops:
+            return
+        motion = random_states.at(self.model, one_state(q, t=t))
+        for loop in self.model.loops:
+            F, M = ends(loop, motion)
+            R, p = displacement(F, M)
+            values = loop.joint.measure(R, p)
+            off = [loop.joint.turn(FLOATS, values) - R, (loop.joint.shift(FLOATS, values) - p) / self.scales.length]
+            if not loop.feedback and max(np.abs(x.astype(float)).max() for x in off) > _APART:
+                raise InconsistentStateError(
+                    f"assemble: loop '{loop.name}' would be closed with the halves of its {loop.joint.kind} joint turned over "
+                    "against each other, as the joint cannot be. Give another guess, or turn the half on "
+                    f"'{loop.bodies[1]}' round by `rotation`."
+                )
+
+    def _look(self, q: np.ndarray, qd: np.ndarray, t: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """φ, the velocity residual and A at one state."""
+        with np.errstate(all="ignore"):
+            known = random_states.constraints_at(self.model, self.facts, one_state(q, qd, t))
+            return tuple(plain(x) for x in (known.phi, known.velocity, known.A))  # type: ignore[return-value]
+
+    def _root(self, free: np.ndarray, q: np.ndarray | None, t: float) -> newton.Root:
+        """The metric of M with weights, for what is free; at the positions on their way, or at q for velocities."""
+
+        def root(x: np.ndarray, A: np.ndarray, which: np.ndarray) -> np.ndarray:
+            here = x if q is None else np.repeat(q[None], len(x), axis=0)
+            states = States(here.T, np.zeros_like(here.T), np.full(len(here), t))
+            M = mass_matrices(self.model, states)
+            self._require_finite(here[0], A, M)
+            out = np.zeros((len(x), len(free), int(free.sum())))
+            out[:, free] = newton.mass_root(M[:, free][:, :, free], A[:, :, free], self.weights[free])
+            return out
+
+        return root
+
+    def _positions(self, q: np.ndarray, t: float, *, again: bool) -> np.ndarray:
+        if not self.held:
+            return q
+        state, root = one_state(q, t=t), self._root(self.movable, None, t)
+        found = self.onto.level(state, position=True, root=root, looks=self.looks)
+        if again and not found.good[0]:
+            # the light end of a long chain would whirl round; in scales of the coordinates all links bend alike
+            alike = np.diag(self.scales.positions / np.sqrt(self.weights))[None, :, self.movable]
+            found = self.onto.level(state, position=True, root=lambda x, A, which: alike, looks=self.looks)
+        self._require(found, self.held, "position")
+        return found.x[0]
+
+    def _velocities(self, q: np.ndarray, qd: np.ndarray, t: float) -> np.ndarray:
+        if not self.rows:
+            return qd
+        state, root = one_state(q, qd, t), self._root(self.free, q, t)
+        found = self.onto.level(state, position=False, root=root, looks=self.looks)
+        self._require(found, self.rows, "velocity")
+        return found.x[0]
+
+    def _require_finite(self, q: np.ndarray, *known: np.ndarray) -> None:
+        """Raise where the constraints or the mass matrix have no value, such as for a quaternion of length 0."""
+        if not all(np.isfinite(x).all() for x in known):
+            shown = ", ".join(f"{name} = {x:.6g}" for name, x in zip(self.model.coordinate_names, q, strict=True))
+            raise InconsistentStateError(
+                f"assemble: the constraints or the bodies have no finite place at {shown}. Give another guess; "
+                "a quaternion starts with w = 1."
+            )
+
+    def _require(self, found: newton.Projected, rows: list[int], level: str) -> None:
+        if found.good[0]:
+            return
+        self._require_finite(found.x[0], found.residual)
+        worst, n = int(np.argmax(found.share[0])), len(self.model.coordinate_list)
+        large = f"With {n} coordinates and {len(rows)} constraints the search ends after {self.looks} looks: " * (
+            n > _LARGE
+        )
+        raise InconsistentStateError(
+            f"assemble: no state near the given one fulfils the constraints at {level} level; the nearest that was found "
+            f"leaves '{self.facts.names[rows[worst]]}' at {found.residual[0, worst]:.6g}. {large}Give another guess, keep "
+            "fewer coordinates, or check the lengths of the links."
+        )

@@ -1,0 +1,366 @@
+"""Structural facts, found once and reported: independent constraints, ignorable coordinates, the choice of speeds."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from dalembert.errors import SingularError
+from dalembert.mechanics import random_states, rank
+from dalembert.mechanics.constraint_levels import Levels, levels
+from dalembert.mechanics.constraint_rows import Rows, dimensionless, rows_at
+from dalembert.mechanics.ignorable import find_ignorable
+from dalembert.mechanics.parameter_dependence import (
+    changed_along_runs,
+    constraint_parameters,
+    inertial_parameters,
+    parameters_in,
+)
+from dalembert.mechanics.scales import Scales, scales_of
+from dalembert.mechanics.singular_coordinates import singular_coordinates
+from dalembert.mechanics.speed_choice import (
+    Chosen,
+    Reduced,
+    choose_reduced,
+    choose_speeds,
+    elimination,
+    even,
+    free_columns,
+    named_speeds,
+    quaternions,
+)
+from dalembert.mechanics.state_batch import States, constraint_matrix, mass_matrices, slopes
+from dalembert.model.checks.check_bodies import weightless
+from dalembert.model.description import Elements
+from dalembert.model.frozen import Frozen
+from dalembert.symbolic.linear_algebra import PivotOrder, pivots_hold
+from dalembert.symbolic.reserved_symbols import rate
+from dalembert.symbolic.symbols import Formula
+
+_COUNT = 12
+_POOR = 1e-3  # speeds that determine the velocities so much worse than usual are no ground for a comparison
+
+
+@dataclass(frozen=True)
+class Choice:
+    """Speeds, independent constraints and dependent coordinates that a run continues with; empty: those of the start."""
+
+    speeds: tuple[Formula, ...] = ()
+    rows: tuple[int, ...] = ()
+    dependent: tuple[int, ...] = ()
+    steady: bool = True  # False where parameters have other values than those that pivots were found for
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What is known of a model before any formalism begins."""
+
+    levels: Levels
+    rows: tuple[int, ...]  # independent constraint rows, in their own order
+    dropped: tuple[str, ...]  # names of redundant constraints
+    ignorable: tuple[int, ...]
+    reasons: Frozen[str, str]  # for every coordinate why it is ignorable, or what refutes it
+    needs: Frozen[str, tuple[str, ...]]  # for every ignorable coordinate the parameters whose values the proof uses
+    speed_names: tuple[str, ...]
+    speeds: tuple[Formula, ...]  # formulas of u, d of them
+    order: PivotOrder  # for [Y; a]
+    given: int  # how many of the speeds, the first, are the user's
+    reduced: tuple[int, ...]  # the speeds that serve as u_NI
+    reduced_mixed: bool  # do they contain velocities of ignorable coordinates?
+    reduced_order: PivotOrder | None  # for [Y_NI; 1 of q̇_I; a], or [Y_NI; M'; a] where they do
+    reduced_problem: str | None  # why no speeds serve as u_NI
+    reduced_note: str | None  # which of the user's speeds do not serve as u_NI
+    maggi_order: PivotOrder  # for [WᵀM; A]
+    completing: tuple[int, ...]  # coordinates whose rates complete the speeds to n quasi-velocities
+    square_order: PivotOrder  # for [Y; 1 of those]
+    dependent: tuple[int, ...]  # coordinates whose rates the constraints can be solved for
+    regular_mass: bool  # is M positive definite?
+    massless: tuple[int, ...]  # coordinates whose rates carry no kinetic energy
+    norms: Frozen[int, tuple[int, ...]]  # of the completing coordinates: parts of a quaternion, which go on by its norm
+    scales: Scales
+    sizes: tuple[float, ...]  # how large each constraint row is by nature
+    independence: float  # of the independent rows, from 1 down to 0
+    doubtful: float | None  # the relative singular value of all rows that is within three decades of the tolerance
+    structural: frozenset[
+        str
+    ]  # parameters in constraints and speeds, which rank, speeds and elimination orders rest on
+    inertial: frozenset[str]  # parameters in the kinetic energy, which regular mass and the orders with M rest on
+    mix: tuple[tuple[float, ...], ...] | None  # combinations of nearly dependent rows that are well independent
+
+    @property
+    def generic(self) -> bool:
+        """True: what is ignorable is so for all values of the parameters."""
+        return not any(self.needs.values())
+
+    @property
+    def parameters(self) -> dict[str, frozenset[str]]:
+        """Each fact that is found for given values, with the parameters it rests on."""
+        found = {f"{name} is ignorable": frozenset(names) for name, names in self.needs.items() if names}
+        found |= {"independent constraints": self.structural, "speeds": self.structural | self.inertial}
+        return found | {"regular mass matrix": self.inertial}
+
+    @property
+    def d(self) -> int:
+        """The number of degrees of freedom."""
+        return len(self.speeds)
+
+    @property
+    def s(self) -> int:
+        """The number of ignorable coordinates."""
+        return len(self.ignorable)
+
+    @property
+    def chosen(self) -> bool:
+        """True when the program chose all speeds."""
+        return not self.given
+
+    @property
+    def nearly_dependent(self) -> bool:
+        """True when the independent constraints are nearly dependent, so that they are combined before they are solved."""
+        return self.independence < rank.NEARLY
+
+    @property
+    def rank_note(self) -> str | None:
+        """A sentence where the rank of the constraints is decided close to the tolerance."""
+        if self.doubtful is None:
+            return None
+        dropped = f"'{', '.join(self.dropped)}' counts as dependent" if self.dropped else "all of them are kept"
+        return (
+            f"whether the constraints are independent is decided close to the tolerance: a relative singular value is "
+            f"{self.doubtful:.2g}, and below {rank.TOLERANCE:g} rows count as dependent, so that {dropped}; write them so that "
+            "they are clearly dependent or independent"
+        )
+
+    def dimensionless(self, A: np.ndarray, unit: np.ndarray | None = None) -> np.ndarray:
+        """All constraint rows (…, k, n), each divided by its size; rounding is zero. `unit` measures other velocities than q̇."""
+        return dimensionless(A, self.scales.positions if unit is None else unit, np.array(self.sizes))
+
+
+def facts_of(model: Elements, choice: Choice | None = None) -> Facts:
+    """The structural facts of a model, looked at in its initial state and at random consistent ones.
+
+    `choice` are speeds, independent constraints and dependent coordinates that were chosen before; None chooses them.
+    """
+    rows = choice.rows or None if choice else None
+    if choice and choice.speeds:
+        model = model.replaced(speed_list=named_speeds(model, choice.speeds))
+    states = random_states.consistent(model, _COUNT, include_initial=True)
+    known, scales = levels(model), scales_of(model)
+    held = rows_at(model, known, states, scales, rows)
+    ignored = find_ignorable(model, known)
+    chosen = choose_speeds(model, held, states, scales)
+    seen = _sampled(model, chosen, held, states, ignored.places, scales.positions)
+    Y, M, unit = seen.Y, seen.M, scales.positions
+    _require_independent(model, chosen.names, seen.S, unit)
+    _require_inertia(model, seen.WtM @ seen.W, chosen.names, known, states.where(seen.regular), scales)
+    completing = tuple(sorted(elimination(Y, unit, Y.shape[1]).columns[Y.shape[1] :]))
+    norms = _norms(model, completing)
+    n, structural, inertial = len(unit), _structural(model), inertial_parameters(model)
+    changed = changed_along_runs(model).keys()
+
+    def order(rows: np.ndarray, *, with_inertia: bool = False) -> PivotOrder:
+        found = elimination(rows, unit, n)
+        moved = changed & (structural | inertial if with_inertia else structural)
+        return replace(found, steady=0) if moved or (choice and not choice.steady) else found
+
+    reduced = seen.reduced
+    return Facts(
+        levels=known,
+        rows=held.independent,
+        dropped=tuple(name for i, name in enumerate(known.names) if i not in held.independent),
+        ignorable=ignored.places,
+        reasons=Frozen(ignored.reasons),
+        needs=Frozen(ignored.needs),
+        speed_names=chosen.names,
+        speeds=chosen.formulas,
+        order=order(seen.S),
+        given=chosen.given,
+        reduced=reduced.chosen,
+        reduced_mixed=seen.mixed,
+        reduced_order=None if reduced.problem else order(seen.staying, with_inertia=seen.mixed),
+        reduced_problem=reduced.problem,
+        reduced_note=reduced.note,
+        maggi_order=order(seen.maggi, with_inertia=True),
+        completing=completing,
+        square_order=order(np.concatenate([Y, completing_rows(completing, norms, states.q)], axis=1)),
+        dependent=(choice and choice.dependent) or _complement(free_columns(held.a, unit), n),
+        regular_mass=rank.definite(M),
+        massless=tuple(np.flatnonzero(rank.massless(M).all(axis=0)).tolist()),
+        norms=Frozen(norms),
+        scales=scales,
+        sizes=tuple(held.sizes.tolist()),
+        independence=float(np.median(rank.independence(held.a, unit))),
+        doubtful=rank.doubtful_share(held.A, unit),
+        structural=structural,
+        inertial=inertial,
+        mix=_mix(held.a, held.sizes[list(held.independent)], unit),
+    )
+
+
+@dataclass(frozen=True)
+class _Sampled:
+    """The matrices at sample states that speeds and orders of elimination are chosen by."""
+
+    Y: np.ndarray
+    M: np.ndarray
+    S: np.ndarray  # [Y; a]
+    regular: np.ndarray  # the states at which it is regular
+    W: np.ndarray  # the first columns of its inverse, where it is regular
+    WtM: np.ndarray
+    reduced: Reduced
+    mixed: bool
+    staying: np.ndarray  # [Y_NI; 1 of q̇_I; a], or [Y_NI; M'; a]
+    maggi: np.ndarray  # [WᵀM; a]
+
+
+def _sampled(
+    model: Elements, chosen: Chosen, held: Rows, states: States, ignorable: tuple[int, ...], unit: np.ndarray
+) -> _Sampled:
+    Y, M = slopes(model, chosen.formulas, states), mass_matrices(model, states)
+    S = np.concatenate([Y, held.a], axis=1)
+    reduced = choose_reduced(chosen, Y, M[:, list(ignorable)], held.a, ignorable, unit)
+    mixed = _contain_rates(model, [chosen.formulas[i] for i in reduced.chosen], ignorable)
+    apart = M if mixed else np.repeat(np.eye(len(unit))[None], len(Y), axis=0)
+    staying = np.concatenate([Y[:, list(reduced.chosen)], apart[:, list(ignorable)], held.a], axis=1)
+    regular, W = _free_directions(S, unit, len(chosen.names))
+    WtM = np.swapaxes(W, 1, 2) @ M[regular]
+    maggi = np.concatenate([WtM, held.a[regular]], axis=1)
+    return _Sampled(Y, M, S, regular, W, WtM, reduced, mixed, staying, maggi)
+
+
+def lost_fact(model: Elements, known: Facts, orders: Sequence[str] = ()) -> str | None:
+    """Which fact does not hold for a model with other parameter values, as a sentence; None where all of them hold.
+
+    `orders` are the orders of elimination that are used, by the names of their fields. Ignorable coordinates are not looked at.
+    """
+    states, scales = random_states.consistent(model, _COUNT, include_initial=True), scales_of(model)
+    every = rows_at(model, known.levels, states, scales)
+    held, unit = replace(every, independent=known.rows), scales.positions
+    if len(every.independent) != len(known.rows) or rank.usual_rank(held.a, unit) < len(known.rows):
+        return "other constraints would be independent"
+    seen = _sampled(model, Chosen(known.speed_names, known.speeds, known.given), held, states, known.ignorable, unit)
+    if rank.usual_rank(seen.S, unit) < seen.S.shape[2]:
+        return f"the speeds {', '.join(known.speed_names)} would not determine the velocities" if orders else None
+    _require_inertia(model, seen.WtM @ seen.W, known.speed_names, known.levels, states.where(seen.regular), scales)
+    if known.regular_mass and not rank.definite(seen.M):
+        return "the mass matrix would be singular"
+    square = np.concatenate([seen.Y, completing_rows(known.completing, known.norms, states.q)], axis=1)
+    rows = {"order": seen.S, "reduced_order": seen.staying, "maggi_order": seen.maggi, "square_order": square}
+    for name in orders:
+        order = getattr(known, name)
+        if order is not None and not pivots_hold(order, even(rows[name], unit) * unit):
+            return "the speeds would need another order of elimination"
+    return None
+
+
+def rank_at(model: Elements, known: Facts, state: States, parameters: Mapping[str, float]) -> tuple[int, int, bool]:
+    """At one state and for given values: the rank of all rows, that of the independent ones, and whether M is regular."""
+    A, unit = known.dimensionless(constraint_matrix(model, known.levels, state, parameters)), known.scales.positions
+    M = mass_matrices(model, state, parameters)
+    return rank.usual_rank(A, unit), rank.usual_rank(A[:, known.rows], unit), rank.definite(M)
+
+
+def _complement(indices: Sequence[int], n: int) -> tuple[int, ...]:
+    """The other indices below n."""
+    return tuple(i for i in range(n) if i not in indices)
+
+
+def _contain_rates(model: Elements, speeds: Sequence[Formula], coordinates: Sequence[int]) -> bool:
+    """True where velocities of these coordinates stand in some of the speeds."""
+    rates = {rate(model.coordinate_names[i]).name for i in coordinates}
+    return any(symbol.name in rates for speed in speeds for symbol in speed.free_symbols)
+
+
+def _structural(model: Elements) -> frozenset[str]:
+    """The parameters that stand in constraints and speeds."""
+    return constraint_parameters(model) | parameters_in(model, [u.value for u in model.speed_list])
+
+
+def _mix(a: np.ndarray, sizes: np.ndarray, unit: np.ndarray) -> tuple[tuple[float, ...], ...] | None:
+    """Constant combinations of nearly dependent rows that are not so at any state; None where there is no need, or none.
+
+    They are made by Gram–Schmidt at a usual state, the first row first, so that rows stay as simple as can be.
+    """
+    found = rank.independence(a, unit)
+    if not a.shape[1] or np.median(found) >= rank.NEARLY:
+        return None
+    usual = int(np.argsort(found)[len(found) // 2])
+    rows, size = rank.leveled(a[usual], unit)
+    P = np.tril(np.linalg.inv(np.linalg.qr(rows.T)[1].T)) / size
+    if np.median(rank.independence(P @ a, unit)) < rank.NEARLY:
+        return None
+    P = P * sizes.max() / sizes
+    return tuple(tuple(row) for row in (P / P[0, 0]).tolist())
+
+
+def _norms(model: Elements, completing: tuple[int, ...]) -> dict[int, tuple[int, ...]]:
+    """Of the completing coordinates, one for each quaternion: the places of its four parts."""
+    names, out = model.coordinate_names, {}
+    for ball in quaternions(model):
+        places = tuple(names.index(part.name) for part in ball.parts)
+        first = next((i for i in completing if i in places), None)
+        if first is not None:
+            out[first] = places
+    return out
+
+
+def completing_rows(completing: tuple[int, ...], norms: Mapping[int, tuple[int, ...]], q: np.ndarray) -> np.ndarray:
+    """The rows (K, m, n) that complete the speeds to n quasi-velocities at positions q (n, K).
+
+    They are rates of coordinates, and q·q̇ for a quaternion.
+    """
+    rest = np.repeat(np.eye(len(q))[None, list(completing)], q.shape[1], axis=0)
+    for k, i in enumerate(completing):
+        if i in norms:
+            rest[:, k, :] = 0.0
+            rest[:, k, norms[i]] = q[list(norms[i])].T
+    return rest
+
+
+def _free_directions(S: np.ndarray, unit: np.ndarray, d: int) -> tuple[np.ndarray, np.ndarray]:
+    """The states at which [Y; a] is regular, and its inverse's first d columns there; the initial state may be singular."""
+    regular = np.flatnonzero(rank.numeric_rank(S, unit) == S.shape[1])
+    if not len(regular):
+        regular = np.arange(len(S))
+    return regular, rank.pseudo_inverse(S[regular], unit)[:, :, :d]
+
+
+def _require_inertia(
+    model: Elements, M_u: np.ndarray, names: tuple[str, ...], levels: Levels, states: States, scales: Scales
+) -> None:
+    """Raise when some motion that the constraints leave free has no inertia, or coordinates are singular at the start."""
+    if rank.definite(M_u):
+        return
+    without = [k for k in range(len(M_u)) if not rank.definite(M_u[k])]
+    if len(without) < len(M_u):
+        chart = singular_coordinates(model, levels, scales, states.q[:, without[0]], float(states.t[without[0]]))
+        if chart is not None:
+            raise SingularError(f"model '{model.name}': {chart}.")
+    free = [name for name, none in zip(names, rank.massless(M_u)[0], strict=True) if none]
+    which = f"the speed '{free[0]}'" if free else "a combination of the speeds " + ", ".join(names)
+    light = weightless(model)
+    told = f" Without mass, and carrying none: {', '.join(light)}." if light else ""
+    raise SingularError(
+        f"model '{model.name}': {which} has no inertia, so its acceleration is not determined.{told} "
+        "Expected WᵀMW to be positive definite. Give mass or inertia to the body that moves with it, or constrain it: where "
+        "loads hold it, by the constraint that they balance (docs/mechanisms.md, bodies without mass)."
+    )
+
+
+def _require_independent(model: Elements, names: tuple[str, ...], S: np.ndarray, unit: np.ndarray) -> None:
+    if rank.usual_rank(S, unit) < S.shape[2]:
+        raise SingularError(
+            f"model '{model.name}': the speeds {', '.join(names)} and the constraints do not determine the velocities. "
+            "Expected [Y; a] to be invertible. Choose other speeds."
+        )
+
+
+def with_regular_speeds(model: Elements, known: Facts, states: States) -> States:
+    """The states at which speeds and constraints determine the velocities; another branch of a mechanism may need others."""
+    Y = slopes(model, known.speeds, states)
+    a = known.dimensionless(constraint_matrix(model, known.levels, states))[:, known.rows, :]
+    S = np.concatenate([Y, a], axis=1)
+    found = rank.independence(S, known.scales.positions)
+    return states.where((found > rank.TOLERANCE) & (found >= _POOR * np.median(found)))

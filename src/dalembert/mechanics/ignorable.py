@@ -1,0 +1,218 @@
+"""Which coordinates are ignorable, proved on formulas: Definition 1 of papers/volterra.
+
+q_i is ignorable when ∂L/∂q_i, its column of the constraints and its generalized forces are zero for all states and all times.
+Each of these is a graph, and whether a graph is zero is decided in the prime field of `dalembert.symbolic.prime_field`: sin² + cos² − 1
+is, 10⁻¹² x is not. Whatever switches with q_i (`max`, `abs`, `piecewise`, tables) refutes it, even where it is flat. A condition
+that can be neither proved nor seen in numbers to fail is told as such, and the coordinate is not taken for ignorable.
+
+Parameters are symbols in the proof. Where a condition vanishes only for given values, such as equal inertias or a force that is
+switched off, the proof lists the parameters whose values it uses. The values of parameters that change along a run (inputs of
+laws, contact forces, parameters that events set) are never used.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from math import isfinite
+
+from dalembert.mechanics.applied_forces import generalized_forces, non_ideal_forces
+from dalembert.mechanics.constraint_levels import Constraints, Levels
+from dalembert.mechanics.energies import kinetic, potential
+from dalembert.mechanics.motion import Motion, move_symbols
+from dalembert.mechanics.parameter_dependence import changed_along_runs, listed
+from dalembert.model.description import Elements
+from dalembert.symbolic.algebra_base import Array, Scalar, stack, vector, zeros
+from dalembert.symbolic.constant_folding import exact
+from dalembert.symbolic.graph import GRAPH
+from dalembert.symbolic.nodes import Node, Symbol, node, symbol
+from dalembert.symbolic.prime_field import Undecidable
+from dalembert.symbolic.random_points import NoRoot, Point
+from dalembert.symbolic.symbols import coordinate
+from dalembert.symbolic.traversal import numbers_in, ordered
+
+_TRIES = 5000
+_SIGNS = 32  # points where roots are taken: √(x²) is x at half of all points and −x at the others, as for real numbers
+_LOOKS = 20
+_ROUNDING = 1e-14
+_SWITCHES = frozenset(("less", "less_equal", "interpolate"))
+
+
+@dataclass(frozen=True)
+class Ignorable:
+    """The places of the ignorable coordinates, and for every coordinate the proof or what refutes it, as a sentence."""
+
+    places: tuple[int, ...]
+    reasons: dict[str, str]
+    needs: dict[str, tuple[str, ...]]  # for every ignorable coordinate the parameters whose values the proof uses
+
+    @property
+    def generic(self) -> bool:
+        """True: proved for all values of the parameters, not only for those given."""
+        return not any(self.needs.values())
+
+
+@dataclass(frozen=True)
+class _Conditions:
+    """What has to vanish for one coordinate, each with the sentence that tells when it does not."""
+
+    name: str
+    parts: tuple[tuple[Node, str], ...]
+
+
+def find_ignorable(model: Elements, levels: Levels) -> Ignorable:
+    """The ignorable coordinates of a model whose contacts are written as formulas.
+
+    >>> from dalembert.model.model import Model
+    >>> model = Model("bead").coordinates("x", "y")
+    >>> _ = model.body("bead", joint=[model.prismatic((1, 0, 0), "x"), model.prismatic((0, 1, 0), "y")], mass=1)
+    >>> _ = model.force("bead", ("piecewise(3, t > 20, 0)", 0, 0), name="late")
+    >>> from dalembert.mechanics.constraint_levels import levels
+    >>> find_ignorable(model, levels(model)).reasons["x"]
+    'the generalized force on x is not zero'
+    """
+    motion = move_symbols(model, GRAPH)
+    L, forces, A = kinetic(motion, motion.qd) - potential(motion), _forces(motion), Constraints(motion, levels).A
+    slopes = GRAPH.gradient(L, motion.q)
+    found = [_conditions(model, levels, i, slopes[i], A[:, i], forces) for i in range(motion.n)]
+    switching = _switching([node(L), *forces, *map(node, A.ravel())])
+    places, reasons, needs = [], {}, {}
+    changed = changed_along_runs(model)
+    for i, conditions in enumerate(found):
+        switch = next((y for y, symbols in switching.items() if conditions.name in symbols), None)
+        if switch is not None:
+            reasons[conditions.name] = f"a formula switches with {conditions.name}, where {switch}"
+            continue
+        proof = _proved(model, conditions, changed)
+        if isinstance(proof, str):
+            reasons[conditions.name] = proof
+            continue
+        places.append(i)
+        needs[conditions.name] = proof
+        values = (
+            f"for the given values of the parameters {', '.join(proof)}"
+            if proof
+            else "for all values of the parameters"
+        )
+        reasons[conditions.name] = (
+            f"ignorable: the Lagrangian, the constraints and the forces do not contain {conditions.name}, {values}"
+        )
+    return Ignorable(tuple(places), reasons, needs)
+
+
+def _forces(motion: Motion) -> list[Node]:
+    C = non_ideal_forces(motion)
+    return [node(e) for e in stack(generalized_forces(motion), zeros(0) if C is None else C)]
+
+
+def _conditions(
+    model: Elements, levels: Levels, i: int, slope: Scalar, column: Array, forces: list[Node]
+) -> _Conditions:
+    """Definition 1 for one coordinate: ∂L/∂q_i, its column of the constraints, and the forces on it."""
+    name = model.coordinate_names[i]
+    parts: list[tuple[Node, str]] = [(node(slope), f"the Lagrangian depends on {name}")]
+    for entry, called in zip(column, levels.names, strict=True):
+        parts.append((node(entry), f"the constraint '{called}' has a non-zero column for {name}"))
+    for force in forces[i :: len(model.coordinate_names)]:  # applied ones, then non-ideal ones
+        parts.append((force, f"the generalized force on {name} is not zero"))
+    for each in model.canonical_list:
+        if coordinate(name) in each.phi.free_symbols:
+            parts.append((symbol(name), f"the constraint '{each.name}' on momenta depends on {name}"))
+    return _Conditions(name, tuple(parts))
+
+
+def _switching(roots: Iterable[Node]) -> dict[Node, set[str]]:
+    """The comparisons in the graphs, each with the names of the symbols in it."""
+    conditions = [y for y in ordered(roots) if y.operation in _SWITCHES]
+    return {y: {a.value for a in ordered([y]) if isinstance(a, Symbol)} for y in conditions}
+
+
+def _proved(model: Elements, conditions: _Conditions, changed: Mapping[str, str]) -> tuple[str, ...] | str:
+    """The parameters whose values the proof of all conditions uses, or the sentence of the first condition that is not proved."""
+    needed: set[str] = set()
+    for part, sentence in conditions.parts:
+        if vanishes([part]):
+            continue
+        known = {name: node(exact(x)) for name, x in model.parameter_values.items() if name in _symbols(part)}
+        fixed = {name: x for name, x in known.items() if name not in changed}
+        left = _with_values(part, fixed)
+        zero = _decided([left])
+        if zero is None and not _seen(left):
+            return f"it is not decided whether {sentence}"
+        if not zero:
+            return sentence + _only_while(part, known, changed)
+        needed |= _needed(part, fixed)
+    return tuple(name for name in model.parameter_values if name in needed)
+
+
+def _symbols(part: Node) -> set[str]:
+    return {a.value for a in ordered([part]) if isinstance(a, Symbol)}
+
+
+def _with_values(part: Node, values: Mapping[str, Node]) -> Node:
+    return node(GRAPH.substitute(vector([part]), dict(values))[0])
+
+
+def _needed(part: Node, values: Mapping[str, Node]) -> set[str]:
+    """Parameters whose values are enough for a graph to vanish; leaving out any one of them, it does not."""
+    kept = dict(values)
+    for name in values:
+        others = {other: x for other, x in kept.items() if other != name}
+        if vanishes([_with_values(part, others)]):
+            kept = others
+    return set(kept)
+
+
+def _only_while(part: Node, values: Mapping[str, Node], changed: Mapping[str, str]) -> str:
+    """What to add where a graph vanishes for the given values, but one of these changes along a run."""
+    names = [name for name in changed if name in values]
+    if not names or not vanishes([_with_values(part, values)]):
+        return ""
+    return f", except at the given value of {', '.join(names)}, and {listed([changed[name] for name in names])}"
+
+
+def vanishes(graphs: Sequence[Node]) -> bool:
+    """True when graphs are proved to be zero for all values of their symbols.
+
+    >>> x, y = GRAPH.symbols(["x", "y"])
+    >>> vanishes([GRAPH.sin(x) * GRAPH.sin(x) + GRAPH.cos(x) * GRAPH.cos(x) - 1]), vanishes([1e-12 * x])
+    (True, False)
+    >>> vanishes([GRAPH.sqrt(x * x) - x])
+    False
+    """
+    return _decided(graphs) is True
+
+
+def _decided(graphs: Sequence[Node]) -> bool | None:
+    """True: proved to be zero. False: proved not to be. None: the field does not tell."""
+    left = [y for y in graphs if node(y) is not node(0)]
+    zeros = 0
+    for seed in range(_TRIES if left else 0):
+        point = Point(seed, left)
+        try:
+            found = point.values(left)
+        except NoRoot:
+            continue
+        except Undecidable:
+            return None
+        if any(found):
+            return None if point.composite else False
+        zeros += 1
+        if zeros == _SIGNS or not point.radicands:
+            return True
+    return None if left else True
+
+
+def _seen(part: Node) -> bool:
+    """True when a graph is not zero in numbers either; where angles or exponents are products the field may not tell."""
+    names = sorted({a.value for a in ordered([part]) if isinstance(a, Symbol)})
+    source = random.Random(1)
+    for _ in range(_LOOKS):
+        values = {name: source.randint(-9999, 9999) / 1000 for name in names}
+        f = node(GRAPH.substitute(vector([part]), values)[0])
+        known = numbers_in(ordered([f]))
+        largest = max((abs(x) for x in known.values() if isfinite(x)), default=0.0)
+        if abs(known[f]) > _ROUNDING * largest:
+            return True
+    return False

@@ -1,0 +1,215 @@
+"""The force and moment in every joint, by the balance of the bodies behind it.
+
+What a joint of the tree transmits is what all bodies beyond it need for their motion, less the loads, contact forces and
+forces of cut joints on them. The result is what the parent exerts on the child through the joint, drives included, at the
+origin of the joint's moved frame. What a cut joint transmits are its multipliers times the unit wrenches of its rows.
+
+A constraint that is a formula of several coordinates does not say on which bodies and at which points its force acts. Its
+generalized forces Aᵀλ are known, forces and moments in the joints between its bodies are not: those joints are left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import takewhile
+
+import numpy as np
+
+from dalembert.codegen.function import Function, compile_function
+from dalembert.errors import InputError, nearest
+from dalembert.mechanics.applied_forces import applied_forces
+from dalembert.mechanics.system import System
+from dalembert.model.contacts.base import Push
+from dalembert.model.description import Elements
+from dalembert.model.vectors import WORLD
+from dalembert.symbolic.algebra_base import Array, stack, vector
+from dalembert.symbolic.reserved_symbols import parted
+
+_EACH = 24  # numbers for each body in the compiled function
+Acting = tuple[str, np.ndarray, np.ndarray, np.ndarray]  # body, force, moment and point
+
+
+@dataclass(frozen=True)
+class JointReaction:
+    """What `parent` exerts on `body` through the joint between them, at the origin of the joint's moved frame.
+
+    That is the origin of the body's frame, unless fixed placements follow behind the joint.
+
+    `force` and `moment` have shape (3,) or (3, samples) and stand in the axes of `frame`.
+    """
+
+    body: str
+    parent: str
+    frame: str
+    force: np.ndarray
+    moment: np.ndarray
+
+
+class JointForces(dict[str, JointReaction]):
+    """The reactions of the joints by name; `undetermined` has the other joints, each with the constraints that are to blame."""
+
+    def __init__(self, found: Mapping[str, JointReaction], undetermined: Mapping[str, tuple[str, ...]]) -> None:
+        super().__init__(found)
+        self.undetermined = dict(undetermined)
+
+    def __missing__(self, name: str) -> JointReaction:
+        """No joint of this name, or one whose reaction is not determined."""
+        if name in self.undetermined:
+            raise InputError(f"joint_reactions, joint '{name}': {_why(self.undetermined[name])}")
+        raise InputError(f"joint_reactions: there is no joint '{name}'. {nearest(name, [*self, *self.undetermined])}")
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Which joints are left out and why, as at most one sentence."""
+        if not self.undetermined:
+            return ()
+        blamed = tuple(dict.fromkeys(name for names in self.undetermined.values() for name in names))
+        return (f"not determined in {', '.join(self.undetermined)}: {_why(blamed)}",)
+
+
+def _why(names: tuple[str, ...]) -> str:
+    one = len(names) == 1
+    return (
+        f"the formula{'' if one else 's'} of the constraint{'' if one else 's'} {', '.join(names)} "
+        f"{'does' if one else 'do'} not say where the force acts. The generalized forces are in `reactions`; for forces and "
+        "moments in the joints declare a loop, a contact or a coupling instead."
+    )
+
+
+def undetermined_joints(model: Elements) -> dict[str, tuple[str, ...]]:
+    """The joints, by child body, through which forces of formula constraints may pass, and the names of these constraints.
+
+    They lie on the paths between the joints that move with the formula's coordinates. A formula of one coordinate acts as a
+    drive of its joint does.
+    """
+    found: dict[str, list[str]] = {}
+    for constraint in (*model.holonomic_list, *model.nonholonomic_list):
+        moved = {parted(symbol.name)[1] for symbol in constraint.formula.free_symbols} & set(model.coordinate_names)
+        for body in _between(model, moved) if len(moved) > 1 else ():
+            found.setdefault(body, []).append(constraint.name)
+    return {body.name: tuple(found[body.name]) for body in model.bodies if body.name in found}
+
+
+def _between(model: Elements, coordinates: set[str]) -> list[str]:
+    """The bodies whose joints lie on the paths between all joints that move with the coordinates."""
+    parents = {body.name: body.parent for body in model.bodies}
+    symbols = {
+        body.name: {symbol.name for joint in body.joints for value in joint.values for symbol in value.free_symbols}
+        for body in model.bodies
+    }
+    paths = [_path(name, parents) for name, used in symbols.items() if used & coordinates]
+    carriers = zip(*(path[:-1] for path in paths), strict=False)  # level by level, as far as all paths go
+    shared = sum(1 for _ in takewhile(lambda level: len(set(level)) == 1, carriers))
+    return list(dict.fromkeys(name for path in paths for name in path[shared:]))
+
+
+def _path(body: str, parents: Mapping[str, str]) -> list[str]:
+    """The bodies from the first one on the world to a body."""
+    path = [body]
+    while parents[path[0]] != WORLD:
+        path.insert(0, parents[path[0]])
+    return path
+
+
+class JointReactions:
+    """The joint reactions of one system, compiled at first use."""
+
+    def __init__(self, system: System, pushes: dict[str, list[Push]], undetermined: dict[str, tuple[str, ...]]) -> None:
+        self.system, self._undetermined = system, undetermined
+        self._pushes = [(name, push) for name, each in pushes.items() for push in each]  # by constraint
+
+    @cached_property
+    def _function(self) -> Function:
+        """Needs of every body (force and moment about its mass centre), places, rotations and contacts, in world axes."""
+        system = self.system
+        parts = [part for body in range(len(system.motion.bodies)) for part in self._body(body)]
+        for _, push in self._pushes:
+            parts += [push.force, push.moment, push.point]
+        inputs = stack(system.q, system.qd, system.qdd, vector([system.t]))
+        parameters = system.algebra.symbols(list(system.model.parameter_values))
+        return compile_function(system.algebra, inputs, stack(*parts), parameters, system.engine)
+
+    def _body(self, index: int) -> list[Array]:
+        body = self.system.motion.bodies[index]
+        force, moment = self.system.inertia_of(body)
+        for load in applied_forces(self.system.motion):
+            for part in load.wrenches:
+                if part.body == body.name:
+                    force, moment = force - part.force, moment - part.moment
+        return [force, body.R_WB @ moment, body.p_WG, body.frame.p, body.R_WB.ravel(), body.p_WJ]
+
+    def along(
+        self,
+        q: np.ndarray,
+        qd: np.ndarray,
+        qdd: np.ndarray,
+        t: np.ndarray,
+        multipliers: np.ndarray,
+        parameters: np.ndarray,
+        frame: str,
+    ) -> JointForces:
+        """The reactions at the samples, in the axes of `frame`: `world`, `parent` or `child`."""
+        model, bodies = self.system.model, self.system.motion.bodies
+        out = self._function(np.concatenate([q, qd, qdd, np.broadcast_to(t, q.shape[1:])[None]]), parameters)
+        blocks = {body.name: out[_EACH * i : _EACH * (i + 1)] for i, body in enumerate(bodies)}
+        force = {name: block[:3].copy() for name, block in blocks.items()}
+        place = {name: block[9:12] for name, block in blocks.items()}
+        moment = {n: b[3:6] + _cross(b[6:9] - b[9:12], b[:3]) for n, b in blocks.items()}
+        acting = self._acting(out[_EACH * len(bodies) :], multipliers)
+        for body, push, twist, point in acting.values():
+            force[body] = force[body] - push
+            moment[body] = moment[body] - twist - _cross(point - place[body], push)
+        parents = {body.name: body.parent for body in model.bodies}
+        for body in reversed(bodies):
+            parent = parents[body.name]
+            if parent != WORLD:
+                force[parent] = force[parent] + force[body.name]
+                arm = _cross(place[body.name] - place[parent], force[body.name])
+                moment[parent] = moment[parent] + moment[body.name] + arm
+        hung = {name: block[21:24] for name, block in blocks.items()}
+        moment = {n: m + _cross(place[n] - hung[n], force[n]) for n, m in moment.items()}
+        turn = {name: block[12:21].reshape(3, 3, *q.shape[1:]) for name, block in blocks.items()}
+        found = {
+            body.name: _in_frame(body.name, parents[body.name], frame, force[body.name], moment[body.name], turn)
+            for body in bodies
+            if body.name not in self._undetermined
+        }
+        return JointForces(found | self._cut_joints(acting, frame, turn), self._undetermined)
+
+    def _acting(self, out: np.ndarray, multipliers: np.ndarray) -> dict[tuple[str, str], Acting]:
+        """What the constraints do to the bodies, by constraint and body: body, force, moment and point."""
+        names = self.system.facts.levels.names
+        acting = {}
+        for i, (name, push) in enumerate(self._pushes):
+            size = multipliers[names.index(name)]
+            unit = out[9 * i : 9 * i + 9]
+            acting[name, push.body] = (push.body, size * unit[:3], size * unit[3:6], unit[6:9])
+        return acting
+
+    def _cut_joints(
+        self, acting: dict[tuple[str, str], Acting], frame: str, turn: dict[str, np.ndarray]
+    ) -> dict[str, JointReaction]:
+        """The joints that close loops, by the name of the loop: what the first body exerts on the second."""
+        found = {}
+        for loop in self.system.model.loops:
+            first, second = loop.bodies
+            on, sign = (second, 1.0) if second != WORLD else (first, -1.0)
+            parts = [acting[name, on] for name in loop.row_names]
+            force, moment = (sign * np.sum(each, axis=0) for each in zip(*(part[1:3] for part in parts), strict=True))
+            found[loop.name] = _in_frame(second, first, frame, force, moment, turn)
+        return found
+
+
+def _cross(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    return np.cross(a, b, axis=0)
+
+
+def _in_frame(
+    body: str, parent: str, frame: str, force: np.ndarray, moment: np.ndarray, turn: dict[str, np.ndarray]
+) -> JointReaction:
+    axes = {"child": body, "parent": parent}.get(frame, WORLD)
+    if axes != WORLD:
+        force, moment = (np.einsum("ij...,i...->j...", turn[axes], x) for x in (force, moment))
+    return JointReaction(body, parent, axes, force, moment)

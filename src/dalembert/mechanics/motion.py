@@ -1,0 +1,282 @@
+"""Positions, rotations, velocities and Jacobians of every body, by one walk from the world outwards.
+
+Frames in Drake's monogram notation: R_WB turns body axes into world axes, p_WB is the body origin in the world. Linear
+velocities have world components, angular velocities body components, as in (54) of papers/volterra:
+
+    V_G = B q̇ + C   (world axes),    ω = D q̇ + E   (body axes).
+
+Only arithmetic is used (the joints' own formulas are differentiated beforehand), so every algebra serves, also numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from dalembert.model.description import Elements
+from dalembert.model.elements import Body
+from dalembert.model.joints.base import Joint, JointMotion, Step
+from dalembert.model.vectors import WORLD
+from dalembert.symbolic.algebra_base import (
+    Algebra,
+    Array,
+    DifferentialAlgebra,
+    Scalar,
+    identity,
+    matrix,
+    scaled,
+    vector,
+    zeros,
+)
+from dalembert.symbolic.calculus import slope
+from dalembert.symbolic.floats import FLOATS, real
+from dalembert.symbolic.frames import Frame, Turn
+from dalembert.symbolic.lower import Lowering
+from dalembert.symbolic.reserved_symbols import rate
+from dalembert.symbolic.symbols import TIME, Formula, coordinate
+
+
+@dataclass(frozen=True)
+class MovingBody:
+    """A body with all facts of its motion; names as in (54) of papers/volterra."""
+
+    name: str
+    frame: Frame
+    mass: Scalar
+    inertia: Array  # about the mass centre, body axes
+    center: Array  # p_BG, body axes
+    p_WG: Array
+    B: Array
+    C: Array
+    p_WJ: Array  # where the body hangs: the origin of its last joint that moves
+
+    @property
+    def R_WB(self) -> Array:
+        """The rotation from body axes to world axes."""
+        return self.frame.R
+
+    @property
+    def D(self) -> Array:
+        """∂ω/∂q̇ in body axes."""
+        return self.frame.D
+
+    @property
+    def E(self) -> Array:
+        """The part of ω that does not depend on q̇, in body axes."""
+        return self.frame.E
+
+
+@dataclass(frozen=True)
+class Motion:
+    """A model in motion over one algebra: the symbols (or numbers) it moves by, and what follows from them."""
+
+    model: Elements
+    algebra: Algebra
+    t: Scalar
+    q: Array
+    qd: Array
+    lower: Lowering
+    bodies: tuple[MovingBody, ...]
+    joints: tuple[JointMotion, ...]
+    added: tuple[MovingBody, ...] = ()  # what carries kinetic energy besides the bodies: see `_added`
+
+    @property
+    def masses(self) -> tuple[MovingBody, ...]:
+        """Everything that carries kinetic energy: the bodies, the rotors of motors, and the norms of quaternions."""
+        return self.bodies + self.added
+
+    def joint(self, body: str, joint: int, motion: int) -> JointMotion:
+        """One motion of a joint."""
+        return next(j for j in self.joints if (j.body, j.joint, j.motion) == (body, joint, motion))
+
+    @property
+    def n(self) -> int:
+        """The number of coordinates."""
+        return len(self.q)
+
+    @cached_property
+    def frames(self) -> dict[str, Frame]:
+        """The frames of world and bodies by name."""
+        return {WORLD: _world(self.n, self.algebra), **{body.name: body.frame for body in self.bodies}}
+
+    def frame(self, name: str) -> Frame:
+        """The frame of a body, or of the world."""
+        return self.frames[name]
+
+    def center(self, body: str) -> Array:
+        """The mass centre of a body, in its axes."""
+        return self.body(body).center
+
+    def mass(self, body: str) -> Scalar:
+        """The mass of a body."""
+        return self.body(body).mass
+
+    def body(self, name: str) -> MovingBody:
+        """The moving body called `name`."""
+        return next(body for body in self.bodies if body.name == name)
+
+
+def values(
+    model: Elements, t: Scalar, q: Sequence[Scalar], qd: Sequence[Scalar], parameters: Mapping[str, Scalar]
+) -> dict:
+    """A scalar for every symbol that formulas of the model may contain."""
+    names = model.coordinate_names
+    return {
+        "t": t,
+        **dict(zip(names, q, strict=True)),
+        **{rate(name).name: v for name, v in zip(names, qd, strict=True)},
+        **parameters,
+    }
+
+
+def move(model: Elements, algebra: Algebra, t: Scalar, q: Array, qd: Array, parameters: Mapping[str, Scalar]) -> Motion:
+    """The motion of a model, given scalars for time, coordinates, velocities and parameters."""
+    lower = Lowering(algebra, values(model, t, list(q), list(qd), parameters))
+    walk = _Walk(model, algebra, lower, len(q))
+    bodies = tuple(walk.visit(body) for body in outwards(model))
+    motion = Motion(model, algebra, t, q, qd, lower, bodies, tuple(walk.joints))
+    return replace(motion, added=tuple(_added(motion)))
+
+
+def move_symbols(model: Elements, algebra: DifferentialAlgebra, numbers: Mapping[str, Scalar] | None = None) -> Motion:
+    """The motion of a model over the symbols of an algebra; `numbers` stand in place of those of some parameters."""
+    names, parameters = model.coordinate_names, list(model.parameter_values)
+    (t,) = algebra.symbols(["t"])
+    q, qd = algebra.symbols(names), algebra.symbols([rate(name).name for name in names])
+    known = dict(zip(parameters, algebra.symbols(parameters), strict=True)) | dict(numbers or {})
+    return move(model, algebra, t, q, qd, known)
+
+
+def outwards(model: Elements) -> list[Body]:
+    """The bodies in an order in which every parent comes before its children."""
+    carried: dict[str, list[int]] = {}
+    for i, body in enumerate(model.bodies):
+        carried.setdefault(body.parent, []).append(i)
+    order: list[Body] = []
+    level = carried.pop(WORLD, [])
+    while level:  # those equally far from the world in the order of their declaration
+        order += [model.bodies[i] for i in level]
+        level = sorted(child for i in level for child in carried.pop(model.bodies[i].name, ()))
+    if len(order) < len(model.bodies):
+        # parents that are unknown or form a ring are reported by the check of the model
+        model.require_sound()
+    return order
+
+
+class _Walk:
+    """Visits the bodies outwards and carries the frames along."""
+
+    def __init__(self, model: Elements, algebra: Algebra, lower: Lowering, n: int) -> None:
+        self._names = model.coordinate_names
+        self._algebra, self._lower = algebra, lower
+        self._n = n
+        self._frames = {WORLD: _world(n, algebra)}
+        self.joints: list[JointMotion] = []
+
+    def visit(self, body: Body) -> MovingBody:
+        frame, hung = self._frames[body.parent], None
+        for index, joint in enumerate(body.joints):
+            frame = self._moved(self._placed(frame, joint), joint, body.name, index)
+            hung = frame.p if joint.values else hung
+        self._frames[body.name] = frame
+        pack = self._algebra.pack
+        center = pack(vector([self._lower(x) for x in body.center]))
+        inertia = pack(matrix([[self._lower(x) for x in row] for row in body.inertia]))
+        p_WG, B, C = frame.point(center)
+        at = frame.p if hung is None else hung
+        return MovingBody(body.name, frame, self._lower(body.mass), inertia, center, p_WG, B, C, at)
+
+    def _placed(self, P: Frame, joint: Joint) -> Frame:
+        """The joint frame F, fixed on the parent P."""
+        position = self._algebra.pack(vector([self._lower(x) for x in joint.position]))
+        return P.placed(self._algebra, position, [self._lower(x) for x in joint.rotation])
+
+    def _moved(self, F: Frame, joint: Joint, body: str, index: int) -> Frame:
+        """The frame M that the joint has moved away from F."""
+        if not joint.values:
+            return F
+        motions = [self._motion(formula, body, index, k) for k, formula in enumerate(joint.values)]
+        self.joints += motions
+        algebra, values = self._algebra, [motion.value for motion in motions]
+        gradients = algebra.pack(matrix([list(motion.gradient) for motion in motions]))
+        drifts = algebra.pack(vector([motion.drift for motion in motions]))
+        R_FM = algebra.pack(joint.turn(algebra, values))
+        p, J, c = F.point(algebra.pack(joint.shift(algebra, values)))
+        along = F.R @ algebra.pack(joint.linear(algebra, values))
+        about = algebra.pack(joint.angular(algebra, values))
+        turn = _turned(algebra, F, joint, values)
+        return Frame(
+            F.R @ R_FM if turn is None or turn is F.turn or turn.before is F.R else turn.rotation(algebra),
+            p,
+            J + along @ gradients,
+            c + along @ drifts,
+            R_FM.T @ F.D + about @ gradients,
+            R_FM.T @ F.E + about @ drifts,
+            turn,
+        )
+
+    def _motion(self, formula: Formula, body: str, index: int, k: int) -> JointMotion:
+        used = {symbol.name for symbol in formula.free_symbols}
+        gradient = zeros(self._n)
+        for i, name in enumerate(self._names):
+            if name in used:
+                gradient[i] = self._lower(slope(formula, coordinate(name)))
+        drift = self._lower(slope(formula, TIME))
+        return JointMotion(body, index, k, self._lower(formula), gradient, drift)
+
+
+def _turned(algebra: Algebra, F: Frame, joint: Joint, values: Sequence[Scalar]) -> Turn | None:
+    """The turn that a rotation ends with after a joint that does not turn, or turns about one axis."""
+    turns = [(step.about, value) for step, value in zip(joint.steps, values, strict=True) if step.about is not None]
+    if len(turns) > 1 or any(step == Step() for step in joint.steps):
+        return None
+    if not turns:
+        return F.turn
+    ((axis, angle),) = turns
+    further = None if F.turn is None else F.turn.on(axis, angle)
+    return further or Turn(F.R, tuple(axis), angle)
+
+
+def _added(motion: Motion) -> Iterator[MovingBody]:
+    """Particles on a rail of their own, each moving as one scalar of the system does.
+
+    A rotor is a particle of mass inertia × ratio² whose displacement is the motion of its joint. The norm of a quaternion gets
+    a particle that never moves, since q·q̇ = 0: it completes a mass matrix that would be singular along q.
+    """
+    model, n = motion.model, motion.n
+    for rotor in model.rotors:
+        joint = motion.joint(rotor.body, rotor.joint, rotor.motion)
+        ratio = motion.lower(rotor.ratio)
+        yield _on_rail(rotor.name, motion.lower(rotor.inertia) * ratio * ratio, joint.gradient, joint.drift, n)
+    for body in model.bodies:
+        for index, joint in enumerate(body.joints):
+            if joint.quaternion:
+                last = len(joint.values)
+                parts = [motion.joint(body.name, index, k) for k in range(last - 4, last)]
+                pull = sum((scaled(part.value, part.gradient) for part in parts), start=zeros(n))
+                yield _on_rail(f"norm of {body.name}", _usual_inertia(body, model), pull, 0, n)
+
+
+def _on_rail(name: str, mass: Scalar, gradient: Array, drift: Scalar, n: int) -> MovingBody:
+    """A particle whose velocity gradient q̇ + drift points along x."""
+    world = _world(n, FLOATS)
+    B = matrix([list(gradient), [0] * n, [0] * n])
+    return MovingBody(name, world, mass, zeros(3, 3), zeros(3), zeros(3), B, vector([drift, 0, 0]), zeros(3))
+
+
+def _usual_inertia(body: Body, model: Elements) -> float:
+    """The size of a body's inertia with the default parameters, as a plain number."""
+    lower = Lowering(FLOATS, dict(model.parameter_values))
+    trace = sum(real(lower(body.inertia[i][i])) for i in range(3))
+    arm = sum(real(lower(x)) ** 2 for x in body.center)
+    size = trace + real(lower(body.mass)) * arm
+    return size if size > 0 else 1.0
+
+
+def _world(n: int, algebra: Algebra) -> Frame:
+    """The frame that does not move."""
+    pack = algebra.pack
+    return Frame(
+        pack(identity(3)), pack(zeros(3)), pack(zeros(3, n)), pack(zeros(3)), pack(zeros(3, n)), pack(zeros(3))
+    )

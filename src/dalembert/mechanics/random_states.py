@@ -1,0 +1,179 @@
+"""Random states that fulfil the constraints, in the model's own scales and time span.
+
+Structural facts (rank, pivots, the choice of speeds) are looked at here, not at one state but at several.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from dalembert.errors import InconsistentStateError
+from dalembert.mechanics import newton, rank
+from dalembert.mechanics.applied_forces import active_forces, generalized_forces
+from dalembert.mechanics.constraint_levels import Levels, levels
+from dalembert.mechanics.constraint_rows import row_sizes
+from dalembert.mechanics.energies import kinetic, potential
+from dalembert.mechanics.scales import Scales, scales_of
+from dalembert.mechanics.state_batch import (
+    States,
+    at,
+    constraint_matrix,
+    constraints_at,
+    drawn,
+    joined,
+    one_state,
+)
+from dalembert.model.description import Elements
+from dalembert.symbolic.algebra_base import identity, stack, vector
+from dalembert.symbolic.floats import numbers
+
+_SEED = 1743
+_ROUNDS = 60
+_WIDE = 8  # so many rounds are drawn over the whole span before the draws come nearer to the start
+_SINGULAR = 1e-3  # less independent than this fraction of the usual is next to a singular position
+
+Parameters = Mapping[str, float] | None
+
+
+def consistent(
+    model: Elements, count: int, *, seed: int = _SEED, parameters: Parameters = None, include_initial: bool = False
+) -> States:
+    """`count` random states on the constraints, around the model's initial state, from a fixed seed.
+
+    Coordinates are drawn within one of their scales of the start, times within the duration of the model. Where the
+    constraints cannot be met there, states nearer and nearer to the start are tried.
+
+    >>> from dalembert.model.model import Model
+    >>> model = Model("free").parameters(m=1.0).coordinates("x")
+    >>> consistent(model, 3).q.shape
+    (1, 3)
+    """
+    rng = np.random.default_rng(seed)
+    facts, scales = levels(model), scales_of(model)
+    projector = Projector(model, facts, scales, parameters)
+    kept: list[States] = []
+    if include_initial:
+        kept.append(projector(one_state(*model.initial)))
+    for round_ in range(_ROUNDS):
+        missing = count - sum(len(s) for s in kept)
+        if missing <= 0:
+            break
+        width = 0.5 ** max(0, (round_ - _WIDE) // 4)
+        good = projector(drawn(model, rng, missing, scales, width))
+        kept.append(_regular(model, facts, _defined(model, good, parameters), kept, scales, parameters))
+    found = joined(*kept)
+    if len(found) < count:
+        raise InconsistentStateError(
+            f"model '{model.name}': only {len(found)} of {count} random states could be brought onto the constraints"
+            f"{projector.nearest}. Expected a neighbourhood of the initial state in which the constraints can be met. "
+            "Start the model from a state that fulfils them."
+        )
+    return found
+
+
+def _defined(model: Elements, states: States, parameters: Parameters) -> States:
+    """The states at which energies and forces have values: a root of a negative number would pass for anything."""
+    with np.errstate(all="ignore"):
+        motion = at(model, states, parameters)
+        energies = vector([kinetic(motion, motion.qd), potential(motion)])
+        forces = stack(generalized_forces(motion), active_forces(motion, identity(motion.n)))
+        good = np.isfinite(numbers(stack(energies, forces), len(states))).all(axis=0)
+    return states.where(np.asarray(good))
+
+
+def _regular(
+    model: Elements, facts: Levels, states: States, kept: list[States], scales: Scales, parameters: Parameters
+) -> States:
+    """The states without those next to a singular position, where constraints are all but dependent."""
+    if not facts.names or not len(states):
+        return states
+    everything = joined(*kept, states)
+    with np.errstate(all="ignore"):
+        A = np.nan_to_num(constraint_matrix(model, facts, everything, parameters))
+    found = rank.shares(A, scales.positions)
+    counted = found > rank.TOLERANCE
+    # on a singular branch, such as a linkage folded on itself, more constraints are dependent than elsewhere
+    usual = int(np.bincount(counted.sum(axis=1)).argmax())
+    smallest = np.where(counted, found, np.inf).min(axis=1, initial=np.inf)
+    smallest = np.where(np.isfinite(smallest), smallest, 0.0)
+    good = (smallest >= _SINGULAR * np.median(smallest)) & (counted.sum(axis=1) == usual)
+    # and rows may vanish as a whole, as those of a parallelogram do where it lies flat
+    lengths = np.linalg.norm(A * scales.positions, axis=2)
+    good &= (lengths >= _SINGULAR * np.median(lengths, axis=0)).all(axis=1)
+    return states.where(good[-len(states) :])
+
+
+def project(model: Elements, facts: Levels, states: States, parameters: Parameters = None) -> States:
+    """The states brought onto the constraints by Newton steps, without those that do not get there."""
+    return Projector(model, facts, scales_of(model), parameters)(states)
+
+
+@dataclass
+class Projector:
+    """Brings states onto the constraints, positions first, then velocities, and remembers what came nearest and failed."""
+
+    model: Elements
+    facts: Levels
+    scales: Scales
+    parameters: Parameters
+    least: float = np.inf
+    nearest: str = ""
+
+    @cached_property
+    def sizes(self) -> np.ndarray:
+        """How large each row is by nature."""
+        return row_sizes(self.model, self.facts, self.scales, parameters=self.parameters)
+
+    @cached_property
+    def rows(self) -> list[int]:
+        """The rows that are kept; servo constraints are not: feedback shows only off the target."""
+        return [i for i, driven in enumerate(self.facts.servo) if not driven]
+
+    @cached_property
+    def held(self) -> list[int]:
+        """Those of them that hold positions."""
+        return [i for i in self.rows if i < self.facts.held]
+
+    def __call__(self, states: States) -> States:
+        """The states on the constraints, without those that do not get there."""
+        if self.held:
+            found = self.level(states, position=True)
+            self._remember(found, self.held, "position")
+            states = States(found.x.T, states.qd, states.t).where(found.good)
+        if self.rows and len(states):
+            found = self.level(states, position=False)
+            self._remember(found, self.rows, "velocity")
+            states = States(states.q, found.x.T, states.t).where(found.good)
+        return states
+
+    def level(
+        self, states: States, *, position: bool, root: newton.Root | None = None, looks: float = np.inf
+    ) -> newton.Projected:
+        """Positions on the rows that hold them, or velocities on all rows; `root` and `looks` as for `newton.onto`."""
+        rows = self.held if position else self.rows
+
+        def look(x: np.ndarray, which: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+            here = States(x.T, states.qd[:, which], states.t[which]) if position else states.where(which)
+            here = here if position else States(here.q, x.T, here.t)
+            known = constraints_at(self.model, self.facts, here, self.parameters)
+            A = np.moveaxis(numbers(known.A, len(here)), -1, 0)
+            return numbers(known.phi if position else known.velocity, len(here)).T[:, rows], A[:, rows]
+
+        start, scale = (states.q, self.scales.positions) if position else (states.qd, self.scales.velocities)
+        sizes = self.sizes[rows] / (1.0 if position else self.scales.time)
+        return newton.onto(look, start.T, scale, sizes, root, looks=looks)
+
+    def _remember(self, found: newton.Projected, rows: list[int], level: str) -> None:
+        worst = found.share.max(axis=1, initial=0.0)
+        failed = np.flatnonzero(~found.good & (worst < self.least))
+        if len(failed):
+            k = failed[int(np.argmin(worst[failed]))]
+            i = int(np.argmax(found.share[k]))
+            self.least = float(worst[k])
+            self.nearest = (
+                f"; the nearest leaves '{self.facts.names[rows[i]]}' at {found.residual[k, i]:.6g} on {level} level"
+            )

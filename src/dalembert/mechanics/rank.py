@@ -1,0 +1,255 @@
+"""Rank: how many constraints are independent, asked by every room in one way, with one tolerance.
+
+A matrix of constraints mixes units: its rows are lengths, angles or whatever a user wrote, its columns belong to metres and
+radians. So columns are first measured by the scale of their coordinate (`mechanics/scales`: a radian, or the length of the
+model), then rows by their own length. What is left are singular values without a unit, which no change of units moves, nor
+heavy bodies beside light ones. One is zero when it is below `TOLERANCE` times the largest.
+
+Where the scales are not at hand, inertia stands in for them: M_ii^(−1/2) makes equal energies equally long. It is also the
+metric in which solutions are smallest. Where the rank on the constraints is known from `Facts`, it is the most that is
+counted: a state that is off the constraints by a small error makes redundant rows look independent, and no tolerance
+tells them from rows that are.
+
+What solves the equations at every step is compiled for one state by Numba from this text (`simulation/numeric_solve`), which is why it is
+written on the operations of `mechanics/matrices`.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dalembert.mechanics.matrices import (
+    above,
+    chosen,
+    chosen_rows,
+    columns,
+    diagonal,
+    factors,
+    filled,
+    first,
+    inverse,
+    lengths,
+    numbers,
+    positive,
+    product,
+    scaled,
+    singular,
+    turned,
+)
+from dalembert.symbolic.linear_algebra import RANK_TOLERANCE
+
+TOLERANCE = RANK_TOLERANCE  # singular values below this fraction of the largest are zero
+DOUBTFUL = 1e3  # a singular value within this factor of the tolerance is a doubtful decision, which is noted
+NEARLY = 1e-3  # below this rows are nearly dependent: their squares, as in A M⁻¹ Aᵀ, would lose most digits
+ROUNDING = 1e-13  # rows shorter than this fraction of the longest are rounding
+MASSLESS = 1e-26  # the square of it, for the diagonal of M, which is made of squares
+_SQUARED = 1e-6  # of the largest: below it, squares of singular values have lost too many digits
+DEFINITE = 1e-13  # eigenvalues of M with a unit diagonal below this are rounding
+
+
+def inertia_scale(M: np.ndarray, A: np.ndarray | None = None) -> np.ndarray:
+    """The unit of each coordinate (…, n): M_ii^(−1/2), or one over the size of its column in A where M_ii vanishes.
+
+    >>> inertia_scale(np.diag([4.0, 0.0]), np.array([[1.0, 10.0]])).tolist()
+    [0.5, 0.05]
+    """
+    heavy = _heavy(M)
+    scale = inverse(heavy, np.sqrt(chosen(heavy, diagonal(M), 1.0)), 0.0)
+    if heavy.all() or A is None:
+        return filled(scale, np.ones(scale.shape))
+    for _ in range(scale.shape[-1]):  # rows are measured by what has inertia, then the other columns by the rows
+        size = lengths(scaled(A, None, scale))
+        column = lengths(turned(scaled(A, inverse(positive(size), size, 0.0), None)))
+        known = positive(scale).sum()
+        scale = filled(scale, inverse(positive(column), column, 0.0))
+        if positive(scale).sum() == known:
+            break
+    column = lengths(turned(A))
+    return filled(scale, inverse(positive(column), column, 1.0))
+
+
+def _heavy(M: np.ndarray) -> np.ndarray:
+    return above(numbers(diagonal(M)), MASSLESS)
+
+
+def massless(M: np.ndarray) -> np.ndarray:
+    """Which coordinates have no inertia (…, n)."""
+    return ~_heavy(M)
+
+
+def definite(M: np.ndarray) -> bool:
+    """True when symmetric matrices (…, n, n) are positive definite, all of them, whatever the units of their coordinates.
+
+    >>> definite(np.diag([1.0, 1e-18])), definite(np.ones((2, 2)))
+    (True, False)
+    """
+    if massless(M).any():
+        return False
+    return not M.size or bool(np.linalg.eigvalsh(_unit_diagonal(M)).min() > DEFINITE)
+
+
+def _unit_diagonal(M: np.ndarray) -> np.ndarray:
+    root = np.sqrt(diagonal(M))
+    return M / root[..., :, None] / root[..., None, :]
+
+
+def leveled(A: np.ndarray, scale: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
+    """A (…, r, n) with its columns scaled and rows of length one, and the lengths; rows of zeros stay, with length one."""
+    rows = scaled(A, None, scale)
+    size = lengths(rows)
+    told = above(size, ROUNDING)
+    return chosen_rows(told, scaled(rows, inverse(told, size, 1.0), None)), chosen(told, size, 1.0)
+
+
+def shares(A: np.ndarray, scale: np.ndarray | None = None) -> np.ndarray:
+    """The singular values of the leveled rows, the largest first, each relative to the largest: (…, min(r, n))."""
+    sigma = np.linalg.svd(leveled(A, scale)[0], compute_uv=False)
+    return sigma / np.maximum(sigma.max(axis=-1, keepdims=True, initial=0.0), 1e-300)
+
+
+def singular_value(A: np.ndarray, place: int) -> np.ndarray:
+    """The singular value at a place, the largest at place 0, of each of many matrices (K, r, n).
+
+    The eigenvalues of A Aᵀ are half the work, and have the digits for all but the small ones.
+
+    >>> singular_value(np.array([[[3.0, 0.0], [0.0, 1e-9]], [[3.0, 4.0], [0.0, 1.0]]]), 1).round(12).tolist()
+    [1e-09, 0.592359147246]
+    """
+    wide = A if A.shape[1] <= A.shape[2] else np.swapaxes(A, 1, 2)
+    squares = np.linalg.eigvalsh(wide @ np.swapaxes(wide, 1, 2))
+    found, small = squares[:, -1 - place], squares[:, -1 - place] <= _SQUARED * squares[:, -1]
+    out = np.sqrt(np.where(small, 0.0, found))
+    if small.any():
+        out[small] = np.linalg.svd(A[small], compute_uv=False)[:, place]
+    return out
+
+
+def numeric_rank(A: np.ndarray, scale: np.ndarray | None = None, most: int | None = None) -> np.ndarray:
+    """The number of independent rows at one state, or at each of a batch (…, r, n).
+
+    >>> int(numeric_rank(np.array([[1.0, 0.0], [1.0, 1e-7], [2.0, 0.0]])))
+    2
+    >>> int(numeric_rank(np.array([[1.0, 0.0], [1.0, 1e-11]])))
+    1
+    """
+    found = (shares(A, scale) > TOLERANCE).sum(axis=-1)
+    return found if most is None else np.minimum(found, most)
+
+
+def doubtful_share(A: np.ndarray, scale: np.ndarray | None = None) -> float | None:
+    """The usual relative singular value of rows (K, r, n) that is nearest to the tolerance, where it is within three decades.
+
+    >>> [doubtful_share(np.array([[[1.0, 0.0], [1.0, x]]])) is None for x in (1e-9, 0.1)]
+    [False, True]
+    """
+    if not A.size:
+        return None
+    found = np.median(shares(A, scale), axis=0)
+    near = found[(found > TOLERANCE / DOUBTFUL) & (found < TOLERANCE * DOUBTFUL)]
+    return float(min(near, key=lambda x: abs(np.log(x / TOLERANCE)))) if len(near) else None
+
+
+def usual_rank(A: np.ndarray, scale: np.ndarray | None = None) -> int:
+    """The rank that A (K, r, n) has at most of the states; at a singular position it is smaller."""
+    return int(np.bincount(numeric_rank(A, scale)).argmax()) if len(A) else 0
+
+
+def independence(A: np.ndarray, scale: np.ndarray | None = None, most: int | None = None) -> np.ndarray:
+    """How independent the rows are, from 1 down to 0: the smallest relative singular value, or the one at place `most`.
+
+    >>> round(float(independence(np.array([[1.0, 0.0], [1.0, 0.02]]))), 4)
+    0.01
+    """
+    sigma = shares(A, scale)
+    count = A.shape[-2] if most is None else most
+    if count > sigma.shape[-1]:
+        return np.zeros(A.shape[:-2])
+    return sigma[..., count - 1] if count else np.ones(A.shape[:-2])
+
+
+def pseudo_inverse(A: np.ndarray, scale: np.ndarray | None = None, count: int | np.ndarray | None = None) -> np.ndarray:
+    """A⁺ (…, n, r): A⁺ b is the smallest x, in the metric of `scale`, that fulfils the independent rows of A x = b.
+
+    `count` is the rank where it is known, one number or one for each state; else it is found in this metric.
+    """
+    rows, size = leveled(A, scale)
+    U, sigma, Vt = singular(rows)
+    return scaled(product(turned(Vt), scaled(turned(U), _inverted(sigma, count), 1 / size)), scale, None)
+
+
+def split(A: np.ndarray, scale: np.ndarray | None = None, count: int | None = None) -> tuple[np.ndarray, np.ndarray]:
+    """A⁺ and a basis N of the null space of A (r×n) at one state, both in the metric of `scale`; `count` is the rank if known.
+
+    >>> pseudo, N = split(np.array([[1.0, 0.0], [2.0, 0.0]]))
+    >>> pseudo.shape, np.abs(N).tolist()
+    ((2, 2), [[0.0], [1.0]])
+    """
+    rows, size = leveled(A, scale)
+    U, sigma, Vt = singular(rows)
+    kept = _inverted(sigma, count)
+    rank, V = int(positive(kept).sum()), turned(Vt)
+    free = columns(factors(columns(V, 0, rank))[0], rank, A.shape[1])
+    return scaled(product(V, scaled(turned(U), kept, 1 / size)), scale, None), scaled(free, scale, None)
+
+
+def _inverted(sigma: np.ndarray, count: int | np.ndarray | None) -> np.ndarray:
+    """1/σ where σ counts, else 0."""
+    if count is None:
+        return inverse(above(sigma, TOLERANCE), sigma, 0.0)
+    return inverse(first(sigma, count), sigma, 0.0)
+
+
+def combined(A: np.ndarray, scale: np.ndarray, most: int) -> np.ndarray:
+    """T (m, r), combinations T A of the rows at one state that are orthonormal in the metric of `scale`.
+
+    T b are the right sides that go with them, Tᵀ λ the multipliers of the rows themselves. There are no more combinations than
+    independent rows, nor than `most`: of redundant rows, which a state off the constraints makes look independent, nothing is
+    left.
+
+    >>> A = np.array([[1.0, 0.0], [1.0, 1e-7], [2.0, 0.0]])
+    >>> np.abs(combined(A, np.ones(2), 2) @ A).round(6).tolist()
+    [[1.0, 0.0], [0.0, 1.0]]
+    """
+    rows, size = leveled(A, scale)
+    U, sigma, _ = singular(rows)
+    count = min(int(above(sigma, TOLERANCE).sum()), most)
+    return scaled(turned(columns(U, 0, count)), 1 / sigma[:count], 1 / size)
+
+
+def independent_rows(A: np.ndarray, scale: np.ndarray | None = None, count: int | None = None) -> tuple[int, ...]:
+    """The rows of A, (r, n) or (K, r, n), that stay independent best over all states; all of them where none is dependent.
+
+    >>> independent_rows(np.array([[1.0, 0.0], [2.0, 0.0], [0.0, 3.0]]))
+    (0, 2)
+    """
+    batch = A if A.ndim == 3 else A[None]
+    wanted = usual_rank(batch, scale) if count is None else count
+    if wanted == A.shape[-2]:
+        return tuple(range(wanted))
+    return best_rows(leveled(batch, scale)[0], wanted)
+
+
+def best_rows(rows: np.ndarray, count: int) -> tuple[int, ...]:
+    """`count` of the rows (r, n) or (K, r, n), which have length one or zero, each as far from the others as can be had."""
+    left = np.array(rows if rows.ndim == 3 else rows[None], dtype=float)
+    chosen: list[int] = []
+    for _ in range(count):
+        share = np.linalg.norm(left, axis=2)
+        share[:, chosen] = -1.0
+        chosen.append(int(np.argmax(np.round(share.min(axis=0), 9))))  # of equals the first
+        along = left[:, chosen[-1]] / np.maximum(share[:, chosen[-1]], 1e-300)[:, None]
+        left = left - np.einsum("krn,kn->kr", left, along)[:, :, None] * along[:, None, :]
+    return tuple(sorted(chosen))
+
+
+def smallest_multipliers(A: np.ndarray, force: np.ndarray, scale: np.ndarray, most: int | None = None) -> np.ndarray:
+    """The smallest λ (…, r) with Aᵀλ = force; A (…, r, n), force (…, n).
+
+    >>> smallest_multipliers(np.array([[1.0, 0.0], [2.0, 0.0]]), np.array([5.0, 0.0]), np.ones(2)).round(9).tolist()
+    [1.0, 2.0]
+    """
+    if not A.shape[-2]:
+        return np.zeros(A.shape[:-1])
+    U, sigma, Vt = np.linalg.svd(A * scale[..., None, :], full_matrices=False)
+    inner = _inverted(sigma, numeric_rank(A, scale, most))
+    return np.einsum("...ri,...i,...in,...n->...r", U, inner, Vt, scale * force)

@@ -1,0 +1,245 @@
+"""Scales: what is long, heavy and slow for a model, read off its own numbers, so that nothing is measured by 1.
+
+| scale | from | else |
+|---|---|---|
+| length | the largest size among the bodies | largest start, start rate × duration / 10, m g / k, 1 |
+| mass | the heaviest body | 1 |
+| time | √(length / gravity) | the slowest spring, start rates, a tenth of the duration |
+
+Sizes are joint positions, mass centres, radii of gyration, the places of loops, springs and forces, natural lengths, radii of
+contacts; points of the ground count by their distance from each other, not from the origin.
+
+A coordinate that turns is measured in radians, one that slides by the length; one behind a formula, such as `r*theta`, by what
+moves the joint as far. In a model given by its energies a coordinate inside sine or cosine turns, the others are measured by
+the largest start among them. Velocities are measured by scale / time, or by their own start rate where that is larger.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import symengine as se
+
+from dalembert.model.checks.check_values import at_start, slope, value
+from dalembert.model.description import Elements
+from dalembert.model.joints.base import Joint
+from dalembert.model.loads.base import InJoint
+from dalembert.model.vectors import WORLD
+from dalembert.symbolic.floats import FLOATS, numbers
+from dalembert.symbolic.lookup_tables import interpolations_in
+from dalembert.symbolic.reserved_symbols import Kind, kind_of
+from dalembert.symbolic.symbols import TIME, Formula
+
+Motion = tuple[Formula, bool]  # a motion of a joint, and whether it turns the child
+
+
+@dataclass(frozen=True)
+class Scales:
+    """Characteristic sizes of a model: length, mass, time, each coordinate and velocity, and the times it is looked at."""
+
+    length: float
+    mass: float
+    time: float
+    q: tuple[float, ...]
+    qd: tuple[float, ...]
+    duration: float
+    last: float  # the last time at which a formula switches, or the duration
+
+    @property
+    def force(self) -> float:
+        """The scale of forces, mass × length / time², rounded to a power of two so that multiplying by it is exact."""
+        return float(np.exp2(np.round(np.log2(self.mass * self.length / self.time**2))))
+
+    def instant(self, t: float, duration: float) -> float:
+        """What small differences of time are measured by, at t in a run: the time of the model, or of a shorter run, or t."""
+        return max(min(self.time, duration), abs(t))
+
+    @property
+    def positions(self) -> np.ndarray:
+        """The scale of each coordinate."""
+        return np.array(self.q)
+
+    @property
+    def velocities(self) -> np.ndarray:
+        """The scale of each velocity."""
+        return np.array(self.qd)
+
+    @property
+    def accelerations(self) -> np.ndarray:
+        """The scale of each acceleration."""
+        return np.array(self.qd) / self.time
+
+
+def scales_of(model: Elements) -> Scales:
+    """The scales of a model.
+
+    >>> from dalembert.model.model import Model
+    >>> model = Model("pendulum", gravity=(0, -9.81, 0)).coordinates("theta")
+    >>> _ = model.body("bob", joint=model.revolute((0, 0, 1), "theta"), mass=2, center=(0, -0.5, 0))
+    >>> found = scales_of(model)
+    >>> found.length, found.mass, round(found.time, 4), found.q
+    (0.5, 2.0, 0.2258, (1.0,))
+    """
+    motions = _motions(model)
+    turning = _turning(model, motions)
+    mass = max((_number(body.mass, model) for body in model.bodies), default=0.0) or 1.0
+    length = max(_lengths(model), default=0.0) or _length_of_motion(model, turning, mass)
+    steepest = _steepest(model, motions, turning)
+    q = tuple((1.0 if name in turning else length) / steepest[name] for name in model.coordinate_names)
+    time = _time(model, length, mass, q)
+    qd = tuple(max(x / time, abs(c.start_rate)) for x, c in zip(q, model.coordinate_list, strict=True))
+    return Scales(length, mass, time, q, qd, model.duration, max([model.duration, *_switches(model)]))
+
+
+def _number(formula: Formula, model: Elements) -> float:
+    """The size of a constant formula, 0 where it has no value."""
+    found = abs(value(formula, model.parameter_values))
+    return found if math.isfinite(found) else 0.0
+
+
+def _norm(vector: Sequence[Formula], model: Elements) -> float:
+    return math.hypot(*(_number(x, model) for x in vector))
+
+
+def _lengths(model: Elements) -> Iterator[float]:
+    """Every length among the numbers of the model; points of the ground count by their distance from their centre."""
+    ground: list[list[float]] = []
+    for place, vector in _points(model):
+        if place == WORLD:
+            ground.append([value(x, model.parameter_values) for x in vector])
+        else:
+            yield _norm(vector, model)
+    points = np.nan_to_num(np.array(ground or [[0.0, 0.0, 0.0]]))
+    yield float(np.linalg.norm(points - points.mean(axis=0), axis=1).max())
+    for body in model.bodies:
+        mass, inertia = _number(body.mass, model), sum(_number(body.inertia[i][i], model) for i in range(3))
+        yield math.sqrt(inertia / 2 / mass) if mass else 0.0
+        for joint in body.joints:
+            yield abs(float(getattr(joint, "lead", 0.0)))
+    for load in model.loads:
+        if load.length is not None:
+            yield _number(load.length, model)
+    for contact in model.contacts:
+        if contact.size is not None:
+            yield _number(contact.size, model)
+
+
+def _points(model: Elements) -> Iterator[tuple[str, Sequence[Formula]]]:
+    """Every fixed point of the model and what it is fixed on."""
+    for body in model.bodies:
+        yield body.name, body.center
+        for i, joint in enumerate(body.joints):
+            yield (body.parent if i == 0 else body.name), joint.position
+    for loop in model.loops:
+        yield loop.bodies[0], loop.joint.position
+        yield loop.bodies[1], loop.position
+    for element in (*model.loads, *model.contacts):
+        yield from element.fixed_points
+
+
+def _length_of_motion(model: Elements, turning: set[str], mass: float) -> float:
+    """A length where the model has no sizes: how far it starts from zero, or how far it goes."""
+    sliding = [c for c in model.coordinate_list if c.name not in turning]
+    starts = max((abs(c.start) for c in sliding), default=0.0)
+    far = max((abs(c.start_rate) for c in sliding), default=0.0) * model.duration / 10
+    outside = [load.stiff for load in model.loads if load.stiff is not None and not isinstance(load, InJoint)]
+    stiffness = max((_number(k, model) for k in outside), default=0.0)
+    sag = mass * _norm(model.gravity, model) / stiffness if stiffness else 0.0
+    return starts or far or sag or 1.0
+
+
+def turning_coordinates(model: Elements) -> set[str]:
+    """The coordinates that are angles or parts of a quaternion; where no joint tells, those inside sine, cosine or tangent."""
+    return _turning(model, _motions(model))
+
+
+def _turning(model: Elements, motions: Sequence[Motion]) -> set[str]:
+    jointed = {symbol.name for formula, _ in motions for symbol in formula.free_symbols}
+    found = {symbol.name for formula, turns in motions if turns for symbol in formula.free_symbols}
+    waves = {symbol.name for wave in _waves(model) for symbol in wave.free_symbols}
+    return (found | (waves - jointed)) & set(model.coordinate_names)
+
+
+def _waves(model: Elements) -> list[Formula]:
+    """What stands inside sine, cosine and tangent; laws of lengths and the like say nothing of coordinates."""
+    formulas = [f for f in model.formulas if not any(kind_of(s.name) is Kind.MEASURE for s in f.free_symbols)]
+    return [wave.args[0] for formula in formulas for wave in formula.atoms(se.sin, se.cos, se.tan)]
+
+
+def _motions(model: Elements) -> list[Motion]:
+    joints = [joint for body in model.bodies for joint in body.joints]
+    return [(formula, turns(joint, k)) for joint in joints for k, formula in enumerate(joint.values)]
+
+
+def turns(joint: Joint, motion: int) -> bool:
+    """Whether a motion of a joint turns the child."""
+    start = [0.0] * len(joint.values)
+    if joint.quaternion:
+        start[-4] = 1.0
+        if motion >= len(start) - 4:
+            return True
+    return bool(np.any(numbers(joint.angular(FLOATS, start), 1)[:, motion]))
+
+
+def _steepest(model: Elements, motions: Sequence[Motion], turning: set[str]) -> dict[str, float]:
+    """How much each coordinate moves its joints, or the sine it stands in: one unit of it by so many radians or lengths."""
+    jointed, waving = defaultdict[tuple[str, bool], list[Formula]](list), defaultdict[str, list[Formula]](list)
+    for formula, turns in motions:
+        for symbol in formula.free_symbols:
+            jointed[symbol.name, turns].append(formula)
+    for wave in _waves(model):
+        for symbol in wave.free_symbols:
+            waving[symbol.name].append(wave)
+    out, table = {}, at_start(model)
+    for name in model.coordinate_names:
+        turns = name in turning
+        found = jointed[name, turns] or (waving[name] if turns else [])
+        out[name] = max(filter(math.isfinite, (abs(slope(f, table, name)) for f in found)), default=0.0) or 1.0
+    return out
+
+
+def _time(model: Elements, length: float, mass: float, q: Sequence[float]) -> float:
+    gravity = _norm(model.gravity, model)
+    if gravity:
+        return math.sqrt(length / gravity)
+    springs = [math.sqrt(mass / k) for k in _stiffnesses(model, length) if k]
+    if springs:
+        return max(springs)
+    rates = [abs(c.start_rate) / x for x, c in zip(q, model.coordinate_list, strict=True) if c.start_rate]
+    return 1 / float(np.median(rates)) if rates else model.duration / 10
+
+
+def _stiffnesses(model: Elements, length: float) -> Iterator[float]:
+    """The stiffness of every spring along a length."""
+    bodies = {body.name: body for body in model.bodies}
+    for load in model.loads:
+        if load.stiff is not None:
+            torsion = isinstance(load, InJoint) and turns(bodies[load.body].joints[load.joint], load.motion)
+            yield _number(load.stiff, model) / (length**2 if torsion else 1.0)
+
+
+def _switches(model: Elements) -> Iterator[float]:
+    """The times at which formulas switch, such as those of a table."""
+    for formula in model.formulas:
+        for table, argument in interpolations_in(formula):
+            if argument == TIME:
+                yield from table.times.tolist()
+        for choice in formula.atoms(se.Piecewise):
+            for condition in choice.args[1::2]:
+                if TIME in condition.free_symbols:
+                    yield from _times(condition, model)
+
+
+def _times(condition: Formula, model: Elements) -> Iterator[float]:
+    if not isinstance(condition, se.StrictLessThan | se.LessThan):
+        for part in condition.args:
+            yield from _times(part, model)
+        return
+    left, right = condition.args
+    for clock, other in ((left, right), (right, left)):
+        if clock == TIME and not (other.free_symbols - {se.Symbol(name) for name in model.parameter_values}):
+            yield _number(other, model)

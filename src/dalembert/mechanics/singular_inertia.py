@@ -1,0 +1,66 @@
+"""How regular the inertia of the motions is that constraints leave free: where it is singular, coordinates have no accelerations.
+
+Bodies with inertia that turn in joints of their own never get there. Angles at gimbal lock, polar coordinates at the pole and
+energies by formulas do: the coordinates fail, though the motion goes on.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+import numpy as np
+
+from dalembert.mechanics import rank
+from dalembert.mechanics.attitude_charts import attitudes_of
+from dalembert.model.checks.check_values import at_start, value
+from dalembert.model.description import Description
+from dalembert.model.elements import Body
+
+
+def reciprocal_condition(M: np.ndarray, A: np.ndarray, sizes: np.ndarray | None = None) -> tuple[float, np.ndarray]:
+    """The least eigenvalue of M (n, n), by the largest, along the motions with A q̇ = 0, and its direction (n,).
+
+    Coordinates are measured by `sizes` of their inertia, by default those on the diagonal, so that units do not matter.
+
+    >>> M = np.array([[2.0, 1.0], [1.0, 0.5 + 1e-6]])
+    >>> least, direction = reciprocal_condition(M, np.zeros((0, 2)))
+    >>> round(least * 1e6, 3), abs(direction).round(3).tolist()
+    (0.5, [0.707, 0.707])
+    >>> reciprocal_condition(M, np.array([[1.0, 0.0]]))[0]
+    1.0
+    """
+    scale = 1 / np.sqrt(np.maximum(np.diag(M) if sizes is None else sizes, 1e-300))
+    free = np.eye(len(M))
+    if len(A):
+        rows = A * scale
+        rows = rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-300)
+        _, found, Vt = np.linalg.svd(rows)
+        free = Vt[int((found > rank.TOLERANCE * found[0]).sum()) :].T
+    if not free.shape[1]:
+        return 1.0, np.zeros(len(M))
+    values, vectors = np.linalg.eigh(free.T @ (M * np.outer(scale, scale)) @ free)
+    return float(max(values[0], 0.0) / max(values[-1], 1e-300)), free @ vectors[:, 0]
+
+
+@lru_cache(maxsize=64)
+def may_become_singular(model: Description) -> bool:
+    """Can the inertia of a model vanish along a motion, other than at gimbal lock of an attitude?
+
+    True of energies by formulas, and of bodies without inertia of their own that turn about several axes, or slide and turn.
+    """
+    if model.energies is not None:
+        return True
+    turned = {attitude.body for attitude in attitudes_of(model)}
+    return any(_may_become_singular(model, body, body.name in turned) for body in model.bodies)
+
+
+def _may_become_singular(model: Description, body: Body, turned: bool) -> bool:
+    motions = [step for joint in body.joints for step in joint.steps]
+    turns = sum(step.about is not None for step in motions)
+    if turns < 1 or len(motions) < 2 or any(joint.quaternion for joint in body.joints):
+        return False
+    if turns > 3 or (turns == 3 and not turned):
+        return True
+    table = at_start(model)
+    inertia = np.array([[value(entry, table) for entry in row] for row in body.inertia])
+    return not np.linalg.eigvalsh((inertia + inertia.T) / 2)[0] > 0

@@ -1,0 +1,208 @@
+"""How a frame is turned on a body, in whatever words: all of them become roll, pitch and yaw, that is Rz(yaw) Ry(pitch) Rx(roll).
+
+| written as | means |
+|---|---|
+| `(roll, pitch, yaw)` | as they are |
+| 3 rows of 3 | the rotation matrix: its columns are the axes of the turned frame |
+| `{"axis": (x, y, z), "angle": a}` | the turn by a about an axis |
+| `{"sequence": "zxz", "angles": (a, b, c)}` | turns about axes that are carried along, one after the other |
+| `{"quaternion": (w, x, y, z)}` | of any length but 0 |
+
+Turns by right angles about coordinate axes stay exact, as do turns about one coordinate axis and the sequence zyx.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from functools import reduce
+from math import atan2, cos, hypot, sin
+from typing import TypeAlias
+
+import numpy as np
+import symengine as se
+
+from dalembert.arguments import shown
+from dalembert.errors import InputError, Problem, nearest
+from dalembert.model import file_form
+from dalembert.model.checks.check_values import value
+from dalembert.model.keys import Key, Keys, Kind, array, attempt, constant, direction, fixed_vector, many, table, text
+from dalembert.model.making import Given, Maker, quarter_turns, several, unit_vector, vector3
+from dalembert.model.vectors import Matrix3, Vector3
+from dalembert.symbolic.symbols import Formula, Written
+
+Rotation: TypeAlias = "Given | Mapping[str, Written | Given]"
+_AXES = {"x": 0, "y": 1, "z": 2}
+_CLOSE = 1e-9
+_WAYS = ({"axis", "angle"}, {"sequence", "angles"}, {"quaternion"})
+
+
+def placement(maker: Maker, where: str, position: object, rotation: object) -> tuple[Vector3, Vector3]:
+    """Position, and roll, pitch and yaw, of a frame on a body."""
+    at = vector3(maker.reader.constant, position, f"{where}, position")
+    return at, roll_pitch_yaw(maker, rotation, f"{where}, rotation")
+
+
+def roll_pitch_yaw(maker: Maker, given: object, where: str) -> Vector3:
+    """A rotation in any of its forms as roll, pitch and yaw.
+
+    >>> from dalembert.model.model import Model
+    >>> roll_pitch_yaw(Model("m").parameters(a=1.0), {"axis": (0, -2, 0), "angle": "a"}, "joint")
+    (0, -a, 0)
+    >>> roll_pitch_yaw(Model("m"), [[0, -1, 0], [1, 0, 0], [0, 0, 1]], "joint")
+    (0, 0, (1/2)*pi)
+    """
+    if isinstance(given, Mapping):
+        return _of_table(maker, given, where)
+    if several(given, 3) and all(several(row, 3) for row in given):
+        R = [vector3(maker.reader.constant, row, f"{where}[{i}]") for i, row in enumerate(given)]
+        return _of_matrix(maker, np.array(R, dtype=object), where)
+    return vector3(maker.reader.constant, quarter_turns(given), where)
+
+
+def rotation_matrix(angles: Sequence[Formula]) -> np.ndarray:
+    """Rz(yaw) Ry(pitch) Rx(roll) of formulas.
+
+    >>> rotation_matrix((0, 0, se.pi / 2)).tolist()
+    [[0, -1, 0], [1, 0, 0], [0, 0, 1]]
+    """
+    roll, pitch, yaw = angles
+    return _about(2, yaw) @ _about(1, pitch) @ _about(0, roll)
+
+
+def turned_inertia(inertia: Matrix3, angles: Vector3) -> Matrix3:
+    """R I Rᵀ: an inertia in axes that are turned by roll, pitch and yaw, in the axes they are turned from."""
+    if all(angle == 0 for angle in angles):
+        return inertia
+    R = rotation_matrix(angles)
+    x, y, z = R @ np.array(inertia, dtype=object) @ R.T
+    return (x[0], x[1], x[2]), (x[1], y[1], y[2]), (x[2], y[2], z[2])
+
+
+def _about(axis: int, angle: Formula) -> np.ndarray:
+    """The turn about a coordinate axis."""
+    i, j = (axis + 1) % 3, (axis + 2) % 3
+    R = np.array([[se.Integer(int(a == b)) for b in range(3)] for a in range(3)], dtype=object)
+    R[i, i] = R[j, j] = se.cos(angle)
+    R[j, i], R[i, j] = se.sin(angle), -se.sin(angle)
+    return R
+
+
+def _of_table(maker: Maker, given: Mapping[str, object], where: str) -> Vector3:
+    if set(given) not in _WAYS:
+        unknown = [key for key in given if not any(key in way for way in _WAYS)]
+        hint = nearest(unknown[0], [key for way in _WAYS for key in way]) if unknown else "Give the keys of one form."
+        raise InputError(
+            f"{where}: got {', '.join(map(str, given)) or 'an empty table'}. Expected axis and angle, sequence and angles, or "
+            f"quaternion. {hint}"
+        )
+    if "axis" in given:
+        return _of_axis(maker, given["axis"], given["angle"], where)
+    return (
+        _of_sequence(maker, given, where) if "sequence" in given else _of_quaternion(maker, given["quaternion"], where)
+    )
+
+
+def _of_axis(maker: Maker, axis: object, angle: object, where: str) -> Vector3:
+    k = [se.sympify(x) for x in unit_vector(axis, where)]
+    (turn,) = _angles(maker, [angle], f"{where}, angle")
+    if sum(x != 0 for x in k) == 1:  # a coordinate axis, either way
+        return k[0] * turn, k[1] * turn, k[2] * turn
+    s, c = se.sin(turn), se.cos(turn)
+    K = np.array([[0, -k[2], k[1]], [k[2], 0, -k[0]], [-k[1], k[0], 0]], dtype=object)
+    R = [[c * int(i == j) + (1 - c) * k[i] * k[j] + s * K[i, j] for j in range(3)] for i in range(3)]
+    return _of_matrix(maker, np.array(R, dtype=object), where)
+
+
+def _of_sequence(maker: Maker, given: Mapping[str, object], where: str) -> Vector3:
+    letters, values = given["sequence"], given["angles"]
+    if not isinstance(letters, str) or not 0 < len(letters) <= 6 or set(letters.lower()) - set(_AXES):
+        raise InputError(
+            f"{where}, sequence: got {shown(letters)}. Expected 1 to 6 letters of x, y and z, such as 'zxz'."
+        )
+    if not several(values, len(letters)):
+        raise InputError(
+            f"{where}, angles: got {shown(values)}. Expected {len(letters)}, one for each axis of '{letters}'."
+        )
+    axes, angles = [_AXES[letter] for letter in letters.lower()], _angles(maker, values, f"{where}, angles")
+    if axes == sorted(set(axes), reverse=True):  # z, y, x in this order: roll, pitch and yaw themselves
+        found = dict(zip(axes, angles, strict=True))
+        return found.get(0, se.Integer(0)), found.get(1, se.Integer(0)), found.get(2, se.Integer(0))
+    return _of_matrix(maker, reduce(np.matmul, map(_about, axes, angles)), where)
+
+
+def _of_quaternion(maker: Maker, given: object, where: str) -> Vector3:
+    if not several(given, 4):
+        raise InputError(f"{where}, quaternion: got {shown(given)}. Expected 4 components (w, x, y, z).")
+    w, x, y, z = (maker.reader.constant(part, f"{where}, quaternion") for part in given)
+    square = w * w + x * x + y * y + z * z
+    if not value(square, maker.parameter_values) > 0:
+        raise InputError(f"{where}, quaternion: its length is 0. Expected (w, x, y, z) of any other length.")
+    rows = [
+        [w * w + x * x - y * y - z * z, 2 * (x * y - w * z), 2 * (x * z + w * y)],
+        [2 * (x * y + w * z), w * w - x * x + y * y - z * z, 2 * (y * z - w * x)],
+        [2 * (x * z - w * y), 2 * (y * z + w * x), w * w - x * x - y * y + z * z],
+    ]
+    return _of_matrix(maker, np.array([[entry / square for entry in row] for row in rows], dtype=object), where)
+
+
+def _angles(maker: Maker, given: Sequence[object], where: str) -> list[Formula]:
+    angles = quarter_turns(list(given))
+    assert several(angles)
+    return [maker.reader.constant(angle, where) for angle in angles]
+
+
+def _of_matrix(maker: Maker, R: np.ndarray, where: str) -> Vector3:
+    """Roll, pitch and yaw of a rotation matrix: numbers where it has no parameters, else formulas."""
+    N = np.array([[value(entry, maker.parameter_values) for entry in row] for row in R])
+    if not np.allclose(N @ N.T, np.eye(3), rtol=0, atol=_CLOSE) or not np.linalg.det(N) > 0:
+        off = "a mirror image" if np.allclose(N @ N.T, np.eye(3), rtol=0, atol=_CLOSE) else "no rotation"
+        raise InputError(
+            f"{where}: the matrix {np.round(N, 6).tolist()} is {off}. "
+            "Expected right-handed unit axes at right angles as columns."
+        )
+    upright = hypot(N[0, 0], N[1, 0])
+    if not any(entry.free_symbols for entry in map(se.sympify, R.ravel())):
+        # what is left after the yaw is undone gives pitch and roll, also where the yaw is arbitrary
+        yaw = atan2(N[1, 0], N[0, 0]) if upright > 1e-12 else atan2(-N[0, 1], N[1, 1])
+        s, c = sin(yaw), cos(yaw)
+        pitch = atan2(-N[2, 0], c * N[0, 0] + s * N[1, 0])
+        roll = atan2(s * N[0, 2] - c * N[1, 2], c * N[1, 1] - s * N[0, 1])
+        a, b, c = _angles(maker, [_tidy(angle) for angle in (roll, pitch, yaw)], where)
+        return a, b, c
+    if upright < _CLOSE:
+        raise InputError(
+            f"{where}: with these parameters the frame is pitched by a right angle, where roll and yaw are not known apart. "
+            "Give roll, pitch and yaw, or turn by two fixed joints in a row."
+        )
+    level = se.sqrt(R[0, 0] ** 2 + R[1, 0] ** 2)
+    return se.atan2(R[2, 1], R[2, 2]), se.atan2(-R[2, 0], level), se.atan2(R[1, 0], R[0, 0])
+
+
+def _tidy(angle: float) -> float:
+    """The angle; a quarter turn that rounding has moved a little is one again."""
+    nearest_quarter = round(angle / (np.pi / 2)) * np.pi / 2
+    return nearest_quarter if abs(angle - nearest_quarter) < 4e-16 else angle
+
+
+_TABLE: Keys = {
+    "axis": Key(direction),
+    "angle": Key(constant),
+    "sequence": Key(text),
+    "angles": Key(many(constant, "angles")),
+    "quaternion": Key(array(4, constant, "numbers (w, x, y, z)")),
+}
+
+
+def _check(given: object, where: str, model: Maker) -> Iterator[Problem]:
+    if isinstance(given, dict):
+        found = [*table(given, _TABLE, where, model)]
+    elif isinstance(given, list) and len(given) == 3 and all(isinstance(row, list) for row in given):
+        found = [*array(3, fixed_vector, "rows")(given, where, model)]
+    else:
+        yield from fixed_vector(given, where, model)
+        return
+    yield from found or attempt(where, lambda: roll_pitch_yaw(model, given, where))
+
+
+turn = Kind(_check, roll_pitch_yaw, file_form.vector)
+PLACE: Keys = {"position": Key(fixed_vector), "rotation": Key(turn)}

@@ -1,0 +1,115 @@
+"""The values of formulas at a state, and tests for how a formula depends on the velocities.
+
+Formulas come from files nobody has looked at, so nothing is expanded or differentiated here: slopes are taken by a
+complex step, and degrees by differences.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING
+
+import numpy as np
+import symengine as se
+
+from dalembert.symbolic.algebra_base import Scalar
+from dalembert.symbolic.floats import FLOATS, Number
+from dalembert.symbolic.floats import number as as_number
+from dalembert.symbolic.lower import Lowering
+from dalembert.symbolic.reserved_symbols import rate
+from dalembert.symbolic.symbols import TIME, Formula
+
+if TYPE_CHECKING:
+    from dalembert.model.description import Elements
+
+Table = dict[str, float]
+_STEP = 1e-50
+# how far symbols that start at 0 are moved, and how large velocities are, trial by trial: a model may have any units
+_TRIALS = ((0.1, 1.0), (0.1, 100.0), (1e-4, 1e-6), (1e-4, 1e6), (1e-8, 1e-3), (1e-8, 1e4))
+_CLOSE = 1e-9
+
+
+def at_start(model: Elements) -> Table:
+    """A number for every symbol: the initial state at t = 0 and the default parameters."""
+    q, qd = model.initial
+    names = model.coordinate_names
+    velocities = {rate(name).name: float(v) for name, v in zip(names, qd, strict=True)}
+    return {TIME.name: 0.0, **dict(zip(names, q.tolist(), strict=True)), **velocities, **model.parameter_values}
+
+
+def value(formula: Formula, table: Table) -> float:
+    """The value of a formula, nan where it has no real one.
+
+    >>> x = se.Symbol("x")
+    >>> value(1 + x, {"x": 2.0}), value(1 / x, {"x": 0.0})
+    (3.0, nan)
+    """
+    number = _evaluate(formula, table)
+    number = float(number) if isinstance(number, int) else number
+    return math.nan if np.iscomplexobj(number) or not np.isfinite(number) else float(np.real(number))
+
+
+def slope(formula: Formula, table: Table, name: str) -> float:
+    """The derivative of a formula by one of its symbols, nan where it has none.
+
+    >>> slope(se.Symbol("x") ** 2, {"x": 3.0}, "x")
+    6.0
+    """
+    number = np.imag(_evaluate(formula, {**table, name: table[name] + 1j * _STEP})) / _STEP
+    return float(number) if np.isfinite(number) else math.nan
+
+
+def size(formula: Formula, table: Table) -> float:
+    """How large the terms of a formula are, so that their sum can be called small or not.
+
+    >>> x = se.Symbol("x")
+    >>> size(x - 5, {"x": 5.0})
+    10.0
+    """
+    if isinstance(formula, se.Add):
+        return sum(size(term, table) for term in formula.args)
+    if isinstance(formula, se.Mul):
+        return math.prod(size(factor, table) for factor in formula.args)
+    return abs(value(formula, table))
+
+
+def is_affine(formula: Formula, velocities: set[Formula], start: Table) -> bool:
+    """Whether a formula is of first degree in the velocities: f(a+b) − f(a) − f(b) + f(0) = 0 for random a and b."""
+    return all(_vanishes(terms) for terms in _differences(formula, velocities, start, 2))
+
+
+def is_quadratic(formula: Formula, velocities: set[Formula], start: Table) -> bool:
+    """Whether a formula is of second degree in the velocities at most: its third difference is zero."""
+    return all(_vanishes(terms) for terms in _differences(formula, velocities, start, 3))
+
+
+def _differences(formula: Formula, velocities: set[Formula], start: Table, order: int) -> Iterator[list[float]]:
+    """The signed terms of the difference of this order along random directions, near the initial state."""
+    random = np.random.default_rng(1)
+    symbols = sorted(s.name for s in formula.free_symbols if s.name in start)  # not the places of tables
+    rates = sorted(s.name for s in formula.free_symbols & velocities)
+    for move, pace in _TRIALS if rates else ():
+        table = {name: start[name] + (0.1 * start[name] or move) * random.uniform(-1, 1) for name in symbols}
+        directions = random.uniform(0.3, 1.7, (order, len(rates))) * random.choice([-1, 1], (order, len(rates)))
+        directions *= pace
+        terms = []
+        for subset in range(2**order):
+            chosen = [(subset >> i) & 1 for i in range(order)]
+            table.update(zip(rates, (np.array(chosen) @ directions).tolist(), strict=True))
+            terms.append((-1) ** sum(chosen) * value(formula, table))
+        # the first term is the value at rest; where even that is undefined, nothing can be said about velocities
+        if math.isfinite(terms[0]):
+            yield terms
+
+
+def _vanishes(terms: list[float]) -> bool:
+    return abs(sum(terms)) <= _CLOSE * sum(map(abs, terms))
+
+
+def _evaluate(formula: Formula, table: Mapping[str, Scalar]) -> Number:
+    try:
+        with np.errstate(all="ignore"):
+            return as_number(Lowering(FLOATS, table)(formula))
+    except (ArithmeticError, ValueError):
+        return math.nan

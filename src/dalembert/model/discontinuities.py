@@ -1,0 +1,336 @@
+"""Formulas that switch branches, held in the branch they are in: what a run integrates between two switchings.
+
+`abs`, `sign`, `min`, `max`, `piecewise` and tables are smooth on either side of a switching surface g(q, q̇, t) = 0. Held, each
+condition is the value of a parameter: 1 where it holds, 0 where it does not, and in between where the motion slides along
+the surface. A table is the straight line through the two points it is between. So the equations stay smooth along a step, and
+beyond its end, and every integrator keeps its order up to the surface: see `simulation/crossings`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property, lru_cache
+
+import numpy as np
+import symengine as se
+
+from dalembert.model.description import Description
+from dalembert.model.elements import Body, Parameter
+from dalembert.model.loads.base import Load, Motion
+from dalembert.model.loads.force_laws import plain
+from dalembert.model.mapping import mapped
+from dalembert.symbolic.algebra_base import Scalar
+from dalembert.symbolic.exact_numbers import written_out
+from dalembert.symbolic.lookup_tables import Table, split_interpolation, tables_in
+from dalembert.symbolic.reserved_symbols import Kind
+from dalembert.symbolic.symbols import TIME, Formula, compare
+
+_LISTS = ("holonomic_list", "nonholonomic_list", "canonical_list", "contacts", "loops", "rotors", "speed_list")
+_HELD = f"{Kind.HELD.value}("
+_WALKED = ("bodies", *_LISTS, "energies", "non_ideal_forces")
+
+LONG = 2000  # points of a table: a longer one is not held line by line, since every point would end a step
+
+
+@dataclass(frozen=True)
+class Surface:
+    """A formula of the motion whose value decides how an element goes on."""
+
+    formula: Formula
+    owner: str  # what the formula belongs to
+    load: str | None  # the load whose measures it contains, if it does
+    kinematic: bool = field(
+        default=False, kw_only=True
+    )  # of a joint, a constraint or an energy, so velocities may jump
+    timed: bool = field(default=False, kw_only=True)  # a function of time alone
+
+    def at(self, motion: Motion) -> Scalar:
+        """Its value."""
+        if self.load is None:
+            return motion.lower(self.formula)
+        load = next(load for load in motion.model.loads if load.name == self.load)
+        return load.lowering(motion)(self.formula)
+
+
+@dataclass(frozen=True)
+class Switch(Surface):
+    """A condition g > 0, or ≥ 0, with g its formula, and the parameter that holds it."""
+
+    parameter: str
+    given: Formula  # the formula before anything in it was held
+    grip: tuple[Formula, Formula] | None = (
+        None  # what it takes to leave the surface, where it is more than one side does
+    )
+
+    @cached_property
+    def title(self) -> str:
+        """What messages call it."""
+        return f"the switch at {written_out(plain(self.given))} = 0 of {self.owner}"
+
+
+@dataclass(frozen=True)
+class TableSwitch(Surface):
+    """A table that is held as one of its straight lines, low + slope (x − start), with x its formula."""
+
+    parameters: tuple[str, str, str]  # start, low, slope
+    table: Table
+
+    @property
+    def title(self) -> str:
+        """What messages call it."""
+        return f"a point of the table of {self.owner}"
+
+    def line(self, k: int) -> tuple[float, float, float]:
+        """Start, value and slope of line k: 0 before the first point, `len(table)` behind the last."""
+        x, y = self.table.times, self.table.values
+        if k <= 0:
+            return float(x[0]), float(y[0]), 0.0
+        if k >= len(x):
+            return float(x[-1]), float(y[-1]), 0.0
+        return float(x[k - 1]), float(y[k - 1]), float((y[k] - y[k - 1]) / (x[k] - x[k - 1]))
+
+    def ends(self, k: int) -> tuple[float, float]:
+        """Where line k begins and ends."""
+        x = self.table.times
+        return float(x[k - 1]) if k > 0 else -np.inf, float(x[k]) if k < len(x) else np.inf
+
+
+@dataclass(frozen=True)
+class Held:
+    """A description whose formulas do not switch by themselves, and what holds them."""
+
+    description: Description
+    switches: tuple[Switch, ...]
+    tables: tuple[TableSwitch, ...]
+
+    @property
+    def surfaces(self) -> tuple[Surface, ...]:
+        """The switches and the tables."""
+        return (*self.switches, *self.tables)
+
+    def felt(self, modes: Mapping[str, float]) -> tuple[bool, ...]:
+        """Whether each switch matters where the others hold `modes`, by their parameters: the force of a stop that is not met
+        is zero whatever else it depends on.
+
+        >>> from dalembert.model.model import Model
+        >>> model = Model("bead").coordinates("x")
+        >>> _ = model.body("bead", joint=model.prismatic((1, 0, 0), "x"), mass=1)
+        >>> found = held(model.force("bead", ("-sign(dot(x))*max(x - 5, 0)", 0, 0)).description)
+        >>> meets, rubs = (each.parameter for each in found.switches)
+        >>> found.felt({rubs: 1.0, meets: 0.0}), found.felt({rubs: 1.0, meets: 1.0})
+        ((True, False), (True, True))
+        """
+        found: set[str] = set()
+        for formula, names in self._switching:
+            found |= _felt(formula, tuple((name, modes.get(name)) for name in names))
+        return tuple(switch.parameter in found for switch in self.switches)
+
+    @cached_property
+    def _switching(self) -> list[tuple[Formula, list[str]]]:
+        """The formulas that something holds, each once, with the parameters that hold them."""
+        held = {f: [s.name for s in f.free_symbols if s.name.startswith(_HELD)] for f in self.description.formulas}
+        return [(formula, sorted(names)) for formula, names in held.items() if names]
+
+
+def held(model: Description) -> Held:
+    """The description with every condition of coordinates, velocities or time held by a parameter.
+
+    >>> from dalembert.model.model import Model
+    >>> model = Model("bead").coordinates("x")
+    >>> _ = model.body("bead", joint=model.prismatic((1, 0, 0), "x"), mass=1)
+    >>> found = held(model.force("bead", ("-200*max(x - 5, 0)", 0, 0), name="bumper").description)
+    >>> [each.title for each in found.switches], found.description.parameter_values
+    (["the switch at -5 + x = 0 of force 'bumper'"], {'held(switch 1)': 0.0})
+    """
+    holder = _Holder(model)
+    changed = {name: mapped(getattr(model, name), holder.turned, holder.enter) for name in _WALKED}
+    changed["loads"] = tuple(holder.load(load) for load in model.loads)
+    known = tuple(Parameter(name, 0.0, "", "") for name in holder.parameters)
+    return Held(
+        model.replaced(**changed, parameter_list=(*model.parameter_list, *known)),
+        tuple(holder.switches.values()),
+        tuple(holder.tables.values()),
+    )
+
+
+def kinematic_names(model: Description) -> frozenset[str]:
+    """The names in the formulas of bodies, constraints and energies: all but loads.
+
+    >>> from dalembert.model.model import Model
+    >>> model = Model("cart").parameters(w=1.0, F=2.0).coordinates("x")
+    >>> _ = model.body("cart", joint=model.prismatic((1, 0, 0), "x + w*t"), mass=1).force("cart", ("F", 0, 0))
+    >>> sorted(kinematic_names(model.description))
+    ['t', 'w', 'x']
+    """
+    found: set[str] = set()
+
+    def seen(formula: Formula) -> Formula:
+        found.update(symbol.name for symbol in formula.free_symbols)
+        return formula
+
+    for name in _WALKED:
+        mapped(getattr(model, name), seen)
+    return frozenset(found)
+
+
+class _Holder:
+    """Goes through the elements and replaces what switches."""
+
+    def __init__(self, model: Description) -> None:
+        self._constant = {parameter.name for parameter in model.parameter_list}
+        self.switches: dict[tuple[Formula, str | None], Switch] = {}
+        self.tables: dict[tuple[Table, Formula, str | None], TableSwitch] = {}
+        self._owner = "the model"
+        self._load: str | None = None
+        self._grip: tuple[Formula, Formula] | None = None
+        self._in_load = False
+
+    @property
+    def parameters(self) -> Iterator[str]:
+        """The names of all parameters that hold something, in order."""
+        yield from (switch.parameter for switch in self.switches.values())
+        for one in self.tables.values():
+            yield from one.parameters
+
+    def load(self, load: Load) -> Load:
+        """A load with what switches held."""
+        self._owner, self._load, self._grip, self._in_load = load.title, load.name, load.grip, True
+        out = load.held(self.turned)
+        self._load, self._grip, self._in_load = None, None, False
+        return out
+
+    def enter(self, element: object) -> None:
+        """Begin with another element."""
+        title = getattr(element, "title", None)
+        if isinstance(title, str):
+            self._owner = title
+        elif isinstance(element, Body):
+            self._owner = f"body '{element.name}'"
+
+    def turned(self, formula: Formula) -> Formula:
+        """A formula with what switches held."""
+        if not formula.atoms(se.Piecewise) and not tables_in(formula):
+            return formula
+        return self._hold(formula, {})
+
+    def _hold(self, formula: Formula, known: Mapping[Formula, bool]) -> Formula:
+        if (found := split_interpolation(formula)) is not None:
+            return self._line(*found, known) if len(found[0]) <= LONG else formula
+        if isinstance(formula, se.Piecewise):
+            return self._chosen(list(formula.args), known)
+        if not formula.args:
+            return formula
+        return formula.func(*(self._hold(part, known) for part in formula.args))
+
+    def _line(self, table: Table, x: Formula, known: Mapping[Formula, bool]) -> Formula:
+        """The straight line in place of a table, or its slope."""
+        x, value = self._hold(x, known), replace(table, order=0)
+        key = value, x, self._scope(x)
+        if key not in self.tables:
+            k = len(self.tables) + 1
+            start, low, slope = (Kind.HELD.of(f"table {k}, {what}") for what in ("start", "value", "slope"))
+            self.tables[key] = TableSwitch(
+                x, self._owner, self._scope(x), (start, low, slope), value, **self._nature(x)
+            )
+        start, low, slope = map(se.Symbol, self.tables[key].parameters)
+        return low + slope * (x - start) if table.order == 0 else slope if table.order == 1 else se.Integer(0)
+
+    def _chosen(self, parts: list[Formula], known: Mapping[Formula, bool]) -> Formula:
+        """The first of (value, condition, value, condition, ...) whose condition holds."""
+        value, condition, *others = parts
+        if not others:
+            return self._hold(value, known)
+        if not isinstance(condition, se.StrictLessThan | se.LessThan):
+            return se.Piecewise(
+                (self._hold(value, known), self._conditions(condition, known)), (self._chosen(others, known), True)
+            )
+        given = condition.args[1] - condition.args[0]
+        g = self._hold(given, known)
+        if not self._moves(g):
+            return se.Piecewise((self._hold(value, known), condition), (self._chosen(others, known), True))
+        if g in known or -g in known:  # on the surface itself nothing stays
+            holds = known[g] if g in known else not known[-g]
+            return self._hold(value, known) if holds else self._chosen(others, known)
+        yes, no = self._hold(value, {**known, g: True}), self._chosen(others, {**known, g: False})
+        s, straight = self._switch(g, given)
+        yes, no = (yes, no) if straight else (no, yes)
+        return _blend(s, yes, no) if self._grip is None else no + s * (yes - no)
+
+    def _conditions(self, condition: Formula, known: Mapping[Formula, bool]) -> Formula:
+        """A condition that is made of others."""
+        if not isinstance(condition, se.StrictLessThan | se.LessThan):
+            join = se.And if isinstance(condition, se.And) else se.Or
+            return join(*(self._conditions(part, known) for part in condition.args))
+        given = condition.args[1] - condition.args[0]
+        g = self._hold(given, known)
+        if not self._moves(g):
+            return condition
+        s, straight = self._switch(g, given)
+        return se.Lt(0, s) if straight else se.Le(s, 0)
+
+    def _moves(self, g: Formula) -> bool:
+        """True when a formula changes along a motion: it holds more than parameters."""
+        return bool({symbol.name for symbol in g.free_symbols} - self._constant)
+
+    def _nature(self, formula: Formula) -> dict[str, bool]:
+        """Whether a surface belongs to the kinematics, and whether it depends on time alone."""
+        names = {symbol.name for symbol in formula.free_symbols} - self._constant - {TIME.name}
+        return {"kinematic": not self._in_load, "timed": all(name.startswith(_HELD) for name in names)}
+
+    def _scope(self, formula: Formula) -> str | None:
+        """The load whose measures a formula contains."""
+        measures = any(symbol.name.startswith(f"{Kind.MEASURE.value}(") for symbol in formula.free_symbols)
+        return self._load if measures else None
+
+    def _switch(self, g: Formula, given: Formula) -> tuple[Formula, bool]:
+        """The symbol that holds g > 0, and False where it holds −g > 0."""
+        scope = self._scope(g)
+        if (-g, scope) in self.switches:
+            return se.Symbol(self.switches[-g, scope].parameter), False
+        if (g, scope) not in self.switches:
+            name = Kind.HELD.of(f"switch {len(self.switches) + 1}")
+            self.switches[g, scope] = Switch(g, self._owner, scope, name, given, self._grip, **self._nature(g))
+        return se.Symbol(self.switches[g, scope].parameter), True
+
+
+def _blend(s: Formula, yes: Formula, no: Formula) -> Formula:
+    """`yes` at s = 1 and `no` at s = 0, whatever the other may be there; in between a mixture."""
+    return se.Piecewise((yes, se.Le(1, s)), (no, se.Le(s, 0)), (no + s * (yes - no), True))
+
+
+@lru_cache(maxsize=4096)
+def _felt(formula: Formula, modes: tuple[tuple[str, float | None], ...]) -> frozenset[str]:
+    """The parameters that a formula depends on where the others have these modes; None is left open."""
+    values = {name: se.Integer(int(mode)) for name, mode in modes if mode is not None}
+
+    def matters(name: str) -> bool:
+        others = {key: x for key, x in values.items() if key != name}
+        return se.Symbol(name) in _reduced(formula, others).free_symbols
+
+    return frozenset(name for name, _ in modes if matters(name))
+
+
+def _reduced(formula: Formula, known: Mapping[str, Formula]) -> Formula:
+    """A formula with the values of some symbols, and without the branches that these rule out."""
+    if formula.is_Symbol:
+        return known.get(formula.name, formula)
+    if not formula.args:
+        return formula
+    if isinstance(formula, se.StrictLessThan | se.LessThan):
+        left, right = (_reduced(side, known) for side in formula.args)
+        return compare(se.Lt if isinstance(formula, se.StrictLessThan) else se.Le, left, right)
+    if isinstance(formula, se.And | se.Or):
+        parts = [_reduced(part, known) for part in formula.args]
+        return (se.And if isinstance(formula, se.And) else se.Or)(*parts)
+    if not isinstance(formula, se.Piecewise):
+        return formula.func(*(_reduced(part, known) for part in formula.args))
+    open_parts: list[tuple[Formula, Formula]] = []
+    for value, condition in zip(formula.args[::2], formula.args[1::2], strict=True):
+        decided = _reduced(condition, known)
+        if decided == se.false:
+            continue
+        open_parts.append((_reduced(value, known), decided))
+        if decided == se.true:
+            break
+    return open_parts[0][0] if open_parts[0][1] == se.true else se.Piecewise(*open_parts)

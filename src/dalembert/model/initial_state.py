@@ -1,0 +1,70 @@
+"""Where a motion starts: positions and velocities as users give them, by name or in order."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+
+from dalembert.arguments import shown
+from dalembert.errors import InputError, nearest
+from dalembert.model.making import several
+from dalembert.symbolic.symbols import Written
+
+if TYPE_CHECKING:
+    from dalembert.model.description import Elements
+
+Start: TypeAlias = "Mapping[Any, Written] | Sequence[Written] | np.ndarray | None"
+
+
+def start_state(
+    model: Elements, q0: Start, qd0: Start, where: str = "simulate", names: tuple[str, str] = ("q0", "qd0")
+) -> tuple[np.ndarray, np.ndarray]:
+    """Initial positions and velocities from values in order or by name; what is not given is the model's.
+
+    Values may be formulas of parameters, and names SymPy symbols.
+
+    >>> from dalembert.model.model import Model
+    >>> q, _ = start_state(Model("m").coordinates("x", "y"), {"y": "pi/2"}, None)
+    >>> q.round(3).tolist()
+    [0.0, 1.571]
+    """
+    q, qd = model.initial
+    return _read(model, q0, q, f"{where}, {names[0]}"), _read(model, qd0, qd, f"{where}, {names[1]}")
+
+
+def _read(model: Elements, given: Start, default: np.ndarray, where: str) -> np.ndarray:
+    if given is None:
+        return default
+    found = by_coordinate(model.coordinate_names, given, where)
+    numbers = {name: model.number(value, f"{where}, '{name}'") for name, value in found.items()}
+    return np.array([numbers.get(name, usual) for name, usual in zip(model.coordinate_names, default, strict=True)])
+
+
+def by_coordinate(
+    names: Sequence[str], given: Mapping[Any, Written] | Sequence[Written] | np.ndarray, where: str
+) -> dict[str, Written]:
+    """Values in order or by name, which may be a SymPy symbol, by the names of the coordinates."""
+    if isinstance(given, Mapping):
+        found = {coordinate_name(key): value for key, value in given.items()}
+        for name in found:
+            if name not in names:
+                raise InputError(f"{where}: there is no coordinate '{name}'. {nearest(name, names)}")
+        return found
+    if not several(given, len(names)) or any(several(x) for x in given):
+        raise InputError(f"{where}: got {_shape(given)}. Expected {len(names)} values, for {', '.join(names)}.")
+    return dict(zip(names, given, strict=True))
+
+
+def _shape(given: object) -> str:
+    """The shape of an array, or what is there in its place."""
+    try:
+        return f"shape {np.shape(np.asarray(given, dtype=float))}" if several(given) else shown(given)
+    except (TypeError, ValueError, OverflowError):  # no numbers, or rows of different lengths
+        return shown(given)
+
+
+def coordinate_name(key: object) -> str:
+    """The name behind a key: text, or a dynamicsymbol."""
+    return key if isinstance(key, str) else str(getattr(key, "func", key))

@@ -1,0 +1,312 @@
+"""papers/denoc computed again: its equations as identities, its examples beside what is printed, and Figures 4–6 and 11–20.
+
+The paper has no numbered tables; what it prints stands here by section. ReDySim, the program of its authors, prints more digits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from functools import cache, partial
+
+import numpy as np
+
+from dalembert.api import functions
+from dalembert.api.dynamics import Dynamics
+from dalembert.mechanics.motion import move_symbols
+from dalembert.model.description import Elements
+from dalembert.papers import denoc_figures as figures
+from dalembert.papers.claims import Finding
+from dalembert.papers.denoc_biped import Step
+from dalembert.papers.denoc_links import Elimination, Links, links_of
+from dalembert.papers.mechanism import placed, walked
+from dalembert.papers.printed_facts import Computed, Picture, Recipe, printed
+from dalembert.papers.tables_of_cells import Cell, Entry
+from dalembert.symbolic.algebra_base import vector
+from dalembert.symbolic.frames import Pose
+from dalembert.symbolic.symengine_algebra import SYMBOLIC
+
+SERIAL = ("stanford-arm", "kuka-kr5")
+LEFT = np.radians(0.5)  # further from the design than this, a joint has left it
+_STATES = 5
+_STEP = 1e-3  # of the differences that stand for a derivative
+
+
+def recipe() -> Recipe:
+    """How the tables and figures are computed; the step of the biped is shared."""
+    step = cache(Step)
+    tables: dict[str, Callable[[], Computed]] = {
+        "Sizes": _sizes,
+        "Section 2": _serial,
+        "Section 2.8": _stanford,
+        "DH parameters": _rows_of_dh,
+        "Section 3": _tree,
+        "Section 3.5": lambda: _biped(step()),
+        "Section 4": _jacobian,
+        "Section 4.1": _four_bar,
+        "KUKA KR5": _kuka,
+    }
+    claims = {
+        "linear-forward-dynamics": _linear_cost,
+        "fewest-operations": _fewest_operations,
+        "joints-of-several-axes": _gain_of_axes,
+    }
+    return Recipe(tables, _figures(step), claims)
+
+
+def _linear_cost() -> Finding:
+    """Operations of the recursion over the degrees of freedom: the second difference vanishes."""
+    found = [figures.costs((1,), n)["forward"] for n in figures.SIZES]
+    bend = max(abs(c - 2 * b + a) for a, b, c in zip(found, found[1:], found[2:], strict=False)) / (found[1] - found[0])
+    sizes = ", ".join(f"n = {n}: {count}" for n, count in zip(figures.SIZES, found, strict=True))
+    return Finding(bend < 0.02, f"operations {sizes}; the increments differ by {100 * bend:.1f} %.")
+
+
+def _gains() -> dict[str, list[float]]:
+    """Operations with I and Cholesky over those of the recursion, by kind of chain and size."""
+    return {
+        letter: [_ratio(*figures.forward_counts(joints, n).values()) for n in figures.SIZES]
+        for letter, joints in figures.JOINTS.items()
+    }
+
+
+def _ratio(recursion: int, composite: int) -> float:
+    return composite / recursion
+
+
+def _fewest_operations() -> Finding:
+    """Against the one alternative that is computed here, I of composite bodies with Cholesky's factors."""
+    gains = _gains()
+    texts = "; ".join(f"({letter}) {', '.join(f'{gain:.2f}' for gain in of)}" for letter, of in gains.items())
+    sizes = ", ".join(map(str, figures.SIZES))
+    words = f"operations of composite bodies with Cholesky over the recursion, n = {sizes}: {texts}."
+    return Finding(
+        min(map(min, gains.values())) > 1, f"{words} Other algorithms of the literature are not computed here."
+    )
+
+
+def _gain_of_axes() -> Finding:
+    """The gain of the recursion with joints of 1, 2 and 3 axes at the largest size."""
+    last = {letter: of[-1] for letter, of in _gains().items()}
+    texts = ", ".join(f"{count} axes {last[letter]:.2f}" for letter, count in (("a", 1), ("b", 2), ("c", 3)))
+    return Finding(last["a"] < last["b"] < last["c"], f"gain over composite bodies, n = {figures.SIZES[-1]}: {texts}.")
+
+
+def _figures(step: Callable[[], Step]) -> Mapping[str, Callable[[], Picture]]:
+    made: dict[str, Callable[[], Picture]] = {
+        "4": figures.stanford,
+        "5": figures.stanford_torques,
+        "6": figures.stanford_fall,
+        "16": figures.four_bar,
+        "17": figures.four_bar_driven,
+        "18": figures.four_bar_fall,
+        "19": partial(figures.counts, figures.inverse_counts),
+        "20": partial(figures.counts, figures.forward_counts),
+        "KUKA KR5": figures.kuka,
+    }
+    of_step = {
+        "11": figures.walking,
+        "12": figures.designed_paths,
+        "13": figures.designed_joints,
+        "14": figures.designed_torques,
+        "15": figures.left_design,
+    }
+    return made | {number: lambda draw=draw: draw(step()) for number, draw in of_step.items()}
+
+
+# sizes
+
+
+def _sizes() -> Computed:
+    """What n and the loop of Figure 16 make of the matrices: shapes of our blocks, as formulas in n where both chains agree."""
+    names = dict(zip(printed("denoc").tables["Sizes"].rows, ("N_l", "N_d", "N", "I"), strict=False))
+    blocks = [functions.derive(model, "denoc").blocks for model in ("two-link-robot", "robot-3-link")]
+    side = {(2, 3): "n", (12, 18): "6n"}
+    found: dict[str, list[str]] = {}
+    for row, key in names.items():
+        sides = zip(*(each[key].entries.shape for each in blocks), strict=True)
+        found[row] = [" × ".join(side.get(both, str(both)) for both in sides)]
+    return found | dict(zip(list(printed("denoc").tables["Sizes"].rows)[4:], _loop_sizes(), strict=True))
+
+
+def _loop_sizes() -> list[list[str]]:
+    """J of the four-bar linkage, N and A_en of its two chains: rows that say something new, links and joints of each."""
+    N = np.array(functions.derive("four-bar", "denoc").blocks["N"].value, dtype=object)
+    rows = len(functions.mobility("four-bar").independent)
+    links, found = np.arange(len(N)) // 6, [[f"{rows} × {N.shape[1]}"]]
+    chains = ([0], [1, 2])  # the joints of I and II
+    sizes = [(6 * len({*links[(N[:, joints] != 0).any(axis=1)]}), len(joints)) for joints in chains]
+    found += [[f"{tall} × {wide}"] for tall, wide in sizes]
+    return found + [[f"{rows} × {tall}"] for tall, _ in sizes]
+
+
+# sections 2 and 3 as identities
+
+
+def _serial() -> Computed:
+    return _identities("Section 2", SERIAL, _serial_errors)
+
+
+def _tree() -> Computed:
+    return _identities("Section 3", ("biped",), _tree_errors)
+
+
+def _identities(number: str, models: tuple[str, ...], errors: Callable[..., list[float]]) -> Computed:
+    """The largest relative difference of the two sides at random states, by model."""
+    random, columns = np.random.default_rng(2013), []
+    for name in models:
+        model = figures.undriven(name)
+        dynamics = functions.dynamics(model)
+        states = random.uniform(-1, 1, (_STATES, 3, len(model.coordinate_names)))
+        columns.append(np.max([errors(model, dynamics, *state) for state in states], axis=0).tolist())
+    return dict(zip(printed("denoc").tables[number].rows, zip(*columns, strict=True), strict=True))
+
+
+def _serial_errors(model: Elements, dynamics: Dynamics, q: np.ndarray, qd: np.ndarray, qdd: np.ndarray) -> list[float]:
+    links = links_of(model, q, qd)
+    tau, w = dynamics.inverse(q, qd, qdd), links.wrenches(qdd)
+    factors, n = Elimination.of(links), links.n
+    tau_hat = factors.first(tau - links.torques(links.wrenches(0 * qdd)))  # φ of (27) with what gravity does
+    found = factors.last(tau_hat / factors.m_hat)  # (32), (33)
+    chains = [(i, j, k) for i in range(n) for j in range(i + 1) for k in range(j + 1)]
+    return [
+        max(distance(links.B(i, j) @ links.B(j, k), links.B(i, k)) for i, j, k in chains),
+        distance(links.t, _velocities(model, links, q, qd)),
+        distance(
+            links.twist_rates(qdd, weight=False),
+            _slope(lambda x: links_of(model, q + x * qd + x * x / 2 * qdd, qd + x * qdd).t),
+        ),
+        distance(links.inertia, dynamics.mass_matrix(q)),
+        distance(links.torques(w, as_printed=True), tau),
+        distance(links.torques(w), tau),
+        distance(factors.U @ np.diag(factors.m_hat) @ factors.U.T, links.inertia),
+        distance(factors.U.T @ tau_hat, tau_hat / factors.m_hat),
+        distance(factors.U.T @ found, tau_hat / factors.m_hat),
+        distance(found, dynamics.forward(q, qd, tau)),
+    ]
+
+
+def _tree_errors(model: Elements, dynamics: Dynamics, q: np.ndarray, qd: np.ndarray, qdd: np.ndarray) -> list[float]:
+    links = links_of(model, q, qd, at_joints=True)
+    tau, w = dynamics.inverse(q, qd, qdd), links.wrenches(qdd)
+    still = w.copy()  # (46b) with v_k where v̇_k is meant
+    still[:, 3:] += links.m[:, None] * (links.t - links.twist_rates(qdd))[:, 3:]
+    return [
+        distance(links.t, _velocities(model, links, q, qd)),
+        distance(links.torques(still), tau),
+        distance(links.torques(w), tau),
+        distance(links.N.T @ w.ravel(), tau),
+        distance(links.inertia, dynamics.mass_matrix(q)),
+    ]
+
+
+def distance(found: np.ndarray, known: np.ndarray) -> float:
+    """The largest difference over the largest entry."""
+    return float(np.abs(found - known).max() / np.abs(known).max())
+
+
+def _velocities(model: Elements, links: Links, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
+    """ω and v (n, 6) of the points of the links, by the kinematics of the model."""
+    out = np.zeros((links.n, 6))
+    for i, body in enumerate(walked(model, q).bodies):
+        w = np.array(body.R_WB @ (body.D @ qd), dtype=float)
+        out[i] = *w, *(np.array(body.B @ qd, dtype=float) + np.cross(w, links.P[i] - links.C[i]))
+    return out
+
+
+def _slope(f: Callable[[float], np.ndarray]) -> np.ndarray:
+    """f′(0) by central differences of fourth order."""
+    return (8 * (f(_STEP) - f(-_STEP)) - f(2 * _STEP) + f(-2 * _STEP)) / (12 * _STEP)
+
+
+# examples
+
+
+def _stanford() -> Computed:
+    """Section 2.8, as the model has it."""
+    model = functions.load("stanford-arm")
+    start = model.initial[0]
+    return {
+        "links": [len(model.bodies)],
+        "degrees of freedom": [functions.mobility(model).degrees_of_freedom],
+        "θᵢ(0), i = 1, 2, 4, 5, 6 (rad)": [float(np.abs(np.delete(start, 2)).max())],
+        "b₃(0) (m)": [float(start[2])],
+        "T (s)": [model.parameter_values["T"]],
+    }
+
+
+def _rows_of_dh() -> Computed:
+    """θ, d, a and α of each step from link to link, read off the frames: Rz(θ) Tz(d) Tx(a) Rx(α); a name where it moves."""
+    model = functions.load("stanford-arm")
+    rest, moved = (_steps(placed(model, np.full(6, value)).poses.values()) for value in (0.0, 0.1))
+    found: dict[str, list[Entry]] = {}
+    for i, name in enumerate(printed("denoc").tables["DH parameters"].rows):
+        found[name] = [
+            here if np.isclose(here, there) else f"q{i + 1}" for here, there in zip(rest[i], moved[i], strict=True)
+        ]
+    return found
+
+
+def _steps(poses: Iterable[Pose]) -> list[list[float]]:
+    """θ, d, a and α of the steps between the frames of bodies in a row."""
+    out, R, p = [], np.eye(3), np.zeros(3)
+    for pose in poses:
+        own, at = pose.rotation, pose.position
+        turn, way = R.T @ own, R.T @ (at - p)
+        theta = np.arctan2(turn[1, 0], turn[0, 0])
+        a, alpha = way[:2] @ (np.cos(theta), np.sin(theta)), np.arctan2(turn[2, 1], turn[2, 2])
+        out.append([float(x) for x in (theta, way[2], a, alpha)])
+        R, p = own, at
+    return out
+
+
+def _biped(step: Step) -> Computed:
+    """Section 3.5: the foot on the ground is the seventh link."""
+    return {
+        "links": [1 + sum(body.mass != 0 for body in walked(step.model, step.q[:, 0]).bodies)],
+        "time until which the angles match (s)": [step.leaving(step.slipped_torques, LEFT)],
+    }
+
+
+def _four_bar() -> Computed:
+    """Section 4.1, as the model has it."""
+    values = functions.load("four-bar").parameter_values
+    names = ("a", "c", "b", "d", "m1", "m2", "m3")
+    return {row: [values[name]] for row, name in zip(printed("denoc").tables["Section 4.1"].rows, names, strict=True)}
+
+
+def _jacobian() -> Computed:
+    """(52b) from the closure (51): with the angles of the two chains, and with angles counted along one chain."""
+    import sympy as sp
+
+    motion = move_symbols(functions.load("four-bar"), SYMBOLIC)
+    ends = [motion.frame(body).point(vector([*SYMBOLIC.symbols([length]), 0, 0]))[1] for body, length in _ENDS]
+    J = sp.Matrix((ends[0] - ends[1])[:2].tolist())  # of a₀ + a₁ − a₂ − a₃
+    theta = sp.symbols("theta1:4")
+    a1, a2, a3 = sp.symbols("a1:4")
+    named = dict(zip(sp.symbols("q1:4 a c b"), (*theta, a1, a2, a3), strict=True))
+    along = [theta[0], theta[0] + theta[1], sum(theta)]
+    chain = [sum(a * f(x) for a, x in zip((a1, a2, -a3), along, strict=True)) for f in (sp.cos, sp.sin)]
+    rows = [*(J.subs(named).row(i) for i in (0, 1)), *(sp.Matrix([x]).jacobian(theta) for x in chain)]
+    short = {
+        f(sum(theta[i:k])): sp.Symbol(letter + "123"[i:k])
+        for f, letter in ((sp.sin, "s"), (sp.cos, "c"))
+        for i, k in ((0, 1), (0, 2), (0, 3), (1, 2), (1, 3))
+    }
+    return {
+        name: [str(entry.subs(short)) for entry in row]
+        for name, row in zip(printed("denoc").tables["Section 4"].rows, rows, strict=True)
+    }
+
+
+_ENDS = (("crank", "a"), ("coupler", "b"))  # what joint 4 holds together
+
+
+def _kuka() -> Computed:
+    """How many of the torques that ReDySim prints are ours in every digit."""
+    theirs, ours = figures.kuka_torques()
+    small = 1e-13 * np.abs(theirs).max()  # what double precision leaves where forces cancel
+    same = [
+        sum(abs(a - b) <= small or Cell("", "", f"{b:.6e}", float(a)).same for a, b in zip(mine, known, strict=True))
+        for mine, known in zip(ours, theirs, strict=True)
+    ]
+    return {row: [count] for row, count in zip(printed("denoc").tables["KUKA KR5"].rows, same, strict=True)}

@@ -1,0 +1,328 @@
+"""papers/desapio computed again: the worked examples of chapter 5 and the figures that show a mechanism or a motion."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dalembert.analysis.energy_ellipsoid import kinetic_energy_ellipsoid
+from dalembert.api import functions, load
+from dalembert.api.load import Source
+from dalembert.display.math.simplify import tidy
+from dalembert.formalisms import dalembert
+from dalembert.mechanics import random_states
+from dalembert.mechanics.constraint_levels import levels
+from dalembert.mechanics.state_batch import constraint_matrix, one_state
+from dalembert.mechanics.system import System
+from dalembert.model.model import Model
+from dalembert.papers import desapio_equations, desapio_figures
+from dalembert.papers.claims import Finding
+from dalembert.papers.printed_facts import Computed, Recipe, printed
+from dalembert.papers.tables_of_cells import Entry
+from dalembert.symbolic.algebra_base import Array
+from dalembert.symbolic.symbols import Formula
+
+if TYPE_CHECKING:
+    from sympy import Expr
+
+# the scheme, a model, its formalism and options
+SCHEMES = (
+    ("algorithm3", "serial-arm", "dalembert", {}),
+    ("algorithm4", "3-rrr", "dalembert", {"stabilization": desapio_figures.STABILIZATION}),
+    ("algorithm5", "gyroscope", "hamilton", {}),
+)
+# what stands above the columns of the coefficients of the gyroscope
+PRODUCTS = ("M1", "M2", "lG2**2*M2", "h**2*M3", "l3**2*M3", "r**2*M3")
+
+
+def recipe() -> Recipe:
+    """How the examples are computed and the figures drawn."""
+    tables = {
+        "Serial chain": _serial,
+        "Sizes": _sizes,
+        "Elbow chain": _elbow,
+        "Platform": _platform,
+        "Closure": _closure,
+        "Constants": _constants,
+        "Start": _start,
+        "Cone": _cone,
+        "Gyroscope": _gyroscope,
+        "Gyroscope, coefficients": _coefficients,
+        "Algorithms": _orders,
+        "Equations": desapio_equations.residuals,
+    }
+    claims = {
+        "second-order-schemes": _second_order,
+        "drift-of-positions-only": _position_drift,
+        "energy-of-the-gyroscope": _gyroscope_energy,
+    }
+    return Recipe(tables, desapio_figures.pictures(), claims)
+
+
+def _second_order() -> Finding:
+    """The orders of Algorithms 3 and 4 over many steps."""
+    orders = _orders()["order"][:2]
+    return Finding(orders == [2, 2], f"orders by halving the step: Algorithm 3 {orders[0]}, Algorithm 4 {orders[1]}.")
+
+
+def _position_drift() -> Finding:
+    """Drift on position and velocity level of the canonical equations with multipliers, which no projection corrects."""
+    run = functions.derive("phong-pendulum", "hamilton").simulate(10.0, integrator="rk45", samples=101, project=False)
+    levels = {"velocity": [], "position": []}
+    for name, values in zip(run.violation_names, run.violation, strict=True):
+        levels["velocity" if name.endswith("velocity") else "position"].append(float(np.abs(values).max()))
+    position, velocity = max(levels["position"]), max(levels["velocity"])
+    words = f"phong-pendulum by hamilton, 10 s, rk45 without projection: position {position:.1e} m, velocity {velocity:.1e} m/s"
+    return Finding(
+        velocity < 1e-12, f"{words}; the constraint has to be differentiated twice for λ, see errata (5.286)."
+    )
+
+
+def _gyroscope_energy() -> Finding:
+    error = functions.simulate("gyroscope", formalism="dalembert").energy_error
+    return Finding(error < 1e-8, f"relative drift over the run of the model, default integrator: {error:.0e}.")
+
+
+# models over symbols
+
+
+@dataclass(frozen=True)
+class Terms:
+    """A model over symbols, with M, b and g of τ = M q̈ + b + g (5.59)."""
+
+    system: System
+    M: Array
+    b: Array
+    g: Array
+
+    @property
+    def velocities(self) -> list[Array]:
+        """ω of every body in body axes."""
+        return [body.D @ self.system.qd for body in self.system.motion.bodies]
+
+
+def terms(model: Source) -> Terms:
+    """The dynamical terms by d'Alembert's principle."""
+    system = functions.derive(model, "dalembert").workspace.symbolic
+    return Terms(system, *dalembert.parts(system)[:3])
+
+
+def texts(entries: Iterable[Formula]) -> list[Entry]:
+    """Formulas in a short form, in the syntax of the printed ones.
+
+    >>> texts(terms("gyroscope").M[2])
+    ['(-1/2)*r**2*M3*sin(q2)', '0', '(1/2)*r**2*M3']
+    """
+    return [re.sub(r"dot\((\w+)\)", r"\1_dot", str(tidy(entry))) for entry in entries]
+
+
+def _filled(number: str, rows: Sequence[Sequence[Entry]]) -> Computed:
+    """What was computed, in the order of the printed rows."""
+    return dict(zip(printed("desapio").tables[number].rows, rows, strict=True))
+
+
+# Section 5.2.4
+
+
+def _serial() -> Computed:
+    """Mass centres, angular velocities and moments of inertia of the four links, values and start."""
+    found, model = terms("serial-arm"), load.described("serial-arm")
+    bodies, values = found.system.motion.bodies, model.parameter_values
+    places = np.stack([body.p_WG for body in bodies])
+    q, qd = model.initial
+    rows = [
+        texts(places[:, 0]),
+        texts(places[:, 1]),
+        texts(w[2] for w in found.velocities),
+        texts(body.inertia[2, 2] for body in bodies),
+        *([values[f"{letter}{i}"] for i in range(1, 5)] for letter in "rlM"),
+        q.tolist(),
+        qd.tolist(),
+    ]
+    return _filled("Serial chain", rows)
+
+
+# Section 5.2.5
+
+
+def _sizes() -> Computed:
+    """n, m and p = n − rank Φ."""
+    return _filled("Sizes", [_counts(name) for name in ("stewart-platform", "3-rrr")])
+
+
+def _counts(name: str) -> list[Entry]:
+    model = load.described(name)
+    facts = levels(model)
+    (Phi,) = constraint_matrix(model, facts, one_state(*model.initial))
+    return [Phi.shape[1], Phi.shape[0], Phi.shape[1] - int(np.linalg.matrix_rank(Phi))]  # (5.77)
+
+
+def _elbow() -> Computed:
+    """One arm with lengths and masses of its own: Γ_l, Γ_G, M, b and g."""
+    model = Model("elbow", gravity=(0, "-g", 0)).coordinates("q1", "q2")
+    model.parameters(l1=1.0, l2=1.0, M1=1.0, M2=1.0, g=9.81)
+    model.body("near", joint=model.revolute((0, 0, 1), "q1"), mass="M1", center=("l1/2", 0, 0))
+    far = model.revolute((0, 0, 1), "q2", position=("l1", 0, 0))
+    model.body("far", joint=far, parent="near", mass="M2", center=("l2/2", 0, 0))
+    found = terms(model)
+    near, far = (body.B[:2] for body in found.system.motion.bodies)
+    tip = 2 * far - 2 * near  # the middle of a link is half way between its ends
+    return _filled("Elbow chain", [texts(row) for row in (*tip, *near, *far, *found.M, found.b, found.g)])
+
+
+def _platform() -> Computed:
+    """M, b and g of the last three coordinates."""
+    found = terms("3-rrr")
+    return _filled("Platform", [texts(row) for row in (*found.M[6:, 6:], found.b[6:], found.g[6:])])
+
+
+def _closure() -> Computed:
+    """Γ_p of the corners, from Φ = (… −Γ_p) of (5.123)."""
+    equations = functions.derive("3-rrr", "lagrange")
+    q, qd = equations.model.initial
+
+    def Gamma(angle: float) -> np.ndarray:
+        _, _, Phi, _ = equations.workspace.manifold.evaluate(np.array([*q[:8], angle]), qd, 0.0, equations.values)
+        return -Phi[:, 6:].reshape(3, 2, 3)
+
+    # the last column is R (−sin(a + q9), cos(a + q9)); a corner at a negative angle is written with a − q9
+    here, there = Gamma(0.0), Gamma(np.pi / 2)
+    angle = np.arctan2(-here[:, 0, 2], -there[:, 0, 2])
+    angle = np.where(angle < -np.pi / 2, angle + 2 * np.pi, angle)
+    R = here[:, 1, 2] / np.cos(angle)
+    rows = [here[:, 0, 0], here[:, 1, 1], -R * np.sign(angle), R, R, np.abs(angle)]
+    return _filled("Closure", [row.tolist() for row in rows])
+
+
+def _constants() -> Computed:
+    """The values of the model."""
+    values = load.described("3-rrr").parameter_values
+    return _filled("Constants", [[values[name] for name in ("l", "M", "Mp", "Ip")]])
+
+
+def _start() -> Computed:
+    """The initial state of the model."""
+    return _filled("Start", [part.tolist() for part in load.described("3-rrr").initial])
+
+
+# Section 5.3.3
+
+
+def _cone() -> Computed:
+    """The inertia of a solid cone, integrated, and its kinetic energy ellipsoid."""
+    import sympy as sp
+
+    M, h, R = sp.symbols("M h R", positive=True)
+    r, z = sp.symbols("r z", positive=True)
+
+    def mean(value: Expr) -> Expr:
+        """The average over the cone, whose apex is at z = 0."""
+        return sp.integrate(sp.integrate(value * 2 * sp.pi * r, (r, 0, R * z / h)), (z, 0, h)) / (sp.pi * R**2 * h / 3)
+
+    across, along = M * mean(r**2 / 2 + z**2), M * mean(r**2)  # about the apex
+    central = [sp.factor(across - M * mean(z) ** 2)] * 2 + [along]
+    values = {M: 1, h: 1, R: sp.Rational(3, 4)}
+    rows: list[list[Entry]] = [[str(entry) for entry in central]]
+    for moments in (central, [across, across, along]):
+        diagonal = np.array(sp.Matrix(moments).subs(values).tolist(), dtype=float).ravel()
+        found = kinetic_energy_ellipsoid(np.diag(diagonal), 1.0)
+        order = np.argsort(np.argsort(diagonal, kind="stable"))  # back to the axes of the cone
+        rows += [found.moments[order].tolist(), found.semiaxes[order].tolist()]
+    return _filled("Cone", rows)
+
+
+# Section 5.3.5
+
+
+def _gyroscope() -> Computed:
+    """All that is printed in formulas."""
+    found, model = terms("gyroscope"), load.described("gyroscope")
+    bodies = found.system.motion.bodies
+    height = sum(body.mass * (body.p_WG[2] + 2.5) for body in bodies)  # (5.255) counts from z = −2.5
+    g = found.system.algebra.symbols(["g"])[0]
+    rows = [
+        *(texts(w) for w in found.velocities),
+        *(texts(row) for body in bodies for row in body.B),
+        *(texts(row) for body in bodies for row in body.D),
+        *(texts(np.diag(body.inertia)) for body in bodies),
+        *(texts(row) for row in found.M),
+        texts(found.b),
+        texts(found.g),
+        [*texts([g * height]), None, None],
+        *(part.tolist() for part in model.initial),
+    ]
+    computed = dict(_filled("Gyroscope", rows))
+    # these stand coefficient by coefficient in the next table
+    for row, columns in {"M, row 1 (5.249)": (0,), "M, row 2 (5.249)": (1,), "b (5.250)": (0, 1)}.items():
+        computed[row] = [None if k in columns else entry for k, entry in enumerate(computed[row])]
+    return computed
+
+
+def _coefficients() -> Computed:
+    """The numbers in M₁₁, M₂₂, b₁, b₂ and 2T = q̇ᵀM q̇, as coefficients of products of parameters."""
+    import sympy as sp
+
+    found = terms("gyroscope")
+    M, b = (
+        sp.Matrix(len(part), part.size // 3, [sp.expand_trig(_plain(entry)) for entry in part.flat])  # sin 2q₂ too
+        for part in (found.M, found.b)
+    )
+    v1, v2, v3 = v = sp.symbols("q1_dot q2_dot q3_dot")
+    C, s, c = sp.Symbol("C"), sp.Symbol("s"), sp.cos(sp.Symbol("q2"))  # C = cos 2q₂, s = sin q₂
+    b1, b2 = sp.cancel(b[0] / (-2 * c * v2)), sp.cancel(b[1] / (c * v1))
+    energy = (sp.Matrix([v]) * M * sp.Matrix(v))[0]
+    rows = [
+        (M[0, 0], 1),
+        (M[0, 0], C),
+        (M[1, 1], 1),
+        *((b1, x) for x in (s * v1, v3)),
+        *((b2, x) for x in (s * v1, v3)),
+        *((energy, x) for x in (v1**2, C * v1**2, v2**2, s * v1 * v3, v3**2)),
+    ]
+    return _filled("Gyroscope, coefficients", [_numbers(value, factor) for value, factor in rows])
+
+
+def _plain(entry: Formula) -> Expr:
+    """A formula for SymPy."""
+    import sympy as sp
+
+    return sp.parse_expr(str(texts([entry])[0]))
+
+
+def _numbers(value: Expr, factor: Expr | int) -> list[Entry]:
+    """The coefficients of the products of parameters that head the columns, times a factor; None where there is none."""
+    import sympy as sp
+
+    q2, C, s = sp.Symbol("q2"), sp.Symbol("C"), sp.Symbol("s")
+    angles = [(sp.cos(q2) ** 2, (1 + C) / 2), (sp.sin(q2) ** 2, (1 - C) / 2), (sp.sin(q2), s)]
+    poly = sp.Poly(sp.expand(value).subs(angles), *sp.symbols("M1:4 lG2 l3 r h q1_dot q2_dot q3_dot"), C, s)
+    found = [poly.coeff_monomial(sp.sympify(f"{product}*({factor})")) for product in PRODUCTS]
+    return [float(number) if number else None for number in found]
+
+
+# the three schemes
+
+
+def _orders() -> Computed:
+    """The orders of the schemes: log₂ of what halving the step gains, over many steps and over a single one."""
+    found = [_errors(*scheme) for scheme in SCHEMES]
+    many, single = (np.log2([whole / half for whole, half in errors]) for errors in zip(*found, strict=True))
+    return _filled("Algorithms", [np.rint(many).astype(int).tolist(), np.rint(single - 1).astype(int).tolist()])
+
+
+def _errors(scheme: str, name: str, formalism: str, options: dict) -> tuple[tuple[float, float], tuple[float, float]]:
+    """The errors of q with two steps, after 0.4 s and after a single step, from a random state on the constraints."""
+    equations = functions.derive(name, formalism)
+    state = random_states.consistent(equations.model, 1)
+    q0, qd0 = state.q[:, 0], state.qd[:, 0]
+
+    def error(duration: float, step: float) -> float:
+        exact = equations.simulate(duration, samples=2, q0=q0, qd0=qd0)
+        run = equations.simulate(duration, samples=2, q0=q0, qd0=qd0, integrator=scheme, step=step, **options)
+        return float(np.abs(run.q[:, -1] - exact.q[:, -1]).max())
+
+    return (error(0.4, 1e-3), error(0.4, 5e-4)), (error(2e-3, 2e-3), error(1e-3, 1e-3))

@@ -1,0 +1,172 @@
+"""papers/phong computed again: the matrices of its two examples by its own two steps, from our models."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dalembert.api import functions
+from dalembert.mechanics import random_states
+from dalembert.papers.claims import Finding
+from dalembert.papers.mechanism import placed
+from dalembert.papers.printed_facts import Computed, Recipe, printed
+from dalembert.papers.printed_values import Frame, Stroke
+
+if TYPE_CHECKING:
+    from sympy import Basic, Matrix
+
+EXAMPLES = {"Example 1": "phong-disk", "Example 2": "phong-pendulum"}
+TRIALS = {"Example 1": (1, 1, 1), "Example 2": (0, 1, 0)}  # the vectors x of the paper
+
+
+def recipe() -> Recipe:
+    """How the examples are computed and the figures drawn."""
+    return Recipe(
+        {"Counts": _counts, **{number: partial(_example, number) for number in EXAMPLES}},
+        {"1": _disk, "2": _pendulum},
+        {"fewest-differential-equations": _fewest, "reactions": _reactions},
+    )
+
+
+def _fewest() -> Finding:
+    """Differential equations by (2.7) and degrees of freedom, and all equations with multipliers."""
+    texts, holds = [], True
+    for model in EXAMPLES.values():
+        equations, freedoms = functions.derive(model, "phong"), functions.mobility(model).degrees_of_freedom
+        s, n = equations.constraint_matrix.shape
+        holds = holds and equations.n_dynamic == freedoms == n - s
+        texts.append(
+            f"{model}: {equations.n_dynamic} differential equations and {s} constraints, {n + s} with multipliers"
+        )
+    return Finding(holds, "; ".join(texts) + ".")
+
+
+def _reactions() -> Finding:
+    """r by (2.4) against Aᵀλ of Lagrange's equations at random states."""
+    gaps = {}
+    for name in EXAMPLES.values():
+        ours, theirs = (functions.derive(name, key) for key in ("phong", "lagrange"))
+        at = random_states.consistent(ours.model, 20)
+        found, known = (each.reactions(at.q, at.qd, at.t) for each in (ours, theirs))
+        gaps[name] = float(np.abs(found - known).max() / np.abs(known).max())
+    texts = ", ".join(f"{name} {gap:.0e}" for name, gap in gaps.items())
+    return Finding(max(gaps.values()) < 1e-9, f"largest relative difference to Aᵀλ at 20 random states: {texts}.")
+
+
+def _counts() -> Computed:
+    """n coordinates, s constraints, m degrees of freedom, and how many differential equations (2.7) are."""
+    found = [functions.derive(model, "phong") for model in EXAMPLES.values()]
+    sizes = [equations.constraint_matrix.shape for equations in found]
+    return {
+        "coordinates n": [n for _, n in sizes],
+        "constraints s": [s for s, _ in sizes],
+        "degrees of freedom m": [functions.mobility(model).degrees_of_freedom for model in EXAMPLES.values()],
+        "differential equations (2.7)": [equations.n_dynamic for equations in found],
+    }
+
+
+def _example(number: str) -> Computed:
+    """G, r, the vectors of both steps and the terms of (2.7)."""
+    import sympy as sp
+
+    equations = functions.derive(EXAMPLES[number], "phong")
+    names = equations.model.coordinate_names
+    plain = {sp.Function(name)(sp.Symbol("t")): sp.Symbol(name, real=True) for name in names}
+    plain |= {sp.Symbol(name): sp.Symbol(name, positive=True) for name in equations.model.parameter_values}
+    G, M, h = (each.subs(plain) for each in (equations.constraint_matrix, equations.mass_matrix, equations.forcing))
+    r = M * sp.Matrix([sp.Symbol(f"{name}_ddot") for name in names]) - h  # (2.4), with h of the other sign
+    r = r.replace(sp.cos, lambda _: sp.Symbol("f") / sp.Symbol("F", positive=True)) if number == "Example 1" else r
+    basis = orthonormal([G.row(i).T for i in range(G.rows)])  # step 1
+    d = orthogonal(sp.Matrix(TRIALS[number]), basis)  # step 2
+    D = sp.simplify(d / d[-1]) * (-1 if number == "Example 1" else 1)  # any scale: the paper has ∓1 last
+    terms = [D[i] * r[i] for i in range(len(names))]  # (2.7) is their sum
+    rows = [*(G.row(i) for i in range(G.rows)), r, *basis, d, D, terms]
+    return {
+        name: [str(entry) for entry in row]
+        for name, row in zip(printed("phong").tables[number].rows, rows, strict=True)
+    }
+
+
+def orthonormal(vectors: Sequence[Matrix]) -> list[Matrix]:
+    """Step 1: the vectors made orthogonal one after the other, each of length 1."""
+    import sympy as sp
+
+    basis: list[Matrix] = []
+    for g in vectors:
+        b = orthogonal(g, basis)
+        basis.append((b / sp.sqrt(_short(b.dot(b)))).applyfunc(_short))
+    return basis
+
+
+def orthogonal(x: Matrix, basis: Sequence[Matrix]) -> Matrix:
+    """x less its parts along vectors of length 1."""
+    import sympy as sp
+
+    rest = x - sum((x.dot(b) * b for b in basis), sp.zeros(len(x), 1))
+    return rest.applyfunc(_short)
+
+
+def _short(value: Basic) -> Basic:
+    """The shortest of some forms."""
+    import sympy as sp
+
+    form = sp.factor(value)
+    return min((form, sp.trigsimp(form, method="matching")), key=sp.count_ops) if form.has(sp.cos) else form
+
+
+# Figures 1 and 2
+
+
+def _disk() -> list[Frame]:
+    """The disc on its track, rolled on by an angle of −1."""
+    model, angle = functions.load("phong-disk"), -1.0
+    radius = model.parameter_values["r"]
+    at = placed(model, (-radius * angle, radius, angle))
+    turn = np.linspace(0, 2 * np.pi, 61)
+    rim = at.points("disk", np.stack([radius * np.cos(turn), radius * np.sin(turn), 0 * turn], axis=1))[:, :2]
+    center = at.center("disk")[:2]
+    foot, start = np.array([center[0], 0.0]), np.array([0.0, center[1]])
+    strokes = (
+        Stroke(np.array([(-1.2 * radius, 0), (2.6 * radius, 0)]), thin=True),
+        Stroke(rim, closed=True),
+        Stroke(np.array([(0, -0.1 * radius), (0, 1.3 * radius)]), thin=True),
+        *_named(start, center, "s"),
+        *_named(foot, center, "u"),
+        Stroke(np.array([center, rim[0]]), colour=1),
+        *_arc(center, 0.4 * radius, 0.0, angle),
+    )
+    return [Frame("", strokes)]
+
+
+def _pendulum() -> list[Frame]:
+    """The pendulum at its start."""
+    model = functions.load("phong-pendulum")
+    length, q = model.parameter_values["l"], model.initial[0]
+    at = placed(model, q)
+    rod = at.points("pendulum", [(0, length, 0), (0, -length, 0)])[:, :2]
+    center, pivot = at.center("pendulum")[:2], np.zeros(2)
+    strokes = (
+        Stroke(np.array([pivot, (0, -1.6 * length)]), thin=True),
+        Stroke(rod),
+        Stroke(np.array([pivot, center]), joint=True),
+        *_named(np.array([0.0, center[1]]), center, "x"),
+        *_named(np.array([center[0], 0.0]), center, "y"),
+        *_arc(pivot, 0.5 * length, -np.pi / 2, float(q[2]) - np.pi / 2),
+    )
+    return [Frame("", strokes)]
+
+
+def _named(start: np.ndarray, end: np.ndarray, name: str) -> tuple[Stroke, Stroke]:
+    """A length with its name in the middle."""
+    middle = (start + end) / 2
+    return Stroke(np.array([start, end]), thin=True), Stroke(np.array([middle, middle]), thin=True, label=name)
+
+
+def _arc(center: np.ndarray, radius: float, start: float, end: float) -> tuple[Stroke, Stroke]:
+    """The angle φ."""
+    turn = np.linspace(start, end, 21)
+    points = center + radius * np.stack([np.cos(turn), np.sin(turn)], axis=1)
+    return Stroke(points, thin=True), Stroke(points[10:11].repeat(2, axis=0), thin=True, label="φ")

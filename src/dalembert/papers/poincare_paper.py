@@ -1,0 +1,217 @@
+"""papers/poincare computed again: its results are identities, evaluated as they are printed at random states."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cache, partial
+
+import numpy as np
+from scipy.linalg import null_space
+
+from dalembert.api import functions
+from dalembert.api.equations import Equations
+from dalembert.mechanics import random_states
+from dalembert.mechanics.applied_forces import non_ideal_forces
+from dalembert.mechanics.motion import move
+from dalembert.model.description import Elements
+from dalembert.papers.claims import Finding
+from dalembert.papers.printed_facts import Computed, Recipe, printed
+from dalembert.symbolic.floats import FLOATS
+
+_STATES = 20
+_STEP = 1e-3  # of the differences that stand for Ġ
+FREE = ("heavy-top", "three-bodies")
+IDEAL = ("cart-pendulum", "rolling-disk", "over-constrained")
+
+
+def recipe() -> Recipe:
+    """How the results are evaluated; the states of a model are shared."""
+    look = cache(_states)
+    rough = [functions.load("rough-surface").with_parameters(change) for change in ({}, {"c": 0.0, "mu": 0.3})]
+    ideal = [functions.load(name) for name in IDEAL]
+    return Recipe(
+        {
+            "Section 2": _free,
+            "Result 3.1": partial(_rows, "Result 3.1", ideal, look, (_held, _force, _compiled, _principle)),
+            "Result 3.2": partial(_rows, "Result 3.2", ideal, look, (_gauss, _corollary)),
+            "Result 3.3": partial(_rows, "Result 3.3", rough, look, (_held, _force, _principle)),
+        },
+        claims={
+            "dependent-constraints": partial(_against_newton_euler, "over-constrained"),
+            "non-ideal-constraints": partial(_against_newton_euler, "rough-surface"),
+        },
+    )
+
+
+def _against_newton_euler(name: str) -> Finding:
+    """Accelerations against Newton's and Euler's equations of the bodies, at random states."""
+    ours, theirs = (functions.derive(name, key) for key in ("poincare", "newton_euler"))
+    at = random_states.consistent(ours.model, _STATES)
+    found, known = (each.accelerations(at.q, at.qd, at.t) for each in (ours, theirs))
+    gap = float(np.abs(found - known).max() / np.abs(known).max())
+    rows, facts = ours.workspace.facts.levels.names, ours.workspace.facts
+    sizes = f"{name}, {len(rows)} constraints of rank {len(facts.rows)}"
+    return Finding(
+        gap < 1e-9, f"{sizes}: accelerations differ from newton_euler by {gap:.0e} at {_STATES} random states."
+    )
+
+
+@dataclass(frozen=True)
+class State:
+    """Everything of one state in quasi-velocities s = G q̇, by the letters of the paper."""
+
+    M_s: np.ndarray
+    S: np.ndarray
+    A_s: np.ndarray
+    b_s: np.ndarray
+    C_s: np.ndarray  # zero where the constraints are ideal
+    reaction: np.ndarray  # Hᵀ Q_c of Lagrange's equations
+    compiled: np.ndarray  # ṡ of our compiled equations
+
+    @property
+    def a_s(self) -> np.ndarray:
+        """The quasi-acceleration of the free system."""
+        return np.linalg.solve(self.M_s, self.S)  # (3.22)
+
+    @property
+    def S_c(self) -> np.ndarray:
+        """The force of the constraints as printed, by square roots and a Moore–Penrose inverse."""
+        size, vectors = np.linalg.eigh(self.M_s)
+        root, back = (vectors * size**power @ vectors.T for power in (0.5, -0.5))
+        B_s = self.A_s @ back  # (3.27)
+        B_plus = np.linalg.pinv(B_s, rcond=1e-10)
+        ideal = root @ B_plus @ (self.b_s - self.A_s @ self.a_s)  # (3.25)
+        return ideal + root @ (np.eye(len(size)) - B_plus @ B_s) @ back @ self.C_s  # (3.47)
+
+    @property
+    def rates(self) -> np.ndarray:
+        """ṡ of the constrained system."""
+        return self.a_s + np.linalg.solve(self.M_s, self.S_c)  # (3.35)
+
+    @property
+    def possible(self) -> np.ndarray:
+        """Columns v with A_s v = 0."""
+        return null_space(self.A_s, rcond=1e-10)
+
+    def gaussian(self, rates: np.ndarray) -> float:
+        """G of (3.37)."""
+        return float((rates - self.a_s) @ self.M_s @ (rates - self.a_s))
+
+
+def _states(model: Elements) -> list[State]:
+    """Random states on the constraints."""
+    found = random_states.consistent(model, _STATES)
+    equations = functions.derive(model, "poincare"), functions.derive(model, "lagrange")
+    return [_state(*equations, *state) for state in zip(found.q.T, found.qd.T, found.t, strict=True)]
+
+
+def _state(ours: Equations, lagrange: Equations, q: np.ndarray, qd: np.ndarray, t: float) -> State:
+    """The quantities of the paper at a state, from Lagrange's M, A, q̈ and reactions, and from G."""
+    _, _, A, M = lagrange.workspace.manifold.evaluate(q, qd, t, lagrange.values)
+    qdd, Q_c = lagrange.accelerations(q, qd, t), lagrange.reactions(q, qd, t)
+
+    G = _matrix(ours, q, t)
+    H = np.linalg.inv(G)  # (2.3)
+    g = _slope(lambda x: _matrix(ours, q + x * qd, t + x) @ qd)  # Ġ q̇ of (3.10)
+    M_s, A_s = H.T @ M @ H, A @ H  # (2.13), (3.5)
+    y = np.concatenate([q, G @ qd])
+    C = non_ideal_forces(move(ours.model, FLOATS, t, q, qd, ours.model.parameter_values))  # (3.44)
+    return State(
+        M_s=M_s,
+        S=H.T @ (M @ qdd - Q_c) + M_s @ g,  # (2.14) with ṡ = G q̈ + g
+        A_s=A_s,
+        b_s=A @ qdd + A_s @ g,
+        C_s=np.zeros(len(q)) if C is None else H.T @ C.astype(float),  # (3.45)
+        reaction=H.T @ Q_c,  # (3.8)
+        compiled=ours.kernel.state_rates(y, t, ours.values)[len(q) : 2 * len(q)],
+    )
+
+
+def _matrix(equations: Equations, q: np.ndarray, t: float) -> np.ndarray:
+    """G of the quasi-velocities s = G q̇ (2.2)."""
+    return np.stack([equations.kernel.start(q, unit, t, equations.values)[0] for unit in np.eye(len(q))], axis=1)
+
+
+def _slope(f: Callable[[float], np.ndarray]) -> np.ndarray:
+    """f′(0) by central differences of fourth order."""
+    return (8 * (f(_STEP) - f(-_STEP)) - f(2 * _STEP) + f(-2 * _STEP)) / (12 * _STEP)
+
+
+Look = Callable[[Elements], list[State]]
+
+
+def _rows(number: str, models: Sequence[Elements], look: Look, checks: Sequence[Callable[[State], float]]) -> Computed:
+    """The largest relative difference of each identity, for each model."""
+    names = printed("poincare").tables[number].rows
+    return {row: [max(map(check, look(model))) for model in models] for row, check in zip(names, checks, strict=True)}
+
+
+def _relative(difference: np.ndarray | float, *sizes: np.ndarray | float) -> float:
+    return float(np.linalg.norm(difference) / (max(float(np.linalg.norm(size)) for size in sizes) or 1.0))
+
+
+def _held(state: State) -> float:
+    return _relative(state.A_s @ state.rates - state.b_s, state.A_s @ state.a_s, state.b_s)  # (3.5)
+
+
+def _force(state: State) -> float:
+    return _relative(state.S_c - state.reaction, state.reaction, state.S)
+
+
+def _compiled(state: State) -> float:
+    return _relative(state.rates - state.compiled, state.compiled)
+
+
+def _principle(state: State) -> float:
+    return _relative(state.possible.T @ (state.S_c - state.C_s), state.S_c, state.S)  # (3.19), (3.46)
+
+
+def _gauss(state: State) -> float:
+    u = state.possible @ np.ones(state.possible.shape[1]) * np.linalg.norm(state.rates)
+    other, least = state.gaussian(state.rates + u), state.gaussian(state.rates)
+    return _relative(other - least - u @ state.M_s @ u, other)  # (3.42)
+
+
+def _corollary(state: State) -> float:
+    least = state.gaussian(state.rates)
+    return _relative(least - state.S_c @ np.linalg.solve(state.M_s, state.S_c), least)  # (3.43)
+
+
+# section 2
+
+
+def _free() -> Computed:
+    """How far (2.15) is from M_s ṡ of Lagrange's equations, for systems without constraints."""
+    return {
+        row: [max(_unconstrained(functions.load(name))) for name in FREE]
+        for row in printed("poincare").tables["Section 2"].rows
+    }
+
+
+def _unconstrained(model: Elements) -> list[float]:
+    found = random_states.consistent(model, _STATES)
+    equations = functions.derive(model, "poincare"), functions.derive(model, "lagrange")
+    return [_balance(*equations, *state) for state in zip(found.q.T, found.qd.T, found.t, strict=True)]
+
+
+def _balance(ours: Equations, lagrange: Equations, q: np.ndarray, qd: np.ndarray, t: float) -> float:
+    """S by (2.15) less M_s ṡ, relative; T has no terms of lower degree in these models, so μ = 0."""
+
+    def G(place: np.ndarray) -> np.ndarray:
+        return _matrix(ours, place, t)
+
+    def M_s(place: np.ndarray) -> np.ndarray:
+        H = np.linalg.inv(G(place))
+        return H.T @ lagrange.workspace.manifold.evaluate(place, qd, t, lagrange.values)[3] @ H  # (2.13)
+
+    s, units = G(q) @ qd, np.eye(len(q))
+    qdd, at_rest = (lagrange.accelerations(q, v, t) for v in (qd, 0 * qd))
+    Q = lagrange.workspace.manifold.evaluate(q, qd, t, lagrange.values)[3] @ at_rest  # no load depends on q̇ here
+    P_dot = _slope(lambda x: G(q + x * qd).T)
+    R_s = np.stack([_slope(lambda x, e=e: G(q + x * e) @ qd) for e in units])  # (2.7)
+    by_place = np.array([_slope(lambda x, e=e: s @ M_s(q + x * e) @ s / 2) for e in units])  # ∂T_s/∂q
+    momentum, back = M_s(q) @ s, np.linalg.inv(G(q)).T  # ∂T_s/∂s and P⁻¹
+    S = back @ (Q - (P_dot - R_s) @ momentum + by_place) - _slope(lambda x: M_s(q + x * qd)) @ s  # (2.15)
+    s_dot = G(q) @ qdd + P_dot.T @ qd  # (3.10)
+    return _relative(S - M_s(q) @ s_dot, S, back @ Q)  # (2.14)

@@ -1,0 +1,274 @@
+"""A paper that was computed again: its tables, its figures and their notes, as values."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+
+import numpy as np
+
+from dalembert.errors import InputError, nearest
+from dalembert.papers.claims import Claim
+from dalembert.papers.tables_of_cells import Cell, Entry
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure as Drawing
+
+
+@dataclass(frozen=True)
+class Note:
+    """Why cells deviate, or what is to be known of a table or figure; `misprint` when the paper is wrong."""
+
+    text: str
+    rows: tuple[str, ...] = ()  # of the cells it explains; none: it is about the whole
+    columns: tuple[str, ...] = ()  # none: every column of the rows
+    misprint: bool = False
+
+    def covers(self, row: str, column: str) -> bool:
+        """Whether the note explains a cell."""
+        return row in self.rows and (not self.columns or column in self.columns)
+
+
+@dataclass(frozen=True)
+class Table:
+    """A numbered table, or a worked example with printed results: what is printed and what we find, row by row.
+
+    >>> table = Table("2", "Norms", ("Maggi",), {"energy": ("6.05e-4",)}, {"energy": (6.0521e-4,)})
+    >>> print(table)
+    Table 2. Norms
+    <BLANKLINE>
+    quantity  of     printed  computed  deviation
+    energy    Maggi  6.05e-4  6.05e-4   =
+    """
+
+    number: str
+    caption: str
+    columns: tuple[str, ...]
+    printed: Mapping[str, tuple[str, ...]]
+    computed: Mapping[str, tuple[Entry, ...]]
+    notes: tuple[Note, ...] = ()
+    commands: tuple[str, ...] = ()
+
+    @property
+    def label(self) -> str:
+        """What it is called."""
+        return labelled("Table", self.number)
+
+    @property
+    def cells(self) -> tuple[Cell, ...]:
+        """Printed and computed entries side by side, row by row; where neither stands there is no cell."""
+        return tuple(
+            Cell(row, column, text, value, self._mark(row, column))
+            for row, texts in self.printed.items()
+            for column, text, value in zip(self.columns, texts, self.computed[row], strict=True)
+            if text or value is not None
+        )
+
+    def _mark(self, row: str, column: str) -> str:
+        return " ".join(letter for letter, note in lettered(self.notes) if note.covers(row, column))
+
+    @property
+    def unexplained(self) -> tuple[Cell, ...]:
+        """The cells that deviate in a printed digit without a note that says why, or have no computed value."""
+        return tuple(cell for cell in self.cells if not cell.explained)
+
+    def to_dict(self) -> dict[str, object]:
+        """The table as plain data."""
+        return {
+            "number": self.number,
+            "caption": self.caption,
+            "cells": [cell.to_dict() for cell in self.cells],
+            "notes": _noted(self.notes),
+            "commands": list(self.commands),
+        }
+
+    def __str__(self) -> str:
+        from dalembert.papers import paper_text as text
+
+        return text.of_table(self)
+
+
+@dataclass(frozen=True)
+class Line:
+    """A curve, or points where `points` is set: what is published stands as points on the curve before it."""
+
+    label: str
+    x: np.ndarray
+    y: np.ndarray
+    points: bool = False
+
+
+@dataclass(frozen=True)
+class Panel:
+    """One pair of axes; curves of different size go on a logarithmic scale."""
+
+    title: str  # of the vertical axis
+    lines: tuple[Line, ...]
+    along: str = "time [s]"
+    log: bool = False
+
+    @property
+    def deviation(self) -> float | None:
+        """The largest distance of published points from the curve before them; None without such points."""
+        pairs = [(curve, dots) for curve, dots in pairwise(self.lines) if dots.points and not curve.points]
+        found = [np.abs(np.interp(dots.x, curve.x, curve.y) - dots.y).max() for curve, dots in pairs]
+        return float(max(found)) if found else None
+
+
+@dataclass(frozen=True)
+class Stroke:
+    """Part of a mechanism: a line through points (k, 2) or (k, 3); a filled body where it is closed."""
+
+    points: np.ndarray
+    closed: bool = False
+    colour: int = 0  # which of the colours
+    joint: bool = False  # its ends are drawn as joints
+    label: str = ""
+    thin: bool = False  # an axis, the ground or a path
+
+
+@dataclass(frozen=True)
+class Frame:
+    """A mechanism at one moment."""
+
+    title: str
+    strokes: tuple[Stroke, ...]
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A numbered figure: curves, the frames of a motion, or frames above curves."""
+
+    number: str
+    caption: str
+    panels: tuple[Panel, ...] = ()
+    frames: tuple[Frame, ...] = ()
+    notes: tuple[Note, ...] = ()
+    commands: tuple[str, ...] = ()
+
+    @property
+    def label(self) -> str:
+        """What it is called."""
+        return labelled("Figure", self.number)
+
+    @property
+    def deviation_text(self) -> str:
+        """How far published points are from the curves, in words; empty without such points."""
+        found = [(panel.title, panel.deviation) for panel in self.panels if panel.deviation is not None]
+        if not found:
+            return ""
+        return f"Largest distance of the published points: {', '.join(f'{title} {gap:.1e}' for title, gap in found)}."
+
+    def draw(self) -> Drawing:
+        """The figure by matplotlib."""
+        from dalembert.papers import drawing
+
+        return drawing.of_figure(self)
+
+    def to_dict(self) -> dict[str, object]:
+        """What the figure shows, as plain data without its points."""
+        return {
+            "number": self.number,
+            "caption": self.caption,
+            "panels": [{"axis": panel.title, "deviation": panel.deviation} for panel in self.panels],
+            "frames": [frame.title for frame in self.frames],
+            "notes": _noted(self.notes),
+            "commands": list(self.commands),
+        }
+
+
+@dataclass(frozen=True)
+class Paper:
+    """A paper computed again: all that was asked of its tables and figures."""
+
+    name: str
+    title: str
+    source: str
+    tables: tuple[Table, ...] = ()
+    figures: tuple[Figure, ...] = ()
+    remarks: tuple[str, ...] = field(default=())
+    claims: tuple[Claim, ...] = ()
+
+    def __iter__(self) -> Iterator[Table]:
+        return iter(self.tables)
+
+    def table(self, number: str | int) -> Table:
+        """The table of that number."""
+        return _numbered(self.tables, str(number), "table", self.name)
+
+    def figure(self, number: str | int) -> Figure:
+        """The figure of that number."""
+        return _numbered(self.figures, str(number), "figure", self.name)
+
+    @property
+    def unexplained(self) -> tuple[Cell, ...]:
+        """The cells that deviate in a printed digit without a note that says why."""
+        return tuple(cell for table in self.tables for cell in table.unexplained)
+
+    @property
+    def misprints(self) -> tuple[Note, ...]:
+        """The notes that say the paper is wrong."""
+        noted = [*self.tables, *self.figures]
+        return tuple(dict.fromkeys(note for each in noted for note in each.notes if note.misprint))
+
+    def to_dict(self) -> dict[str, object]:
+        """The paper as plain data."""
+        return {
+            "paper": self.name,
+            "title": self.title,
+            "source": self.source,
+            "tables": [table.to_dict() for table in self.tables],
+            "figures": [figure.to_dict() for figure in self.figures],
+            "unexplained": [cell.to_dict() for cell in self.unexplained],
+            "remarks": list(self.remarks),
+            "claims": [claim.to_dict() for claim in self.claims],
+        }
+
+    def write(self, folder: str | Path) -> list[Path]:
+        """Write the figures and a page that needs no other file; each appears only when it is complete."""
+        from dalembert.papers import page
+
+        return page.write_paper(self, Path(folder))
+
+    def __str__(self) -> str:
+        from dalembert.papers import paper_text as text
+
+        return text.of_paper(self)
+
+    def _repr_html_(self) -> str:
+        from dalembert.papers import page
+
+        return page.body(self, page.pictures(self))
+
+
+Numbered = TypeVar("Numbered", Table, Figure)
+
+
+def labelled(kind: str, number: str) -> str:
+    """What a table or figure is called: by its kind and number, or by its own name.
+
+    >>> labelled("Table", "2"), labelled("Table", "Example 1")
+    ('Table 2', 'Example 1')
+    """
+    return f"{kind} {number}" if number[0].isdigit() else number
+
+
+def lettered(notes: Sequence[Note]) -> list[tuple[str, Note]]:
+    """The notes with the letters that cells refer to; those about the whole have none."""
+    letters = iter("abcdefghijklmnopqrstuvwxyz")
+    return [(next(letters) if note.rows else "", note) for note in notes]
+
+
+def _noted(notes: Sequence[Note]) -> list[dict[str, object]]:
+    return [{"mark": letter, "text": note.text, "misprint": note.misprint} for letter, note in lettered(notes)]
+
+
+def _numbered(all_of: Sequence[Numbered], number: str, kind: str, name: str) -> Numbered:
+    for each in all_of:
+        if each.number == number:
+            return each
+    known = [each.number for each in all_of]
+    raise InputError(f"paper '{name}' has no {kind} '{number}' here. {nearest(number, known)}")

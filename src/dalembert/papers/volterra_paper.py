@@ -1,0 +1,191 @@
+"""papers/volterra computed again: Tables 1–6 and Figures 1–15, three case studies of 50 s each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import cache, partial
+
+import numpy as np
+
+from dalembert.api import functions, load
+from dalembert.errors import SimulationError
+from dalembert.evidence.comparison import Comparison, Row
+from dalembert.papers import volterra_figures as figures
+from dalembert.papers.claims import Finding, smallest
+from dalembert.papers.printed_facts import Computed, Picture, Recipe, printed
+from dalembert.simulation import observables
+from dalembert.simulation.integrators.integrate import InitialValueProblem, Settings, integrate
+from dalembert.simulation.integrators.rk45 import RungeKutta45
+
+METHODS = ("lagrange", "maggi", "gibbs_appell", "volterra_reduced")  # the columns of Tables 2, 3 and 6
+CASES = {"2": "cart-pendulum", "3": "three-bodies", "6": "satellite-boom"}  # by the number of the table
+# the columns of Table 1
+_ROUNDING = 1e-12  # relative drift of what is constant in exact arithmetic, over a run
+_SCATTER = 0.05  # of CPU times, relative
+_REPEATED = 4  # more runs of each method for its CPU time
+COUNTED = ("lagrange", "maggi", "udwadia_kalaba", "boltzmann_hamel", "volterra", "kane", "routh", "volterra_reduced")
+
+
+def recipe() -> Recipe:
+    """How the tables and figures are computed; the runs of each case study are shared."""
+
+    @cache
+    def compared(case: str) -> Comparison:
+        """A case study as its authors computed it: ode45 with steps no longer than one sample."""
+        functions.simulate(
+            case, 0.1, integrator="rk45", samples=2
+        )  # what is compiled once does not count as time of a run
+        return functions.compare(case, METHODS, integrator="rk45", rechoose=False)
+
+    tables: dict[str, Callable[[], Computed]] = {
+        number: partial(_norms, compared, case) for number, case in CASES.items()
+    }
+    tables |= {"1": _counts, "2": partial(_first, compared), "4": _parameters, "5": _start}
+    return Recipe(tables, _figures(compared), _claims(compared))
+
+
+def _claims(compared: Callable[[str], Comparison]) -> Mapping[str, Callable[[], Finding]]:
+    """What the paper says of its formulation, measured in the runs of Tables 2, 3 and 6."""
+
+    def least(of_row: Callable[[Row], float | None], *cases: str) -> Finding:
+        found = {case: {key: of_row(compared(case)[key]) for key in METHODS} for case in cases or CASES.values()}
+        return smallest("volterra_reduced", found, floor=_ROUNDING)
+
+    return {
+        "fewest-equations": _fewest_equations,
+        "least-energy-drift": lambda: least(lambda row: row.energy_error),
+        "least-constraint-drift": lambda: least(lambda row: row.constraint_error, "cart-pendulum"),
+        "least-momentum-drift": lambda: least(lambda row: row.momentum_error),
+        "no-momentum-drift": partial(_no_drift, compared),
+        "fewest-operations": lambda: least(lambda row: row.operations),
+        "fastest": partial(_fastest, compared),
+    }
+
+
+def _fewest_equations() -> Finding:
+    """The number of equations of all columns of Table 1."""
+    found = {case: {key: functions.derive(case, key).n_dynamic for key in COUNTED} for case in CASES.values()}
+    return smallest("volterra_reduced", found, ties=True)
+
+
+def _no_drift(compared: Callable[[str], Comparison]) -> Finding:
+    """The drift of the first ignorable momentum, which is a parameter of the reduced equations, to rounding."""
+    drifts = {case: compared(case)["volterra_reduced"].momentum_error or 0.0 for case in CASES.values()}
+    texts = ", ".join(f"{case} {drift:.1e}" for case, drift in drifts.items())
+    return Finding(max(drifts.values()) < _ROUNDING, f"{texts}; rounding would be below {_ROUNDING:.0e}.")
+
+
+def _fastest(compared: Callable[[str], Comparison]) -> Finding:
+    """The CPU time of the runs, the least of several, all methods in turn."""
+    found: dict[str, dict[str, float]] = {}
+    for case in CASES.values():
+        runs = compared(case).runs
+        options = {"integrator": "rk45", "project": False, "max_step": float(runs["lagrange"].t[1])}
+        times = {key: [runs[key].cpu_seconds] for key in METHODS}
+        for _ in range(_REPEATED):
+            for key in METHODS:
+                times[key].append(runs[key].equations.simulate(**options).cpu_seconds)
+        found[case] = {key: min(each) for key, each in times.items()}
+    return smallest("volterra_reduced", found, margin=_SCATTER)
+
+
+def _figures(compared: Callable[[str], Comparison]) -> Mapping[str, Callable[[], Picture]]:
+    """What fills the figures: for each case study a sketch, drifts, coordinates and snapshots."""
+    cart, bodies, satellite = CASES.values()
+    drifts = {
+        "2": (cart, "energy error", figures.energy),
+        "3": (cart, "constraint error", figures.constraint),
+        "4": (cart, "momentum error", figures.momentum),
+        "8": (bodies, "energy error", figures.energy),
+        "9": (bodies, "momentum error", figures.momentum),
+        "13": (satellite, "energy error", figures.energy),
+        "14": (satellite, "momentum error", figures.momentum),
+    }
+    made: dict[str, Callable[[], Picture]] = {
+        number: lambda case=case, title=title, of_run=of_run: figures.drift(title, of_run, compared(case).runs)
+        for number, (case, title, of_run) in drifts.items()
+    }
+    for number, case in {"1": cart, "7": bodies, "12": satellite}.items():
+        made[number] = partial(figures.sketch, case)
+    for number, case in {"5": cart, "10": bodies, "15": satellite}.items():
+        made[number] = lambda case=case: figures.coordinates(case, compared(case).runs)
+    for number, case in {"6": cart, "11": bodies}.items():
+        made[number] = lambda case=case: figures.snapshots(case, compared(case).runs["volterra_reduced"])
+    return made
+
+
+def _counts() -> Computed:
+    """Table 1: the formula in m, p and s that gives the number of equations in all case studies."""
+    found = {key: [functions.derive(case, key).n_dynamic for case in CASES.values()] for key in COUNTED}
+    formulas: dict[str, list[int]] = {"m": [], "p": [], "m − s": [], "p − s": []}
+    for case in CASES.values():
+        moves = functions.mobility(case)
+        m, p, s = len(load.described(case).coordinate_names), moves.degrees_of_freedom, len(moves.ignorable)
+        for text, value in zip(formulas, (m, p, m - s, p - s), strict=True):
+            formulas[text].append(value)
+    named = {tuple(values): text for text, values in formulas.items()}
+    return {"Number of equations": [named.get(tuple(counts), str(counts)) for counts in found.values()]}
+
+
+def with_multiplier(case: str) -> tuple[np.ndarray, np.ndarray]:
+    """Lagrange's equations of a case with one constraint as the authors ran them: times, and the states (q, q̇, ∫λ dt).
+
+    Their result file holds the integral of the multiplier as a seventh state, and ode45 looks at its error too.
+    """
+    equations = functions.derive(case, "lagrange")
+    n, work, values = len(equations.model.coordinate_names), equations.kernel.accelerations, equations.values
+
+    def rates(t: float, y: np.ndarray) -> np.ndarray:
+        return np.concatenate(work(y[:n], y[n : 2 * n], t, values))  # q̇, q̈, λ
+
+    start = np.concatenate([*equations.model.initial, [0.0]])
+    times = np.linspace(0.0, equations.model.duration, equations.model.samples)
+    problem = InitialValueProblem((*equations.model.coordinate_names,) * 2 + ("multiplier",), 0.0, start, rates)
+    settings = Settings(max_step=times[1])
+    return times, integrate(problem, RungeKutta45(problem, settings, times[-1]), times, settings).y
+
+
+def _first(compared: Callable[[str], Comparison]) -> Computed:
+    """Table 2: the norms of Lagrange's equations from the run with seven states."""
+    found = {row: list(entries) for row, entries in _norms(compared, "cart-pendulum").items()}
+    t, y = with_multiplier("cart-pendulum")
+    equations = compared("cart-pendulum").runs["lagrange"].equations
+    seen = equations.workspace.observables.along(t, y[:3], y[3:6], equations.values)
+    found["Norm of energy error"][0] = observables.relative_drift(seen.total)
+    found["Norm of constraint error"][0] = observables.violation(seen.velocity_violation)
+    found["Norm of linear momentum error (X)"][0] = observables.relative_drift(seen.momenta[2])
+    return found
+
+
+def _norms(compared: Callable[[str], Comparison], case: str) -> Computed:
+    """Tables 2, 3 and 6: sizes, CPU time and norms."""
+    rows = [_finished(compared(case), key) for key in METHODS]
+    more = case == "satellite-boom"  # the work of (80) is one more state
+    return {
+        "Number of state variables": [(row.n_states or 0) + more for row in rows],
+        "Number of equations": [row.n_dynamic for row in rows],
+        "CPU time (s)": [row.cpu_seconds for row in rows],
+        "Norm of energy error": [row.energy_error for row in rows],
+        "Norm of constraint error": [row.constraint_error for row in rows],
+        "Norm of linear momentum error (X)": [row.momentum_error for row in rows],
+    }
+
+
+def _finished(comparison: Comparison, key: str) -> Row:
+    """The row of a formalism whose simulation reached its end."""
+    if key in comparison.failed:
+        raise SimulationError(f"{comparison.model} by {key}: {comparison.failed[key]}")
+    return comparison[key]
+
+
+def _parameters() -> Computed:
+    """Table 4, as the model has it."""
+    values = load.described("satellite-boom").parameter_values
+    names = ("mg", "m", "l", "a", "Ixx", "Iyy", "Izz", "Ixy", "Ixz", "Iyz")
+    return {row: [values[name]] for row, name in zip(printed("volterra").tables["4"].rows, names, strict=True)}
+
+
+def _start() -> Computed:
+    """Table 5, as the model has it."""
+    q, qd = load.described("satellite-boom").initial
+    return {row: [float(v)] for row, v in zip(printed("volterra").tables["5"].rows, (*q, *qd), strict=True)}

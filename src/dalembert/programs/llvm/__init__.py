@@ -1,1 +1,0 @@
-"""Machine code from programs, by LLVM."""

@@ -1,0 +1,110 @@
+"""The generalized inertia matrix by composite bodies: section 2.5 of papers/denoc for trees, O(n²) for a chain of n links.
+
+    M̃_j = M_j + Σ A_ijᵀ M̃_i A_ij            (20)  the link with all that hangs on it, frozen: ten numbers
+    I = N_dᵀ M̃ N_d                           (18)
+    i_ij = P_iᵀ M̃_i A_ij P_j                 (21)  for every link j between link i and the world
+
+N_i = P_i G_i are the columns of N_d for the speeds of link i. A speed may move several links; its entries add up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from dalembert.recursive.inertias import Rigid
+from dalembert.recursive.link_states import Axis, Moving, MovingLink
+from dalembert.recursive.transforms import Three, Way, absent, dot
+from dalembert.symbolic.algebra_base import Array, Scalar, zeros
+
+Wrench = tuple[Three, Three]
+
+
+def composites(moving: Moving) -> list[Rigid]:
+    """M̃: the mass of every link with all that hangs on it, in axes of the link: (20)."""
+    out = [link.fixture.body for link in moving.links]
+    for index in reversed(range(len(out))):
+        link = moving.links[index]
+        if link.parent >= 0:
+            out[link.parent] = out[link.parent] + out[index].inwards(link.way)
+    return out
+
+
+def pushes(body: Rigid, axes: Sequence[Axis]) -> list[Wrench]:
+    """M̃ P: the wrench on a composite body for a unit acceleration of each of its motions."""
+    whole = body.articulated()
+    return [whole.wrench(axis.about, axis.along) for axis in axes]
+
+
+def share(axis: Axis, wrench: Wrench) -> Scalar:
+    """Pᵀ w: what a wrench does along a motion."""
+    return dot(axis.about, wrench[0]) + dot(axis.along, wrench[1])
+
+
+def brought(way: Way, wrenches: Sequence[Wrench]) -> list[Wrench]:
+    """Aᵀ w: wrenches on a link as wrenches on its parent."""
+    return [way.wrench_inwards(n, f) for n, f in wrenches]
+
+
+def mass_matrix(moving: Moving) -> Array:
+    """The inertia matrix of the speeds, rotors included: (21).
+
+    >>> from dalembert.symbolic.floats import FLOATS
+    >>> from dalembert.model.model import Model
+    >>> from dalembert.recursive.link_states import moving
+    >>> from dalembert.recursive.tree import tree_of
+    >>> model = Model("slider").coordinates("x")
+    >>> _ = model.body("block", joint=model.prismatic((1, 0, 0), "x"), mass=2).rotor("block", 0.5, ratio=2)
+    >>> mass_matrix(moving(tree_of(model), FLOATS, 0.0, [0.3], [0.0], {}))
+    array([[4]], dtype=object)
+    """
+    n = moving.tree.n_speeds
+    total = zeros(n, n)
+    for link, composite in zip(moving.links, composites(moving), strict=True):
+        if not link.speeds:
+            continue
+        wrenches, at = pushes(composite, link.fixture.axes), link
+        _add_own(total, link, wrenches)
+        while at.parent >= 0:
+            wrenches, at = brought(at.way, wrenches), moving.links[at.parent]
+            for j, axis in enumerate(at.fixture.axes if at.speeds else ()):
+                for k, wrench in enumerate(wrenches):
+                    entry = share(axis, wrench)  # (21)
+                    for row, column, term in _spread(link, k, at, j, entry):
+                        total[row, column] = total[row, column] + term
+                        total[column, row] = total[column, row] + term
+    return total
+
+
+def _spread(link: MovingLink, k: int, other: MovingLink, j: int, entry: Scalar) -> Iterator[tuple[int, int, Scalar]]:
+    """The entry of two motions as entries of the speeds that move them: g entry g'."""
+    for row, g in zip(link.speeds, link.G[k], strict=True):
+        for column, h in zip(other.speeds, other.G[j], strict=True):
+            if not absent(g) and not absent(h):
+                yield row, column, g * entry * h
+
+
+def _add_own(total: Array, link: MovingLink, wrenches: Sequence[Wrench]) -> None:
+    """Adds Gᵀ (Pᵀ M̃ P + rotors) G of one link."""
+    for j, (axis, armature) in enumerate(zip(link.fixture.axes, link.fixture.armature, strict=True)):
+        for k, wrench in enumerate(wrenches):
+            entry = share(axis, wrench)
+            for row, column, term in _spread(link, k, link, j, with_rotor(entry, armature) if j == k else entry):
+                total[row, column] = total[row, column] + term
+
+
+def with_rotor(inertia: Scalar, armature: Scalar) -> Scalar:
+    """The inertia of a motion with that of its rotor."""
+    return inertia if absent(armature) else inertia + armature
+
+
+def diagonal(moving: Moving) -> Array:
+    """The diagonal of the inertia matrix; in O(n) where every speed moves one link."""
+    if not moving.tree.decoupled:
+        return mass_matrix(moving).diagonal()
+    out = zeros(moving.tree.n_speeds)
+    for link, composite in zip(moving.links, composites(moving), strict=True):
+        for k, speed in enumerate(link.speeds):
+            axis, g = link.fixture.axes[k], link.G[k, k]
+            own = share(axis, composite.articulated().wrench(axis.about, axis.along))
+            out[speed] = g * with_rotor(own, link.fixture.armature[k]) * g
+    return out

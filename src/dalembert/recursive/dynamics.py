@@ -1,0 +1,283 @@
+"""Inverse dynamics, forward dynamics and mass matrix of a model in numbers, by recursion from body to body.
+
+Velocities are speeds s: the rates of all coordinates, but for a quaternion, in place of the rates of its four parts, the three
+components of the angular velocity in axes of the moved frame. `speed_names` lists them. Models without quaternions have s = q̇.
+
+    M ṡ + c + g = τ + loads        for a tree of bodies
+    M ṡ + c + g = τ + loads + Aᵀλ  with loops and other constraints
+
+Arrays have coordinates or speeds on the first axis and, where there are many states, the batch on the last.
+
+These are single calls, and walk from body to body in floats: a walk takes milliseconds, to compile one takes a tenth of a
+second or more, and an answer should not depend on what was compiled before. Who asks often holds `dl.dynamics(model)`; where its
+quick alarm is raised, it asks here, and here the reason is found and told.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from dalembert.errors import SingularError
+from dalembert.mechanics.constraint_levels import levels
+from dalembert.mechanics.singular_coordinates import singular_coordinates
+from dalembert.model.description import Elements
+from dalembert.recursive import composite_inertia, constrained_batch, forward, hybrid, inverse, link_states
+from dalembert.recursive.constraint_batch import Rows, rows_of
+from dalembert.recursive.link_states import Moving
+from dalembert.recursive.load_forces import load_forces
+from dalembert.recursive.plan import plan_of
+from dalembert.recursive.tree import tree_of
+from dalembert.recursive.tree_state import State, read_array, read_speed_rates, read_state, singular_mass
+from dalembert.symbolic.algebra_base import Array, zeros
+from dalembert.symbolic.floats import FLOATS
+
+_SINGULAR = 1e-14  # pivots below this fraction of the diagonal are rounding
+
+
+def speed_names(model: Elements) -> tuple[str, ...]:
+    """The names of the speeds: `dot(theta)` for a coordinate, `omega_x(base)` and so on for a quaternion that turns `base`.
+
+    >>> from dalembert.model.model import Model
+    >>> model = Model("top").coordinates("x", "w", "a", "b", "c")
+    >>> ball = model.spherical(quaternion=("w", "a", "b", "c"))
+    >>> _ = model.body("top", joint=[model.prismatic((1, 0, 0), "x"), ball], mass=1, inertia=(1, 1, 1))
+    >>> speed_names(model)
+    ('dot(x)', 'omega_x(top)', 'omega_y(top)', 'omega_z(top)')
+    """
+    return tree_of(model).speed_names
+
+
+def mass_matrix(model: Elements, q: npt.ArrayLike, t: npt.ArrayLike = 0.0) -> np.ndarray:
+    """The mass matrix of the speeds, rotors included, by composite bodies: (n, n) or (n, n, batch).
+
+    Constraints play no part in it: it belongs to the tree of bodies.
+
+    >>> from dalembert.model.model import Model
+    >>> model = Model("pendulum").coordinates("theta")
+    >>> _ = model.body("bob", joint=model.revolute((0, 0, 1), "theta"), mass=2, center=(0.5, 0, 0))
+    >>> mass_matrix(model, [0.3])
+    array([[0.5]])
+    """
+    state = read_state(plan_of(model), q, None, t)
+    return state.shaped(state.batched(composite_inertia.mass_matrix(_moving(state))))
+
+
+def inverse_dynamics(
+    model: Elements,
+    q: npt.ArrayLike,
+    qd: npt.ArrayLike,
+    qdd: npt.ArrayLike,
+    t: npt.ArrayLike = 0.0,
+    *,
+    friction: bool = False,
+    actuated: Sequence[str] | None = None,
+) -> np.ndarray:
+    """The forces τ along the speeds that the motion (q, qd, qdd) takes, besides the loads of the model.
+
+    `qd` and `qdd` are rates of coordinates or, with as many entries as there are speeds, speeds and their rates. Friction in
+    joints is left out unless `friction` is true: τ acts at the joint, as in Pinocchio.
+
+    With constraints, τ acts along the coordinates named in `actuated` only, by default those that a joint torque or an actuator
+    drives; the motion has to fulfil the constraints, which carry the rest, and τ is the smallest that does it. Where nothing is
+    named or driven, every joint is taken as driven and the constraints carry nothing: τ is that of the tree.
+
+    >>> from dalembert.model.model import Model
+    >>> model = Model("pendulum", gravity=(0, -10, 0)).coordinates("theta")
+    >>> _ = model.body("bob", joint=model.revolute((0, 0, 1), "theta"), mass=2, center=(0.5, 0, 0))
+    >>> inverse_dynamics(model, [0.0], [3.0], [4.0])
+    array([12.])
+    """
+    model.refuse_canonical("inverse_dynamics")
+    known = plan_of(model)
+    state = read_state(known, q, qd, t)
+    sd = read_speed_rates(state, qdd)
+    moving = _moving(state)
+    pushed = _loads(state, moving, friction)
+    need = _needed(state, moving, state.entries(sd), pushed)
+    require_finite(state, need, "τ")
+    chosen = constrained_batch.driven_speeds(known, actuated) if known.constrained or actuated is not None else None
+    if chosen is not None:
+        held = _rows(state)
+        constrained_batch.require_fulfilled(state, held, sd)
+        bias = _needed(state, moving, zeros(known.tree.n_speeds), pushed)
+        need = constrained_batch.efforts(state, held, chosen, need, np.abs(need) + np.abs(bias))
+    return state.shaped(need)
+
+
+def forward_dynamics(
+    model: Elements,
+    q: npt.ArrayLike,
+    qd: npt.ArrayLike,
+    tau: npt.ArrayLike | None = None,
+    t: npt.ArrayLike = 0.0,
+    *,
+    friction: bool = False,
+) -> np.ndarray:
+    """The accelerations of a model under its loads and the forces `tau` along the speeds (none by default).
+
+    `qd` are rates of coordinates, then the result is q̈, or speeds, then it is their rates. A tree of bodies is solved in O(n); a
+    model with constraints through its mass matrix, for any rank of the constraints. The state is not asked to fulfil them.
+    Friction in joints is left out unless `friction` is true, as in `inverse_dynamics`.
+
+    >>> from dalembert.model.model import Model
+    >>> model = Model("pendulum", gravity=(0, -10, 0)).coordinates("theta")
+    >>> _ = model.body("bob", joint=model.revolute((0, 0, 1), "theta"), mass=2, center=(0.5, 0, 0))
+    >>> forward_dynamics(model, [0.0], [3.0], [12.0])
+    array([4.])
+    """
+    model.refuse_canonical("forward_dynamics")
+    known = plan_of(model)
+    state = read_state(known, q, qd, t)
+    moving = _moving(state)
+    push = _loads(state, moving, friction)
+    if tau is not None:
+        batch = () if state.single else (state.K,)
+        push = push + state.entries(read_array(known, "tau", tau, batch, speeds_only=True))
+    sd = (_held_accelerations if known.constrained else _free_accelerations)(state, moving, push)
+    return state.shaped(state.second_rates(sd))
+
+
+class HybridDynamics(NamedTuple):
+    """Accelerations and forces of all speeds, those that were given and those that were found."""
+
+    qdd: np.ndarray
+    tau: np.ndarray
+
+
+def hybrid_dynamics(
+    model: Elements,
+    q: npt.ArrayLike,
+    qd: npt.ArrayLike,
+    qdd: npt.ArrayLike,
+    tau: npt.ArrayLike | None = None,
+    t: npt.ArrayLike = 0.0,
+    *,
+    prescribed: Sequence[str],
+    friction: bool = False,
+) -> HybridDynamics:
+    """What is missing where some accelerations are given and the forces on all other speeds: of a tree, in O(n).
+
+    `prescribed` names the coordinates or speeds that take their acceleration from `qdd`; all others take their force from `tau`,
+    none by default. What the two arrays hold of the rest is not looked at. Both come back whole, as rates of the speeds and
+    forces on them.
+
+    >>> from dalembert.model.model import Model
+    >>> model = Model("crane", gravity=(0, -10, 0)).coordinates("x", "theta")
+    >>> _ = model.body("cart", joint=model.prismatic((1, 0, 0), "x"), mass=3)
+    >>> _ = model.body("load", parent="cart", joint=model.revolute((0, 0, 1), "theta"), mass=1, center=(0, -2, 0))
+    >>> found = hybrid_dynamics(model, [0, 0], [0, 0], [1.0, 0.0], prescribed=["x"])  # the cart speeds up, the load swings
+    >>> found.qdd.round(12).tolist(), found.tau.round(12).tolist()
+    ([1.0, -0.5], [3.0, 0.0])
+    """
+    model.refuse_canonical("hybrid_dynamics")
+    known = plan_of(model)
+    constrained_batch.require_tree(known, "hybrid dynamics")
+    chosen = constrained_batch.named_speeds(known, prescribed, "prescribed")
+    state = read_state(known, q, qd, t)
+    sd = read_speed_rates(state, qdd)
+    batch = () if state.single else (state.K,)
+    push = np.zeros_like(sd) if tau is None else read_array(known, "tau", tau, batch, speeds_only=True)
+    moving = _moving(state)
+    loads = _loads(state, moving, friction)
+    with np.errstate(all="ignore"):
+        usual = state.batched(composite_inertia.diagonal(moving))
+        try:
+            found = hybrid.hybrid_dynamics(moving, chosen, state.entries(sd), state.entries(push), loads)
+        except ZeroDivisionError:
+            raise _singular(state, moving, 0) from None
+    _require_pivots(state, moving, found.pivots, usual, [i for i in range(len(sd)) if i not in chosen])
+    out = HybridDynamics(state.batched(found.sd), state.batched(found.tau))
+    require_finite(state, out.qdd, "the acceleration")
+    require_finite(state, out.tau, "τ")
+    return HybridDynamics(state.shaped(out.qdd), state.shaped(out.tau))
+
+
+def _moving(state: State) -> Moving:
+    known = state.plan
+    q, s = list(state.entries(state.q)), list(state.entries(state.s))
+    with np.errstate(all="ignore"), _defined(state, "a joint"):
+        return link_states.moving(known.tree, FLOATS, state.time, q, s, known.parameters, known.fixtures)
+
+
+def _loads(state: State, moving: Moving, friction: bool) -> Array:
+    model = state.plan.model if friction else state.plan.frictionless
+    q, s = list(state.entries(state.q)), list(state.entries(state.s))
+    with np.errstate(all="ignore"), _defined(state, "a load"):
+        return load_forces(model, moving, state.time, q, s, state.plan.parameters)
+
+
+@contextmanager
+def _defined(state: State, what: str) -> Iterator[None]:
+    """Python's floats refuse what arrays answer with an infinite number: a formula that divides by zero."""
+    try:
+        yield
+    except ZeroDivisionError:
+        raise SingularError(
+            f"model '{state.plan.tree.model.name}': {what} has no value at this state. Expected a number. "
+            "Leave the singular position."
+        ) from None
+
+
+def _rows(state: State) -> Rows:
+    with np.errstate(all="ignore"):
+        return rows_of(state.plan, state.q, state.qd, state.s, state.t)
+
+
+def _needed(state: State, moving: Moving, sd: Array, pushed: Array) -> np.ndarray:
+    """M ṡ + c + g less the loads."""
+    with np.errstate(all="ignore"):
+        return state.batched(inverse.inverse_dynamics(moving, sd) - pushed)
+
+
+def _held_accelerations(state: State, moving: Moving, push: Array) -> np.ndarray:
+    with np.errstate(all="ignore"):
+        M = state.batched(composite_inertia.mass_matrix(moving))
+    h = -_needed(state, moving, zeros(len(push)), push)
+    return constrained_batch.accelerations(state, M, h, _rows(state))
+
+
+def _free_accelerations(state: State, moving: Moving, push: Array) -> np.ndarray:
+    with np.errstate(all="ignore"):
+        usual = state.batched(composite_inertia.diagonal(moving))
+        try:
+            found, pivots = forward.forward_dynamics(moving, push)
+        except ZeroDivisionError:
+            raise _singular(state, moving, 0) from None
+    _require_pivots(state, moving, pivots, usual, range(len(usual)))
+    out = state.batched(found)
+    require_finite(state, out, "the acceleration")
+    return out
+
+
+def _require_pivots(state: State, moving: Moving, pivots: Array, usual: np.ndarray, free: Sequence[int]) -> None:
+    """The pivots of the free speeds are more than rounding."""
+    rows = list(free)
+    with np.errstate(all="ignore"):
+        poor = (state.batched(pivots) <= _SINGULAR * usual) & np.isfinite(usual)
+    if len(found := np.argwhere(poor[rows])):
+        raise _singular(state, moving, int(found[0][1]))
+
+
+def _singular(state: State, moving: Moving, k: int) -> SingularError:
+    """What to say of a mass matrix that has no inverse at the k-th state."""
+    plan, model = state.plan, state.plan.tree.model
+    chart = singular_coordinates(model, levels(model), plan.scales, state.q[:, k], float(state.t[k]))
+    if chart is not None:
+        return SingularError(f"model '{model.name}'{state.where(k)}: {chart}.")
+    return singular_mass(state.plan, state.batched(composite_inertia.mass_matrix(moving))[:, :, k], state.where(k))
+
+
+def require_finite(state: State, values: np.ndarray, what: str) -> None:
+    """Raise for the first value that is not finite; values have speeds on the first axis and states on the last."""
+    bad = np.argwhere(~np.isfinite(values))
+    if len(bad):
+        i, k = int(bad[0][0]), int(bad[0][-1])
+        raise SingularError(
+            f"model '{state.plan.tree.model.name}': {what} along '{state.plan.tree.speed_names[i]}' has no value"
+            f"{state.where(k)}. Expected a number. A load or a joint has none there; leave the singular position."
+        )

@@ -1,0 +1,253 @@
+"""The links in motion at one state (or a batch of states), over any algebra: what all recursions start from.
+
+Everything stands in axes of the link and refers to the origin O of its frame, as in section 3.1 of papers/denoc:
+
+    t = [ω; v]            twist of a link                                (1), with v of O instead of the mass centre
+    t_i = A_ij t_j + P θ̇   from the parent j to the link i                (36a)
+    A_ij                  twist propagation                              (36b), with the change of axes: a `Way`
+    P                     joint-rate propagation: about above along      (36b), constant in axes of the link
+    M_i                   mass matrix of a link about O                  (47b): a `Rigid`
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from dalembert.mechanics.motion import values as symbol_values
+from dalembert.recursive.inertias import NO_BODY, Rigid, six, symmetric
+from dalembert.recursive.joint_speeds import part_rates, to_rates, to_second_rates
+from dalembert.recursive.transforms import NONE, UNITS, Matrix, Planar, Three, Turn, Way, nothing, plus, three, times
+from dalembert.recursive.tree import Link, Tree, Value
+from dalembert.symbolic.algebra_base import Algebra, Array, Scalar, matrix, vector, zeros
+from dalembert.symbolic.lower import Lowering
+from dalembert.symbolic.rotations import about_axis, sine_and_cosine, skew
+
+
+@dataclass(frozen=True)
+class Axis:
+    """What a motion of one unit does to the twist of its link, in axes of the link: a column of P, (36b)."""
+
+    about: Three
+    along: Three
+
+
+@dataclass(frozen=True)
+class Fixture:
+    """What does not change with the state: where a link sits on its parent before it moves, how it moves, its mass and rotors."""
+
+    link: Link
+    parent: int
+    way: Way
+    axes: tuple[Axis, ...]
+    body: Rigid
+    armature: tuple[Scalar, ...]  # inertia × ratio² of the rotor of each motion
+    offset: float = 0  # what is added to the angle of its turn
+
+
+@dataclass(frozen=True)
+class MovingLink:
+    """A link with all facts that the recursions need."""
+
+    fixture: Fixture
+    way: Way
+    G: Array  # θ̇ = G s + ...: motions × len(speeds)
+    rates: Array  # θ̇
+    drift: Array  # θ̈ at ṡ = 0
+
+    @property
+    def parent(self) -> int:
+        """The link that carries it, −1 for the world."""
+        return self.fixture.parent
+
+    @property
+    def speeds(self) -> tuple[int, ...]:
+        """The speeds that move it."""
+        return self.fixture.link.speeds
+
+    @property
+    def about(self) -> Array:
+        """Ω: 3×motions."""
+        return _beside([axis.about for axis in self.fixture.axes])
+
+    @property
+    def along(self) -> Array:
+        """L: 3×motions."""
+        return _beside([axis.along for axis in self.fixture.axes])
+
+    @property
+    def A(self) -> Array:
+        """The twist propagation from the parent as a matrix, (36b): [Rᵀ 0; −Rᵀ p× Rᵀ]."""
+        Rt = self.way.R.T
+        return _blocks(Rt, zeros(3, 3), -(Rt @ skew(self.way.p)), Rt)
+
+    @property
+    def N(self) -> Array:
+        """P G: the twist for unit speeds, 6×len(speeds)."""
+        return np.concatenate([self.about, self.along]) @ self.G if self.speeds else zeros(6, 0)
+
+    @property
+    def M(self) -> Array:
+        """The mass matrix about O, (47b)."""
+        return whole(self.fixture.body)
+
+
+@dataclass(frozen=True)
+class Moving:
+    """A tree in motion."""
+
+    tree: Tree
+    algebra: Algebra
+    lower: Lowering
+    gravity: Array
+    links: tuple[MovingLink, ...]
+
+
+def _beside(columns: Sequence[Three]) -> Array:
+    return matrix(columns).T if columns else zeros(3, 0)
+
+
+def _blocks(a: Array, b: Array, c: Array, d: Array) -> Array:
+    """[a b; c d]."""
+    return np.concatenate([np.concatenate([a, b], axis=1), np.concatenate([c, d], axis=1)])
+
+
+def whole(body: Rigid) -> Array:
+    """The 6×6 mass matrix of a body about the origin of its axes, (47b)."""
+    parts = body.articulated()
+    H = matrix(parts.H)
+    return _blocks(symmetric(parts.inertia), H, H.T, symmetric(parts.M))
+
+
+def fixtures(tree: Tree, algebra: Algebra, parameters: Mapping[str, Scalar]) -> tuple[Fixture, ...]:
+    """The constant facts of all links in the frames of the model, for values of the parameters."""
+    lower = Lowering(algebra, dict(parameters))
+    return tuple(_fixture(link, algebra, lower) for link in tree.links)
+
+
+def _fixture(link: Link, algebra: Algebra, lower: Lowering) -> Fixture:
+    place = _three([lower(x) for x in link.position], algebra)
+    turns: list[Turn] = []
+    for axis, formula in zip((2, 1, 0), reversed(link.rotation), strict=True):
+        angle = lower(formula)
+        if not algebra.is_zero(angle):
+            s, c = sine_and_cosine(algebra, angle)
+            turns.append(Planar(axis, c, s))
+    armature: list[Scalar] = [0] * link.motions
+    for motion, inertia in link.rotors:
+        armature[motion] = armature[motion] + lower(inertia)
+    return Fixture(link, link.parent, Way(place, tuple(turns), NONE), _axes(link), _body(link, lower), tuple(armature))
+
+
+def _three(entries: Sequence[Scalar], algebra: Algebra) -> Three:
+    x, y, z = (0 if algebra.is_zero(entry) else entry for entry in entries)
+    return (x, y, z)
+
+
+def _axes(link: Link) -> tuple[Axis, ...]:
+    if link.attitude is not None:
+        return tuple(Axis(unit, NONE) for unit in UNITS)
+    if link.value is None:
+        return ()
+    about, along = (NONE if way is None else three(vector(list(way))) for way in link.step)
+    return (Axis(about, along),)
+
+
+def _body(link: Link, lower: Lowering) -> Rigid:
+    if link.body is None:
+        return NO_BODY
+    m, d = lower(link.body.mass), vector([lower(x) for x in link.body.center])
+    about_center = matrix([[lower(x) for x in row] for row in link.body.inertia])
+    arm = skew(d)
+    shifted = matrix([[m * entry for entry in row] for row in arm @ arm.T])
+    return Rigid(m, three(vector([m * x for x in d])), six(about_center + shifted))
+
+
+def moving(
+    tree: Tree,
+    algebra: Algebra,
+    t: Scalar,
+    q: Sequence[Scalar],
+    s: Sequence[Scalar],
+    parameters: Mapping[str, Scalar],
+    known: Sequence[Fixture] | None = None,
+) -> Moving:
+    """A tree in motion at coordinates q and speeds s; `known` saves finding the constant facts again."""
+    qd = to_rates(tree, algebra, q, s)
+    rest = to_second_rates(tree, algebra, q, s, [0] * tree.n_speeds) if tree.attitudes else zeros(tree.n)
+    lower = Lowering(algebra, symbol_values(tree.model, t, q, list(qd), dict(parameters)))
+    walk = _Walk(tree, algebra, lower, q, s, rest)
+    known = fixtures(tree, algebra, parameters) if known is None else known
+    links = tuple(walk.moved(fixture) for fixture in known)
+    return Moving(tree, algebra, lower, vector([lower(x) for x in tree.model.gravity]), links)
+
+
+def _turn(algebra: Algebra, about: Three, angle: Scalar, offset: float) -> Turn:
+    """The turn by an angle and a constant offset about a unit vector of numbers; quarter turns exchange sine and cosine."""
+    used = [k for k, x in enumerate(about) if x != 0]
+    if len(used) > 1:
+        return Matrix(about_axis(algebra, about, angle))  # type: ignore[arg-type]
+    quarters = round(offset / (np.pi / 2))
+    rest = offset - quarters * np.pi / 2
+    s, c = sine_and_cosine(algebra, angle if abs(rest) <= 1e-14 else angle + rest)
+    for _ in range(quarters % 4):
+        s, c = c, -s
+    return Planar(used[0], c, s if about[used[0]] == 1 else -s)
+
+
+class _Walk:
+    """Lowers the formulas of one link after the other."""
+
+    def __init__(
+        self, tree: Tree, algebra: Algebra, lower: Lowering, q: Sequence[Scalar], s: Sequence[Scalar], rest: Array
+    ) -> None:
+        self._tree, self._algebra, self._lower, self._q, self._s, self._rest = tree, algebra, lower, q, s, rest
+        self._slopes = {a: part_rates(algebra, a, q) for a in tree.attitudes}
+        self._turned = {i: (a, k) for a in tree.attitudes for k, i in enumerate(a.parts)}
+
+    def moved(self, fixture: Fixture) -> MovingLink:
+        """One link in motion."""
+        link, value = fixture.link, fixture.link.value
+        G, rates, drift, way = zeros(0, len(link.speeds)), zeros(0), zeros(0), fixture.way
+        if link.attitude is not None:
+            first = link.attitude.first
+            G = matrix([[1 if speed == first + k else 0 for speed in link.speeds] for k in range(3)])
+            rates, drift = vector(self._s[first : first + 3]), zeros(3)
+            parts = [0] * (len(link.joint.values) - 4) + [self._q[i] for i in link.attitude.parts]
+            way = replace(way, turns=(*way.turns, Matrix(link.joint.turn(self._algebra, parts))))
+        elif value is not None:
+            G = matrix([self._gradient(value, link.speeds)])
+            rates, drift = vector([self._lower(value.rate)]), vector([self._drift(value)])
+            way = self._on_its_way(fixture, self._lower(value.value))
+        return MovingLink(fixture, way, G, rates, drift)
+
+    def _on_its_way(self, fixture: Fixture, value: Scalar) -> Way:
+        """The way to a link that one motion has brought to a value."""
+        (axis,), way = fixture.axes, fixture.way
+        turns = way.turns
+        if not nothing(axis.about):
+            turns = (*turns, _turn(self._algebra, axis.about, value, fixture.offset))
+        return Way(way.before, turns, plus(way.after, times(value, axis.along)))
+
+    def _drift(self, value: Value) -> Scalar:
+        """θ̈ at ṡ = 0: q̈ is then zero but for the parts of quaternions."""
+        total = self._lower(value.bias)
+        for i, slope in value.slopes:
+            if i in self._turned:
+                total = total + self._lower(slope) * self._rest[i]
+        return total
+
+    def _gradient(self, value: Value, speeds: tuple[int, ...]) -> list[Scalar]:
+        row: dict[int, Scalar] = dict.fromkeys(speeds, 0)
+        for i, formula in value.slopes:
+            slope, column = self._lower(formula), self._tree.columns[i]
+            if column is not None:
+                row[column] = row[column] + slope
+            else:
+                attitude, part = self._turned[i]
+                for k in range(3):
+                    at = attitude.first + k
+                    row[at] = row[at] + slope * self._slopes[attitude][part, k]
+        return list(row.values())

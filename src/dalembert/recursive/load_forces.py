@@ -1,0 +1,96 @@
+"""The loads of a model as forces on the speeds, over any algebra. Gravity is not among them: the recursions carry it.
+
+Torques, springs and friction inside joints need the motions of their joints only; other loads need the places of the bodies,
+which one walk over the model gives.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from dalembert.mechanics.applied_forces import NON_IDEAL, applied_forces, non_ideal_forces, working_forces
+from dalembert.mechanics.motion import Motion, move
+from dalembert.model.description import Elements
+from dalembert.model.joints.base import JointMotion
+from dalembert.recursive.joint_speeds import to_rates, to_speed_forces
+from dalembert.recursive.link_states import Moving
+from dalembert.recursive.tree import Tree
+from dalembert.symbolic.algebra_base import Array, Scalar, vector, zeros
+
+
+def loaded(model: Elements, *, friction: bool) -> Elements:
+    """The model with the loads that act: all of them, or all but the friction in its joints."""
+    return model.replaced(loads=tuple(load for load in model.loads if friction or not load.rubs))
+
+
+def load_forces(
+    model: Elements,
+    moving: Moving,
+    t: Scalar,
+    q: Sequence[Scalar],
+    s: Sequence[Scalar],
+    parameters: Mapping[str, Scalar],
+) -> Array:
+    """What the loads of `model`, and what its constraints do beyond d'Alembert's principle, push along every speed."""
+    tree, algebra = moving.tree, moving.algebra
+    if not model.loads and not model.non_ideal_forces:
+        return zeros(tree.n_speeds)
+    motion = _motion(model, moving, t, q, s, parameters)
+    total = zeros(tree.n)
+    for load in applied_forces(motion)[_gravities(motion) :]:
+        total = total + load.J.T @ load.force
+    extra = non_ideal_forces(motion)
+    return to_speed_forces(tree, algebra, q, list(total if extra is None else total + extra))
+
+
+def load_powers(
+    model: Elements,
+    moving: Moving,
+    t: Scalar,
+    q: Sequence[Scalar],
+    s: Sequence[Scalar],
+    parameters: Mapping[str, Scalar],
+) -> Array:
+    """The power of each of `working_loads`."""
+    motion = _motion(model, moving, t, q, s, parameters)
+    return vector([each.Q @ motion.qd + each.drift for each in working_forces(motion, potentials=True)])
+
+
+def working_loads(model: Elements) -> tuple[str, ...]:
+    """What does work on a tree besides gravity: the loads, springs too, and C."""
+    return (*(load.name for load in model.loads), *([NON_IDEAL] if model.non_ideal_forces else []))
+
+
+def _motion(
+    model: Elements,
+    moving: Moving,
+    t: Scalar,
+    q: Sequence[Scalar],
+    s: Sequence[Scalar],
+    parameters: Mapping[str, Scalar],
+) -> Motion:
+    """The model in motion, as far as its loads have to know it."""
+    qd = to_rates(moving.tree, moving.algebra, q, s)
+    if all(load.in_joints for load in model.loads):
+        return Motion(model, moving.algebra, t, vector(list(q)), qd, moving.lower, (), _joints(model, moving))
+    return move(model, moving.algebra, t, vector(list(q)), qd, dict(parameters))
+
+
+def _gravities(motion: Motion) -> int:
+    """How many of the applied forces are gravity; they come first."""
+    return len(applied_forces(replace(motion, model=motion.model.replaced(loads=()))))
+
+
+def _joints(model: Elements, moving: Moving) -> tuple[JointMotion, ...]:
+    """The motions of joints that have a load inside."""
+    used = {place for load in model.loads for place in load.in_joints}
+    return tuple(_joint(moving.tree, moving, *key) for key in sorted(used))
+
+
+def _joint(tree: Tree, moving: Moving, body: str, joint: int, motion: int) -> JointMotion:
+    value, lower = tree.values[body, joint, motion], moving.lower
+    gradient = zeros(tree.n)
+    for i, slope in value.slopes:
+        gradient[i] = lower(slope)
+    return JointMotion(body, joint, motion, lower(value.value), gradient, lower(value.drift))

@@ -1,0 +1,411 @@
+"""The decoupled natural orthogonal complement as matrices: N = N_l N_d and what is made of it, over any algebra.
+
+Everything stands along world axes, as papers/denoc prints it, so that propagation is a matter of arms alone. The links of a
+serial chain are taken about their mass centres, (2)–(9); those of a tree about their joint origins, (36)–(48).
+
+    t_i = B_ij t_j + p_i θ̇_i          (4), (36a)      B_ij = [1 0; c_ij× 1],  c_ij from point i to point j
+    t = N θ̇,  N = N_l N_d             (9), (43)
+    M̃_i = M_i + Σ B_kiᵀ M̃_k B_ki      (20)            composite: all that hangs on link i, frozen
+    M̂_i = M_i + Σ B_kiᵀ M̄_k B_ki      (31)            articulated: free to move
+    I = U D Uᵀ                        (27)            u_ij = p_iᵀ B_jiᵀ ψ_j, d_i = m̂_i
+
+These are matrices to look at, of any size in numbers. What runs fast are the recursions beside this file, along link axes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from dalembert.formalisms.shared.quantities import Short
+from dalembert.model.elements import Body
+from dalembert.recursive.link_states import Moving, MovingLink
+from dalembert.recursive.tree import Link, Tree
+from dalembert.symbolic.algebra_base import Algebra, Array, Scalar, identity, matrix, vector, zeros
+from dalembert.symbolic.linear_algebra import ldl, ldl_solve
+from dalembert.symbolic.rotations import skew
+
+
+@dataclass(frozen=True)
+class PlacedLink:
+    """A link along world axes with all bodies that are fixed on it, its twist taken at `point`."""
+
+    name: str
+    parent: int
+    bodies: tuple[str, ...]
+    speeds: tuple[int, ...]
+    point: Array  # its mass centre C_i or joint origin O_i
+    p: Array  # joint-rate propagation for its own speeds, 6×k: (5), (7), (36b)
+    drift: Array  # what time alone adds to its twist
+    M: Array  # its mass matrix about the point: (2), (47b)
+
+
+@dataclass(frozen=True)
+class Node:
+    """A link that moves, and what is fixed on it: places among the links of the tree, which has one for every joint."""
+
+    home: int
+    parent: int  # among the nodes
+    fixed: tuple[int, ...]  # the home itself first
+    bodies: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Complement:
+    """The links of a model along world axes, and the matrices of papers/denoc."""
+
+    moving: Moving
+    shape: tuple[Node, ...]
+    centred: bool  # about mass centres, as (2)–(9); else about joint origins, as (36)–(48)
+    short: Short
+
+    @property
+    def algebra(self) -> Algebra:
+        """What it is computed over."""
+        return self.moving.algebra
+
+    @property
+    def tree(self) -> Tree:
+        """The tree, with a link for every joint."""
+        return self.moving.tree
+
+    @cached_property
+    def links(self) -> tuple[PlacedLink, ...]:
+        """The links in their places."""
+        frames = _frames(self.moving, self.short)
+        return tuple(_placed(self.moving, frames, node, self.centred, self.short) for node in self.shape)
+
+    @cached_property
+    def rotors(self) -> Array:
+        """What rotors add to the inertia matrix."""
+        out = zeros(self.n, self.n)
+        for node in self.shape:
+            link = self.moving.links[node.home]
+            for motion, formula in self.tree.links[node.home].rotors:
+                row = link.G[motion]
+                weighted = self.moving.lower(formula) * row
+                out[np.ix_(link.speeds, link.speeds)] += np.multiply.outer(row, weighted)
+        return out
+
+    @property
+    def n(self) -> int:
+        """The number of joint rates θ̇."""
+        return self.tree.n_speeds
+
+    def path(self, i: int) -> Iterator[int]:
+        """Link i, its parent, and so on to the world."""
+        while i >= 0:
+            yield i
+            i = self.links[i].parent
+
+    def B(self, i: int, j: int) -> Array:
+        """The twist propagation from link j to link i: (5), (36b)."""
+        out = identity(6)
+        out[3:, :3] = skew(self.links[j].point - self.links[i].point)
+        return out
+
+    @property
+    def p(self) -> Array:
+        """The joint-rate propagation of all links beside each other: (5), (7), (36b)."""
+        return np.concatenate([link.p for link in self.links], axis=1)
+
+    @property
+    def propagation(self) -> Array:
+        """B of (1 − B) t = N_d θ̇: (8b), with the propagation from every parent."""
+        return self._below(self.B, parents=True)
+
+    @cached_property
+    def N_l(self) -> Array:
+        """Carries twists outwards: (9b), (44)."""
+        return identity(6 * len(self.links)) + self._below(self.B)
+
+    @cached_property
+    def N_d(self) -> Array:
+        """Lets every joint move: (9b), (45)."""
+        out = zeros(6 * len(self.links), self.n)
+        for i, link in enumerate(self.links):
+            out[np.ix_(_six(i), link.speeds)] = link.p
+        return out
+
+    @cached_property
+    def rows(self) -> list[Array]:
+        """The rows of N link by link, 6×n each: N_i = B_ij N_j + N_d,i."""
+        out: list[Array] = []
+        for i, link in enumerate(self.links):
+            own = zeros(6, self.n)
+            own[:, list(link.speeds)] = link.p
+            out.append(own if link.parent < 0 else self.short(self.B(i, link.parent) @ out[link.parent] + own))
+        return out
+
+    @property
+    def N(self) -> Array:
+        """N = N_l N_d: (9a), (43)."""
+        return np.concatenate(self.rows)
+
+    def twists(self, rates: Array) -> list[Array]:
+        """t_i at the joint rates, with what time alone moves: (22)."""
+        out: list[Array] = []
+        for i, link in enumerate(self.links):
+            own = link.p @ rates[list(link.speeds)] + link.drift
+            out.append(own if link.parent < 0 else self.B(i, link.parent) @ out[link.parent] + own)
+        return out
+
+    @cached_property
+    def composites(self) -> list[Array]:
+        """M̃_i: (20)."""
+        out = [link.M for link in self.links]
+        for i in reversed(range(len(out))):
+            if (j := self.links[i].parent) >= 0:
+                out[j] = self.short(out[j] + self.B(i, j).T @ out[i] @ self.B(i, j))
+        return out
+
+    @property
+    def M_tilde(self) -> Array:
+        """M̃ = N_lᵀ M N_l: (19)."""
+        out = self._below(lambda i, j: self.composites[i] @ self.B(i, j))
+        out = out + out.T
+        for i, composite in enumerate(self.composites):
+            out[np.ix_(_six(i), _six(i))] = composite
+        return out
+
+    @cached_property
+    def inertia(self) -> Array:
+        """The generalized inertia matrix, i_ij = p_iᵀ M̃_i B_ij p_j: (18), (21)."""
+        out = np.array(self.rotors, dtype=object)
+        for i, link in enumerate(self.links):
+            for j in self.path(i):
+                block = link.p.T @ self.composites[i] @ self.B(i, j) @ self.links[j].p
+                out[np.ix_(link.speeds, self.links[j].speeds)] += block
+                if i != j:
+                    out[np.ix_(self.links[j].speeds, link.speeds)] += block.T
+        return self.short(out)
+
+    def convective(self, N_dot: Array, rates: Array) -> Array:
+        """C = Nᵀ(M Ṅ + W M N) about mass centres, Nᵀ(M Ṅ + Ω M E N) about joint origins: (17), (47), (48)."""
+        out = zeros(self.n, self.n)
+        for i, (N, t) in enumerate(zip(self.rows, self.twists(rates), strict=True)):
+            out = out + N.T @ (self.links[i].M @ N_dot[_six(i)] + self.gyroscopic(i, t[:3]) @ N)
+        return out
+
+    def gyroscopic(self, i: int, w: Array) -> Array:
+        """W M of (12) for a link about its mass centre, Ω M E of (47a) about its joint origin; w is its angular velocity."""
+        M, turn, out = self.links[i].M, skew(w), zeros(6, 6)
+        out[:3, :3] = turn @ M[:3, :3]
+        if not self.centred:
+            out[3:, :3] = turn @ M[3:, :3]
+        return out
+
+    @cached_property
+    def articulated(self) -> list[Articulated]:
+        """M̂_i and what follows from it, from the tips to the world: (30), (31). Each speed must move one link only."""
+        inertias, out = [link.M for link in self.links], list[Articulated]()
+        for i in reversed(range(len(self.links))):
+            out.append(self.articulate(i, inertias[i]))
+            if (j := self.links[i].parent) >= 0:
+                inertias[j] = self.short(inertias[j] + self.B(i, j).T @ out[-1].M_bar @ self.B(i, j))
+        return out[::-1]
+
+    def articulate(self, i: int, M_hat: Array) -> Articulated:
+        """ψ̂_i, m̂_i, ψ_i (30) and M̄_i (31) of an articulated mass matrix."""
+        link = self.links[i]
+        psi_hat = self.short(M_hat @ link.p)
+        if not link.speeds:
+            return Articulated(M_hat, psi_hat, zeros(0, 0), psi_hat, M_hat)
+        m_hat = self.short(link.p.T @ psi_hat + self.rotors[np.ix_(link.speeds, link.speeds)])
+        psi = self.short(ldl_solve(self.algebra, m_hat, psi_hat.T).T)
+        return Articulated(M_hat, psi_hat, m_hat, psi, self.short(M_hat - psi_hat @ psi.T))
+
+    @cached_property
+    def U(self) -> Array:
+        """U of I = U D Uᵀ, u_ij = p_iᵀ B_jiᵀ ψ_j: what (28), (29) subtract."""
+        return self._factors[0]
+
+    @cached_property
+    def D(self) -> Array:
+        """D of I = U D Uᵀ, with the m̂_i of (30) along its diagonal."""
+        return self._factors[1]
+
+    @cached_property
+    def _factors(self) -> tuple[Array, Array]:
+        if not self.tree.decoupled:
+            U, D = reverse_elimination(self.algebra, self.inertia)
+            return self.short(U), self.short(D)
+        U, D = identity(self.n), zeros(self.n, self.n)
+        for j, (link, body) in enumerate(zip(self.links, self.articulated, strict=True)):
+            D[np.ix_(link.speeds, link.speeds)] = body.m_hat
+            for i in self.path(link.parent):
+                above = self.links[i]
+                U[np.ix_(above.speeds, link.speeds)] = self.short(above.p.T @ self.B(j, i).T @ body.psi)
+        return U, D
+
+    @property
+    def inverse(self) -> Array:
+        """I⁻¹ = U⁻ᵀ D⁻¹ U⁻¹: the steps (28), (32), (33) for unit forces."""
+        order = self._outwards
+        V = zeros(self.n, self.n)  # U⁻¹
+        for k in reversed(order):
+            row = identity(self.n)[k]
+            for later in order[order.index(k) + 1 :]:
+                if not self.algebra.is_zero(self.U[k, later]):
+                    row = row - self.U[k, later] * V[later]
+            V[k] = self.short(row)
+        return V.T @ ldl_solve(self.algebra, self.D, V)
+
+    @property
+    def _outwards(self) -> list[int]:
+        """The speeds in an order in which U is upper triangular: those of a parent come first."""
+        if not self.tree.decoupled:
+            return list(range(self.n))
+        return list(dict.fromkeys(speed for link in self.links for speed in link.speeds))
+
+    def _below(self, block: Callable[[int, int], Array], *, parents: bool = False) -> Array:
+        """Blocks at (i, j) for every link j between link i and the world, or for its parent only."""
+        size = 6 * len(self.links)
+        out = zeros(size, size)
+        for i, link in enumerate(self.links):
+            for j in [link.parent] * (link.parent >= 0) if parents else self.path(link.parent):
+                out[np.ix_(_six(i), _six(j))] = block(i, j)
+        return out
+
+
+@dataclass(frozen=True)
+class Articulated:
+    """The mass matrix of a link with all that hangs on it, free to move, and what its own joint takes of it."""
+
+    M_hat: Array
+    psi_hat: Array
+    m_hat: Array
+    psi: Array
+    M_bar: Array
+
+
+def reverse_elimination(algebra: Algebra, M: Array) -> tuple[Array, Array]:
+    """U and D of a symmetric M = U D Uᵀ, from the last row to the first.
+
+    >>> from dalembert.symbolic.floats import FLOATS
+    >>> U, D = reverse_elimination(FLOATS, matrix([[5.0, 2.0], [2.0, 4.0]]))
+    >>> U.tolist(), D.tolist()
+    ([[1, 0.5], [0, 1]], [[4.0, 0], [0, 4.0]])
+    """
+    L, D = ldl(algebra, M[::-1, ::-1])
+    diagonal = zeros(*M.shape)
+    np.fill_diagonal(diagonal, D[::-1])
+    return L[::-1, ::-1], diagonal
+
+
+def _six(i: int) -> list[int]:
+    """Where the twist of link i stands."""
+    return list(range(6 * i, 6 * i + 6))
+
+
+def complement_of(moving: Moving, *, centred: bool | None = None, short: Short = lambda value: value) -> Complement:
+    """The links along world axes: about mass centres where they are one serial chain, else about joint origins.
+
+    What no motion separates is one link. `short` may bring values to a shorter form on the way.
+
+    >>> from dalembert.symbolic.floats import FLOATS
+    >>> from dalembert.model.model import Model
+    >>> from dalembert.recursive.link_states import moving
+    >>> from dalembert.recursive.tree import tree_of
+    >>> model = Model("slider").coordinates("x")
+    >>> _ = model.body("block", joint=model.prismatic((1, 0, 0), "x"), mass=2)
+    >>> complement_of(moving(tree_of(model), FLOATS, 0.0, [0.3], [0.0], {})).inertia.tolist()
+    [[2.0]]
+    """
+    shape = nodes_of(moving.tree)
+    parents = [node.parent for node in shape]
+    about_centres = len(parents) == len(set(parents)) if centred is None else centred
+    return Complement(moving, shape, about_centres, short)
+
+
+def nodes_of(tree: Tree) -> tuple[Node, ...]:
+    """The links that move, parents before children; what no motion separates is one."""
+    homes = _homes(tree)
+    places = {home: k for k, home in enumerate(sorted({*homes} - {-1}))}
+    out = []
+    for home in places:
+        above, fixed = tree.links[home].parent, tuple(i for i, other in enumerate(homes) if other == home)
+        parent = places.get(homes[above], -1) if above >= 0 else -1
+        bodies = tuple(body.name for i in fixed if (body := tree.links[i].body) is not None)
+        out.append(Node(home, parent, fixed, bodies))
+    return tuple(out)
+
+
+def _homes(tree: Tree) -> list[int]:
+    """Link by link the one whose joint moves it: itself, or the one it is fixed on; −1 where it is fixed on the world."""
+    out: list[int] = []
+    for i, link in enumerate(tree.links):
+        out.append(i if _moves(link) else out[link.parent] if link.parent >= 0 else -1)
+    return out
+
+
+def _frames(moving: Moving, short: Short) -> list[tuple[Array, Array]]:
+    """R_WM and the origin in the world, link by link."""
+    out: list[tuple[Array, Array]] = []
+    for link in moving.links:
+        R, p = out[link.parent] if link.parent >= 0 else (identity(3), zeros(3))
+        R_PM, p_PM = _placement(link)
+        out.append((short(R @ R_PM), short(p + R @ p_PM)))
+    return out
+
+
+def _moves(link: Link) -> bool:
+    """True where a joint moves a link, and does not only place it."""
+    return link.motions > 0
+
+
+def _placement(link: MovingLink) -> tuple[Array, Array]:
+    """R and p of a link in its parent."""
+    return link.way.R, link.way.p
+
+
+def _drifts(moving: Moving, link: Link) -> Array:
+    """∂f/∂t of the ordinary motion of a link, where it has one."""
+    return zeros(0) if link.value is None else vector([moving.lower(link.value.drift)])
+
+
+def _placed(
+    moving: Moving, frames: list[tuple[Array, Array]], node: Node, about_centres: bool, short: Short
+) -> PlacedLink:
+    link, told, (R, origin) = moving.links[node.home], moving.tree.links[node.home], frames[node.home]
+    bodies = [(body, frames[i]) for i in node.fixed if (body := moving.tree.links[i].body) is not None]
+    masses = [_mass(moving, body, frame) for body, frame in bodies]
+    point = _centre(moving.algebra, masses, origin) if about_centres else origin
+    arm = short(point - origin)
+    P = np.concatenate([R @ link.about, R @ link.along - skew(arm) @ (R @ link.about)])  # (5), (36b)
+    clock = _drifts(moving, told)
+    M = zeros(6, 6)
+    for mass, centre, inertia in masses:
+        lever = mass * skew(centre - point)
+        M[:3, :3] = M[:3, :3] + inertia + lever @ skew(centre - point).T
+        M[:3, 3:], M[3:, :3], M[3:, 3:] = M[:3, 3:] + lever, M[3:, :3] - lever, M[3:, 3:] + mass * identity(3)
+    return PlacedLink(
+        node.bodies[0] if node.bodies else told.name,
+        node.parent,
+        node.bodies,
+        link.speeds,
+        short(point),
+        short(P @ link.G) if link.speeds else zeros(6, 0),
+        P[:, : len(clock)] @ clock if len(clock) else zeros(6),
+        short(M),
+    )
+
+
+def _mass(moving: Moving, body: Body, frame: tuple[Array, Array]) -> tuple[Scalar, Array, Array]:
+    """Mass, mass centre and inertia about it, along world axes."""
+    lower, (R, origin) = moving.lower, frame
+    inertia = matrix([[lower(x) for x in row] for row in body.inertia])
+    return lower(body.mass), origin + R @ vector([lower(x) for x in body.center]), R @ inertia @ R.T
+
+
+def _centre(algebra: Algebra, masses: list[tuple[Scalar, Array, Array]], origin: Array) -> Array:
+    """The common mass centre; the joint origin where there is no mass."""
+    heavy = [(mass, centre) for mass, centre, _ in masses if not algebra.is_zero(mass)]
+    if len(heavy) < 2:
+        return heavy[0][1] if heavy else origin
+    total = sum((mass for mass, _ in heavy[1:]), start=heavy[0][0])
+    moment = sum((mass * centre for mass, centre in heavy[1:]), start=heavy[0][0] * heavy[0][1])
+    return moment / total

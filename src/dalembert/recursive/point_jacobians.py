@@ -1,0 +1,105 @@
+"""Where links are in the world, and what follows from it: velocities and Jacobians of points, and the momentum about the
+mass centre.
+
+These have six rows, linear above angular, in axes of the world; those of Jacobian and momentum are for unit speeds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from dalembert.errors import InputError, nearest
+from dalembert.recursive.composite_inertia import composites
+from dalembert.recursive.link_states import Moving, MovingLink, whole
+from dalembert.symbolic.algebra_base import Array, identity, scaled, stack, vector, zeros
+from dalembert.symbolic.rotations import cross, skew
+
+Place = tuple[Array, Array]  # R_WM and p_WM
+
+
+def link_places(moving: Moving) -> list[Place]:
+    """The place of every link in the world."""
+    out: list[Place] = []
+    for link in moving.links:
+        R, p = (identity(3), zeros(3)) if link.parent < 0 else out[link.parent]
+        out.append((R @ link.way.R, p + R @ link.way.p))
+    return out
+
+
+def body_places(moving: Moving, bodies: Sequence[str]) -> list[tuple[Array, Array]]:
+    """p_WB and R_WB of bodies."""
+    known = link_places(moving)
+    return [(p, R) for R, p in (known[link_of(moving, body)] for body in bodies)]
+
+
+def point_velocity(moving: Moving, body: str, point: Array) -> Array:
+    """The velocity of a point, given in axes of its body, and the angular velocity of the body.
+
+    Unlike the Jacobian times the speeds, it has the part of motions that are prescribed in time.
+    """
+    v, w = zeros(3), zeros(3)
+    for link, R, arm in _inwards(moving, body, point):
+        if len(link.rates):
+            turn = R @ (link.about @ link.rates)
+            v, w = v + R @ (link.along @ link.rates) + cross(turn, arm), w + turn
+    return stack(v, w)
+
+
+def point_jacobian(moving: Moving, body: str, point: Array) -> Array:
+    """The velocity of a point, given in axes of its body, and the angular velocity of the body, for unit speeds."""
+    out = zeros(6, moving.tree.n_speeds)
+    for link, R, arm in _inwards(moving, body, point):
+        if link.speeds:
+            turn, slide = R @ link.N[:3], R @ link.N[3:]
+            columns = list(link.speeds)
+            out[:3, columns] += slide - skew(arm) @ turn
+            out[3:, columns] += turn
+    return out
+
+
+def _inwards(moving: Moving, body: str, point: Array) -> Iterator[tuple[MovingLink, Array, Array]]:
+    """The links from a body to the world, each with R_WM and the arm from its origin to a point of the body, in world axes."""
+    index, known = link_of(moving, body), link_places(moving)
+    R, p = known[index]
+    at = p + R @ point
+    while index >= 0:
+        R, p = known[index]
+        yield moving.links[index], R, at - p
+        index = moving.links[index].parent
+
+
+def link_of(moving: Moving, body: str) -> int:
+    """The link of a body."""
+    for index, link in enumerate(moving.tree.links):
+        if link.body is not None and link.body.name == body:
+            return index
+    names = [link.body.name for link in moving.tree.links if link.body is not None]
+    raise InputError(f"model '{moving.tree.model.name}': there is no body '{body}'. {nearest(body, names)}")
+
+
+def momentum_matrix(moving: Moving) -> Array:
+    """Momentum, and angular momentum about the mass centre of all bodies, for unit speeds."""
+    known = link_places(moving)
+    center = mass_center(moving)
+    out = zeros(6, moving.tree.n_speeds)
+    for link, body, (R, p) in zip(moving.links, composites(moving), known, strict=True):
+        if link.speeds:
+            push = whole(body) @ link.N  # of the link with all that hangs on it, about O
+            linear = R @ push[3:]
+            columns = list(link.speeds)
+            out[:3, columns] += linear
+            out[3:, columns] += R @ push[:3] + skew(p - center) @ linear
+    return out
+
+
+def mass_center(moving: Moving) -> Array:
+    """The mass centre of all bodies."""
+    bodies = [link.fixture.body for link in moving.links]
+    mass, moment = sum(body.m for body in bodies), zeros(3)
+    if moving.algebra.is_zero(mass):
+        raise InputError(f"model '{moving.tree.model.name}' has no mass, so it has no mass centre. Give a body a mass.")
+    for body, (R, p) in zip(bodies, link_places(moving), strict=True):
+        moment = moment + scaled(body.m, p) + R @ vector(body.h)
+    return np.array([x / mass for x in moment], dtype=object)

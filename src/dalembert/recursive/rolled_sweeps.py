@@ -1,0 +1,129 @@
+"""Recursions as loops over the links in machine code: one compile for a set of kinds of links, time and memory linear in n.
+
+The steps are those of `kinds`. The table of a tree holds where its links stand, their mass, and which rows of the state are
+theirs.
+Loads are not among them: a program of their own adds them to τ, and stays linear in n where each acts on a few links.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+import numpy as np
+
+from dalembert.codegen.function import SweptFunction
+from dalembert.codegen.link_sweeps import Members, Sweep, Sweeps, table_of
+from dalembert.recursive.link_kinds import Kind, Steps
+from dalembert.recursive.plan import Plan
+from dalembert.recursive.tree import Link, Tree
+from dalembert.symbolic.algebra_base import vector
+from dalembert.symbolic.floats import FLOATS, plain
+from dalembert.symbolic.lower import Lowering
+from dalembert.symbolic.symbols import coordinate
+
+
+def can_roll(tree: Tree) -> str | None:
+    """Why the recursion over a tree cannot be rolled; None where it can.
+
+    >>> from dalembert.model.model import Model
+    >>> from dalembert.recursive.tree import tree_of
+    >>> model = Model("crank").coordinates("a")
+    >>> _ = model.body("crank", joint=model.revolute((0, 0, 1), "2 * a"), mass=1, center=(1, 0, 0))
+    >>> can_roll(tree_of(model))
+    "'crank' moves by the formula 2*a. Expected a coordinate of its own"
+    """
+    if not tree.n_speeds:
+        return f"model '{tree.model.name}' has nothing that moves"
+    names = tree.model.coordinate_names
+    for link in tree.links:
+        if link.value is not None:
+            used = link.value.slopes
+            if len(used) != 1 or link.value.value != coordinate(names[used[0][0]]):
+                return f"'{link.name}' moves by the formula {link.value.value}. Expected a coordinate of its own"
+    return None if tree.decoupled else "a coordinate moves several links. Expected one link for each"
+
+
+def rolled_function(plan: Plan, task: str) -> SweptFunction:
+    """A task as a function of rows that end with time t, which plays no part. Loads are not among the forces.
+
+    `inverse` gives τ of (q, s, ṡ), `bias` c + g of (q, s), `forward` ṡ of (q, s, τ), `rates` (q̇, ṡ) of (q, s) without τ.
+
+    >>> from dalembert.model.model import Model
+    >>> from dalembert.recursive.plan import plan_of
+    >>> model = Model("slider", gravity=(-10, 0, 0)).coordinates("x")
+    >>> _ = model.body("block", joint=model.prismatic((1, 0, 0), "x"), mass=2)
+    >>> rolled_function(plan_of(model), "inverse")(np.array([0.3, 0.0, 1.5, 0.0]), np.zeros(0))
+    array([23.])
+    """
+    tree, (sweeps, table) = plan.tree, sweeps_and_table(plan, task)
+    n_inputs = tree.n + (2 if task in _GIVEN else 1) * tree.n_speeds + 1
+    return SweptFunction(sweeps, table, n_inputs, tree.n_speeds + (tree.n if task == "rates" else 0))
+
+
+def sweeps_and_table(plan: Plan, task: str) -> tuple[Sweeps, np.ndarray]:
+    """The loops of a task, and the table of links that they run over."""
+    kinds, members = _members(plan, task)
+    sweeps = sweeps_of(kinds, task)
+    lower = Lowering(FLOATS, dict(plan.parameters))
+    start = [0.0] * 6 + list(-plain(vector([lower(x) for x in plan.tree.model.gravity])))
+    world = [start, [0.0] * 6][: sum(sweep.outwards for sweep in sweeps.sweeps)]
+    return sweeps, table_of(sweeps, [fixture.parent for fixture in plan.fixtures], members, world)
+
+
+def operations_of(plan: Plan, task: str) -> int:
+    """What one evaluation of a task costs, by the table of operations: the sum over all links.
+
+    >>> from dalembert.model.model import Model
+    >>> from dalembert.recursive.plan import plan_of
+    >>> model = Model("slider").coordinates("x")
+    >>> _ = model.body("block", joint=model.prismatic((1, 0, 0), "x"), mass=2)
+    >>> operations_of(plan_of(model), "inverse") > 0
+    True
+    """
+    kinds, members = _members(plan, task)
+    each = sweeps_of(kinds, task).operations
+    return sum(cost * len(own.links) for cost, own in zip(each, members, strict=True))
+
+
+_GIVEN = ("inverse", "forward")
+
+
+@lru_cache(maxsize=64)
+def sweeps_of(kinds: tuple[Kind, ...], task: str) -> Sweeps:
+    """The sweeps of a task over trees of these kinds of links."""
+    steps = [Steps(kind, given=task in _GIVEN, rates=task == "rates") for kind in kinds]
+    solved, driven = task in ("forward", "rates"), task == "inverse"
+    walks = [Sweep(True, 9, tuple(step.outwards(accelerated=driven) for step in steps))]
+    if solved:
+        walks.append(Sweep(False, 27, tuple(step.eliminate() for step in steps)))
+        walks.append(Sweep(True, 6, tuple(step.accelerate() for step in steps)))
+    else:
+        walks.append(Sweep(False, 6, tuple(step.inwards(accelerated=driven) for step in steps)))
+    kept = tuple(step.kept_forward if solved else step.kept_inverse for step in steps)
+    return Sweeps(kept, tuple(step.rows for step in steps), tuple(len(kind.columns) for kind in kinds), tuple(walks))
+
+
+def _members(plan: Plan, task: str) -> tuple[tuple[Kind, ...], list[Members]]:
+    """The kinds of links of a tree, and the links of each."""
+    each = [Kind.of(fixture) for fixture in plan.fixtures]
+    kinds = tuple(sorted(set(each)))
+    out: list[Members] = []
+    for kind in kinds:
+        at = [i for i, own in enumerate(each) if own == kind]
+        rows = [_rows(plan.tree, plan.fixtures[i].link, task) for i in at]
+        numbers = [kind.numbers(plan.fixtures[i]) for i in at]
+        out.append(Members(np.array(at), np.array(rows, np.int64), np.array(numbers)))
+    return kinds, out
+
+
+def _rows(tree: Tree, link: Link, task: str) -> list[int]:
+    """The rows of its coordinates, its speeds, what is given, and the results: see `Steps`."""
+    if link.attitude is not None:
+        q = list(link.attitude.parts)
+    else:
+        q = [] if link.value is None else [i for i, _ in link.value.slopes]
+    s = list(link.speeds)
+    state = [*q, *(tree.n + i for i in s)]
+    if task == "rates":
+        return [*state, *state]
+    return state + ([tree.n + tree.n_speeds + i for i in s] if task in _GIVEN else []) + s

@@ -1,0 +1,1 @@
+"""Right-hand sides, integrators, events, contact, projection and trajectories."""

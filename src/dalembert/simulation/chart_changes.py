@@ -1,0 +1,311 @@
+"""Other angles along a run: what is integrated near gimbal lock, and how the user's angles are found from it.
+
+A run looks at the ends of its steps how far the angles of every attitude are from their singularity. Next to it the
+run goes on with another sequence of axes, derived and compiled once, and the user's angles, rates, accelerations and generalized
+forces are found from its motion. They follow the motion continuously: turns are counted from step to step. Only a
+motion that passes the singularity itself, within rounding, lets the first and the third angle jump by half a turn, opposite or
+alike.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dalembert.api.derivation import derivation_of
+from dalembert.errors import DalembertError, SimulationError
+from dalembert.mechanics.attitude_charts import (
+    angles_of,
+    attitudes_of,
+    best_sequence,
+    in_chart,
+    obstacle,
+    sequence_angles,
+)
+from dalembert.simulation.chart_maps import ChangedAngles, Chart, Sequences, Track
+from dalembert.symbolic.euler_angles import EulerAngles, solved
+
+if TYPE_CHECKING:
+    from dalembert.api.equations import Equations
+
+NEAR = 0.1  # |sin B| at which a run goes on with other angles
+GOOD = 0.3  # and from which on the user's take their place again
+STOP = 1e-3  # and at which a run ends that cannot
+SINGULAR = 1e-4  # the least inertia, by the largest, at which angles at gimbal lock are held by nothing else
+_MOST = 2000
+_CLEAR = float(np.arcsin(NEAR))  # radians
+Singular = Callable[[int], bool]
+
+
+def equations_in(equations: Equations, sequences: Sequences) -> Equations:
+    """The equations by the same formalism with other angles; raises where the formalism cannot treat them."""
+    derivation = equations.derivation
+    model = derivation.setup.declared
+    pairs = zip(attitudes_of(model), sequences, strict=True)
+    declared = in_chart(model, {attitude: sequence for attitude, sequence in pairs if sequence is not None})
+    setup = replace(derivation.setup, declared=declared, choice=None)
+    known = replace(derivation_of(setup, derivation.formalism, derivation.alpha), modules=derivation.modules)
+    return replace(equations, derivation=known)
+
+
+def chart_of(equations: Equations, sequences: Sequences, sides: Sequence[float]) -> Chart | None:
+    """The chart of sequences, None where all angles are the user's."""
+    if not any(sequences):
+        return None
+    model = equations.derivation.setup.declared
+    known, names = (
+        dict(zip(equations.model.parameter_values, equations.values.tolist(), strict=True)),
+        model.coordinate_names,
+    )
+    found = list[ChangedAngles]()
+    for attitude, sequence, side in zip(attitudes_of(model), sequences, sides, strict=True):
+        if sequence is not None:
+            first, second, third = (names.index(name) for name in attitude.coordinates)
+            user = angles_of(model, attitude, known)
+            found.append(ChangedAngles((first, second, third), user, sequence_angles(sequence), side))
+    return Chart(sequences, tuple(found))
+
+
+def gimbal_locks(equations: Equations) -> list[tuple[int, float]]:
+    """The place of the second angle of every attitude, and a value of it at which the angles are singular."""
+    model = equations.derivation.setup.declared
+    known, names = (
+        dict(zip(equations.model.parameter_values, equations.values.tolist(), strict=True)),
+        model.coordinate_names,
+    )
+    return [
+        (names.index(attitude.coordinates[1]), -angles_of(model, attitude, known).offset)
+        for attitude in attitudes_of(model)
+    ]
+
+
+class Charts:
+    """The angles that a run uses, and when they have served."""
+
+    def __init__(self, equations: Equations, forbidden: str | None = None) -> None:
+        self._equations = equations  # in the user's angles
+        self._forbidden = forbidden  # why a run must not go on with other angles
+        self.attitudes = attitudes_of(equations.derivation.setup.declared)
+        self.sequences: Sequences = (None,) * len(self.attitudes)
+        self.chart: Chart | None = None
+        self._track: Track | None = None
+        self._known: dict[Sequences, Equations] = {self.sequences: equations}
+        self._sides = [1.0] * len(self.attitudes)
+        self._sheets: list[float] = []
+        self._forced: set[int] = set()  # attitudes whose next step would lead through the singularity
+        self._changes: list[tuple[float, str]] = []
+        self._leaps: list[tuple[float, str]] = []
+
+    @property
+    def equations(self) -> Equations:
+        """The equations with the angles in use, as first derived."""
+        return self._known[self.sequences]
+
+    @cached_property
+    def _rows(self) -> list[list[int]]:
+        names = self._equations.model.coordinate_names
+        return [[names.index(name) for name in attitude.coordinates] for attitude in self.attitudes]
+
+    @cached_property
+    def _users(self) -> list[EulerAngles]:
+        model = self._equations.derivation.setup.declared
+        known = dict(zip(self._equations.model.parameter_values, self._equations.values.tolist(), strict=True))
+        return [angles_of(model, attitude, known) for attitude in self.attitudes]
+
+    @cached_property
+    def _obstacles(self) -> list[str | None]:
+        if self._forbidden is not None:
+            return [self._forbidden] * len(self.attitudes)
+        return [obstacle(self._equations.derivation.setup.declared, attitude) for attitude in self.attitudes]
+
+    def _used(self, i: int) -> EulerAngles:
+        sequence = self.sequences[i]
+        return self._users[i] if sequence is None else sequence_angles(sequence)
+
+    def _limit(self, i: int) -> float:
+        return NEAR if self._obstacles[i] is None else STOP
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Where angles were changed, or a step led through their singularity."""
+        out = []
+        if self._changes:
+            t, title = self._changes[0]
+            often = f", and {len(self._changes)} times in all" if len(self._changes) > 1 else ""
+            out.append(
+                f"{title} came close to gimbal lock at t = {t:.6g}{often}: the run went on with another sequence of axes, and "
+                "the angles are found from its motion"
+            )
+        if self._leaps:
+            t, title = self._leaps[0]
+            out.append(
+                f"a step that ends at t = {t:.6g} led through gimbal lock of {title}. Look at the result beyond with care, or "
+                "shorten the steps by `max_step` or `step`"
+            )
+        return tuple(out)
+
+    def begin(self, t: float, q: np.ndarray, singular: Singular) -> bool:
+        """Take up the start, in the user's coordinates; True where other angles should begin."""
+        self._sides = [user.side(q[rows]) for user, rows in zip(self._users, self._rows, strict=True)]
+        self._look_at(q)
+        return self.poor(np.array([t]), q[:, None], singular) is not None
+
+    def _look_at(self, q: np.ndarray) -> None:
+        self._sheets = [float(self._used(i).sheet(q[rows])) for i, rows in enumerate(self._rows)]
+
+    def stays_clear(self, coefficients: np.ndarray, h: float) -> bool:
+        """True where the user's angles cannot come close along a step: the terms of its polynomial (states, orders) are small."""
+        if self.chart is not None:
+            return False
+        powers = h ** np.arange(1, coefficients.shape[1])
+        return all(
+            self._gap(rows[1], float(coefficients[rows[1], 0])) - float(np.abs(coefficients[rows[1], 1:]) @ powers)
+            > _CLEAR
+            for rows in self._rows
+        )
+
+    def _gap(self, i: int, angle: float) -> float:
+        """How far the second of the user's angles, the i-th coordinate, is from gimbal lock, in radians."""
+        halves = (angle + self._offsets[i]) / np.pi
+        return abs(halves - round(halves)) * np.pi
+
+    @cached_property
+    def _offsets(self) -> dict[int, float]:
+        return {rows[1]: user.offset for rows, user in zip(self._rows, self._users, strict=True)}
+
+    def _at_ease(self, q: np.ndarray) -> bool:
+        """True where one state in the user's angles is far from gimbal lock, and no step has led through."""
+        for (_, k, _), sheet in zip(self._rows, self._sheets, strict=True):
+            angle = float(q[k])
+            if self._gap(k, angle) < _CLEAR or np.floor((angle + self._offsets[k]) / np.pi) != sheet:
+                return False
+        return self.chart is None
+
+    def poor(self, t: np.ndarray, q: np.ndarray, singular: Singular) -> int | None:
+        """The first of K ends of steps (n, K) at which other angles should go on; raises where none can.
+
+        `singular` says of the k-th whether the equations are singular there: constraints may hold what has no inertia.
+        """
+        if len(t) == 1 and self._at_ease(q[:, 0]):
+            return None
+        found = [k for i in range(len(self.attitudes)) if (k := self._poor(i, t, q, singular)) is not None]
+        if not found:
+            self._look_at(q[:, -1])
+        return min(found, default=None)
+
+    def _poor(self, i: int, t: np.ndarray, q: np.ndarray, singular: Singular) -> int | None:
+        used, own = self._used(i), q[self._rows[i]]
+        poor = used.distance(own) < self._limit(i)
+        if self.sequences[i] is not None:
+            poor |= self._users[i].distance_of(used.rotation(own)) >= GOOD
+        near = np.flatnonzero(poor)
+        led = np.flatnonzero(np.diff(used.sheet(own), prepend=self._sheets[i]))
+        k = int(min([*near[:1], *led[:1]], default=-1))
+        if k < 0:
+            return None
+        why = self._obstacles[i]
+        if why is not None:
+            if singular(k):
+                raise self._stop(i, float(t[k]), own[:, k], why)
+            return None
+        if k in near:
+            return k
+        if k:  # the step behind this one leads through
+            self._forced.add(i)
+            return k - 1
+        self._leaps.append((float(t[0]), self.attitudes[i].title))
+        self._sheets[i] = float(used.sheet(own)[0])
+        return self._poor(i, t, q, singular)
+
+    def served(self, q: np.ndarray) -> np.ndarray:
+        """At which of K states (n, K) along a step the angles in use serve."""
+        out = np.ones(q.shape[1], dtype=bool)
+        for i, rows in enumerate(self._rows):
+            used, own = self._used(i), q[rows]
+            out &= (used.distance(own) >= 0.9 * self._limit(i)) & (used.sheet(own) == used.sheet(own[:, :1]))
+        return out
+
+    def follow(self, t: np.ndarray, q: np.ndarray, qd: np.ndarray) -> None:
+        """Follow the user's angles along the ends of steps (n, K)."""
+        if self.chart is not None and self._track is not None:
+            self._track.go_on(self.chart, t, q, qd)
+
+    def end(self, t: float, q: np.ndarray, qd: np.ndarray) -> Chart | None:
+        """The chart of the stretch that ends here, with the user's angles along it."""
+        if self.chart is None or self._track is None:
+            return None
+        return self._track.end(self.chart, t, q, qd)
+
+    def _stop(self, i: int, t: float, angles: np.ndarray, why: str) -> SimulationError:
+        """The error where no other angles can go on."""
+        attitude, used = self.attitudes[i], self._used(i)
+        values = ", ".join(f"{name} = {x:.6g}" for name, x in zip(attitude.coordinates, angles, strict=True))
+        first, _, third = attitude.coordinates
+        best = self._best(i, used.rotation(angles))
+        return SimulationError(
+            f"at t = {t:.9g} {attitude.title} are at gimbal lock: the axes of {first} and {third} are parallel but for "
+            f"{float(used.distance(angles)):.1e}, and runs end at {STOP:g}. State: {values}. The run cannot go on with other "
+            f"angles, since {why}. Turn the body by a quaternion (a spherical or free joint with `quaternion`), or by the "
+            f"sequence of axes {best}, which is regular here."
+        )
+
+    def _best(self, i: int, rotation: np.ndarray) -> str:
+        """A sequence that is regular here, and at the initial state, from which facts about a model are found."""
+        start, _ = self._equations.derivation.setup.declared.initial
+        rotations = np.stack([rotation, self._users[i].rotation(start[self._rows[i]])], axis=2)
+        return best_sequence(self._users[i], rotations, GOOD, self.sequences[i])
+
+    def change(self, t: float, q: np.ndarray, qd: np.ndarray) -> tuple[Equations, np.ndarray, np.ndarray]:
+        """The equations with angles that serve here, and the state in them; q and q̇ are in the angles in use."""
+        shown, new, out, rates = self._shown(q), list(self.sequences), q.copy(), qd.copy()
+        for i, rows in enumerate(self._rows):
+            used, user, own = self._used(i), self._users[i], q[rows]
+            forced = i in self._forced
+            rotation, spin = used.rotation(own), used.columns(own) @ qd[rows]
+            back = self.sequences[i] is not None and float(user.distance_of(rotation)) >= GOOD
+            serves = float(used.distance(own)) >= GOOD and not (forced or back)
+            if serves or self._obstacles[i] is not None:
+                continue
+            new[i] = None if back else self._best(i, rotation)
+            other = user if back else sequence_angles(new[i] or "")
+            out[rows] = shown[i] if back else other.angles(rotation, 1.0)
+            rates[rows] = solved(other.columns(out[rows]), spin)
+        self._write_down(t, new)
+        self._forced, self.sequences = set(), tuple(new)
+        equations = self._equations_now(t)
+        self.chart = chart_of(self._equations, self.sequences, self._sides)
+        self._track = Track(t, [shown[i] for i, each in enumerate(new) if each is not None])
+        self._look_at(out)
+        return equations, out, rates
+
+    def _shown(self, q: np.ndarray) -> list[np.ndarray]:
+        """The user's angles of every attitude at the end of a stretch."""
+        last = iter([] if self._track is None else self._track.last)
+        pairs = zip(self._rows, self.sequences, strict=True)
+        return [q[rows] if sequence is None else next(last) for rows, sequence in pairs]
+
+    def _write_down(self, t: float, new: Sequence[str | None]) -> None:
+        changed = next(i for i, each in enumerate(new) if each != self.sequences[i])
+        self._changes.append((t, self.attitudes[changed].title))
+        if len(self._changes) > _MOST:
+            raise SimulationError(
+                f"at t = {t:.9g} {self.attitudes[changed].title} have been replaced {_MOST} times, always close to gimbal lock. "
+                "Turn the body by a quaternion."
+            )
+
+    def _equations_now(self, t: float) -> Equations:
+        """The equations with the angles in use."""
+        if self.sequences not in self._known:
+            try:
+                self._known[self.sequences] = equations_in(self._equations, self.sequences)
+            except DalembertError as error:
+                raise SimulationError(
+                    f"at t = {t:.9g} {self._changes[-1][1]} are close to gimbal lock, the first and the third axis parallel but "
+                    f"for {NEAR:g}, and the run cannot go on with another sequence of axes: {error} Turn the body by a "
+                    "quaternion, or derive by another formalism."
+                ) from error
+        return self._known[self.sequences]

@@ -1,0 +1,195 @@
+"""The equations in use, as a guide along a run asks for them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from dalembert.codegen.compiled_loop import Machine
+from dalembert.codegen.function import Function
+from dalembert.errors import SimulationError
+from dalembert.formalisms import catalogue
+from dalembert.formalisms.shared.about import Velocities
+from dalembert.mechanics import newton, rank
+from dalembert.model.controllers import Inputs
+from dalembert.simulation import projection
+from dalembert.simulation.closed_contacts import Resting
+from dalembert.simulation.compiled_laws import Sizes, with_law
+from dalembert.simulation.constraint_manifold import Manifold
+from dalembert.simulation.integrators.explicit_steps import HELD, Surface
+from dalembert.simulation.integrators.integrate import MachineCode
+from dalembert.simulation.right_hand_side import Kernel
+from dalembert.simulation.spring_lengths import Lengths
+
+
+@dataclass(frozen=True)
+class Mechanics:
+    """Constraints, velocities and energies at states y = (q, v[, work]) of one form of the equations."""
+
+    kernel: Kernel
+    manifold: Manifold
+    lengths: Lengths
+    energy: Callable[[float, np.ndarray, np.ndarray], tuple[float, float]]  # at (t, q, q̇), and the size of its parts
+    values: np.ndarray  # of the parameters
+    constants: np.ndarray  # the same with the constants of the motion; a run may write other inputs into them
+    inputs: Inputs | None = None  # where continuous laws in Python give some of them
+    resting: Resting | None = None  # the constraints with closed contacts, where some are
+
+    @property
+    def positions(self) -> int:
+        """The number of coordinates."""
+        return len(self.kernel.form.system.q)
+
+    @cached_property
+    def _velocities(self) -> Velocities:
+        return catalogue.find(self.kernel.form.formalism).ABOUT.velocities
+
+    @cached_property
+    def _held(self) -> list[int]:
+        """The constraints that no feedback drives to zero."""
+        return [i for i, servo in enumerate(self.manifold.system.facts.levels.servo) if not servo]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the rows of `rows`."""
+        return tuple(self.manifold.system.facts.levels.names[i] for i in self._held)
+
+    def rates(self, t: float, y: np.ndarray) -> np.ndarray:
+        """ẏ at one state."""
+        return self.kernel.state_rates(y, t, self.constants_at(t, y))
+
+    def constants_at(self, t: float | np.ndarray, y: np.ndarray) -> np.ndarray:
+        """The constants with what laws in Python give at one state or many; laws are asked here."""
+        if self.inputs is None:
+            return self.constants
+        return self.inputs.filled(t, y[: self.positions], self.velocities(t, y), self.constants)
+
+    def velocities(self, t: float | np.ndarray, y: np.ndarray) -> np.ndarray:
+        """q̇ at one state or many."""
+        if self._velocities.are_rates:
+            return y[self.positions : self.kernel.form.n_states]
+        return self.kernel.velocities(y, t, self.constants)
+
+    def rows(self, t: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Constraint rows (r, n, K) and mass matrices (n, n, K) at K states."""
+        _, _, A, M = self.manifold.evaluate(y[: self.positions], self.velocities(t, y), t, self.values)
+        return A[self._held], M
+
+    def violation(self, t: float, y: np.ndarray) -> np.ndarray:
+        """φ of the same rows at one state; zero for those without."""
+        n = self.positions
+        phi, *_ = self.manifold.evaluate(y[:n], np.zeros(n), t, self.values)
+        return np.array([phi[i] if i < len(phi) else 0.0 for i in self._held])
+
+    def between(self, t: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, ...]:
+        """Vectors between the ends of springs and dampers at K states, sizes and natural lengths; see `Lengths`."""
+        return self.lengths.evaluate(y[: self.positions], t, self.values)
+
+    @property
+    def drifts(self) -> bool:
+        """True when a step leaves the constraints, so that there is something to bring back."""
+        known = self._velocities
+        return bool(
+            self.resting
+            or self.manifold.holonomic
+            or known.exceed_rates
+            or (self.manifold.rows and not known.keep_constraints)
+        )
+
+    def project(self, t: float, y: np.ndarray) -> np.ndarray:
+        """The state on the constraints that is nearest; quasi-velocities keep the velocity constraints by construction."""
+        n, out = self.positions, y.copy()
+        out[:n] = projection.onto_positions(self.resting or self.manifold, y[:n], t, self.values)
+        kept = self._velocities.keep_constraints and self.resting is None
+        return out if kept else self._with_velocities(t, out, self.velocities(t, out))
+
+    def settled(self, t: float, y: np.ndarray, qd: np.ndarray) -> tuple[np.ndarray, float]:
+        """The state on the constraints nearest to y with velocities q̇, and how much of the motion had to be corrected."""
+        n, out = self.positions, y.copy()
+        try:
+            out[:n] = projection.onto_positions(self.manifold, y[:n], t, self.values)
+            out = self._with_velocities(t, out, qd)
+        except SimulationError:
+            return y, np.inf
+        _, _, _, M = self.manifold.evaluate(out[:n], qd, t, self.values)
+        found = self.velocities(t, out)
+        size = max(float(qd @ M @ qd), float(found @ M @ found), 1e-300)
+        gap = found - qd
+        return out, float(np.sqrt(max(float(gap @ M @ gap), 0.0) / size))
+
+    def _with_velocities(self, t: float, y: np.ndarray, qd: np.ndarray) -> np.ndarray:
+        n, size, out = self.positions, self.kernel.form.n_states, y.copy()
+        allowed = projection.onto_velocities(self.resting or self.manifold, y[:n], qd, t, self.values)
+        out[n:size], _ = self.kernel.start(y[:n], allowed, t, self.values)
+        return out
+
+    @cached_property
+    def machine(self) -> MachineCode | None:
+        """The rates in machine code, and the constraints to bring states back onto; None where an engine has none."""
+        rates = self._rates()
+        if rates is None:
+            return None
+        held = self.kernel.phase is None and self.drifts and self.resting is None
+        surface = self.surface() if held else None
+        return MachineCode(rates, self.kernel.form.n_states, surface)
+
+    def _rates(self) -> Machine | None:
+        """The rates in machine code, with laws that are machine code, too; None where one is not."""
+        rates = _machine(self.kernel.rates_function, self.constants)
+        if self.inputs is None or rates is None:
+            return rates
+        velocities = None if self._velocities.are_rates else _machine(self.kernel.velocities_function, self.constants)
+        sizes = Sizes(self.positions, self.kernel.form.n_states, len(self.constants))
+        for controller, rows in self.inputs.continuous:
+            if not controller.native or (velocities is None and not self._velocities.are_rates):
+                return None
+            rates = with_law(controller.law, rows, rates, velocities, sizes)
+        return rates
+
+    def surface(self) -> Surface | None:
+        """The constraints in machine code; None where an engine has none."""
+        kernel, manifold, facts = self.kernel, self.manifold, self.manifold.system.facts
+        padded = np.concatenate([self.values, np.zeros(len(self.constants) - len(self.values))])
+        constraints = _machine(manifold.function, self.values)
+        velocities = _machine(kernel.velocities_function, self.constants)
+        start = _machine(kernel.start_function, padded)
+        if constraints is None or velocities is None or start is None:
+            return None
+        sizes, scales = np.array(facts.sizes, dtype=float), facts.scales
+        rows_q, rows_v = (np.array(rows, dtype=np.int64) for rows in (manifold.holonomic, manifold.rows))
+        return Surface(
+            mode=HELD,
+            constraints=constraints,
+            velocities=velocities,
+            start=start,
+            keeps=self._velocities.keep_constraints,
+            n=self.positions,
+            inputs=kernel.form.n_states,
+            started=kernel.start_function.n_outputs,
+            n_phi=facts.levels.held,
+            n_rows=len(facts.levels.names),
+            rows_q=rows_q,
+            rows_v=rows_v,
+            scale_q=np.array(scales.positions, dtype=float),
+            scale_v=np.array(scales.velocities, dtype=float),
+            size_q=sizes[rows_q],
+            size_v=sizes[rows_v] / scales.time,
+            limits=np.array([newton.ROUNDING, newton.GOOD, rank.TOLERANCE, rank.MASSLESS]),
+            rounds=projection.ROUNDS,
+        )
+
+    def balance(self, t: float, y: np.ndarray) -> tuple[float, float]:
+        """Energy less the work put in, and the size of the energies."""
+        energy, size = self.energy(t, y[: self.positions], self.velocities(t, y))
+        return energy - float(y[self.kernel.form.n_states :].sum()), size
+
+
+def _machine(function: Function, parameters: np.ndarray) -> Machine | None:
+    """A function with its parameters, where it is machine code."""
+    native = function.native
+    if native is None:
+        return None
+    return Machine(native.address, np.asarray(parameters, dtype=float), np.array(native.tables, dtype=float))

@@ -1,0 +1,154 @@
+"""Explicit methods: tables of numbers that one compiled loop steps with (`native_steps`)."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable
+from typing import ClassVar
+
+import numpy as np
+
+from dalembert.codegen.compiled_loop import Machine
+from dalembert.errors import SimulationError
+from dalembert.simulation.integrators import explicit_steps as text
+from dalembert.simulation.integrators.explicit_steps import Control, Now, Scheme, Surface, Taken
+from dalembert.simulation.integrators.integrate import (
+    Burst,
+    InitialValueProblem,
+    Runner,
+    Settings,
+    collapse,
+    not_finite,
+)
+
+
+class Explicit(Runner):
+    """A Runge–Kutta method, stepping in machine code where the right-hand side is machine code."""
+
+    kind: ClassVar[int]
+
+    def __init__(self, problem: InitialValueProblem, settings: Settings, end: float) -> None:
+        self._problem, n = problem, len(problem.y0)
+        self._pace = 0.0  # the longest step since the last goal
+        self._scheme = self.scheme()._replace(positions=problem.positions)
+        K = np.zeros((len(self._scheme.c), n))
+        self._now = Now(problem.y0.astype(float), K, np.array([problem.t0, 0.0]), np.zeros(4, dtype=np.int64))
+        if self._scheme.carried:
+            K[0] = problem.rates(problem.t0, problem.y0)
+            self._now.counts[text.CALLS] = self._now.counts[text.KNOWN] = 1
+        with np.errstate(all="ignore"):
+            h, rule = self.rule(problem, settings, end)
+        self._now.clock[text.H], self.tolerance = h, rule.rtol
+        keep = settings.dense or any(guide.looks_inside for guide in problem.guides)
+        self._control = rule._replace(kind=self.kind, start=problem.t0, end=end, inputs=n, keep=keep)
+        self._surface = unheld(text.FREE if problem.project is None else text.ASK)
+        self._burst, self._rates = text.burst, Machine(_as_machine(problem.rates), np.zeros(0), np.zeros(0))
+        machine = problem.machine
+        if machine is not None:
+            self._burst, self._rates = text.compiled, machine.rates
+            self._control = self._control._replace(inputs=machine.inputs)
+            if problem.project is not None and machine.surface is not None:
+                self._surface = machine.surface
+
+    @classmethod
+    @abstractmethod
+    def scheme(cls) -> Scheme:
+        """The numbers of the method."""
+
+    @abstractmethod
+    def rule(self, problem: InitialValueProblem, settings: Settings, end: float) -> tuple[float, Control]:
+        """The first step, and what of `Control` is the method's own."""
+
+    def first_slope(self) -> np.ndarray:
+        """ẏ at the start."""
+        return self._now.K[0]
+
+    def count(self, calls: int) -> None:
+        """The rates were asked for outside the loop."""
+        self._now.counts[text.CALLS] += calls
+
+    def restart(self, y: np.ndarray) -> None:
+        """Go on from a projected state."""
+        if not np.array_equal(y, self._now.y):
+            self._now.y[:] = y
+            self._now.counts[text.KNOWN] = 0
+
+    def renew(self, y: np.ndarray) -> None:
+        """Go on with other constants; the slope here is another, too."""
+        self._now.y[:], self._now.counts[text.KNOWN] = y, 0
+
+    def head_for(self, end: float) -> None:
+        """Let a step end at `end`; one that was short to end at the last such time does not set the pace."""
+        if end != self._control.end:
+            self._control = self._control._replace(end=end)
+            self._now.clock[text.H] = max(self._now.clock[text.H], self._pace)
+            self._pace = 0.0
+
+    def burst(self, times: np.ndarray, samples: np.ndarray, done: int, stop: float, most: int) -> Burst:
+        """Up to `most` steps with their samples (times, states), of which `done` are there already."""
+        n, orders, now = len(self._now.y), self._scheme.P.shape[1] + 1, self._now
+        now.counts[text.SAMPLE] = done
+        taken = Taken(
+            np.empty(most),
+            np.empty(most),
+            np.empty(most),
+            np.empty((most, n)),
+            np.empty((most, n)),
+            np.empty((most, n, orders)),
+            np.empty(most, dtype=np.int64),
+        )
+        with np.errstate(all="ignore"):  # what is not finite is told
+            count, why = self._burst(
+                self._scheme, self._control, self._rates, self._surface, now, taken, times, samples, stop, most
+            )
+        if self._problem.clock is not None:
+            self._pace = max(self._pace, *taken.h[:count].tolist(), 0.0)
+        self.evaluations = int(now.counts[text.CALLS])
+        done, failure = int(now.counts[text.SAMPLE]), self._failure(why, taken, count)
+        return Burst(taken.until(count), done, why == text.LEFT, failure)
+
+    def _failure(self, why: int, taken: Taken, count: int) -> SimulationError | None:
+        """The error with which a burst ends, if it does."""
+        problem, (t, h) = self._problem, self._now.clock.tolist()
+        if why == text.COLLAPSED:
+            return collapse(problem, t, h, self._now.y)
+        return not_finite(problem, t, self._now.y, taken.y1[count]) if why == text.NOT_FINITE else None
+
+
+class FixedStepper(Explicit):
+    """Equal steps of size `step` (default: a thousandth of the run) that end exactly at the end."""
+
+    fixed = True
+    kind = text.FIXED
+
+    def rule(self, problem: InitialValueProblem, settings: Settings, end: float) -> tuple[float, Control]:
+        """Their length and number."""
+        self._wanted = settings.step or min(settings.max_step or np.inf, (end - problem.t0) / 1000)
+        h, count = self._equal(end - problem.t0)
+        return h, Control(atol=np.zeros(len(problem.y0)), number=count)
+
+    def _equal(self, span: float) -> tuple[float, int]:
+        count = max(1, int(np.ceil(span / self._wanted - 1e-9)))
+        return span / count, count
+
+    def head_for(self, end: float) -> None:
+        """Equal steps from here to `end`, no longer than asked for."""
+        if end != self._control.end:
+            t = float(self._now.clock[text.T])
+            self._now.clock[text.H], count = self._equal(end - t)
+            self._now.counts[text.DONE] = 0
+            self._control = self._control._replace(start=t, end=end, number=count)
+
+
+def unheld(mode: int) -> Surface:
+    """No constraints that machine code knows of."""
+    none, number, rows = Machine(0, np.zeros(0), np.zeros(0)), np.zeros(0), np.zeros(0, dtype=np.int64)
+    numbers = (rows, rows, number, number, number, number, np.zeros(4), 0)
+    return Surface(mode, none, none, none, True, 0, 0, 0, 0, 0, *numbers)
+
+
+def _as_machine(rates: Callable[[float, np.ndarray], np.ndarray]) -> Callable[..., None]:
+    def one(x: np.ndarray, p: np.ndarray, tables: np.ndarray, out: np.ndarray) -> None:
+        out[:] = rates(float(x[-1]), x[:-1])
+
+    return one

@@ -1,0 +1,483 @@
+"""The text of explicit steps: many of them in one go, each brought back onto the constraints, with the samples on the way.
+
+Plain functions on arrays of floats, which run as they stand or as machine code (`compiled`). Right-hand sides are machine code
+`void one(const double *x, const double *p, const double *tables, double *out)`, known by its address, or Python functions of the
+same arguments. A method is a table of numbers (`Scheme`), so this text is compiled once.
+
+What is rare is left to Python: a projection that Newton's plain method does not settle at once ends the burst.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from dalembert.codegen.compiled_loop import CompiledLoop, Machine, call
+
+FIXED, ODE45, HAIRER = 0, 1, 2  # how steps are chosen: all equal, as MATLAB's ode45, as Hairer, Nørsett and Wanner
+FREE, HELD, ASK = 0, 1, 2  # after a step: nothing to bring back, brought back here, by Python
+WENT, COLLAPSED, NOT_FINITE, LEFT = 0, 1, 2, 3  # how a burst ended
+T, H = 0, 1  # places in `Now.clock`
+DONE, CALLS, KNOWN, SAMPLE = 0, 1, 2, 3  # places in `Now.counts`
+_FLOOR = 1e-12  # of the size of its terms: what is left of a constraint and does not shrink any more is rounding
+_DEPENDENT = 1e-5  # rows closer to each other than this are left to Python
+
+
+class Scheme(NamedTuple):
+    """A Runge–Kutta method: K_i = f(t + c_i h, y + h Σ A_ij K_j).
+
+    A[ends] are the weights of the solution, K[ends] is the slope at its end; stages behind it only serve the output between,
+    y + h Σ K_i P_ij xʲ⁺¹. Where the slope at the end is not `carried` to the next step, there is one stage, and K[1] is the mean
+    slope: K[0], and for positions `bend` h v̇ more.
+    """
+
+    c: np.ndarray
+    A: np.ndarray
+    P: np.ndarray
+    E: np.ndarray  # (2, stages): the weights of two error estimates, of which ode45 uses the first
+    ends: int
+    carried: bool = True
+    bend: float = 0.0
+    positions: int = 0
+
+
+class Control(NamedTuple):
+    """How long steps are."""
+
+    atol: np.ndarray  # ode45: the size below which a state is measured absolutely
+    rtol: float = 0.0
+    largest: float = np.inf
+    number: int = 0  # of fixed steps
+    kind: int = FIXED
+    start: float = 0.0
+    end: float = 0.0
+    inputs: int = 0  # how many of the states enter their rates
+    keep: bool = False  # the motion within every step is asked for
+
+
+class Now(NamedTuple):
+    """Where a run is; written as it goes on."""
+
+    y: np.ndarray
+    K: np.ndarray  # stages; K[0] is the slope here where `KNOWN`
+    clock: np.ndarray  # t, h
+    counts: np.ndarray  # steps, evaluations, is the slope known, samples
+
+
+class Taken(NamedTuple):
+    """Steps in a row, on the first axis; written by a burst."""
+
+    t0: np.ndarray
+    t1: np.ndarray
+    h: np.ndarray
+    y1: np.ndarray  # as the method has it
+    last: np.ndarray  # on the constraints
+    powers: np.ndarray  # (steps, states, orders) of (t − t0) / h
+    calls: np.ndarray  # evaluations so far
+
+    def until(self, count: int) -> Taken:
+        """The first of them."""
+        return Taken(*[part[:count] for part in self])
+
+
+class Surface(NamedTuple):
+    """The constraints, and what brings a state (q, v) back onto them."""
+
+    mode: int
+    constraints: Machine  # (q, q̇, t) → φ, the velocity residual, A, M
+    velocities: Machine  # (q, v, t) → q̇
+    start: Machine  # (q, q̇, t) → v and more
+    keeps: bool  # velocities keep the constraints by construction
+    n: int
+    inputs: int
+    started: int  # outputs of `start`
+    n_phi: int
+    n_rows: int
+    rows_q: np.ndarray
+    rows_v: np.ndarray
+    scale_q: np.ndarray
+    scale_v: np.ndarray
+    size_q: np.ndarray
+    size_v: np.ndarray
+    limits: np.ndarray  # rounding, a good step, the tolerance of rank, massless
+    rounds: int
+
+
+def burst(
+    scheme: Scheme,
+    control: Control,
+    rates: Machine,
+    surface: Surface,
+    now: Now,
+    taken: Taken,
+    times: np.ndarray,
+    samples: np.ndarray,
+    stop: float,
+    most: int,
+) -> tuple[int, int]:
+    """Take up to `most` steps, no more once `stop` is reached; the number of good ones, and how it ended."""
+    x, count, n = np.empty(control.inputs + 1), 0, len(now.y)
+    y, K, clock, counts = now.y, now.K, now.clock, now.counts
+    while count < most and clock[T] < stop:
+        new, last, t0 = taken.y1[count], taken.last[count], clock[T]
+        t1, h = _chosen(scheme, control, rates, now, x, new)
+        if t1 != t1:
+            clock[H] = h
+            return count, COLLAPSED
+        taken.t0[count], taken.t1[count], taken.h[count] = t0, t1, h
+        if not _finite(new):
+            return count, NOT_FINITE
+        if control.keep or (counts[SAMPLE] < len(times) and times[counts[SAMPLE]] < t1):
+            _stages(scheme, rates, scheme.ends + 1, len(scheme.c), t0, h, now, x, last)
+            _powers(scheme.P, y, h, K, taken.powers[count])
+        for k in range(n):
+            y[k] = last[k] = new[k]
+            K[0, k] = K[scheme.ends, k]
+        clock[T] = t1
+        counts[DONE] += 1
+        counts[KNOWN] = scheme.carried
+        taken.calls[count] = counts[CALLS]
+        count += 1
+        if surface.mode == ASK or not _brought_back(surface, now, taken, count - 1, times, samples):
+            return count, LEFT
+    return count, WENT
+
+
+def _finite(y: np.ndarray) -> bool:
+    total = 0.0
+    for i in range(len(y)):
+        total += 0.0 * y[i]  # 0, or without a value
+    return total == 0.0
+
+
+def _stages(
+    scheme: Scheme,
+    rates: Machine,
+    first: int,
+    after: int,
+    t: float,
+    h: float,
+    now: Now,
+    x: np.ndarray,
+    room: np.ndarray,
+) -> None:
+    """Stages first, ..., after − 1; the state of the last one stays in `room`."""
+    A, c, p, tables, y, K = scheme.A, scheme.c, rates.p, rates.tables, now.y, now.K
+    n, m = len(y), len(x) - 1
+    for i in range(first, after):
+        for k in range(n):
+            room[k] = 0.0
+        for j in range(i):
+            weight = A[i, j]
+            if weight != 0.0:
+                for k in range(n):
+                    room[k] += weight * K[j, k]
+        for k in range(n):
+            room[k] = y[k] + h * room[k]
+        for k in range(m):
+            x[k] = room[k]
+        x[m] = t + c[i] * h
+        call(rates.one, x, p, tables, K[i])
+    now.counts[CALLS] += after - first
+
+
+def _attempt(scheme: Scheme, rates: Machine, t: float, h: float, now: Now, x: np.ndarray, new: np.ndarray) -> None:
+    """The stages of one step, and the state at its end."""
+    first, after = now.counts[KNOWN], scheme.ends + 1 if scheme.carried else 1
+    _stages(scheme, rates, first, after, t, h, now, x, new)
+    now.counts[KNOWN] = 1
+    if scheme.carried:
+        return
+    y, K, n = now.y, now.K, scheme.positions
+    for k in range(len(y)):
+        K[1, k] = K[0, k] + (scheme.bend * h * K[0, n + k] if k < n else 0.0)
+        new[k] = y[k] + h * K[1, k]
+
+
+def _powers(P: np.ndarray, y: np.ndarray, h: float, K: np.ndarray, out: np.ndarray) -> None:
+    """The motion within a step as powers of (t − t0) / h, (states, orders)."""
+    for k in range(len(y)):
+        out[k, 0] = y[k]
+        for j in range(P.shape[1]):
+            total = 0.0
+            for i in range(P.shape[0]):
+                total += P[i, j] * K[i, k]
+            out[k, j + 1] = h * total
+
+
+def _chosen(
+    scheme: Scheme, control: Control, rates: Machine, now: Now, x: np.ndarray, new: np.ndarray
+) -> tuple[float, float]:
+    """The time at the end of the next step and its length; nan where steps have become too short."""
+    t, end = now.clock[T], control.end
+    if control.kind == ODE45:
+        return _ode45(scheme, control, rates, now, x, new)
+    if control.kind == HAIRER:
+        return _hairer(scheme, control, rates, now, x, new)
+    h, after = now.clock[H], now.counts[DONE] + 1
+    t1 = end if after == control.number else control.start + after * h
+    _attempt(scheme, rates, t, h, now, x, new)
+    return t1, h
+
+
+def _ode45(
+    scheme: Scheme, control: Control, rates: Machine, now: Now, x: np.ndarray, new: np.ndarray
+) -> tuple[float, float]:
+    """Relative to the largest error of all states; a step that failed once is halved, and the next is no longer."""
+    t, rest, rtol = now.clock[T], control.end - now.clock[T], control.rtol
+    smallest, power, failed = 16 * np.spacing(abs(t)), 0.2, False
+    h = min(control.largest, max(smallest, now.clock[H]))
+    if 1.1 * h >= rest:
+        h = rest
+    while True:
+        t1 = control.end if h == rest else t + h
+        _attempt(scheme, rates, t, h, now, x, new)
+        error = h * _largest_error(scheme, control, now, new)
+        if error <= rtol:
+            break
+        if h <= smallest or not np.isfinite(h):
+            return np.nan, h
+        shrink = 0.5
+        if not failed and np.isfinite(error):
+            shrink = max(0.1, 0.8 * (rtol / error) ** power)
+        h, failed = max(smallest, h * shrink), True
+    grow = 1.25 * (error / rtol) ** power
+    now.clock[H] = h if failed else (h / grow if grow > 0.2 else 5 * h)
+    return t1, h
+
+
+def _largest_error(scheme: Scheme, control: Control, now: Now, new: np.ndarray) -> float:
+    """Of the error estimate by the size of the states; nan where it has no value."""
+    largest, E, K, y, atol = 0.0, scheme.E, now.K, now.y, control.atol
+    for k in range(len(new)):
+        total = 0.0
+        for i in range(scheme.ends + 1):
+            total += E[0, i] * K[i, k]
+        error = abs(total) / max(max(abs(y[k]), abs(new[k])), atol[k])
+        if error != error:
+            return np.nan
+        largest = max(largest, error)
+    return largest
+
+
+def _hairer(
+    scheme: Scheme, control: Control, rates: Machine, now: Now, x: np.ndarray, new: np.ndarray
+) -> tuple[float, float]:
+    """Factors between 0.2 and 10, with a safety of 0.9; no growth after a step that failed."""
+    t, failed, power = now.clock[T], False, -1 / 8
+    smallest = 10 * np.spacing(abs(t))
+    h = min(control.largest, max(smallest, now.clock[H]))
+    while True:
+        if not h >= smallest:
+            return np.nan, h
+        t1 = min(t + h, control.end)
+        h = t1 - t
+        _attempt(scheme, rates, t, h, now, x, new)
+        error = h * _error_norm(scheme, control, now, new)
+        if error < 1:
+            break
+        shrink = 0.9 * error**power
+        h *= shrink if shrink > 0.2 else 0.2  # 0.2 for what has no value, too
+        failed = True
+    factor = min(10.0, 0.9 * error**power) if error > 0 else 10.0
+    now.clock[H] = h * (min(1.0, factor) if failed else factor)
+    return t1, h
+
+
+def _error_norm(scheme: Scheme, control: Control, now: Now, new: np.ndarray) -> float:
+    """|e₅|² / √(n (|e₅|² + |e₃|²/100)), by the tolerances."""
+    fifth, third, n, E, K, y, atol = 0.0, 0.0, len(new), scheme.E, now.K, now.y, control.atol
+    for k in range(n):
+        scale = atol[k] + max(abs(y[k]), abs(new[k])) * control.rtol
+        if not scale < np.inf:
+            return np.nan
+        first, second = 0.0, 0.0
+        for i in range(scheme.ends + 1):
+            first += E[0, i] * K[i, k]
+            second += E[1, i] * K[i, k]
+        fifth += (first / scale) ** 2
+        third += (second / scale) ** 2
+    if fifth == 0.0 and third == 0.0:
+        return 0.0
+    return fifth / np.sqrt((fifth + 0.01 * third) * n)
+
+
+# onto the constraints
+
+
+def _brought_back(surface: Surface, now: Now, taken: Taken, i: int, times: np.ndarray, samples: np.ndarray) -> bool:
+    """The samples of step i and its end, on the constraints; False where Python has to go on with them."""
+    t0, t1, h, counts, state, y = taken.t0[i], taken.t1[i], taken.h[i], now.counts, taken.last[i], now.y
+    powers = taken.powers[i]
+    while counts[SAMPLE] < len(times) and times[counts[SAMPLE]] < t1:
+        sample, t = samples[counts[SAMPLE]], float(times[counts[SAMPLE]])
+        for k in range(len(y)):
+            sample[k] = 0.0
+            for j in range(powers.shape[1] - 1, -1, -1):
+                sample[k] = sample[k] * ((t - t0) / h) + powers[k, j]
+        if surface.mode == HELD and not _projected(surface, t, sample):
+            return False
+        counts[SAMPLE] += 1
+    if surface.mode == HELD and not _projected(surface, t1, state):
+        return False
+    for k in range(len(y)):
+        if state[k] != y[k]:
+            counts[KNOWN] = 0
+        y[k] = state[k]
+    while counts[SAMPLE] < len(times) and times[counts[SAMPLE]] <= t1:
+        for k in range(len(y)):
+            samples[counts[SAMPLE], k] = y[k]
+        counts[SAMPLE] += 1
+    return True
+
+
+def _projected(surface: Surface, t: float, y: np.ndarray) -> bool:
+    """Move y = (q, v, ...) onto the constraints, positions first; False, and y as it was, where that is not settled here."""
+    n, m = surface.n, surface.inputs
+    here = np.empty(max(2 * n, m) + 1)
+    q, qd, v = here[:n], np.zeros(n), np.empty(surface.started)
+    for k in range(n):
+        q[k] = y[k]
+    if len(surface.rows_q) and not _settled(surface, t, q, qd, False):
+        return False
+    if not surface.keeps:
+        for k in range(n, m):
+            here[k] = y[k]
+        here[m] = t
+        call(surface.velocities.one, here, surface.velocities.p, surface.velocities.tables, qd)
+        if len(surface.rows_v) and not _settled(surface, t, q, qd, True):
+            return False
+        for k in range(n):
+            here[n + k] = qd[k]
+        here[2 * n] = t
+        call(surface.start.one, here, surface.start.p, surface.start.tables, v)
+        for k in range(n, m):
+            y[k] = v[k - n]
+    for k in range(n):
+        y[k] = q[k]
+    return True
+
+
+def _settled(surface: Surface, t: float, q: np.ndarray, qd: np.ndarray, moving: bool) -> bool:
+    """Newton's method on q at rest, or on q̇, as `structure.newton.onto` takes it where steps are good; False where not."""
+    n, rounding, good = surface.n, surface.limits[0], surface.limits[1]
+    rows, scale, sizes, first = surface.rows_q, surface.scale_q, surface.size_q, 0
+    if moving:
+        rows, scale, sizes, first = surface.rows_v, surface.scale_v, surface.size_v, surface.n_phi
+    slopes, mass = surface.n_phi + surface.n_rows, surface.n_phi + surface.n_rows * (n + 1)
+    place, there, step = np.empty(2 * n + 1), np.empty(mass + n * n), np.zeros(n)
+    term, fresh, x, at = np.empty(len(rows)), np.empty(len(rows)), qd if moving else q, n if moving else 0
+    worst, before = np.inf, np.inf
+    for round in range(surface.rounds + 1):
+        for k in range(n):
+            place[k], place[n + k] = q[k], qd[k]
+        for k in range(n):
+            place[at + k] = x[k] - step[k]
+        place[2 * n] = t
+        call(surface.constraints.one, place, surface.constraints.p, surface.constraints.tables, there)
+        after, most, new = 0.0, 0.0, 0.0
+        for i in range(len(rows)):
+            size, left = sizes[i], abs(there[first + rows[i]])
+            for k in range(n):
+                size += abs(there[slopes + rows[i] * n + k]) * (abs(place[at + k]) + scale[k])
+            if not (left < np.inf and size < np.inf) or (size <= 0.0 and left > 0.0):
+                return False
+            share = left / size if left > 0.0 else 0.0
+            most = max(most, share)
+            new += share * share
+            if round and left > 0.0:
+                after += (left / term[i]) ** 2
+            fresh[i] = size
+        if round and most > rounding and not np.sqrt(after) < (good if worst > _FLOOR else 1.0) * before:
+            return worst <= _FLOOR
+        for k in range(n):
+            x[k] = place[at + k]
+        if most <= rounding:
+            return True
+        for i in range(len(rows)):
+            term[i] = fresh[i]
+        worst, before = most, np.sqrt(new)
+        if round < surface.rounds and not _newton(rows, first, slopes, mass, surface.limits, there, step):
+            return False
+    return worst <= _FLOOR
+
+
+def _newton(
+    rows: np.ndarray, first: int, slopes: int, mass: int, limits: np.ndarray, here: np.ndarray, step: np.ndarray
+) -> bool:
+    """The smallest step in the metric of M that removes what is left to first order; False where rows depend on each other.
+
+    M = U⁻¹ L Lᵀ U⁻¹ with a diagonal U. Rows are L⁻¹ U a, made orthonormal one by one.
+    """
+    n, r = len(step), len(rows)
+    L, unit, Q, w = np.empty((n, n)), np.empty(n), np.empty((r, n)), np.zeros(r)
+    if not _factored(here, mass, limits, L, unit):
+        return False
+    for i in range(r):
+        size, rest = 0.0, 0.0
+        for k in range(n):  # L z = U a
+            total = unit[k] * here[slopes + rows[i] * n + k]
+            for j in range(k):
+                total -= L[k, j] * Q[i, j]
+            Q[i, k] = total / L[k, k]
+            size += Q[i, k] * Q[i, k]
+        size = np.sqrt(size)
+        if not (0.0 < size < np.inf):
+            return False
+        for k in range(n):
+            Q[i, k] /= size
+        w[i] = here[first + rows[i]] / size
+        for _ in range(2):  # twice is enough
+            for j in range(i):
+                along = 0.0
+                for k in range(n):
+                    along += Q[j, k] * Q[i, k]
+                w[i] -= along * w[j]
+                for k in range(n):
+                    Q[i, k] -= along * Q[j, k]
+        for k in range(n):
+            rest += Q[i, k] * Q[i, k]
+        rest = np.sqrt(rest)
+        if not rest > _DEPENDENT:
+            return False
+        w[i] /= rest
+        for k in range(n):
+            Q[i, k] /= rest
+    for k in range(n - 1, -1, -1):  # L⁻ᵀ Σ w Q
+        total = 0.0
+        for i in range(r):
+            total += w[i] * Q[i, k]
+        for j in range(k + 1, n):
+            total -= L[j, k] * step[j]
+        step[k] = total / L[k, k]
+    for k in range(n):
+        step[k] *= unit[k]
+    return True
+
+
+def _factored(here: np.ndarray, mass: int, limits: np.ndarray, L: np.ndarray, unit: np.ndarray) -> bool:
+    """L of U M U = L Lᵀ with a unit diagonal; False where M is singular."""
+    n, heaviest = len(unit), 0.0
+    for i in range(n):
+        heaviest = max(heaviest, here[mass + i * n + i])
+    for i in range(n):
+        own = here[mass + i * n + i]
+        if not own > limits[3] * heaviest:
+            return False
+        unit[i] = 1 / np.sqrt(own)
+    for i in range(n):
+        for j in range(i + 1):
+            total = here[mass + i * n + j] * unit[i] * unit[j]
+            for k in range(j):
+                total -= L[i, k] * L[j, k]
+            if j < i:
+                L[i, j] = total / L[j, j]
+            elif total > limits[2]:
+                L[i, i] = np.sqrt(total)
+            else:
+                return False
+    return True
+
+
+compiled = CompiledLoop(burst)  # the same in machine code

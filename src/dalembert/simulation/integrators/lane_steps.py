@@ -1,0 +1,412 @@
+"""The text of many runs at once: one in each lane, with its own constants, step length and end.
+
+It takes the steps of `native_steps` with the same operations in the same order, so a run in a lane is the run alone to the last
+bit, whatever runs are beside it. Each round every lane tries a step; a lane whose run is over takes the next one that waits. What
+Newton's plain method does not settle, a step that becomes too short, values that are not finite, and constraints that come
+close to dependence end the run here: it is `LEFT`, to be made alone.
+
+Arrays over lanes are flat: the numbers of one state of all lanes lie side by side.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from dalembert.codegen.compiled_loop import CompiledLoop, call, call_many
+from dalembert.simulation.integrators.explicit_steps import HAIRER, HELD, Control, Scheme, Surface, _finite, _projected
+
+WAITS, DONE, LEFT = 0, 1, 2  # what became of a run
+_CLOSE = 1e-3  # independence of constraints, by the largest on the way, below which a run is looked at alone
+_INNER = 3  # places within a step at which constraints are looked at
+
+
+class Crowd(NamedTuple):
+    """The rates of many states: machine code, its tables, and where inputs and outputs lie, a row for each stage."""
+
+    many: int
+    none: np.ndarray  # of parameters: they are among the inputs
+    tables: np.ndarray
+    inputs: np.ndarray
+    outputs: np.ndarray  # (stages + 1, 3); the last are slopes where steps begin
+
+
+class Runs(NamedTuple):
+    """The runs, on the first axis."""
+
+    y0: np.ndarray
+    constants: np.ndarray
+    h0: np.ndarray
+    atol: np.ndarray
+    samples: np.ndarray  # (runs, samples, states), written
+    how: np.ndarray  # written
+    steps: np.ndarray  # written
+
+
+class Lanes(NamedTuple):
+    """Where every lane is."""
+
+    y: np.ndarray  # states × lanes
+    stage: np.ndarray  # the state of a stage
+    new: np.ndarray  # the end of the step
+    fresh: np.ndarray  # slopes where steps begin, for lanes that do not know them
+    K: np.ndarray  # (stages, states × lanes)
+    atol: np.ndarray
+    powers: np.ndarray  # (orders, states × lanes)
+    p: np.ndarray  # constants × lanes
+    clock: np.ndarray  # of the stage
+    t: np.ndarray
+    t1: np.ndarray
+    h: np.ndarray
+    sums: np.ndarray  # (4, lanes)
+    error: np.ndarray
+    who: np.ndarray  # the run in each lane, −1 for none
+    sample: np.ndarray
+    known: np.ndarray  # is the slope at the start known?
+    failed: np.ndarray  # has this step failed before?
+    row: np.ndarray  # one state
+    place: np.ndarray  # q, q̇ and t of one state
+    there: np.ndarray  # the constraints there
+    rows: np.ndarray  # (constraints, coordinates) of one state
+    longest: np.ndarray  # (lanes, constraints)
+    usual: np.ndarray  # the largest independence so far
+    before: np.ndarray  # the independence where the step begins
+    seconds: np.ndarray  # places of the second angles of attitudes
+    singular: np.ndarray  # a value of each at gimbal lock, which comes again every half turn
+    near: np.ndarray  # (1,) radians from there at which a run is looked at alone
+
+
+def fly(
+    scheme: Scheme,
+    control: Control,
+    rates: Crowd,
+    surface: Surface,
+    guarded: bool,
+    runs: Runs,
+    lanes: Lanes,
+    times: np.ndarray,
+    most: int,
+) -> int:
+    """Take all runs to their ends, each by at most so many steps; the number of rounds."""
+    waiting, active, rounds, count = 0, 0, 0, len(lanes.t)
+    for b in range(count):
+        lanes.who[b] = -1
+        if waiting < len(runs.h0):
+            _board(surface, guarded, runs, lanes, times, b, waiting)
+            waiting += 1
+            active += 1
+        else:
+            _board(surface, False, runs, lanes, times, b, 0)
+            lanes.who[b] = -1
+    while active > 0:
+        rounds += 1
+        _aim(control, lanes)
+        _attempt(scheme, rates, lanes)
+        _weigh(scheme, control, lanes)
+        if _ends_behind_samples(lanes, times):
+            for i in range(scheme.ends + 1, len(scheme.c)):
+                _stage(scheme, rates, lanes, i)
+            _powers(scheme, lanes)
+        for b in range(count):
+            if lanes.who[b] < 0 or not _landed(scheme, control, surface, guarded, runs, lanes, times, b, most):
+                continue
+            lanes.who[b] = -1
+            if waiting < len(runs.h0):
+                _board(surface, guarded, runs, lanes, times, b, waiting)
+                waiting += 1
+            else:
+                active -= 1
+    return rounds
+
+
+def _board(surface: Surface, guarded: bool, runs: Runs, lanes: Lanes, times: np.ndarray, b: int, run: int) -> None:
+    """A run takes a lane."""
+    count = len(lanes.t)
+    for k in range(len(lanes.row)):
+        lanes.y[k * count + b] = runs.samples[run, 0, k] = runs.y0[run, k]
+        lanes.atol[k * count + b] = runs.atol[run, k]
+    for k in range(runs.constants.shape[1]):
+        lanes.p[k * count + b] = runs.constants[run, k]
+    lanes.who[b], lanes.sample[b], lanes.known[b], lanes.failed[b] = run, 1, 0, 0
+    lanes.t[b], lanes.h[b] = times[0], runs.h0[run]
+    if guarded:
+        _load(surface, lanes, b)
+        for i in range(lanes.longest.shape[1]):
+            lanes.longest[b, i] = 0.0
+        for k in range(2 * surface.n):
+            lanes.place[k] = 0.0
+        for k in range(surface.n):
+            lanes.place[k] = runs.y0[run, k]
+        lanes.place[2 * surface.n] = times[0]
+        lanes.usual[b] = 0.0
+        lanes.before[b] = _independence(surface, lanes, b)
+
+
+def _load(surface: Surface, lanes: Lanes, b: int) -> None:
+    """The constants of a lane, for functions of one state."""
+    count, held, whole, start = len(lanes.t), surface.constraints.p, surface.velocities.p, surface.start.p
+    for k in range(len(whole)):
+        whole[k] = lanes.p[k * count + b]
+    for k in range(len(held)):
+        held[k] = start[k] = whole[k]
+
+
+def _aim(control: Control, lanes: Lanes) -> None:
+    """How far every lane tries to go."""
+    for b in range(len(lanes.t)):
+        t = lanes.t[b]
+        if control.kind == HAIRER:
+            h = lanes.h[b]
+            if lanes.failed[b] == 0:
+                h = min(control.largest, max(10 * np.spacing(abs(t)), h))
+            lanes.t1[b] = min(t + h, control.end)
+            lanes.h[b] = lanes.t1[b] - t
+
+
+def _stage(scheme: Scheme, rates: Crowd, lanes: Lanes, i: int) -> None:
+    """Stage i of every lane."""
+    count, stage, K = len(lanes.t), lanes.stage, lanes.K
+    for k in range(len(stage)):
+        stage[k] = 0.0
+    for j in range(i):
+        weight, slopes = scheme.A[i, j], K[j]
+        if weight != 0.0:
+            for k in range(len(stage)):
+                stage[k] += weight * slopes[k]
+    for k in range(len(lanes.row)):
+        y, room = lanes.y[k * count : (k + 1) * count], stage[k * count : (k + 1) * count]
+        for b in range(count):
+            room[b] = y[b] + lanes.h[b] * room[b]
+    for b in range(count):
+        lanes.clock[b] = lanes.t[b] + scheme.c[i] * lanes.h[b]
+    call_many(rates.many, rates.inputs, rates.none, rates.tables, rates.outputs[i], count)
+
+
+def _attempt(scheme: Scheme, rates: Crowd, lanes: Lanes) -> None:
+    """The stages of one step of every lane, and the state at its end."""
+    count, unknown, first, last = len(lanes.t), 0, lanes.K[0], len(scheme.c)
+    for b in range(count):
+        unknown += 1 - lanes.known[b]
+    if unknown:
+        for k in range(len(lanes.y)):
+            lanes.stage[k] = lanes.y[k]
+        for b in range(count):
+            lanes.clock[b] = lanes.t[b]
+        call_many(rates.many, rates.inputs, rates.none, rates.tables, rates.outputs[last], count)
+        for b in range(count):
+            if lanes.known[b] == 0:
+                for k in range(len(lanes.row)):
+                    first[k * count + b] = lanes.fresh[k * count + b]
+                lanes.known[b] = 1
+    for i in range(1, scheme.ends + 1):
+        _stage(scheme, rates, lanes, i)
+    for k in range(len(lanes.y)):
+        lanes.new[k] = lanes.stage[k]
+
+
+def _weigh(scheme: Scheme, control: Control, lanes: Lanes) -> None:
+    """|e₅|² / √(n (|e₅|² + |e₃|²/100)) h by the tolerances, of every lane."""
+    count, h, error = len(lanes.t), lanes.h, lanes.error
+    n, first, second, fifth, third = len(lanes.row), lanes.sums[0], lanes.sums[1], lanes.sums[2], lanes.sums[3]
+    for b in range(count):
+        fifth[b] = third[b] = error[b] = 0.0
+    for k in range(n):
+        y, new = lanes.y[k * count : (k + 1) * count], lanes.new[k * count : (k + 1) * count]
+        atol = lanes.atol[k * count : (k + 1) * count]
+        for b in range(count):
+            first[b] = second[b] = 0.0
+        for i in range(scheme.ends + 1):
+            one, other, slopes = scheme.E[0, i], scheme.E[1, i], lanes.K[i][k * count : (k + 1) * count]
+            for b in range(count):
+                first[b] += one * slopes[b]
+                second[b] += other * slopes[b]
+        for b in range(count):
+            scale = atol[b] + max(abs(y[b]), abs(new[b])) * control.rtol
+            error[b] += 0.0 * scale  # without a value where there is no scale
+            fifth[b] += (first[b] / scale) ** 2
+            third[b] += (second[b] / scale) ** 2
+    for b in range(count):
+        if error[b] == 0.0 and (fifth[b] != 0.0 or third[b] != 0.0):
+            error[b] = fifth[b] / np.sqrt((fifth[b] + 0.01 * third[b]) * n)
+        error[b] = h[b] * error[b]
+
+
+def _ends_behind_samples(lanes: Lanes, times: np.ndarray) -> bool:
+    """Is there a lane whose step is good and has samples within?"""
+    found = False
+    for b in range(len(lanes.t)):
+        if lanes.who[b] >= 0 and lanes.error[b] < 1 and times[lanes.sample[b]] < lanes.t1[b]:
+            found = True
+    return found
+
+
+def _powers(scheme: Scheme, lanes: Lanes) -> None:
+    """The motion within the steps as powers of (t − t0) / h."""
+    P, powers, K, count = scheme.P, lanes.powers, lanes.K, len(lanes.t)
+    for j in range(P.shape[1]):
+        row = powers[j + 1]
+        for k in range(len(row)):
+            row[k] = 0.0
+        for i in range(P.shape[0]):
+            weight, slopes = P[i, j], K[i]
+            for k in range(len(row)):
+                row[k] += weight * slopes[k]
+        for k in range(len(lanes.row)):
+            for b in range(count):
+                row[k * count + b] = lanes.h[b] * row[k * count + b]
+    for k in range(len(lanes.y)):
+        powers[0, k] = lanes.y[k]
+
+
+def _landed(
+    scheme: Scheme,
+    control: Control,
+    surface: Surface,
+    guarded: bool,
+    runs: Runs,
+    lanes: Lanes,
+    times: np.ndarray,
+    b: int,
+    most: int,
+) -> bool:
+    """The step of one lane is taken, or tried again shorter; True where its run is over."""
+    run, count, h, error, power = lanes.who[b], len(lanes.t), lanes.h[b], lanes.error[b], -1 / 8
+    runs.steps[run] += 1
+    if not error < 1:
+        shrink = 0.9 * error**power
+        lanes.h[b] = h * (shrink if shrink > 0.2 else 0.2)
+        lanes.failed[b] = 1
+        if lanes.h[b] >= 10 * np.spacing(abs(lanes.t[b])) and runs.steps[run] < most:
+            return False
+        runs.how[run] = LEFT
+        return True
+    for k in range(len(lanes.row)):
+        lanes.row[k] = lanes.new[k * count + b]
+    runs.how[run] = LEFT
+    if not _finite(lanes.row) or runs.steps[run] >= most:
+        return True
+    if not _away_from_gimbal_lock(lanes, b):
+        return True
+    if surface.mode == HELD or guarded:
+        _load(surface, lanes, b)
+    if guarded and not _clear(scheme, surface, lanes, b):
+        return True
+    if not _sampled(surface, runs, lanes, times, b):
+        return True
+    factor = min(10.0, 0.9 * error**power) if error > 0 else 10.0
+    lanes.h[b] = h * (min(1.0, factor) if lanes.failed[b] else factor)
+    lanes.failed[b] = 0
+    return _moved_on(scheme, runs, lanes, times, b)
+
+
+def _away_from_gimbal_lock(lanes: Lanes, b: int) -> bool:
+    """Do all second angles stay away from where the first and the third axis are parallel? A step must not lead through."""
+    count = len(lanes.t)
+    for i in range(len(lanes.seconds)):
+        k = lanes.seconds[i]
+        old, new = (lanes.y[k * count + b] - lanes.singular[i]) / np.pi, (lanes.row[k] - lanes.singular[i]) / np.pi
+        if np.floor(old) != np.floor(new) or abs(new - np.floor(new + 0.5)) * np.pi < lanes.near[0]:
+            return False
+    return True
+
+
+def _moved_on(scheme: Scheme, runs: Runs, lanes: Lanes, times: np.ndarray, b: int) -> bool:
+    """The next step begins where this one ended; True at the end."""
+    run, count, first, last = lanes.who[b], len(lanes.t), lanes.K[0], lanes.K[scheme.ends]
+    lanes.known[b] = 1
+    for k in range(len(lanes.row)):
+        first[k * count + b] = last[k * count + b]
+        if lanes.row[k] != lanes.new[k * count + b]:
+            lanes.known[b] = 0
+        lanes.y[k * count + b] = lanes.row[k]
+    lanes.t[b] = lanes.t1[b]
+    while lanes.sample[b] < len(times) and times[lanes.sample[b]] <= lanes.t[b]:
+        for k in range(len(lanes.row)):
+            runs.samples[run, lanes.sample[b], k] = lanes.row[k]
+        lanes.sample[b] += 1
+    if lanes.sample[b] < len(times):
+        return False
+    runs.how[run] = DONE
+    return True
+
+
+def _sampled(surface: Surface, runs: Runs, lanes: Lanes, times: np.ndarray, b: int) -> bool:
+    """The samples within a step, and its end, on the constraints; False where that is not settled."""
+    run, count, t0, t1, h, powers = lanes.who[b], len(lanes.t), lanes.t[b], lanes.t1[b], lanes.h[b], lanes.powers
+    while lanes.sample[b] < len(times) and times[lanes.sample[b]] < t1:
+        t, sample = float(times[lanes.sample[b]]), runs.samples[run, lanes.sample[b]]
+        for k in range(len(sample)):
+            sample[k] = 0.0
+            for j in range(powers.shape[0] - 1, -1, -1):
+                sample[k] = sample[k] * ((t - t0) / h) + powers[j, k * count + b]
+        if surface.mode == HELD and not _projected(surface, t, sample):
+            return False
+        lanes.sample[b] += 1
+    return surface.mode != HELD or _projected(surface, t1, lanes.row)
+
+
+# how independent the constraints are
+
+
+def _clear(scheme: Scheme, surface: Surface, lanes: Lanes, b: int) -> bool:
+    """Do the constraints stay independent along a step? Within it q is the cubic that fits both ends and both slopes."""
+    n, count, t0, h = surface.n, len(lanes.t), lanes.t[b], lanes.h[b]
+    first, last, place = lanes.K[0], lanes.K[scheme.ends], lanes.place
+    older, old, dips = lanes.before[b], lanes.before[b], False
+    for i in range(1, _INNER + 2):
+        x = i / (_INNER + 1)
+        for k in range(n):
+            at = k * count + b
+            a, z, u, w = lanes.y[at], lanes.new[at], h * first[at], h * last[at]
+            place[k] = a + x * (u + x * (3 * (z - a) - 2 * u - w + x * (u + w - 2 * (z - a))))
+            place[n + k] = (1 - x) * first[at] + x * last[at]
+        place[2 * n] = t0 + x * h
+        now = _independence(surface, lanes, b)
+        if i > 1 and old <= older and old <= now and 2 * old <= 1.1 * max(older, now):
+            dips = True
+        older, old = old, now
+        if not now > _CLOSE * max(lanes.usual[b], _CLOSE):
+            return False
+    lanes.before[b] = old
+    return not dips
+
+
+def _independence(surface: Surface, lanes: Lanes, b: int) -> float:
+    """The least distance of a constraint from the span of those before it; rows and columns without dimensions.
+
+    Columns are scaled by diag(M)^(−1/2), rows by the largest length they have had, as `Independence` does it.
+    """
+    n, there, Q, heaviest = surface.n, lanes.there, lanes.rows, 0.0
+    slopes, mass = surface.n_phi + surface.n_rows, surface.n_phi + surface.n_rows * (n + 1)
+    call(surface.constraints.one, lanes.place, surface.constraints.p, surface.constraints.tables, there)
+    for k in range(n):
+        heaviest = max(heaviest, there[mass + k * n + k])
+    floor, least = 1e-8 * np.sqrt(heaviest) if heaviest > 0 else 1.0, 1.0
+    for i in range(len(surface.rows_v)):
+        size, rest = 0.0, 0.0
+        for k in range(n):
+            weight = max(np.sqrt(max(there[mass + k * n + k], 0.0)), floor)
+            Q[i, k] = there[slopes + surface.rows_v[i] * n + k] / weight
+            size += Q[i, k] * Q[i, k]
+        lanes.longest[b, i] = max(lanes.longest[b, i], np.sqrt(size))
+        for _ in range(2):
+            for j in range(i):
+                along = 0.0
+                for k in range(n):
+                    along += Q[j, k] * Q[i, k]
+                for k in range(n):
+                    Q[i, k] -= along * Q[j, k]
+        for k in range(n):
+            rest += Q[i, k] * Q[i, k]
+        rest = np.sqrt(rest)
+        if not 0.0 < rest < np.inf:
+            return 0.0
+        least = min(least, rest / lanes.longest[b, i])
+        for k in range(n):
+            Q[i, k] /= rest
+    lanes.usual[b] = max(lanes.usual[b], least)
+    return least
+
+
+compiled = CompiledLoop(fly)  # the same in machine code

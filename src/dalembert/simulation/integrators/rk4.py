@@ -1,0 +1,33 @@
+"""The classical Runge–Kutta method of order 4."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dalembert.simulation.integrators.explicit import FixedStepper
+from dalembert.simulation.integrators.explicit_steps import Scheme
+
+_C = np.array([0, 1 / 2, 1 / 2, 1, 1])
+_A = np.array(
+    [
+        [0, 0, 0, 0, 0],
+        [1 / 2, 0, 0, 0, 0],
+        [0, 1 / 2, 0, 0, 0],
+        [0, 0, 1, 0, 0],
+        [1 / 6, 1 / 3, 1 / 3, 1 / 6, 0],  # the solution
+    ]
+)
+# between the steps the cubic that fits both ends and both slopes
+_FIRST, _LAST, _MEAN = np.eye(5)[0], np.eye(5)[4], _A[4]
+_P = np.stack([_FIRST, 3 * _MEAN - 2 * _FIRST - _LAST, _FIRST + _LAST - 2 * _MEAN], axis=1)
+
+
+class RungeKutta4(FixedStepper):
+    """Between its steps the cubic that fits both ends and both slopes."""
+
+    name = "rk4"
+
+    @classmethod
+    def scheme(cls) -> Scheme:
+        """Kutta's numbers."""
+        return Scheme(_C, _A, _P, np.zeros((2, 5)), 4)

@@ -1,0 +1,61 @@
+"""The schemes printed in papers/desapio, so that the textbook's figures can be reproduced."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import numpy as np
+
+from dalembert.errors import InputError
+from dalembert.simulation.integrators.explicit import FixedStepper
+from dalembert.simulation.integrators.explicit_steps import Scheme
+from dalembert.simulation.integrators.integrate import InitialValueProblem, Settings
+from dalembert.symbolic.reserved_symbols import Kind, kind_of
+
+
+class _Printed(FixedStepper):
+    """One look at the rates in a step, straight lines between the steps; for velocity variables of one kind."""
+
+    variables: ClassVar[Kind]
+    steps: ClassVar[str]
+    formalisms: ClassVar[str]  # that have it
+    bend: ClassVar[float] = 0.0
+
+    def __init__(self, problem: InitialValueProblem, settings: Settings, end: float) -> None:
+        if not all(
+            kind_of(name) is self.variables for name in problem.names[problem.positions : 2 * problem.positions]
+        ):
+            raise InputError(
+                f"the integrator '{self.name}' steps {self.steps}, and this formalism has other velocity variables. "
+                f"Use {self.formalisms}."
+            )
+        super().__init__(problem, settings, end)
+
+    @classmethod
+    def scheme(cls) -> Scheme:
+        """y + ẏΔt, and what positions gain on it."""
+        along = np.array([[0.0, 0.0], [1.0, 0.0]])
+        return Scheme(np.array([0.0, 1.0]), along, np.array([[0.0], [1.0]]), np.zeros((2, 2)), 1, False, cls.bend)
+
+
+class Algorithm3(_Printed):
+    """q̇ + q̈Δt and q + q̇Δt + ½q̈Δt²: Algorithm 3, for formalisms whose velocity variables are q̇."""
+
+    name = "algorithm3"
+    variables = Kind.RATE
+    steps, formalisms = "q with q̇ and q̈", "a formalism in q̇, such as dalembert or lagrange"
+    bend = 0.5  # lines 5 and 6 of the algorithm
+
+
+class Algorithm4(Algorithm3):
+    """Algorithm 4: the same steps on equations with Baumgarte's stabilisation, given as `stabilization=(α, β)`."""
+
+    name = "algorithm4"
+
+
+class Algorithm5(_Printed):
+    """p + ṗΔt and q + q̇Δt: Algorithm 5, for Hamilton's equations."""
+
+    name = "algorithm5"
+    variables = Kind.MOMENTUM
+    steps, formalisms = "momenta", "the formalism hamilton or dirac"

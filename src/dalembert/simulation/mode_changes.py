@@ -1,0 +1,608 @@
+"""A run across switchings and events: what is held between them, and what happens at each.
+
+The equations of a run hold every condition (see `model/discontinuities`), so that they are smooth between two crossings. At a crossing
+the condition is turned over, a table goes on with its next line, or an event happens, and the run goes on from there. Where the
+forces on both sides of a surface push the motion onto it, it slides along: the mixture of both sides that keeps
+ġ = 0 takes their place (Filippov), which for dry friction is sticking, until one side is enough. Rigid contacts are found anew
+at every crossing: see `rigid_contacts`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+import symengine as se
+
+from dalembert.api.workspace import Workspace
+from dalembert.codegen.function import Function
+from dalembert.errors import InconsistentStateError, SimulationError
+from dalembert.formalisms.shared.power import MOVING
+from dalembert.mechanics.state_batch import one_state
+from dalembert.mechanics.system import System
+from dalembert.model.constraints.base import FormulaConstraint
+from dalembert.model.description import Description
+from dalembert.model.discontinuities import held, kinematic_names
+from dalembert.model.events import Event
+from dalembert.model.frozen import Value
+from dalembert.simulation import consistency
+from dalembert.simulation.complementarity import Mode
+from dalembert.simulation.crossings import Crossings, Watched, perturbed_states
+from dalembert.simulation.guides import Mechanics
+from dalembert.simulation.integrators.integrate import Halt
+from dalembert.simulation.rigid_contacts import FASTER, RigidContacts, Watch, accumulation
+from dalembert.simulation.sliding_mode import SlidingKernel
+from dalembert.simulation.velocity_jumps import Kink, VelocityJump
+from dalembert.symbolic.algebra_base import Scalar, vector
+
+if TYPE_CHECKING:
+    from dalembert.api.equations import Equations
+    from dalembert.simulation.right_hand_side import Kernel
+
+_SAME = 1e-13  # of the time, or of the time of the model: crossings as close as this are at one instant
+_LATER = 4 * _SAME  # how much later surfaces of time alone are looked at, to know the side behind an instant
+_ZERO = 1e-15  # of a state and its scale: what this changes a surface by is zero
+_MOST = 100  # crossings that follow each other within no time, and
+_EACH = 4  # for each surface that is watched
+_IMPACTS = 40  # and of rigid contacts, before it is looked at whether their energy is negligible
+_ZENO = 1e-10  # of the time: what is left until events that come ever faster come all at once
+_LEFT = 1e-11  # of the energies: what is left of the work of an impact is rounding
+
+
+@dataclass(frozen=True)
+class Happening(Value):
+    """An event of a run, or a switching: when it happened, and the state on both sides."""
+
+    name: str
+    t: float
+    q: np.ndarray
+    qd: np.ndarray  # just before
+    after: np.ndarray  # q̇ just behind
+    switching: bool = False
+
+    def __repr__(self) -> str:
+        return f"<{self.name} at t = {self.t:.9g}>"
+
+
+class Switchboard:
+    """What holds the equations of a run, and the surfaces at which it changes."""
+
+    def __init__(self, equations: Equations, start: float = 0.0, end: float = np.inf) -> None:
+        self._start, self._end = start, end  # of the run
+        derivation = equations.derivation
+        declared = derivation.setup.declared
+        self._held, self._events = held(declared.replaced(events=())), declared.events
+        # the events stay declared: what they set is no ground for facts
+        setup = replace(derivation.setup, declared=self._held.description.replaced(events=declared.events))
+        switching = any(constraint.formula != own.formula for constraint, own in self._constraints(declared))
+        facts = None if switching else equations.workspace.facts  # facts hold the formulas of constraints
+        known = replace(derivation, setup=setup, known=facts)
+        self.equations: Equations = replace(equations, derivation=known)  # with every condition held
+        self._space = self.equations.workspace
+        self._functions: dict[tuple[str, Workspace], Function] = {}
+        self.happened: list[Happening] = []
+        self._modes = np.zeros(len(self._held.switches))
+        self._lines = np.zeros(len(self._held.tables), dtype=np.intp)
+        self._signs = np.zeros(len(self._events))
+        self._sliding: tuple[int, ...] = ()
+        self._fresh: set[tuple[int, float]] = set()  # rows and offsets that are zero where the present stretch begins
+        self._begins = True  # until the run has left its start
+        self._still_zero: set[tuple[int, float]] | None = (
+            None  # of `_fresh`, where a stretch goes on without a crossing
+        )
+        self._turned: dict[int, tuple[float, int]] = {}  # when each switch was last turned over, and how often then
+        self.event: str | None = None  # what has just changed the state, by name
+        self._at_once = (-np.inf, 0)  # the last instant of a crossing, and how many there were
+        self.accumulated: str | None = None  # what ends a run whose events come ever faster
+        self._watched: list[Watched] = []
+        self._known_felt: dict[tuple[float, ...], tuple[bool, ...]] = {}
+        self.contacts = RigidContacts(self.equations)
+        self._contact_watches: dict[int, Watch] = {}  # by their place among what is watched
+        self._impulses = 0  # how many there were before the last crossing
+        self._by_joints: set[int] = set()  # which of those at it are of joints that move with time
+        self._leapt = False  # True where velocities jumped at it
+
+    def _constraints(self, declared: Description) -> Iterator[tuple[FormulaConstraint, FormulaConstraint]]:
+        """The constraints by formulas, as declared and held."""
+        yield from zip(declared.formula_constraints, self._held.description.formula_constraints, strict=True)
+
+    @property
+    def idle(self) -> bool:
+        """True where nothing can change on the way: parameters alone decide, such as inputs that are cut off at limits."""
+        return not (self._held.surfaces or self._events or self.contacts)
+
+    def _clock(self, t: float) -> float:
+        """What small differences of time are measured by."""
+        return self._space.facts.scales.instant(t, self._end - self._start)
+
+    # the surfaces
+
+    def use(self, space: Workspace) -> None:
+        """Go on with a model in these coordinates: other angles may have taken the place of the user's."""
+        self._space = space
+
+    def _in_use(self, make: Callable[[System], list[Scalar]]) -> Function:
+        """Formulas as a function of (q, q̇, t) in the coordinates in use, compiled once."""
+        key, space = (make.__name__, self._space), self._space
+        if key not in self._functions:
+            self._functions[key] = space.compiled(vector(make(space.system)), space.system.q, space.system.qd)
+        return self._functions[key]
+
+    @property
+    def _surfaces(self) -> Function:
+        """g of switches, arguments of tables, and the formulas of events, at (q, q̇, t)."""
+        return self._in_use(self._surface_formulas)
+
+    def _surface_formulas(self, system: System) -> list[Scalar]:
+        motion = system.motion
+        return [one.at(motion) for one in self._held.surfaces] + [motion.lower(event.when) for event in self._events]
+
+    @property
+    def _changes(self) -> Function:
+        """What events make of parameters and rates, one after the other, at (q, q̇, t)."""
+        return self._in_use(self._change_formulas)
+
+    def _change_formulas(self, system: System) -> list[Scalar]:
+        formulas = [f for event in self._events for f in (*event.set.values(), *event.reset.values())]
+        return [system.motion.lower(formula) for formula in formulas]
+
+    @cached_property
+    def _kinematic(self) -> frozenset[str]:
+        """The parameters that joints, constraints and energies name."""
+        return kinematic_names(self._held.description)
+
+    @property
+    def _grips(self) -> Function:
+        """The least and the greatest mixture of each switch that it can hold, one after the other."""
+        return self._in_use(self._grip_formulas)
+
+    def _grip_formulas(self, system: System) -> list[Scalar]:
+        sides = [one.grip or (se.Integer(0), se.Integer(1)) for one in self._held.switches]
+        return [system.motion.lower(side) for both in sides for side in both]
+
+    # what holds now
+
+    def settle(self, t: float, q: np.ndarray, qd: np.ndarray) -> Equations:
+        """The equations that hold at a state, with every condition as it is there."""
+        return self._settle(t, q, qd, self.equations)
+
+    def begin(self, t: float, q: np.ndarray, qd: np.ndarray, equations: Equations) -> tuple[Equations, np.ndarray]:
+        """The equations with what rigid contacts do at the start of a run, and the velocities behind an impact there."""
+        self._require_facts(self.equations, equations, (t, q, qd), "the start")
+        if self.contacts:
+            self.contacts.require_apart(t, q, qd, equations.values)
+        qd = self._touch(t, q, qd, equations)
+        return self._now(equations), qd
+
+    def _touch(
+        self,
+        t: float,
+        q: np.ndarray,
+        qd: np.ndarray,
+        equations: Equations,
+        wanted: Mapping[int, Mode] | None = None,
+        calm: bool = False,
+    ) -> np.ndarray:
+        """Find anew what rigid contacts do; the velocities behind their impulses."""
+        if not self.contacts:
+            return qd
+        stuck = tuple(self._held.switches[k] for k in self._sliding)
+        count = len(self.contacts.impulses)
+        after, changes = self.contacts.settle(t, q, qd, self._now(equations), stuck, wanted, calm)
+        if hit := dict.fromkeys(each.name for each in self.contacts.impulses[count:]):
+            self.happened.append(Happening(f"impact of {', '.join(hit)}", t, q, qd, after, switching=True))
+        self.happened += [Happening(f"{title} {what}", t, q, after, after, switching=True) for title, what in changes]
+        return after
+
+    def _settle(self, t: float, q: np.ndarray, qd: np.ndarray, equations: Equations) -> Equations:
+        """Find every condition anew; conditions may stand inside others. Those of time alone are as they are just behind t."""
+        count, tables = len(self._modes), self._held.tables
+        self._sliding = ()
+        g = self._just_behind(t, q, qd, equations)
+        for _ in range(count):
+            if ((g[:count] > 0) == self._modes).all():
+                break
+            self._modes = (g[:count] > 0).astype(float)
+            equations = self._now(equations)
+            g = self._just_behind(t, q, qd, equations)
+        self._at_once = t, self._at_once[1]
+        found = [
+            int(np.searchsorted(one.table.times, x, side="right")) for one, x in zip(tables, g[count:], strict=False)
+        ]
+        self._lines = np.array(found, dtype=np.intp)
+        exact = self._surfaces(np.concatenate([q, qd, [t]]), equations.values)
+        signs, is_zero = exact[count + len(tables) :], np.abs(exact) <= self._noise(t, q, qd, equations)
+        kept = np.where(self._signs == 0, 1.0, self._signs)
+        self._signs = np.where(is_zero[count + len(tables) :], kept, np.sign(signs))
+        zero = np.flatnonzero(is_zero).tolist()
+        self._sliding = tuple(i for i in zero if i < count and self._held.switches[i].grip is not None)
+        self._fresh = {(i, 0.0) for i in zero if not count <= i < count + len(tables) and i not in self._sliding}
+        self._fresh |= self._just_passed(exact, g)
+        return self._now(equations)
+
+    def _noise(self, t: float, q: np.ndarray, qd: np.ndarray, equations: Equations) -> np.ndarray:
+        """How much rounding changes each surface: of the state, of the scales of the model, and of the time."""
+        scales, state, clock = self._space.facts.scales, np.concatenate([q, qd]), self._clock(t)
+        moved = np.concatenate([np.abs(qd) * clock, scales.velocities * (clock / scales.time)])
+        size = np.abs(state) + np.concatenate([scales.positions, scales.velocities]) + moved
+        here, off = (np.array([t]), state[:, None]), (np.array([_ZERO * clock]), _ZERO * size[:, None])
+        times, states, _ = perturbed_states(*here, *off)
+        g = self._surfaces(np.concatenate([states, times[None]]), equations.values)
+        with np.errstate(invalid="ignore"):
+            return np.nan_to_num(np.abs(g - g[:, :1]).max(axis=1), nan=0.0, posinf=0.0)
+
+    def _just_behind(self, t: float, q: np.ndarray, qd: np.ndarray, equations: Equations) -> np.ndarray:
+        """The functions of all surfaces, those of prescribed motions in time alone a little later."""
+        now, later = (np.concatenate([q, qd, [x]]) for x in (t, t + _LATER * self._clock(t)))
+        g = self._surfaces(now, equations.values)
+        if (rows := self._timed).any():
+            g[: len(rows)] = np.where(rows, self._surfaces(later, equations.values)[: len(rows)], g[: len(rows)])
+        return g
+
+    @cached_property
+    def _timed(self) -> np.ndarray:
+        """Which surfaces belong to prescribed motions and depend on time alone."""
+        return np.array([one.kinematic and one.timed for one in self._held.surfaces], dtype=bool)
+
+    def _just_passed(self, g: np.ndarray, behind: np.ndarray) -> set[tuple[int, float]]:
+        """The rows and offsets of the surfaces of time alone that lie at t, where only a later return counts."""
+        count, out = len(self._modes), set[tuple[int, float]]()
+        for i in np.flatnonzero(self._timed).tolist():
+            near = 4 * abs(float(behind[i] - g[i]))
+            if i < count:
+                out |= {(i, 0.0)} if abs(g[i]) <= near else set()
+            else:
+                times = self._held.tables[i - count].table.times
+                out |= {(i, float(x)) for x in times[np.abs(times - g[i]) <= near]}
+        return out
+
+    @property
+    def _felt(self) -> tuple[bool, ...]:
+        """Which switches matter now: where a body is in flight, the friction of its contact does not."""
+        free = set(self._sliding)
+        key = tuple(0.5 if i in free else mode for i, mode in enumerate(self._modes.tolist()))
+        if key not in self._known_felt:
+            pairs = zip(self._held.switches, self._modes, strict=True)
+            modes = {one.parameter: float(mode) for i, (one, mode) in enumerate(pairs) if i not in free}
+            self._known_felt[key] = self._held.felt(modes)
+        return self._known_felt[key]
+
+    def _awake(self, before: tuple[bool, ...], t: float, q: np.ndarray, qd: np.ndarray, equations: Equations) -> None:
+        """Behind a crossing: find conditions anew that did not matter `before`, and let go what no longer matters."""
+        state, known = np.concatenate([q, qd, [t]]), np.array(before)
+        while True:
+            g = self._surfaces(state, self._now(equations).values)[: len(before)]
+            felt = self._felt
+            self._sliding = tuple(k for k in self._sliding if felt[k])
+            new = [k for k, matters in enumerate(felt) if matters and not known[k]]
+            if not new:
+                break
+            self._modes[new], known[new] = (g[new] > 0), True
+        noise = self._noise(t, q, qd, self._now(equations))[: len(before)]
+        still = np.flatnonzero(np.abs(g) <= noise).tolist()
+        self._fresh |= {(k, 0.0) for k in still if k not in self._sliding}
+
+    def _now(self, equations: Equations) -> Equations:
+        """The equations with what holds now."""
+        held = {one.parameter: float(mode) for one, mode in zip(self._held.switches, self._modes, strict=True)}
+        for one, k in zip(self._held.tables, self._lines, strict=True):
+            held |= dict(zip(one.parameters, one.line(int(k)), strict=True))
+        held |= self.contacts.held
+        return replace(equations, changes=equations.changes | held)
+
+    def kernel(self, kernel: Kernel) -> Kernel:
+        """The compiled equations of the present stretch."""
+        sliding = (*(self._held.switches[k] for k in self._sliding), *self.contacts.kept)
+        return SlidingKernel.of(kernel, sliding) if sliding else kernel
+
+    def guide(self, mechanics: Mechanics) -> Crossings:
+        """What looks for the next crossing."""
+        n, values, kernel = mechanics.positions, mechanics.values, mechanics.kernel
+
+        def surfaces(t: np.ndarray, y: np.ndarray) -> np.ndarray:
+            state = np.concatenate([y[:n], mechanics.velocities(t, y), t[None]])
+            g, shares, forces, jam = (
+                self._surfaces(state, values),
+                len(self._sliding),
+                np.zeros((0, len(t))),
+                np.ones(len(t)),
+            )
+            if isinstance(kernel, SlidingKernel):
+                constants = mechanics.constants_at(t, y)
+                found, jam = kernel.mixture(y, t, constants), self.contacts.jamming(kernel, y, t, constants)
+                g, forces = np.concatenate([g, found[:shares]]), found[shares:]
+            return np.concatenate([g, self.contacts.functions(state, values, forces, jam)]) if self.contacts else g
+
+        count, rows = len(self._modes), len(self._modes) + len(self._lines)
+        watched = [
+            Watched(i, 1.0 if mode > 0 else -1.0)
+            for i, (mode, felt) in enumerate(zip(self._modes, self._felt, strict=True))
+            if felt and i not in self._sliding
+        ]
+        for i, (one, k) in enumerate(zip(self._held.tables, self._lines, strict=True), start=count):
+            low, high = one.ends(int(k))
+            watched += [Watched(i, sign, end) for sign, end in ((1.0, low), (-1.0, high)) if np.isfinite(end)]
+        for i, (event, sign) in enumerate(zip(self._events, self._signs, strict=True), start=rows):
+            up, down = (event.acts and event.counts(up=way) for way in (True, False))
+            starts = [self._begins and event.direction == way for way in ("up", "down")]
+            watched.append(Watched(i, float(sign), 0.0, False, True, up, down, *starts, title=event.title))
+        grips = self._grips(np.zeros(2 * n + 1), values).reshape(-1, 2) if self._sliding else []
+        for i, k in enumerate(self._sliding, start=rows + len(self._events)):
+            low, high = map(float, grips[k])
+            watched += [Watched(i, 1.0, low), Watched(i, -1.0, high)]
+        self._watched = [self._marked(replace(one, fresh=(one.row, one.offset) in self._fresh)) for one in watched]
+        self._contact_watches, first = {}, rows + len(self._events) + len(self._sliding)
+        for each in self.contacts.watches() if self.contacts else ():
+            self._contact_watches[len(self._watched)] = each
+            self._watched.append(self._marked(replace(each.watched, row=first + each.watched.row)))
+        return Crossings(surfaces, self._watched, self._end)
+
+    def _marked(self, one: Watched) -> Watched:
+        """A function to watch, no longer fresh where it has left zero since the last crossing."""
+        known = self._still_zero
+        return one if known is None or (one.row, one.offset) in known else replace(one, fresh=False)
+
+    # what happens
+
+    def note(self, crossings: Crossings, state: Callable[[Halt], tuple[np.ndarray, np.ndarray]]) -> None:
+        """Write down the events along a stretch that do not end it."""
+        first = len(self._modes) + len(self._lines)
+        self._begins, self._still_zero = False, crossings.fresh
+        for passed in crossings.noted:
+            k = self._watched[passed.which].row - first
+            self._signs[k] = 1.0 if passed.up else -1.0
+            if self._events[k].counts(up=passed.up):
+                q, qd = state(passed)
+                self.happened.append(Happening(self._events[k].name, passed.t, q, qd, qd))
+
+    def cross(
+        self, halt: Halt, also: Sequence[Halt], q: np.ndarray, qd: np.ndarray, equations: Equations
+    ) -> tuple[Equations, np.ndarray, bool]:
+        """The equations and velocities behind a crossing, and whether the run ends there."""
+        met, count, self._still_zero = self._watched[halt.which], len(self._modes), None
+        self.event, self._impulses = None, len(self.contacts.impulses)
+        self._by_joints, self._leapt = set(), False
+        if not self._count(halt.t):
+            self._fresh = set()
+        if (touched := self._contact_watches.get(halt.which)) is not None:
+            if touched.contact < 0:
+                raise self.contacts.jam(halt.t, q, qd, equations)
+            wanted = {} if touched.wanted is None else {touched.contact: touched.wanted}
+            qd = self._touch(halt.t, q, qd, equations, wanted, calm=self._at_once[1] > _IMPACTS)
+            return self._now(equations), qd, False
+        tables, events = count + len(self._lines), count + len(self._lines) + len(self._events)
+        if tables <= met.row < events:
+            ends, here = False, sorted((halt, *also), key=lambda each: each.which)
+            for each in here:
+                k = self._watched[each.which].row - tables
+                if 0 <= k < len(self._events):
+                    equations, qd, last = self._happen(k, each, q, qd, equations)
+                    ends = ends or last
+            rows = {self._watched[each.which].row for each in here}
+            self._fresh |= {(row, 0.0) for row in rows if tables <= row < events}
+            qd = self._touch(halt.t, q, qd, equations)
+            return self._now(equations), qd, ends
+        before, turned = self._felt, [met.row]
+        self._fresh |= {(met.row, met.offset)}
+        given = self._now(equations)
+        if met.row < count:
+            self._turn(met.row, halt.t, q, qd)
+        elif met.row < tables:
+            self._lines[met.row - count] += 1 if met.sign < 0 else -1
+        else:
+            turned = []
+            k = self._sliding[met.row - events]
+            self._modes[k] = 1.0 if met.sign < 0 else 0.0
+            self._fresh |= {(k, 0.0)}
+            self._sliding = tuple(i for i in self._sliding if i != k)
+            if not self._just_turned(k, halt.t):
+                self._tell(k, halt.t, q, qd)
+        qd = self._jump(halt.t, q, qd, equations, turned + self._turn_with(turned, halt.t, q, qd, equations))
+        self._awake(before, halt.t, q, qd, equations)
+        titles = [each.title for each in (*self._held.switches, *self._held.tables)]
+        who = titles[met.row] if met.row < tables else "a switch"
+        self._require_facts(given, self._now(equations), (halt.t, q, qd), who)
+        qd = self._touch(halt.t, q, qd, equations)
+        return self._now(equations), qd, False
+
+    def _turn_with(
+        self, turned: Sequence[int], t: float, q: np.ndarray, qd: np.ndarray, equations: Equations
+    ) -> list[int]:
+        """Let every other surface of time alone follow that is crossed at the same instant; their rows."""
+        surfaces, timed, count, out = self._held.surfaces, self._timed, len(self._modes), list[int]()
+        if not turned or not surfaces[turned[0]].timed or not timed.any():
+            return out
+        exact = self._surfaces(np.concatenate([q, qd, [t]]), self._now(equations).values)
+        g = self._just_behind(t, q, qd, self._now(equations))
+        for i in (i for i in np.flatnonzero(timed).tolist() if i not in turned):
+            if i < count and (g[i] > 0) != self._modes[i] and i not in self._sliding:
+                self._turn(i, t, q, qd)
+                out.append(i)
+            elif i >= count:
+                line = int(np.searchsorted(self._held.tables[i - count].table.times, g[i], side="right"))
+                out += [i] if line != self._lines[i - count] else []
+                self._lines[i - count] = line
+        self._fresh |= self._just_passed(exact, g)
+        return out
+
+    def _jump(self, t: float, q: np.ndarray, qd: np.ndarray, before: Equations, turned: Sequence[int]) -> np.ndarray:
+        """The velocities behind a crossing of these surfaces: they jump where positions or constraints have a kink."""
+        met = [self._held.surfaces[i] for i in turned if self._held.surfaces[i].kinematic]
+        if not met or before.kernel.phase is not None:
+            return qd
+        names = tuple(dict.fromkeys(one.owner for one in met))
+        kink = Kink(t, q, qd, before, self._now(before), names, all(one.timed for one in met))
+        return self._jumped(kink)
+
+    def _jumped(self, kink: Kink) -> np.ndarray:
+        """The velocities behind a kink; its impulses are written down."""
+        qd, of_constraints, of_joints = VelocityJump(kink).solve()
+        count, self._leapt = len(self.contacts.impulses), True
+        if qd is kink.qd and not of_joints:
+            return qd
+        self.contacts.impulses += of_joints + of_constraints
+        self._by_joints |= set(range(count, count + len(of_joints)))
+        names = dict.fromkeys(each.name for each in (*of_joints, *of_constraints))
+        title = f"impulse of {', '.join(names or kink.names)}"
+        self.happened.append(Happening(title, kink.t, kink.q, kink.qd, qd, switching=True))
+        self._renew(kink, qd)
+        return qd
+
+    def _renew(self, kink: Kink, qd: np.ndarray) -> None:
+        """Find the conditions anew that a jump of the velocities has changed."""
+        count, values = len(self._modes), kink.after.values
+        old, new = (self._surfaces(np.concatenate([kink.q, x, [kink.t]]), values)[:count] for x in (kink.qd, qd))
+        noise = self._noise(kink.t, kink.q, qd, kink.after)[:count]
+        for i in np.flatnonzero(np.abs(new - old) > noise + 1e-9 * np.abs(old)).tolist():
+            self._sliding = tuple(k for k in self._sliding if k != i)
+            self._fresh.discard((i, 0.0))
+            if (new[i] > 0) != self._modes[i]:
+                self._modes[i] = float(new[i] > 0)
+                self._tell(i, kink.t, kink.q, qd)
+
+    def energies(self, total: float, size: float) -> dict[str, float]:
+        """What came in at the last crossing, by name, of a total: by contacts, by an event, or by what moves with time.
+
+        `size` is that of the energies.
+        """
+        found: dict[str, float] = {}
+        for i, each in enumerate(self.contacts.impulses[self._impulses :], start=self._impulses):
+            if i not in self._by_joints:  # theirs is part of the prescribed motion
+                found[each.name] = found.get(each.name, 0.0) + each.energy
+        rest = total - sum(found.values())
+        if self.event is not None:
+            return found | {self.event: rest}
+        if not found and abs(rest) <= _LEFT * size:
+            return {}
+        name = max(found, key=lambda key: abs(found[key]), default=MOVING)
+        name = name if abs(rest) <= _LEFT * size else MOVING
+        return found | {name: found.get(name, 0.0) + rest}
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What is worth telling."""
+        return ((self.accumulated,) if self.accumulated else ()) + self.contacts.notes
+
+    @property
+    def acted(self) -> bool:
+        """True where the last crossing changed the state."""
+        return self.event is not None or self._leapt or len(self.contacts.impulses) > self._impulses
+
+    def _turn(self, k: int, t: float, q: np.ndarray, qd: np.ndarray) -> None:
+        """Turn a switch over; one that grips, or that both sides turn at this instant, stays between them.
+
+        The motion along a step is known to the tolerance only, so a crossing may be found where there is none. The other side
+        then leads back at once, and the switch is turned back; only where this side leads away again, too, it slides.
+        """
+        turns = self._turned[k][1] + 1 if self._just_turned(k, t) else 1
+        self._turned[k] = t, turns
+        grips = self._held.switches[k].grip is not None
+        if turns > 2 or grips:
+            self._sliding = tuple(sorted({*self._sliding, k}))
+            self._fresh.discard((k, 0.0))
+            if turns == 1 or not grips:
+                self._tell(k, t, q, qd)
+            return
+        self._modes[k] = 1.0 - self._modes[k]
+        if turns == 1:
+            self._tell(k, t, q, qd)
+        else:
+            title = self._held.switches[k].title
+            self.happened.pop(max(i for i, each in enumerate(self.happened) if each.name == title))
+
+    def _just_turned(self, k: int, t: float) -> bool:
+        return k in self._turned and abs(t - self._turned[k][0]) <= _SAME * self._clock(t)
+
+    def _tell(self, k: int, t: float, q: np.ndarray, qd: np.ndarray) -> None:
+        self.happened.append(Happening(self._held.switches[k].title, t, q, qd, qd, switching=True))
+
+    def _happen(
+        self, k: int, halt: Halt, q: np.ndarray, qd: np.ndarray, equations: Equations
+    ) -> tuple[Equations, np.ndarray, bool]:
+        event, after, t = self._events[k], qd.copy(), halt.t
+        self._signs[k] = 1.0 if halt.up else -1.0
+        if not event.counts(up=halt.up):
+            return equations, qd, False
+        if event.set or event.reset:
+            self.event = event.name if self.event is None else f"{self.event}, {event.name}"
+            before = sum(len(one.set) + len(one.reset) for one in self._events[:k])
+            new = self._changes(np.concatenate([q, qd, [t]]), equations.values)[before:].tolist()
+            values = dict(zip(event.set, new, strict=False))
+            names = equations.model.coordinate_names
+            for name, rate in zip(event.reset, new[len(event.set) :], strict=False):
+                after[names.index(name)] = rate
+            given, held = equations, (self._modes.copy(), self._lines.copy())
+            equations = self._settle(t, q, after, replace(equations, changes=equations.changes | values))
+            if not event.reset and equations.kernel.phase is None and self._moves_bodies(event, *held):
+                after = self._jumped(Kink(t, q, qd, given, equations, (event.title,), timed=True, event=True))
+                equations = self._now(equations)
+            self._require_sound(event, t, q, after, equations)
+            self._require_facts(given, equations, (t, q, after), event.title)
+        self.happened.append(Happening(event.name, t, q, qd, after))
+        return equations, after, event.stop or self._comes_ever_faster(event.name)
+
+    def _require_facts(
+        self, before: Equations, after: Equations, here: tuple[float, np.ndarray, np.ndarray], who: str
+    ) -> None:
+        """Raise where values that change along the run change a fact that the equations rest on."""
+        t, q, qd = here
+        known, new = (dict(zip(e.model.parameter_values, e.values.tolist(), strict=True)) for e in (before, after))
+        after.derivation.require_same_rank(known, new, one_state(q, qd, t), who)
+
+    def _moves_bodies(self, event: Event, modes: np.ndarray, lines: np.ndarray) -> bool:
+        """True where an event changes what bodies or constraints move by, or has changed one of their conditions."""
+        turned = np.concatenate([modes != self._modes, lines != self._lines])
+        kinematic = [one.kinematic for one in self._held.surfaces]
+        return bool((turned & np.array(kinematic, dtype=bool)).any() or self._kinematic & event.set.keys())
+
+    def _require_sound(self, event: Event, t: float, q: np.ndarray, qd: np.ndarray, equations: Equations) -> None:
+        """Raise where an event leads to no state that the run could go on from."""
+        names = equations.model.coordinate_names
+        new = {name: equations.changes[name] for name in event.set} | dict(zip(names, qd.tolist(), strict=True))
+        for name, value in new.items():
+            if not np.isfinite(value):
+                fact = f"at t = {t:.9g} {event.title} gives '{name}' the value {value}"
+                raise SimulationError(f"{fact}. Expected a finite number.")
+        try:
+            consistency.require_consistent(equations.workspace.manifold, q, qd, t, equations.values)
+        except InconsistentStateError as error:
+            advice = "Reset all rates that the constraints tie together."
+            raise SimulationError(f"{event.title} breaks a constraint: {error} {advice}") from error
+
+    def _comes_ever_faster(self, name: str) -> bool:
+        """True where the intervals of an event shrink so that all that are left come within rounding."""
+        times = [each.t for each in self.happened[-4 * FASTER :] if each.name == name]
+        if (found := accumulation(times)) is None or found[1] > _ZENO * self._clock(times[-1]):
+            return False
+        ratio, left = found
+        self.accumulated = (
+            f"event '{name}' comes ever faster, each interval {ratio:.3g} of the one before: all that are left come "
+            f"before t = {times[-1] + left:.12g}, and the run ends there"
+        )
+        return True
+
+    def _count(self, t: float) -> bool:
+        """True where the last crossing was at the same instant; raises where they do not end."""
+        last, count = self._at_once
+        count = count + 1 if abs(t - last) <= _SAME * self._clock(t) else 0
+        self._at_once = t, count
+        if count > _MOST + _EACH * len(self._watched):
+            names = sorted({each.name for each in self.happened[-_MOST:]})
+            raise SimulationError(
+                f"at t = {t:.9g} {count} crossings follow each other within no time: {', '.join(names[:3])}. There is no side to "
+                "which the motion can go on. Look for conditions or events that undo each other, or for events that "
+                "reset velocities so that the same event happens again at once."
+            )
+        return count > 0
+
+
+def switchboard_of(equations: Equations, start: float = 0.0, end: float = np.inf) -> Switchboard | None:
+    """What follows the switchings and events of a run; None where nothing can change."""
+    model = equations.model
+    if not (model.switching or model.events or model.rigid):
+        return None
+    board = Switchboard(equations, start, end)
+    return None if board.idle else board

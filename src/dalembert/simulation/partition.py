@@ -1,0 +1,476 @@
+"""Choices that are made again on the way: a run in parts, each with the speeds and constraints that serve there.
+
+A velocity that is independent at the start of a closed mechanism can vanish later, as a rocker's does where it turns back; a
+trial vector of a projection can become orthogonal to the motions left free; and of redundant constraints those that were
+independent can become dependent, as two wheels on one axle show when they have turned by a right angle. The run then continues
+with others, whether or not drift is corrected, and next to gimbal lock with other angles (`chart_changes`). Every choice is
+derived and compiled once, however often it comes back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dalembert.codegen.function import Function
+from dalembert.errors import SimulationError
+from dalembert.formalisms.shared.about import Velocities
+from dalembert.mechanics.facts import Choice, completing_rows
+from dalembert.mechanics.generalized_speeds import speed_map
+from dalembert.mechanics.rank import best_rows, singular_value
+from dalembert.mechanics.singular_inertia import reciprocal_condition
+from dalembert.mechanics.speed_choice import best_coordinates, best_speeds, completeness, speed_rows
+from dalembert.model.frozen import Frozen, Value
+from dalembert.simulation.chart_changes import SINGULAR, Charts
+from dalembert.simulation.chart_maps import Chart, Sequences, joined_charts
+from dalembert.simulation.constraint_independence import Independence
+from dalembert.simulation.guides import Mechanics
+from dalembert.simulation.integrators.integrate import Burst, Guide, Method, Solution, Step
+from dalembert.simulation.integrators.interpolant import Polynomial
+from dalembert.simulation.integrators.taylor import Taylor
+
+if TYPE_CHECKING:
+    from dalembert.api.derivation import Derivation
+    from dalembert.api.equations import Equations
+    from dalembert.simulation.mode_changes import Happening
+
+_WORN = 0.2  # a choice has served when it determines the motion five times worse than where it was made
+_BETTER = 2.5  # and another is this much better
+_POOR = 1e-3
+_SINGULAR = (
+    1e-3  # of how independent constraints are where a choice was made: below it branches meet, and no choice is made
+)
+_MOST = 2000
+Place = tuple[float, np.ndarray, np.ndarray]  # t, q, q̇
+
+
+@dataclass(frozen=True)
+class Part(Value):
+    """A stretch of a run with one choice; its works begin at zero."""
+
+    equations: Equations
+    solution: Solution
+    constants: np.ndarray
+    jumps: Frozen[str, float] = Frozen()  # noqa: RUF009 (it cannot change) energy that came in where it begins, by name
+    chart: Chart | None = None  # None: its angles are the user's
+
+    @property
+    def positions(self) -> np.ndarray:
+        """The user's coordinates at its samples, (n, samples)."""
+        q = self.solution.y[: len(self.equations.model.coordinate_names)]
+        return q if self.chart is None else self.chart.positions(self.solution.t, q)
+
+    def shown_motion(self, found: np.ndarray) -> np.ndarray:
+        """q̇, or q̇ and q̈, (1 or 2, n, samples) of the user's coordinates, of those in use."""
+        if self.chart is None:
+            return found
+        q = self.solution.y[: found.shape[1]]
+        rates = self.chart.rates(q, found[0])
+        return np.stack([rates, self.chart.accelerations(q, *found)]) if len(found) > 1 else rates[None]
+
+    def shown_forces(self, forces: np.ndarray) -> np.ndarray:
+        """Generalized forces or momenta (n, samples) of the user's coordinates, of those in use."""
+        return forces if self.chart is None else self.chart.forces(self.solution.y[: len(forces)], forces)
+
+    @property
+    def work(self) -> dict[str, np.ndarray]:
+        """The work since its start, by what did it."""
+        rows = self.solution.y[self.equations.n_states :]
+        return dict(zip(self.equations.working, rows, strict=True))
+
+    @property
+    def work_at_end(self) -> dict[str, float]:
+        """The work at the end of its last step, where the next part begins."""
+        y = self.solution.y[:, -1] if self.solution.end is None else self.solution.end[1]
+        return dict(zip(self.equations.working, y[self.equations.n_states :].tolist(), strict=True))
+
+
+def work_along(parts: Sequence[Part]) -> list[dict[str, np.ndarray]]:
+    """The work since the start of the first part along each of them, jumps included, all under the same names."""
+    names = dict.fromkeys(name for part in parts for name in (*part.equations.working, *part.jumps))
+    done, out = dict.fromkeys(names, 0.0), list[dict[str, np.ndarray]]()
+    for part in parts:
+        found, nothing = part.work, np.zeros(len(part.solution.t))
+        done = {name: so_far + part.jumps.get(name, 0.0) for name, so_far in done.items()}
+        out.append({name: so_far + found.get(name, nothing) for name, so_far in done.items()})
+        done |= {name: done[name] + more for name, more in part.work_at_end.items()}
+    return out
+
+
+def joined(parts: Sequence[Part]) -> tuple[Part, ...]:
+    """The same run with stretches put together that differ in their constants only, which then stand at each sample."""
+    out: list[Part] = []
+    group: list[Part] = []
+    for part in parts:
+        if group and (part.jumps or part.equations.derivation != group[0].equations.derivation):
+            out.append(_one(group))
+            group = []
+        group.append(part)
+    return (*out, _one(group))
+
+
+def _one(group: Sequence[Part]) -> Part:
+    """Stretches one behind the other as one."""
+    if len(group) == 1:
+        return group[0]
+    first, size, end = group[0], group[0].equations.n_states, group[0].solution.end
+    done, y, constants = np.zeros(len(first.solution.y) - size), list[np.ndarray](), list[np.ndarray]()
+    for i, part in enumerate(group):
+        rows = part.solution.y[:, i > 0 :].copy()
+        rows[size:] += done[:, None]
+        y.append(rows)
+        known = (
+            part.constants
+            if part.constants.ndim == 2
+            else np.repeat(part.constants[:, None], part.solution.y.shape[1], axis=1)
+        )
+        constants.append(known[:, i > 0 :])
+        assert part.solution.end is not None
+        end = (part.solution.end[0], np.concatenate([part.solution.end[1][:size], part.solution.end[1][size:] + done]))
+        done = end[1][size:]
+    solutions = [part.solution for part in group]
+    calls = [each.evaluations for each in solutions]
+    found = replace(
+        solutions[-1],
+        t=np.concatenate([each.t[i > 0 :] for i, each in enumerate(solutions)]),
+        y=np.concatenate(y, axis=1),
+        steps=sum(each.steps for each in solutions),
+        evaluations=None if None in calls else sum(c for c in calls if c is not None),
+        dense=tuple(piece for each in solutions for piece in each.dense),
+        end=end,
+    )
+    chart = joined_charts([part.chart for part in group if part.chart is not None])
+    return Part(first.equations, found, np.concatenate(constants, axis=1), first.jumps, chart)
+
+
+class Partition(Guide):
+    """The parts of a run so far, and the equations it goes on with."""
+
+    looks_inside = False
+
+    def __init__(self, equations: Equations, *, change_charts: bool = True, fixed: bool = False) -> None:
+        forbidden = (
+            None if change_charts else "derivatives of the motion are asked for, and they are those of its own angles"
+        )
+        self.equations, self._fixed = equations, fixed
+        self.parts: list[Part] = []
+        self.charts = Charts(equations, forbidden)
+        self._chart_served = True  # False: the next stretch goes on with other angles
+        known = equations.workspace.facts
+        # trial vectors that a user gave are not such a choice
+        dependent = known.dependent if equations.derivation.trials is None else ()
+        self._known: dict[tuple[Sequences, Choice], Equations] = {
+            (self.charts.sequences, _ordered(Choice(known.speeds, known.rows, dependent))): equations
+        }
+        self._maps: dict[Derivation, Function] = {}  # Y of each choice
+        self._mechanics: Mechanics | None = None
+        self._independence = Independence(len(known.rows))
+        self._fresh: tuple[float, float] | None = None
+        self._usual = 0.0
+        self._jumps: dict[str, float] = {}
+        self._again = 0  # how often the choice was made again
+        self._in_speeds = equations.about.uses_speeds
+
+    @property
+    def watched(self) -> bool:
+        """True when a choice can wear out: angles, speeds or independent constraints."""
+        return bool(self.charts.attitudes) or self.choosable
+
+    @property
+    def choosable(self) -> bool:
+        """True when there are constraints, and the equations depend on speeds, trial vectors or a choice of constraints."""
+        chosen = self._in_speeds or self._drops or self._trials is not None
+        return bool(self.equations.workspace.facts.rows) and chosen and not self._fixed
+
+    @property
+    def _trials(self) -> np.ndarray | None:
+        """The trial vectors (m, n) that the compiled equations project along, where these can fail."""
+        return _trials_of(self.equations)
+
+    @property
+    def _drops(self) -> bool:
+        about = self.equations.about
+        return bool(self.equations.workspace.facts.dropped) and about.redundant == "drops"
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """How often the choice was made again."""
+        times = self._again
+        if not times:
+            return self.charts.notes
+        what = "speeds" if self._in_speeds else "independent constraints" if self._drops else "trial vectors"
+        often = "once" if times == 1 else f"{times} times"
+        again = f"the {what} were chosen again {often} on the way, among {len(self._known)} choices"
+        return (*self.charts.notes, again)
+
+    def keep(self, solution: Solution, constants: np.ndarray) -> None:
+        """Remember a stretch."""
+        chart = self._ended_chart(solution)
+        self.parts.append(Part(self.equations, solution, constants, Frozen(self._jumps), chart))
+        self._jumps = {}
+
+    def _ended_chart(self, solution: Solution) -> Chart | None:
+        """The user's angles along a stretch whose angles are others."""
+        if self.charts.chart is None:
+            return None
+        t, y = solution.end or (float(solution.t[-1]), solution.y[:, -1])
+        _, q, qd = self._place(t, y)
+        return self.charts.end(t, q, qd)
+
+    def jump(self, name: str, energy: float) -> None:
+        """Account for energy that comes in at once where the next stretch begins, such as by an impact, under a name."""
+        self._jumps[name] = self._jumps.get(name, 0.0) + energy
+
+    def end(self, t: float, y: np.ndarray) -> None:
+        """End the last stretch with a sample at its very end."""
+        last = self.parts[-1]
+        found, known = last.solution, last.constants
+        if t > found.t[-1]:
+            found = replace(found, t=np.append(found.t, t), y=np.column_stack([found.y, y]))
+            known = known if known.ndim == 1 else np.column_stack([known, known[:, -1]])
+            self.parts[-1] = replace(last, solution=found, constants=known)
+
+    def enter(self, t: float, q: np.ndarray, qd: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The state at the start of the run in the angles it begins with."""
+        if self.charts.attitudes and self.charts.begin(t, q, lambda _: self._is_singular((t, q, qd))):
+            self.equations, q, qd = self.charts.change(t, q, qd)
+        self.begin(t, q, qd)
+        return q, qd
+
+    def begin(self, t: float, q: np.ndarray, qd: np.ndarray) -> None:
+        """Look at the start: a choice that is poor there, such as a user's speed that vanishes, is made again at once."""
+        if not self.choosable:
+            return
+        here = (t, q, qd)
+        now = self._measures(here)
+        if min(now) >= _POOR:
+            self._fresh, self._usual = now, self._held(here)
+        elif min(self._measures(here, self._best(here))) > _BETTER * min(now):
+            self._rechoose(t, q, qd)
+
+    def measure_anew(self) -> None:
+        """Forget how well the choice served: parameters that constraints or masses contain have other values."""
+        self._fresh = None
+
+    def failing(self, t: np.ndarray, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
+        """At which of K states the present choice is poor."""
+        if not self.choosable:
+            return np.zeros(0, dtype=np.intp)
+        return np.flatnonzero(np.minimum(*self._now(t, q, qd)) < _POOR)
+
+    def use(self, mechanics: Mechanics) -> None:
+        """Go on with these equations."""
+        self._mechanics = mechanics
+
+    def turn(self, t: np.ndarray, y: np.ndarray) -> int | None:
+        """The first of K states (states, K) at which the angles in use or the present choice have become poor."""
+        chart = self._poor_chart(t, y) if self.charts.attitudes else None
+        choice = self.worn(t, y) if self.choosable else None
+        self._chart_served = chart is None or (choice is not None and choice < chart)
+        return choice if self._chart_served else chart
+
+    def _poor_chart(self, t: np.ndarray, y: np.ndarray) -> int | None:
+        """The first of K states at which other angles should go on."""
+        assert self._mechanics is not None
+        q = y[: self._mechanics.positions]
+        if self.charts.chart is not None:
+            self.charts.follow(t, q, self._mechanics.velocities(t, y))
+        return self.charts.poor(t, q, lambda k: self._is_singular(self._place(float(t[k]), y[:, k])))
+
+    def _is_singular(self, here: Place) -> bool:
+        """True where the motions that constraints leave free have next to no inertia."""
+        t, q, qd = here
+        manifold = self.equations.workspace.manifold
+        _, _, A, M = manifold.evaluate(q, qd, t, self.equations.values)
+        return reciprocal_condition(M, A[manifold.rows] if manifold.rows else A[:0])[0] < SINGULAR
+
+    def worn(self, t: np.ndarray, y: np.ndarray) -> int | None:
+        """The first of K states (states, K) at which the present choice has become poor."""
+        assert self._mechanics is not None
+        if self._fresh is None:
+            here = self._place(float(t[0]), y[:, 0])
+            self._fresh, self._usual = self._measures(here), self._held(here)
+        measures = self._now(t, y[: self._mechanics.positions], self._mechanics.velocities(t, y))
+        poor = np.any([now < _WORN * fresh for now, fresh in zip(measures, self._fresh, strict=True)], axis=0)
+        for k in np.flatnonzero(poor):
+            here = self._place(float(t[k]), y[:, k])
+            if self._held(here) < _SINGULAR * self._usual:
+                continue
+            if min(self._measures(here, self._best(here))) > _BETTER * min(now[k] for now in measures):
+                return int(k)
+        return None
+
+    def _place(self, t: float, y: np.ndarray) -> Place:
+        assert self._mechanics is not None
+        return t, y[: self._mechanics.positions], self._mechanics.velocities(t, y)
+
+    def mend(self, stepper: Method, step: Step, end: float) -> Step:
+        """The step, or as much of it as the choice serves for: a step must not leap over the place where it fails."""
+        if not isinstance(stepper, Taylor) or step.coefficients is None:
+            return step
+        h = step.t1 - step.t0
+        if self._fresh is None and (not self.charts.attitudes or self.charts.stays_clear(step.coefficients, h)):
+            return step
+        polynomial = Polynomial(step.coefficients)
+        s = np.linspace(0.0, h, 7)
+        for _ in range(5):  # ever finer, until the first place where it fails is known
+            served = self._serves(step.t0 + s, polynomial.values(s))
+            if served.all() or not served[0]:
+                return step
+            k = int(np.argmin(served))
+            s = np.linspace(s[k - 1], s[k], 7)
+        return stepper.go_on(step, float(s[-1])) if s[-1] < h else step
+
+    def watch(self, stepper: Method, burst: Burst, end: float) -> None:
+        """Nothing: how a choice serves is asked at the ends of steps, by `worn`."""
+
+    def _serves(self, t: np.ndarray, y: np.ndarray) -> np.ndarray:
+        """At which of many states the angles in use and the present choice serve."""
+        assert self._mechanics is not None
+        q = y[: self._mechanics.positions]
+        served = self.charts.served(q)
+        if self._fresh is None:
+            return served
+        first, second = self._now(t, q, self._mechanics.velocities(t, y))
+        return served & (first >= 0.9 * _WORN * self._fresh[0]) & (second >= 0.9 * _WORN * self._fresh[1])
+
+    def state(self, t: float, y: np.ndarray, constants: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """q and q̇ at the end of a stretch."""
+        n, size = len(self.equations.model.coordinate_names), self.equations.n_states
+        return y[:n].copy(), self.equations.kernel.velocities(y[:size], t, constants)
+
+    def shown_state(self, t: float, y: np.ndarray, constants: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The user's q and q̇ at a state of the last stretch."""
+        q, qd = self._shown(t, *self.state(t, y, constants))
+        return q, qd
+
+    def _shown(self, t: float, q: np.ndarray, *rates: np.ndarray) -> tuple[np.ndarray, ...]:
+        """The user's coordinates and rates at a time of the last stretch."""
+        chart = self.parts[-1].chart
+        if chart is None:
+            return (q, *rates)
+        return (chart.positions(np.array([t]), q[:, None])[:, 0], *(chart.rates(q, qd) for qd in rates))
+
+    def show_happened(self, happened: list[Happening], since: int) -> None:
+        """Write what happened at the end of the last stretch in the user's coordinates."""
+        for k, each in enumerate(happened[since:], start=since):
+            q, qd, after = self._shown(each.t, each.q, each.qd, each.after)
+            happened[k] = replace(each, q=q, qd=qd, after=after)
+
+    def rechoose(self, t: float, q: np.ndarray, qd: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Go on with what serves best at this position, angles or speeds and constraints; the state in it."""
+        if self._chart_served:
+            self._rechoose(t, q, qd)
+            return q, qd
+        changes = self.equations.changes
+        equations, q, qd = self.charts.change(t, q, qd)
+        self.equations, self._fresh = replace(equations, changes=changes), None
+        self.begin(t, q, qd)
+        return q, qd
+
+    def _rechoose(self, t: float, q: np.ndarray, qd: np.ndarray) -> None:
+        """Go on with the speeds and constraints that are best at this position."""
+        self._again += 1
+        if self._again > _MOST:
+            raise SimulationError(
+                f"at t = {t:.9g} speeds or constraints have been chosen again {_MOST} times. The mechanism stays close to a "
+                "singular configuration. Derive with mode='assembled' and a formalism in velocities, such as lagrange."
+            )
+        self.equations = self._with_choice(self._best((t, q, qd)))
+        self._fresh, self._usual = self._measures((t, q, qd)), self._held((t, q, qd))
+
+    def _with_choice(self, choice: Choice) -> Equations:
+        """The equations with another choice, derived once."""
+        facts, changes = self.equations.workspace.facts, self.equations.changes
+        choice = replace(choice, steady=not changes.keys() & (facts.structural | facts.inertial))
+        key = self.charts.sequences, _ordered(choice)
+        if key not in self._known:
+            self._known[key] = self.equations.with_choice(choice)
+        return replace(self._known[key], changes=self.equations.changes)
+
+    def _held(self, here: Place) -> float:
+        """How independent the constraints are among themselves, whatever is chosen of them."""
+        rank = len(self.equations.workspace.facts.rows)
+        return float(np.linalg.svd(self._rows(here)[0], compute_uv=False)[rank - 1]) if rank else 1.0
+
+    def _best(self, here: Place) -> Choice:
+        """The speeds, independent constraints and dependent coordinates that serve best at a state."""
+        t, q, _ = here
+        known, (scaled, A) = self.equations.workspace.facts, self._rows(here)
+        rows = best_rows(scaled, len(known.rows)) if self._drops else known.rows
+        speeds = best_speeds(self.equations.model, A[list(rows)], q, t) if self._in_speeds else known.speeds
+        if self._trials is None:
+            return Choice(speeds, rows, known.dependent)
+        free = best_coordinates(A[list(rows)], known.scales.positions)
+        return Choice(speeds, rows, tuple(i for i in range(len(q)) if i not in free))
+
+    def _measures(self, here: Place, choice: Choice | None = None) -> tuple[float, float]:
+        """Both measures of the present choice, or of another, at one state."""
+        t, q, qd = here
+        if choice is not None and self._in_speeds and not self._square:  # nothing has to be derived for it
+            (scaled, A), rows = self._rows(here), list(choice.rows)
+            Y = speed_rows(self.equations.model, choice.speeds, q, t)
+            first = completeness(Y[None], A[None, rows], self.equations.workspace.facts.scales.positions)
+            return float(first[0]), float(_share(scaled[None], rows)[0]) if self._drops else 1.0
+        equations = self.equations if choice is None else self._with_choice(choice)
+        first, second = self._measured(equations, np.array([t]), q[:, None], qd[:, None])
+        return float(first[0]), float(second[0])
+
+    @property
+    def _square(self) -> bool:
+        """True where n quasi-velocities are used: d speeds, and rates that complete them."""
+        return self.equations.about.velocities is Velocities.SQUARE_SPEEDS
+
+    def _now(self, t: np.ndarray, q: np.ndarray, qd: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Both measures of the present choice at K states."""
+        return self._measured(self.equations, t, q, qd)
+
+    def _measured(
+        self, equations: Equations, t: np.ndarray, q: np.ndarray, qd: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """How well speeds or trial vectors determine the velocities, and how independent the chosen constraints are."""
+        known, one = equations.workspace.facts, np.ones(len(t))
+        _, _, A, M = equations.workspace.manifold.evaluate(q, qd, t, equations.values)
+        rows, trials = list(known.rows), _trials_of(equations)
+        Y = self._speeds(equations, t, q) if self._in_speeds else None
+        if trials is not None:
+            Y = np.repeat(trials[None], len(t), axis=0)
+        others = completing_rows(known.completing, known.norms, q) if self._square else np.moveaxis(A[rows], -1, 0)
+        first = one if Y is None else completeness(Y, others, known.scales.positions)
+        return first, _share(self._independence.scaled(A, M), rows) if self._drops else one
+
+    def _speeds(self, equations: Equations, t: np.ndarray, q: np.ndarray) -> np.ndarray:
+        """Y of u = Y q̇ + Z for the speeds of equations, (K, d, n), by a compiled function."""
+        space = equations.workspace
+        if equations.derivation not in self._maps:
+            Y, _ = speed_map(space.system.motion, space.facts.speeds)
+            self._maps[equations.derivation] = space.compiled(Y.ravel(), space.system.q)
+        out = self._maps[equations.derivation](np.concatenate([q, t[None]]), equations.values)
+        return np.moveaxis(out.reshape(-1, *q.shape), -1, 0)
+
+    def _rows(self, here: Place) -> tuple[np.ndarray, np.ndarray]:
+        """The constraint rows without dimensions, and as they are."""
+        t, q, qd = here
+        _, _, A, M = self.equations.workspace.manifold.evaluate(q, qd, t, self.equations.values)
+        return self._independence.scaled(A[..., None], M[..., None])[0], A
+
+
+def _trials_of(equations: Equations) -> np.ndarray | None:
+    solver = equations.form.solver
+    if solver is None or solver.trials is None or not equations.kernel.fused:
+        return None
+    return solver.trials.astype(float)
+
+
+def _ordered(choice: Choice) -> Choice:
+    """A choice as a key: the order of the speeds does not matter."""
+    return replace(choice, speeds=tuple(sorted(choice.speeds, key=str)))
+
+
+def _share(rows: np.ndarray, kept: list[int]) -> np.ndarray:
+    """How independent the kept of many rows (K, r, n) are, by how independent the best of them can be."""
+    place = len(kept) - 1
+    return singular_value(rows[:, kept], place) / np.maximum(singular_value(rows, place), 1e-300)

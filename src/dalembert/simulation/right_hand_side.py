@@ -1,0 +1,322 @@
+"""The compiled equations of one formalism: everything a simulation asks for, as functions of numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from dalembert.codegen.function import Function, compile_function, function_of, nodes
+from dalembert.codegen.heyoka_backend import TaylorMachine
+from dalembert.codegen.program import Program, program_of
+from dalembert.codegen.program_derivatives import Slopes
+from dalembert.formalisms.shared.linear_form import LinearForm, Multipliers
+from dalembert.formalisms.shared.power import powers_into
+from dalembert.formalisms.shared.solve_form import fused
+from dalembert.mechanics.applied_forces import non_ideal_forces
+from dalembert.mechanics.system import System
+from dalembert.simulation.assembled import Assembly, Wanted, parts_of
+from dalembert.simulation.phase_constraints import Phase
+from dalembert.symbolic.algebra_base import Array, Scalar, stack, vector, zeros
+from dalembert.symbolic.nodes import Node
+from dalembert.symbolic.optimize import shortened
+from dalembert.symbolic.reserved_symbols import Kind
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """Compiled functions of one form, each compiled when it is first used.
+
+    Fused, the whole right-hand side is one graph; assembled, M, f, A and β are compiled and solved in numbers. States are
+    y = (q, v, work), where work are the integrals of the powers in (80), one of everything that can do work.
+    """
+
+    form: LinearForm
+    residual: Callable[[System], Array] | None = None  # reaction as a function of (q, q̇, q̈, t); None: it is Jᵀλ + C
+    mode: Literal["fused", "assembled"] = "fused"
+
+    @property
+    def fused(self) -> bool:
+        """True when the linear system is solved inside the graph."""
+        return self.mode == "fused"
+
+    @cached_property
+    def parameters(self) -> Array:
+        """The symbols of the model's parameters and of the constants of the motion."""
+        system = self.form.system
+        return stack(system.algebra.symbols(list(system.model.parameter_values)), self.form.constants.symbols)
+
+    @cached_property
+    def _powers(self) -> tuple[tuple[str, ...], Array]:
+        """What does work, and its powers: of (q, q̇, q̈, t), or (a, b) of a + b·Λ where multipliers are among the unknowns."""
+        return powers_into(self.form.system) if self._own is None else (self._own.working, self._own.power)
+
+    @property
+    def working(self) -> tuple[str, ...]:
+        """What does work: each has its work as a state, the integral of its power."""
+        return self._powers[0]
+
+    @property
+    def power(self) -> Array:
+        """The powers as functions of (q, q̇, q̈, t); none where the form has its own."""
+        return self._powers[1] if self._own is None else zeros(0)
+
+    @property
+    def _own(self) -> Multipliers | None:
+        """What multipliers among the unknowns do, where the form has such."""
+        return self.form.own_multipliers
+
+    @property
+    def _size(self) -> int:
+        """The number of velocity variables."""
+        return len(self.form.velocity.v)
+
+    @cached_property
+    def _unknowns(self) -> tuple[Array, Array]:
+        """v̇ with the unknowns behind it, and λ, in the graph."""
+        return fused(self.form)
+
+    @cached_property
+    def _solution(self) -> tuple[Array, Array]:
+        """v̇ and λ in the graph."""
+        x, lam = self._unknowns
+        return x[: self._size], self.form.multipliers(x, lam)
+
+    @cached_property
+    def _qd(self) -> Array:
+        """The rate of q that is integrated, in the graph."""
+        qd = self.form.velocity.qd
+        return qd if self._own is None else qd + self._own.S @ self._unknowns[0][self._size :]
+
+    @cached_property
+    def rates(self) -> Array:
+        """ẏ as expressions of (q, v, t): q̇, v̇ and the powers."""
+        vd, _ = self._solution
+        if not self.working:
+            return stack(self._qd, vd)
+        if self._own is not None:
+            power = self._own.power
+            return stack(self._qd, vd, power[:, 0] + power[:, 1:] @ self._unknowns[0][self._size :])
+        qdd = self.form.velocity.W @ vd + self.form.velocity.qdd_bias
+        return stack(self._qd, vd, self.in_state(self.power, qdd))
+
+    @cached_property
+    def _qdd(self) -> Array:
+        """q̈ in the graph: where the multipliers of canonical constraints move q, from the rate that is integrated."""
+        velocity, system = self.form.velocity, self.form.system
+        vd, _ = self._solution
+        if not self._canonical:
+            return velocity.W @ vd + velocity.qdd_bias
+        return system.algebra.total_derivative(self._qd, (system.q, self._qd), (velocity.v, vd), system.clock)
+
+    @property
+    def in_graph(self) -> tuple[Array, Array, Array]:
+        """q̇, v̇ and q̈ as expressions of (q, v, t), from independent constraints."""
+        return self._qd, self._solution[0], self._qdd
+
+    @cached_property
+    def reactions_in_graph(self) -> tuple[Array, Array]:
+        """Aᵀλ + C and Aᵀλ as expressions of (q, v, t), by the formalism's own road."""
+        C = self.in_state(self._C, self._qdd)
+        if self.residual is not None:
+            whole = self.in_state(self.residual(self.form.system), self._qdd)
+            return whole, whole - C
+        carried = self.in_state(self.form.directions, self._qdd).T @ self._solution[1]
+        return carried + C, carried
+
+    @cached_property
+    def phase(self) -> Phase | None:
+        """The constraints in phase space, where some of them are on momenta."""
+        own = self._own
+        return Phase(self.form, own.surface) if own is not None and own.surface.on_momenta else None
+
+    @property
+    def _canonical(self) -> bool:
+        """True when S x does not vanish on the constraints."""
+        return self.phase is not None
+
+    def in_state(self, f: Array, qdd: Array) -> Array:
+        """A function of (q, q̇, q̈, t) as a function of (q, v, t)."""
+        system = self.form.system
+        table: dict[str, Scalar] = {str(x): value for x, value in zip(system.qdd, qdd, strict=True)}
+        if self.form.velocity.v is not system.qd:
+            table |= {str(x): value for x, value in zip(system.qd, self.form.velocity.qd, strict=True)}
+        return system.algebra.substitute(f, table)
+
+    def _compile(self, outputs: Array, inputs: Array | None = None) -> Function:
+        system = self.form.system
+        if inputs is None:
+            inputs = stack(system.q, self.form.velocity.v, vector([system.t]))
+        return compile_function(system.algebra, inputs, outputs, self.parameters, system.engine)
+
+    @cached_property
+    def start_function(self) -> Function:
+        """v and the constants of the motion, of (q, q̇, t)."""
+        system = self.form.system
+        outputs = stack(self.form.velocity.v_from_qd, self.form.constants.values)
+        return self._compile(outputs, stack(system.q, system.qd, vector([system.t])))
+
+    @cached_property
+    def _rates(self) -> Function:
+        if not self.fused:
+            return self._assembled("rates")
+        return function_of(self.program, self.form.system.engine)
+
+    @property
+    def rates_function(self) -> Function:
+        """ẏ of (q, v, t)."""
+        return self._rates
+
+    @cached_property
+    def _accelerations(self) -> Function:
+        if not (self.fused or self._canonical):
+            return self._assembled("accelerations")
+        return self._compile(stack(self._qd, self._qdd, self._solution[1]))
+
+    @cached_property
+    def _parts(self) -> Function:
+        return self._compile(parts_of(self.form))
+
+    def _assembled(self, wanted: Wanted) -> Function:
+        power = self._power_of if len(self.power) else None
+        return Assembly(self.form, self._parts, power, len(self.working), wanted).function
+
+    @cached_property
+    def state_symbols(self) -> Array:
+        """The symbols of the states (q, v[, work])."""
+        extra = self.form.system.algebra.symbols([Kind.WORK.of(i + 1) for i in range(len(self.working))])
+        return stack(self.form.system.q, self.form.velocity.v, extra)
+
+    @cached_property
+    def taylor(self) -> TaylorMachine:
+        """The maker of Taylor integrators."""
+        return TaylorMachine(self.program)
+
+    @cached_property
+    def program(self) -> Program:
+        """ẏ as a program on (q, v, t) and the parameters, with as few operations as are found: a run asks for it often."""
+        system = self.form.system
+        inputs = [str(x) for x in (*system.q, *self.form.velocity.v, system.t)]
+        return program_of(self.shortened_rates, inputs, [str(p) for p in self.parameters])
+
+    @cached_property
+    def shortened_rates(self) -> list[Node]:
+        """The outputs of `program` as nodes: what is proved to equal `rates`."""
+        return shortened(nodes(self.form.system.algebra, self.rates))
+
+    @cached_property
+    def kept(self) -> dict[object, Any]:
+        """What others work out from these equations and would like to find again."""
+        return {}
+
+    @cached_property
+    def _power_of(self) -> Function:
+        system = self.form.system
+        return self._compile(self.power, stack(system.q, system.qd, system.qdd, vector([system.t])))
+
+    def start(
+        self, q: np.ndarray, qd: np.ndarray, t: npt.ArrayLike, parameters: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """v and the constants of the motion at a state (q, q̇, t)."""
+        out = self.start_function(stacked(q, qd, t), _padded(parameters, len(self.form.constants.symbols)))
+        return out[: self._size], out[self._size :]
+
+    def velocities(self, y: np.ndarray, t: npt.ArrayLike, constants: np.ndarray) -> np.ndarray:
+        """The velocities that belong to v at states y = (q, v): q̇, but for the part that multipliers add to it."""
+        return self.velocities_function(stacked(y[: self.form.n_states], t), constants)
+
+    @cached_property
+    def velocities_function(self) -> Function:
+        """The velocities that belong to v, of (q, v, t)."""
+        return self._compile(self.form.velocity.qd)
+
+    def state_rates(self, y: np.ndarray, t: npt.ArrayLike, constants: np.ndarray) -> np.ndarray:
+        """ẏ for states y = (q, v[, work]); `constants` are parameters and constants of the motion."""
+        return self._rates(stacked(y[: self.form.n_states], t), constants)
+
+    def second_rates(self, y: np.ndarray, t: npt.ArrayLike, constants: np.ndarray, vd: np.ndarray) -> np.ndarray:
+        """q̈ = W v̇ + b that belongs to given v̇ at states y = (q, v)."""
+        out, n = self._second_rates(stacked(y[: self.form.n_states], t), constants), len(self.form.system.q)
+        W = out[:-n].reshape(n, self._size, *out.shape[1:])
+        return np.einsum("nv...,v...->n...", W, vd) + out[-n:]
+
+    @cached_property
+    def _second_rates(self) -> Function:
+        return self._compile(stack(self.form.velocity.W.ravel(), self.form.velocity.qdd_bias))
+
+    @cached_property
+    def _slopes(self) -> Slopes:
+        return Slopes(self.program, self.program.inputs[:-1], self.form.system.engine)
+
+    def state_slopes(self, y: np.ndarray, t: float, constants: np.ndarray) -> np.ndarray:
+        """∂ẏ/∂y at one state, where the form is fused; nothing depends on the work."""
+        size = self.form.n_states
+        return self._slopes(np.append(y[:size], t), constants, np.eye(size, len(y)))
+
+    def accelerations(
+        self, q: np.ndarray, v: np.ndarray, t: npt.ArrayLike, constants: np.ndarray, threads: int = 1
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """q̇ as it is integrated, q̈ and λ at states (q, v, t); `threads` share a batch."""
+        n = len(q)
+        out = self._accelerations(stacked(q, v, t), constants, threads)
+        return out[:n], out[n : 2 * n], out[2 * n :]
+
+    def reactions(self, q: np.ndarray, v: np.ndarray, t: npt.ArrayLike, constants: np.ndarray) -> np.ndarray:
+        """The generalized reaction forces Aᵀλ + C at states (q, v, t), by the formalism's own road."""
+        qd, qdd, lam = self.accelerations(q, v, t, constants)
+        if self.residual is not None:
+            return self._residual(stacked(q, qd, qdd, t), constants)
+        out = self._reaction_matrix(stacked(q, v, t), constants)
+        k, n = len(lam), len(q)
+        J, C = out[: k * n].reshape(k, n, *q.shape[1:]), out[k * n :]
+        return np.einsum("kn...,k...->n...", J, lam) + C
+
+    @cached_property
+    def ideal(self) -> Kernel:
+        """The same equations with C = 0: their reaction is the ideal part of (3.47) in papers/poincare."""
+        linear = self.form.linear
+        return self if linear.C is None else replace(self, form=replace(self.form, linear=replace(linear, C=None)))
+
+    def ideal_reactions(self, q: np.ndarray, v: np.ndarray, t: npt.ArrayLike, constants: np.ndarray) -> np.ndarray:
+        """M^(1/2) B⁺(b − A a), the reaction the constraints would have at the same state if they were ideal."""
+        return self.ideal.reactions(q, v, t, constants)
+
+    def carried(self, q: np.ndarray, v: np.ndarray, t: npt.ArrayLike, constants: np.ndarray) -> np.ndarray:
+        """Aᵀλ of M q̈ = h + C + Aᵀλ at states (q, v, t): the reaction less C."""
+        return self.reactions(q, v, t, constants) - self._non_ideal(stacked(q, v, t), constants)
+
+    @cached_property
+    def _non_ideal(self) -> Function:
+        return self._compile(self.in_state(self._C, self.form.system.qdd))
+
+    @property
+    def _C(self) -> Array:
+        """The non-ideal force as a function of (q, q̇, t); zeros where all constraints of the form are ideal."""
+        C = None if self.form.linear.C is None else non_ideal_forces(self.form.system.motion)
+        return zeros(len(self.form.system.q)) if C is None else C
+
+    @cached_property
+    def _residual(self) -> Function:
+        system = self.form.system
+        assert self.residual is not None
+        return self._compile(self.residual(system), stack(system.q, system.qd, system.qdd, vector([system.t])))
+
+    @cached_property
+    def _reaction_matrix(self) -> Function:
+        return self._compile(self.in_state(stack(self.form.directions.ravel(), self._C), self.form.system.qdd))
+
+
+def stacked(first: np.ndarray, *parts: npt.ArrayLike) -> np.ndarray:
+    """Arrays and a time end to end, batch on the last axis."""
+    *arrays, t = parts
+    time = np.broadcast_to(np.asarray(t, dtype=float), first.shape[1:])[None]
+    return np.concatenate([first, *arrays, time], axis=0)
+
+
+def _padded(parameters: np.ndarray, count: int) -> np.ndarray:
+    """Parameters followed by zeros in the place of constants that are not known yet."""
+    return np.concatenate([parameters, np.zeros((count, *parameters.shape[1:]))], axis=0)

@@ -1,0 +1,164 @@
+"""Equations that slide along switching surfaces.
+
+On a surface g = 0 a motion that neither side lets go follows the mixture of both sides that keeps ġ = 0, Filippov's solution:
+
+    ẏ = f₀ + Σ αⱼ (fⱼ − f₀),   ġᵢ(α) = 0,   0 ≤ α ≤ 1,
+
+f₀ with the conditions of all surfaces false and fⱼ with the j-th one true. Forces that switch enter linearly, so α solves a
+linear system; where dry friction sticks, it is the share of the friction that is needed. A closed rigid contact is of the same
+sort: g is the rate of its gap, or its slip where it sticks, and α the force that keeps it at zero, without bounds.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from dalembert.codegen.function import Function
+from dalembert.model.discontinuities import Switch
+from dalembert.model.loads.unilateral import KeptRate
+from dalembert.simulation.right_hand_side import Kernel, stacked
+from dalembert.symbolic.algebra_base import Array, stack, vector
+from dalembert.symbolic.linear_algebra import orthogonal_solve
+
+Sliding = tuple[Switch | KeptRate, ...]
+
+
+@dataclass(frozen=True)
+class SlidingKernel(Kernel):
+    """The compiled functions of a form that slides along surfaces, each with the parameter that holds its condition or force."""
+
+    surfaces: Sliding = ()
+
+    @classmethod
+    def of(cls, kernel: Kernel, surfaces: Sliding) -> SlidingKernel:
+        """The same form on surfaces; made once."""
+        if surfaces not in kernel.kept:
+            kernel.kept[surfaces] = cls(kernel.form, kernel.residual, kernel.mode, surfaces)
+        return kernel.kept[surfaces]
+
+    @cached_property
+    def rows(self) -> list[int]:
+        """Which of the parameters hold the conditions of the surfaces."""
+        known = list(map(str, self.parameters))
+        return [known.index(switch.parameter) for switch in self.surfaces]
+
+    @cached_property
+    def _units(self) -> list[float]:
+        """How far each parameter is changed to find its effect: 1 for a condition, the model's scale for a force.
+
+        In large or small units a force of 1 changes accelerations by less than their rounding, or by so much that they drown.
+        """
+        force = self.form.system.facts.scales.force
+        return [1.0 if isinstance(each, Switch) else force for each in self.surfaces]
+
+    @cached_property
+    def _graph(self) -> tuple[Array, Array, Array]:
+        """α, ẏ and the slopes of ġ by α in the graph."""
+        system, names = self.form.system, [switch.parameter for switch in self.surfaces]
+        units = dict(zip(names, self._units, strict=True))
+        algebra, whole, n, size = system.algebra, super().rates, len(system.q), self.form.n_states
+        g = self.in_state(vector([switch.at(system.motion) for switch in self.surfaces]), system.qdd)
+
+        def side(true: str | None) -> tuple[Array, Array]:
+            f = algebra.substitute(whole, {name: units[name] if name == true else 0 for name in names})
+            return f, algebra.total_derivative(g, (system.q, f[:n]), (self.form.velocity.v, f[n:size]), system.clock)
+
+        f0, g0 = side(None)
+        sides = [side(name) for name in names]
+        G = np.array([list(gj - g0) for _, gj in sides], dtype=object).T
+        alpha = orthogonal_solve(algebra, G, -g0[:, None])[:, 0]
+        f = f0
+        for part, (fj, _) in zip(alpha, sides, strict=True):
+            f = f + part * (fj - f0)
+        unit = np.array(self._units, dtype=object)
+        return alpha * unit, f, G / unit
+
+    @cached_property
+    def rates(self) -> Array:
+        """ẏ on the surfaces."""
+        return self._graph[1]
+
+    @cached_property
+    def _rates(self) -> Function:
+        return super()._rates if self.fused else Mixed(self)
+
+    @cached_property
+    def _mixture(self) -> Function:
+        return self._compile(self._graph[0])
+
+    def mixture(self, y: np.ndarray, t: npt.ArrayLike, constants: np.ndarray) -> np.ndarray:
+        """α at states y = (q, v[, work]), one or many."""
+        inputs = stacked(y[: self.form.n_states], t)
+        return self._mixture(inputs, constants) if self.fused else self.in_numbers(inputs, constants)[0]
+
+    def held(self, y: np.ndarray, t: npt.ArrayLike, constants: np.ndarray) -> np.ndarray:
+        """The values of the parameters of the surfaces at many states: shares between 0 and 1, forces and grips anywhere."""
+        found = self.mixture(y, t, constants)
+        shares = [isinstance(each, Switch) and each.grip is None for each in self.surfaces]
+        return np.where(np.array(shares)[:, None], np.clip(found, 0.0, 1.0), found)
+
+    @cached_property
+    def _responses(self) -> Function:
+        return self._compile(self._graph[2].ravel())
+
+    def responses(self, y: np.ndarray, t: npt.ArrayLike, constants: np.ndarray) -> np.ndarray:
+        """The slopes ∂ġᵢ/∂αⱼ at many states, (K, surfaces, surfaces)."""
+        inputs, m = stacked(y[: self.form.n_states], t), len(self.surfaces)
+        if not self.fused:
+            return np.moveaxis(self.in_numbers(inputs, constants)[2], -1, 0)
+        return np.moveaxis(self._responses(inputs, constants).reshape(m, m, -1), -1, 0)
+
+    # where the form is solved in numbers
+
+    @cached_property
+    def _slopes_of(self) -> Function:
+        """∂g/∂q, ∂g/∂q̇ and ∂g/∂t of (q, q̇, t)."""
+        system = self.form.system
+        g = vector([switch.at(system.motion) for switch in self.surfaces])
+        x = stack(system.q, system.qd, vector([system.t]))
+        return self._compile(system.algebra.jacobian(g, x).ravel(), x)
+
+    def in_numbers(self, inputs: np.ndarray, constants: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """α, ẏ and ∂ġ/∂α at (q, v, t), one state or many."""
+        if inputs.ndim == 1:
+            alpha, f, G = self.in_numbers(inputs[:, None], constants)
+            return alpha[:, 0], f[:, 0], G[..., 0]
+        K, n, m = inputs.shape[1], len(self.form.system.q), len(self.surfaces)
+        plain = Kernel(self.form, self.residual, self.mode)
+        values = np.broadcast_to(constants[:, None] if constants.ndim == 1 else constants, (len(constants), K))
+        rows, units = self.rows, np.array(self._units)
+
+        def side(j: int | None) -> tuple[np.ndarray, np.ndarray]:
+            here = values.copy()
+            here[rows] = 0.0
+            if j is not None:
+                here[rows[j]] = units[j]
+            qd, qdd, _ = plain.accelerations(inputs[:n], inputs[n:-1], inputs[-1], here)
+            slopes = self._slopes_of(np.concatenate([inputs[:n], qd, inputs[-1:]]), here).reshape(m, 2 * n + 1, K)
+            along = np.concatenate([qd, qdd, np.ones((1, K))])
+            return plain.state_rates(inputs[:-1], inputs[-1], here), np.einsum("ixk,xk->ik", slopes, along)
+
+        f0, g0 = side(None)
+        sides = [side(j) for j in range(m)]
+        G = np.stack([gj - g0 for _, gj in sides], axis=1)  # (i, j, K)
+        alpha = np.linalg.solve(np.moveaxis(G, -1, 0), -g0.T[..., None])[..., 0].T
+        f = f0 + sum(alpha[j] * (fj - f0) for j, (fj, _) in enumerate(sides))
+        return alpha * units[:, None], f, G / units[:, None]
+
+
+class Mixed(Function):
+    """ẏ on the surfaces, in numbers."""
+
+    def __init__(self, kernel: SlidingKernel) -> None:
+        form = kernel.form
+        self._kernel = kernel
+        self.sizes = form.n_states + 1, len(kernel.parameters)
+        self.n_outputs = form.n_states + len(kernel.working)
+
+    def __call__(self, inputs: np.ndarray, parameters: np.ndarray, threads: int = 1) -> np.ndarray:
+        """The rates of one state (k,) or of many (k, batch)."""
+        return self._kernel.in_numbers(inputs, parameters)[1]

@@ -1,0 +1,180 @@
+"""A motion that was computed, and everything that can be asked of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dalembert.arguments import checked
+from dalembert.errors import InputError, nearest
+from dalembert.simulation.run_forces import Forces
+from dalembert.simulation.run_kinematics import asked
+from dalembert.tables import Table, Tabular, short
+
+if TYPE_CHECKING:
+    import pandas
+    import xarray
+
+    from dalembert.display.animation import Animation
+    from dalembert.display.plots.figure import Plot
+    from dalembert.display.scene.scene_values import Scene
+
+
+@dataclass(frozen=True, repr=False)
+class Trajectory(Forces, Tabular):
+    """A sampled motion: coordinates on the first axis, samples on the last.
+
+    >>> import dalembert as dl
+    >>> run = dl.derive(dl.load("simple-pendulum"), "lagrange").simulate(1.0, samples=11)
+    >>> run.q.shape, run.status
+    ((1, 11), 'The simulation reached its end.')
+    """
+
+    @checked
+    def __getitem__(self, name: str | tuple[str, str]) -> np.ndarray:
+        """What is known by name: a row, such as a coordinate, dot(x), ddot(x), a speed, t, or any column of `to_dataframe`.
+
+        With two names, what is known of a body, a load or a joint: position, velocity, acceleration, rotation, orientation (a
+        quaternion), angular_velocity, angular_acceleration, force or moment, in world axes and of the body's origin.
+
+        >>> import dalembert as dl
+        >>> run = dl.simulate("simple-pendulum", 1.0, samples=11)
+        >>> run["theta"].shape, bool((run["dot(theta)"] == run.qd[0]).all())
+        ((11,), True)
+        >>> run["bob", "position"].shape, run["bob", "force"].shape
+        ((3, 11), (3, 11))
+        """
+        if isinstance(name, tuple):
+            return asked(self, *name)
+        names = self.equations.model.coordinate_names
+        if name == "t":
+            return self.t
+        rows = dict(zip(names, self.q, strict=True)) | dict(zip((f"dot({x})" for x in names), self.qd, strict=True))
+        rows |= dict(zip(self.speed_names, self.speeds, strict=True))
+        if name not in rows:
+            from dalembert.display import dataset
+
+            rows |= {column.name: column.values for column in dataset.columns_of(dataset.from_trajectory(self))}
+        if name not in rows:
+            raise InputError(f"the run has no '{name}'. {nearest(name, rows)}")
+        return rows[name]
+
+    def to_xarray(self) -> xarray.Dataset:
+        """The run as an xarray Dataset with named coordinates, units and descriptions."""
+        from dalembert.display import dataset
+
+        return dataset.from_trajectory(self)
+
+    def to_dataframe(self) -> pandas.DataFrame:
+        """The run as a table of pandas: a row for each sample, a column for everything with a name; units in `.attrs["units"]`.
+
+        >>> import dalembert as dl
+        >>> table = dl.simulate("simple-pendulum", 1.0, samples=11).to_dataframe()
+        >>> len(table), table.attrs["units"]["dot(theta)"], list(table.columns[:3])
+        (11, 'rad/s', ['theta', 'dot(theta)', 'ddot(theta)'])
+        """
+        from dalembert.display import dataset
+
+        return dataset.frame_of(dataset.from_trajectory(self))
+
+    @checked
+    def save(self, path: str | Path) -> Path:
+        """Write the run to NetCDF (.nc), which `dalembert.load_run` reads again without loss, or the samples to a table.
+
+        Tables are .csv, .mat for MATLAB, and .parquet where pyarrow is installed. All hold coordinates, rates, accelerations,
+        speeds, energies, works and powers, multipliers, reactions, and forces of loads and in joints, with names and units. The
+        file appears only when it is complete.
+        """
+        from dalembert.display import dataset
+        from dalembert.simulation.saved_runs import record_of
+
+        return dataset.save(self, Path(path), lambda: record_of(self))
+
+    def plot(self, *what: str | Path, path: str | Path | None = None) -> Plot:
+        """Draw the run; returns the figure, which a notebook shows, and saves it where a path is given.
+
+        `what` are names of panels: coordinates, velocities, energy, work, balance, violation (the overview that is drawn without
+        names), momenta, multipliers, reactions, joints, drives, phase. A name that ends in .png, .pdf or .svg is the path.
+
+        >>> import dalembert as dl
+        >>> run = dl.simulate("cart-pendulum", 1.0, samples=11)
+        >>> figure = run.plot("multipliers", "phase")
+        >>> [axis.get_ylabel() for axis in figure.axes][:1]
+        ['multipliers λ [N]']
+        >>> run.plot("fase")
+        Traceback (most recent call last):
+            ...
+        dalembert.errors.InputError: plot: there is no panel 'fase'. Did you mean 'phase'? Expected one of coordinates, ...
+        """
+        from dalembert.display.plots import plot as plots
+
+        names = [each for each in what if not plots.is_picture(each)]
+        places = [Path(each) for each in (*what, path) if each is not None and each not in names]
+        if len(places) > 1:
+            raise InputError(f"plot: got {len(places)} files, {', '.join(map(str, places))}. Expected one at most.")
+        return plots.trajectory(self, places[0] if places else None, [str(name) for name in names])
+
+    def scene(self) -> Scene:
+        """What the run looks like: shapes, motion, time histories and forces, as pages and films are made of it."""
+        from dalembert.display.scene.scene import scene_of
+
+        return scene_of(self.equations.derivation.setup.declared, self)
+
+    @checked
+    def animate(
+        self,
+        path: str | Path | None = None,
+        *,
+        fps: float = 25.0,
+        speed: float = 1.0,
+        pixels: int = 480,
+        frames: int = 4,
+    ) -> Animation:
+        """The run as a moving picture, which a notebook shows; written where a path is given.
+
+        The name says what is written: a page with the viewer (.html), a film (.mp4, .gif), or `frames` moments side by side
+        (.png, .pdf, .svg). Films have `fps` frames a second, show `speed` seconds of the run in each second, and are `pixels`
+        wide and high. The file appears only when it is complete.
+
+        >>> import dalembert as dl, tempfile, pathlib
+        >>> folder = pathlib.Path(tempfile.mkdtemp())
+        >>> _ = dl.simulate("simple-pendulum", 1.0, samples=11).animate(folder / "swing.png", frames=2)
+        >>> (folder / "swing.png").read_bytes()[1:4]
+        b'PNG'
+        """
+        from dalembert.display.animation import Animation
+
+        shown = Animation(self.scene(), fps=fps, speed=speed, pixels=pixels, frames=frames)
+        if path is not None:
+            shown.save(path)
+        return shown
+
+    def _repr_html_(self) -> str:
+        """The tables, and the viewer below them where the model can be drawn."""
+        from dalembert.display.animation import Animation
+
+        tables = super()._repr_html_()
+        drawn = Animation(self.scene())._repr_html_() if self.equations.model.bodies else None
+        return tables if drawn is None else f"{tables}\n{drawn}"
+
+    def tables(self) -> tuple[Table, ...]:
+        """Every coordinate at both ends, with its smallest and largest value, and what was lost on the way."""
+        first, last = f"t = {self.t[0]:g}", f"t = {self.t[-1]:g}"
+        rows = [
+            (name, *(short(float(x)) for x in (values[0], values[-1], values.min(), values.max())))
+            for name, values in zip(self.equations.model.coordinate_names, self.q, strict=True)
+        ]
+        title = (
+            f"{self.equations.model.name} by {self.formalism}, {self.integrator}: {len(self.t)} samples. {self.status}"
+        )
+        lost = f"Relative drift of the energy balance: {short(float(self.energy_error))}."
+        return (Table(("coordinate", first, last, "least", "most"), tuple(rows), title, (lost, *self.notes)),)
+
+    def __repr__(self) -> str:
+        return (
+            f"<Trajectory of '{self.equations.model.name}' by {self.formalism}, {self.integrator}: "
+            f"{len(self.t)} samples from t = {self.t[0]:g} to {self.t[-1]:g}>"
+        )

@@ -1,0 +1,82 @@
+"""From a text to what a page shows of it: problems at their lines, what forms show, and a scene to be moved by hand."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from dalembert.display.scene.scene import scene_of
+from dalembert.errors import DalembertError, ModelError, Problem
+from dalembert.io.file_formats import READERS, read
+from dalembert.io.toml_source import read_text
+from dalembert.io.toml_writer import to_toml
+from dalembert.studio.folder import Folder
+from dalembert.studio.payload import Given, Tell
+from dalembert.studio.tasks.forms import outline
+from dalembert.studio.tasks.message_lines import Text
+from dalembert.studio.tasks.tab_model import model_of
+
+
+def describe(given: Given, folder: Folder | None, tell: Tell) -> dict[str, Any]:
+    """What is wrong with a text and where, what it says for each key, and parameters, coordinates and the scene of its model."""
+    text = given.text("text")
+    found: dict[str, Any] = {"outline": outline(text)}
+    try:
+        model = model_of(given)
+        problems = model.check()
+    except ModelError as error:
+        return found | {"problems": located(error.problems or [Problem("the model", str(error))], text)}
+    found |= {
+        "problems": located(problems, text),
+        "name": model.name,
+        "parameters": [
+            {"name": each.name, "value": each.value, "unit": each.unit, "text": each.description}
+            for each in model.parameter_list
+        ],
+        "duration": model.duration,
+        "scene": None,
+    }
+    if model.bodies and not any(problem.blocking for problem in problems):
+        try:
+            found["scene"] = scene_of(model.description).to_dict()
+        except DalembertError as error:
+            found["problems"] += located([Problem("the scene", str(error))], text)
+    return found
+
+
+def located(problems: Sequence[Problem], text: str) -> list[dict[str, Any]]:
+    """Problems with the lines and places they are about, those of the first lines first."""
+    known = Text.of(text)
+    spots = [(*known.spot(problem), problem) for problem in problems]
+    return [
+        {"path": p.path, "fact": p.fact, "advice": p.advice, "blocking": p.blocking, "line": line, "place": list(place)}
+        for line, place, p in sorted(spots, key=lambda spot: spot[0] or 0)
+    ]
+
+
+def taken_in(given: Given, folder: Folder, tell: Tell) -> dict[str, Any]:
+    """A file that came from the page as the text of a model file, with what the reader had to say.
+
+    A file in TOML stays as it is, right or wrong: the page shows its problems at their lines.
+    """
+    key = given.text("key", most=40)
+    name, path = folder.upload(key)
+    suffix = path.suffix.lower()
+    if suffix not in READERS:
+        known = ", ".join(READERS)
+        raise ModelError(f"{name}: a file that ends in '{suffix}' cannot be read. Expected one of {known}.")
+    if suffix == ".toml":
+        return {"text": read_text(path), "notes": [], "name": name}
+    try:
+        model = read(path)
+    except ModelError as error:
+        raise ModelError(_own_words(str(error), str(path), name), error.problems) from None
+    model.name = model.name.removeprefix(f"{key}-")
+    notes = [_own_words(note, str(path), name) for note in model.notes]
+    model.notes = tuple(notes)
+    return {"text": to_toml(model), "notes": notes, "name": name}
+
+
+def _own_words(text: str, path: str, name: str) -> str:
+    """A message that calls a file as its owner does."""
+    return text.replace(path, name)

@@ -1,0 +1,296 @@
+"""A Denavit–Hartenberg table as the cells of a grid: from the text of a model, and back.
+
+Cells are texts: numbers, or formulas of parameters, angles in the unit of the table. A row without mass has 1 kg, one without a
+centre has it in the middle of its link, and one without inertia that of a rod along it; such cells are empty in the grid.
+"""
+
+from __future__ import annotations
+
+import math
+import tomllib
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from dalembert.api import functions
+from dalembert.errors import DalembertError, InputError, NotApplicableError
+from dalembert.io.dh_toml import OWN, coordinates
+from dalembert.io.robot_rows import CONVENTIONS, KINDS, UNITS
+from dalembert.io.toml_writer import lines_of
+from dalembert.model.checks.check_values import at_start, value
+from dalembert.model.description import Elements
+from dalembert.studio.folder import Folder
+from dalembert.studio.payload import Given, Tell
+from dalembert.studio.tasks.tab_model import description_of
+from dalembert.symbolic.parser import parse
+
+STEP = ("theta", "d", "a", "alpha")
+CENTER = ("cx", "cy", "cz")
+INERTIA = ("Ixx", "Iyy", "Izz", "Ixy", "Ixz", "Iyz")
+NUMBERS = (*STEP, "start", "lower", "upper", "mass", *CENTER, *INERTIA)
+MOST_ROWS = 200
+_THICK = 0.1  # radius of a rod, by its length
+_BALL = 0.05  # radius of what has no length
+_SIX = ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2))  # entries of an inertia
+_OWN_KEYS = {"name", "type", *STEP, "start", "mass", "center", "inertia", "limits"}
+
+Link = dict[str, Any]
+
+
+# from the grid to the text
+
+
+def write_table(given: Given, folder: Folder | None, tell: Tell) -> dict[str, Any]:
+    """The text of a robot table with these cells; what else the text of the model says is kept, unless it is `fresh`."""
+    convention, unit = given.choice("convention", CONVENTIONS), given.choice("unit", UNITS)
+    old = {} if given.switch("fresh") else _tables(given.text("text", ""))
+    known = _parameters(old)
+    rows = given.rows("rows")
+    if not 0 < len(rows) <= MOST_ROWS:
+        raise InputError(f"the table has {len(rows)} rows. Expected 1 to {MOST_ROWS}: fill a cell, or delete rows.")
+    before = {str(link.get("name")): link for link in _links(old)}
+    links = [_link(row, i, before, known) for i, row in enumerate(rows)]
+    _fill(links, convention, unit)
+    head = {
+        "convention": convention,
+        "unit": unit,
+        "name": given.text("name", "robot", most=120) or "robot",
+        "description": old.get("description"),
+        "gravity": [_number(part, "gravity", known) for part in _three(given.text("gravity", "0 0 -9.81", most=200))],
+    }
+    blocks = [lines_of(head), *(f"[[link]]\n{lines_of(link)}" for link in links)]
+    rest = {key: part for key, part in old.items() if key not in head and key not in OWN} if "link" in old else {}
+    if "coordinates" in rest:  # starts stand in the rows now
+        moving = set(coordinates(links))
+        entries = {name: _without_start(part) if name in moving else part for name, part in rest["coordinates"].items()}
+        rest["coordinates"] = {name: part for name, part in entries.items() if part or name not in moving}
+    return {"text": "\n".join([*blocks, *_sections(rest)])}
+
+
+def _without_start(entry: object) -> object:
+    return {key: part for key, part in entry.items() if key != "start"} if isinstance(entry, dict) else {}
+
+
+def _tables(text: str) -> dict[str, Any]:
+    """The tables of a text, none where it cannot be read: then there is nothing to be kept."""
+    try:
+        return tomllib.loads(text)
+    except (tomllib.TOMLDecodeError, RecursionError):
+        return {}
+
+
+def _links(data: Mapping[str, Any]) -> list[Link]:
+    links = data.get("link")
+    return [link for link in links if isinstance(link, dict)] if isinstance(links, list) else []
+
+
+def _parameters(data: Mapping[str, Any]) -> list[str]:
+    found = data.get("parameters")
+    return list(found) if isinstance(found, dict) and "link" in data else []
+
+
+def _sections(rest: Mapping[str, Any]) -> list[str]:
+    """What else stands in the file, section by section; plain values cannot follow a section, so each becomes part of one."""
+    out = []
+    for key, part in rest.items():
+        if isinstance(part, dict):
+            out.append(f"[{key}]\n{lines_of(part)}")
+        elif isinstance(part, list) and all(isinstance(each, dict) for each in part):
+            out += [f"[[{key}]]\n{lines_of(each)}" for each in part]
+    return out
+
+
+def _link(row: Given, index: int, before: Mapping[str, Link], known: Sequence[str]) -> Link:
+    """One row as a table [[link]], with what the grid does not show of the link it was."""
+    name = row.text("name", "", most=80) or f"link{index + 1}"
+    where = f"row {index + 1}"
+    cells = {key: _number(row.text(key, "", most=200), f"{where}, {key}", known) for key in NUMBERS}
+    kind = row.choice("type", KINDS, "revolute")
+    old = before.get(row.text("was", "", most=200), {})
+    link: Link = {"name": name, "type": kind, **{key: cells[key] for key in STEP}}
+    link |= {"mass": cells["mass"], "center": _several(cells, CENTER), "inertia": _several(cells, INERTIA)}
+    link |= {key: part for key, part in old.items() if key not in _OWN_KEYS}
+    if kind == "fixed":
+        return {key: part for key, part in link.items() if key not in ("coordinate", "rate", "motor", "friction")}
+    limits = dict(old.get("limits", {})) | {key: cells[key] for key in ("lower", "upper")}
+    limits = {key: part for key, part in limits.items() if part is not None}
+    return link | {"start": cells["start"], "limits": limits or None}
+
+
+def _several(cells: Mapping[str, Any], keys: Sequence[str]) -> list[Any] | None:
+    found = [cells[key] for key in keys]
+    return None if all(x is None for x in found) else [0 if x is None else x for x in found]
+
+
+def _three(text: str) -> list[str]:
+    parts = text.replace(",", " ").strip("[]() ").split()
+    if len(parts) != 3:
+        raise InputError(f"gravity has {len(parts)} components. Expected 3, such as 0 0 -9.81.")
+    return parts
+
+
+def _number(cell: str, where: str, known: Sequence[str]) -> float | str | None:
+    """A number, a formula as text, or nothing."""
+    cell = cell.strip().replace("−", "-")
+    if not cell:
+        return None
+    try:
+        found = float(cell)
+    except ValueError:
+        parse(cell, coordinates=(), parameters=known, where=where, rates=False, time=False)
+        return cell
+    if not math.isfinite(found):
+        raise InputError(f"{where}: got '{cell}'. Expected a finite number, or a formula such as -pi/2.")
+    return int(found) if found == int(found) and abs(found) < 1e15 else found
+
+
+def _fill(links: Sequence[Link], convention: str, unit: str) -> None:
+    """Masses, centres and inertias where cells are empty, and zeros left out."""
+    for i, link in enumerate(links):
+        usual = _usual(links, i, convention, unit)
+        for key in ("mass", "center", "inertia"):
+            if link[key] is None:
+                link[key] = usual[key] if key == "mass" or isinstance(link["mass"], int | float) else None
+        for key in STEP:
+            if link[key] is None:
+                link[key] = 0
+
+
+def _usual(links: Sequence[Link], i: int, convention: str, unit: str) -> Link:
+    """Mass, centre and inertia of a link of which only the length is known: a rod, or a ball where it has none."""
+    rod = _rod(links, i, convention, unit)
+    given = links[i].get("mass")
+    mass, length = float(given) if isinstance(given, int | float) else 1.0, float(np.linalg.norm(rod))
+    inertia = 0.4 * mass * _BALL**2 * np.eye(3)
+    if length > 1e-9:
+        along, r = np.outer(rod, rod) / length**2, _THICK * length
+        inertia = mass * (3 * r**2 + length**2) / 12 * (np.eye(3) - along) + mass * r**2 / 2 * along
+    six = [inertia[i, j] for i, j in _SIX]
+    usual = {"mass": mass, "center": _rounded(rod / 2), "inertia": _rounded(six)}
+    return usual | {"mass": int(mass) if mass == int(mass) else mass}
+
+
+def _rod(links: Sequence[Link], i: int, convention: str, unit: str) -> np.ndarray:
+    """From the frame of a link to the other end of its rod: the frame before in dh, the frame after in mdh."""
+    if convention == "mdh" and i + 1 == len(links):
+        return np.zeros(3)
+    row = links[i + (convention == "mdh")]
+    d, a, alpha = (x if isinstance(x := row.get(key), int | float) else 0.0 for key in ("d", "a", "alpha"))
+    turn = math.radians(alpha) if unit == "deg" else alpha
+    if convention == "mdh":
+        return np.array([a, -d * math.sin(turn), d * math.cos(turn)])
+    return -np.array([a, d * math.sin(turn), d * math.cos(turn)])
+
+
+def _rounded(values: Sequence[float] | np.ndarray) -> list[float]:
+    return [float(f"{x:.6g}") + 0.0 if abs(x) > 1e-12 else 0 for x in values]
+
+
+# from the text to the grid
+
+
+def read_table(given: Given, folder: Folder | None, tell: Tell) -> dict[str, Any]:
+    """The cells of the table of a model, and its numbers for drawing frames; `why` where it has none.
+
+    The rows of a text that is a robot table are its own. Other chains get the table that is found from their axes, which is
+    not `own`: changing it makes another text of the model.
+    """
+    data = _tables(given.text("text"))
+    own = data.get("convention") in CONVENTIONS and bool(_links(data))
+    found: dict[str, Any] = {"own": own, "why": "", "frames": None}
+    if own:
+        found |= _cells_of(data)
+    try:
+        model = description_of(given)
+        table = functions.dh_table(model)
+    except NotApplicableError as error:
+        return found | {"why": str(error)}
+    except DalembertError:
+        return found | {"why": "the model has problems, which the page Text shows. Mend them first."}
+    found["frames"] = {
+        "convention": table.convention,
+        "base": table.base.tolist(),
+        "tool": table.tool.tolist(),
+        "body": table.body,
+        "rows": [vars(row) for row in table.rows],
+    }
+    if own:
+        return found
+    return found | {
+        "name": model.name,
+        "convention": table.convention,
+        "unit": "rad",
+        "gravity": " ".join(_text(value(x, at_start(model))) for x in model.gravity),
+        "rows": [_found_row(row, i, model) for i, row in enumerate(table.rows)],
+    }
+
+
+def _found_row(row: Any, i: int, model: Elements) -> dict[str, str]:
+    """A row that was found from axes, without masses: its frame is not that of a body."""
+    limits = model.limits.get(row.coordinate)
+    start = dict(zip(model.coordinate_names, model.initial[0].tolist(), strict=True)).get(row.coordinate)
+    ends = {} if limits is None else {"lower": limits.lower, "upper": limits.upper}
+    cells = {key: getattr(row, key) for key in STEP} | {"start": start, **ends}
+    return {
+        "name": f"link{i + 1}",
+        "type": row.kind,
+        **{key: "" if x is None else f"{x:.9g}" for key, x in cells.items()},
+    }
+
+
+def _cells_of(data: Mapping[str, Any]) -> dict[str, Any]:
+    """The rows of a robot table as texts."""
+    convention, unit = data["convention"], data.get("unit", "rad")
+    links, gravity = _links(data), data.get("gravity", [0, 0, 0])
+    rows = []
+    for i, (link, coordinate) in enumerate(zip(links, coordinates(links), strict=True)):
+        limits = link.get("limits")
+        cells = {key: link.get(key) for key in (*STEP, "start", "mass")}
+        cells |= {key: limits.get(key) for key in ("lower", "upper")} if isinstance(limits, dict) else {}
+        cells["mass"] = link.get("mass", 0)
+        usual = _usual([*links[:i], {**link, "mass": cells["mass"]}, *links[i + 1 :]], i, convention, unit)
+        for key, names in (("center", CENTER), ("inertia", INERTIA)):
+            part = _flat(link.get(key, ()), len(names))
+            if part != usual[key]:
+                cells |= dict(zip(names, part, strict=False))
+        if cells["start"] is None and (start := _declared(data, coordinate).get("start")) is not None:
+            turned = unit == "deg" and link.get("type", "revolute") == "revolute"
+            cells["start"] = _degrees(start) if turned else start
+        texts = {key: _text(x) for key, x in cells.items()}
+        rows.append(
+            {"name": str(link.get("name", "")), "type": link.get("type", "revolute"), **texts, "coordinate": coordinate}
+        )
+    return {
+        "name": str(data.get("name", "robot")),
+        "convention": convention,
+        "unit": unit,
+        "gravity": " ".join(map(_text, gravity)) if isinstance(gravity, list) else "0 0 0",
+        "rows": rows,
+    }
+
+
+def _declared(data: Mapping[str, Any], name: str) -> dict[str, Any]:
+    """What the section [coordinates] says of a coordinate."""
+    section = data.get("coordinates")
+    entry = section.get(name) if isinstance(section, dict) else None
+    return entry if isinstance(entry, dict) else {}
+
+
+def _degrees(angle: object) -> object:
+    return math.degrees(angle) if isinstance(angle, int | float) else f"({angle})*180/pi"
+
+
+def _flat(part: object, count: int) -> list[Any]:
+    """The entries of a centre, or the six of an inertia that may be a matrix; zeros where there are none."""
+    entries = list(part) if isinstance(part, list | tuple) else []
+    if len(entries) == 3 and all(isinstance(row, list) and len(row) == 3 for row in entries):
+        entries = [entries[i][j] for i, j in _SIX]
+    return [*entries, *[0] * (count - len(entries))]
+
+
+def _text(cell: object) -> str:
+    """A cell: a number in as many digits as it has."""
+    if cell is None or isinstance(cell, dict | list):
+        return ""
+    return f"{cell:.15g}" if isinstance(cell, float) else str(cell)

@@ -1,0 +1,234 @@
+"""What can be taken away as files: each kind with its ending, what it is made of, and who makes it."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+import zipfile
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from dalembert.api import functions
+from dalembert.api.equation_reader import Reading
+from dalembert.display.math import html, latex
+from dalembert.display.math.short_forms import BUDGET
+from dalembert.display.plots import plot
+from dalembert.errors import InputError
+from dalembert.formalisms import catalogue
+from dalembert.io.code.languages import TARGETS
+from dalembert.io.files import complete, write_text
+from dalembert.io.urdf.urdf_writer import to_urdf
+from dalembert.simulation.trajectory import Trajectory
+from dalembert.studio.folder import Folder
+from dalembert.studio.payload import Given, Tell
+from dalembert.studio.tasks.script import script_of
+from dalembert.studio.tasks.tab_model import description_of
+
+
+class Written(list[Path]):
+    """The files that were written, and notes on what they do not contain."""
+
+    def __init__(self, paths: Iterable[Path], notes: Sequence[str] = ()) -> None:
+        super().__init__(paths)
+        self.notes = tuple(notes)
+
+
+Maker = Callable[[Given, Folder, Tell], list[Path]]
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of file: what a button says, what it needs, and what makes it."""
+
+    title: str
+    group: str  # model, equations, run or code
+    make: Maker
+
+
+def take(given: Given, folder: Folder, tell: Tell) -> dict[str, Any]:
+    """Writes one kind of file to the folder; the answer names what was written."""
+    kind = given.choice("kind", KINDS)
+    tell(0.0, KINDS[kind].title)
+    files = KINDS[kind].make(given, folder, tell)
+    notes = list(files.notes) if isinstance(files, Written) else []
+    return {"files": [{"name": path.name, "bytes": path.stat().st_size} for path in files], "notes": notes}
+
+
+def kinds(given: Given, folder: Folder, tell: Tell) -> dict[str, Any]:
+    """All that can be taken away, and what there is to choose from."""
+    panels = [{"name": name, "text": panel.text} for name, panel in plot.PANELS.items()]
+    found = [{"kind": key, "title": each.title, "group": each.group} for key, each in KINDS.items()]
+    names = [{"name": key, "text": catalogue.find(key).ABOUT.title} for key in catalogue.KEYS]
+    return {"kinds": found, "panels": panels, "overview": list(plot.OVERVIEW), "formalisms": names}
+
+
+# the model
+
+
+def _toml(given: Given, folder: Folder, tell: Tell) -> list[Path]:
+    path = folder.free(description_of(given).name, ".toml")
+    write_text(path, given.text("text"))
+    return [path]
+
+
+def _urdf(given: Given, folder: Folder, tell: Tell) -> list[Path]:
+    model = description_of(given)
+    path = folder.free(model.name, ".urdf")
+    write_text(path, to_urdf(model))
+    return [path]
+
+
+def _script(given: Given, folder: Folder, tell: Tell) -> list[Path]:
+    """The Python script that does the same, and the model file beside it."""
+    (model,) = _toml(given, folder, tell)
+    path = folder.free(model.stem, ".py")
+    run = _run(given, folder) if given.text("run", "") else None
+    write_text(path, script_of(model.name, description_of(given), run))
+    return [path, model]
+
+
+# the equations
+
+
+def _readings(given: Given, tell: Tell) -> Iterator[Reading]:
+    keys = given.words("formalisms", catalogue.KEYS) or ["lagrange"]
+    for key in keys:
+        tell(0.0, f"deriving by {key}")
+        yield Reading(
+            functions.derive(description_of(given), key).derivation,
+            budget=given.number("budget", BUDGET, least=0, most=3600),
+        )
+
+
+def _latex(given: Given, folder: Folder, tell: Tell) -> list[Path]:
+    parts = [latex.page(each.page) for each in _readings(given, tell)]
+    path = folder.free(f"{description_of(given).name}-equations", ".tex")
+    write_text(path, latex.document(parts))
+    return [path]
+
+
+def _equations_page(given: Given, folder: Folder, tell: Tell) -> list[Path]:
+    name = description_of(given).name
+    parts = [html.page(each.page) for each in _readings(given, tell)]
+    path = folder.free(f"{name}-equations", ".html")
+    write_text(path, html.document(name, parts))
+    return [path]
+
+
+def _code(target: str) -> Maker:
+    """The equations as code of one language; a folder is packed into one file."""
+
+    def make(given: Given, folder: Folder, tell: Tell) -> list[Path]:
+        model = description_of(given)
+        keys = given.words("formalisms", catalogue.KEYS) or ["lagrange"]
+        equations = functions.derive(model, keys[0])
+        chosen = TARGETS[target]
+        plain = "".join(x if x.isalnum() and x.isascii() else "_" for x in model.name).strip("_") or "model"
+        plain = plain if plain[0].isalpha() else f"m_{plain}"
+        with tempfile.TemporaryDirectory(dir=folder.scratch()) as name:
+            inner = Path(name) / (f"{plain}_{target}{chosen.ending}" if chosen.ending else f"+{plain}")
+            written = functions.export(equations, target, inner)
+            if chosen.ending and len(written) == 1:
+                return [_moved(written[0], folder)]
+            path = folder.free(f"{plain}-{target}", ".zip")
+            with complete(path) as part, zipfile.ZipFile(part, "w", zipfile.ZIP_DEFLATED) as packed:
+                for each in written:
+                    packed.write(each, each.relative_to(name).as_posix())
+            return [path]
+
+    return make
+
+
+def _moved(path: Path, folder: Folder) -> Path:
+    to = folder.free(path.stem, path.suffix)
+    with complete(to) as part:
+        shutil.copyfile(path, part)
+    return to
+
+
+# the run
+
+
+def _run(given: Given, folder: Folder) -> Trajectory:
+    if not given.text("run", ""):
+        raise InputError("there is no run yet. Simulate the model first, in the room Move.")
+    return functions.load_run(folder.run(given.text("run", most=40)))
+
+
+def _stem(run: Trajectory) -> str:
+    return f"{run.equations.model.name}-{run.formalism}"
+
+
+def _report(given: Given, folder: Folder, tell: Tell) -> list[Path]:
+    run = _run(given, folder)
+    path = folder.free(f"{_stem(run)}-report", ".html")
+    wanted = given.words("formalisms", catalogue.KEYS)
+    functions.report(
+        run, path, formalisms=wanted, evidence=given.switch("evidence", True), progress=lambda share: tell(share)
+    )
+    return [path]
+
+
+def _film(suffix: str) -> Maker:
+    def make(given: Given, folder: Folder, tell: Tell) -> list[Path]:
+        run = _run(given, folder)
+        path = folder.free(_stem(run), suffix)
+        shown = run.animate(
+            fps=given.number("fps", 25, least=1, most=120),
+            speed=given.number("speed", 1, least=1e-3, most=1e3),
+            pixels=given.whole("pixels", 480, least=64, most=2160),
+            frames=given.whole("frames", 4, least=1, most=64),
+        )
+        shown.save(path)
+        return [path]
+
+    return make
+
+
+def _plot(suffix: str) -> Maker:
+    def make(given: Given, folder: Folder, tell: Tell) -> list[Path]:
+        run = _run(given, folder)
+        path = folder.free(f"{_stem(run)}-plots", suffix)
+        names, lacking = plot.drawable(run, given.words("panels", plot.PANELS) or plot.OVERVIEW)
+        if not names:
+            raise InputError(f"there is nothing to plot: {' '.join(lacking)} Choose other panels.")
+        run.plot(*names, path=path)
+        return Written([path], lacking)
+
+    return make
+
+
+def _data(suffix: str) -> Maker:
+    def make(given: Given, folder: Folder, tell: Tell) -> list[Path]:
+        run = _run(given, folder)
+        path = folder.free(_stem(run), suffix)
+        run.save(path)
+        return [path]
+
+    return make
+
+
+KINDS: dict[str, Kind] = {
+    "toml": Kind("Model file (TOML)", "model", _toml),
+    "urdf": Kind("Robot description (URDF)", "model", _urdf),
+    "script": Kind("Python script that does the same", "model", _script),
+    "latex": Kind("Equations (LaTeX)", "equations", _latex),
+    "equations": Kind("Equations (web page)", "equations", _equations_page),
+    "report": Kind("Report (web page)", "run", _report),
+    "page": Kind("Moving mechanism (web page)", "run", _film(".html")),
+    "mp4": Kind("Film (MP4)", "run", _film(".mp4")),
+    "gif": Kind("Film (GIF)", "run", _film(".gif")),
+    "snapshots": Kind("Snapshots (PDF)", "run", _film(".pdf")),
+    "plot-png": Kind("Plots (PNG)", "run", _plot(".png")),
+    "plot-pdf": Kind("Plots (PDF)", "run", _plot(".pdf")),
+    "plot-svg": Kind("Plots (SVG)", "run", _plot(".svg")),
+    "csv": Kind("Data (CSV)", "run", _data(".csv")),
+    "nc": Kind("Data (NetCDF)", "run", _data(".nc")),
+    "mat": Kind("Data (MATLAB)", "run", _data(".mat")),
+    **{
+        key: Kind("FMU (FMI 3.0)" if key == "fmu" else target.title, "code", _code(key))
+        for key, target in TARGETS.items()
+    },
+}

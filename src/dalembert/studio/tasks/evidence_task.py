@@ -1,0 +1,89 @@
+"""Prove, verify, compare: what was found, and over what."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from dalembert.api import functions
+from dalembert.evidence.agreement import Agreement
+from dalembert.formalisms import catalogue
+from dalembert.formalisms.shared.about import FACTS
+from dalembert.studio.folder import Folder
+from dalembert.studio.payload import Given, Tell
+from dalembert.studio.tasks.tab_model import description_of
+from dalembert.tables import Table, Tabular
+
+_RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+
+
+def prove(given: Given, folder: Folder, tell: Tell) -> dict[str, Any]:
+    """Are the chosen formalisms identical functions?"""
+    tell(0.0, "deriving every formalism")
+    found = functions.prove(
+        description_of(given),
+        given.words("formalisms", catalogue.KEYS) or None,
+        seed=given.whole("seed", 0, most=2**31) if "seed" in given else None,
+        progress=tell,
+    )
+    point = "and parameters" if found.parameters == "all values" else "with the given values of the parameters"
+    over = (
+        "Accelerations and reactions of every formalism were evaluated exactly, in a field of about 2¹²⁷ numbers, at a random "
+        f"point: positions, time, velocities that fulfil the constraints, {point}. Two functions that differ anywhere would "
+        f"agree there with a probability of at most 2{str(found.exponent).translate(_RAISED)}. The programs that runs integrate "
+        f"were compared with the formulas as derived. The point was drawn with the seed {found.seed}."
+    )
+    return {"holds": found.proved, "over": over, **_shown(found)}
+
+
+def verify(given: Given, folder: Folder, tell: Tell) -> dict[str, Any]:
+    """Do all formalisms agree in numbers, at random consistent states?"""
+    tell(0.0, "deriving every formalism")
+    found = functions.verify(
+        description_of(given),
+        states=given.whole("states", 60, least=1, most=2000),
+        tolerance=given.number("tolerance", 1e-10, least=1e-15, most=1),
+        everything=given.switch("everything"),
+        progress=tell,
+    )
+    over = (
+        f"All were evaluated at the same {found.states} random states that fulfil the constraints, on the engines "
+        f"{', '.join(found.engines)}. The table has the largest relative difference of each to the first of them, and "
+        "of the programs that runs integrate."
+    )
+    return {"holds": found.agrees, "over": over, **_shown(found, _roads(found))}
+
+
+def _roads(found: Agreement) -> Table:
+    """Which formalisms rest on which shared facts: those that share none are independent of each other."""
+    rows = tuple(
+        ("; ".join(FACTS[fact] for fact in facts) or "nothing that others use", ", ".join(names))
+        for facts, names in found.lineages.items()
+    )
+    return Table(("what it rests on", "by"), rows, "What the agreement rests on")
+
+
+def compare(given: Given, folder: Folder, tell: Tell) -> dict[str, Any]:
+    """The chosen formalisms side by side over one simulation each."""
+    tell(0.0, "deriving and simulating")
+    found = functions.compare(
+        description_of(given),
+        given.words("formalisms", catalogue.KEYS) or None,
+        duration=given.number("duration", least=1e-9, most=1e6) if "duration" in given else None,
+        integrator=given.text("integrator", most=40) if "integrator" in given else None,
+        samples=given.whole("samples", 101, least=2, most=100_000),
+        progress=tell,
+    )
+    over = (
+        f"Each was simulated over {found.duration:g} s from the same initial state, without any correction of drift. Errors are "
+        "norms over all samples: of the relative drift of the energy balance, of the violation of the constraints on velocity "
+        "level, and of the relative drift of the first ignorable momentum."
+    )
+    return {"holds": None, "over": over, **_shown(found)}
+
+
+def _shown(found: Tabular, *more: Table) -> dict[str, str]:
+    """The sentence above the first table by itself, and all tables."""
+    first, *rest = found.tables()
+    tables = (replace(first, title=""), *rest, *more)
+    return {"sentence": first.title, "tables": "\n".join(table.html() for table in tables)}

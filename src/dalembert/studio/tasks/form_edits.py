@@ -1,0 +1,370 @@
+"""Edits of forms as edits of the text: comments, order and everything that was not meant stay as they are.
+
+A place is the way to a value, from the top of the file: ["body", 0, "joint", 0, "axis"]. What is written into a form is read as
+`value_of` says.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import tomlkit
+from tomlkit.exceptions import TOMLKitError
+from tomlkit.items import InlineTable
+
+from dalembert.errors import InputError, WorkError
+from dalembert.io import toml_schema
+from dalembert.model.keys import Keys
+from dalembert.studio.folder import Folder
+from dalembert.studio.payload import Given, Tell
+from dalembert.studio.tasks import element_defaults
+from dalembert.studio.tasks.forms import HEAD, NAMED, SHORT, TABLES, form_of, split, written
+from dalembert.studio.tasks.message_lines import places
+
+Tree = Any  # tables, lists and values, as tomlkit keeps them
+Place = list[str | int]
+Change = Callable[[str, str], str]  # from the form of a key and its text to the text that it gets
+
+_NUMBER = re.compile(r"[+-]?\d[\d_]*(?:\.\d+)?(?:[eE][+-]?\d+)?")
+_BARE = re.compile(r"[A-Za-z0-9_-]+")
+_MOST = 20_000  # characters of one value
+
+
+def edit(given: Given, folder: Folder | None, tell: Tell) -> dict[str, Any]:
+    """The text after an edit (`do`: set, remove, rename or add), and the place it was about."""
+    act = {"set": _set, "remove": _remove, "rename": _rename, "add": _add}
+    do = given.choice("do", act)
+    text = given.text("text")
+    try:
+        tomllib.loads(text)
+        after, place = act[do](text, given)
+        tomllib.loads(after)
+    except (TOMLKitError, tomllib.TOMLDecodeError, RecursionError) as error:
+        raise WorkError(f"a form cannot change this text ({error}). Correct the text, or change it there.") from None
+    return {"text": after, "place": place}
+
+
+def value_of(text: str, form: str = "value") -> Any:
+    """What was written into a form as a value of the file.
+
+    Numbers and formulas stand without quotation marks, entries of an array between commas; a table is written as in the file.
+
+    >>> value_of("m/2, 0, 0"), value_of("2.50"), value_of("2", "text"), value_of("atan2(x, y)")
+    (['m/2', 0, 0], 2.5, '2', 'atan2(x, y)')
+    """
+    text = text.strip()
+    if form in ("text", "body", "coordinate", "choice"):
+        return text
+    if form == "switch":
+        return text == "true"
+    if form == "bodies":
+        return [part for part in split(text) if part]
+    if form == "table" or text.startswith(("{", '"', "'")):
+        return _read(text)
+    parts = split(text)
+    if len(parts) > 1 or (text.startswith("[") and text.endswith("]")):
+        inside = parts if len(parts) > 1 else split(text[1:-1])
+        return [value_of(part) for part in inside if part]
+    return _read(text) if _NUMBER.fullmatch(text) or text in ("true", "false") else text
+
+
+def _read(text: str) -> Any:
+    try:
+        return tomllib.loads(f"x = {text}")["x"]
+    except (tomllib.TOMLDecodeError, RecursionError, ValueError) as error:
+        raise InputError(f"{text[:60]}: {error}. Expected a value as in a model file.") from None
+
+
+# places in a text
+
+
+def _place(given: Given) -> Place:
+    steps = given.items("place")
+    if not 1 <= len(steps) <= 16 or not all(isinstance(x, str | int) and not isinstance(x, bool) for x in steps):
+        raise InputError("studio, place: expected names and numbers, from the top of the file.")
+    return steps
+
+
+def _inside(tree: Tree, way: Place) -> Tree:
+    """What lies at the end of a way; tables on it that are not there are made."""
+    for step in way:
+        if isinstance(step, int):
+            if step == 0 and isinstance(tree, dict):  # a single joint is the first of its sequence
+                continue
+            if not isinstance(tree, list) or not 0 <= step < len(tree):
+                raise _nowhere(step)
+            tree = tree[step]
+        else:
+            if not isinstance(tree, dict):
+                raise _nowhere(step)
+            if step not in tree:
+                tree[step] = tomlkit.inline_table()
+            tree = tree[step]
+    return tree
+
+
+def _nowhere(step: str | int) -> InputError:
+    return InputError(f"there is nothing at {step!r:.60} in the text any more. Look at it again.")
+
+
+def _set(text: str, given: Given) -> tuple[str, Place]:
+    """Gives a key its value; an empty one takes it out."""
+    place, form, said = _place(given), given.text("form", "value", most=20), given.text("written", most=_MOST)
+    if not said.strip():
+        return _remove(text, given)
+    value = value_of(said, form)
+    if place[-1] == "type" and "joint" in place:
+        return _set_type(text, place, value)
+    if place[0] in TABLES:
+        text = _with_table(text, str(place[0]))
+    tree = tomlkit.parse(text)
+    *way, last = place
+    short = SHORT.get(str(place[0])) if len(place) == 3 else None
+    holder = _inside(tree, way[:1])
+    if short and not isinstance(holder.get(way[-1], {}), dict):  # m = 2 in place of m = { value = 2 }
+        if last == short:
+            holder[way[-1]] = value
+            return tomlkit.dumps(tree), place
+        holder[way[-1]] = tomlkit.value(written({short: holder[way[-1]].unwrap(), last: value}))
+        return tomlkit.dumps(tree), place
+    _put(tree, place, said.strip() if _NUMBER.fullmatch(said.strip()) and form == "value" else written(value))
+    return tomlkit.dumps(tree), place
+
+
+def _put(tree: Tree, place: Place, text: str) -> None:
+    """Puts a value, as it is written, at a place."""
+    *way, last = place
+    holder = _inside(tree, way)
+    if not isinstance(holder, dict) or not isinstance(last, str):
+        raise _nowhere(last)
+    value = tomlkit.value(text)
+    if isinstance(holder, InlineTable) and last not in holder:
+        if not holder and way:
+            key = last if _BARE.fullmatch(last) else written(last)
+            _inside(tree, way[:-1])[way[-1]] = tomlkit.value(f"{{ {key} = {text} }}")
+            return
+        value.trivia.trail = " "
+    holder[last] = value
+
+
+def _set_type(text: str, place: Place, kind: str) -> tuple[str, Place]:
+    """Another type for a joint; what it needs beyond that of the old one is added."""
+    loop = place[0] == "loop"
+    if kind not in toml_schema.joint_keys():
+        raise InputError(f"there is no joint of type '{kind[:40]}'.")
+    free, made = _free_coordinates(text)
+    old = _inside(tomllib.loads(text), place[:-1])
+    new = element_defaults.joint(kind, old, free, loop=loop)
+    for name in made:
+        text = _with_entry(text, "coordinates", name, "{}")
+    tree = tomlkit.parse(text)
+    joint = _inside(tree, place[:-1])
+    for key in [key for key in joint if key not in new]:
+        del joint[key]
+    for key, value in new.items():
+        if joint.get(key) != value:
+            _put(tree, [*place[:-1], key], written(value))
+    return tomlkit.dumps(tree), place
+
+
+def _free_coordinates(text: str) -> tuple[Iterator[str], list[str]]:
+    """New names for coordinates, and the list of those that were taken."""
+    taken, made = element_defaults.names_in(tomllib.loads(text)), []
+
+    def names() -> Iterator[str]:
+        while True:
+            made.append(element_defaults.new_name("q", {*taken, *made}))
+            yield made[-1]
+
+    return names(), made
+
+
+# removing
+
+
+def _remove(text: str, given: Given) -> tuple[str, Place]:
+    """Takes out a key, an entry or an element; comments above it stay."""
+    place = _place(given)
+    if len(place) == 2 and isinstance(place[1], int):
+        begin, end = _extent(text, (str(place[0]), place[1]))
+        lines = text.split("\n")
+        rest = lines[end:]
+        while rest and not rest[0].strip() and begin and not lines[begin - 1].strip():
+            rest = rest[1:]
+        return "\n".join([*lines[:begin], *rest]), place
+    tree = tomlkit.parse(text)
+    *way, last = place
+    holder = _inside(tree, way)
+    if len(place) == 3 and not isinstance(holder, dict):
+        raise InputError(f"{place[1]} needs a value.")
+    if isinstance(holder, dict) and last in holder:
+        del holder[last]
+    return tomlkit.dumps(tree), place
+
+
+def _extent(text: str, place: tuple[str, int]) -> tuple[int, int]:
+    """First line of an element and the line behind its last, from 0; the comment above the next one is not its own."""
+    found = places(text)
+    if place not in found or text[found[place]] != "[":
+        raise _nowhere(f"{place[0]} {place[1] + 1}")
+    begin = text.count("\n", 0, found[place])
+    lines = text.split("\n")
+    inside = [text.count("\n", 0, at) for where, at in found.items() if where[:2] == place]
+    end = max(inside) + 1
+    while end < len(lines) and not _fits("\n".join(lines[begin:end])):  # a value of several lines
+        end += 1
+    return begin, end
+
+
+def _fits(text: str) -> bool:
+    try:
+        tomllib.loads(text)
+    except tomllib.TOMLDecodeError:
+        return False
+    return True
+
+
+# adding
+
+
+def _add(text: str, given: Given) -> tuple[str, Place]:
+    """A new parameter, coordinate or element, with values that keep the model sound."""
+    known = toml_schema.elements()
+    kind = given.choice("kind", ("parameters", "coordinates", *known))
+    data = tomllib.loads(text)
+    if kind in NAMED:
+        name = element_defaults.new_name("p" if kind == "parameters" else "q", element_defaults.names_in(data))
+        return _with_entry(text, kind, name, "{ value = 1 }" if kind == "parameters" else "{}"), [kind, name]
+    if kind in data and not isinstance(data[kind], list):
+        raise InputError(f"[{kind}] is not an array of elements. Write its header with double brackets: [[{kind}]].")
+    free, made = _free_coordinates(text)
+    values = element_defaults.element(kind, data, free)
+    for name in made:
+        text = _with_entry(text, "coordinates", name, "{}")
+    block = [f"[[{kind}]]", *(f"{key} = {written(value)}" for key, value in values.items())]
+    lines = text.rstrip("\n").split("\n")
+    at = _behind(text, kind)
+    gap = [""] if at and lines[at - 1].strip() else []
+    after = [""] if at < len(lines) and lines[at].strip() else []
+    return "\n".join([*lines[:at], *gap, *block, *after, *lines[at:]]) + "\n", [kind, len(data.get(kind, []))]
+
+
+def _behind(text: str, kind: str) -> int:
+    """The line at which a new element is put: behind the last of its kind, else behind all elements, else at the end."""
+    found = places(text)
+    elements = [place for place in found if len(place) == 2 and isinstance(place[1], int) and text[found[place]] == "["]
+    same = [place for place in elements if place[0] == kind] or elements
+    if not same:
+        simulation = found.get(("simulation",))
+        count = len(text.rstrip("\n").split("\n"))
+        return count if simulation is None else text.count("\n", 0, simulation)
+    last = max(same, key=lambda place: found[place])
+    return _extent(text, (str(last[0]), int(last[1])))[1]
+
+
+def _with_table(text: str, name: str) -> str:
+    """The text with the header of a table, if it has none."""
+    if name in tomllib.loads(text):
+        return text
+    found = places(text)
+    lines = text.split("\n")
+    headers = [at for place, at in found.items() if text[at] == "[" and place[0] not in ("parameters", "coordinates")]
+    at = text.count("\n", 0, min(headers)) if headers else len(lines)
+    while at and lines[at - 1].startswith("#"):
+        at -= 1
+    gap = [""] if at and lines[at - 1].strip() else []
+    return "\n".join([*lines[:at], *gap, f"[{name}]", "", *lines[at:]])
+
+
+def _with_entry(text: str, table: str, name: str, value: str) -> str:
+    """The text with one more entry of a table, behind its last one."""
+    text = _with_table(text, table)
+    found = places(text)
+    key = name if _BARE.fullmatch(name) else written(name)
+    entries = [at for place, at in found.items() if place[0] == table]
+    lines = text.split("\n")
+    last = max(entries)
+    dotted = text[last] != "[" and text[found[(table,)]] != "["  # coordinates.x = {} without a header
+    at = text.count("\n", 0, last) + 1
+    while at < len(lines) and not _fits("\n".join(lines[:at])):
+        at += 1
+    line = f"{table}.{key} = {value}" if dotted else f"{key} = {value}"
+    return "\n".join([*lines[:at], line, *lines[at:]])
+
+
+# renaming
+
+
+def _rename(text: str, given: Given) -> tuple[str, Place]:
+    """Another name for a parameter, a coordinate or an element, also where it is used."""
+    place, new = _place(given), given.text("name", most=100).strip()
+    if not new:
+        raise InputError("a name has at least one letter.")
+    if len(place) < 2:
+        raise InputError("this has no name of its own. Choose an entry or an element.")
+    if isinstance(place[1], int):
+        tree = tomlkit.parse(text)
+        holder = _inside(tree, place[:2])
+        old = holder.get("name")
+        holder["name"] = new
+        if place[0] == "body" and old is not None:
+            _replaced(tree, lambda form, value: new if form in ("body", "bodies") and value == old else value)
+        return tomlkit.dumps(tree), place
+    section, old = str(place[0]), str(place[1])
+    if new in tomllib.loads(text).get(section, {}):
+        raise InputError(f"{section}: there is a '{new}' already.")
+    begin = places(text).get((section, old))
+    if begin is None:
+        raise _nowhere(old)
+    key = new if _BARE.fullmatch(new) else written(new)
+    at = text.index(old, begin)
+    marks = begin < at and text[at - 1] in "\"'"
+    text = text[: at - marks] + key + text[at + len(old) + marks :]
+    tree = tomlkit.parse(text)
+    word = re.compile(rf"(?<![\w.]){re.escape(old)}(?!\w)")
+    if section in ("parameters", "coordinates"):
+        _replaced(tree, lambda form, value: word.sub(new, value) if form in ("value", "coordinate") else value)
+        if section == "coordinates" and old in tree.get("limits", {}):
+            tree["limits"][new] = tree["limits"].pop(old)
+    return tomlkit.dumps(tree), [section, new]
+
+
+def _replaced(tree: Tree, change: Change) -> None:
+    """Changes texts in all values, by the form of their key."""
+    _walk({key: tree[key] for key in tree if key in HEAD}, tree, HEAD, change)
+    for section, keys in {**TABLES, **toml_schema.elements()}.items():
+        given = tree.get(section, [])
+        for each in given if isinstance(given, list) else given.values() if section in NAMED else [given]:
+            if isinstance(each, dict):
+                _walk(each, each, keys, change)
+        for name in list(given) if section in SHORT else ():
+            if isinstance(given[name], str):
+                _assign(given, name, "value", change)
+
+
+def _walk(seen: Tree, holder: Tree, keys: Keys, change: Change) -> None:
+    """Changes texts in the keys of one table; in tables within it everything is a formula, but for joints."""
+    for key in list(seen):
+        inside = holder[key]
+        if key == "joint" and isinstance(inside, dict | list):
+            for each in inside if isinstance(inside, list) else [inside]:
+                _walk(each, each, toml_schema.joint_keys().get(str(each.get("type")), {}), change)
+        elif isinstance(inside, dict):
+            for each in inside:
+                _assign(inside, each, "value", change)
+        elif key in keys:
+            _assign(holder, key, form_of(key, keys[key]), change)
+
+
+def _assign(holder: Tree, key: Any, form: str, change: Change) -> None:
+    value = holder[key]
+    if isinstance(value, str):
+        now = change(form, str(value))
+        if now != value:
+            holder[key] = now
+    elif isinstance(value, list):
+        for i in range(len(value)):
+            _assign(value, i, form, change)

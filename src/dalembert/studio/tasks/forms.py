@@ -1,0 +1,238 @@
+"""Model files as forms see them: which keys an element has and what they expect, and what a text says for each of them."""
+
+from __future__ import annotations
+
+import json
+import re
+import tomllib
+from collections.abc import Mapping
+from functools import cache
+from typing import Any
+
+from dalembert.io import toml_schema
+from dalembert.model import constraints, contacts, keys, loads
+from dalembert.model.contacts.base import Held
+from dalembert.model.keys import Key, Keys, Kind
+from dalembert.model.loads.touching import Touch
+from dalembert.model.model import Model
+from dalembert.studio.folder import Folder
+from dalembert.studio.payload import Given, Tell
+
+MOST_SHOWN = 2_000  # characters of one value
+
+HEAD: Keys = {
+    "name": Key(keys.name, required=True),
+    "description": Key(keys.text),
+    "gravity": Key(keys.fixed_vector, usual=[0, 0, 0]),
+}
+TABLES: dict[str, Keys] = {
+    "parameters": toml_schema.PARAMETER,
+    "coordinates": toml_schema.COORDINATE,
+    "limits": toml_schema.LIMITS,
+    "speeds": toml_schema.SPEED,
+    "energies": toml_schema.ENERGIES,
+    "simulation": toml_schema.SIMULATION,
+}
+NAMED = ("parameters", "coordinates", "limits", "speeds")  # tables with an entry for each name
+SHORT = {"parameters": "value", "speeds": "formula"}  # what an entry means that is no table
+
+
+def families() -> dict[str, list[str]]:
+    """The kinds of elements by what they do, as a menu shows them.
+
+    >>> families()["Loops"], "spring" in families()["Loads"], "gear" in families()["Constraints"]
+    (['loop'], True, True)
+    """
+    pushing = {kind: load for load in loads.LOADS for kind in load.forms}
+    holding = {kind.kind: kind for kind in contacts.CONTACTS}
+    stated = [kind for constraint in constraints.CONSTRAINTS for kind in constraint.forms]
+    return {
+        "Bodies": ["body"],
+        "Loops": ["loop"],
+        "Loads": [kind for kind, load in pushing.items() if not issubclass(load, Touch)],
+        "Contacts": [
+            *(kind for kind, load in pushing.items() if issubclass(load, Touch)),
+            *(kind for kind, contact in holding.items() if not issubclass(contact, Held)),
+        ],
+        "Constraints": [*(kind for kind, contact in holding.items() if issubclass(contact, Held)), *stated],
+        "Others": ["rotor", "point", "event", "shape"],
+    }
+
+
+def expected(key: Key) -> str:
+    """What a key may hold, in the words of its own check.
+
+    >>> expected(schema.elements()["body"]["center"])
+    'an array of 3 numbers or formulas'
+    """
+    said = next(iter(key.check(object(), "", Model("probe"))), None)
+    return "" if said is None else said.advice.removeprefix("Expected ").removesuffix(".")
+
+
+def form_of(name: str, key: Key) -> str:
+    """How a key is asked for: body, bodies, coordinate, switch, choice, text, joint, table or value."""
+    about = expected(key)
+    if name == "parent" or (isinstance(key.check, Kind) and key.check.check is keys.name):
+        return "body"
+    if name == "joint" and "type" in about:
+        return "joint"
+    for words, form in _FORMS.items():
+        if words in about:
+            return "coordinate" if form == "text" and name == "coordinate" else form
+    return "choice" if about.startswith("'") else "value"
+
+
+_FORMS = {"names of bodies": "bodies", "true or false": "switch", "a table": "table"} | dict.fromkeys(
+    ("a name in quotation", "text in quotation"), "text"
+)
+
+
+def _about(of: Keys) -> dict[str, dict[str, Any]]:
+    out = {}
+    for name, key in of.items():
+        about, form = expected(key), form_of(name, key)
+        out[name] = {"expects": about, "required": key.required, "form": form}
+        if form == "choice":
+            out[name]["options"] = re.findall(r"'([^']*)'", about)
+        if key.usual not in (None, "", [], {}):
+            out[name]["usual"] = shown(key.usual)
+    return out
+
+
+@cache
+def _format() -> dict[str, Any]:
+    return {
+        "sections": list(toml_schema.sections()),
+        "families": families(),
+        "head": _about(HEAD),
+        "tables": {name: _about(of) for name, of in TABLES.items()},
+        "named": list(NAMED),
+        "short": SHORT,
+        "elements": {kind: _about(of) for kind, of in toml_schema.elements().items()},
+        "joints": {kind: _about(of) for kind, of in toml_schema.joint_keys().items()},
+        "loop_joints": {kind: _about(of) for kind, of in toml_schema.loop_joint_keys().items()},
+    }
+
+
+def file_format(given: Given, folder: Folder, tell: Tell) -> dict[str, Any]:
+    """The keys of all elements, for forms and for completion."""
+    return _format()
+
+
+# what a text says
+
+
+def outline(text: str) -> dict[str, Any] | None:
+    """The values of a text as forms show them: those at the top, those of tables, those of elements; None where it is no TOML.
+
+    >>> found = outline('name = "arm"\\nparameters.m = 2\\n[[body]]\\nname = "rod"\\ncenter = ["m/2", 0, 0]')
+    >>> found["tables"]["parameters"], found["elements"][0]["values"]["center"]
+    ({'m': {'value': '2'}}, 'm/2, 0, 0')
+    """
+    try:
+        data = tomllib.loads(text)
+    except (tomllib.TOMLDecodeError, RecursionError, ValueError):
+        return None
+    known = toml_schema.elements()
+    return {
+        "head": {key: shown(data[key]) for key in HEAD if key in data},
+        "tables": {name: _table(name, data[name]) for name in TABLES if isinstance(data.get(name), dict)},
+        "elements": [
+            {"kind": kind, "index": i, "values": _values(each)}
+            for kind in sorted(data, key=lambda kind: list(known).index(kind) if kind in known else 0)
+            if kind in known and isinstance(data[kind], list)
+            for i, each in enumerate(data[kind])
+        ],
+        "convention": data["convention"] if isinstance(data.get("convention"), str) else "",
+        "bodies": _names(data),
+    }
+
+
+def _table(name: str, given: Mapping[str, Any]) -> dict[str, Any]:
+    if name not in NAMED:
+        return _values(given)
+    return {
+        key: _values(entry) if isinstance(entry, dict) else {SHORT.get(name, ""): shown(entry)}
+        for key, entry in given.items()
+    }
+
+
+def _values(given: object) -> dict[str, Any]:
+    """The keys of an element; a joint, or a sequence of them, as tables of its own."""
+    if not isinstance(given, dict):
+        return {}
+    out: dict[str, Any] = {}
+    for key, value in given.items():
+        several = value if isinstance(value, list) else [value]
+        if key == "joint" and several and all(isinstance(each, dict) for each in several):
+            out[key] = [_values(each) for each in several]
+        else:
+            out[key] = shown(value)
+    return out
+
+
+def _names(data: Mapping[str, Any]) -> list[str]:
+    found = [each for kind in ("body", "link") for each in data.get(kind, []) if isinstance(data.get(kind), list)]
+    return [each["name"] for each in found if isinstance(each, dict) and isinstance(each.get("name"), str)]
+
+
+def shown(value: object, inner: bool = False) -> str:
+    """A value as a form shows it: formulas without quotation marks, an array as its entries.
+
+    >>> shown(["a/2", 0, 0.5]), shown([[0, 0, 1], ["l", 0, 0]]), shown(True)
+    ('a/2, 0, 0.5', '[0, 0, 1], [l, 0, 0]', 'true')
+    """
+    match value:
+        case bool():
+            return str(value).lower()
+        case str():
+            return f'"{value}"' if inner and re.search(r"[,\[\]{}\"]", value) and not _closed(value) else value
+        case list():
+            text = ", ".join(shown(each, True) for each in value)
+            return f"[{text}]" if inner or len(value) == 1 else text[:MOST_SHOWN]
+        case dict():
+            return "{ " + ", ".join(f"{key} = {written(each)}" for key, each in value.items()) + " }"
+        case _:
+            return str(value)
+
+
+def _closed(text: str) -> bool:
+    """Whether all commas of a text stand within parentheses."""
+    return len(split(text)) == 1 and not re.search(r"[\[\]{}\"]", text)
+
+
+def written(value: object) -> str:
+    """A value as it stands in a file, in one line.
+
+    >>> written({"axis": [0, 0, 1], "angle": "q1"})
+    '{ axis = [0, 0, 1], angle = "q1" }'
+    """
+    match value:
+        case str():
+            return json.dumps(value, ensure_ascii=False)
+        case list():
+            return "[" + ", ".join(written(each) for each in value) + "]"
+        case _:
+            return shown(value)
+
+
+def split(text: str) -> list[str]:
+    """The parts between commas that stand in no brackets.
+
+    >>> split("atan2(x, y), [1, 2], 3")
+    ['atan2(x, y)', '[1, 2]', '3']
+    """
+    depth, quoted, begin, out = 0, "", 0, []
+    for i, c in enumerate(text):
+        if quoted:
+            quoted = "" if c == quoted else quoted
+        elif c in "\"'":
+            quoted = c
+        elif c in "([{":
+            depth += 1
+        elif c in ")]}":
+            depth -= 1
+        elif c == "," and depth == 0:
+            out.append(text[begin:i].strip())
+            begin = i + 1
+    return [*out, text[begin:].strip()]

@@ -1,0 +1,245 @@
+"""From what a message is about to the line of the text it stands in.
+
+Readers of TOML tell no lines of what they read, so the text is scanned once more: `places` says where every table, key and
+entry is. `spot` finds the place that a path such as "body 'rod', joint (revolute), angle" means.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from dalembert.errors import Problem
+from dalembert.io import toml_schema
+from dalembert.io.toml_reader import title
+from dalembert.model import contacts, loads
+from dalembert.model.keys import quote
+
+Place = tuple[str | int, ...]  # keys and numbers of entries, from the top of the file
+
+_BLANK = re.compile(r"(?:[\s,]|#[^\n]*)*")
+_SPACE = re.compile(r"[ \t]*")
+_KEY = re.compile(r"""[A-Za-z0-9_-]+|"(?:[^"\\\n]|\\.)*"|'[^'\n]*'""")
+_STRING = re.compile(
+    r'"""(?:[^"\\]|\\.|"{1,2}(?!"))*"{3,5}|'
+    + r"'''(?:[^']|'{1,2}(?!'))*'{3,5}|"
+    + r'"(?:[^"\\\n]|\\.)*"|'
+    + r"'[^'\n]*'",
+    re.DOTALL,
+)
+_PLAIN = re.compile(r"[^,\]}#\n]+")
+
+
+def places(text: str) -> dict[Place, int]:
+    """Where everything begins in a text that can be read as TOML: tables at their headers, values at their keys.
+
+    >>> text = 'name = "arm"\\n[[body]]\\nmass = 2\\njoint = { type = "fixed" }'
+    >>> found = places(text)
+    >>> text[found["body", 0] :][:8], text[found["body", 0, "joint", "type"] :][:4]
+    ('[[body]]', 'type')
+    """
+    scanner = _Scanner(text)
+    try:
+        scanner.document()
+    except (_Lost, RecursionError):
+        return scanner.found  # what came before it
+    return scanner.found
+
+
+class _Lost(Exception):
+    """The scanner does not know this text: it was not read as TOML before."""
+
+
+class _Scanner:
+    """Goes through a text once and notes where things stand."""
+
+    def __init__(self, text: str) -> None:
+        self.text, self.at = text, 0
+        self.found: dict[Place, int] = {}
+        self._counts: dict[Place, int] = {}  # of elements written as [[...]]
+
+    def document(self) -> None:
+        """Headers and keys, to the end."""
+        table: Place = ()
+        self._take(_BLANK)
+        while self.at < len(self.text):
+            table = self._header() if self.text[self.at] == "[" else self._pair(table) or table
+            self._take(_BLANK)
+
+    def _header(self) -> Place:
+        begin, several = self.at, self.text.startswith("[[", self.at)
+        self.at += 2 if several else 1
+        *before, last = self._names()
+        place: Place = ()
+        for name in before:  # within elements it is the last one
+            place = (*place, name, self._counts[*place, name] - 1) if (*place, name) in self._counts else (*place, name)
+            self.found.setdefault(place, begin)
+        if several:
+            count = self._counts[*place, last] = self._counts.get((*place, last), 0) + 1
+            self.found.setdefault((*place, last), begin)
+            place = (*place, last, count - 1)
+            self.found[place] = begin
+        else:
+            place = (*place, last)
+            self.found.setdefault(place, begin)
+        self.at += 2 if several else 1
+        return place
+
+    def _pair(self, table: Place) -> None:
+        begin = self.at
+        for name in self._names():
+            table = (*table, name)
+            self.found.setdefault(table, begin)
+        if not self.text.startswith("=", self.at):
+            raise _Lost
+        self.at += 1
+        self._take(_SPACE)
+        self._value(table)
+
+    def _names(self) -> list[str]:
+        """The names of a key with points, up to what follows it."""
+        out = []
+        while True:
+            self._take(_SPACE)
+            out.append(_plain(self._take(_KEY)))
+            self._take(_SPACE)
+            if not self.text.startswith(".", self.at):
+                return out
+            self.at += 1
+
+    def _value(self, place: Place) -> None:
+        begins = self.text[self.at : self.at + 1]
+        if begins in ("[", "{"):
+            self.at += 1
+            count = 0
+            self._take(_BLANK)
+            while self.text[self.at : self.at + 1] not in ("]", "}"):
+                if begins == "{":
+                    self._pair(place)
+                else:
+                    self.found[*place, count] = self.at
+                    self._value((*place, count))
+                    count += 1
+                self._take(_BLANK)
+            self.at += 1
+        else:
+            self._take(_STRING if begins in ('"', "'") else _PLAIN)
+
+    def _take(self, what: re.Pattern[str]) -> str:
+        match = what.match(self.text, self.at)
+        if match is None:
+            raise _Lost
+        self.at = match.end()
+        return match.group()
+
+
+def _plain(key: str) -> str:
+    """A key without its quotation marks."""
+    if key[0] not in "\"'":
+        return key
+    try:
+        return tomllib.loads(f"x = {key}")["x"]
+    except tomllib.TOMLDecodeError:
+        raise _Lost from None
+
+
+# from messages to places
+
+_SYNTAX = re.compile(r"(?:^|, )line (\d+)(?:,|$)")
+_STEP = re.compile(r"(?:^|(\w+))(?: (\d+))?(?: \([^()]*\))?((?:\[\d+\])*)")
+_KEY_SAID = re.compile(r"there is no key (?:or section )?('.*?'|\".*?\")(?: here)?\.|`(\w+)`")
+_NAMED = {"parameters": "parameter", "coordinates": "coordinate", "speeds": "speed", "limits": "limit of"}
+_OTHER_WORDS = {
+    "body": ("joint of '{}'", "shape of '{}'", "joint '{}'"),
+    "drive": ("constraint '{}'", "holonomic '{}'"),
+}
+_WORDS: dict[str, Place] = {"kinetic energy": ("energies", "kinetic"), "potential energy": ("energies", "potential")}
+
+
+@dataclass(frozen=True)
+class Text:
+    """A text with all that stands in it; of a text that is no TOML nothing is known."""
+
+    text: str
+    data: Mapping[str, Any]
+    places: Mapping[Place, int]
+
+    @classmethod
+    def of(cls, text: str) -> Text:
+        """What a text holds."""
+        try:
+            return cls(text, tomllib.loads(text), places(text))
+        except (tomllib.TOMLDecodeError, RecursionError, ValueError):
+            return cls(text, {}, {})
+
+    def spot(self, problem: Problem) -> tuple[int | None, Place]:
+        """Line, from 1, and place of what a problem is about, as far as they are known.
+
+        >>> text = Text.of('name = "arm"\\n[[body]]\\nname = "rod"\\njoint = { type = "revolute", angle = 3 }')
+        >>> text.spot(Problem("body 'rod', joint (revolute), angle", "got 3."))
+        (4, ('body', 0, 'joint', 'angle'))
+        """
+        if not self.data and (syntax := _SYNTAX.search(problem.path)):
+            return int(syntax.group(1)), ()
+        place = self._named_in(problem.path)
+        for said in _KEY_SAID.finditer(f"{problem.fact} {problem.advice}"):
+            key = said.group(2) or said.group(1)[1:-1]
+            if (*place, key) in self.places:
+                place = (*place, key)
+                break
+        return (self.line(place) if place else None), place
+
+    def line(self, place: Place) -> int:
+        """The line of a place, from 1."""
+        return self.text.count("\n", 0, self.places[place]) + 1
+
+    def _named_in(self, path: str) -> Place:
+        """The place that a path means: an element by its title, then keys within it."""
+        best: Place = ()
+        rest = path
+        for name, place in self._titles():
+            longer = path.startswith(name) and len(name) > len(path) - len(rest)
+            if longer and path[len(name) : len(name) + 1] in _AFTER and place in self.places:
+                best, rest = place, path[len(name) :]
+        for step in _STEP.finditer(rest) if best else ():
+            key, number, entries = step.groups("")
+            if key and (*best, key) not in self.places:
+                continue
+            best = (*best, key) if key else best
+            for each in re.findall(r"\d+", f"{number} {entries}"):
+                best = (*best, int(each)) if (*best, int(each)) in self.places else best
+        return best
+
+    def _titles(self) -> Iterator[tuple[str, Place]]:
+        """What messages call the elements, and where they are."""
+        yield from _WORDS.items()
+        for section, given in self.data.items():
+            yield section, (section,)
+            for name in given if isinstance(given, dict) and section in _NAMED else ():
+                yield f"{_NAMED[section]} {quote(name)}", (section, name)
+            for i, each in enumerate(given if isinstance(given, list) else ()):
+                yield title(section, each, i), (section, i)
+                name = each.get("name") if isinstance(each, dict) else None
+                for words in _OTHER_WORDS.get(section, ("constraint '{}'",)) if isinstance(name, str) else ():
+                    yield words.format(name), (section, i)
+        yield from self._unnamed()
+
+    def _unnamed(self) -> Iterator[tuple[str, Place]]:
+        """Elements without a name, by the one that they get: all loads are counted together, and so are all contacts."""
+        family = {kind: "load" for load in loads.LOADS for kind in load.forms}
+        family |= {kind.kind: "contact" for kind in contacts.CONTACTS}
+        counts = Counter[str]()
+        for kind in toml_schema.elements():
+            given = self.data.get(kind)
+            for i, each in enumerate(given if isinstance(given, list) else ()):
+                counts[family.get(kind, kind)] += 1
+                if isinstance(each, dict) and "name" not in each:
+                    yield f"{kind} '{kind}{counts[family.get(kind, kind)]}'", (kind, i)
+                    yield f"constraint '{kind}{counts[family.get(kind, kind)]}'", (kind, i)
+
+
+_AFTER = ("", ",", ":", "[", " ", "(")

@@ -1,0 +1,352 @@
+"""A model as a robot: its hand and what drives it, postures for a target, motions through points with the torques they take.
+
+A designed motion is a run like any other: drives prescribe the coordinates, and what they exert is the inverse dynamics. So it
+is saved, plotted, filmed and exported as every run is. Forward dynamics feeds these torques, or a controller, back.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from dalembert.analysis.tracking import joint_of
+from dalembert.api import functions
+from dalembert.display.scene.scene import scene_of
+from dalembert.display.scene.scene_programs import Forms
+from dalembert.errors import DalembertError, InputError
+from dalembert.mechanics.contact_constraints import with_contacts
+from dalembert.mechanics.rank import numeric_rank
+from dalembert.model.description import Elements
+from dalembert.model.model import Model
+from dalembert.model.motion_profile import Profile
+from dalembert.model.profile_pieces import in_turn, points_of, through_points
+from dalembert.model.profiles import cycloidal, quintic, trapezoidal
+from dalembert.model.splines import spline
+from dalembert.simulation.trajectory import Trajectory
+from dalembert.studio.folder import Folder
+from dalembert.studio.payload import Given, Tell
+from dalembert.studio.tasks.tab_model import description_of
+from dalembert.tables import Table, short
+
+LAWS = {"quintic": quintic, "cycloidal": cycloidal, "trapezoidal": trapezoidal}
+PATHS = ("line", "circle")
+KINDS = (*LAWS, "spline", *PATHS)
+CONTROLS = ("free", "feedforward", "pd", "both", "computed_torque")
+MOST_POINTS = 50
+PAYLOAD = "payload"
+_FORMALISM, _INTEGRATOR = "kane", "dop853"  # compiled in a second for an arm of six joints
+_SERVO = "denoc"  # takes constraints with feedback
+_TORQUES = 201  # samples of torques that are fed back: each is a corner at which the run halts
+_ACCURACY = 3e-5  # of paths of the hand, by the length of the model: each posture on the way is such a corner, too
+
+
+def about_robot(given: Given, folder: Folder | None, tell: Tell) -> dict[str, Any]:
+    """What a page has to know of a model as a robot: limits, coordinates that can be driven, and a hand."""
+    model = description_of(given)
+    limits = {name: [each.lower, each.upper] for name, each in model.limits.items()}
+    return {
+        "limits": {name: ends for name, ends in limits.items() if name in model.coordinate_names},
+        "driven": driven_by(model, model.initial[0]),
+        "body": model.bodies[-1].name if model.bodies else "",
+        "gravity": bool(np.any([str(x) != "0" for x in model.gravity])),
+        "duration": model.duration,
+    }
+
+
+def driven_by(model: Elements, q: np.ndarray) -> list[str]:
+    """Coordinates that move a model when each has a drive: all of a tree; where loops are closed, as many as are free."""
+    closure = Forms(with_contacts(model), dict(model.parameter_values)).closure
+    n = len(model.coordinate_names)
+    if closure is None:
+        return list(model.coordinate_names)
+    count = closure.rows(n)
+    rows = closure.at(q[:, None], np.zeros(1))[count:].reshape(count, n)
+    rank, out = int(numeric_rank(rows)), []
+    for k, name in enumerate(model.coordinate_names):
+        more = np.vstack([rows, np.eye(n)[k]])
+        if (found := int(numeric_rank(more))) > rank:
+            rows, rank = more, found
+            out.append(name)
+    return out
+
+
+# postures for a target
+
+
+def reach(given: Given, folder: Folder | None, tell: Tell) -> dict[str, Any]:
+    """A posture in which the hand is at its target, and all others where they are separate."""
+    model = description_of(given)
+    body, point = _hand(given, model)
+    pose = _vector(given, "position")
+    target = pose if "turn" not in given else _pose(pose, _vector(given, "turn"))
+    start = _posture(given.numbers("start"), model)
+    found = functions.inverse_kinematics(model, body, target, point=point, q0=start)
+    postures, why = [found.q], ""
+    if found.converged and given.switch("branches"):
+        try:
+            postures = list(
+                functions.inverse_kinematics(model, body, target, point=point, q0=start, branches=True).branches
+            )
+        except DalembertError as error:
+            why = str(error)
+    return {
+        "reached": bool(found.converged),
+        "message": found.message,
+        "singular": found.singular or "",
+        "manipulability": float(found.manipulability),
+        "postures": [dict(zip(model.coordinate_names, map(float, q), strict=True)) for q in postures],
+        "why": why,
+    }
+
+
+def _hand(given: Given, model: Elements) -> tuple[str, list[float]]:
+    names = [body.name for body in model.bodies]
+    if not names:
+        raise InputError(f"model '{model.name}' has no bodies, so it has no hand. Describe it by bodies and joints.")
+    return given.choice("body", names, names[-1]), _vector(given, "point") if "point" in given else [0.0, 0.0, 0.0]
+
+
+def _vector(given: Given, name: str) -> list[float]:
+    found = given.items(name)
+    if len(found) != 3:
+        raise InputError(f"studio, {name}: got {len(found)} numbers. Expected 3.")
+    return [Given({name: each}).number(name, least=-1e9, most=1e9) for each in found]
+
+
+def _pose(position: Sequence[float], turn: Sequence[float]) -> np.ndarray:
+    """T (4, 4) from a position and roll, pitch, yaw in radians: R = Rz(yaw) Ry(pitch) Rx(roll)."""
+    (cr, sr), (cp, sp), (cy, sy) = ((math.cos(x), math.sin(x)) for x in turn)
+    T = np.eye(4)
+    T[:3, :3] = (
+        np.array([[cy, -sy, 0], [sy, cy, 0], [0, 0, 1]])
+        @ np.array([[cp, 0, sp], [0, 1, 0], [-sp, 0, cp]])
+        @ np.array([[1, 0, 0], [0, cr, -sr], [0, sr, cr]])
+    )
+    T[:3, 3] = position
+    return T
+
+
+def _posture(values: dict[str, float], model: Elements) -> np.ndarray:
+    """Coordinates by name; those that are not given are where the model starts."""
+    q = model.initial[0].copy()
+    for name, x in values.items():
+        if name not in model.coordinate_names:
+            raise InputError(f"model '{model.name}' has no coordinate '{name[:80]}'. Keep the postures anew.")
+        q[model.coordinate_names.index(name)] = x
+    return q
+
+
+# designed motions and the torques they take
+
+
+def follow(given: Given, folder: Folder, tell: Tell) -> dict[str, Any]:
+    """The model moved through postures: a run whose drives exert what inverse dynamics asks for."""
+    model, motion, driven, start = _designed(given, tell)
+    tell(0.0, "moving along it")
+    run = _moved(model, motion, driven, start, given.whole("samples", 301, least=11, most=20_001), tell)
+    return _kept(run, model, folder, [_peaks(run), *run.tables()])
+
+
+def drive_along(given: Given, folder: Folder, tell: Tell) -> dict[str, Any]:
+    """Forward dynamics from the first posture: falling freely, with the torques of the motion, or with a controller."""
+    control = given.choice("control", CONTROLS)
+    model, motion, driven, start = _designed(given, tell)
+    gains = given.number("kp", 100.0, least=0, most=1e9), given.number("kd", 20.0, least=0, most=1e9)
+    if control == "free":
+        loaded = Model.of(model).start(start.tolist(), [0.0] * len(start))
+    elif control == "computed_torque":
+        loaded = functions.computed_torque(_started(model, start), {name: motion[name] for name in driven}, gains)
+    else:
+        loaded = _fed(
+            model, motion, driven, start, gains if control != "feedforward" else (0.0, 0.0), control != "pd", tell
+        )
+    tell(0.0, "simulating")
+    span, samples = motion.end - motion.start, given.whole("samples", 301, least=11, most=20_001)
+    equations = functions.derive(loaded, _SERVO if control == "computed_torque" else _FORMALISM)
+    run = equations.simulate(span, samples=samples, integrator=_INTEGRATOR, progress=lambda share: tell(share))
+    wanted = motion.position(run.t)
+    rows = [model.coordinate_names.index(name) for name in driven]
+    far = np.abs(run.q[rows] - wanted).max(axis=1)
+    table = Table(
+        ("coordinate", "largest deviation from the motion"),
+        tuple((name, short(float(x))) for name, x in zip(driven, far, strict=True)),
+        "How well it follows",
+    )
+    return _kept(run, model, folder, [table, *run.tables()])
+
+
+def _kept(run: Trajectory, model: Elements, folder: Folder, tables: Sequence[Table]) -> dict[str, Any]:
+    """The run in the folder, and what the page shows of it; by hand, the drives do not hold the model."""
+    key, path = folder.new_run()
+    run.save(path)
+    free = scene_of(model.description).to_dict()
+    return {
+        "run": key,
+        "scene": run.scene().to_dict() | {"tabs": [], "coordinates": free["coordinates"], "closure": free["closure"]},
+        "tables": "\n".join(table.html() for table in tables),
+        "status": run.status,
+    }
+
+
+def _peaks(run: Trajectory) -> Table:
+    rows = tuple(
+        (name, short(float(np.abs(x).max())), short(float(np.sqrt(np.mean(x**2))))) for name, x in run.drives.items()
+    )
+    return Table(("drive", "largest", "root mean square"), rows, "Torques and forces of the drives")
+
+
+def _designed(given: Given, tell: Tell) -> tuple[Model, Profile, list[str], np.ndarray]:
+    """The model with its payload, the motion of the coordinates that are driven, their names, and the first posture."""
+    model = _loaded(given)
+    points = given.rows("points")
+    if not 2 <= len(points) <= MOST_POINTS:
+        raise InputError(f"the motion has {len(points)} postures. Expected 2 to {MOST_POINTS}: keep at least two.")
+    times = np.array([each.number("time", least=0, most=1e6) for each in points])
+    if not (np.diff(times) > 0).all():
+        raise InputError("the times of the postures do not grow. Expected each to be later than the one before.")
+    q = np.array([_posture(each.numbers("q"), model) for each in points])
+    driven, kind = driven_by(model, q[0]), given.choice("kind", KINDS, "quintic")
+    if not driven:
+        raise InputError(f"model '{model.name}' has no coordinate that a drive could move.")
+    tell(0.0, "designing the motion")
+    if kind in PATHS:
+        whole = _hand_path(given, model, q, times - times[0])
+    else:
+        rows = [model.coordinate_names.index(name) for name in driven]
+        return model, _through(kind, q[:, rows], times - times[0], tuple(driven)), driven, q[0]
+    formulas = tuple(whole.formulas[model.coordinate_names.index(name)] for name in driven)
+    return model, Profile(formulas, whole.start, whole.end, names=tuple(driven)), driven, whole.position(whole.start)
+
+
+def _loaded(given: Given) -> Model:
+    """The model with the mass that its hand carries, and with or without its weight."""
+    model = Model.of(description_of(given))
+    mass = given.number("payload", 0.0, least=0, most=1e9)
+    if mass > 0:
+        body, point = _hand(given, model)
+        model.body(PAYLOAD, parent=body, joint=model.fixed(tuple(point)), mass=mass)
+    if not given.switch("gravity", True):
+        model.gravity_given = (0, 0, 0)
+    return model
+
+
+def _through(kind: str, q: np.ndarray, times: np.ndarray, names: tuple[str, ...]) -> Profile:
+    """The motion of coordinates through postures (K, n): one spline, or from rest to rest."""
+    if kind == "spline":
+        found = spline(times.tolist(), q.T.tolist(), rates=(0.0, 0.0))
+        return Profile(found.formulas, found.start, found.end, names=names)
+    law = LAWS[kind]
+    legs = [
+        law(q[k].tolist(), q[k + 1].tolist(), float(times[k + 1] - times[k]), after=float(times[k]))
+        for k in range(len(q) - 1)
+    ]
+    return Profile(
+        tuple(
+            in_turn([(leg.formulas[i], leg.end) for leg in legs], float(q[-1, i]))
+            if len(legs) > 1
+            else legs[0].formulas[i]
+            for i in range(q.shape[1])
+        ),
+        0.0,
+        float(times[-1]),
+        names=names,
+    )
+
+
+def _hand_path(given: Given, model: Elements, q: np.ndarray, times: np.ndarray) -> Profile:
+    """The motion of all coordinates in which the hand goes along straight lines, or round the circle through three postures."""
+    body, point = _hand(given, model)
+    timing = given.choice("timing", tuple(LAWS), "cycloidal")
+    kinematics = functions.kinematics(model)
+    places = [kinematics.position(each, body, point) for each in q]
+    if given.choice("kind", PATHS) == "circle":
+        if len(q) < 3:
+            raise InputError("a circle goes through the hand of three postures. Keep one more posture.")
+        center, axis = _circle(places[:3])
+        angle = math.radians(given.number("angle", 360.0, least=-3600, most=3600))
+        options = {"angle": angle, "point": point, "timing": timing, "q0": q[0].tolist(), "accuracy": _ACCURACY}
+        return functions.circle(model, body, center, axis, float(times[-1]), **options)
+    legs, at = [], q[0]
+    for k, place in enumerate(places[1:]):
+        options = {"point": point, "timing": timing, "q0": at.tolist(), "accuracy": _ACCURACY}
+        legs.append(functions.straight_line(model, body, place, float(times[k + 1] - times[k]), **options))
+        at = legs[-1].position(legs[-1].end)
+    return legs[0] if len(legs) == 1 else _one_after_the_other(legs, times)
+
+
+def _circle(places: Sequence[np.ndarray]) -> tuple[list[float], list[float]]:
+    """Centre and axis of the circle through three points, such that it goes from the first to the second."""
+    a, b = places[1] - places[0], places[2] - places[0]
+    n = np.cross(a, b)
+    if np.linalg.norm(n) < 1e-6 * max(float(a @ a), float(b @ b), 1e-300):
+        raise InputError(
+            "the hands of the first three postures lie on a line, so no circle goes through them. Move one."
+        )
+    # the circumcentre of a triangle: p₀ + (|b|² a − |a|² b) × n … with n = a × b
+    to = np.cross((a @ a) * b - (b @ b) * a, n) / (2 * (n @ n))
+    center = places[0] + to
+    return center.tolist(), n.tolist()
+
+
+def _one_after_the_other(legs: Sequence[Profile], times: np.ndarray) -> Profile:
+    """Motions through many points as one: the points of all, with the second derivatives there."""
+    formulas = []
+    for i in range(len(legs[0])):
+        parts = [points_of(leg.formulas[i]) for leg in legs]
+        t, x, bends = [], [], []
+        for k, part in enumerate(parts):
+            if part is None:  # it rests
+                at = float(legs[k].position(legs[k].start)[i])
+                part = np.array([0.0, legs[k].end]), np.array([at, at]), np.zeros(2)
+            late = 0 if k == 0 else 1
+            t.append(part[0][late:] + times[k])
+            x.append(part[1][late:])
+            bends.append(part[2][late:])
+        formulas.append(through_points(np.concatenate(t), np.concatenate(x), np.concatenate(bends)))
+    return Profile(tuple(formulas), 0.0, float(times[-1]))
+
+
+def _started(model: Elements, start: np.ndarray) -> Model:
+    return Model.of(model).start(start.tolist(), [0.0] * len(start))
+
+
+def _moved(
+    model: Elements, motion: Profile, driven: Sequence[str], start: np.ndarray, samples: int, tell: Tell
+) -> Trajectory:
+    """The run in which drives prescribe the motion."""
+    out = _started(model, start)
+    for name in driven:
+        out.drive(name, motion[name], name=f"drive of {name}")
+    equations = functions.derive(out, _FORMALISM)
+    span = motion.end - motion.start
+    return equations.simulate(span, samples=samples, integrator=_INTEGRATOR, progress=lambda share: tell(share))
+
+
+def _fed(
+    model: Elements,
+    motion: Profile,
+    driven: Sequence[str],
+    start: np.ndarray,
+    gains: tuple[float, float],
+    forward: bool,
+    tell: Tell,
+) -> Model:
+    """The model with the torques of the motion as tables of time, and with springs and dampers towards it: τ + kp e + kd ė."""
+    kp, kd = gains
+    run = _moved(model, motion, driven, start, _TORQUES, tell) if forward else None
+    times = np.linspace(0.0, motion.end - motion.start, _TORQUES) if run is None else run.t
+    wanted = motion(times)
+    out = _started(model, start)
+    for i, name in enumerate(driven):
+        body, joint, place = joint_of(model, name, "forward dynamics")
+        torque = kp * wanted.position[i] + kd * wanted.rate[i]
+        torque = torque if run is None else torque + run.drives[f"drive of {name}"]
+        torque[1:-1] -= np.diff(torque, 2) / 12  # straight lines between such points have the means of the torque
+        where = {"joint": joint, "motion": place}
+        out.torque_table(body, times.tolist(), torque.tolist(), **where, name=f"torque on {name}")
+        if kp or kd:
+            out.joint_torque(body, f"-{kp!r}*{name} - {kd!r}*dot({name})", **where, name=f"feedback of {name}")
+    return out

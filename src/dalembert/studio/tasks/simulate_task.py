@@ -1,0 +1,235 @@
+"""A motion: what can be chosen for it, the run with its scene, and values that go back into the text."""
+
+from __future__ import annotations
+
+import time
+import tomllib
+from collections.abc import Mapping
+from importlib import import_module
+from importlib.util import find_spec
+from typing import Any
+
+import numpy as np
+
+from dalembert.api import functions
+from dalembert.api.equations import Equations
+from dalembert.display.math.symbol_names import for_text
+from dalembert.display.scene.recorded_motion import histories_of
+from dalembert.display.scene.scene_values import FORMAT
+from dalembert.errors import InputError
+from dalembert.formalisms import catalogue
+from dalembert.model.description import Description
+from dalembert.model.integrator_names import METHODS
+from dalembert.model.vectors import WORLD
+from dalembert.simulation.trajectory import Trajectory
+from dalembert.studio.folder import Folder
+from dalembert.studio.payload import Given, Tell
+from dalembert.studio.tasks.form_edits import edit
+from dalembert.studio.tasks.tab_model import description_of, model_of
+
+QUICK = "dop853"  # its compiled loop serves all values of parameters; `taylor` is compiled for every run
+_HEAVY = 1e9  # how much heavier than the others a coordinate is that somebody has set
+_MOST_EVENTS = 200
+_SMALL = 12  # coordinates of a model that is prepared before anybody asks
+
+
+def choices(given: Given, folder: Folder | None, tell: Tell) -> dict[str, Any]:
+    """What a simulation of the model can be asked for, and what it is without being asked."""
+    model = model_of(given)
+    q, qd = model.initial
+    return {
+        "formalisms": [{"key": m.ABOUT.key, "title": m.ABOUT.title} for m in catalogue.FORMALISMS],
+        "integrators": {name: sorted(settings) for name, settings in METHODS.items()},
+        "integrator": model.integrator or QUICK,
+        "duration": model.duration,
+        "samples": model.samples,
+        "coordinates": [
+            {"name": each.name, "unit": each.unit, "text": each.description, "start": float(x), "rate": float(v)}
+            for each, x, v in zip(model.coordinate_list, q, qd, strict=True)
+        ],
+        "parameters": _sliding(model.description, given.text("text")),
+    }
+
+
+def _sliding(model: Description, text: str) -> list[dict[str, Any]]:
+    """The parameters that are numbers of their own; those that are formulas of others are not asked."""
+    declared = _declared(text, "parameters")
+    formulas = {name: each.get("value") if isinstance(each, Mapping) else each for name, each in declared.items()}
+    return [
+        {"name": each.name, "value": each.value, "unit": each.unit, "text": each.description}
+        for each in model.parameter_list
+        if not isinstance(formulas.get(each.name), str)
+    ]
+
+
+def simulate(given: Given, folder: Folder, tell: Tell) -> dict[str, Any]:
+    """Simulates; `parameters` change values without a new derivation, `start` and `rate` the initial state.
+
+    With `keep` the run goes to the folder, for later tasks; without it, as while a slider is dragged, it is only shown.
+    """
+    begun, model = time.perf_counter(), description_of(given)
+    key = given.choice("formalism", catalogue.KEYS, "lagrange")
+    values = changed_values(model, given)
+    tell(0.0, f"deriving by {key}")
+    equations = _equations(model, key, values)
+    q0, qd0, moved = start_of(model.with_parameters(values) if values else model, given, bool(values))
+    tell(0.0, "simulating")
+    run = equations.simulate(
+        given.number("duration", least=1e-9, most=1e6) if "duration" in given else None,
+        q0=q0,
+        qd0=qd0,
+        samples=given.whole("samples", least=2, most=100_000) if "samples" in given else None,
+        integrator=given.choice("integrator", METHODS, model.integrator or QUICK),
+        project=given.switch("project", True),
+        progress=lambda share: tell(share),
+        rtol=_positive(given, "rtol"),
+        atol=_positive(given, "atol"),
+        max_step=_positive(given, "max_step"),
+        step=_positive(given, "step"),
+    )
+    name = ""
+    if given.switch("keep", True):
+        tell(1.0, "keeping the run")
+        name, path = folder.new_run()
+        run.save(path)
+    return {
+        "run": name,
+        "scene": run.scene().to_dict() if model.bodies else _bare_scene(run),
+        **_told(run, moved),
+        "parameters": {**model.parameter_values, **values},
+        "seconds": time.perf_counter() - begun,
+    }
+
+
+def _positive(given: Given, name: str) -> float | None:
+    return given.number(name, least=1e-300) if name in given else None
+
+
+def prepare(given: Given, folder: Folder, tell: Tell) -> dict[str, Any]:
+    """Derives, compiles and loads what the first simulation of a model would wait for."""
+    model = description_of(given)
+    if len(model.coordinate_names) > _SMALL:
+        return {}
+    key = given.choice("formalism", catalogue.KEYS, "lagrange")
+    integrator = given.choice("integrator", METHODS, model.integrator or QUICK)
+    run = functions.derive(model, key).simulate(1e-3 * model.duration, samples=2, integrator=integrator)
+    if model.bodies:
+        run.scene().to_dict()
+    run.to_xarray()
+    if find_spec("h5netcdf"):
+        import_module("h5netcdf")  # which writes the run
+    return {}
+
+
+def changed_values(model: Description, given: Given) -> dict[str, float]:
+    """The parameters that have another value than the model gives them."""
+    known = model.parameter_values
+    return {name: value for name, value in given.numbers("parameters").items() if known.get(name) != value}
+
+
+def valued(given: Given) -> Description:
+    """The model with the values that its parameters are given."""
+    model = description_of(given)
+    values = changed_values(model, given)
+    return model.with_parameters(values) if values else model
+
+
+def _equations(model: Description, key: str, values: Mapping[str, float]) -> Equations:
+    """The equations with other values; derived anew only where these change what was found before deriving."""
+    equations = functions.derive(model, key)
+    try:
+        return equations.with_parameters(values) if values else equations
+    except InputError:
+        return functions.derive(model.with_parameters(values), key)
+
+
+def start_of(model: Description, given: Given, other_values: bool) -> tuple[Any, Any, str]:
+    """The initial state, and what had to be moved so that it fulfils the constraints; what somebody has set moves least."""
+    q0, qd0 = given.numbers("start"), given.numbers("rate")
+    asked = bool(q0 or qd0 or other_values) and given.switch("assemble", True)
+    if not asked or model.canonical_list or not model.constraint_names:
+        return q0 or None, qd0 or None, ""
+    heavy = dict.fromkeys((*q0, *qd0), _HEAVY) if len(q0) < len(model.coordinate_names) else {}
+    found = functions.assemble(model, q0 or None, qd0 or None, weights=heavy)
+    moved = any(found.moved.values()) or any(found.moved_rates.values())
+    return found.q, found.qd, f"The start was brought onto the constraints: {found}." if moved else ""
+
+
+def _told(run: Trajectory, moved: str) -> dict[str, Any]:
+    """How the run went, as sentences, tables and events."""
+    return {
+        "status": run.status,
+        "notes": [each for each in (moved, *run.notes) if each],
+        "tables": "\n".join(table.html() for table in run.tables()),
+        "events": [{"name": each.name, "t": each.t} for each in run.happened[:_MOST_EVENTS]],
+        "integrator": run.integrator,
+        "formalism": run.formalism,
+        "energy_error": _finite(run.energy_error),
+        "constraint_error": _finite(run.constraint_error),
+    }
+
+
+def _finite(value: float | None) -> float | None:
+    return float(value) if value is not None and np.isfinite(value) else None
+
+
+def _bare_scene(run: Trajectory) -> dict[str, Any]:
+    """The scene of a model that is given by its energies: its time histories, and nothing to be drawn."""
+    model, origin = run.equations.model, [0.0, 0.0, 0.0]
+    view = {
+        "up": [0, 1, 0],
+        "planar": True,
+        "eye": [0, 0, 1],
+        "target": origin,
+        "size": 1.0,
+        "unit": 1.0,
+        "follow": None,
+    }
+    free = {"low": None, "high": None, "turns": False, "given": False}
+    coordinates = [
+        {"name": each.name, "label": for_text(each.name), "unit": each.unit, "start": float(x), **free}
+        for each, x in zip(model.coordinate_list, run.q[:, 0], strict=True)
+    ]
+    nothing = {"inputs": len(coordinates) + 1, "numbers": [], "lines": [], "outputs": []}
+    return {
+        "format": FORMAT,
+        "model": {"name": model.name, "description": model.text, "notes": []},
+        "view": view,
+        "coordinates": coordinates,
+        "bodies": [{"name": WORLD, "shapes": []}],
+        "kinematics": nothing,
+        "closure": None,
+        "run": histories_of(run).to_dict(),
+        "trails": [],
+        "tabs": [],
+    }
+
+
+# values that go back into the text
+
+
+def written(given: Given, folder: Folder | None, tell: Tell) -> dict[str, Any]:
+    """The text with other `parameters`, and with `start` and `rate` of coordinates; comments stay where they are."""
+    text = given.text("text")
+    for table, key, values in (
+        ("parameters", "value", given.numbers("parameters")),
+        ("coordinates", "start", given.numbers("start")),
+        ("coordinates", "rate", given.numbers("rate")),
+    ):
+        for name, value in values.items():
+            if name not in _declared(text, table):
+                raise InputError(
+                    f"the text has no entry '{name}' in [{table}], so {value:g} cannot be written there. Add it to the text."
+                )
+            change = {"text": text, "do": "set", "place": [table, name, key], "written": repr(value)}
+            text = edit(Given(change), folder, tell)["text"]
+    return {"text": text}
+
+
+def _declared(text: str, table: str) -> Mapping[str, Any]:
+    """A table at the top of the text; empty where it is none."""
+    try:
+        found = tomllib.loads(text).get(table)
+    except tomllib.TOMLDecodeError as error:
+        raise InputError(f"the text is no TOML: {error}. Mend it first.") from None
+    return found if isinstance(found, Mapping) else {}

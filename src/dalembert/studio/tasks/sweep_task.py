@@ -1,0 +1,143 @@
+"""Many runs: here, or on a cluster; the result is a file in the folder and lines to draw."""
+
+from __future__ import annotations
+
+from contextlib import nullcontext
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dalembert.analysis.sweeps import sweep_result, worker_pool
+from dalembert.analysis.sweeps.sweep_observables import REDUCTIONS
+from dalembert.analysis.sweeps.sweep_variation import SAMPLES
+from dalembert.api import functions
+from dalembert.display.plots.sweep_plot import sweep_panels
+from dalembert.errors import InputError
+from dalembert.formalisms import catalogue
+from dalembert.model.description import Elements
+from dalembert.model.initial_state import start_state
+from dalembert.model.integrator_names import METHODS
+from dalembert.model.model import Model
+from dalembert.studio.folder import Folder
+from dalembert.studio.payload import Given, Tell
+from dalembert.studio.tasks.simulate_task import QUICK, changed_values, start_of
+from dalembert.studio.tasks.tab_model import description_of
+from dalembert.tables import Table, short
+
+if TYPE_CHECKING:
+    import xarray
+
+    from dalembert.display.plots.panels import Panel
+
+_MOST_RUNS = 200_000  # beyond, the command line with its checkpoints is the place
+_MOST_VARIED = 6
+_MOST_OBSERVED = 12
+_MOST_POINTS = 2_000  # of a line on the page; the file holds all
+_MOST_REASONS = 5
+
+
+def sweep(given: Given, folder: Folder, tell: Tell) -> dict[str, Any]:
+    """Runs all, writes the file, and tells what there is to draw and to read."""
+    model = _model(given)
+    samples = given.choice("kind", SAMPLES, "grid")
+    vary, runs = _varied(given, samples)
+    observe = [each.text("formula", most=1_000) for each in given.rows("observe")]
+    if not 1 <= len(observe) <= _MOST_OBSERVED:
+        raise InputError(f"sweep: {len(observe)} things are observed. Expected 1 to {_MOST_OBSERVED}.")
+    suffix = f".{given.choice('format', ('csv', 'nc'), 'csv')}"
+    address = given.text("cluster", "", most=300)
+    tell(0.0, f"joining the cluster at {address}" if address else "deriving and compiling")
+    with worker_pool.joined(address) if address else nullcontext() as client:
+        found = functions.sweep(
+            model,
+            vary,
+            observe=observe,
+            samples=samples,
+            runs=None if samples == "grid" else runs,
+            seed=given.whole("seed", 0, most=2**31),
+            duration=given.number("duration", least=1e-9, most=1e6) if "duration" in given else None,
+            times=given.whole("samples", least=2, most=100_000) if "samples" in given else None,
+            formalism=given.choice("formalism", catalogue.KEYS, "lagrange"),
+            integrator=given.choice("integrator", METHODS, model.integrator or QUICK),
+            executor=client,
+            progress=lambda share: tell(share),
+        )
+    path = sweep_result.save(found, folder.free(f"{model.name}-sweep", suffix))
+    files = [path.name]
+    if given.switch("picture", False) and found.attrs["failed"] < found.attrs["runs"]:
+        picture = folder.free(f"{model.name}-sweep", ".svg")
+        functions.plot_sweep(found, picture)
+        files.append(picture.name)
+    return _answer(found, files)
+
+
+def _model(given: Given) -> Elements:
+    """The model with the values and the start that are asked for, closed there."""
+    model = description_of(given)
+    values = changed_values(model, given)
+    model = model.with_parameters(values) if values else model
+    q, qd, _ = start_of(model, given, bool(values))
+    return (
+        model if q is None and qd is None else Model.of(model).start(*map(np.ndarray.tolist, start_state(model, q, qd)))
+    )
+
+
+def _varied(given: Given, samples: str) -> tuple[dict[str, Any], int]:
+    """What is varied, as `dl.sweep` takes it, and the number of runs."""
+    rows = given.rows("vary")
+    if not 1 <= len(rows) <= _MOST_VARIED:
+        raise InputError(f"sweep: {len(rows)} names are varied. Expected 1 to {_MOST_VARIED}.")
+    vary: dict[str, Any] = {}
+    runs = 1 if samples == "grid" else given.whole("runs", 256, least=1, most=_MOST_RUNS)
+    for row in rows:
+        name, low, high = row.text("name", most=200), row.number("low"), row.number("high")
+        if name in vary:
+            raise InputError(f"sweep: '{name}' is varied twice. Expected each name once.")
+        count = row.whole("count", 11, least=1, most=_MOST_RUNS) if samples == "grid" else 1
+        vary[name] = np.linspace(low, high, count).tolist() if samples == "grid" else (low, high)
+        runs *= count
+    if runs > _MOST_RUNS:
+        raise InputError(
+            f"sweep: these are {runs} runs. Expected at most {_MOST_RUNS} in the studio. Take fewer values, or use "
+            "`dalembert sweep`, which keeps what is done and goes on after a break."
+        )
+    return vary, runs
+
+
+def _answer(found: xarray.Dataset, files: list[str]) -> dict[str, Any]:
+    failed, runs = int(found.attrs["failed"]), int(found.attrs["runs"])
+    reasons = sorted({str(reason) for reason in found["reason"].values.ravel() if reason})
+    return {
+        "runs": runs,
+        "failed": failed,
+        "reasons": reasons[:_MOST_REASONS],
+        "integrator": str(found.attrs["integrator"]),
+        "files": files,
+        "panels": [_drawn(each) for each in sweep_panels(found)] if failed < runs else [],
+        "tables": _summary(found).html() if failed < runs else "",
+    }
+
+
+def _drawn(panel: Panel) -> dict[str, Any]:
+    """A panel as plain numbers, thinned where they are very many."""
+    what, unit = panel.across or ("time", "s")
+    lines = []
+    for line in panel.lines:
+        x = np.arange(len(line.y), dtype=float) if line.x is None else np.asarray(line.x, dtype=float)
+        few = np.unique(np.linspace(0, len(x) - 1, min(len(x), _MOST_POINTS)).astype(int))
+        y = [float(value) if np.isfinite(value) else None for value in np.asarray(line.y, dtype=float)[few]]
+        lines.append({"label": line.label, "x": x[few].tolist(), "y": y})
+    return {"what": panel.what, "unit": panel.unit, "across": what, "across_unit": unit, "lines": lines}
+
+
+def _summary(found: xarray.Dataset) -> Table:
+    """The statistics of what is one number for each run."""
+    told = functions.sweep_summary(found)
+    names = [str(name) for name in told["statistic"].values]
+    rows = [
+        (str(name), *(short(float(x)) for x in told[name].values))
+        for name in told.data_vars
+        if told[name].dims == ("statistic",)
+    ]
+    notes = () if rows else (f"One number for each run is summed up, such as {', '.join(REDUCTIONS)} of a formula.",)
+    return Table(("observed", *names), tuple(rows), "All runs together", notes)

@@ -1,1 +1,0 @@
-"""Many runs of one model: lanes, all cores, or a cluster."""

@@ -1,0 +1,1 @@
+"""Expression graphs, scalar algebras, the formula parser and rotations."""

@@ -1,0 +1,196 @@
+"""What a derivation calculates with: anything that adds, multiplies and divides, in every algebra.
+
+The contract of a scalar algebra: what a derivation may ask of the numbers it runs over.
+
+Matrices are NumPy arrays of dtype object, so `A @ v + h` is the same text over every algebra. The arithmetic tier
+(+ − × ÷ and functions) is enough for kinematics and recursions; the differential tier adds Jacobians and time
+derivatives, which the formalisms need.
+
+Finding an algebra by its name, without importing the ones that are not used.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from fractions import Fraction
+from typing import Any, Protocol, TypeAlias
+
+import numpy as np
+
+from dalembert.errors import EngineError, InputError, nearest
+from dalembert.symbolic.lookup_tables import Table
+
+# what an operator takes and gives: each class knows its own, and NumPy's overloads are too many to be followed without end
+Operand: TypeAlias = Any
+
+
+class Scalar(Protocol):
+    """A number, a batch of numbers, a node, a residue, a series, an expression of SymEngine."""
+
+    def __neg__(self) -> Operand: ...
+    def __add__(self, other: Operand, /) -> Operand: ...
+    def __radd__(self, other: Operand, /) -> Operand: ...
+    def __sub__(self, other: Operand, /) -> Operand: ...
+    def __rsub__(self, other: Operand, /) -> Operand: ...
+    def __mul__(self, other: Operand, /) -> Operand: ...
+    def __rmul__(self, other: Operand, /) -> Operand: ...
+    def __truediv__(self, other: Operand, /) -> Operand: ...
+    def __rtruediv__(self, other: Operand, /) -> Operand: ...
+
+
+Array = np.ndarray
+
+
+class Algebra(ABC):
+    """Arithmetic on scalars of one kind."""
+
+    name: str
+    pi: Scalar = math.pi
+
+    def number(self, value: Fraction) -> Scalar:
+        """A fraction of a formula as a scalar; exact where the algebra is."""
+        return float(value)
+
+    @property
+    def half(self) -> Scalar:
+        """One half; exact where the algebra is."""
+        return self.number(Fraction(1, 2))
+
+    @abstractmethod
+    def is_zero(self, x: Scalar) -> bool:
+        """True when `x` is zero by its structure (never by its value at some state)."""
+
+    @abstractmethod
+    def function(self, name: str, *arguments: Scalar) -> Scalar:
+        """The value of sin, cos, tan, asin, acos, atan, atan2, sqrt, exp, log or pow."""
+
+    @abstractmethod
+    def select(self, condition: Scalar, yes: Scalar, no: Scalar) -> Scalar:
+        """`yes` where the condition holds, `no` elsewhere."""
+
+    @abstractmethod
+    def less(self, a: Scalar, b: Scalar, *, or_equal: bool) -> Scalar:
+        """The condition a < b or a ≤ b."""
+
+    @abstractmethod
+    def logical(self, name: str, *conditions: Scalar) -> Scalar:
+        """The conditions joined by `and` or `or`."""
+
+    def pack(self, x: Array) -> Array:
+        """An array of scalars in the form that products are quickest in."""
+        return x
+
+    def interpolate(self, table: Table, x: Scalar) -> Scalar:
+        """A table at `x`."""
+        raise EngineError(f"the algebra '{self.name}' has no tables. Use 'graph'.")
+
+    def solver(self, kind: str, A: Array, columns: int) -> Callable[[Array], Array] | None:
+        """A⁻¹ as one operation on vectors and matrices of columns; None where it is to be written out."""
+        return None
+
+    def sin(self, x: Scalar) -> Scalar:
+        """The sine of `x`."""
+        return self.function("sin", x)
+
+    def cos(self, x: Scalar) -> Scalar:
+        """The cosine of `x`."""
+        return self.function("cos", x)
+
+    def sqrt(self, x: Scalar) -> Scalar:
+        """The square root of `x`."""
+        return self.function("sqrt", x)
+
+
+class DifferentialAlgebra(Algebra):
+    """An algebra whose scalars are expressions of symbols and can be differentiated."""
+
+    @abstractmethod
+    def symbols(self, names: Sequence[str]) -> Array:
+        """One symbol for each name, as an object vector."""
+
+    @abstractmethod
+    def jacobian(self, f: Array, x: Array) -> Array:
+        """∂f/∂x with shape f.shape + (len(x),)."""
+
+    @abstractmethod
+    def total_derivative(self, f: Array, *along: tuple[Array, Array]) -> Array:
+        """Σ (∂f/∂x) ẋ over the pairs (x, ẋ) in `along`, in the shape of f."""
+
+    @abstractmethod
+    def substitute(self, f: Array, values: Mapping[str, Scalar]) -> Array:
+        """`f` with the symbols named in `values` replaced, all at once."""
+
+    def merged(self, *arrays: Array) -> list[Array]:
+        """The same functions, each in its shortest known way where the algebra can tell that two are the same."""
+        return list(arrays)
+
+    def gradient(self, f: Scalar, x: Array) -> Array:
+        """∂f/∂x of one scalar, as a vector."""
+        return self.jacobian(vector([f]), x)[0]
+
+
+def vector(entries: Sequence[Scalar]) -> Array:
+    """An object vector of the entries.
+
+    >>> vector([1, 2]) @ vector([3, 4])
+    11
+    """
+    out = np.empty(len(entries), dtype=object)
+    for i, entry in enumerate(entries):
+        out[i] = entry
+    return out
+
+
+def matrix(rows: Sequence[Sequence[Scalar]]) -> Array:
+    """An object matrix of the rows; entries may themselves be arrays (batches of numbers)."""
+    out = np.empty((len(rows), len(rows[0]) if rows else 0), dtype=object)
+    for i, row in enumerate(rows):
+        out[i] = vector(row)
+    return out
+
+
+def scaled(factor: Scalar, v: Array) -> Array:
+    """factor × v entry by entry; the factor may itself be a batch of numbers."""
+    return vector([factor * entry for entry in v])
+
+
+def zeros(*shape: int) -> Array:
+    """An object array of exact zeros."""
+    return np.full(shape, 0, dtype=object)
+
+
+def identity(n: int) -> Array:
+    """The n×n identity with exact entries."""
+    out = zeros(n, n)
+    np.fill_diagonal(out, 1)
+    return out
+
+
+def stack(*blocks: Array) -> Array:
+    """The blocks below each other (vectors end to end); blocks without rows vanish."""
+    return np.concatenate([np.asarray(block, dtype=object) for block in blocks], axis=0)
+
+
+def choose(name: str) -> DifferentialAlgebra:
+    """The differential algebra called `name`: `graph`, `rolled` (a graph in which large linear systems are nodes) or `symbolic`.
+
+    >>> choose("graph").name
+    'graph'
+    """
+    if name == "graph":
+        from dalembert.symbolic.graph import GRAPH
+
+        return GRAPH
+    if name == "rolled":
+        from dalembert.symbolic.graph import ROLLED
+
+        return ROLLED
+    if name == "symbolic":
+        from dalembert.symbolic.symengine_algebra import SYMBOLIC
+
+        return SYMBOLIC
+    raise InputError(
+        f"there is no algebra '{name}'. Expected 'graph' or 'symbolic'. {nearest(name, ['graph', 'symbolic'])}"
+    )

@@ -1,0 +1,109 @@
+"""Frames in motion, as every derivation knows them.
+
+Where a frame is, in numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from dalembert.symbolic.algebra_base import Algebra, Array, Scalar
+from dalembert.symbolic.rotations import about_axis, roll_pitch_yaw, skew
+from dalembert.symbolic.surds import Component
+
+
+@dataclass(frozen=True)
+class Turn:
+    """A rotation R = `before` · (turn by `angle` about `axis`): turns about one axis, one after the other, add up."""
+
+    before: Array
+    axis: tuple[Component, ...]
+    angle: Scalar
+
+    def on(self, axis: Sequence[Component], angle: Scalar) -> Turn | None:
+        """This turn and a further one as one, None where their axes are not parallel."""
+        if tuple(axis) == self.axis:
+            return Turn(self.before, self.axis, self.angle + angle)
+        return Turn(self.before, self.axis, self.angle - angle) if tuple(-x for x in axis) == self.axis else None
+
+    def rotation(self, algebra: Algebra) -> Array:
+        """R."""
+        return self.before @ algebra.pack(about_axis(algebra, self.axis, self.angle))
+
+
+@dataclass(frozen=True)
+class Frame:
+    """A moving frame: where it is, and how its velocities follow from q̇."""
+
+    R: Array  # R_WB
+    p: Array  # p_WB, world axes
+    J: Array  # velocity of the origin, world axes: J q̇ + c
+    c: Array
+    D: Array  # angular velocity, own axes: D q̇ + E
+    E: Array
+    turn: Turn | None = None  # how R ends
+
+    def placed(self, algebra: Algebra, position: Array, angles: Sequence[Scalar]) -> Frame:
+        """A frame fixed in this one, at `position` and turned by roll, pitch and yaw."""
+        p, J, c = self.point(position)
+        if all(algebra.is_zero(angle) for angle in angles):
+            return replace(self, p=p, J=J, c=c)
+        R = algebra.pack(roll_pitch_yaw(algebra, angles))
+        return Frame(self.R @ R, p, J, c, R.T @ self.D, R.T @ self.E)
+
+    def point(self, p_BP: Array) -> tuple[Array, Array, Array]:
+        """Position of a point fixed in the frame, and J, c of its velocity, all in world axes."""
+        arm = self.R @ -skew(p_BP)  # ω × r = −[r×] ω
+        return self.p + self.R @ p_BP, self.J + arm @ self.D, self.c + arm @ self.E
+
+
+@dataclass(frozen=True, eq=False)
+class Pose:
+    """Where the frame of a body is: R and p of x = R x_body + p, for one state or with the batch on the last axis.
+
+    >>> pose = Pose("arm", "world", np.eye(3), np.array([1.0, 0.0, 0.0]))
+    >>> pose.quaternion, pose.matrix[:, 3]
+    (array([1., 0., 0., 0.]), array([1., 0., 0., 1.]))
+    >>> pose.at((0.0, 2.0, 0.0))
+    array([1., 2., 0.])
+    """
+
+    of: str  # the body
+    frame: str  # in whose axes, and from whose origin
+    rotation: np.ndarray  # (3, 3) or (3, 3, batch): columns are the axes of the body
+    position: np.ndarray  # (3,) or (3, batch): the origin of the body
+
+    @property
+    def matrix(self) -> np.ndarray:
+        """[R p; 0 1], (4, 4) or (4, 4, batch)."""
+        out = np.zeros((4, 4, *self.position.shape[1:]))
+        out[:3, :3], out[:3, 3], out[3, 3] = self.rotation, self.position, 1.0
+        return out
+
+    @property
+    def quaternion(self) -> np.ndarray:
+        """(w, x, y, z) of norm 1 with w ≥ 0, (4,) or (4, batch)."""
+        R = self.rotation
+        # 4 q qᵀ is linear in R: its longest column is the one without cancellation
+        K = np.array(
+            [
+                [1 + R[0, 0] + R[1, 1] + R[2, 2], R[2, 1] - R[1, 2], R[0, 2] - R[2, 0], R[1, 0] - R[0, 1]],
+                [R[2, 1] - R[1, 2], 1 + R[0, 0] - R[1, 1] - R[2, 2], R[0, 1] + R[1, 0], R[0, 2] + R[2, 0]],
+                [R[0, 2] - R[2, 0], R[0, 1] + R[1, 0], 1 - R[0, 0] + R[1, 1] - R[2, 2], R[1, 2] + R[2, 1]],
+                [R[1, 0] - R[0, 1], R[0, 2] + R[2, 0], R[1, 2] + R[2, 1], 1 - R[0, 0] - R[1, 1] + R[2, 2]],
+            ]
+        )
+        longest = np.argmax(np.einsum("ii...->i...", K), axis=0)
+        column = np.take_along_axis(K, longest[None, None], axis=1)[:, 0]
+        return column / np.linalg.norm(column, axis=0) * np.where(column[0] < 0, -1.0, 1.0)
+
+    def at(self, point: np.typing.ArrayLike) -> np.ndarray:
+        """Where a point of the body is, (3,) or (3, batch)."""
+        return np.einsum("ij...,j->i...", self.rotation, np.asarray(point, dtype=float)) + self.position
+
+    def __repr__(self) -> str:
+        batch = "".join(f", {n} states" for n in self.position.shape[1:])
+        return f"<Pose of '{self.of}' in '{self.frame}'{batch}>"

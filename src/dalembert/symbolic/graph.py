@@ -1,0 +1,221 @@
+"""Expressions as a graph of our own: what every engine runs.
+
+All walks are loops over nodes in the order of their numbers, so their cost is that of the graph with shared parts counted
+once, and depth does not matter.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from fractions import Fraction
+from functools import reduce
+
+import numpy as np
+
+from dalembert.symbolic import block_nodes
+from dalembert.symbolic.algebra_base import Array, DifferentialAlgebra, Scalar, vector, zeros
+from dalembert.symbolic.function_identity import merged
+from dalembert.symbolic.lookup_tables import Table
+from dalembert.symbolic.nodes import (
+    ONE,
+    PI,
+    ZERO,
+    Node,
+    add,
+    again,
+    both,
+    call,
+    constant,
+    either,
+    interpolate,
+    less,
+    less_equal,
+    node,
+    select,
+    symbol,
+    table_leaf,
+)
+from dalembert.symbolic.operations import BLOCKS, CONDITIONS, OPERATIONS, Slope
+from dalembert.symbolic.traversal import ordered
+
+Tangents = dict[Node, dict[int, Node]]  # for each node that moves, its derivative in each direction in which it does
+
+
+def _rule(y: Node) -> Slope:
+    """The derivative of the operation of a node."""
+    rule = OPERATIONS[y.operation].slope
+    assert rule is not None
+    return rule
+
+
+def _forward(order: Sequence[Node], seeds: Tangents) -> Tangents:
+    """The derivatives of all nodes from those of some, arguments first."""
+    moving = dict(seeds)
+    solved: dict[Node, dict[int, Node]] = {}
+    for y in order:
+        if y in moving or y.operation in CONDITIONS:
+            continue
+        if y.operation in BLOCKS:
+            _through_block(y, moving, solved)
+            continue
+        slopes = [moving.get(a) for a in y.arguments]
+        directions = {j: None for slope in slopes if slope for j in slope}
+        if not directions:
+            continue
+        rule = _rule(y)
+        found = {j: rule(GRAPH, y, *y.arguments, *[s.get(j, ZERO) if s else ZERO for s in slopes]) for j in directions}
+        moving[y] = {j: dy for j, dy in found.items() if dy is not ZERO}
+    return moving
+
+
+def _through_block(y: Node, moving: Tangents, solved: dict[Node, dict[int, Node]]) -> None:
+    """The derivatives of a solution as a whole, or of one of its entries."""
+    if y.operation in block_nodes.SOLUTIONS and (found := block_nodes.slopes(y, moving)):
+        solved[y] = found
+    elif y.operation == "entry" and y.arguments[0] in solved:
+        moving[y] = {j: again("entry", [each, y.arguments[1]]) for j, each in solved[y.arguments[0]].items()}
+
+
+def _reverse(order: Sequence[Node], active: Mapping[Node, int], outputs: Mapping[Node, int]) -> Tangents:
+    """The derivatives of the outputs by the active nodes, outputs first: each rule is linear, so it also runs backwards."""
+    by: Tangents = {y: {i: ONE} for y, i in outputs.items()}
+    for y in reversed(order):
+        if not y.arguments or not active[y]:
+            continue
+        for a, i, term in (
+            block_nodes.backwards(y, by) if y.operation in block_nodes.SOLUTIONS else _backwards(y, active, by)
+        ):
+            if active[a]:
+                into = by.setdefault(a, {})
+                into[i] = add(into[i], term) if i in into else term
+    return by
+
+
+def _backwards(y: Node, active: Mapping[Node, int], by: Tangents) -> Iterator[tuple[Node, int, Node]]:
+    """What the derivatives by a node add to those by its arguments: argument, output and term."""
+    if y not in by or y.operation in BLOCKS:  # a solution collects from its entries
+        return
+    rule, still = _rule(y), [ZERO] * len(y.arguments)
+    for k, a in enumerate(y.arguments):
+        if active[a]:
+            for i, dy in by[y].items():
+                yield a, i, rule(GRAPH, y, *y.arguments, *still[:k], dy, *still[k + 1 :])
+
+
+def _masks(order: Sequence[Node], inputs: Mapping[Node, int]) -> dict[Node, int]:
+    """For each node the inputs it depends on, as bits."""
+    masks: dict[Node, int] = {}
+    for y in order:
+        mask = 1 << inputs[y] if y in inputs else 0
+        if y not in inputs and y.operation not in CONDITIONS:
+            for a in y.arguments:
+                mask |= masks[a]
+        masks[y] = mask
+    return masks
+
+
+def _backwards_is_shorter(order: Sequence[Node], active: Mapping[Node, int], outputs: Mapping[Node, int]) -> bool:
+    """True where fewer derivatives are formed from the outputs down than from the inputs up.
+
+    Never with a `select` on the way: a branch that is not taken may have an infinite slope, and zero times that is not zero.
+    """
+    moving = [y for y in order if active[y]]
+    if any(y.operation == "select" for y in moving):
+        return False
+    reached = {y: 1 << i for y, i in outputs.items()}
+    for y in reversed(moving):
+        mask = reached.get(y, 0)
+        for a in y.arguments:
+            if active[a]:
+                reached[a] = reached.get(a, 0) | mask
+    return sum(reached.get(y, 0).bit_count() for y in moving) < sum(active[y].bit_count() for y in moving)
+
+
+class Graph(DifferentialAlgebra):
+    """Expressions as nodes of a graph.
+
+    >>> algebra = Graph()
+    >>> x, y = algebra.symbols(["x", "y"])
+    >>> algebra.gradient(x * y, vector([x, y]))
+    array([y, x], dtype=object)
+    """
+
+    name = "graph"
+    pi = PI
+
+    def __init__(self, rolled: bool = False) -> None:
+        self._rolled = rolled  # large linear systems are single nodes
+
+    def solver(self, kind: str, A: Array, columns: int) -> Callable[[Array], Array] | None:
+        if not self._rolled:
+            return None
+        pattern = np.array([[not self.is_zero(x) for x in row] for row in A], dtype=bool).reshape(A.shape)
+        return block_nodes.solver(kind, A) if block_nodes.is_large(kind, pattern, columns) else None
+
+    def number(self, value: Fraction) -> Node:
+        return constant(value)
+
+    def is_zero(self, x: Scalar) -> bool:
+        return x is ZERO if isinstance(x, Node) else bool(x == 0)
+
+    def function(self, name: str, *arguments: Scalar) -> Node:
+        return call(name, *map(node, arguments))
+
+    def interpolate(self, table: Table, x: Scalar) -> Node:
+        return interpolate(table_leaf(table), node(x))
+
+    def select(self, condition: Scalar, yes: Scalar, no: Scalar) -> Node:
+        return select(node(condition), node(yes), node(no))
+
+    def less(self, a: Scalar, b: Scalar, *, or_equal: bool) -> Node:
+        return (less_equal if or_equal else less)(node(a), node(b))
+
+    def logical(self, name: str, *conditions: Scalar) -> Node:
+        return reduce(both if name == "and" else either, map(node, conditions))
+
+    def symbols(self, names: Sequence[str]) -> Array:
+        return vector([symbol(name) for name in names])
+
+    def jacobian(self, f: Array, x: Array) -> Array:
+        out = zeros(*f.shape, len(x))
+        flat, rows = [node(e) for e in f.ravel()], out.reshape(f.size, len(x))
+        inputs: dict[Node, int] = {xj: j for j, xj in enumerate(x)}
+        outputs = {y: i for i, y in enumerate(dict.fromkeys(flat))}
+        order = ordered(outputs)
+        active = _masks(order, inputs)
+        # from the inputs up or from the outputs down, whichever forms fewer derivatives
+        if backwards := _backwards_is_shorter(order, active, outputs):
+            found = _reverse(order, active, outputs)
+        else:
+            found = _forward(order, {xj: {j: ONE} for xj, j in inputs.items()})
+        for i, y in enumerate(flat):
+            for j, xj in enumerate(x):
+                moving, direction = (xj, outputs[y]) if backwards else (y, inputs[xj])
+                rows[i, j] = found.get(moving, {}).get(direction, ZERO)
+        return out
+
+    def total_derivative(self, f: Array, *along: tuple[Array, Array]) -> Array:
+        rates: dict[Node, Node] = {}
+        for x, xd in along:
+            for xj, xdj in zip(x, xd, strict=True):
+                rates[xj] = add(rates.get(xj, ZERO), node(xdj))
+        flat = [node(e) for e in f.ravel()]
+        seeds: Tangents = {xj: {} if xdj is ZERO else {0: xdj} for xj, xdj in rates.items()}
+        found = _forward(ordered(flat), seeds)
+        return vector([found.get(y, {}).get(0, ZERO) for y in flat]).reshape(f.shape)
+
+    def substitute(self, f: Array, values: Mapping[str, Scalar]) -> Array:
+        table: dict[Node, Node] = {symbol(name): node(value) for name, value in values.items()}
+        flat = [node(e) for e in f.ravel()]
+        for y in ordered(flat):
+            arguments = [table.get(a, a) for a in y.arguments]
+            if any(new is not old for new, old in zip(arguments, y.arguments, strict=True)):
+                table[y] = again(y.operation, arguments)
+        return vector([table.get(y, y) for y in flat]).reshape(f.shape)
+
+    def merged(self, *arrays: Array) -> list[Array]:
+        found = iter(merged([node(e) for f in arrays for e in f.ravel()]))
+        return [vector([next(found) for _ in range(f.size)]).reshape(f.shape) for f in arrays]
+
+
+GRAPH, ROLLED = Graph(), Graph(rolled=True)

@@ -1,0 +1,479 @@
+"""Nodes: numbers, symbols and single operations, each made once.
+
+A node is a number, a symbol or one operation on older nodes. Equal nodes are one object, so whatever occurs twice is
+derived, differentiated and computed once, and a node knows its place: arguments always have smaller numbers. Sums and
+products are never flattened or sorted out; only 0, 1 and operations on numbers are folded.
+
+Numbers are exact (`folding`), and π is a leaf of its own. A function of a number stays a node unless its value is rational; the
+programs that are made of a graph compute it once. So an identity of the model is an identity of the graph.
+
+Nodes are found again through a table of weak references. One table serves all derivations, so a symbol is the same node
+wherever it is asked for, and a node is forgotten as soon as nothing is made of it any more. A table in each derivation
+would not need weak references, but would keep every intermediate as long as the model's equations live.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from math import isfinite
+from threading import RLock
+from typing import Any, ClassVar, Generic, SupportsFloat, TypeAlias, TypeVar
+from weakref import KeyedRef
+
+import numpy as np
+
+from dalembert.symbolic.algebra_base import Scalar
+from dalembert.symbolic.constant_folding import Exact, exact, folded, rational
+from dalembert.symbolic.lookup_tables import Table
+from dalembert.symbolic.operations import BLOCKS, OPERATIONS
+from dalembert.symbolic.surds import Surd
+
+_DEEPEST_SHOWN = 4
+
+_WORDS = {name: i for i, name in enumerate(OPERATIONS)}
+
+
+def _digest(text: str) -> int:
+    """A number for a text, the same in every process."""
+    return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=7).digest())
+
+
+Held = TypeVar("Held")
+AnyLeaf = TypeVar("AnyLeaf", bound="Leaf")
+
+
+class Node:
+    """A number, a symbol, or one operation on other nodes; never changed, and made by the functions below only.
+
+    >>> x, y = symbol("x"), symbol("y")
+    >>> x + y is y + x, (x + 0) * 1 is x
+    (True, True)
+    >>> 2 * x - y / x
+    ((2 * x) - (y / x))
+    """
+
+    __slots__ = ("__weakref__", "arguments", "key", "number", "operation")
+
+    def __init__(self, operation: str, arguments: tuple[Node, ...]) -> None:
+        self.operation, self.arguments, self.number = operation, arguments, next(_PLACES)
+        # by content: orders what commutes, and is the same in every process, as the hash of whole numbers has no random salt
+        self.key = hash((_WORDS.get(operation, -1), *[a.key for a in arguments])) if arguments else _digest(operation)
+
+    def __add__(self, other: object) -> Node:
+        return NotImplemented if (b := _operand(other)) is None else add(self, b)
+
+    __radd__ = __add__
+
+    def __sub__(self, other: object) -> Node:
+        return NotImplemented if (b := _operand(other)) is None else subtract(self, b)
+
+    def __rsub__(self, other: object) -> Node:
+        return NotImplemented if (a := _operand(other)) is None else subtract(a, self)
+
+    def __mul__(self, other: object) -> Node:
+        return NotImplemented if (b := _operand(other)) is None else multiply(self, b)
+
+    __rmul__ = __mul__
+
+    def __truediv__(self, other: object) -> Node:
+        return NotImplemented if (b := _operand(other)) is None else divide(self, b)
+
+    def __rtruediv__(self, other: object) -> Node:
+        return NotImplemented if (a := _operand(other)) is None else divide(a, self)
+
+    def __pow__(self, other: object) -> Node:
+        return NotImplemented if (b := _operand(other)) is None else power(self, b)
+
+    def __rpow__(self, other: object) -> Node:
+        return NotImplemented if (a := _operand(other)) is None else power(a, self)
+
+    def __neg__(self) -> Node:
+        return negative(self)
+
+    def __pos__(self) -> Node:
+        return self
+
+    def __reduce__(self) -> tuple[Callable[..., Node], tuple[object, ...]]:
+        return again, (self.operation, self.arguments)
+
+    def __deepcopy__(self, memo: object) -> Node:
+        return self
+
+    def __repr__(self) -> str:
+        return _text(self, _DEEPEST_SHOWN)
+
+
+class Leaf(Node, Generic[Held]):
+    """A node without arguments, known by what it holds."""
+
+    __slots__ = ("value",)
+    kind: ClassVar[str]
+
+    def __init__(self, value: Held) -> None:
+        super().__init__(self.kind, ())
+        self.value = value
+        self.key = _digest(f"{self.kind} {value!r}")
+
+    def __reduce__(self) -> tuple[Callable[..., Node], tuple[object, ...]]:
+        return _leaf, (type(self), self.value)
+
+
+class Constant(Leaf[Exact]):
+    """A number."""
+
+    __slots__ = ()
+    kind = "constant"
+
+
+class Symbol(Leaf[str]):
+    """A quantity by its name."""
+
+    __slots__ = ()
+    kind = "symbol"
+
+
+class HeldTable(Leaf[Table]):
+    """A table, the first argument of an interpolation."""
+
+    __slots__ = ()
+    kind = "table"
+
+
+def _text(node: Node, depth: int) -> str:
+    """The node in signs; parts that lie deeper are dots, since a shared part may occur without end."""
+    if not node.arguments:
+        return str(node.value) if isinstance(node, Leaf) else node.operation
+    if not depth:
+        return "..."
+    parts = [_text(a, depth - 1) for a in node.arguments]
+    known = OPERATIONS[node.operation]
+    if not known.llvm or known.arity == 3:
+        return f"{node.operation}({', '.join(parts)})"
+    return known.python.format(*parts) if known.arity == 1 else f"({known.python.format(*parts)})"
+
+
+# finding and making nodes
+
+_Reference: TypeAlias = KeyedRef[Any, Any]  # to a node, with its key
+_NODES: dict[tuple[object, ...], _Reference] = {}  # by operation, and arguments or value
+_PLACES = itertools.count()
+_MAKING = RLock()
+
+
+def _gone(reference: _Reference, known: dict[tuple[object, ...], _Reference] = _NODES) -> None:
+    """Forget a node that nothing is made of any more."""
+    if known.get(reference.key) is reference:
+        del known[reference.key]
+
+
+def _found(key: tuple[object, ...]) -> Node | None:
+    """The node of a key; `WeakValueDictionary` does the same in three times the time."""
+    reference = _NODES.get(key)
+    return None if reference is None else reference()
+
+
+def _node(operation: str, *arguments: Node) -> Node:
+    """The one node of an operation on arguments."""
+    key = (operation, *[a.number for a in arguments])
+    if (found := _found(key)) is None:
+        with _MAKING:
+            if (found := _found(key)) is None:
+                found = Node(operation, arguments)
+                _NODES[key] = KeyedRef(found, _gone, key)
+    return found
+
+
+def _leaf(kind: type[AnyLeaf], value: object) -> AnyLeaf:
+    """The one leaf that holds a value."""
+    key = (kind, value)
+    if not isinstance(found := _found(key), kind):
+        with _MAKING:
+            if not isinstance(found := _found(key), kind):
+                found = kind(value)
+                _NODES[key] = KeyedRef(found, _gone, key)
+    return found
+
+
+def symbol(name: str) -> Symbol:
+    """The symbol called `name`."""
+    return _leaf(Symbol, name)
+
+
+def table_leaf(table: Table) -> HeldTable:
+    """A table as a node."""
+    return _leaf(HeldTable, table)
+
+
+def constant(value: float | Fraction | Surd) -> Node:
+    """A number as a node; there is one zero.
+
+    >>> constant(0.1) + constant(0.2) is constant(0.3)
+    True
+    """
+    if isinstance(value, Surd):
+        return _surd(value)
+    if isinstance(value, float):
+        return _leaf(Constant, exact(value) if isfinite(value) else value)
+    return _leaf(Constant, Fraction(value))
+
+
+def _surd(value: Surd) -> Node:
+    """Σ c √r as nodes."""
+    total = ZERO
+    for radicand, factor in value.terms.items():
+        total = add(total, multiply(constant(factor), call("sqrt", constant(radicand))))
+    return total
+
+
+def _operand(x: object) -> Node | None:
+    """`x` as a node, or None where it is neither a node nor a number (an array, which then takes over)."""
+    if isinstance(x, Node):
+        return x
+    if type(x) is int and x in _WHOLE:
+        return _WHOLE[x]
+    if isinstance(x, int | float | Fraction | Surd):
+        return constant(x)
+    return constant(x.item()) if isinstance(x, np.number) else None
+
+
+def node(x: Scalar) -> Node:
+    """`x` as a node.
+
+    >>> node(2), node(0.5)
+    (2, 1/2)
+    """
+    found = _operand(x)
+    if found is None and isinstance(x, SupportsFloat):
+        found = constant(float(x))
+    if found is None:
+        raise TypeError(f"'{x}' is neither a node nor a number")
+    return found
+
+
+ZERO, ONE, MINUS_ONE, TWO = constant(0), constant(1), constant(-1), constant(2)
+PI = _node("pi")
+_WHOLE = {i: constant(i) for i in range(-16, 17)}  # at hand, since matrices are full of 0 and 1
+
+
+# operations, with what is folded
+
+
+def _of_numbers(operation: str, a: Node, b: Node) -> Node | None:
+    """An operation on two numbers, None where they are none or their fraction grows too wide."""
+    if not isinstance(a, Constant) or not isinstance(b, Constant):
+        return None
+    value = folded(operation, a.value, b.value)
+    return None if value is None else constant(value)
+
+
+def add(a: Node, b: Node) -> Node:
+    """a + b."""
+    if a is ZERO:
+        return b
+    if b is ZERO:
+        return a
+    if a.operation == "constant" and b.operation == "constant" and (number := _of_numbers("add", a, b)) is not None:
+        return number
+    if b.operation == "negative":
+        return subtract(a, b.arguments[0])
+    if a.operation == "negative":
+        return subtract(b, a.arguments[0])
+    return _node("add", a, b) if a.key <= b.key else _node("add", b, a)
+
+
+def subtract(a: Node, b: Node) -> Node:
+    """a − b."""
+    if b is ZERO:
+        return a
+    if a is b:
+        return ZERO
+    if a.operation == "constant":
+        if b.operation == "constant" and (number := _of_numbers("subtract", a, b)) is not None:
+            return number
+        if a is ZERO:
+            return negative(b)
+    if b.operation == "negative":
+        return add(a, b.arguments[0])
+    return _node("subtract", a, b)
+
+
+def negative(a: Node) -> Node:
+    """−a."""
+    if isinstance(a, Constant):
+        return constant(-a.value)
+    if a.operation == "negative":
+        return a.arguments[0]
+    if a.operation == "subtract":
+        return _node("subtract", a.arguments[1], a.arguments[0])
+    return _node("negative", a)
+
+
+def multiply(a: Node, b: Node) -> Node:
+    """a × b; zero times anything but an infinity is zero."""
+    if a is ONE or b is ONE:
+        return b if a is ONE else a
+    if a is ZERO and (b is ZERO or b.operation != "constant"):
+        return ZERO
+    if a.operation == "constant":
+        if b.operation == "constant" and (number := _of_numbers("multiply", a, b)) is not None:
+            return number
+        a, b = b, a
+    if b.operation == "constant":
+        if b is ZERO:
+            return ZERO
+        if b is MINUS_ONE:
+            return negative(a)
+    return _node("multiply", a, b) if a.key <= b.key else _node("multiply", b, a)
+
+
+def divide(a: Node, b: Node) -> Node:
+    """a ÷ b; zero divided by anything but a number is zero."""
+    if b.operation == "constant":
+        if a.operation == "constant" and (number := _of_numbers("divide", a, b)) is not None:
+            return number
+        if b is ONE or b is MINUS_ONE:
+            return a if b is ONE else negative(a)
+    elif a is ZERO:
+        return ZERO
+    return _node("divide", a, b)
+
+
+def power(a: Node, b: Node) -> Node:
+    """a to the power b; small whole exponents are products, a half is a root."""
+    if not isinstance(b, Constant) or not isinstance(b.value, Fraction):
+        return _node("pow", a, b)
+    exponent = b.value
+    if exponent == 0:
+        return ONE
+    if exponent.denominator == 1 and abs(exponent) <= 64 and (number := _of_numbers("pow", a, b)) is not None:
+        return number
+    if abs(exponent) in (1, 2, 3, 4):
+        product = a
+        for _ in range(int(abs(exponent)) - 1):
+            product = multiply(product, a)
+        return product if exponent > 0 else divide(ONE, product)
+    if abs(exponent) == Fraction(1, 2):
+        return call("sqrt", a) if exponent > 0 else divide(ONE, call("sqrt", a))
+    return _node("pow", a, b)
+
+
+def factor(a: Node) -> tuple[Fraction, Node] | None:
+    """k and x of a node k x, with k a number; None where it is a product of something else.
+
+    >>> factor(symbol("x") / 2), factor(symbol("x") * symbol("y"))
+    ((Fraction(1, 2), x), None)
+    """
+    if a.operation == "negative":
+        return Fraction(-1), a.arguments[0]
+    if a.operation in ("multiply", "divide"):
+        x, y = a.arguments
+        if isinstance(y, Constant) and isinstance(y.value, Fraction) and y.value:
+            return (y.value if a.operation == "multiply" else 1 / y.value), x
+        if isinstance(x, Constant) and isinstance(x.value, Fraction) and a.operation == "multiply":
+            return x.value, y
+    return None
+
+
+def turns(a: Node) -> Fraction | None:
+    """k where a node is k π by its form, None elsewhere.
+
+    >>> turns(PI / 2), turns(symbol("x"))
+    (Fraction(1, 2), None)
+    """
+    if a is ZERO or a is PI:
+        return Fraction(a is PI)
+    if (found := factor(a)) is None or (k := turns(found[1])) is None:
+        return None
+    return found[0] * k
+
+
+_QUARTERS = {"sin": (0, 1, 0, -1), "cos": (1, 0, -1, 0)}
+
+
+def _at_number(name: str, a: Node) -> Node | None:
+    """A function at a number where its value is rational, None elsewhere."""
+    if name in _QUARTERS and (k := turns(a)) is not None and (2 * k).denominator == 1:
+        return constant(_QUARTERS[name][int(2 * k) % 4])
+    value = rational(name, a.value) if isinstance(a, Constant) else None
+    return None if value is None else constant(value)
+
+
+def call(name: str, *arguments: Node) -> Node:
+    """A function of nodes by its name, one of `operations.FUNCTIONS`."""
+    if name == "pow":
+        return power(*arguments)
+    if len(arguments) == 1 and (known := _at_number(name, *arguments)) is not None:
+        return known
+    return _node(name, *arguments)
+
+
+def interpolate(held: HeldTable, x: Node) -> Node:
+    """A table at x."""
+    if isinstance(x, Constant):
+        return constant(float(held.value.at(float(x.value))))
+    return ZERO if held.value.order > 1 else _node("interpolate", held, x)
+
+
+def less(a: Node, b: Node) -> Node:
+    """The condition a < b."""
+    if isinstance(a, Constant) and isinstance(b, Constant):
+        return constant(a.value < b.value)
+    return _node("less", a, b)
+
+
+def less_equal(a: Node, b: Node) -> Node:
+    """The condition a ≤ b."""
+    if isinstance(a, Constant) and isinstance(b, Constant):
+        return constant(a.value <= b.value)
+    return _node("less_equal", a, b)
+
+
+def both(a: Node, b: Node) -> Node:
+    """The condition that a and b hold."""
+    if isinstance(b, Constant):
+        a, b = b, a
+    if isinstance(a, Constant):
+        return b if a.value else ZERO
+    return _node("and", a, b)
+
+
+def either(a: Node, b: Node) -> Node:
+    """The condition that a or b holds."""
+    if isinstance(b, Constant):
+        a, b = b, a
+    if isinstance(a, Constant):
+        return ONE if a.value else b
+    return _node("or", a, b)
+
+
+def select(condition: Node, yes: Node, no: Node) -> Node:
+    """`yes` where the condition holds, `no` elsewhere."""
+    if isinstance(condition, Constant):
+        return yes if condition.value else no
+    return yes if yes is no else _node("select", condition, yes, no)
+
+
+_OPERATIONS: dict[str, Callable[..., Node]] = {
+    "add": add,
+    "subtract": subtract,
+    "negative": negative,
+    "multiply": multiply,
+    "divide": divide,
+    "less": less,
+    "less_equal": less_equal,
+    "and": both,
+    "or": either,
+    "select": select,
+    "interpolate": interpolate,
+}
+
+
+def again(operation: str, arguments: Sequence[Node]) -> Node:
+    """The same operation on other arguments."""
+    if operation in BLOCKS:
+        return _node(operation, *arguments)
+    make = _OPERATIONS.get(operation)
+    return make(*arguments) if make is not None else call(operation, *arguments)

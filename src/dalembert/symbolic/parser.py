@@ -1,0 +1,425 @@
+"""Formulas from text: read by Python's `ast` behind a white list, never evaluated as code.
+
+The way of a text: `_tokens` (characters and words), `_check_nesting` (brackets and depth, before Python's own parser
+sees the text), `_tree` (the syntax tree), `_Reader` (the tree to SymEngine). Nothing here recurses, so depth and length
+are limited by our own numbers and not by Python's stack.
+"""
+
+from __future__ import annotations
+
+import ast
+import keyword
+import re
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import symengine as se
+
+from dalembert.errors import FormulaError, nearest
+from dalembert.symbolic.expression_reading import decimal, fold, number, quote
+from dalembert.symbolic.reserved_symbols import momentum, rate
+from dalembert.symbolic.symbols import FUNCTIONS, TIME, compare, coordinate, flaw, power_flaw
+
+MAX_LENGTH = 10_000
+MAX_DEPTH = 100
+MAX_OPERATORS = 2_000
+MAX_SIZE = 20_000
+MAX_COPYING = 5
+
+_TOKEN = re.compile(
+    r"(?P<space>\s+)|(?P<number>(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)|(?P<name>[A-Za-z_]\w*)|(?P<operator>\*\*|//|[<>]=|[-+*/<>(),])",
+    re.ASCII,
+)
+_ADVICE = {
+    "^": "Use ** for powers.",
+    ".": "Attributes are not allowed; a point belongs inside a number, such as 0.5.",
+    "=": "Write one expression without an equals sign; conditions compare with < <= > >=.",
+    "&": "Write `and` between conditions.",
+    "|": "Write `or` between conditions.",
+    "//": "Use / for division.",
+    "if": "Write piecewise(value, condition, default).",
+    "else": "Write piecewise(value, condition, default).",
+}
+_COMMA = "Use commas only between the arguments of a function, and a point in decimals, such as 0.5."
+_ALPHABET = "Use names, numbers, the operators + - * / **, round brackets, commas, and < <= > >= in conditions."
+_RELATIONS: dict[type[ast.cmpop], Callable[..., se.Basic]] = {
+    ast.Lt: se.Lt,
+    ast.LtE: se.Le,
+    ast.Gt: se.Gt,
+    ast.GtE: se.Ge,
+}
+
+
+class _Token(NamedTuple):
+    column: int
+    kind: str
+    text: str
+
+
+class _Value(NamedTuple):
+    """A part that has been read: its expression, whether it is free of names, its size, how deep copies nest in it."""
+
+    expression: se.Basic
+    constant: bool
+    size: int
+    copying: int
+
+
+@dataclass(frozen=True)
+class _Formula:
+    """A text and the place it stands in; the source of every message."""
+
+    text: str
+    where: str
+
+    def error(self, fact: str, advice: str, column: int | None = None) -> FormulaError:
+        place = f", column {column}" if column is not None else ""
+        return FormulaError(f"{self.where}, formula {quote(self.text)}{place}: {fact} {advice}")
+
+
+POINT_WORDS = ("height", "rise", "speed")
+_SYMBOLS = ("dot", "p", *POINT_WORDS)
+Points = Mapping[str, Callable[[str], se.Basic]]  # from the name of a point and one of these words to a formula
+
+
+def parse(
+    text: str | int | float,
+    *,
+    coordinates: Collection[str],
+    parameters: Collection[str],
+    where: str,
+    rates: bool = True,
+    time: bool = True,
+    momenta: bool = False,
+    points: Points | None = None,
+) -> se.Basic:
+    """The SymEngine expression of a formula, or of a plain number.
+
+    `where` names the element the formula belongs to and begins every message. With `rates=False` velocities are
+    refused, with `time=False` the time t; with `momenta=True` the momentum of a coordinate x is written p(x).
+    `points` give height(x), rise(x) and speed(x) of a point x.
+
+    >>> parse("k*dot(x) + 1/2", coordinates=["x"], parameters=["k"], where="force 'push'")
+    1/2 + k*dot(x)
+    >>> parse("y", coordinates=["x"], parameters=[], where="load")
+    Traceback (most recent call last):
+        ...
+    dalembert.errors.FormulaError: load, formula 'y', column 1: the name 'y' is not known here. Known names: pi, t, x.
+    """
+    if not isinstance(text, str):
+        return number(text, where)
+    formula = _Formula(text, where)
+    if len(text) > MAX_LENGTH:
+        fact = f"the formula has {len(text)} characters."
+        raise formula.error(fact, f"Expected at most {MAX_LENGTH}; split it into several loads.")
+    tokens = _tokens(formula)
+    _check_nesting(formula, tokens)
+    reader = _Reader(formula, coordinates, parameters, rates, time, momenta, points or {})
+    tree = _tree(formula)
+    reader.expect(tree, condition=False)
+    return fold(tree, reader.children, reader.build).expression
+
+
+def _tokens(formula: _Formula) -> list[_Token]:
+    tokens: list[_Token] = []
+    position = 0
+    while position < len(formula.text):
+        match = _TOKEN.match(formula.text, position)
+        if match is None:
+            sign = formula.text[position]
+            advice = _ADVICE.get(sign, _ALPHABET)
+            raise formula.error(f"the character {sign!r} cannot be used in a formula.", advice, position + 1)
+        token = _Token(position + 1, str(match.lastgroup), match.group())
+        _check_token(formula, token)
+        if token.kind != "space":
+            tokens.append(token)
+        position = match.end()
+    if not tokens:
+        raise formula.error("the formula is empty.", "Expected an expression; write 0 if nothing is meant.")
+    return tokens
+
+
+def _check_token(formula: _Formula, token: _Token) -> None:
+    column, kind, text = token
+    if kind == "number":
+        rest = re.compile(r"[\w.]*", re.ASCII).match(formula.text, column - 1 + len(text))
+        if rest and rest.group():
+            fact = f"the number {quote(text + rest.group())} cannot be read."
+            raise formula.error(fact, "Write digits, such as 2 or 0.5; for a product write 2*x.", column)
+        if len(text) > 400:
+            raise formula.error(f"the number {quote(text)} has too many digits.", "Write it as 1.5e10, say.", column)
+    word = kind == "name" and keyword.iskeyword(text) and text not in ("and", "or")
+    if word or text == "//":
+        fact = f"the {'word' if word else 'operator'} '{text}' cannot be used in a formula."
+        raise formula.error(fact, _ADVICE.get(text, _ALPHABET), column)
+
+
+def _check_nesting(formula: _Formula, tokens: list[_Token]) -> None:
+    opened: list[_Token] = []
+    # how many signs and powers hang on each other, for every open bracket
+    chains = [0]
+    operators = 0
+    before = "("
+    for token in tokens:
+        text = token.text
+        if text == "(":
+            opened.append(token)
+            chains.append(0)
+        elif text == ")":
+            if not opened:
+                raise formula.error("the bracket ')' closes nothing.", "Delete it, or open one with '('.", token.column)
+            opened.pop()
+            chains.pop()
+        elif text == "**" or (text in "+-" and (before in ("and", "or") or before[0] in "+-*/<>(,")):
+            chains[-1] += 1
+        elif token.kind == "operator" or text in ("and", "or"):
+            chains[-1] = 0
+            operators += 1
+        if len(opened) + sum(chains) > MAX_DEPTH:
+            fact = f"the formula is nested deeper than {MAX_DEPTH} levels."
+            raise formula.error(fact, "Use fewer brackets, signs and powers inside each other.", token.column)
+        if operators > MAX_OPERATORS:
+            fact = f"the formula has more than {MAX_OPERATORS} operators."
+            raise formula.error(fact, "Split it into several loads.", token.column)
+        before = text
+    if opened:
+        raise formula.error("the bracket '(' is not closed.", "Close it with ')'.", opened[-1].column)
+
+
+def _tree(formula: _Formula) -> ast.expr:
+    # the bracket in front makes Python's 0-based offsets our 1-based columns
+    source = "(" + re.sub(r"\s", " ", formula.text, flags=re.ASCII) + ")"
+    try:
+        return ast.parse(source, mode="eval").body
+    except SyntaxError as error:
+        column = min(max((error.offset or 1) - 1, 1), len(formula.text))
+        rest = formula.text[column - 1 :].rstrip()
+        part = quote(rest, 20) if rest else "its end"
+        advice = "Expected an expression such as k*(x - 1); an operator or a value is missing or too much."
+        raise formula.error(f"the formula cannot be read at {part}.", advice, column) from None
+    except (RecursionError, MemoryError, ValueError):
+        raise formula.error("the formula is too long or too deeply nested.", "Split it into several loads.") from None
+
+
+@dataclass(frozen=True)
+class _Reader:
+    """From a syntax tree to SymEngine: `children` is the white list, `build` makes one node."""
+
+    formula: _Formula
+    coordinates: Collection[str]
+    parameters: Collection[str]
+    rates: bool
+    time: bool
+    momenta: bool = False
+    points: Points = field(default_factory=dict)
+
+    def error(self, node: ast.expr, fact: str, advice: str) -> FormulaError:
+        """The error about one part of the formula, `{part}` in `fact` standing for its text."""
+        part = self.formula.text[max(node.col_offset - 1, 0) : (node.end_col_offset or 0) - 1]
+        return self.formula.error(fact.format(part=quote(part)), advice, max(node.col_offset, 1))
+
+    def children(self, node: ast.expr) -> list[ast.expr]:
+        """The parts of an allowed node; every other node is an error."""
+        match node:
+            case ast.Constant() | ast.Name():
+                return []
+            case ast.BinOp(op=ast.Add() | ast.Sub() | ast.Mult() | ast.Div()):
+                parts = [part for _, part in _spine(node)]
+            case ast.BinOp(left=left, op=ast.Pow(), right=right):
+                parts = [left, right]
+            case ast.UnaryOp(op=ast.UAdd() | ast.USub(), operand=operand):
+                parts = [operand]
+            case ast.Compare(left=left, comparators=others):
+                parts = [left, *others]
+            case ast.BoolOp(values=parts):
+                pass
+            case ast.Call():
+                return self._arguments(node)
+            case ast.Tuple():
+                raise self.error(node, "{part} is not one value.", _COMMA)
+            case _:
+                raise self.error(node, "{part} cannot be used in a formula.", _ALPHABET)
+        for part in parts:
+            self.expect(part, condition=isinstance(node, ast.BoolOp))
+        return parts
+
+    def build(self, node: ast.expr, parts: list[_Value]) -> _Value:
+        """The value of one node from the values of its parts."""
+        function = FUNCTIONS.get(_called(node))
+        copies = 1 if function is None else function.copies or len(parts)
+        size = 1 + copies * sum(part.size for part in parts)
+        copying = max((part.copying for part in parts), default=0) + (copies > 1)
+        if size > MAX_SIZE or copying > MAX_COPYING:
+            advice = f"Put at most {MAX_COPYING} of abs, sign, min and max inside each other, or shorten them."
+            raise self.error(node, "{part} grows too large when it is written out.", advice)
+        constant = all(part.constant for part in parts) and not (_is_name(node) or _called(node) in _SYMBOLS)
+        try:
+            expression = self._expression(node, [part.expression for part in parts])
+            self._check_number(node, expression, constant)
+        except RuntimeError:
+            raise self.error(node, "{part} is not defined.", "Change this part so that it has a value.") from None
+        return _Value(expression, constant, size, copying)
+
+    def _expression(self, node: ast.expr, parts: list[se.Basic]) -> se.Basic:
+        match node:
+            case ast.Constant(value=value):
+                return self._literal(node, value)
+            case ast.Name(id=name):
+                return self._name(node, name)
+            case ast.BinOp(op=ast.Pow()):
+                return self._power(node, *parts)
+            case ast.BinOp(op=ast.Add() | ast.Sub()):
+                return se.Add(
+                    *(-p if isinstance(s, ast.Sub) else p for (s, _), p in zip(_spine(node), parts, strict=True))
+                )
+            case ast.BinOp():
+                return se.Mul(
+                    *(1 / p if isinstance(s, ast.Div) else p for (s, _), p in zip(_spine(node), parts, strict=True))
+                )
+            case ast.UnaryOp(op=op):
+                return -parts[0] if isinstance(op, ast.USub) else parts[0]
+            case ast.Compare(ops=ops):
+                return se.And(*(compare(self._relation(node, op), *parts[k : k + 2]) for k, op in enumerate(ops)))
+            case ast.BoolOp(op=op):
+                return se.And(*parts) if isinstance(op, ast.And) else se.Or(*parts)
+            case ast.Call(args=[ast.Name(id=name)]) if _called(node) in ("dot", "p"):
+                return rate(name) if _called(node) == "dot" else momentum(name)
+            case ast.Call(args=[ast.Name(id=name)]) if _called(node) in POINT_WORDS:
+                return self.points[name](_called(node))
+            case _:
+                return FUNCTIONS[_called(node)].build(*parts)
+
+    def _literal(self, node: ast.expr, value: object) -> se.Basic:
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            raise self.error(node, "{part} is not a number.", _ALPHABET)
+        return se.Integer(value) if isinstance(value, int) else decimal(value)
+
+    def _name(self, node: ast.expr, name: str) -> se.Basic:
+        if name in self.parameters or name in self.coordinates:  # parameters are few
+            return coordinate(name)
+        if name == "pi":
+            return se.pi
+        if name == "t" and self.time:
+            return TIME
+        if name == "t":
+            raise self.error(node, "the time t is not allowed here.", "Expected a formula without t; leave it out.")
+        if name in FUNCTIONS or name in ("dot", "ddot"):
+            advice = f"Write them in brackets: {name}(...)."
+            raise self.error(node, "{part} is a function and has no arguments.", advice)
+        known = [*self.coordinates, *self.parameters, "pi", *(["t"] if self.time else [])]
+        raise self.error(node, "the name {part} is not known here.", nearest(name, known))
+
+    def _power(self, node: ast.expr, base: se.Basic, exponent: se.Basic) -> se.Basic:
+        problem = power_flaw(base, exponent)
+        if problem:
+            advice = "Use a smaller exponent, or a decimal such as 80.0."
+            raise self.error(node, f"the power {{part}} {problem}.", advice)
+        return base**exponent
+
+    def _relation(self, node: ast.expr, operator: ast.cmpop) -> Callable[..., se.Basic]:
+        if type(operator) not in _RELATIONS:
+            raise self.error(node, "the comparison {part} cannot be used.", "Use one of < <= > >=.")
+        return _RELATIONS[type(operator)]
+
+    def _arguments(self, node: ast.Call) -> list[ast.expr]:
+        name = _called(node)
+        if not name:
+            advice = "Write * for a product: 2*(x + 1)."
+            raise self.error(node, "{part} calls something that is not a function.", advice)
+        if name == "ddot":
+            advice = "Expected coordinates, velocities dot(...) and time; write the formula with these."
+            raise self.error(node, "accelerations are not allowed in a formula, got {part}.", advice)
+        if node.keywords or any(isinstance(argument, ast.Starred) for argument in node.args):
+            raise self.error(node, "the arguments in {part} cannot be read.", "Separate plain values by commas.")
+        if name == "dot" or (name == "p" and (self.momenta or name not in (*self.coordinates, *self.parameters))):
+            return self._coordinate_of(node, name)
+        if name in POINT_WORDS and name not in self.coordinates and name not in self.parameters:
+            return self._point_of(node, name)
+        if name not in FUNCTIONS:
+            self._refuse_call(node, name)
+        self._check_count(node, name)
+        for k, argument in enumerate(node.args):
+            self.expect(argument, condition=name == "piecewise" and k % 2 == 1)
+        return node.args
+
+    def _coordinate_of(self, node: ast.Call, function: str) -> list[ast.expr]:
+        """No parts: a velocity dot(x) or a momentum p(x) is a symbol of its own, if x is a coordinate."""
+        what = "velocity" if function == "dot" else "momentum"
+        if function == "dot" and not self.rates:
+            advice = "Expected coordinates and parameters only; leave dot(...) out."
+            raise self.error(node, "velocities are not allowed here, got {part}.", advice)
+        if function == "p" and not self.momenta:
+            advice = "Only canonical constraints contain them; write dot(...) for a velocity."
+            raise self.error(node, "momenta are not allowed here, got {part}.", advice)
+        if len(node.args) != 1 or not isinstance(node.args[0], ast.Name):
+            advice = f"Give {function} the name of one coordinate."
+            raise self.error(node, f"{{part}} is not the {what} of a coordinate.", advice)
+        name = node.args[0].id
+        if name not in self.coordinates:
+            fact = f"{{part}} asks for the {what} of '{name[:60]}', which is not a coordinate."
+            raise self.error(node, fact, nearest(name, self.coordinates))
+        return []
+
+    def _point_of(self, node: ast.Call, word: str) -> list[ast.expr]:
+        """No parts: what a point has is written out, if there is the point."""
+        if word != "height" and not self.rates:
+            raise self.error(node, "velocities are not allowed here, got {part}.", "Expected height(...) only.")
+        if len(node.args) != 1 or not isinstance(node.args[0], ast.Name):
+            raise self.error(node, f"{{part}} is not the {word} of a point.", f"Give {word} the name of one point.")
+        name = node.args[0].id
+        if name not in self.points:
+            advice = nearest(name, self.points) if self.points else "Declare points before the formulas that name them."
+            raise self.error(node, f"{{part}} asks for the {word} of '{name[:60]}', which is not a point here.", advice)
+        return []
+
+    def _refuse_call(self, node: ast.Call, name: str) -> None:
+        if name in self.coordinates or name in self.parameters:
+            fact = f"'{name}' is not a function, but {{part}} calls it."
+            raise self.error(node, fact, f"Write * for a product: {name}*(...).")
+        raise self.error(node.func, "the function {part} is not known.", nearest(name, [*FUNCTIONS, "dot"]))
+
+    def _check_count(self, node: ast.Call, name: str) -> None:
+        got, least, most = len(node.args), FUNCTIONS[name].least, FUNCTIONS[name].most
+        if name == "piecewise" and (got < least or got % 2 == 0):
+            advice = "Write piecewise(value1, condition1, value2, condition2, ..., default)."
+            raise self.error(node, f"{{part}} has {got} arguments, expected an odd number, at least 3.", advice)
+        if got < least or (most is not None and got > most):
+            wanted = str(least) if least == most else f"{least} to {most}"
+            advice = f"Expected {wanted}; give {name} as many as it takes."
+            raise self.error(node, f"{{part}} has the wrong number of arguments, {got}.", advice)
+
+    def expect(self, node: ast.expr, *, condition: bool) -> None:
+        """Refuse a condition where a number belongs, and the other way round."""
+        given = isinstance(node, ast.Compare | ast.BoolOp)
+        if condition and not given:
+            raise self.error(node, "{part} is not a condition.", "Expected a comparison, such as x < 1.")
+        if given and not condition:
+            advice = "Expected a number; use conditions inside piecewise(value, condition, default)."
+            raise self.error(node, "the condition {part} stands where a number belongs.", advice)
+
+    def _check_number(self, node: ast.expr, expression: se.Basic, constant: bool) -> None:
+        if isinstance(node, ast.Compare | ast.BoolOp):
+            return
+        problem = flaw(expression, constant=constant)
+        if problem:
+            raise self.error(node, f"{{part}} {problem}.", "Expected a finite real number; change this part.")
+
+
+def _spine(node: ast.expr) -> list[tuple[ast.operator, ast.expr]]:
+    """The operands of a flat sum or product with their operators, in the order of the text."""
+    sums, products = (ast.Add, ast.Sub), (ast.Mult, ast.Div)
+    family = sums if isinstance(node, ast.BinOp) and isinstance(node.op, sums) else products
+    parts: list[tuple[ast.operator, ast.expr]] = []
+    while isinstance(node, ast.BinOp) and isinstance(node.op, family):
+        parts.append((node.op, node.right))
+        node = node.left
+    return [(family[0](), node), *reversed(parts)]
+
+
+def _called(node: ast.expr) -> str:
+    return node.func.id if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) else ""
+
+
+def _is_name(node: ast.expr) -> bool:
+    return isinstance(node, ast.Name) and node.id != "pi"

@@ -1,0 +1,426 @@
+"""A graph at a random point of the field: every symbol a random residue, every angle a random point of the circle.
+
+An equation between two graphs that holds at such a point holds for all values of all symbols, with the error probability of
+`dalembert.symbolic.prime_field`. What functions mean there:
+
+- sin and cos of Σ k θ + r π, with rational k: each θ is a random point of the circle, sums by the addition theorems;
+- sqrt and rational powers by the field's own; a point where a root does not exist is left for another one (`NoRoot`);
+- exp of Σ k x: each x a random residue, sums by products; log, asin, acos, atan and atan2 by the value of their argument, and
+  sin(asin(x)) = x and its kin by points of the circle;
+- a choice `select(c, a, b)` as a + r (b − a) with a random r for each condition c: what is equal for every r is equal on both
+  branches.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from fractions import Fraction
+from typing import Any, TypeVar
+
+from dalembert.symbolic import prime_field
+from dalembert.symbolic.nodes import Constant, HeldTable, Node, Symbol, factor, turns
+from dalembert.symbolic.operations import BLOCKS, OPERATIONS
+from dalembert.symbolic.prime_field import Circle, P, Undecidable
+from dalembert.symbolic.residues import EXACT, Residue, Value, narrow, root_of_number
+from dalembert.symbolic.traversal import ordered
+
+
+class NoRoot(ArithmeticError):
+    """The point has no root or power that the graph asks for, or is a pole: take another one."""
+
+
+Key = TypeVar("Key", bound=Hashable)
+Root = Callable[[Value], Value]
+Linear = tuple[dict[Key, Fraction], Fraction, Fraction]  # Σ k x by keys of x, + r π, + a number
+ONE_PI, ONE_RADIAN = -1, -2  # keys of numbers among the keys of values
+
+
+class Point:
+    """A random point: values of symbols, angles and exponentials, drawn when they are first asked for.
+
+    >>> from dalembert.symbolic.graph import GRAPH
+    >>> x, y = GRAPH.symbols(["x", "y"])
+    >>> sine, cosine = GRAPH.sin, GRAPH.cos
+    >>> f = sine(x + y) - sine(x) * cosine(y) - cosine(x) * sine(y)
+    >>> Point(1, [f]).values([f])
+    [0]
+    """
+
+    def __init__(self, seed: int, roots: Iterable[Node], symbols: Mapping[str, int] | None = None) -> None:
+        self._random = random.Random(seed)
+        self.part = _common_denominator(ordered(roots))  # angles and exponents are drawn for 1/part of a symbol
+        self.symbols: dict[str, int] = dict(symbols or {})
+        self.composite = False  # True: some angle or exponent is no sum of symbols; equal ones may look different
+        self.radicands: set[int] = set()  # what roots were taken of: half of the points have each
+        self.circles: dict[int, Circle] = {}  # cosine and sine of inverse functions, by their values
+        self.logs: dict[int, int] = {}  # x by the value of log x
+        self._angles: dict[int, Circle] = {}
+        self._bases: dict[int, int] = {}
+        self._values: dict[tuple[object, ...], int] = {}
+
+    def draw(self) -> int:
+        """A random residue, not zero."""
+        return self._random.randrange(1, P)
+
+    def symbol(self, name: str) -> int:
+        """The value of a symbol."""
+        if name not in self.symbols:
+            self.symbols[name] = self.draw()
+        return self.symbols[name]
+
+    def values(
+        self, outputs: Sequence[Node], known: Mapping[Node, Value] | None = None, *, root: Root | None = None
+    ) -> list[Value]:
+        """The residues of the outputs, of GF(P²) where roots of numbers ask for it; `known` gives nodes a value for this call.
+
+        `root` takes square roots in place of the field's own, which not every point has: see `any_root` and `root_beyond`.
+        """
+        walk = _Walk(self, known or {}, root)
+        walk.through(ordered(outputs))
+        return [walk.value[y] for y in outputs]
+
+    def any_root(self, x: Value) -> Value:
+        """A random value for √x, by the value of x: what is equal for any such function is equal for the root."""
+        return self.free("root", x)
+
+    # what stands for a function of one value
+
+    def angle(self, key: int) -> Circle:
+        """The circle's point for the part of an angle whose value is `key`."""
+        if key not in self._angles:
+            self._angles[key] = prime_field.random_angle(self._random)
+        return self._angles[key]
+
+    def base(self, key: int) -> int:
+        """exp of the part of an exponent whose value is `key`: a square, as exp is positive."""
+        if key not in self._bases:
+            self._bases[key] = pow(self.draw(), 2, P)
+        return self._bases[key]
+
+    def free(self, *key: object) -> int:
+        """A random value for a function of given values."""
+        if key not in self._values:
+            self._values[key] = self.draw()
+        return self._values[key]
+
+
+def _common_denominator(order: Sequence[Node]) -> int:
+    """The least common denominator of the factors in all angles and exponents of a graph."""
+    done: dict[Node, Linear[Node]] = {}
+    found = {1}
+    for y in order:
+        if y.operation in ("sin", "cos", "tan", "exp", "pow"):
+            atoms, by_pi, number = _sum(y.arguments[-1], lambda a: {a: _number_in(a)}, done)
+            found |= {
+                k.denominator for k in (*atoms.values(), number, *([by_pi] if y.operation in ("exp", "pow") else []))
+            }
+    return math.lcm(*found)
+
+
+def multiples_in(argument: Node, done: dict[Node, Linear[Node]]) -> int:
+    """A bound for Σ|k| of an angle or exponent Σ k x + r π + c: how much its degree grows. `done` is kept between calls.
+
+    >>> from dalembert.symbolic.nodes import symbol
+    >>> multiples_in(symbol("x") * 3 - symbol("y") / 2, {})
+    4
+    """
+    atoms, by_pi, number = _sum(argument, lambda a: {a: _number_in(a)}, done)
+    return max(1, math.ceil(sum(map(abs, (*atoms.values(), by_pi, number)))))
+
+
+def root_beyond(x: Value) -> Value:
+    """√x of GF(P²), which every number of GF(P) has; its square is x, and nothing else is known of it."""
+    plain = narrow(x) if isinstance(x, Residue) else x
+    if not isinstance(plain, int):
+        raise Undecidable("root of what holds the root of a number")
+    return narrow(EXACT.function("sqrt", Residue(plain)))
+
+
+def _inverse(a: int) -> int:
+    if not a:
+        raise NoRoot("the point is a pole")
+    return prime_field.inverse(a)
+
+
+def _quotient(a: Value, b: Value) -> Value:
+    return a * _inverse(b) % P if isinstance(b, int) else a / b
+
+
+_ARITHMETIC: dict[str, Callable[..., Value]] = {
+    "add": lambda a, b: (a + b) % P,
+    "subtract": lambda a, b: (a - b) % P,
+    "negative": lambda a: -a % P,
+    "multiply": lambda a, b: a * b % P,
+    "divide": _quotient,
+}
+
+
+class _Walk:
+    """One pass through a graph, arguments first."""
+
+    def __init__(self, point: Point, known: Mapping[Node, Value], root: Root | None = None) -> None:
+        self._point, self._other_root = point, root
+        self.value: dict[Node, Value] = dict(known)
+        self._linear: dict[Node, Linear[int]] = {}
+
+    def through(self, order: Sequence[Node]) -> None:
+        value = self.value
+        for y in order:
+            if y not in value:
+                rule = _ARITHMETIC.get(y.operation)
+                value[y] = rule(*[value[a] for a in y.arguments]) if rule else self._function(y)
+
+    def _plain(self, a: Node, what: str) -> int:
+        """The value of a node that is to be a plain number of the field."""
+        value = self.value[a]
+        if isinstance(value, Residue) and not value.b:
+            return value.a
+        if not isinstance(value, int):
+            raise Undecidable(f"{what} holds the root of a number")
+        return value
+
+    @staticmethod
+    def _number(value: Fraction | float) -> int:
+        if not isinstance(value, Fraction):
+            raise Undecidable(f"the number {value}")
+        return prime_field.residue(value)
+
+    def _function(self, y: Node) -> Value:
+        name = y.operation
+        if isinstance(y, Constant):
+            return self._number(y.value)
+        if isinstance(y, Symbol):
+            return self._point.symbol(y.value)
+        if name in ("sin", "cos", "tan"):
+            c, s = self._cosine_and_sine(y.arguments[0])
+            return s * _inverse(c) % P if name == "tan" else (s if name == "sin" else c)
+        if name == "sqrt":
+            (a,) = y.arguments
+            if isinstance(a, Constant) and isinstance(a.value, Fraction) and a.value > 0:
+                return root_of_number(a.value)  # in GF(P²) where it is no square
+            if self._other_root is not None:
+                return self._other_root(self.value[a])
+            return self._root(self._plain(a, "root of what"))
+        if name == "pow":
+            return self._power(*y.arguments)
+        if name == "exp":
+            return self._exponential(y.arguments[0])
+        if name == "log":
+            out = self._logarithm(y.arguments[0])
+            x = self._plain(y.arguments[0], "log of what")
+            self._point.logs[min(out, P - out)] = x if out <= P // 2 else _inverse(x)
+            return out
+        if name in ("asin", "acos", "atan", "atan2"):
+            return self._inverse_function(name, [self._plain(a, f"{name} of what") for a in y.arguments])
+        if name == "select":
+            condition, a, b = y.arguments
+            weight = self._point.free("condition", self._condition(condition))
+            return (self.value[a] + weight * (self.value[b] - self.value[a])) % P
+        if name in ("less", "less_equal", "and", "or"):
+            return self._point.free("condition", self._condition(y))
+        if name == "table":
+            return 0  # only its digest counts
+        if name == "interpolate" and isinstance(held := y.arguments[0], HeldTable):
+            return self._point.free("table", held.value, self.value[y.arguments[1]])
+        if name == "pi":
+            return self._point.free("pi")
+        if name in BLOCKS:
+            return self._block(y)
+        raise Undecidable(name)
+
+    def _block(self, y: Node) -> Any:
+        """A factor, a solution, or an entry of one, by the same loops as in numbers."""
+        if y.operation == "entry":
+            values, index = (self.value[a] for a in y.arguments)
+            return narrow(OPERATIONS["entry"].array(values, index))
+        given = [x if isinstance(x := self.value[a], list | tuple | Residue) else Residue(x) for a in y.arguments]
+        return OPERATIONS[y.operation].array(*given)
+
+    def _condition(self, y: Node) -> tuple[object, ...]:
+        """A condition by the values it compares."""
+        if y.operation in ("and", "or"):
+            return (y.operation, *(self._condition(a) for a in y.arguments))
+        return (y.operation, *(self.value[a] for a in y.arguments))
+
+    # roots and powers
+
+    def _root(self, a: int) -> int:
+        if not prime_field.is_square(a):
+            raise NoRoot("a root of what is no square here")
+        self._point.radicands.add(a)
+        return prime_field.root(a)
+
+    def _power(self, base: Node, exponent: Node) -> int:
+        """x^(Σ k y + c) = exp(Σ k y log x) x^c."""
+        atoms, by_pi, number = self._sum(exponent)
+        x = self._plain(base, "power of what")
+        if number and number.numerator % ((P - 1) // 2) == 0:
+            raise Undecidable(f"the power {number}")
+        out = prime_field.power(x, number)
+        if out is None:
+            raise NoRoot(f"the power {number} of what has none here")
+        if number.denominator % 2 == 0:
+            self._point.radicands.add(x)
+        for key, k in (*atoms.items(), *(((ONE_PI, by_pi),) if by_pi else ())):
+            part = pow(self._point.free("power", x, key), 2, P)
+            out = out * pow(part, self._whole(k, P - 1, f"a power with the exponent {k} of a symbol"), P) % P
+        return out
+
+    # exponentials
+
+    def _exponential(self, a: Node) -> int:
+        atoms, by_pi, number = self._sum(a)
+        out = 1
+        for key, k in (*atoms.items(), (ONE_PI, by_pi), (ONE_RADIAN, number)):
+            if not k:
+                continue
+            if k.denominator == 1 and key in self._point.logs:
+                out = out * pow(self._point.logs[key], int(k), P) % P  # exp(log x) = x
+                continue
+            out = out * pow(self._point.base(key), self._whole(k, P - 1, f"exp of {k} times a symbol"), P) % P
+        return out
+
+    def _whole(self, k: Fraction, order: int, what: str) -> int:
+        """How many of the parts of a symbol k of it are; a multiple of the order of the group would look like none."""
+        whole = k * self._point.part
+        if whole.denominator != 1 or (whole and whole.numerator % order == 0):
+            raise Undecidable(what)
+        return whole.numerator
+
+    def _logarithm(self, a: Node) -> int:
+        """log of a product is the sum of the logs of its factors; each is free, by its value."""
+        if a.operation == "exp":
+            return self._plain(a.arguments[0], "log of what")
+        if a.operation in ("multiply", "divide"):
+            first, second = (self._logarithm(b) for b in a.arguments)
+            return (first + second if a.operation == "multiply" else first - second) % P
+        if a.operation == "sqrt":
+            return self._logarithm(a.arguments[0]) * prime_field.residue(Fraction(1, 2)) % P
+        x = self._plain(a, "log of what")
+        if not x:
+            raise NoRoot("log of zero")
+        return self._point.free("log", x)
+
+    # angles
+
+    def _cosine_and_sine(self, a: Node) -> Circle:
+        atoms, by_pi, number = self._sum(a)
+        out = prime_field.EAST
+        if by_pi:
+            known = prime_field.part_of_pi(by_pi)
+            if known is None:
+                raise Undecidable(f"the angle {by_pi} π")
+            out = known
+        for key, k in (*atoms.items(), (ONE_RADIAN, number)):
+            if k:
+                out = prime_field.turned(out, self._turn(key, k))
+        return out
+
+    def _turn(self, key: int, k: Fraction) -> Circle:
+        """k times the angle whose value is `key`."""
+        known, what = self._point.circles.get(key), f"an angle of {k} times a symbol"
+        whole = self._whole(k, P + 1, what)
+        if known is None:
+            return prime_field.times(whole, self._point.angle(key))
+        if k.denominator != 1:
+            raise Undecidable(what)
+        return prime_field.times(int(k), known)
+
+    def _inverse_function(self, name: str, x: list[int]) -> int:
+        """A free value by the values of the arguments, which remembers its cosine and sine."""
+        out = self._point.free(name, *x)
+        key = min(out, P - out)
+        if key not in self._point.circles:
+            c, s = self._known_circle(name, x)
+            self._point.circles[key] = (c, s if key == out else -s % P)
+        return out
+
+    def _known_circle(self, name: str, x: list[int]) -> Circle:
+        if name == "atan2":
+            below = _inverse(self._root((x[0] * x[0] + x[1] * x[1]) % P))
+            return x[1] * below % P, x[0] * below % P
+        if name == "atan":
+            below = _inverse(self._root((1 + x[0] * x[0]) % P))
+            return below, x[0] * below % P
+        other = self._root((1 - x[0] * x[0]) % P)
+        return (other, x[0]) if name == "asin" else (x[0], other)
+
+    # sums of multiples
+
+    def _sum(self, a: Node) -> Linear[int]:
+        """A node as Σ k x + r π + c, the x by their values, so that equal ones are one."""
+        return _sum(a, self._atom, self._linear)
+
+    def _atom(self, a: Node) -> dict[int, Fraction]:
+        value = self._plain(a, "angle that")
+        if not value:
+            return {}
+        if a.operation in ("multiply", "divide", "pow", "sqrt", "select"):
+            self._point.composite = True
+        k = _number_in(a)
+        value = value * prime_field.residue(1 / k) % P
+        return {value: k} if value <= P // 2 else {P - value: -k}  # x and −x are one
+
+
+def _sum(a: Node, atom: Callable[[Node], dict[Key, Fraction]], done: dict[Node, Linear[Key]]) -> Linear[Key]:
+    """A node as Σ k x + r π + c, where `atom` tells the key of an x that is no sum or multiple itself."""
+    for y in _sums_below(a):
+        if y not in done:
+            done[y] = _split(y, atom, done)
+    return done[a]
+
+
+def _sums_below(a: Node) -> list[Node]:
+    """The node and those below it that it is a sum or multiple of, arguments first."""
+    found, waiting = {a}, [a]
+    while waiting:
+        y = waiting.pop()
+        if turns(y) is None and (y.operation in ("add", "subtract") or factor(y) is not None):
+            new = [b for b in y.arguments if b not in found]
+            found.update(new)
+            waiting += new
+    return sorted(found, key=lambda each: each.number)
+
+
+def _split(a: Node, atom: Callable[[Node], dict[Key, Fraction]], done: dict[Node, Linear[Key]]) -> Linear[Key]:
+    k = turns(a)
+    if k is not None:
+        return {}, k, Fraction(0)
+    if isinstance(a, Constant) and isinstance(a.value, Fraction):
+        return {}, Fraction(0), a.value
+    if a.operation in ("add", "subtract"):
+        first, second = (done[b] for b in a.arguments)
+        return _combined(first, second, 1 if a.operation == "add" else -1)
+    if (found := factor(a)) is not None:
+        return _scaled(done[found[1]], found[0])
+    return atom(a), Fraction(0), Fraction(0)
+
+
+def _number_in(a: Node) -> Fraction:
+    """The number among the factors of a product: 2 of (2 t) w, which is no sum or multiple by its form.
+
+    >>> from dalembert.symbolic.nodes import symbol
+    >>> _number_in(symbol("t") * 2 * symbol("w") / (symbol("x") * 3))
+    Fraction(2, 3)
+    """
+    if isinstance(a, Constant) and isinstance(a.value, Fraction) and a.value:
+        return a.value
+    if a.operation == "negative":
+        return -_number_in(a.arguments[0])
+    if a.operation not in ("multiply", "divide"):
+        return Fraction(1)
+    first, second = map(_number_in, a.arguments)
+    return first * second if a.operation == "multiply" else first / second
+
+
+def _scaled(a: Linear[Key], k: Fraction) -> Linear[Key]:
+    return {key: k * x for key, x in a[0].items()}, k * a[1], k * a[2]
+
+
+def _combined(a: Linear[Key], b: Linear[Key], sign: int) -> Linear[Key]:
+    atoms = dict(a[0])
+    for key, k in b[0].items():
+        atoms[key] = atoms.get(key, Fraction(0)) + sign * k
+    return {key: k for key, k in atoms.items() if k}, a[1] + sign * b[1], a[2] + sign * b[2]

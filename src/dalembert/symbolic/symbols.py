@@ -1,0 +1,234 @@
+"""What formulas are: SymEngine's expressions inside, and what users may write in their place.
+
+The vocabulary of a formula: its symbols, its functions, and the numbers it may hold.
+
+A formula is a SymEngine expression over plain symbols. SymEngine cannot differentiate `Abs`, `sign`, `Max` and `Min`,
+so those four are built as `Piecewise`, which it can differentiate and compile.
+"""
+
+from __future__ import annotations
+
+import keyword
+import math
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias
+
+import symengine as se
+
+if TYPE_CHECKING:
+    import sympy
+
+
+Formula: TypeAlias = se.Basic  # an expression of plain symbols
+Written: TypeAlias = "str | float | sympy.Basic | se.Basic"  # a number, text, or an expression of SymPy
+
+
+MAX_POWER = 64
+MAX_BITS = 1023  # the largest double has 1024 bits
+
+TIME = se.Symbol("t")
+
+
+def coordinate(name: str) -> se.Symbol:
+    """The symbol of a coordinate.
+
+    >>> coordinate("theta1")
+    theta1
+    """
+    return se.Symbol(name)
+
+
+def compare(relation: Callable[..., se.Basic], left: se.Basic, right: se.Basic) -> se.Basic:
+    """The condition `relation(left, right)`, decided at once where no symbol is left in it.
+
+    >>> compare(se.Lt, se.pi, 3), compare(se.Lt, se.Symbol("x"), 3)
+    (False, x < 3)
+    """
+    result = relation(left, right)
+    if result.args and not result.free_symbols:
+        return relation(*(se.sympify(side).n(53, real=True) for side in (left, right)))
+    return result
+
+
+def absolute(value: se.Basic) -> se.Basic:
+    """The magnitude of `value`, built with `Piecewise`.
+
+    >>> absolute(se.Symbol("x"))
+    Piecewise((x, 0 <= x), (-x, True))
+    """
+    return se.Piecewise((value, compare(se.Ge, value, 0)), (-value, True))
+
+
+def signum(value: se.Basic) -> se.Basic:
+    """1, 0 or -1 by the sign of `value`, built with `Piecewise`.
+
+    >>> signum(se.Integer(-3))
+    -1
+    """
+    return se.Piecewise((1, compare(se.Gt, value, 0)), (-1, compare(se.Lt, value, 0)), (0, True))
+
+
+def minimum(*values: se.Basic) -> se.Basic:
+    """The smallest of `values`, built with `Piecewise`.
+
+    >>> minimum(se.Symbol("x"), se.Symbol("y"))
+    Piecewise((x, x <= y), (y, True))
+    """
+    return _extreme(se.Le, values)
+
+
+def maximum(*values: se.Basic) -> se.Basic:
+    """The largest of `values`, built with `Piecewise`.
+
+    >>> maximum(se.Integer(2), se.Integer(5))
+    5
+    """
+    return _extreme(se.Ge, values)
+
+
+def _extreme(relation: Callable[..., se.Basic], values: tuple[se.Basic, ...]) -> se.Basic:
+    # a value that stands before all later ones is chosen; otherwise the answer is among the later ones
+    branches = [(v, se.And(*(compare(relation, v, w) for w in values[k + 1 :]))) for k, v in enumerate(values[:-1])]
+    return se.Piecewise(*branches, (values[-1], True))
+
+
+def piecewise(*parts: se.Basic) -> se.Basic:
+    """The first value whose condition holds: value1, condition1, value2, condition2, ..., default.
+
+    >>> x = se.Symbol("x")
+    >>> piecewise(x, se.Lt(x, 1), se.Integer(2))
+    Piecewise((x, x < 1), (2, True))
+    """
+    return se.Piecewise(*zip(parts[:-1:2], parts[1::2], strict=True), (parts[-1], True))
+
+
+def tangent(value: se.Basic) -> se.Basic:
+    """The tangent of `value`, never as the cotangent that SymEngine makes of tan(x + pi/2).
+
+    >>> tangent(se.Symbol("x") + se.pi / 2)
+    -1/tan(x)
+    """
+    result = se.tan(value)
+    for part in (result, *result.args):
+        if isinstance(part, se.cot):
+            return result / part / se.tan(part.args[0])
+    return result
+
+
+def arctangent2(y: se.Basic, x: se.Basic) -> se.Basic:
+    """The angle of the point (x, y), never with the `sign` that SymEngine makes of atan2(x, x).
+
+    >>> x = se.Symbol("x")
+    >>> arctangent2(x, x).atoms(se.sign)
+    set()
+    """
+    result = se.atan2(y, x)
+    if isinstance(result, se.atan2):
+        return result
+    return result.subs({s: signum(s.args[0]) for s in result.atoms(se.sign)})
+
+
+@dataclass(frozen=True)
+class Function:
+    """A function of a formula: how it is built, how many arguments it takes, how often it copies each of them.
+
+    `most` is None where there is no limit; `copies` is 0 where each argument is copied as often as there are arguments.
+
+    >>> FUNCTIONS["atan2"].least
+    2
+    """
+
+    build: Callable[..., se.Basic]
+    least: int = 1
+    most: int | None = 1
+    copies: int = 1
+
+
+FUNCTIONS: dict[str, Function] = {
+    "sin": Function(se.sin),
+    "cos": Function(se.cos),
+    "tan": Function(tangent),
+    "asin": Function(se.asin),
+    "acos": Function(se.acos),
+    "atan": Function(se.atan),
+    "atan2": Function(arctangent2, 2, 2),
+    "sqrt": Function(se.sqrt),
+    "exp": Function(se.exp),
+    "log": Function(se.log),
+    "abs": Function(absolute, copies=3),
+    "sign": Function(signum, copies=2),
+    "min": Function(minimum, 2, 8, copies=0),
+    "max": Function(maximum, 2, 8, copies=0),
+    "piecewise": Function(piecewise, 3, None),
+}
+
+RESERVED: frozenset[str] = frozenset({"t", "pi", "dot", "ddot", *FUNCTIONS})
+
+
+def is_identifier(name: str) -> bool:
+    """Whether `name` can name a coordinate or a parameter.
+
+    >>> is_identifier("theta1"), is_identifier("2x"), is_identifier("sin"), is_identifier("lambda")
+    (True, False, False, False)
+    """
+    shaped = re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]{0,63}", name) is not None
+    return shaped and name not in RESERVED and not keyword.iskeyword(name)
+
+
+def flaw(expression: se.Basic, *, constant: bool = False) -> str | None:
+    """What is wrong with the numbers at the top of `expression`, as the end of a sentence; None if nothing is.
+
+    A `constant` expression, one without symbols, is also judged by its value.
+
+    >>> flaw(se.asin(2), constant=True)
+    'is not a real number'
+    >>> flaw(se.Integer(1) / 0), flaw(se.Symbol("x") / 3)
+    ('has no finite value', None)
+    """
+    for part in (expression, *expression.args):
+        if isinstance(part, se.Rational):
+            if _bits(part) > MAX_BITS:
+                return "makes a number with too many digits"
+        elif isinstance(part, se.RealDouble):
+            if not math.isfinite(float(part)):
+                return "has no finite value"
+        elif isinstance(part, se.Number):
+            return "has no finite value" if part in (se.zoo, se.oo, -se.oo, se.nan) else "is not a real number"
+    return _value_flaw(expression) if constant else None
+
+
+def _value_flaw(expression: se.Basic) -> str | None:
+    # complex arithmetic would leave a tiny imaginary part in cos(2)**2, real arithmetic fails or gives nan for asin(2)
+    try:
+        value = float(expression.n(53, real=True))
+    except RuntimeError:
+        value = math.nan
+    if math.isnan(value):
+        return "is not a real number"
+    return "has no finite value" if math.isinf(value) else None
+
+
+def power_flaw(base: se.Basic, exponent: se.Basic) -> str | None:
+    """What is wrong with raising `base` to `exponent`, told before a giant number is built; None if nothing is.
+
+    >>> power_flaw(se.Integer(9), se.Integer(9) ** 9)
+    'has an exponent beyond 64'
+    """
+    if not isinstance(exponent, se.Rational):
+        return "has the base 0 and no constant exponent" if base == 0 else None
+    for factor in base.args if isinstance(base, se.Mul) else (base,):
+        root, inner = factor.args if isinstance(factor, se.Pow) else (factor, se.Integer(1))
+        reach = abs(float(exponent))
+        if isinstance(inner, se.Rational) and root != se.E:
+            reach *= abs(float(inner))
+        if reach > MAX_POWER:
+            return f"has an exponent beyond {MAX_POWER}"
+        if isinstance(root, se.Rational) and _bits(root) * reach > MAX_BITS:
+            return "makes a number with too many digits"
+    return None
+
+
+def _bits(number: se.Rational) -> int:
+    return max(abs(int(number.p)) - 1, int(number.q) - 1).bit_length()

@@ -1,0 +1,77 @@
+"""Formulas from SymPy and back. SymPy is slow to import: who never gives or asks for it never waits for it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import symengine as se
+
+from dalembert.errors import FormulaError
+from dalembert.symbolic.expression_reading import fold, number, quote
+from dalembert.symbolic.reserved_symbols import rate
+from dalembert.symbolic.symbols import TIME, Formula
+
+if TYPE_CHECKING:
+    import sympy
+
+
+def from_sympy(
+    expr: object,
+    *,
+    coordinates: Mapping[sympy.Basic, str],
+    parameters: Mapping[sympy.Basic, str],
+    where: str,
+    rates: bool = True,
+) -> Formula:
+    """The formula of a SymPy expression over `dynamicsymbols`, their first derivatives, time and parameters.
+
+    `coordinates` maps each dynamic symbol to the name of its coordinate, `parameters` each symbol to the name of its
+    parameter. With `rates=False` velocities are refused.
+
+    >>> from sympy import Symbol
+    >>> from sympy.physics.mechanics import dynamicsymbols
+    >>> q, k = dynamicsymbols("q"), Symbol("k", positive=True)
+    >>> from_sympy(k * q.diff(), coordinates={q: "theta"}, parameters={k: "k"}, where="force 'push'")
+    k*dot(theta)
+    """
+    import sympy
+
+    from dalembert.symbolic.sympy_trees import Reader
+
+    if isinstance(expr, str):
+        fact = f"{where}: the text {quote(expr)} stands where a SymPy expression or a number belongs."
+        raise FormulaError(f"{fact} Give a SymPy expression, or put the text where formulas are read.")
+    if not isinstance(expr, sympy.Basic):
+        return number(expr, where)
+    reader = Reader(expr, coordinates, parameters, where, rates)
+    reader.expect(expr, condition=False)
+    return fold(expr, reader.children, reader.build)
+
+
+def to_sympy(
+    expr: Formula, *, coordinates: Sequence[str], symbols: Mapping[str, sympy.Basic] | None = None
+) -> sympy.Basic:
+    """The SymPy expression of a formula: coordinates as `dynamicsymbols`, velocities as their derivatives.
+
+    Every other symbol is looked up in `symbols`, or becomes a plain SymPy symbol of its name.
+
+    >>> to_sympy(se.Symbol("k") * rate("theta"), coordinates=["theta"])
+    k*Derivative(theta(t), t)
+    """
+    import sympy
+
+    from dalembert.symbolic.sympy_trees import rebuilt, time_symbol
+
+    time = time_symbol()
+    table: dict[str, sympy.Basic] = {**(symbols or {}), TIME.name: time}
+    for name in coordinates:
+        table[name] = moving = sympy.Function(name)(time)
+        table[rate(name).name] = sympy.Derivative(moving, time)
+
+    def build(node: Formula, parts: list[sympy.Basic]) -> sympy.Basic:
+        if isinstance(node, se.Symbol):
+            return table.get(node.name, sympy.Symbol(node.name))
+        return rebuilt(node, parts)
+
+    return fold(se.sympify(expr), lambda node: node.args, build)

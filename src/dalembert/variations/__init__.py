@@ -1,1 +1,0 @@
-"""Derivatives of motions by parameters and starts: variational equations, adjoints, jumps at events."""
