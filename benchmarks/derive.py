@@ -35,6 +35,8 @@ def ours(name: str, cache: str) -> dict[str, Any]:
     model = dl.load(name)
     first, cold = timed(lambda: dl.derive(model, "lagrange"))
     shared = best([timed(lambda: _shared(dl, model))[1] for _ in range(5)])
+    from dalembert.formalisms import catalogue
+
     keys = catalogue.applicable(first.model, first.workspace.facts)
     found = {key: _formalism(dl, model, key, Path(cache) / key) for key in keys}
     return {"import": importing, "engine": engine, "cold": cold, "shared": shared, "formalisms": found}
@@ -42,6 +44,8 @@ def ours(name: str, cache: str) -> dict[str, Any]:
 
 def _shared(dl: Any, model: Any) -> None:
     """Check, structure and kinematics: what every formalism begins with."""
+    from dalembert.api.workspace import Workspace, setup
+
     workspace = Workspace(setup(model))
     _ = workspace.facts, workspace.system
 

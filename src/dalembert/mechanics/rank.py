@@ -10,8 +10,8 @@ metric in which solutions are smallest. Where the rank on the constraints is kno
 counted: a state that is off the constraints by a small error makes redundant rows look independent, and no tolerance
 tells them from rows that are.
 
-What solves the equations at every step is compiled for one state by Numba from this text (`simulation/numeric_solve`), which is why it is
-written on the operations of `mechanics/matrices`.
+What solves the equations at every step is compiled for one state by Numba from this text (`simulation/numeric_solve`), which is
+why it is written on the operations of `mechanics/matrices`.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """The text that gives accelerations of a model with constraints at one state, from M, h, A and β in numbers.
 
-Plain functions on arrays of floats: Numba compiles them (`recursive/constrained_forward`), and where it is missing they run as they stand.
+Plain functions on arrays of floats: Numba compiles them (`recursive/constrained_forward`), and where it is missing they run as
+they stand.
 """
 
 from __future__ import annotations

@@ -2,7 +2,8 @@
 
 All roots within a step are isolated (`root_isolation`), in order, whatever the method and the direction. The first one that ends
 the stretch cuts the step; those before it that do not are recorded, and the search goes on behind them. Equations are continued
-smoothly beyond a discontinuity surface (see `model/discontinuities`), so that the interpolant is smooth on both sides of the root.
+smoothly beyond a discontinuity surface (see `model/discontinuities`), so that the interpolant is smooth on both sides of the
+root.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
 """A run across switchings and events: what is held between them, and what happens at each.
 
-The equations of a run hold every condition (see `model/discontinuities`), so that they are smooth between two crossings. At a crossing
-the condition is turned over, a table goes on with its next line, or an event happens, and the run goes on from there. Where the
-forces on both sides of a surface push the motion onto it, it slides along: the mixture of both sides that keeps
-ġ = 0 takes their place (Filippov), which for dry friction is sticking, until one side is enough. Rigid contacts are found anew
-at every crossing: see `rigid_contacts`.
+The equations of a run hold every condition (see `model/discontinuities`), so that they are smooth between two crossings. At a
+crossing the condition is turned over, a table goes on with its next line, or an event happens, and the run goes on from there.
+Where the forces on both sides of a surface push the motion onto it, it slides along: the mixture of both sides that keeps ġ = 0
+takes their place (Filippov), which for dry friction is sticking, until one side is enough. Rigid contacts are found anew at
+every crossing: see `rigid_contacts`.
 """
 
 from __future__ import annotations

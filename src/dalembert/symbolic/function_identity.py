@@ -1,10 +1,10 @@
 """Which nodes of a graph are the same function: each at one random point of the field, a name by content.
 
 A node is known by its residue at a point that depends on the names of the symbols only. Two nodes with one residue are one
-function, with the error probability of `dalembert.symbolic.prime_field`; so 2 x y and x y 2, sin² + cos² and 1, and the angular velocity
-written in Euler's angles and the speed that was chosen for it are found equal without a rule for any of them. Only arithmetic and
-the addition theorems are used: any other function, a choice, a condition and a table are known by the residues of their
-arguments, so what they do outside the real numbers, or on a branch that is not taken, is never reasoned about.
+function, with the error probability of `dalembert.symbolic.prime_field`; so 2 x y and x y 2, sin² + cos² and 1, and the angular
+velocity written in Euler's angles and the speed that was chosen for it are found equal without a rule for any of them. Only
+arithmetic and the addition theorems are used: any other function, a choice, a condition and a table are known by the residues
+of their arguments, so what they do outside the real numbers, or on a branch that is not taken, is never reasoned about.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """Sums and products taken apart and put together again with fewer operations.
 
 A sum is a set of terms, a term a number times factors, and a factor a symbol, a function or another sum. Three steps, each
-greedy and each deterministic, since ties are decided by residues (`dalembert.symbolic.function_identity`), which depend on content only:
+greedy and each deterministic, since ties are decided by residues (`dalembert.symbolic.function_identity`), which depend on
+content only:
 
 1. equal terms are collected, and the factor that most terms share is taken out: x y + x z = x (y + z), again and again;
 2. the pair of factors that most products share becomes a product of its own;

@@ -2,8 +2,8 @@
 
 A contact names bodies and becomes constraints before anything else happens: `formulas` reads them off the motion of the bodies.
 `pushes` says where the forces of these constraints act. `declared` says for the evidence, from positions only and by other
-formulas, what it forbids: see `model/reference_model`. What holds positions alone is `Held`: it says what must vanish as a sum of parts,
-by which the initial state is checked, too.
+formulas, what it forbids: see `model/reference_model`. What holds positions alone is `Held`: it says what must vanish as a sum
+of parts, by which the initial state is checked, too.
 """
 
 from __future__ import annotations
