@@ -93,7 +93,7 @@ def table_of(found: dict[str, dict[str, Written]]) -> Table:
     return table
 
 
-def summary_of(found: dict[str, dict[str, Written]]) -> str:
+def sweep_summary(found: dict[str, dict[str, Written]]) -> str:
     """How many are quick, and which are slow."""
     every = [(cell.seconds, name, key) for name, row in found.items() for key, cell in row.items()]
     quick, slow = sum(t <= MOSTLY for t, *_ in every), [each for each in sorted(every)[::-1] if each[0] > AIM]
@@ -118,7 +118,7 @@ def main() -> None:
         print(json.dumps({name: {key: asdict(cell) for key, cell in row.items()} for name, row in found.items()}))
         return
     Console(width=200).print(table_of(found))
-    print(summary_of(found))
+    print(sweep_summary(found))
 
 
 if __name__ == "__main__":

@@ -295,10 +295,9 @@ def test_joints_with_several_motions(run, tmp_path):
 
 
 def test_what_importers_noted_is_told(run, monkeypatch):
-    from dalembert.api import functions
     from dalembert.io import gallery
 
-    monkeypatch.setattr(functions, "load", lambda _: gallery.load("cart-pendulum").note("the wheel was left out"))
+    monkeypatch.setattr(dl, "load", lambda _: gallery.load("cart-pendulum").note("the wheel was left out"))
     assert "note                   the wheel was left out" in run("check", "cart-pendulum").out
     assert run("check", "cart-pendulum", "--json").data["notes"] == ["the wheel was left out"]
 

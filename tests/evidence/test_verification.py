@@ -7,7 +7,6 @@ import pytest
 from sympy.physics.mechanics import dynamicsymbols
 
 import dalembert as dl
-from dalembert.api import functions
 from dalembert.codegen import heyoka_backend
 from dalembert.errors import SingularError
 from dalembert.evidence import comparison, verification
@@ -122,8 +121,8 @@ def test_a_further_row_counts(monkeypatch, status):
 
 
 def test_the_page_of_contents_only_names_the_stages():
-    assert inspect.unwrap(functions.verify) is verification.verify
-    assert inspect.unwrap(functions.compare) is comparison.compare
+    assert inspect.unwrap(dl.verify) is verification.verify
+    assert inspect.unwrap(dl.compare) is comparison.compare
 
 
 def test_a_formalism_that_cannot_be_evaluated_does_not_end_the_verification(monkeypatch):

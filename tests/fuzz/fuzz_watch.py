@@ -22,7 +22,7 @@ from pathlib import Path
 import numpy as np
 from fuzz_cases import Case, case
 
-from dalembert.api import functions
+import dalembert as dl
 from dalembert.errors import DalembertError
 from dalembert.symbolic.floats import FLOATS
 from dalembert.symbolic.lower import Lowering
@@ -68,7 +68,7 @@ def _read(given: Case, folder: Path) -> None:
     if given.suffix:
         path = folder / f"case{given.suffix}"
         path.write_bytes(given.data)
-        functions.load(path).check()
+        dl.load(path).check()
         return
     text = given.data.decode("utf-8", "surrogatepass")
     formula = parse(text, coordinates=["x", "y"], parameters=["k"], where="fuzz")

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from playwright.sync_api import Page, expect
 
+import dalembert as dl
 from dalembert import errors
-from dalembert.api import functions
 from dalembert.io import gallery
 from dalembert.io.file_formats import loads
 from dalembert.studio.folder import Folder
@@ -59,8 +59,8 @@ def test_a_value_without_an_entry_is_refused():
 
 def test_a_pendulum_four_times_as_long_takes_twice_the_time(tmp_path: Path, monkeypatch):
     derived = []
-    derive = functions.derive
-    monkeypatch.setattr(functions, "derive", lambda model, key: derived.append(model) or derive(model, key))
+    derive = dl.derive
+    monkeypatch.setattr(dl, "derive", lambda model, key: derived.append(model) or derive(model, key))
     given = {"text": PENDULUM, "samples": 21, "start": {"theta": 0.7}, "rate": {"theta": 0.0}, "keep": False}
     length = loads(PENDULUM, "the text").parameter_values["l"]
 
@@ -79,7 +79,7 @@ def test_a_pendulum_four_times_as_long_takes_twice_the_time(tmp_path: Path, monk
 def test_a_run_is_kept_and_loops_are_closed_about_what_was_set(tmp_path: Path):
     given = {"text": FOUR_BAR, "duration": 0.1, "samples": 3, "start": {"q1": 0.5}, "parameters": {"a": 0.04}}
     found = simulate_task.simulate(Given(given), Folder(tmp_path), silent)
-    run = functions.load_run(Folder(tmp_path).run(found["run"]))
+    run = dl.load_run(Folder(tmp_path).run(found["run"]))
     assert run.q[0, 0] == pytest.approx(0.5, abs=1e-6)
     assert np.abs(run.violation).max() < 1e-9
     assert found["notes"][0].startswith("The start was brought onto the constraints")

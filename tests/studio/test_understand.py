@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from dalembert.api import functions
+import dalembert as dl
 from dalembert.api.equation_reader import Reading
 from dalembert.display.math import latex
 from dalembert.errors import ModelError
@@ -77,7 +77,7 @@ def test_what_is_not_sound_is_told(ask):
 
 def test_equations_are_those_of_the_formalism(ask):
     found = ask("equations", text=CART, formalism="lagrange")
-    page = Reading(functions.derive("cart-pendulum", "lagrange").derivation).page
+    page = Reading(dl.derive("cart-pendulum", "lagrange").derivation).page
     assert found["latex"] == latex.page(page)
     assert len(found["parts"]) == len(page.sections)
     assert all("<math" in part["html"] for part in found["parts"])

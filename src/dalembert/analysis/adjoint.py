@@ -22,6 +22,7 @@ from dalembert.analysis.start_sensitivity import origin_of
 from dalembert.analysis.variational_equations import rates_program
 from dalembert.api.derive import equations_of
 from dalembert.api.equations import Equations
+from dalembert.api.load import accepts_source
 from dalembert.codegen.function import Function, function_of
 from dalembert.codegen.program import Program, nodes_of, program_of
 from dalembert.codegen.program_derivatives import vector_jacobian
@@ -65,6 +66,7 @@ class Gradient(Value, Tabular):
         return f"<Gradient of a cost {self.value:.9g} by {', '.join(self.of)}>"
 
 
+@accepts_source
 def gradient(
     model: Elements,
     duration: float | None = None,

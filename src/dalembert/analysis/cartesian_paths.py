@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from dalembert.analysis.inverse_kinematics import inverse_kinematics
 from dalembert.analysis.task_targets import Given, Target, read_targets
+from dalembert.api.load import accepts_source
 from dalembert.arguments import numbers_given
 from dalembert.errors import InputError, nearest
 from dalembert.mechanics.scales import scales_of
@@ -32,6 +33,7 @@ _FIRST, _MOST = 33, 4097
 _LEAP = 0.7  # of a coordinate between two postures, in its scale: it is on another branch
 
 
+@accepts_source
 def straight_line(
     model: Elements,
     body: str,
@@ -81,6 +83,7 @@ def straight_line(
     return _followed(model, body, course, duration, timing, q, accuracy, "straight_line", options)
 
 
+@accepts_source
 def circle(
     model: Elements,
     body: str,

@@ -9,6 +9,7 @@ import numpy as np
 from dalembert.analysis.dh_axes import Axis, rows_between
 from dalembert.analysis.dh_rows import CONVENTIONS, EQUAL, Convention, DHTable, Motion, Row
 from dalembert.analysis.task_kinematics import Places, places_of
+from dalembert.api.load import accepts_source
 from dalembert.errors import InputError, NotApplicableError, nearest
 from dalembert.model.checks.check_values import at_start, value
 from dalembert.model.description import Elements
@@ -20,6 +21,7 @@ from dalembert.symbolic.symbols import coordinate
 _SEED = 7
 
 
+@accepts_source
 def dh_table(model: Elements, body: str | None = None, *, convention: Convention | None = None) -> DHTable:
     """The Denavit–Hartenberg table of the chain from the world to a body, by default to the last one.
 
@@ -44,6 +46,7 @@ def dh_table(model: Elements, body: str | None = None, *, convention: Convention
     return _from_axes(model, chain, convention or "dh")
 
 
+@accepts_source
 def dh_frames(
     model: Elements, q: Start = None, body: str | None = None, *, convention: Convention | None = None
 ) -> tuple[Motion, ...]:

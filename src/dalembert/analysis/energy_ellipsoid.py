@@ -21,6 +21,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
+from dalembert.api.load import accepts_source
 from dalembert.errors import InputError, nearest
 from dalembert.mechanics.motion import move
 from dalembert.model.checks.check_values import at_start, value
@@ -69,7 +70,8 @@ def kinetic_energy_ellipsoid(inertia: npt.ArrayLike, energy: float) -> Ellipsoid
         return Ellipsoid(np.sqrt(2 * energy / moments), directions, moments)  # (5.194)
 
 
-def ellipsoid_of(
+@accepts_source
+def ellipsoid(
     model: Elements,
     body: str,
     energy: float = 1.0,
@@ -85,7 +87,7 @@ def ellipsoid_of(
     as at the start.
 
     >>> import dalembert as dl
-    >>> ellipsoid_of(dl.load("gyroscope"), "rotor").semiaxes.round(3).tolist()
+    >>> ellipsoid(dl.load("gyroscope"), "rotor").semiaxes.round(3).tolist()
     [2.449, 2.449, 2.0]
     """
     bodies = {b.name: b for b in model.bodies}

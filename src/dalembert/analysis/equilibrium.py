@@ -13,6 +13,7 @@ from dalembert.analysis.linear.residuals import Point, Residuals
 from dalembert.analysis.linear.state_solution import Solved, solved_at
 from dalembert.analysis.linearize import At, read_state
 from dalembert.analysis.stability import Stability, by_hessian, by_spectrum
+from dalembert.api.load import accepts_source
 from dalembert.api.workspace import Workspace, setup, workspace_of
 from dalembert.arguments import are_names, is_whole, shown
 from dalembert.errors import InconsistentStateError, InputError, WorkError, nearest
@@ -169,6 +170,7 @@ class Equilibria(Tabular, Sequence[Equilibrium]):
         return f"<Equilibria: {', '.join(map(repr, self.found))}>"
 
 
+@accepts_source
 def equilibrium(
     model: Elements,
     keep: Sequence[str] = (),

@@ -16,6 +16,7 @@ from dalembert.analysis.sensitivity_directions import Directions, directions_of
 from dalembert.analysis.sensitivity_run import Sensitivity
 from dalembert.analysis.start_sensitivity import origin_of
 from dalembert.api.derive import equations_of
+from dalembert.api.load import accepts_source
 from dalembert.arguments import is_real, shown
 from dalembert.errors import DalembertError, InputError, SimulationError, nearest
 from dalembert.model.description import Elements
@@ -27,6 +28,7 @@ from dalembert.simulation.simulate import Task
 _ROUNDS = 2  # fits that find the noise of each column again
 
 
+@accepts_source
 def fit(
     model: Elements,
     data: Any,

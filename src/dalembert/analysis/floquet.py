@@ -16,6 +16,7 @@ from dalembert.analysis.linear.residuals import Residuals
 from dalembert.analysis.linear.state_solution import Solved, require_on_constraints, solved_at
 from dalembert.analysis.linear.steadiness import state_units
 from dalembert.analysis.linearize import At, read_state, speed_names
+from dalembert.api.load import accepts_source
 from dalembert.api.workspace import Workspace, setup, workspace_of
 from dalembert.arguments import is_real, shown
 from dalembert.errors import InputError, SimulationError
@@ -86,6 +87,7 @@ class Floquet(Value, Tabular):
         return f"<Floquet of '{self.model.name}' over {self.period:.6g} s: multipliers of size {sizes}>"
 
 
+@accepts_source
 def floquet(model: Elements, period: float, at: At = None, *, t: float = 0.0) -> Floquet:
     """The Floquet multipliers of the motion from a state over one period.
 

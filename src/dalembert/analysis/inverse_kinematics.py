@@ -16,6 +16,7 @@ from dalembert.analysis import posture_search
 from dalembert.analysis.posture_search import Effort, Task
 from dalembert.analysis.task_kinematics import Places, Seen, places_of
 from dalembert.analysis.task_targets import Asked, Given, read_targets
+from dalembert.api.load import accepts_source
 from dalembert.arguments import numbers_given
 from dalembert.codegen.function import choose_engine
 from dalembert.errors import InputError, nearest
@@ -144,6 +145,7 @@ def _told(direction: np.ndarray, names: Sequence[str]) -> str:
     return " ".join(parts).removeprefix("+").replace("1 ", "", 1) if len(parts) == 1 else " ".join(parts)
 
 
+@accepts_source
 def inverse_kinematics(
     model: Elements,
     body: str | Mapping[str, Given],

@@ -13,6 +13,7 @@ from dalembert.analysis.linear.residuals import Differentiated, Partials, Residu
 from dalembert.analysis.linear.state_solution import Solved, require_on_constraints, solved_at
 from dalembert.analysis.linear.steadiness import Verdict, judged
 from dalembert.analysis.linearization import Descriptor, Linearization
+from dalembert.api.load import accepts_source
 from dalembert.api.workspace import Workspace, setup, workspace_of
 from dalembert.arguments import are_names, numbers_given, shown
 from dalembert.errors import InputError, nearest
@@ -27,6 +28,7 @@ from dalembert.symbolic.reserved_symbols import Kind
 At: TypeAlias = Any  # (q, q̇), q at rest, by name or in order; what has q and qd; a run
 
 
+@accepts_source
 def linearize(
     model: Elements,
     at: At = None,

@@ -16,6 +16,7 @@ from typing import TypeVar
 import numpy as np
 import symengine as se
 
+from dalembert.api.load import accepts_source
 from dalembert.errors import InputError, nearest
 from dalembert.mechanics import random_states, rank
 from dalembert.mechanics.loop_closure import displacement, ends
@@ -42,6 +43,7 @@ Moves = dict[str, tuple[str, dict[tuple[int, int], tuple[int, int]]]]  # joints 
 Held = TypeVar("Held", InJoint, Rotor)  # what acts inside a joint
 
 
+@accepts_source
 def recut(given: Elements, loop: str, at: str | None = None) -> Model:
     """The same mechanism with `loop` cut at the joint that carries body `at`, or where the program thinks best.
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from dalembert.api.load import accepts_source
 from dalembert.mechanics import random_states, rank
 from dalembert.mechanics.contact_constraints import with_contacts
 from dalembert.mechanics.facts import Facts, facts_of
@@ -47,11 +48,12 @@ class Mobility(Tabular):
         return f"<Mobility: {self.degrees_of_freedom} degrees of freedom, {self.coordinates} coordinates>"
 
 
-def mobility_of(model: Elements) -> Mobility:
+@accepts_source
+def mobility(model: Elements) -> Mobility:
     """Degrees of freedom, redundant constraints by name, and singular configurations.
 
     >>> import dalembert as dl
-    >>> mobility_of(dl.load("cart-pendulum")).degrees_of_freedom
+    >>> mobility(dl.load("cart-pendulum")).degrees_of_freedom
     2
     """
     model.require_sound()

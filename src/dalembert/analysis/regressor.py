@@ -18,8 +18,9 @@ import numpy as np
 
 from dalembert.analysis.base_parameters import BaseParameters, base_parameters_of
 from dalembert.analysis.torque_identification import Identified, identified
-from dalembert.api.dynamics import Dynamics, dynamics_of
+from dalembert.api.dynamics import Dynamics, dynamics
 from dalembert.api.lazy_functions import Numbers
+from dalembert.api.load import accepts_source
 from dalembert.arguments import numbers_given
 from dalembert.errors import InputError, NotApplicableError
 from dalembert.model.checks.check_values import value
@@ -155,15 +156,16 @@ class Regressor(Value, Tabular):
         return f"<Regressor of '{self._model.name}': {len(self.bodies)} bodies, {len(self.names)} parameters>"
 
 
-def regressor_of(model: Elements, *, engine: str | None = None) -> Regressor:
+@accepts_source
+def regressor(model: Elements, *, engine: str | None = None) -> Regressor:
     """The inertial parameter regressor of a tree of bodies, as robotics users know it: see `Regressor`.
 
     >>> from dalembert.io import gallery
-    >>> regressor_of(gallery.load("robot-2-link"))
+    >>> regressor(gallery.load("robot-2-link"))
     <Regressor of 'robot-2-link': 2 bodies, 20 parameters>
     """
     model.refuse_laws("regressor", "Take the law away: torques are what is measured.")
-    found = Regressor(dynamics_of(model, engine=engine))
+    found = Regressor(dynamics(model, engine=engine))
     require_tree(found.dynamics.plan, "the regressor")
     for load in model.loads:
         if load.kind == "point_gravity":

@@ -14,6 +14,7 @@ from dalembert.analysis.equilibrium import Asked, Looking
 from dalembert.analysis.linear.spectrum import matched
 from dalembert.analysis.linearization import Linearization
 from dalembert.analysis.linearize import At, linear_at, read_state
+from dalembert.api.load import accepts_source
 from dalembert.api.workspace import Workspace, setup, workspace_of
 from dalembert.arguments import numbers_given
 from dalembert.errors import InputError, WorkError, nearest
@@ -86,6 +87,7 @@ class Locus(Value, Tabular):
         )
 
 
+@accepts_source
 def root_locus(
     model: Elements,
     name: str,

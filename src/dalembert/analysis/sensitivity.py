@@ -16,6 +16,7 @@ from dalembert.analysis.start_sensitivity import Origin, origin_of
 from dalembert.analysis.variational_equations import Variations
 from dalembert.api.derive import equations_of
 from dalembert.api.equations import Equations
+from dalembert.api.load import accepts_source
 from dalembert.errors import InputError, NotApplicableError
 from dalembert.model.description import Elements
 from dalembert.model.initial_state import Start
@@ -23,6 +24,7 @@ from dalembert.simulation.integrators.integrate import Settings
 from dalembert.simulation.simulate import Stretches, Task, stretches_of
 
 
+@accepts_source
 def sensitivity(
     model: Elements,
     duration: float | None = None,

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from dalembert.api.load import accepts_source
 from dalembert.errors import InputError
 from dalembert.model.description import Elements
 from dalembert.model.frozen import Frozen
@@ -51,6 +52,7 @@ class SubsystemDynamics:
     subsystems: tuple[Subsystem, ...]
 
 
+@accepts_source
 def subsystem_dynamics(
     model: Elements,
     q: npt.ArrayLike,

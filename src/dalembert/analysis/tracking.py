@@ -12,6 +12,7 @@ from typing import TypeAlias
 
 import numpy as np
 
+from dalembert.api.load import accepts_source
 from dalembert.arguments import shown
 from dalembert.errors import InputError, nearest
 from dalembert.model.description import Elements
@@ -61,6 +62,7 @@ def at_start(model: Elements, motion: Designed) -> Model:
     return Model.of(model).start(q[:, 0].tolist(), qd[:, 0].tolist())
 
 
+@accepts_source
 def feedforward(
     model: Elements,
     motion: Designed,
@@ -92,6 +94,7 @@ def feedforward(
     return out
 
 
+@accepts_source
 def computed_torque(model: Elements, motion: Designed, gains: tuple[float, float] = (100.0, 20.0)) -> Model:
     """The model with a computed-torque controller that follows a designed motion: errors die out by ë + β ė + α e = 0.
 

@@ -4,18 +4,53 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 from dalembert.api.derivation import Derivation, derivation_of
 from dalembert.api.equation_reader import with_modules
 from dalembert.api.equations import Equations
+from dalembert.api.load import Source, described
 from dalembert.api.tree_equations import TreeEquations
 from dalembert.api.trial_vectors import Trial, with_trials
 from dalembert.api.workspace import Setup, setup
+from dalembert.arguments import checked
 from dalembert.formalisms import denoc
 from dalembert.mechanics.facts import Choice
 from dalembert.model.description import Elements
 from dalembert.recursive.execution import MANY, choose_execution
 from dalembert.recursive.plan import plan_of
+from dalembert.simulation.trajectory import Trajectory
+
+
+@checked
+def derive(
+    model: Source,
+    formalism: str = "lagrange",
+    *,
+    engine: str | None = None,
+    mode: str | None = None,
+    modules: Mapping[str, Sequence[str]] | None = None,
+    trials: Sequence[Trial] | None = None,
+) -> Equations:
+    """The equations of motion of a model by one formalism.
+
+    `engine` is native or python. `mode` is fused (the whole right-hand side is one graph) or assembled (a rank-revealing
+    solve in numbers at every step, for constraints whose rank changes along the way); by default the program chooses.
+    `modules` are for denoc: kinematic modules by name, each a serial chain of bodies, which its blocks and steps then go through.
+    `trials` are for phong: the trial vectors of its second step, names of coordinates or n numbers each. All that serve give the
+    same motion; D is longer or shorter, and may vanish at other places.
+
+    >>> derive("cart-pendulum", "gibbs_appell").n_states
+    5
+    """
+    return equations_of(described(model), formalism, engine=engine, mode=mode, modules=modules, trials=trials)
+
+
+def simulate(
+    model: Source, duration: float | None = None, *, formalism: str = "lagrange", **options: Any
+) -> Trajectory:
+    """The motion of a model from its initial state; options as in `Equations.simulate`."""
+    return derive(model, formalism).simulate(duration, **options)
 
 
 def equations_of(

@@ -13,6 +13,7 @@ from dalembert.api.compiled_calls import Alone, calls_of
 from dalembert.api.constrained_rollout import HeldStepper
 from dalembert.api.kinematics import Kinematics
 from dalembert.api.lazy_functions import Compiled, Numbers, Out, batch_of, beside, counted, written
+from dalembert.api.load import accepts_source
 from dalembert.api.rollout import Forces, Method, Rollout, Stepper, forces_of
 from dalembert.api.tree_equations import equations_of_tree
 from dalembert.arguments import are_names, is_real, shown
@@ -397,7 +398,8 @@ class Dynamics(Tabular, Compiled):
         return np.stack(_WALKS[task](self.declared, *given, t, friction=friction, **chosen))
 
 
-def dynamics_of(model: Elements, *, engine: str | None = None, execution: str | None = None) -> Dynamics:
+@accepts_source
+def dynamics(model: Elements, *, engine: str | None = None, execution: str | None = None) -> Dynamics:
     """The dynamics of a model, compiled function by function when they are first called.
 
     `engine` is native or python. `execution` is how the recursion runs: `unrolled`, link by link with the numbers of the model
@@ -409,7 +411,7 @@ def dynamics_of(model: Elements, *, engine: str | None = None, execution: str | 
     >>> from dalembert.model.model import Model
     >>> model = Model("slider").coordinates("x")
     >>> _ = model.body("block", joint=model.prismatic((1, 0, 0), "x"), mass=2)
-    >>> dynamics_of(model).forward([0.0], [0.0], [3.0])
+    >>> dynamics(model).forward([0.0], [0.0], [3.0])
     array([1.5])
     """
     model.refuse_canonical("dynamics")
@@ -439,3 +441,9 @@ def _real(number: float, name: str) -> float:
 def _still(rows: int, count: int) -> np.ndarray:
     """Rows of zeros, which share their memory."""
     return np.broadcast_to(np.zeros(count), (rows, count))
+
+
+mass_matrix = accepts_source(walk.mass_matrix)
+inverse_dynamics = accepts_source(walk.inverse_dynamics)
+forward_dynamics = accepts_source(walk.forward_dynamics)
+hybrid_dynamics = accepts_source(walk.hybrid_dynamics)

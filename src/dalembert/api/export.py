@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from dalembert.api.equations import Equations
+from dalembert.arguments import checked
 from dalembert.codegen.function import nodes
 from dalembert.codegen.program import Program, program_of
 from dalembert.codegen.program_derivatives import jacobian
@@ -23,6 +24,7 @@ from dalembert.symbolic.linear_algebra import ldl_solve
 from dalembert.symbolic.optimize import shortened
 
 
+@checked
 def export(equations: Equations, target: str, path: str | Path) -> tuple[Path, ...]:
     """Write the equations as code that runs without this package, and return the files.
 

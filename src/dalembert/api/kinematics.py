@@ -9,6 +9,7 @@ import numpy as np
 
 from dalembert.api import relative_motion
 from dalembert.api.lazy_functions import Compiled, Numbers, Out, beside
+from dalembert.api.load import accepts_source
 from dalembert.api.relative_motion import PointMotion
 from dalembert.arguments import numbers_given
 from dalembert.codegen.function import choose_engine
@@ -267,13 +268,14 @@ def _into(out: Out, found: np.ndarray) -> np.ndarray:
     return out
 
 
-def kinematics_of(model: Elements, *, engine: str | None = None) -> Kinematics:
+@accepts_source
+def kinematics(model: Elements, *, engine: str | None = None) -> Kinematics:
     """The kinematics of a model, compiled function by function when they are first called; `engine` is native or python.
 
     >>> from dalembert.model.model import Model
     >>> model = Model("slider").coordinates("x")
     >>> _ = model.body("block", joint=model.prismatic((1, 0, 0), "x"), mass=2)
-    >>> kinematics_of(model).position([3.0], "block")
+    >>> kinematics(model).position([3.0], "block")
     array([3., 0., 0.])
     """
     require_bodies(model)
@@ -292,6 +294,7 @@ def require_bodies(model: Elements) -> None:
 # one-call forms: who asks often holds `dl.kinematics(model)`
 
 
+@accepts_source
 def pose(model: Elements, q: Numbers, body: str, t: Numbers = 0.0, *, relative_to: str = WORLD) -> Pose:
     """Where a body is in the world, or from another body: `.rotation`, `.position`, `.matrix`, `.quaternion`.
 
@@ -299,9 +302,10 @@ def pose(model: Elements, q: Numbers, body: str, t: Numbers = 0.0, *, relative_t
     >>> dl.pose("simple-pendulum", [0.0], "bob")
     <Pose of 'bob' in 'world'>
     """
-    return kinematics_of(model).pose(q, body, t, relative_to=relative_to)
+    return kinematics(model).pose(q, body, t, relative_to=relative_to)
 
 
+@accepts_source
 def position(
     model: Elements, q: Numbers, body: str, point: Numbers = ORIGIN, t: Numbers = 0.0, *, relative_to: str = WORLD
 ) -> np.ndarray:
@@ -311,9 +315,10 @@ def position(
     >>> dl.position("double-pendulum", np.zeros((2, 50)), "lower", (0.0, -1.0, 0.0)).shape
     (3, 50)
     """
-    return kinematics_of(model).position(q, body, point, t, relative_to=relative_to)
+    return kinematics(model).position(q, body, point, t, relative_to=relative_to)
 
 
+@accepts_source
 def velocity(
     model: Elements,
     q: Numbers,
@@ -334,9 +339,10 @@ def velocity(
     >>> dl.velocity("double-pendulum", [0.0, 0.0], [1.0, 0.5], "lower", relative_to="upper").linear.round(12) + 0.0
     array([0., 0., 0.])
     """
-    return kinematics_of(model).velocity(q, qd, body, point, t, relative_to=relative_to)
+    return kinematics(model).velocity(q, qd, body, point, t, relative_to=relative_to)
 
 
+@accepts_source
 def acceleration(
     model: Elements,
     q: Numbers,
@@ -356,9 +362,10 @@ def acceleration(
     >>> dl.acceleration("double-pendulum", [0.0, 0.0], [1.0, 0.5], [2.0, 0.0], "upper").angular.round(12)
     array([0., 0., 2.])
     """
-    return kinematics_of(model).acceleration(q, qd, qdd, body, point, t, relative_to=relative_to)
+    return kinematics(model).acceleration(q, qd, qdd, body, point, t, relative_to=relative_to)
 
 
+@accepts_source
 def jacobian(
     model: Elements, q: Numbers, body: str, point: Numbers = ORIGIN, t: Numbers = 0.0, *, relative_to: str = WORLD
 ) -> np.ndarray:
@@ -369,9 +376,10 @@ def jacobian(
     >>> J[:3].shape, J[3:].shape  # of the point, and of the turning
     ((3, 6), (3, 6))
     """
-    return kinematics_of(model).jacobian(q, body, point, t, relative_to=relative_to)
+    return kinematics(model).jacobian(q, body, point, t, relative_to=relative_to)
 
 
+@accepts_source
 def jacobian_rate(
     model: Elements,
     q: Numbers,
@@ -388,9 +396,10 @@ def jacobian_rate(
     >>> dl.jacobian_rate("puma560", np.zeros(6), np.ones(6), "flange").shape
     (6, 6)
     """
-    return kinematics_of(model).jacobian_rate(q, qd, body, point, t, relative_to=relative_to)
+    return kinematics(model).jacobian_rate(q, qd, body, point, t, relative_to=relative_to)
 
 
+@accepts_source
 def center_of_mass(model: Elements, q: Numbers, t: Numbers = 0.0) -> np.ndarray:
     """Where the mass centre of all bodies is, (3,) or (3, batch).
 
@@ -398,4 +407,4 @@ def center_of_mass(model: Elements, q: Numbers, t: Numbers = 0.0) -> np.ndarray:
     >>> dl.center_of_mass("double-pendulum", [0.1, 0.2]).shape
     (3,)
     """
-    return kinematics_of(model).center_of_mass(q, t)
+    return kinematics(model).center_of_mass(q, t)

@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
+from functools import wraps
 from pathlib import Path
-from typing import Any
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
+from dalembert.arguments import checked
 from dalembert.errors import InputError, nearest
 from dalembert.io import gallery
 from dalembert.io.file_formats import READERS, read
 from dalembert.io.sympy_systems import read_sympy, understands
-from dalembert.mechanics.assembly import assembled
+from dalembert.mechanics import assembly
 from dalembert.model.description import Description, Elements
 from dalembert.model.model import Model
 
 Source = Elements | str | Path  # a model, or where it is found
+P = ParamSpec("P")
+R = TypeVar("R")
 
 
 def load(source: str | Path | object, **options: Any) -> Model:
@@ -45,7 +50,7 @@ def load(source: str | Path | object, **options: Any) -> Model:
             f"there is no model '{source}'. {nearest(str(source), gallery.names())} "
             f"Expected a gallery name or the path of a file ({', '.join(READERS)})."
         )
-    return assembled(model) if model.assemble_start else model
+    return assembly.assembled(model) if model.assemble_start else model
 
 
 def described(source: Source) -> Description:
@@ -62,6 +67,22 @@ def described(source: Source) -> Description:
         f"got {_shown(source)} in place of a model. Expected a Model, a Description, the name of a gallery example or the path "
         "of a model file."
     )
+
+
+def accepts_source(function: Callable[Concatenate[Elements, P], R]) -> Callable[Concatenate[Source, P], R]:
+    """Let a public function of a model also take a gallery name or the path of a model file; its arguments are checked."""
+    function = checked(function)
+
+    @wraps(function)
+    def called(model: Source, *arguments: P.args, **options: P.kwargs) -> R:
+        return function(described(model), *arguments, **options)
+
+    return called
+
+
+assemble = accepts_source(assembly.assemble)
+assembled = accepts_source(assembly.assembled)
+branches = accepts_source(assembly.branches)
 
 
 def _shown(value: object) -> str:

@@ -6,7 +6,7 @@ from argparse import Namespace
 
 from rich.table import Table
 
-from dalembert.api import functions
+import dalembert as dl
 from dalembert.cli import options as shared
 from dalembert.cli import output, output_files, progress
 from dalembert.display.plots import plot
@@ -37,7 +37,7 @@ def run(arguments: Namespace) -> int:
     model = shared.load(arguments)
     place = None if arguments.plot is None else output_files.pictures(arguments.plot, "--plot", model.name)
     with progress.bar(f"comparing {model.name}") as advance:
-        comparison = functions.compare(
+        comparison = dl.compare(
             model,
             wanted or None,
             duration=arguments.duration,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from argparse import Namespace
 
-from dalembert.api import functions
+import dalembert as dl
 from dalembert.cli import options as shared
 from dalembert.cli import output
 
@@ -38,7 +38,7 @@ def run(arguments: Namespace) -> int:
     speeds = {
         name: model.number(x, f"--speed {name}") for name, x in shared.by_name(arguments.speed, "--speed").items()
     }
-    found = functions.equilibrium(
+    found = dl.equilibrium(
         model, keep=arguments.keep, seek=arguments.seek, speeds=speeds or None, starts=arguments.starts
     )
     output.result(arguments.json, found.to_dict(), *(f"{table}\n" for table in found.tables()))

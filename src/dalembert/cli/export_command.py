@@ -5,7 +5,7 @@ from __future__ import annotations
 from argparse import Namespace
 from pathlib import Path
 
-from dalembert.api import functions
+import dalembert as dl
 from dalembert.cli import options as shared
 from dalembert.cli import output, output_files
 from dalembert.errors import InputError
@@ -64,8 +64,8 @@ def _code(arguments: Namespace, target: str, path: Path | None) -> int:
     """The equations as code."""
     if path is None:
         raise InputError(f"--to {target}: code needs a file. Expected --output FILE.")
-    equations = functions.derive(shared.load(arguments), arguments.formalism or "lagrange")
-    for written in functions.export(equations, target, path):
+    equations = dl.derive(shared.load(arguments), arguments.formalism or "lagrange")
+    for written in dl.export(equations, target, path):
         output.written(written)
     return 0
 

@@ -6,8 +6,8 @@ from argparse import Namespace
 
 from rich.table import Table
 
+import dalembert as dl
 from dalembert.analysis.fit_result import Fit
-from dalembert.api import functions
 from dalembert.cli import options as shared
 from dalembert.cli import output
 from dalembert.errors import InputError
@@ -42,7 +42,7 @@ def run(arguments: Namespace) -> int:
     names = [name.strip() for name in arguments.parameters.split(",")]
     observe = [name.strip() for text in arguments.observe for name in text.split(",")]
     sigma = {name: _number(name, text) for name, text in shared.by_name(arguments.sigma, "--sigma").items()}
-    found = functions.fit(
+    found = dl.fit(
         model, arguments.data, names, observe=observe or None, sigma=sigma or None, integrator=arguments.integrator
     )
     first, second = found.tables()

@@ -6,7 +6,7 @@ from argparse import Namespace
 
 from rich.markdown import Markdown
 
-from dalembert.api import functions
+import dalembert as dl
 from dalembert.cli import options as shared
 from dalembert.cli import output, output_files, progress
 from dalembert.errors import InputError
@@ -54,7 +54,7 @@ def _tell(arguments: Namespace) -> None:
     plots = [] if arguments.plot is None else [output_files.picture(arguments.plot, "--plot", name)]
     for path in plots:
         with progress.bar(f"simulating {model.name}") as advance:
-            motion = functions.simulate(model, progress=advance)
+            motion = dl.simulate(model, progress=advance)
         output.warn(motion.notes)
         motion.plot(path)
     if arguments.json:

@@ -6,8 +6,8 @@ from argparse import Namespace
 
 import numpy as np
 
+import dalembert as dl
 from dalembert.analysis.linearization import Linearization
-from dalembert.api import functions
 from dalembert.cli import options as shared
 from dalembert.cli import output
 from dalembert.display.animation import SUFFIXES
@@ -46,10 +46,8 @@ def run(arguments: Namespace) -> int:
     model = shared.load(arguments)
     if arguments.film is not None and not arguments.film.lower().endswith(SUFFIXES):
         raise InputError(f"--film {arguments.film}: expected a file that ends in {', '.join(SUFFIXES)}.")
-    at = functions.equilibrium(model) if arguments.equilibrium else None
-    linear = functions.linearize(
-        model, at, inputs=arguments.input, outputs=arguments.output or None, moving=arguments.moving
-    )
+    at = dl.equilibrium(model) if arguments.equilibrium else None
+    linear = dl.linearize(model, at, inputs=arguments.input, outputs=arguments.output or None, moving=arguments.moving)
     parts = [f"{table}\n" for table in linear.tables()]
     output.result(arguments.json, linear.to_dict(), *parts, *(_matrices(linear) if arguments.matrices else []))
     if arguments.film is not None:

@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
-from dalembert.api import functions
+import dalembert as dl
 from dalembert.cli import output
 from dalembert.cli.commands import COMMANDS, EXIT_CODES
 from dalembert.display.math.short_forms import BUDGET
@@ -139,7 +139,7 @@ def note_unused(arguments: argparse.Namespace, integrator: str) -> None:
 def read(arguments: argparse.Namespace) -> Model:
     """The model asked for, as its file tells it."""
     try:
-        return functions.load(arguments.model, **by_name(getattr(arguments, "options", ()), "--with"))
+        return dl.load(arguments.model, **by_name(getattr(arguments, "options", ()), "--with"))
     except OSError as error:  # a name no file system takes
         raise InputError(f"'{arguments.model}' cannot be opened ({error.strerror}). Check the name.") from error
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from rich.table import Table
 from rich.text import Text
 
-from dalembert.api import functions
+import dalembert as dl
 from dalembert.cli import options as shared
 from dalembert.cli import output, progress
 from dalembert.evidence.proof import FINE, Claim
@@ -32,7 +32,7 @@ def run(arguments: Namespace) -> int:
     """Print the proof; 1 when formalisms or identities are different functions, or could not be decided."""
     model, wanted = shared.load(arguments), shared.keys(["lagrange", *arguments.formalism])
     with progress.bar(f"proving {model.name}") as advance:
-        proof = functions.prove(model, wanted if arguments.formalism else None, seed=arguments.seed, progress=advance)
+        proof = dl.prove(model, wanted if arguments.formalism else None, seed=arguments.seed, progress=advance)
     tables = (
         _table("formalism", proof.formalisms),
         _table("identity", proof.identities),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from argparse import Namespace
 
-from dalembert.api import functions
+import dalembert as dl
 from dalembert.api.workspace import setup, workspace_of
 from dalembert.cli import options as shared
 from dalembert.cli import output, output_files, progress
@@ -39,12 +39,12 @@ def run(arguments: Namespace) -> int:
     path = output_files.target(arguments.output or f"{output_files.file_name(model.name)}.html", "--output", (".html",))
     keys = shared.keys(arguments.formalism) or [_usual(model)]
     with progress.bar(f"simulating {model.name} by {keys[0]}") as advance:
-        equations = functions.derive(model, keys[0])
+        equations = dl.derive(model, keys[0])
         motion = equations.simulate(arguments.duration, progress=advance, **shared.how_to_run(arguments))
     shared.note_unused(arguments, motion.integrator)
     output.warn(motion.notes)
     with progress.bar(f"comparing the formalisms on {model.name}") as advance:
-        found = functions.report(
+        found = dl.report(
             motion,
             path,
             formalisms=keys,

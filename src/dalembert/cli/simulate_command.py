@@ -6,7 +6,7 @@ from argparse import Namespace
 
 from rich.table import Table
 
-from dalembert.api import functions
+import dalembert as dl
 from dalembert.cli import options as shared
 from dalembert.cli import output, output_files, progress
 from dalembert.display import animation, dataset
@@ -84,7 +84,7 @@ def run(arguments: Namespace) -> int:
 
 
 def _simulate(model: Elements, arguments: Namespace) -> Trajectory:
-    equations = functions.derive(model, arguments.formalism, engine=arguments.engine)
+    equations = dl.derive(model, arguments.formalism, engine=arguments.engine)
     with progress.bar(f"simulating {model.name} by {arguments.formalism}") as advance:
         return equations.simulate(
             arguments.duration,

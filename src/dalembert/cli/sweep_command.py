@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from rich.table import Table
 
+import dalembert as dl
 from dalembert.analysis.sweeps import sweep_result, worker_pool
 from dalembert.analysis.sweeps.sweep_observables import REDUCTIONS
 from dalembert.analysis.sweeps.sweep_variation import SAMPLES
-from dalembert.api import functions
 from dalembert.cli import options as shared
 from dalembert.cli import output, output_files, progress
 from dalembert.errors import InputError
@@ -100,9 +100,9 @@ def run(arguments: Namespace) -> int:
     sweep_result.save(found, target)
     written = [target]
     if picture is not None:
-        functions.plot_sweep(found, picture)
+        dl.plot_sweep(found, picture)
         written.append(picture)
-    told = functions.sweep_summary(found) if found.attrs["failed"] < found.attrs["runs"] else None
+    told = dl.sweep_summary(found) if found.attrs["failed"] < found.attrs["runs"] else None
     facts = {key: found.attrs[key] for key in ("model", "formalism", "integrator", "lanes", "runs", "failed")}
     reasons = sorted({str(reason) for reason in found["reason"].values.ravel() if reason})
     if arguments.json:
@@ -127,7 +127,7 @@ def _swept(model: Elements, arguments: Namespace, folder: Path) -> xarray.Datase
         nullcontext() if arguments.cluster is None else worker_pool.joined(arguments.cluster) as client,
         progress.bar(f"sweeping {model.name}") as advance,
     ):
-        return functions.sweep(
+        return dl.sweep(
             model,
             shared.by_name(arguments.vary, "--vary"),
             observe=_observed(arguments.observe),

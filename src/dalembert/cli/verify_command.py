@@ -7,7 +7,7 @@ from argparse import Namespace
 from rich.table import Table
 from rich.text import Text
 
-from dalembert.api import functions
+import dalembert as dl
 from dalembert.cli import options as shared
 from dalembert.cli import output, progress
 from dalembert.evidence.agreement import Agreement
@@ -36,7 +36,7 @@ def run(arguments: Namespace) -> int:
     """Print the findings; 1 when formalisms differ."""
     model = shared.load(arguments)
     with progress.bar(f"verifying {model.name}") as advance:
-        agreement = functions.verify(
+        agreement = dl.verify(
             model,
             states=arguments.states,
             tolerance=arguments.tolerance,

@@ -83,7 +83,7 @@ class Animation:
         return self.snapshots()._repr_png_()
 
 
-def animation_of(model: Elements, path: str | Path | None = None, *, frames: int = 1, pixels: int = 480) -> Animation:
+def animate(model: Elements, path: str | Path | None = None, *, frames: int = 1, pixels: int = 480) -> Animation:
     """A model as it stands at its start, to be moved by hand: sliders move its coordinates, and loops stay closed.
 
     A notebook shows it; where a path is given it is written, as a page (.html) or as a picture (.png, .pdf, .svg). The motion

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from dalembert.api.derivation import derivation_of
 from dalembert.api.equations import Equations
+from dalembert.api.load import accepts_source
 from dalembert.api.workspace import Workspace, setup, workspace_of
 from dalembert.errors import DalembertError, InputError
 from dalembert.formalisms import catalogue
@@ -123,6 +124,7 @@ class Comparison(Tabular):
         )
 
 
+@accepts_source
 def compare(
     model: Elements,
     keys: Sequence[str] | None = None,

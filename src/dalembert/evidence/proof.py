@@ -15,6 +15,7 @@ from fractions import Fraction
 
 from dalembert.api.derivation import derivation_of
 from dalembert.api.equations import Equations
+from dalembert.api.load import accepts_source
 from dalembert.api.workspace import Workspace, setup, workspace_of
 from dalembert.arguments import is_whole, shown
 from dalembert.errors import InputError, SingularError
@@ -183,6 +184,7 @@ class _Findings:
     programs: dict[str, Claim] = field(default_factory=dict)
 
 
+@accepts_source
 def prove(
     model: Elements,
     keys: Sequence[str] | None = None,

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from dalembert.api.derivation import derivation_of
 from dalembert.api.equations import Equations
+from dalembert.api.load import accepts_source
 from dalembert.api.workspace import Workspace, setup, workspace_of
 from dalembert.codegen.function import ENGINES, choose_engine
 from dalembert.errors import DalembertError, EngineError, InputError, SingularError
@@ -55,6 +56,7 @@ class Finding:
     notes: tuple[str, ...] = ()
 
 
+@accepts_source
 def verify(
     model: Elements,
     *,

@@ -10,8 +10,8 @@ import numpy as np
 from scipy.integrate import solve_ivp
 from scipy.interpolate import CubicSpline
 
+import dalembert as dl
 from dalembert.analysis.tracking import designed
-from dalembert.api import functions
 from dalembert.io import gallery
 
 T, h, d, s, f, g = 0.5, 0.92, 0.15, 0.06, 0.05, 9.81  # as the model file names them
@@ -40,8 +40,8 @@ class Step:
     """
 
     def __init__(self) -> None:
-        self.model = functions.load("biped")
-        self.dynamics = functions.dynamics(self.model)
+        self.model = dl.load("biped")
+        self.dynamics = dl.dynamics(self.model)
         self.t = np.linspace(0, T, 2001)
         self.q, self.qd, self.qdd = designed(self.model, gallery.expected("biped")["motion"], self.t)
 

@@ -8,7 +8,7 @@ from itertools import cycle, islice
 
 import numpy as np
 
-from dalembert.api import functions
+import dalembert as dl
 from dalembert.model.description import Elements
 from dalembert.model.model import Model
 from dalembert.model.profiles import cycloidal
@@ -26,7 +26,7 @@ TURN = 4 / 3  # seconds of Figure 17, as in ReDySim's file of this linkage
 
 def undriven(name: str) -> Elements:
     """A model of the gallery without the drives it has there."""
-    model = functions.load(name)
+    model = dl.load(name)
     return model.with_parameters(_DRIVES[name]) if name in _DRIVES else model
 
 
@@ -66,7 +66,7 @@ def cycloid(ends: Sequence[float], T: float, t: np.ndarray) -> tuple[np.ndarray,
 
 def stanford_motion(samples: int = 401) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """t, q, q̇ and q̈ of the motion of Figure 5, which ends as the drives of the gallery's model have it."""
-    values = functions.load("stanford-arm").parameter_values
+    values = dl.load("stanford-arm").parameter_values
     t = np.linspace(0, values["T"], samples)
     ends = [values["B"] if i == 2 else values["A"] for i in range(6)]
     return t, *cycloid(ends, values["T"], t)
@@ -75,14 +75,14 @@ def stanford_motion(samples: int = 401) -> tuple[np.ndarray, np.ndarray, np.ndar
 def stanford_torques() -> list[Panel]:
     """Figure 5."""
     t, *motion = stanford_motion()
-    tau = functions.dynamics(undriven("stanford-arm")).inverse(*motion)
+    tau = dl.dynamics(undriven("stanford-arm")).inverse(*motion)
     titles = ["f₃ [N]" if i == 2 else f"{_numbered('τ', i + 1)} [N·m]" for i in range(6)]
     return [Panel(title, (Line("", t, row),)) for title, row in zip(titles, tau, strict=True)]
 
 
 def stanford_fall() -> list[Panel]:
     """Figure 6: all joints at zero, no drives."""
-    run = functions.simulate(undriven("stanford-arm"), 1.0, formalism="denoc", samples=101)
+    run = dl.simulate(undriven("stanford-arm"), 1.0, formalism="denoc", samples=101)
     angles = [Line(_numbered("θ", i + 1), run.t, np.round(run.q[i], 12)) for i in (0, 1, 3, 4, 5)]
     return [Panel("b₃ [m]", (Line("", run.t, run.q[2]),)), Panel("θ [rad]", tuple(angles))]
 
@@ -188,7 +188,7 @@ def left_design(step: Step) -> list[Panel]:
 
 def four_bar() -> list[Frame]:
     """The loop, and the two chains that are left when joint 4 is cut."""
-    model = functions.load("four-bar")
+    model = dl.load("four-bar")
     q = model.initial[0]
     closed, cut = placed(model, q), placed(model, q + np.array([0.5, 0.15, 0.3]))
     return [
@@ -212,21 +212,21 @@ def _bars(at: Placed, names: Sequence[str] = ("#1", "#2", "#3")) -> tuple[Stroke
 
 @cache
 def _driven() -> Model:
-    model = Model.of(functions.load("four-bar"))
+    model = Model.of(dl.load("four-bar"))
     model.parameter("T", TURN, "time of a turn of the crank", "s")
     return model.drive("q1", "2*pi*(t/T - sin(2*pi*t/T)/(2*pi))", name="motor")
 
 
 def four_bar_driven() -> list[Panel]:
     """Figure 17: one turn of the crank by (34), and the torque it takes."""
-    run = functions.simulate(_driven(), TURN, samples=201)
+    run = dl.simulate(_driven(), TURN, samples=201)
     torque = run.multipliers[run.constraint_names.index("motor")]
     return [Panel("θ₁ [rad]", (Line("", run.t, run.q[0]),)), Panel("τ₁ [N·m]", (Line("", run.t, torque),))]
 
 
 def four_bar_fall() -> list[Panel]:
     """Figure 18: the linkage falls from rest."""
-    run = functions.simulate("four-bar", 1.0, samples=401)
+    run = dl.simulate("four-bar", 1.0, samples=401)
     return [
         Panel(title, tuple(Line(_numbered(letter, i + 1), run.t, rows[i]) for i in range(3)))
         for title, letter, rows in (("angles [rad]", "θ", run.q), ("rates [rad/s]", "θ̇", run.qd))
@@ -300,7 +300,7 @@ def kuka_torques(times: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarra
     rows = np.array(published("denoc")["kuka-kr5"]["rows"]).T
     t = rows[0] if times is None else times
     motion = (np.repeat(x, 6, axis=0) for x in cycloid([np.pi / 3], 1.0, t))
-    return rows[1:7], functions.dynamics("kuka-kr5").inverse(*motion)
+    return rows[1:7], dl.dynamics("kuka-kr5").inverse(*motion)
 
 
 def kuka() -> list[Panel]:

@@ -10,7 +10,7 @@ from functools import cache, partial
 
 import numpy as np
 
-from dalembert.api import functions
+import dalembert as dl
 from dalembert.api.dynamics import Dynamics
 from dalembert.mechanics.motion import move_symbols
 from dalembert.model.description import Elements
@@ -119,7 +119,7 @@ def _figures(step: Callable[[], Step]) -> Mapping[str, Callable[[], Picture]]:
 def _sizes() -> Computed:
     """What n and the loop of Figure 16 make of the matrices: shapes of our blocks, as formulas in n where both chains agree."""
     names = dict(zip(printed("denoc").tables["Sizes"].rows, ("N_l", "N_d", "N", "I"), strict=False))
-    blocks = [functions.derive(model, "denoc").blocks for model in ("two-link-robot", "robot-3-link")]
+    blocks = [dl.derive(model, "denoc").blocks for model in ("two-link-robot", "robot-3-link")]
     side = {(2, 3): "n", (12, 18): "6n"}
     found: dict[str, list[str]] = {}
     for row, key in names.items():
@@ -130,8 +130,8 @@ def _sizes() -> Computed:
 
 def _loop_sizes() -> list[list[str]]:
     """J of the four-bar linkage, N and A_en of its two chains: rows that say something new, links and joints of each."""
-    N = np.array(functions.derive("four-bar", "denoc").blocks["N"].value, dtype=object)
-    rows = len(functions.mobility("four-bar").independent)
+    N = np.array(dl.derive("four-bar", "denoc").blocks["N"].value, dtype=object)
+    rows = len(dl.mobility("four-bar").independent)
     links, found = np.arange(len(N)) // 6, [[f"{rows} × {N.shape[1]}"]]
     chains = ([0], [1, 2])  # the joints of I and II
     sizes = [(6 * len({*links[(N[:, joints] != 0).any(axis=1)]}), len(joints)) for joints in chains]
@@ -155,7 +155,7 @@ def _identities(number: str, models: tuple[str, ...], errors: Callable[..., list
     random, columns = np.random.default_rng(2013), []
     for name in models:
         model = figures.undriven(name)
-        dynamics = functions.dynamics(model)
+        dynamics = dl.dynamics(model)
         states = random.uniform(-1, 1, (_STATES, 3, len(model.coordinate_names)))
         columns.append(np.max([errors(model, dynamics, *state) for state in states], axis=0).tolist())
     return dict(zip(printed("denoc").tables[number].rows, zip(*columns, strict=True), strict=True))
@@ -223,11 +223,11 @@ def _slope(f: Callable[[float], np.ndarray]) -> np.ndarray:
 
 def _stanford() -> Computed:
     """Section 2.8, as the model has it."""
-    model = functions.load("stanford-arm")
+    model = dl.load("stanford-arm")
     start = model.initial[0]
     return {
         "links": [len(model.bodies)],
-        "degrees of freedom": [functions.mobility(model).degrees_of_freedom],
+        "degrees of freedom": [dl.mobility(model).degrees_of_freedom],
         "θᵢ(0), i = 1, 2, 4, 5, 6 (rad)": [float(np.abs(np.delete(start, 2)).max())],
         "b₃(0) (m)": [float(start[2])],
         "T (s)": [model.parameter_values["T"]],
@@ -236,7 +236,7 @@ def _stanford() -> Computed:
 
 def _rows_of_dh() -> Computed:
     """θ, d, a and α of each step from link to link, read off the frames: Rz(θ) Tz(d) Tx(a) Rx(α); a name where it moves."""
-    model = functions.load("stanford-arm")
+    model = dl.load("stanford-arm")
     rest, moved = (_steps(placed(model, np.full(6, value)).poses.values()) for value in (0.0, 0.1))
     found: dict[str, list[Entry]] = {}
     for i, name in enumerate(printed("denoc").tables["DH parameters"].rows):
@@ -269,7 +269,7 @@ def _biped(step: Step) -> Computed:
 
 def _four_bar() -> Computed:
     """Section 4.1, as the model has it."""
-    values = functions.load("four-bar").parameter_values
+    values = dl.load("four-bar").parameter_values
     names = ("a", "c", "b", "d", "m1", "m2", "m3")
     return {row: [values[name]] for row, name in zip(printed("denoc").tables["Section 4.1"].rows, names, strict=True)}
 
@@ -278,7 +278,7 @@ def _jacobian() -> Computed:
     """(52b) from the closure (51): with the angles of the two chains, and with angles counted along one chain."""
     import sympy as sp
 
-    motion = move_symbols(functions.load("four-bar"), SYMBOLIC)
+    motion = move_symbols(dl.load("four-bar"), SYMBOLIC)
     ends = [motion.frame(body).point(vector([*SYMBOLIC.symbols([length]), 0, 0]))[1] for body, length in _ENDS]
     J = sp.Matrix((ends[0] - ends[1])[:2].tolist())  # of a₀ + a₁ − a₂ − a₃
     theta = sp.symbols("theta1:4")

@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 from scipy.linalg import null_space
 
-from dalembert.api import functions
+import dalembert as dl
 from dalembert.api.constraint_space import ConstraintSpace
 from dalembert.api.equations import Equations
 from dalembert.api.load import Source
@@ -70,7 +70,7 @@ class State:
 def residuals() -> Computed:
     """For every equation how far it is from holding as printed, and as meant where that is something else."""
     arm, gyro = _states("serial-arm"), _states("gyroscope")
-    driven = functions.load("3-rrr").copy()
+    driven = dl.load("3-rrr").copy()
     for i, torque in enumerate(_TORQUES, start=1):
         driven.joint_torque(f"far{i}", torque)
     loops = _states(driven)
@@ -101,7 +101,7 @@ def residuals() -> Computed:
 
 def _states(model: Source) -> list[State]:
     """Random states on the constraints."""
-    lagrange, ours = (functions.derive(model, key) for key in ("lagrange", "dalembert"))
+    lagrange, ours = (dl.derive(model, key) for key in ("lagrange", "dalembert"))
     found = random_states.consistent(ours.model, _STATES)
     states = []
     for q, qd in zip(found.q.T, found.qd.T, strict=True):

@@ -7,7 +7,7 @@ from functools import cache, partial
 
 import numpy as np
 
-from dalembert.api import functions
+import dalembert as dl
 from dalembert.papers.mechanism import Placed, placed
 from dalembert.papers.printed_facts import Picture
 from dalembert.papers.printed_values import Frame, Line, Panel, Stroke
@@ -25,7 +25,7 @@ def pictures() -> Mapping[str, Callable[[], Picture]]:
 
     @cache
     def motion(name: str) -> Trajectory:
-        return functions.simulate(name, _SPAN[name], formalism="dalembert", samples=_LONG + 1)
+        return dl.simulate(name, _SPAN[name], formalism="dalembert", samples=_LONG + 1)
 
     return {
         "5.2": partial(_sketch, "serial-arm", (0.9, -0.5, -0.6, -0.4)),
@@ -49,7 +49,7 @@ def pictures() -> Mapping[str, Callable[[], Picture]]:
 
 def _sketch(name: str, q: Sequence[float] | None) -> list[Frame]:
     """A mechanism with the names of its coordinates, at its start or where it is seen best."""
-    model = functions.load(name)
+    model = dl.load(name)
     at = placed(model, model.initial[0] if q is None else q)
     return [Frame("", tuple(DRAWN[name](at, named=True)))]
 
@@ -72,7 +72,7 @@ def _astray(run: Trajectory, schemes: Sequence[tuple[str, str, float, dict]], ro
     """How far printed schemes come from the motion, the largest of some coordinates."""
     lines = []
     for scheme, formalism, step, options in schemes:
-        equations = functions.derive(run.equations.model, formalism)
+        equations = dl.derive(run.equations.model, formalism)
         other = equations.simulate(run.t[-1], integrator=scheme, step=step, samples=_LONG + 1, **options)
         gap = np.abs(other.q[rows] - run.q[rows]).max(axis=0)
         label = f"Algorithm {scheme[-1]}, Δt = {1000 * step:g} ms"
@@ -199,8 +199,8 @@ def _linkage(at: Placed, *, named: bool = False) -> list[Stroke]:
 
 def _stewart() -> list[Frame]:
     """Figure 5.6: the base, six struts and the platform, where it rests."""
-    model = functions.load("stewart-platform")
-    at = placed(model, functions.assemble(model).q)
+    model = dl.load("stewart-platform")
+    at = placed(model, dl.assemble(model).q)
     values = model.parameter_values
     feet = np.concatenate([at.points(f"cylinder{i}", [(0, 0, 0)]) for i in range(1, 7)])
     heads = np.concatenate([at.points(f"rod{i}", [(0, 0, 0)]) for i in range(1, 7)])

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+import dalembert as dl
 from dalembert.analysis.energy_ellipsoid import kinetic_energy_ellipsoid
-from dalembert.api import functions, load
+from dalembert.api import load
 from dalembert.api.load import Source
 from dalembert.display.math.simplify import tidy
 from dalembert.formalisms import dalembert
@@ -71,7 +72,7 @@ def _second_order() -> Finding:
 
 def _position_drift() -> Finding:
     """Drift on position and velocity level of the canonical equations with multipliers, which no projection corrects."""
-    run = functions.derive("phong-pendulum", "hamilton").simulate(10.0, integrator="rk45", samples=101, project=False)
+    run = dl.derive("phong-pendulum", "hamilton").simulate(10.0, integrator="rk45", samples=101, project=False)
     levels = {"velocity": [], "position": []}
     for name, values in zip(run.violation_names, run.violation, strict=True):
         levels["velocity" if name.endswith("velocity") else "position"].append(float(np.abs(values).max()))
@@ -83,7 +84,7 @@ def _position_drift() -> Finding:
 
 
 def _gyroscope_energy() -> Finding:
-    error = functions.simulate("gyroscope", formalism="dalembert").energy_error
+    error = dl.simulate("gyroscope", formalism="dalembert").energy_error
     return Finding(error < 1e-8, f"relative drift over the run of the model, default integrator: {error:.0e}.")
 
 
@@ -107,7 +108,7 @@ class Terms:
 
 def terms(model: Source) -> Terms:
     """The dynamical terms by d'Alembert's principle."""
-    system = functions.derive(model, "dalembert").workspace.symbolic
+    system = dl.derive(model, "dalembert").workspace.symbolic
     return Terms(system, *dalembert.parts(system)[:3])
 
 
@@ -182,7 +183,7 @@ def _platform() -> Computed:
 
 def _closure() -> Computed:
     """Γ_p of the corners, from Φ = (… −Γ_p) of (5.123)."""
-    equations = functions.derive("3-rrr", "lagrange")
+    equations = dl.derive("3-rrr", "lagrange")
     q, qd = equations.model.initial
 
     def Gamma(angle: float) -> np.ndarray:
@@ -316,7 +317,7 @@ def _orders() -> Computed:
 
 def _errors(scheme: str, name: str, formalism: str, options: dict) -> tuple[tuple[float, float], tuple[float, float]]:
     """The errors of q with two steps, after 0.4 s and after a single step, from a random state on the constraints."""
-    equations = functions.derive(name, formalism)
+    equations = dl.derive(name, formalism)
     state = random_states.consistent(equations.model, 1)
     q0, qd0 = state.q[:, 0], state.qd[:, 0]
 

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dalembert.api import load
-from dalembert.api.kinematics import kinematics_of
+from dalembert.api.kinematics import kinematics
 from dalembert.api.load import Source
 from dalembert.mechanics.motion import Motion, move
 from dalembert.model.checks.check_values import value as evaluate
@@ -42,7 +42,7 @@ class Placed:
 def placed(model: Source, q: npt.ArrayLike) -> Placed:
     """A model at the coordinates q."""
     known = load.described(model)
-    return Placed(known, kinematics_of(known).poses(np.asarray(q, dtype=float)))
+    return Placed(known, kinematics(known).poses(np.asarray(q, dtype=float)))
 
 
 def walked(model: Elements, q: np.ndarray) -> Motion:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dalembert.api import functions
+import dalembert as dl
 from dalembert.mechanics import random_states
 from dalembert.papers.claims import Finding
 from dalembert.papers.mechanism import placed
@@ -35,7 +35,7 @@ def _fewest() -> Finding:
     """Differential equations by (2.7) and degrees of freedom, and all equations with multipliers."""
     texts, holds = [], True
     for model in EXAMPLES.values():
-        equations, freedoms = functions.derive(model, "phong"), functions.mobility(model).degrees_of_freedom
+        equations, freedoms = dl.derive(model, "phong"), dl.mobility(model).degrees_of_freedom
         s, n = equations.constraint_matrix.shape
         holds = holds and equations.n_dynamic == freedoms == n - s
         texts.append(
@@ -48,7 +48,7 @@ def _reactions() -> Finding:
     """r by (2.4) against Aᵀλ of Lagrange's equations at random states."""
     gaps = {}
     for name in EXAMPLES.values():
-        ours, theirs = (functions.derive(name, key) for key in ("phong", "lagrange"))
+        ours, theirs = (dl.derive(name, key) for key in ("phong", "lagrange"))
         at = random_states.consistent(ours.model, 20)
         found, known = (each.reactions(at.q, at.qd, at.t) for each in (ours, theirs))
         gaps[name] = float(np.abs(found - known).max() / np.abs(known).max())
@@ -58,12 +58,12 @@ def _reactions() -> Finding:
 
 def _counts() -> Computed:
     """n coordinates, s constraints, m degrees of freedom, and how many differential equations (2.7) are."""
-    found = [functions.derive(model, "phong") for model in EXAMPLES.values()]
+    found = [dl.derive(model, "phong") for model in EXAMPLES.values()]
     sizes = [equations.constraint_matrix.shape for equations in found]
     return {
         "coordinates n": [n for _, n in sizes],
         "constraints s": [s for s, _ in sizes],
-        "degrees of freedom m": [functions.mobility(model).degrees_of_freedom for model in EXAMPLES.values()],
+        "degrees of freedom m": [dl.mobility(model).degrees_of_freedom for model in EXAMPLES.values()],
         "differential equations (2.7)": [equations.n_dynamic for equations in found],
     }
 
@@ -72,7 +72,7 @@ def _example(number: str) -> Computed:
     """G, r, the vectors of both steps and the terms of (2.7)."""
     import sympy as sp
 
-    equations = functions.derive(EXAMPLES[number], "phong")
+    equations = dl.derive(EXAMPLES[number], "phong")
     names = equations.model.coordinate_names
     plain = {sp.Function(name)(sp.Symbol("t")): sp.Symbol(name, real=True) for name in names}
     plain |= {sp.Symbol(name): sp.Symbol(name, positive=True) for name in equations.model.parameter_values}
@@ -122,7 +122,7 @@ def _short(value: Basic) -> Basic:
 
 def _disk() -> list[Frame]:
     """The disc on its track, rolled on by an angle of −1."""
-    model, angle = functions.load("phong-disk"), -1.0
+    model, angle = dl.load("phong-disk"), -1.0
     radius = model.parameter_values["r"]
     at = placed(model, (-radius * angle, radius, angle))
     turn = np.linspace(0, 2 * np.pi, 61)
@@ -143,7 +143,7 @@ def _disk() -> list[Frame]:
 
 def _pendulum() -> list[Frame]:
     """The pendulum at its start."""
-    model = functions.load("phong-pendulum")
+    model = dl.load("phong-pendulum")
     length, q = model.parameter_values["l"], model.initial[0]
     at = placed(model, q)
     rod = at.points("pendulum", [(0, length, 0), (0, -length, 0)])[:, :2]

@@ -9,7 +9,7 @@ from functools import cache, partial
 import numpy as np
 from scipy.linalg import null_space
 
-from dalembert.api import functions
+import dalembert as dl
 from dalembert.api.equations import Equations
 from dalembert.mechanics import random_states
 from dalembert.mechanics.applied_forces import non_ideal_forces
@@ -28,8 +28,8 @@ IDEAL = ("cart-pendulum", "rolling-disk", "over-constrained")
 def recipe() -> Recipe:
     """How the results are evaluated; the states of a model are shared."""
     look = cache(_states)
-    rough = [functions.load("rough-surface").with_parameters(change) for change in ({}, {"c": 0.0, "mu": 0.3})]
-    ideal = [functions.load(name) for name in IDEAL]
+    rough = [dl.load("rough-surface").with_parameters(change) for change in ({}, {"c": 0.0, "mu": 0.3})]
+    ideal = [dl.load(name) for name in IDEAL]
     return Recipe(
         {
             "Section 2": _free,
@@ -46,7 +46,7 @@ def recipe() -> Recipe:
 
 def _against_newton_euler(name: str) -> Finding:
     """Accelerations against Newton's and Euler's equations of the bodies, at random states."""
-    ours, theirs = (functions.derive(name, key) for key in ("poincare", "newton_euler"))
+    ours, theirs = (dl.derive(name, key) for key in ("poincare", "newton_euler"))
     at = random_states.consistent(ours.model, _STATES)
     found, known = (each.accelerations(at.q, at.qd, at.t) for each in (ours, theirs))
     gap = float(np.abs(found - known).max() / np.abs(known).max())
@@ -102,7 +102,7 @@ class State:
 def _states(model: Elements) -> list[State]:
     """Random states on the constraints."""
     found = random_states.consistent(model, _STATES)
-    equations = functions.derive(model, "poincare"), functions.derive(model, "lagrange")
+    equations = dl.derive(model, "poincare"), dl.derive(model, "lagrange")
     return [_state(*equations, *state) for state in zip(found.q.T, found.qd.T, found.t, strict=True)]
 
 
@@ -184,14 +184,14 @@ def _corollary(state: State) -> float:
 def _free() -> Computed:
     """How far (2.15) is from M_s ṡ of Lagrange's equations, for systems without constraints."""
     return {
-        row: [max(_unconstrained(functions.load(name))) for name in FREE]
+        row: [max(_unconstrained(dl.load(name))) for name in FREE]
         for row in printed("poincare").tables["Section 2"].rows
     }
 
 
 def _unconstrained(model: Elements) -> list[float]:
     found = random_states.consistent(model, _STATES)
-    equations = functions.derive(model, "poincare"), functions.derive(model, "lagrange")
+    equations = dl.derive(model, "poincare"), dl.derive(model, "lagrange")
     return [_balance(*equations, *state) for state in zip(found.q.T, found.qd.T, found.t, strict=True)]
 
 

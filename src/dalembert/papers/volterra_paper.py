@@ -7,7 +7,8 @@ from functools import cache, partial
 
 import numpy as np
 
-from dalembert.api import functions, load
+import dalembert as dl
+from dalembert.api import load
 from dalembert.errors import SimulationError
 from dalembert.evidence.comparison import Comparison, Row
 from dalembert.papers import volterra_figures as figures
@@ -32,10 +33,8 @@ def recipe() -> Recipe:
     @cache
     def compared(case: str) -> Comparison:
         """A case study as its authors computed it: ode45 with steps no longer than one sample."""
-        functions.simulate(
-            case, 0.1, integrator="rk45", samples=2
-        )  # what is compiled once does not count as time of a run
-        return functions.compare(case, METHODS, integrator="rk45", rechoose=False)
+        dl.simulate(case, 0.1, integrator="rk45", samples=2)  # what is compiled once does not count as time of a run
+        return dl.compare(case, METHODS, integrator="rk45", rechoose=False)
 
     tables: dict[str, Callable[[], Computed]] = {
         number: partial(_norms, compared, case) for number, case in CASES.items()
@@ -64,7 +63,7 @@ def _claims(compared: Callable[[str], Comparison]) -> Mapping[str, Callable[[], 
 
 def _fewest_equations() -> Finding:
     """The number of equations of all columns of Table 1."""
-    found = {case: {key: functions.derive(case, key).n_dynamic for key in COUNTED} for case in CASES.values()}
+    found = {case: {key: dl.derive(case, key).n_dynamic for key in COUNTED} for case in CASES.values()}
     return smallest("volterra_reduced", found, ties=True)
 
 
@@ -116,10 +115,10 @@ def _figures(compared: Callable[[str], Comparison]) -> Mapping[str, Callable[[],
 
 def _counts() -> Computed:
     """Table 1: the formula in m, p and s that gives the number of equations in all case studies."""
-    found = {key: [functions.derive(case, key).n_dynamic for case in CASES.values()] for key in COUNTED}
+    found = {key: [dl.derive(case, key).n_dynamic for case in CASES.values()] for key in COUNTED}
     formulas: dict[str, list[int]] = {"m": [], "p": [], "m − s": [], "p − s": []}
     for case in CASES.values():
-        moves = functions.mobility(case)
+        moves = dl.mobility(case)
         m, p, s = len(load.described(case).coordinate_names), moves.degrees_of_freedom, len(moves.ignorable)
         for text, value in zip(formulas, (m, p, m - s, p - s), strict=True):
             formulas[text].append(value)
@@ -132,7 +131,7 @@ def with_multiplier(case: str) -> tuple[np.ndarray, np.ndarray]:
 
     Their result file holds the integral of the multiplier as a seventh state, and ode45 looks at its error too.
     """
-    equations = functions.derive(case, "lagrange")
+    equations = dl.derive(case, "lagrange")
     n, work, values = len(equations.model.coordinate_names), equations.kernel.accelerations, equations.values
 
     def rates(t: float, y: np.ndarray) -> np.ndarray:

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 
 from dalembert.analysis.tracking import joint_of
-from dalembert.api.dynamics import Dynamics, dynamics_of
+from dalembert.api.dynamics import Dynamics, dynamics
 from dalembert.arguments import are_names, is_real, numbers_given, shown
 from dalembert.errors import InputError, nearest
 from dalembert.model.description import Elements
@@ -41,7 +41,7 @@ def driven(model: Elements, actuated: Sequence[str] | None, who: str) -> tuple[t
 
 def dynamics_in_rates(model: Elements, who: str) -> Dynamics:
     """The dynamics of a model whose speeds are the rates of its coordinates."""
-    found = dynamics_of(model)
+    found = dynamics(model)
     if found.speed_names != tuple(map(Kind.RATE.of, model.coordinate_names)):
         raise InputError(
             f"{who}: model '{model.name}' has quaternions, so its speeds are not rates. Expected joints that are none."

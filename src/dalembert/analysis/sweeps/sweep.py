@@ -18,7 +18,8 @@ from dalembert.analysis.sweeps.sweep_variation import variation_of
 from dalembert.analysis.sweeps.worker_pool import answers
 from dalembert.api.derive import equations_of
 from dalembert.api.equations import Equations
-from dalembert.arguments import checked, is_whole, shown
+from dalembert.api.load import accepts_source
+from dalembert.arguments import is_whole, shown
 from dalembert.errors import InputError
 from dalembert.model.description import Elements
 from dalembert.model.integrator_names import require_method
@@ -31,8 +32,8 @@ if TYPE_CHECKING:
 _LANES = "dop853"
 
 
-@checked
-def sweep_of(
+@accepts_source
+def sweep(
     model: Elements,
     vary: Mapping[str, Any],
     *,

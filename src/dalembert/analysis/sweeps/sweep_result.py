@@ -11,6 +11,7 @@ import numpy as np
 from dalembert.analysis.sweeps.sweep_observables import REDUCTIONS
 from dalembert.analysis.sweeps.sweep_spec import Question
 from dalembert.analysis.sweeps.sweep_variation import Points
+from dalembert.arguments import checked
 from dalembert.display import dataset
 from dalembert.errors import InputError
 from dalembert.io import files
@@ -84,7 +85,8 @@ def save(found: xarray.Dataset, path: Path) -> Path:
     return path
 
 
-def summary_of(found: xarray.Dataset, quantiles: Sequence[float] = (0.05, 0.5, 0.95)) -> xarray.Dataset:
+@checked
+def sweep_summary(found: xarray.Dataset, quantiles: Sequence[float] = (0.05, 0.5, 0.95)) -> xarray.Dataset:
     """Mean, standard deviation, standard error of the mean, least, largest and quantiles over all runs that have numbers.
 
     >>> import dalembert as dl

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dalembert.arguments import checked
 from dalembert.display.plots import axes
 from dalembert.display.plots.panels import MOST_LINES, Line, Panel
 from dalembert.display.plots.plot import FORMATS, save
@@ -22,7 +23,8 @@ _QUANTILES = ((0.05, "5 % of the runs are below"), (0.5, "half of the runs"), (0
 _ACROSS = 2
 
 
-def sweep_figure(found: xarray.Dataset, path: str | Path | None = None) -> Plot:
+@checked
+def plot_sweep(found: xarray.Dataset, path: str | Path | None = None) -> Plot:
     """Draw what a sweep found, a panel for each thing observed; saved as .png, .pdf or .svg where a path is given.
 
     Over a grid of one name numbers are a line, with a line for each value of a second. Of runs at random or Sobol's points the

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
+from dalembert.arguments import checked
 from dalembert.display import webpage
 from dalembert.display.math.short_forms import BUDGET
 from dalembert.errors import InputError
@@ -46,7 +47,8 @@ class Report:
         return f"<Report of '{self.contents.model.name}' by {self.contents.run.formalism}>"
 
 
-def report_of(
+@checked
+def report(
     run: Trajectory,
     path: str | Path | None = None,
     *,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Any
 
-from dalembert.api import functions
+import dalembert as dl
 from dalembert.api.equation_reader import Reading
 from dalembert.display.math import html, latex
 from dalembert.display.math.line_breaking import LINE
@@ -41,7 +41,7 @@ def equations(given: Given, folder: Folder, tell: Tell) -> dict[str, Any]:
 def _reading(text: str, key: str, numbers: bool, budget: float) -> Reading:
     """Kept, so that other widths and views are quick."""
     model = description_of(Given({"text": text}))
-    derivation = functions.derive(model, key).derivation
+    derivation = dl.derive(model, key).derivation
     return Reading(derivation, Frozen(model.parameter_values if numbers else {}), budget)
 
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.api import functions
+import dalembert as dl
 from dalembert.errors import DalembertError, InputError, NotApplicableError
 from dalembert.io.dh_toml import OWN, coordinates
 from dalembert.io.robot_rows import CONVENTIONS, KINDS, UNITS
@@ -203,7 +203,7 @@ def read_table(given: Given, folder: Folder | None, tell: Tell) -> dict[str, Any
         found |= _cells_of(data)
     try:
         model = description_of(given)
-        table = functions.dh_table(model)
+        table = dl.dh_table(model)
     except NotApplicableError as error:
         return found | {"why": str(error)}
     except DalembertError:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from dalembert.api import functions
+import dalembert as dl
 from dalembert.api.equation_reader import Reading
 from dalembert.display.math import html, latex
 from dalembert.display.math.short_forms import BUDGET
@@ -97,7 +97,7 @@ def _readings(given: Given, tell: Tell) -> Iterator[Reading]:
     for key in keys:
         tell(0.0, f"deriving by {key}")
         yield Reading(
-            functions.derive(description_of(given), key).derivation,
+            dl.derive(description_of(given), key).derivation,
             budget=given.number("budget", BUDGET, least=0, most=3600),
         )
 
@@ -123,13 +123,13 @@ def _code(target: str) -> Maker:
     def make(given: Given, folder: Folder, tell: Tell) -> list[Path]:
         model = description_of(given)
         keys = given.words("formalisms", catalogue.KEYS) or ["lagrange"]
-        equations = functions.derive(model, keys[0])
+        equations = dl.derive(model, keys[0])
         chosen = TARGETS[target]
         plain = "".join(x if x.isalnum() and x.isascii() else "_" for x in model.name).strip("_") or "model"
         plain = plain if plain[0].isalpha() else f"m_{plain}"
         with tempfile.TemporaryDirectory(dir=folder.scratch()) as name:
             inner = Path(name) / (f"{plain}_{target}{chosen.ending}" if chosen.ending else f"+{plain}")
-            written = functions.export(equations, target, inner)
+            written = dl.export(equations, target, inner)
             if chosen.ending and len(written) == 1:
                 return [_moved(written[0], folder)]
             path = folder.free(f"{plain}-{target}", ".zip")
@@ -154,7 +154,7 @@ def _moved(path: Path, folder: Folder) -> Path:
 def _run(given: Given, folder: Folder) -> Trajectory:
     if not given.text("run", ""):
         raise InputError("there is no run yet. Simulate the model first, in the room Move.")
-    return functions.load_run(folder.run(given.text("run", most=40)))
+    return dl.load_run(folder.run(given.text("run", most=40)))
 
 
 def _stem(run: Trajectory) -> str:
@@ -165,9 +165,7 @@ def _report(given: Given, folder: Folder, tell: Tell) -> list[Path]:
     run = _run(given, folder)
     path = folder.free(f"{_stem(run)}-report", ".html")
     wanted = given.words("formalisms", catalogue.KEYS)
-    functions.report(
-        run, path, formalisms=wanted, evidence=given.switch("evidence", True), progress=lambda share: tell(share)
-    )
+    dl.report(run, path, formalisms=wanted, evidence=given.switch("evidence", True), progress=lambda share: tell(share))
     return [path]
 
 

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
+import dalembert as dl
 from dalembert.analysis.equilibrium import Equilibrium
 from dalembert.analysis.linearization import Linearization
-from dalembert.api import functions
 from dalembert.display.scene.scene import scene_of
 from dalembert.display.scene.scene_values import Recorded, Scene
 from dalembert.errors import InputError
@@ -31,7 +31,7 @@ def equilibria(given: Given, folder: Folder, tell: Tell) -> dict[str, Any]:
     model = valued(given)
     names, parameters = model.coordinate_names, list(model.parameter_values)
     tell(0.0, "looking for positions of rest")
-    found = functions.equilibrium(
+    found = dl.equilibrium(
         model,
         keep=given.words("keep", names),
         at=_at(given),
@@ -109,4 +109,4 @@ def mode(given: Given, folder: Folder, tell: Tell) -> dict[str, Any]:
 
 
 def _linear(given: Given) -> Linearization:
-    return functions.linearize(valued(given), _at(given), moving=given.switch("moving", False))
+    return dl.linearize(valued(given), _at(given), moving=given.switch("moving", False))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from dalembert.api import functions
+import dalembert as dl
 from dalembert.evidence.agreement import Agreement
 from dalembert.formalisms import catalogue
 from dalembert.formalisms.shared.about import FACTS
@@ -20,7 +20,7 @@ _RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 def prove(given: Given, folder: Folder, tell: Tell) -> dict[str, Any]:
     """Are the chosen formalisms identical functions?"""
     tell(0.0, "deriving every formalism")
-    found = functions.prove(
+    found = dl.prove(
         description_of(given),
         given.words("formalisms", catalogue.KEYS) or None,
         seed=given.whole("seed", 0, most=2**31) if "seed" in given else None,
@@ -39,7 +39,7 @@ def prove(given: Given, folder: Folder, tell: Tell) -> dict[str, Any]:
 def verify(given: Given, folder: Folder, tell: Tell) -> dict[str, Any]:
     """Do all formalisms agree in numbers, at random consistent states?"""
     tell(0.0, "deriving every formalism")
-    found = functions.verify(
+    found = dl.verify(
         description_of(given),
         states=given.whole("states", 60, least=1, most=2000),
         tolerance=given.number("tolerance", 1e-10, least=1e-15, most=1),
@@ -66,7 +66,7 @@ def _roads(found: Agreement) -> Table:
 def compare(given: Given, folder: Folder, tell: Tell) -> dict[str, Any]:
     """The chosen formalisms side by side over one simulation each."""
     tell(0.0, "deriving and simulating")
-    found = functions.compare(
+    found = dl.compare(
         description_of(given),
         given.words("formalisms", catalogue.KEYS) or None,
         duration=given.number("duration", least=1e-9, most=1e6) if "duration" in given else None,

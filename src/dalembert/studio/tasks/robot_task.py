@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
+import dalembert as dl
 from dalembert.analysis.tracking import joint_of
-from dalembert.api import functions
 from dalembert.display.scene.scene import scene_of
 from dalembert.display.scene.scene_programs import Forms
 from dalembert.errors import DalembertError, InputError
@@ -83,13 +83,11 @@ def reach(given: Given, folder: Folder | None, tell: Tell) -> dict[str, Any]:
     pose = _vector(given, "position")
     target = pose if "turn" not in given else _pose(pose, _vector(given, "turn"))
     start = _posture(given.numbers("start"), model)
-    found = functions.inverse_kinematics(model, body, target, point=point, q0=start)
+    found = dl.inverse_kinematics(model, body, target, point=point, q0=start)
     postures, why = [found.q], ""
     if found.converged and given.switch("branches"):
         try:
-            postures = list(
-                functions.inverse_kinematics(model, body, target, point=point, q0=start, branches=True).branches
-            )
+            postures = list(dl.inverse_kinematics(model, body, target, point=point, q0=start, branches=True).branches)
         except DalembertError as error:
             why = str(error)
     return {
@@ -158,14 +156,14 @@ def drive_along(given: Given, folder: Folder, tell: Tell) -> dict[str, Any]:
     if control == "free":
         loaded = Model.of(model).start(start.tolist(), [0.0] * len(start))
     elif control == "computed_torque":
-        loaded = functions.computed_torque(_started(model, start), {name: motion[name] for name in driven}, gains)
+        loaded = dl.computed_torque(_started(model, start), {name: motion[name] for name in driven}, gains)
     else:
         loaded = _fed(
             model, motion, driven, start, gains if control != "feedforward" else (0.0, 0.0), control != "pd", tell
         )
     tell(0.0, "simulating")
     span, samples = motion.end - motion.start, given.whole("samples", 301, least=11, most=20_001)
-    equations = functions.derive(loaded, _SERVO if control == "computed_torque" else _FORMALISM)
+    equations = dl.derive(loaded, _SERVO if control == "computed_torque" else _FORMALISM)
     run = equations.simulate(span, samples=samples, integrator=_INTEGRATOR, progress=lambda share: tell(share))
     wanted = motion.position(run.t)
     rows = [model.coordinate_names.index(name) for name in driven]
@@ -260,7 +258,7 @@ def _hand_path(given: Given, model: Elements, q: np.ndarray, times: np.ndarray) 
     """The motion of all coordinates in which the hand goes along straight lines, or round the circle through three postures."""
     body, point = _hand(given, model)
     timing = given.choice("timing", tuple(LAWS), "cycloidal")
-    kinematics = functions.kinematics(model)
+    kinematics = dl.kinematics(model)
     places = [kinematics.position(each, body, point) for each in q]
     if given.choice("kind", PATHS) == "circle":
         if len(q) < 3:
@@ -268,11 +266,11 @@ def _hand_path(given: Given, model: Elements, q: np.ndarray, times: np.ndarray) 
         center, axis = _circle(places[:3])
         angle = math.radians(given.number("angle", 360.0, least=-3600, most=3600))
         options = {"angle": angle, "point": point, "timing": timing, "q0": q[0].tolist(), "accuracy": _ACCURACY}
-        return functions.circle(model, body, center, axis, float(times[-1]), **options)
+        return dl.circle(model, body, center, axis, float(times[-1]), **options)
     legs, at = [], q[0]
     for k, place in enumerate(places[1:]):
         options = {"point": point, "timing": timing, "q0": at.tolist(), "accuracy": _ACCURACY}
-        legs.append(functions.straight_line(model, body, place, float(times[k + 1] - times[k]), **options))
+        legs.append(dl.straight_line(model, body, place, float(times[k + 1] - times[k]), **options))
         at = legs[-1].position(legs[-1].end)
     return legs[0] if len(legs) == 1 else _one_after_the_other(legs, times)
 
@@ -320,7 +318,7 @@ def _moved(
     out = _started(model, start)
     for name in driven:
         out.drive(name, motion[name], name=f"drive of {name}")
-    equations = functions.derive(out, _FORMALISM)
+    equations = dl.derive(out, _FORMALISM)
     span = motion.end - motion.start
     return equations.simulate(span, samples=samples, integrator=_INTEGRATOR, progress=lambda share: tell(share))
 

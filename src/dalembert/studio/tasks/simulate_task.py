@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.api import functions
+import dalembert as dl
 from dalembert.api.equations import Equations
 from dalembert.display.math.symbol_names import for_text
 from dalembert.display.scene.recorded_motion import histories_of
@@ -112,7 +112,7 @@ def prepare(given: Given, folder: Folder, tell: Tell) -> dict[str, Any]:
         return {}
     key = given.choice("formalism", catalogue.KEYS, "lagrange")
     integrator = given.choice("integrator", METHODS, model.integrator or QUICK)
-    run = functions.derive(model, key).simulate(1e-3 * model.duration, samples=2, integrator=integrator)
+    run = dl.derive(model, key).simulate(1e-3 * model.duration, samples=2, integrator=integrator)
     if model.bodies:
         run.scene().to_dict()
     run.to_xarray()
@@ -136,11 +136,11 @@ def valued(given: Given) -> Description:
 
 def _equations(model: Description, key: str, values: Mapping[str, float]) -> Equations:
     """The equations with other values; derived anew only where these change what was found before deriving."""
-    equations = functions.derive(model, key)
+    equations = dl.derive(model, key)
     try:
         return equations.with_parameters(values) if values else equations
     except InputError:
-        return functions.derive(model.with_parameters(values), key)
+        return dl.derive(model.with_parameters(values), key)
 
 
 def start_of(model: Description, given: Given, other_values: bool) -> tuple[Any, Any, str]:
@@ -150,7 +150,7 @@ def start_of(model: Description, given: Given, other_values: bool) -> tuple[Any,
     if not asked or model.canonical_list or not model.constraint_names:
         return q0 or None, qd0 or None, ""
     heavy = dict.fromkeys((*q0, *qd0), _HEAVY) if len(q0) < len(model.coordinate_names) else {}
-    found = functions.assemble(model, q0 or None, qd0 or None, weights=heavy)
+    found = dl.assemble(model, q0 or None, qd0 or None, weights=heavy)
     moved = any(found.moved.values()) or any(found.moved_rates.values())
     return found.q, found.qd, f"The start was brought onto the constraints: {found}." if moved else ""
 

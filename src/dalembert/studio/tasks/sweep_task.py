@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+import dalembert as dl
 from dalembert.analysis.sweeps import sweep_result, worker_pool
 from dalembert.analysis.sweeps.sweep_observables import REDUCTIONS
 from dalembert.analysis.sweeps.sweep_variation import SAMPLES
-from dalembert.api import functions
 from dalembert.display.plots.sweep_plot import sweep_panels
 from dalembert.errors import InputError
 from dalembert.formalisms import catalogue
@@ -48,7 +48,7 @@ def sweep(given: Given, folder: Folder, tell: Tell) -> dict[str, Any]:
     address = given.text("cluster", "", most=300)
     tell(0.0, f"joining the cluster at {address}" if address else "deriving and compiling")
     with worker_pool.joined(address) if address else nullcontext() as client:
-        found = functions.sweep(
+        found = dl.sweep(
             model,
             vary,
             observe=observe,
@@ -66,7 +66,7 @@ def sweep(given: Given, folder: Folder, tell: Tell) -> dict[str, Any]:
     files = [path.name]
     if given.switch("picture", False) and found.attrs["failed"] < found.attrs["runs"]:
         picture = folder.free(f"{model.name}-sweep", ".svg")
-        functions.plot_sweep(found, picture)
+        dl.plot_sweep(found, picture)
         files.append(picture.name)
     return _answer(found, files)
 
@@ -132,7 +132,7 @@ def _drawn(panel: Panel) -> dict[str, Any]:
 
 def _summary(found: xarray.Dataset) -> Table:
     """The statistics of what is one number for each run."""
-    told = functions.sweep_summary(found)
+    told = dl.sweep_summary(found)
     names = [str(name) for name in told["statistic"].values]
     rows = [
         (str(name), *(short(float(x)) for x in told[name].values))

@@ -1,0 +1,6 @@
+"""`dl.animate`: a model to be moved by hand."""
+
+from dalembert.api.load import accepts_source
+from dalembert.display import animation
+
+animate = accepts_source(animation.animate)
