@@ -34,20 +34,27 @@ def mechanism() -> dl.Model:
     return model.holonomic("s - sin(a)", name="cam").start([0.4, 0.3, np.sin(0.4)], [0.0, 0.0, 0.0])
 
 
-def answers() -> dict[str, np.ndarray]:
+def answers(states: random_states.States) -> dict[str, np.ndarray]:
     """Accelerations and reactions of every formalism, and the accelerations of the recursion, at a few states."""
     model = mechanism()
-    at = (STATES.q, STATES.qd, STATES.t)
+    at = (states.q, states.qd, states.t)
     out = {}
     for key in catalogue.KEYS:
         eom = dl.derive(model, key, engine="python")
         out[key] = np.concatenate([eom.accelerations(*at), eom.reactions(*at)])
-    out["recursion"] = dl.forward_dynamics(model, STATES.q, STATES.qd, None, STATES.t)
+    out["recursion"] = dl.forward_dynamics(model, states.q, states.qd, None, states.t)
     return out
 
 
-STATES = random_states.consistent(mechanism(), 3)
-TRUE = answers()
+@pytest.fixture(scope="module")
+def states() -> random_states.States:
+    return random_states.consistent(mechanism(), 3)
+
+
+@pytest.fixture(scope="module")
+def true(states) -> dict[str, np.ndarray]:
+    """The answers before anything is falsified: a fixture of the module is made before those of a test."""
+    return answers(states)
 
 
 def everywhere(monkeypatch, original, wrong) -> None:
@@ -59,9 +66,9 @@ def everywhere(monkeypatch, original, wrong) -> None:
                     monkeypatch.setattr(module, place, wrong)
 
 
-def moved() -> set[str]:
-    now = answers()
-    return {key for key, value in TRUE.items() if not np.allclose(now[key], value, rtol=1e-6, atol=1e-6)}
+def moved(true: dict[str, np.ndarray], states: random_states.States) -> set[str]:
+    now = answers(states)
+    return {key for key, value in true.items() if not np.allclose(now[key], value, rtol=1e-6, atol=1e-6)}
 
 
 class TrueMotion(Motion):
@@ -114,14 +121,14 @@ def falsify(monkeypatch, fact) -> None:
 
 
 @pytest.mark.parametrize("fact", [fact for fact in FACTS if fact not in PRINCIPLE])
-def test_exactly_those_move_that_rest_on_a_falsified_fact(monkeypatch, fact):
+def test_exactly_those_move_that_rest_on_a_falsified_fact(true, states, monkeypatch, fact):
     falsify(monkeypatch, fact)
-    assert moved() == {key for key, lineage in LINEAGES.items() if fact in lineage}
+    assert moved(true, states) == {key for key, lineage in LINEAGES.items() if fact in lineage}
 
 
-def test_all_formalisms_agree_while_nothing_is_falsified():
-    for key, value in TRUE.items():
-        assert np.allclose(value, TRUE["lagrange"][: len(value)], rtol=1e-9, atol=1e-9), key
+def test_all_formalisms_agree_while_nothing_is_falsified(true):
+    for key, value in true.items():
+        assert np.allclose(value, true["lagrange"][: len(value)], rtol=1e-9, atol=1e-9), key
 
 
 def test_only_what_begins_with_the_free_motion_follows_it():

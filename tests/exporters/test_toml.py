@@ -470,8 +470,9 @@ def test_notes_are_comments():
     assert loads_toml(text).name == "loads"
 
 
-# more characters than a formula in a file may have
-LONG = sympy.Add(*(sympy.cos(i * dynamicsymbols("x")) for i in range(2000)))
+def long_sum() -> sympy.Expr:
+    """More characters than a formula in a file may have."""
+    return sympy.Add(*(sympy.cos(i * dynamicsymbols("x")) for i in range(2000)))
 
 
 @pytest.mark.parametrize(
@@ -479,7 +480,7 @@ LONG = sympy.Add(*(sympy.cos(i * dynamicsymbols("x")) for i in range(2000)))
     [
         (lambda m: setattr(m, "name", "a\x1bb"), "name: got the text 'a\\x1bb'. Expected a name"),
         (
-            lambda m: m.holonomic(LONG, "long"),
+            lambda m: m.holonomic(long_sum(), "long"),
             "holonomic 'long': the formula needs more than 10000 characters as text. Expected a shorter one",
         ),
     ],
@@ -512,7 +513,7 @@ def test_files_appear_only_when_they_are_complete(tmp_path):
     place = tmp_path / "new" / "cart.toml"
     write_toml(model, place)
     assert content(read_toml(place)) == content(model)
-    broken = with_load(lambda m: m.holonomic(LONG, "long"))
+    broken = with_load(lambda m: m.holonomic(long_sum(), "long"))
     with pytest.raises(InputError):
         write_toml(broken, place)
     assert read_toml(place).name == "cart-pendulum"

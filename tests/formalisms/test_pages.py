@@ -8,6 +8,7 @@ from functools import cache
 from itertools import combinations
 
 import pytest
+from gallery_models import up_to
 
 import dalembert as dl
 from dalembert.api.derive import equations_of
@@ -60,14 +61,9 @@ PRINTED = {
 NO_NUMBER = r"refs?\. \[[\d, ]+\]|Step [12]|Definition 1|Table 1"
 
 
-@cache
-def models() -> tuple[str, ...]:
-    return tuple(name for name in gallery.names() if len(gallery.load(name).coordinate_names) <= MOST)
-
-
 SOME = ("simple-pendulum", "slider-crank-2", "cart-pendulum")
 some_and_all = pytest.mark.parametrize(
-    "model", [pytest.param(name, marks=() if name in SOME else pytest.mark.nightly) for name in models()]
+    "model", [pytest.param(name, marks=() if name in SOME else pytest.mark.nightly) for name in up_to(MOST)]
 )
 
 
@@ -147,7 +143,7 @@ def body(model: str, key: str) -> str:
 
 
 @pytest.mark.parametrize(
-    "model", [pytest.param(name, marks=() if name == "slider-crank-2" else pytest.mark.nightly) for name in models()]
+    "model", [pytest.param(name, marks=() if name == "slider-crank-2" else pytest.mark.nightly) for name in up_to(MOST)]
 )
 def test_no_two_pages_are_alike(model: str) -> None:
     pages = {key: body(model, key) for key in KEYS if equations(model, key) is not None}

@@ -2,13 +2,11 @@
 
 import numpy as np
 import pytest
-from gallery_models import by_size
+from gallery_models import by_size, with_bodies
 
 import dalembert as dl
 from dalembert.mechanics import random_states
 from dalembert.mechanics.contact_constraints import with_contacts
-
-EXAMPLES = [name for name in dl.gallery.names() if dl.gallery.load(name).bodies]
 
 
 def consistent(model, count=5):
@@ -21,7 +19,7 @@ def free(model):
     return not (model.constraint_names or model.contacts or any(j.quaternion for b in model.bodies for j in b.joints))
 
 
-@pytest.mark.parametrize("name", by_size(EXAMPLES))
+@pytest.mark.parametrize("name", by_size(with_bodies()))
 def test_forward_after_inverse_returns_the_motion(name):
     model = dl.load(name)
     q, qd, t = consistent(model)

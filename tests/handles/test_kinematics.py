@@ -4,6 +4,7 @@ import copy
 
 import numpy as np
 import pytest
+from gallery_models import with_bodies
 
 import dalembert as dl
 from dalembert.mechanics.random_states import consistent
@@ -13,7 +14,6 @@ from dalembert.symbolic.floats import numbers
 from dalembert.symbolic.frames import Pose
 
 QUICK = ["double-pendulum", "cart-pendulum", "floating-arm", "heavy-top", "rp-robot"]
-ALL = [name for name in dl.gallery.names() if dl.load(name).bodies]
 POINT = np.array([0.3, -0.2, 0.5])
 STATES = 3
 STENCIL = ((-2, 1 / 12), (-1, -2 / 3), (1, 2 / 3), (2, -1 / 12))  # steps and weights, exact for polynomials of degree 4
@@ -66,7 +66,7 @@ def spin_of(rate, R):
     return np.stack([K[2, 1] - K[1, 2], K[0, 2] - K[2, 0], K[1, 0] - K[0, 1]]) / 2
 
 
-@gallery_family(ALL)
+@gallery_family(with_bodies())
 def test_motions_are_rates_of_places(name):
     model = dl.load(name)
     known = dl.kinematics(model)
@@ -82,7 +82,7 @@ def test_motions_are_rates_of_places(name):
     close(known.jacobian_rate(q, qd, body, POINT, t), rate, 1e-7)
 
 
-@gallery_family([name for name in ALL if len(dl.load(name).bodies) > 1])
+@gallery_family(with_bodies(2))
 def test_motions_seen_from_a_body_are_rates_of_places_seen_from_it(name):
     model = dl.load(name)
     known = dl.kinematics(model)
@@ -132,7 +132,7 @@ def test_runs_are_seen_from_bodies():
     assert run.pose("lower", **seen).frame == "upper"
 
 
-@gallery_family(ALL)
+@gallery_family(with_bodies())
 def test_places_are_those_of_the_walk_that_formalisms_use(name):
     model = dl.load(name)
     known = dl.kinematics(model)

@@ -2,12 +2,11 @@
 
 import numpy as np
 import pytest
-from gallery_models import by_size
+from gallery_models import by_size, constrained
 
 import dalembert as dl
 from dalembert.codegen.function import compile_function
 from dalembert.errors import InconsistentStateError, InputError, SingularError
-from dalembert.io import gallery
 from dalembert.mechanics import random_states, rank
 from dalembert.mechanics.contact_constraints import with_contacts
 from dalembert.mechanics.system import system_of
@@ -17,8 +16,6 @@ from dalembert.recursive.constraint_batch import rows_of
 from dalembert.recursive.dynamics import forward_dynamics, inverse_dynamics, mass_matrix
 from dalembert.recursive.plan import plan_of
 from dalembert.symbolic.algebra_base import choose, stack, vector
-
-HELD = [name for name in gallery.names() if dl.load(name).constraint_names or dl.load(name).contacts]
 
 
 def consistent(model, count=4, seed=2):
@@ -36,7 +33,7 @@ def moves_as_lagrange_says(model, tolerance=1e-11):
     assert np.abs(need).max() <= tolerance * np.abs(mass_matrix(model, states.q, states.t)).max() * np.abs(known).max()
 
 
-@pytest.mark.parametrize("name", by_size(HELD))
+@pytest.mark.parametrize("name", by_size(constrained()))
 def test_gallery_models_move_as_lagrange_says(name):
     moves_as_lagrange_says(dl.load(name))
 

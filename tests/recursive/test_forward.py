@@ -4,12 +4,11 @@ import math
 
 import numpy as np
 import pytest
-from gallery_models import by_size
+from gallery_models import by_size, unconstrained
 
 import dalembert as dl
 from dalembert.codegen.function import compile_function
 from dalembert.errors import SingularError
-from dalembert.io import gallery
 from dalembert.mechanics import random_states
 from dalembert.model.model import Model
 from dalembert.recursive.dynamics import forward_dynamics, inverse_dynamics, mass_matrix
@@ -19,10 +18,8 @@ from dalembert.recursive.tree import tree_of
 from dalembert.symbolic.algebra_base import choose, stack, vector
 from dalembert.symbolic.floats import FLOATS
 
-OPEN = [name for name in gallery.names() if not dl.load(name).constraint_names and not dl.load(name).contacts]
 
-
-@pytest.mark.parametrize("name", by_size(OPEN))
+@pytest.mark.parametrize("name", by_size(unconstrained()))
 def test_gallery_models_move_as_lagrange_says(name):
     model = dl.load(name)
     states = random_states.consistent(model, 4, seed=6)

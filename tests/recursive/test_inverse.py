@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
+from gallery_models import unconstrained
 
 import dalembert as dl
-from dalembert.io import gallery
 from dalembert.mechanics import random_states
 from dalembert.model.model import Model
 from dalembert.recursive.composite_inertia import mass_matrix as composite_matrix
@@ -17,7 +17,6 @@ from dalembert.symbolic.algebra_base import choose, vector, zeros
 from dalembert.symbolic.floats import FLOATS, numbers
 
 STEP = 1e-30
-OPEN = [name for name in gallery.names() if not dl.load(name).constraint_names and not dl.load(name).contacts]
 
 
 def required(model, q, qd, qdd, t):
@@ -28,7 +27,7 @@ def required(model, q, qd, qdd, t):
     return np.einsum("Knm,mK->nK", M, qdd) - h.T
 
 
-@pytest.mark.parametrize("name", OPEN)
+@pytest.mark.parametrize("name", unconstrained())
 def test_gallery_models_agree_with_lagrange(name):
     model = dl.load(name)
     states = random_states.consistent(model, 4, seed=5)

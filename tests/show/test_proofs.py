@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import symengine as se
+from gallery_models import up_to
 
 from dalembert.api.derive import equations_of
 from dalembert.api.equation_reader import Reading
@@ -55,8 +56,7 @@ def test_blocks_without_entries_say_so() -> None:
 
 def readable() -> list[tuple[str, str]]:
     """All models of up to 8 coordinates by all formalisms."""
-    models = [name for name in gallery.names() if len(gallery.load(name).coordinate_names) <= 8]
-    return [(name, key) for name in models for key in catalogue.KEYS]
+    return [(name, key) for name in up_to(8) for key in catalogue.KEYS]
 
 
 @pytest.mark.nightly

@@ -10,6 +10,7 @@ from itertools import accumulate
 from pathlib import Path
 
 import pytest
+from gallery_models import up_to
 
 from dalembert.api.derive import equations_of
 from dalembert.api.workspace import setup, workspace_of
@@ -74,7 +75,7 @@ def test_powers_and_words_of_non_ideal_constraints(key: str) -> None:
 
 
 @pytest.mark.nightly
-@pytest.mark.parametrize("name", [n for n in gallery.names() if len(gallery.load(n).coordinate_names) <= MOST])
+@pytest.mark.parametrize("name", up_to(MOST))
 def test_every_sheet_compiles_and_fits(name: str, tmp_path: Path) -> None:
     found = [(f"{name} by {key}", sheet) for key in applicable(name) for sheet in sheets(name, key)]
     assert complaints(found, tmp_path) == []

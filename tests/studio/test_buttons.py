@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from gallery_models import up_to
 
 from dalembert.display.plots.panels import OVERVIEW, PANELS
 from dalembert.errors import DalembertError
@@ -92,7 +93,7 @@ def test_every_button_of_take_away(name, tmp_path):
 
 
 @pytest.mark.nightly
-@pytest.mark.parametrize("name", [name for name in EXAMPLES if len(gallery.load(name).coordinate_names) <= MOST])
+@pytest.mark.parametrize("name", up_to(MOST))
 @pytest.mark.parametrize("task", EVIDENCE)
 def test_every_button_of_evidence(name, task, tmp_path):
     assert press(task, Folder(tmp_path), text=text_of(name), **EVIDENCE[task]) == ""

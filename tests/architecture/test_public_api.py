@@ -1,0 +1,43 @@
+"""The public API changes only on purpose: names and signatures are those of the committed snapshot."""
+
+from __future__ import annotations
+
+from difflib import unified_diff
+
+from public_api import SNAPSHOT, public_names, signature, snapshot
+
+COMMAND = "python tests/architecture/snapshot.py api"
+
+
+def test_the_public_api_is_that_of_the_snapshot() -> None:
+    before, now = (text.splitlines() for text in (SNAPSHOT.read_text("utf-8"), snapshot()))
+    difference = "\n".join(unified_diff(before, now, "public_api.txt", "the sources", lineterm="", n=0))
+    assert not difference, f"the public API has changed. If that is intended: {COMMAND}\n{difference}"
+
+
+def test_the_snapshot_has_the_contract_of_the_design() -> None:
+    """Names of DESIGN §6: an empty or a partial snapshot would guard nothing."""
+    lines = SNAPSHOT.read_text("utf-8").splitlines()
+    assert lines == sorted(set(lines))
+    assert {line.partition("(")[0].partition(".")[0].partition(":")[0] for line in lines} == set(public_names())
+    for start in (
+        "derive(",
+        "Model(",
+        "Equations.simulate(",
+        "Trajectory.qdd:",
+        "Trajectory.__getitem__(",
+        "gallery.load(",
+    ):
+        assert any(line.startswith(start) for line in lines), start
+
+
+def example(a: int, /, b: str = "x", *c: float, d: None = None, **e: object) -> bool:
+    return bool((a, b, c, d, e))
+
+
+def test_signatures_are_written_as_in_the_sources() -> None:
+    expected = "(a: int, /, b: str = 'x', *c: float, d: None = None, **e: object) -> bool"
+    assert signature(example) == expected
+    assert signature(lambda x, /: x) == "(x, /)"
+    assert signature(lambda *, x=len: x) == "(*, x=len)"
+    assert signature(lambda self, y=frozenset("ba"): y, bound=True) == "(y=frozenset([\"'a'\", \"'b'\"]))"

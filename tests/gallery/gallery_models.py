@@ -1,0 +1,52 @@
+"""Facts about gallery models that choose the parameters of tests; each model is read once per process."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cache
+
+import pytest
+
+from dalembert.io import gallery
+
+_MANY = 7  # coordinates; larger models are tested nightly
+
+
+@dataclass(frozen=True)
+class GalleryFacts:
+    """What a gallery model declares, as far as tests choose models by it."""
+
+    coordinates: int
+    bodies: int
+    constrained: bool  # by constraints or contacts
+
+
+@cache
+def facts(name: str) -> GalleryFacts:
+    model = gallery.load(name)
+    constrained = bool(model.constraint_names or model.contacts)
+    return GalleryFacts(len(model.coordinate_names), len(model.bodies), constrained)
+
+
+def with_bodies(least: int = 1) -> list[str]:
+    """The gallery models that have at least this number of bodies."""
+    return [name for name in gallery.names() if facts(name).bodies >= least]
+
+
+def unconstrained() -> list[str]:
+    """The gallery models without constraints and contacts."""
+    return [name for name in gallery.names() if not facts(name).constrained]
+
+
+def constrained() -> list[str]:
+    """The gallery models with constraints or contacts."""
+    return [name for name in gallery.names() if facts(name).constrained]
+
+
+def up_to(coordinates: int) -> list[str]:
+    """The gallery models with at most this number of coordinates."""
+    return [name for name in gallery.names() if facts(name).coordinates <= coordinates]
+
+
+def by_size(names: Iterable[str]) -> list:
+    """The names as parameters, those of large models marked as nightly."""
+    return [pytest.param(name, marks=pytest.mark.nightly if facts(name).coordinates > _MANY else ()) for name in names]
