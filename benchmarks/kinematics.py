@@ -122,7 +122,7 @@ def solved_by_us(arm: Arm) -> Row:
     import dalembert as dl
 
     T = np.stack([pose.homogeneous for pose in arm.poses], axis=2)
-    dl.inverse_kinematics(arm.ours, arm.body, T[:, :, 0])  # the program, and Numba's part
+    dl.inverse_kinematics(arm.ours, arm.body, T[:, :, 0])  # compiles the program and the loop
     runs = [timed(lambda: dl.inverse_kinematics(arm.ours, arm.body, T)) for _ in range(ROUNDS)]
     found = runs[0][0]
     good = sum(arm.off(q, pose) <= REACHED for q, pose in zip(found.q.T, arm.poses, strict=True))

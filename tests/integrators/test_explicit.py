@@ -1,18 +1,18 @@
 """Explicit methods in machine code and in Python: against SciPy, closed forms and each other; projection, errors, orders."""
 
+import ctypes
 import re
 import subprocess
 import sys
 from dataclasses import replace
 
-import numba
 import numpy as np
 import pytest
-from numba import types
 from scipy.integrate import DOP853
 
 import dalembert as dl
 from dalembert.codegen.compiled_loop import Machine
+from dalembert.codegen.llvm.loop_statements import c_functions
 from dalembert.errors import SimulationError
 from dalembert.simulation.integrators import integrate as base
 from dalembert.simulation.integrators.catalogue import find
@@ -26,8 +26,6 @@ from dalembert.simulation.integrators.integrate import (
     integrate,
 )
 
-NUMBERS = types.CPointer(types.float64)
-ONE = types.void(NUMBERS, NUMBERS, NUMBERS, NUMBERS)
 G = 9.81
 by_engine = pytest.mark.parametrize("native", [True, False], ids=["native", "python"])
 EXPLICIT = {
@@ -39,56 +37,52 @@ EXPLICIT = {
 }
 
 
-@numba.cfunc(ONE)
 def kepler(x, p, tables, out):
     k = -p[0] / (x[0] * x[0] + x[1] * x[1]) ** 1.5
     out[0], out[1], out[2], out[3] = x[2], x[3], k * x[0], k * x[1]
 
 
-@numba.cfunc(ONE)
 def blow_up(x, p, tables, out):
     out[0], out[1] = x[1], 6 * x[0] * x[0]
 
 
-@numba.cfunc(ONE)
 def oscillator(x, p, tables, out):  # under cos 2t, with the work of that force
     push = np.cos(2 * x[2])
     out[0], out[1], out[2] = x[1], push - x[0], push * x[1]
 
 
-@numba.cfunc(ONE)
 def rootless(x, p, tables, out):  # no value beyond x = 1.5
     out[0], out[1] = x[1], 0.001 * np.sqrt(1.5 - x[0])
 
 
-@numba.cfunc(ONE)
 def bob(x, p, tables, out):  # x² + y² = 1 under gravity, with masses p of x and y
     lam = (p[2] * x[1] - x[2] * x[2] - x[3] * x[3]) / (x[0] * x[0] / p[0] + x[1] * x[1] / p[1])
     out[0], out[1], out[2], out[3] = x[2], x[3], lam * x[0] / p[0], lam * x[1] / p[1] - p[2]
 
 
-@numba.cfunc(ONE)
 def rod(x, p, tables, out):  # φ, its rate, A and M
     out[0], out[1] = x[0] * x[0] + x[1] * x[1] - 1, 2 * (x[0] * x[2] + x[1] * x[3])
     out[2], out[3] = 2 * x[0], 2 * x[1]
     out[4], out[5], out[6], out[7] = p[0], 0.0, 0.0, p[1]
 
 
-@numba.cfunc(ONE)
 def second_half(x, p, tables, out):
     out[0], out[1] = x[2], x[3]
 
 
-def called(code, size: int, p=()):
+def machine_code(text) -> int:
+    """The address of a function (x, p, tables, out)."""
+    return c_functions({text: ()})[0]
+
+
+def called(text, size: int, p=()):
     """Machine code as a Python function of an array."""
     given, none = np.array(p, dtype=float), np.zeros(1)
+    code = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 4)(machine_code(text))
 
     def function(x):
         out = np.empty(size)
-        pointers = [
-            a.ctypes.data_as(code.ctypes.argtypes[0]) for a in (np.ascontiguousarray(x, float), given, none, out)
-        ]
-        code.ctypes(*pointers)
+        code(*(a.ctypes.data for a in (np.array(x, dtype=float), given, none, out)))
         return out
 
     return function
@@ -97,7 +91,7 @@ def called(code, size: int, p=()):
 def problem(code, names, y0, native: bool, inputs: int | None = None, p=(), **more) -> InitialValueProblem:
     inputs = len(y0) if inputs is None else inputs
     function = called(code, len(y0), p)
-    machine = MachineCode(Machine(code.address, np.array(p, dtype=float), np.zeros(0)), inputs, None)
+    machine = MachineCode(Machine(machine_code(code), np.array(p, dtype=float), np.zeros(0)), inputs, None)
     return InitialValueProblem(
         names,
         0.0,
@@ -222,9 +216,9 @@ def pendulum(native: bool, guides: tuple[Guide, ...] = ()) -> InitialValueProble
     )
     if given.machine is None:
         return given
-    half = Machine(second_half.address, none, none)
+    half = Machine(machine_code(second_half), none, none)
     limits = np.array([newton.ROUNDING, newton.GOOD, rank.TOLERANCE, rank.MASSLESS])
-    known = Machine(rod.address, np.array(MASSES), none)
+    known = Machine(machine_code(rod), np.array(MASSES), none)
     surface = Surface(
         HELD, known, half, half, False, 2, 4, 2, 1, 1, rows, rows, ones, ones, ones[:1], ones[:1], limits, 10
     )

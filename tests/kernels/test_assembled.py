@@ -12,8 +12,8 @@ from dalembert.codegen.function import NativeFunction
 from dalembert.codegen.program import program_of
 from dalembert.formalisms.shared.linear_system import Numeric
 from dalembert.mechanics import random_states
-from dalembert.simulation import assembled, numeric_solution
-from dalembert.simulation.assembled import AssembledCode, Interpreted, code_address
+from dalembert.simulation import numeric_solution
+from dalembert.simulation.assembled import AssembledCode, Interpreted, compiled_solution
 from dalembert.symbolic.graph import GRAPH
 
 DEPENDENT = tuple(way for way in Numeric if way.takes_dependent_rows)
@@ -44,14 +44,16 @@ def solve(way: Numeric, most: int, *parts: np.ndarray) -> list[tuple[np.ndarray,
     given = np.concatenate([M.ravel(), h, A.ravel(), beta, np.eye(n).ravel(), np.zeros(2 * n)])
     names = [f"x{i}" for i in range(len(given))]
     program = NativeFunction(program_of(GRAPH.symbols(names), names))
-    plan = {"n_q": n, "n_v": n, "n_x": n, "n_rows": r, "n_lam": r, "even": 1, "most": most, "accelerations": 1}
-    plan |= {"inputs": len(given), "n_parts": len(given), "outputs": 2 * n + r}
-    plan |= dict.fromkeys(("parts_tables", "power_tables"), numeric_solution.HEAD + n + r)
-    addresses = {"one": code_address("one"), "solve": code_address(way), "parts": program.native.address}
-    tables = np.concatenate([numeric_solution.packed(plan | addresses), np.ones(n + r), np.zeros(1)])
-    plain = numeric_solution.unknowns(numeric_solution.read(tables), numeric_solution.WAYS[way], tables, given)
+    sizes = {"n_q": n, "n_v": n, "n_x": n, "n_rows": r, "n_lam": r, "even": 1, "most": most, "accelerations": 1}
+    sizes |= {"inputs": len(given), "n_parts": len(given), "outputs": 2 * n + r}
+    sizes |= dict.fromkeys(("parts_tables", "power_tables"), numeric_solution.HEAD + n + r)
+    plan = numeric_solution.Plan(**dict.fromkeys(numeric_solution.Plan._fields, 0) | sizes)._replace(
+        parts=program.native.address
+    )
+    tables = np.concatenate([plan, np.ones(n + r), np.zeros(1)])
+    plain = numeric_solution.unknowns(plan, numeric_solution.SOLVERS[way], tables, given)
     out = np.empty(2 * n + r)
-    one = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 4)(addresses["one"])
+    one = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 4)(compiled_solution(way).address)
     one(*(a.ctypes.data for a in (given, np.zeros(1), tables, out)))
     return [plain, (out[n : 2 * n], out[2 * n :])]
 
@@ -148,19 +150,17 @@ def test_rates_are_one_native_function(key):
     assert np.allclose(out[len(q) : 2 * len(q)], eom.accelerations(q, qd), rtol=1e-12)
 
 
-def test_without_numba_the_text_runs_as_it_stands(monkeypatch):
+def test_nothing_needs_numba():
+    """Equations that are solved in numbers, and forward dynamics with constraints, where Numba cannot be imported."""
     model = dl.load("over-constrained")
-    q, qd = model.initial
-    wanted = by_road(model, "nullspace", "native").accelerations(q, qd)
-    monkeypatch.setattr(assembled, "available", lambda: False)
-    from dalembert.simulation.right_hand_side import Kernel
-
-    kernel = Kernel(by_road(model, "nullspace", "native").form, None, "assembled")
-    assert isinstance(kernel._accelerations, Interpreted)
-    found = kernel.accelerations(q, qd, 0.0, np.array(list(model.parameter_values.values())))[1]
-    assert np.allclose(found, wanted, rtol=1e-12)
-
-
-def test_numba_is_imported_when_it_is_needed_and_not_before():
-    said = "import sys, dalembert as dl; dl.derive(dl.load('cart-pendulum')); print('numba' in sys.modules)"
-    assert subprocess.run([sys.executable, "-c", said], capture_output=True, text=True).stdout.strip() == "False"
+    wanted = by_road(model, "nullspace", "python").accelerations(*model.initial)
+    code = (
+        "import sys; sys.modules['numba'] = None\n"
+        "import dalembert as dl; model = dl.load('over-constrained')\n"
+        "eom = dl.derive(model, 'nullspace', engine='native', mode='assembled')\n"
+        "dl.dynamics(model).forward(*model.initial, [0.0] * len(model.initial[1]))\n"
+        "print(type(eom.kernel._rates).__name__, *eom.accelerations(*model.initial))"
+    )
+    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
+    assert out[0] == AssembledCode.__name__
+    assert np.allclose(np.array(out[1:], dtype=float), wanted, rtol=1e-9, atol=1e-9)

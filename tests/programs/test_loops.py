@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
-from dalembert.codegen.compiled_loop import CompiledLoop, Machine, call
+from dalembert.codegen.compiled_loop import CompiledLoop, Machine, as_record, call
 from dalembert.codegen.function import compile_function
 from dalembert.errors import EngineError
 from dalembert.symbolic.algebra_base import vector
@@ -84,6 +84,18 @@ def asked(machine: Machine, x: np.ndarray, out: np.ndarray) -> None:
     call(machine.one, x, machine.p, machine.tables, out)
 
 
+class Numbers(NamedTuple):
+    count: int
+    size: float
+
+
+def recorded(numbers: np.ndarray, out: np.ndarray) -> tuple[int, float]:
+    """A record at the front of an array, integers and floats."""
+    found = as_record(Numbers, numbers)
+    out[found.count] = found.size
+    return found.count, found.size
+
+
 def both(loop, *arguments):
     """What Python gives and what machine code gives, with the arrays that each wrote."""
     found = []
@@ -124,6 +136,12 @@ def test_programs_are_called_by_their_address():
     out = np.zeros(2)
     CompiledLoop(asked)(Machine(native.address, np.zeros(1), np.append(native.tables, 0.0)), np.array([3.0, 4.0]), out)
     np.testing.assert_array_equal(out, [12.0, 7.0])
+
+
+def test_records_are_read_from_arrays():
+    (first, a), (second, b) = both(recorded, np.array([1.0, 0.25, 7.0]), np.zeros(2))
+    assert first == second == (1, 0.25)
+    assert np.array_equal(a[1], b[1])
 
 
 def lists(x: float) -> float:

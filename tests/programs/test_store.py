@@ -5,7 +5,6 @@ import os
 import subprocess
 import sys
 import warnings
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,8 +12,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from dalembert.codegen import disk_cache
-from dalembert.codegen.disk_cache import CODE, NUMBA, TEXT, keep, stored
+from dalembert.codegen.disk_cache import CODE, TEXT, keep, stored
 from dalembert.codegen.function import NativeFunction
+from dalembert.codegen.llvm.loop_statements import c_functions
 from dalembert.codegen.program import program_of
 from dalembert.errors import CacheWarning
 from dalembert.symbolic.algebra_base import vector
@@ -39,9 +39,9 @@ def multiple(factor):
 
 
 def test_an_entry_is_found_again_under_its_key(folder):
-    for kind in (CODE, TEXT, NUMBA):
+    for kind in (CODE, TEXT):
         keep(KEYS[0], kind, kind.encode())
-    assert [stored(KEYS[0], kind) for kind in (CODE, TEXT, NUMBA)] == [b"o", b"text", b"numba"]
+    assert [stored(KEYS[0], kind) for kind in (CODE, TEXT)] == [b"o", b"text"]
     assert stored(KEYS[1], CODE) is None
     assert os.stat(folder).st_mode & 0o077 == 0
 
@@ -63,7 +63,7 @@ DAMAGES = st.one_of(
     st.tuples(st.just("truncate"), st.integers(0, 200)),
     st.tuples(st.just("flip"), st.integers(0, 10_000), st.integers(1, 255)),
     st.tuples(st.just("extend"), st.binary(min_size=1, max_size=40)),
-    st.tuples(st.just("swap"), st.sampled_from([(KEYS[1], CODE), (KEYS[2], TEXT), (KEYS[0], TEXT), (KEYS[0], NUMBA)])),
+    st.tuples(st.just("swap"), st.sampled_from([(KEYS[1], CODE), (KEYS[2], TEXT), (KEYS[0], TEXT)])),
 )
 
 
@@ -162,38 +162,22 @@ def test_the_command_line_names_the_folder_on_stderr(tmp_path):
     assert not list((tmp_path / "cache").iterdir())
 
 
-SOURCE = """
-import numpy as np
-
-from dalembert.programs.numba_code import array_at
+def tripled(x: np.ndarray, p: np.ndarray, tables: np.ndarray, out: np.ndarray) -> None:
+    out[0] = 3.0 * x[0]
 
 
-def one(x, p, tables, out):
-    array_at(out, (1,), np.float64)[0] = 3.0 * array_at(x, (1,), np.float64)[0]
-"""
-
-
-def test_what_numba_compiled_is_in_the_same_folder(folder, tmp_path, monkeypatch):
-    pytest.importorskip("numba")
-    (tmp_path / "compiled_by_numba.py").write_text(SOURCE)
-    monkeypatch.syspath_prepend(tmp_path)
-    import compiled_by_numba
-
-    from dalembert.codegen.numba_code import address_of
-
+def test_compiled_texts_are_in_the_same_folder(folder):
     def call():
-        pointers = "void(voidptr, voidptr, voidptr, voidptr)"
-        address = address_of(compiled_by_numba.one, pointers, (compiled_by_numba,), {})
+        (address,) = c_functions({tripled: ()})
         x, out = np.array([2.0]), np.zeros(1)
         ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 4)(address)(x.ctypes.data, 0, 0, out.ctypes.data)
         return out[0]
 
     assert call() == 6.0
-    (path,) = folder.glob("*.numba")
+    (path,) = folder.glob("*.o")
     before = path.stat().st_mtime_ns
     assert call() == 6.0
     assert path.stat().st_mtime_ns == before  # read, not compiled
     path.write_bytes(path.read_bytes()[:-1] + b"?")
     assert call() == 6.0
     assert path.stat().st_mtime_ns != before
-    assert not list(Path(tmp_path).glob("__pycache__/*.nbi"))

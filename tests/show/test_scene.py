@@ -11,11 +11,12 @@ import dalembert as dl
 from dalembert.display.scene.camera import ANGLE
 from dalembert.display.scene.declared_shapes import corners
 from dalembert.display.scene.scene import scene_of
-from dalembert.display.scene.scene_values import Recorded, quaternion
+from dalembert.display.scene.scene_values import Recorded
 from dalembert.mechanics.constraint_levels import Constraints, levels
 from dalembert.mechanics.contact_constraints import with_contacts
 from dalembert.mechanics.motion import move
 from dalembert.symbolic.floats import FLOATS
+from dalembert.symbolic.frames import quaternion
 from dalembert.symbolic.lookup_tables import interpolation, table
 from dalembert.symbolic.symbols import TIME, coordinate
 

@@ -19,6 +19,7 @@ from typing import NamedTuple
 import numpy as np
 
 from dalembert.codegen.compiled_loop import CompiledLoop, Machine, call
+from dalembert.codegen.linear_algebra import cholesky_in_place, solve_lower, solve_lower_transposed
 
 _LEAST = 1e-15  # damping that rounding needs where rows depend on each other
 _ROUNDING = 1e-15
@@ -288,8 +289,12 @@ def _solved(room: Room, damping: float) -> bool:
                     total += J[r, i] * J[r, k]
                 S[i, k] = total * free[i] * free[k]
             trace += S[i, i]
-    if not _divided(S, b, damping + _LEAST * trace + 1e-300):
+    for i in range(len(b)):
+        S[i, i] += damping + _LEAST * trace + 1e-300
+    if not cholesky_in_place(S, 0.0, np.inf):  # not above zero by rounding: there is no step that way
         return False
+    solve_lower(S, b)
+    solve_lower_transposed(S, b)
     for j in range(n):
         total = 0.0
         if m <= n:
@@ -298,34 +303,6 @@ def _solved(room: Room, damping: float) -> bool:
         else:
             total = b[j]
         step[j] = total * free[j]
-    return True
-
-
-def _divided(S: np.ndarray, b: np.ndarray, damping: float) -> bool:
-    """Put (S + λ 1)⁻¹ b in the place of b, by S = L Lᵀ; S has its lower half. False where it has no value."""
-    n = len(b)
-    for i in range(n):
-        for j in range(i + 1):
-            total = S[i, j] + (damping if i == j else 0.0)
-            for k in range(j):
-                total -= S[i, k] * S[j, k]
-            if i > j:
-                S[i, j] = total / S[j, j]
-            elif total > 0.0:
-                S[i, i] = np.sqrt(total)
-            elif total <= 0.0:
-                S[i, i] = np.inf  # rounding: nothing goes this way
-            else:
-                return False
-        total = b[i]
-        for k in range(i):
-            total -= S[i, k] * b[k]
-        b[i] = total / S[i, i]
-    for i in range(n - 1, -1, -1):
-        total = b[i]
-        for k in range(i + 1, n):
-            total -= S[k, i] * b[k]
-        b[i] = total / S[i, i]
     return True
 
 

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from dalembert.arguments import numbers_given, shown
 from dalembert.errors import InputError, nearest
 from dalembert.model.description import Elements
-from dalembert.symbolic.frames import Pose
+from dalembert.symbolic.frames import Pose, rotation
 
 _ROUND = 1e-6  # a rotation in rounded numbers is off by no more
 Given: TypeAlias = "Target | Pose | npt.ArrayLike"
@@ -181,10 +181,4 @@ def _from_quaternions(q: np.ndarray, where: str) -> np.ndarray:
     length = np.linalg.norm(q, axis=1, keepdims=True)
     if (length < 1e-12).any():
         raise InputError(f"{where}: a quaternion has length 0. Expected (w, x, y, z), such as (1, 0, 0, 0).")
-    w, x, y, z = (q / length).T
-    rows = [
-        [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
-        [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
-        [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)],
-    ]
-    return np.moveaxis(np.array(rows), 2, 0)
+    return np.moveaxis(rotation((q / length).T), 2, 0)

@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dalembert.symbolic.frames import Pose
+from dalembert.symbolic.frames import Pose, cross
 
 
 class PointMotion(NamedTuple):
@@ -60,7 +60,7 @@ def seen_velocity(p: np.ndarray, v: PointMotion, base: Pose, moved: PointMotion)
 
 def _velocity(p: np.ndarray, v: PointMotion, base: Pose, moved: PointMotion) -> PointMotion:
     """The same in world axes."""
-    carried = moved.linear + _cross(moved.angular, p - base.position)
+    carried = moved.linear + cross(moved.angular, p - base.position)
     return PointMotion(v.linear - carried, v.angular - moved.angular)
 
 
@@ -70,9 +70,9 @@ def seen_acceleration(
     """The acceleration of a point at p, and of the turning of its body; the base moves with `moved` and `driven`."""
     r, w = p - base.position, moved.angular
     seen = _velocity(p, v, base, moved)
-    carried = driven.linear + _cross(driven.angular, r) + _cross(w, _cross(w, r))
-    linear = a.linear - carried - 2 * _cross(w, seen.linear)  # and Coriolis
-    return PointMotion(turned(base, linear), turned(base, a.angular - driven.angular - _cross(w, seen.angular)))
+    carried = driven.linear + cross(driven.angular, r) + cross(w, cross(w, r))
+    linear = a.linear - carried - 2 * cross(w, seen.linear)  # and Coriolis
+    return PointMotion(turned(base, linear), turned(base, a.angular - driven.angular - cross(w, seen.angular)))
 
 
 def seen_jacobian(p: np.ndarray, J: np.ndarray, base: Pose, own: np.ndarray) -> np.ndarray:
@@ -82,7 +82,7 @@ def seen_jacobian(p: np.ndarray, J: np.ndarray, base: Pose, own: np.ndarray) -> 
 
 def _jacobian(r: np.ndarray, J: np.ndarray, own: np.ndarray) -> np.ndarray:
     """The same in world axes."""
-    return np.concatenate([J[:3] - own[:3] + _cross(r[:, None], own[3:]), J[3:] - own[3:]])
+    return np.concatenate([J[:3] - own[:3] + cross(r[:, None], own[3:]), J[3:] - own[3:]])
 
 
 def seen_jacobian_rate(
@@ -98,14 +98,10 @@ def seen_jacobian_rate(
     """The rate of `seen_jacobian` along a motion."""
     r, rd, w = p - base.position, v.linear - moved.linear, moved.angular[:, None]
     now, rate = _jacobian(r, J, own), _jacobian(r, J_rate, own_rate)
-    rate[:3] += _cross(rd[:, None], own[3:])
-    turning = np.concatenate([_cross(w, now[:3]), _cross(w, now[3:])])  # the axes turn away beneath
+    rate[:3] += cross(rd[:, None], own[3:])
+    turning = np.concatenate([cross(w, now[:3]), cross(w, now[3:])])  # the axes turn away beneath
     return _by_rows(base, rate - turning)
 
 
 def _by_rows(base: Pose, J: np.ndarray) -> np.ndarray:
     return np.concatenate([turned(base, J[:3]), turned(base, J[3:])])
-
-
-def _cross(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    return np.cross(a, b, axis=0)

@@ -1,7 +1,8 @@
 """Plain functions on arrays of numbers as machine code, which call programs by their address.
 
 A text is written once and runs twice: as Python, and as machine code of our own (`codegen/llvm/loop_statements`) for the kinds of
-arguments it is called with. The code is kept on disk with that of programs.
+arguments it is called with. The code is kept on disk with that of programs. `CompiledLoop` calls it from Python,
+`CompiledText` has the signature of programs and is called from other machine code.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 import ctypes
 import struct
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, get_type_hints
 
 import numpy as np
 
@@ -36,6 +37,84 @@ def call_many(
     """Run a function of many states on arrays whose places are listed, as `codegen/llvm/tiles` reads them."""
     assert callable(many)
     many(places, p, tables, out, 0, count, count)
+
+
+INSTEAD: dict[Any, tuple[Written, dict[str, Any]]] = {}  # loops that replace functions in machine code, with keywords
+
+
+def in_machine_code(function: Any, **keywords: Any) -> Callable[[Written], Written]:
+    """Replace a function, where it is called with these keywords, by a loop in machine code."""
+
+    def register(loop: Written) -> Written:
+        INSTEAD[function] = loop, keywords
+        return loop
+
+    return register
+
+
+def as_record(maker: Any, numbers: np.ndarray) -> Any:
+    """A `NamedTuple` of numbers, read from the front of an array of floats.
+
+    >>> class Point(NamedTuple):
+    ...     count: int
+    ...     size: float
+    >>> as_record(Point, np.array([3.0, 0.5, 7.0]))
+    Point(count=3, size=0.5)
+    """
+    return maker(*(kind(number) for kind, number in zip(number_types(maker), numbers, strict=False)))
+
+
+def number_types(maker: Any) -> list[type[int | float]]:
+    """The types of the fields of a `NamedTuple` of numbers: int or float."""
+    hints = get_type_hints(maker)
+    return [hints[name] for name in maker._fields]
+
+
+class Sizes(NamedTuple):
+    """What the tables of a text begin with."""
+
+    inputs: int
+    outputs: int
+
+
+def at_each_state(
+    one: Written,
+    known: Written,
+    x: np.ndarray,
+    p: np.ndarray,
+    tables: np.ndarray,
+    out: np.ndarray,
+    begin: int,
+    end: int,
+    stride: int,
+) -> None:
+    """Run one(known, x, p, tables, out) at some of the states in the columns of x."""
+    sizes = as_record(Sizes, tables)
+    state, result = np.empty(sizes.inputs), np.empty(sizes.outputs)
+    for k in range(begin, end):
+        for i in range(sizes.inputs):
+            state[i] = x[i * stride + k]
+        one(known, state, p, tables, result)
+        for i in range(sizes.outputs):
+            out[i * stride + k] = result[i]
+
+
+class CompiledText:
+    """A text one(known, x, p, tables, out) with the signature of programs, for one state and for many.
+
+    `known` is a function that it calls. Its tables begin with `Sizes`. In machine code the lengths of the four arrays are not
+    known.
+    """
+
+    lanes = 1
+
+    def __init__(self, one: Written, known: Written) -> None:
+        from dalembert.codegen.llvm.loop_statements import c_functions
+        from dalembert.codegen.llvm.machine_code import MANY, ONE
+
+        self.address, address_of_many = c_functions({one: (known,), at_each_state: (one, known)})
+        self.one: Callable[..., None] = ONE(self.address)
+        self.many: Callable[..., None] = MANY(address_of_many)
 
 
 class CompiledLoop:
@@ -75,12 +154,13 @@ class _Code:
         from dalembert.codegen.llvm.machine_code import loaded
         from dalembert.codegen.llvm.value_types import codes_of, rebuilt
 
-        written = PlainModule(loop, kinds, call)
+        written = PlainModule(call)
+        result = written.entry(loop, kinds)
         self._run = ctypes.CFUNCTYPE(None, ctypes.c_char_p, ctypes.c_char_p)(
-            loaded(str(written.module), ENTRY, optimize=True)
+            loaded(str(written.module), ENTRY, optimize=True)[0]
         )
         self._given = struct.Struct("=" + "".join(map(codes_of, kinds)))
-        self._result, self._found = written.result, struct.Struct("=" + codes_of(written.result))
+        self._result, self._found = result, struct.Struct("=" + codes_of(result))
         self._rebuilt = rebuilt
 
     def __call__(self, words: Any) -> Any:

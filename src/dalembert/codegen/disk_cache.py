@@ -23,7 +23,7 @@ from pathlib import Path
 
 from dalembert.errors import CacheWarning
 
-CODE, TEXT, NUMBA = "o", "text", "numba"  # kinds of files: machine code; what was traced; what Numba compiled
+CODE, TEXT = "o", "text"  # kinds of files: machine code; what was traced
 _FORMAT = 2  # of files; it is part of their names, so that versions of the package do not overwrite each other's files
 _MAX_FILES = 4000  # of one kind
 _CHECKSUM_BYTES = 32

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 import symengine as se
 
+from dalembert.codegen.linear_algebra import inverse
 from dalembert.mechanics import rank
 from dalembert.mechanics.constraint_levels import Levels
-from dalembert.mechanics.matrices import chosen_rows, inverse, lengths, positive, scaled
 from dalembert.mechanics.scales import Scales
 from dalembert.mechanics.state_batch import States, at_formulas, constraint_matrix, drawn, joined, one_state
 from dalembert.model.description import Elements
@@ -47,8 +47,9 @@ def rows_at(
 
 def dimensionless(A: np.ndarray, scale: np.ndarray, sizes: np.ndarray) -> np.ndarray:
     """A (…, k, n) with every row divided by its size; what is left of a row by rounding is zero."""
-    rows = scaled(A, inverse(positive(sizes), sizes, 1.0), None)
-    return chosen_rows(lengths(scaled(rows, None, scale)) > rank.ROUNDING, rows)
+    rows = A * inverse(sizes > 0, sizes, 1.0)[..., :, None]
+    long = np.linalg.norm(rows * scale[..., None, :], axis=-1) > rank.ROUNDING
+    return np.where(long[..., None], rows, 0.0)
 
 
 def row_sizes(

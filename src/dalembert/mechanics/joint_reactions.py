@@ -25,6 +25,7 @@ from dalembert.model.contacts.base import Push
 from dalembert.model.description import Elements
 from dalembert.model.vectors import WORLD
 from dalembert.symbolic.algebra_base import Array, stack, vector
+from dalembert.symbolic.frames import cross
 from dalembert.symbolic.reserved_symbols import parted
 
 _EACH = 24  # numbers for each body in the compiled function
@@ -156,20 +157,20 @@ class JointReactions:
         blocks = {body.name: out[_EACH * i : _EACH * (i + 1)] for i, body in enumerate(bodies)}
         force = {name: block[:3].copy() for name, block in blocks.items()}
         place = {name: block[9:12] for name, block in blocks.items()}
-        moment = {n: b[3:6] + _cross(b[6:9] - b[9:12], b[:3]) for n, b in blocks.items()}
+        moment = {n: b[3:6] + cross(b[6:9] - b[9:12], b[:3]) for n, b in blocks.items()}
         acting = self._acting(out[_EACH * len(bodies) :], multipliers)
         for body, push, twist, point in acting.values():
             force[body] = force[body] - push
-            moment[body] = moment[body] - twist - _cross(point - place[body], push)
+            moment[body] = moment[body] - twist - cross(point - place[body], push)
         parents = {body.name: body.parent for body in model.bodies}
         for body in reversed(bodies):
             parent = parents[body.name]
             if parent != WORLD:
                 force[parent] = force[parent] + force[body.name]
-                arm = _cross(place[body.name] - place[parent], force[body.name])
+                arm = cross(place[body.name] - place[parent], force[body.name])
                 moment[parent] = moment[parent] + moment[body.name] + arm
         hung = {name: block[21:24] for name, block in blocks.items()}
-        moment = {n: m + _cross(place[n] - hung[n], force[n]) for n, m in moment.items()}
+        moment = {n: m + cross(place[n] - hung[n], force[n]) for n, m in moment.items()}
         turn = {name: block[12:21].reshape(3, 3, *q.shape[1:]) for name, block in blocks.items()}
         found = {
             body.name: _in_frame(body.name, parents[body.name], frame, force[body.name], moment[body.name], turn)
@@ -200,10 +201,6 @@ class JointReactions:
             force, moment = (sign * np.sum(each, axis=0) for each in zip(*(part[1:3] for part in parts), strict=True))
             found[loop.name] = _in_frame(second, first, frame, force, moment, turn)
         return found
-
-
-def _cross(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    return np.cross(a, b, axis=0)
 
 
 def _in_frame(

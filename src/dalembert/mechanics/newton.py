@@ -15,6 +15,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from dalembert.codegen.linear_algebra import svd
 from dalembert.mechanics import rank
 
 ROUNDING = 1e-14  # what is left of a constraint by rounding, relative to the size of its terms
@@ -174,7 +175,7 @@ def _damped(A: np.ndarray, residual: np.ndarray, metric: np.ndarray, scale: np.n
     far = _rows(A, residual, scale)[1]
     mu = np.minimum(np.sum(far * far, axis=1), _MOST_DAMPED)
     rows, b = _rows(A, residual, metric)
-    U, sigma, Vt = np.linalg.svd(rows, full_matrices=False)
+    U, sigma, Vt = svd(rows)
     damped = sigma / np.maximum(sigma**2 + mu[:, None], 1e-30)
     return _changed(metric, np.einsum("krn,kr,ksr,ks->kn", Vt, damped, U, b))
 
@@ -187,7 +188,7 @@ def mass_root(M: np.ndarray, A: np.ndarray, weights: np.ndarray | None = None) -
     heavy = np.ones(M.shape[-1]) if weights is None else np.sqrt(weights)
     even = M * unit[:, :, None] * unit[:, None, :]
     root = np.linalg.inv(_factor(even))
-    return (unit / heavy)[:, :, None] * np.swapaxes(root, 1, 2)
+    return (unit / heavy)[:, :, None] * root.mT
 
 
 def _factor(even: np.ndarray) -> np.ndarray:

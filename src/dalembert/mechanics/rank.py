@@ -10,32 +10,15 @@ metric in which solutions are smallest. Where the rank on the constraints is kno
 counted: a state that is off the constraints by a small error makes redundant rows look independent, and no tolerance
 tells them from rows that are.
 
-What solves the equations at every step is compiled for one state by Numba from this text (`simulation/numeric_solve`), which is
-why it is written on the operations of `mechanics/matrices`.
+What solves the equations at every step is compiled for one state from this source (`simulation/numeric_solve`), so the
+functions that it calls keep to the subset of Python that `codegen/llvm/loop_statements` compiles.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from dalembert.mechanics.matrices import (
-    above,
-    chosen,
-    chosen_rows,
-    columns,
-    diagonal,
-    factors,
-    filled,
-    first,
-    inverse,
-    lengths,
-    numbers,
-    positive,
-    product,
-    scaled,
-    singular,
-    turned,
-)
+from dalembert.codegen.linear_algebra import inverse, leading, qr, svd
 from dalembert.symbolic.linear_algebra import RANK_TOLERANCE
 
 TOLERANCE = RANK_TOLERANCE  # singular values below this fraction of the largest are zero
@@ -54,22 +37,31 @@ def inertia_scale(M: np.ndarray, A: np.ndarray | None = None) -> np.ndarray:
     [0.5, 0.05]
     """
     heavy = _heavy(M)
-    scale = inverse(heavy, np.sqrt(chosen(heavy, diagonal(M), 1.0)), 0.0)
-    if heavy.all() or A is None:
-        return filled(scale, np.ones(scale.shape))
+    scale = inverse(heavy, np.sqrt(np.where(heavy, np.diagonal(M, axis1=-2, axis2=-1), 1.0)), 0.0)
+    if A is None or heavy.all():
+        return np.where(scale > 0, scale, 1.0)
     for _ in range(scale.shape[-1]):  # rows are measured by what has inertia, then the other columns by the rows
-        size = lengths(scaled(A, None, scale))
-        column = lengths(turned(scaled(A, inverse(positive(size), size, 0.0), None)))
-        known = positive(scale).sum()
-        scale = filled(scale, inverse(positive(column), column, 0.0))
-        if positive(scale).sum() == known:
+        size = np.linalg.norm(A * scale[..., None, :], axis=-1)
+        column = np.linalg.norm((A * inverse(size > 0, size, 0.0)[..., :, None]).mT, axis=-1)
+        known = np.count_nonzero(scale > 0)
+        scale = np.where(scale > 0, scale, inverse(column > 0, column, 0.0))
+        if np.count_nonzero(scale > 0) == known:
             break
-    column = lengths(turned(A))
-    return filled(scale, inverse(positive(column), column, 1.0))
+    column = np.linalg.norm(A.mT, axis=-1)
+    return np.where(scale > 0, scale, inverse(column > 0, column, 1.0))
 
 
 def _heavy(M: np.ndarray) -> np.ndarray:
-    return above(numbers(diagonal(M)), MASSLESS)
+    return above(np.nan_to_num(np.diagonal(M, axis1=-2, axis2=-1)), MASSLESS)
+
+
+def above(values: np.ndarray, share: float) -> np.ndarray:
+    """Which of values (…, n) that are not negative are larger than a share of the largest.
+
+    >>> above(np.array([1.0, 0.0, 3.0]), 0.5).tolist()
+    [False, False, True]
+    """
+    return values > share * values.max(axis=-1, keepdims=True, initial=0.0)
 
 
 def massless(M: np.ndarray) -> np.ndarray:
@@ -89,16 +81,17 @@ def definite(M: np.ndarray) -> bool:
 
 
 def _unit_diagonal(M: np.ndarray) -> np.ndarray:
-    root = np.sqrt(diagonal(M))
+    root = np.sqrt(np.diagonal(M, axis1=-2, axis2=-1))
     return M / root[..., :, None] / root[..., None, :]
 
 
 def leveled(A: np.ndarray, scale: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
     """A (…, r, n) with its columns scaled and rows of length one, and the lengths; rows of zeros stay, with length one."""
-    rows = scaled(A, None, scale)
-    size = lengths(rows)
-    told = above(size, ROUNDING)
-    return chosen_rows(told, scaled(rows, inverse(told, size, 1.0), None)), chosen(told, size, 1.0)
+    rows = A if scale is None else A * scale[..., None, :]
+    size = np.linalg.norm(rows, axis=-1)
+    long = above(size, ROUNDING)
+    unit = np.where(long[..., None], rows * inverse(long, size, 1.0)[..., :, None], 0.0)
+    return unit, np.where(long, size, 1.0)
 
 
 def shares(A: np.ndarray, scale: np.ndarray | None = None) -> np.ndarray:
@@ -173,8 +166,9 @@ def pseudo_inverse(A: np.ndarray, scale: np.ndarray | None = None, count: int | 
     `count` is the rank where it is known, one number or one for each state; else it is found in this metric.
     """
     rows, size = leveled(A, scale)
-    U, sigma, Vt = singular(rows)
-    return scaled(product(turned(Vt), scaled(turned(U), _inverted(sigma, count), 1 / size)), scale, None)
+    U, sigma, Vt = svd(rows)
+    found = Vt.mT @ (U.mT * _inverted(sigma, count)[..., :, None] * (1 / size)[..., None, :])
+    return found if scale is None else found * scale[..., :, None]
 
 
 def split(A: np.ndarray, scale: np.ndarray | None = None, count: int | None = None) -> tuple[np.ndarray, np.ndarray]:
@@ -185,18 +179,21 @@ def split(A: np.ndarray, scale: np.ndarray | None = None, count: int | None = No
     ((2, 2), [[0.0], [1.0]])
     """
     rows, size = leveled(A, scale)
-    U, sigma, Vt = singular(rows)
-    kept = _inverted(sigma, count)
-    rank, V = int(positive(kept).sum()), turned(Vt)
-    free = columns(factors(columns(V, 0, rank))[0], rank, A.shape[1])
-    return scaled(product(V, scaled(turned(U), kept, 1 / size)), scale, None), scaled(free, scale, None)
+    U, sigma, Vt = svd(rows)
+    inner = _inverted(sigma, count)
+    rank, V = np.count_nonzero(inner > 0), Vt.T
+    pseudo = V @ (U.T * inner[:, None] * (1 / size)[None, :])
+    free = qr(V[:, :rank])[0][:, rank:]
+    if scale is None:
+        return pseudo, free
+    return pseudo * scale[:, None], free * scale[:, None]
 
 
 def _inverted(sigma: np.ndarray, count: int | np.ndarray | None) -> np.ndarray:
     """1/σ where σ counts, else 0."""
     if count is None:
         return inverse(above(sigma, TOLERANCE), sigma, 0.0)
-    return inverse(first(sigma, count), sigma, 0.0)
+    return inverse(leading(sigma, count), sigma, 0.0)
 
 
 def combined(A: np.ndarray, scale: np.ndarray, most: int) -> np.ndarray:
@@ -211,9 +208,9 @@ def combined(A: np.ndarray, scale: np.ndarray, most: int) -> np.ndarray:
     [[1.0, 0.0], [0.0, 1.0]]
     """
     rows, size = leveled(A, scale)
-    U, sigma, _ = singular(rows)
-    count = min(int(above(sigma, TOLERANCE).sum()), most)
-    return scaled(turned(columns(U, 0, count)), 1 / sigma[:count], 1 / size)
+    U, sigma, _ = svd(rows)
+    count = min(np.count_nonzero(above(sigma, TOLERANCE)), most)
+    return U[:, :count].T * (1 / sigma[:count])[:, None] * (1 / size)[None, :]
 
 
 def independent_rows(A: np.ndarray, scale: np.ndarray | None = None, count: int | None = None) -> tuple[int, ...]:
@@ -250,6 +247,6 @@ def smallest_multipliers(A: np.ndarray, force: np.ndarray, scale: np.ndarray, mo
     """
     if not A.shape[-2]:
         return np.zeros(A.shape[:-1])
-    U, sigma, Vt = np.linalg.svd(A * scale[..., None, :], full_matrices=False)
+    U, sigma, Vt = svd(A * scale[..., None, :])
     inner = _inverted(sigma, numeric_rank(A, scale, most))
     return np.einsum("...ri,...i,...in,...n->...r", U, inner, Vt, scale * force)

@@ -13,7 +13,7 @@ from dalembert.mechanics.constraint_rows import dimensionless
 from dalembert.mechanics.contact_constraints import with_contacts
 from dalembert.model.loads.base import InJoint
 from dalembert.recursive import null_space_solve
-from dalembert.recursive.constrained_loop import DOUBTFUL
+from dalembert.recursive.constrained_forward import DOUBTFUL
 from dalembert.recursive.constraint_batch import Rows, rows_of
 from dalembert.recursive.joint_speeds import to_speeds
 from dalembert.recursive.plan import Plan

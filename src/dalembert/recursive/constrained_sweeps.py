@@ -16,10 +16,11 @@ from functools import cached_property
 import numpy as np
 
 from dalembert.codegen.function import Function, SweptFunction, function_of
+from dalembert.codegen.linear_algebra import inverse, solve, svd
 from dalembert.mechanics import rank
 from dalembert.mechanics.constraint_rows import dimensionless
 from dalembert.recursive.constrained_batch import usual_rank
-from dalembert.recursive.constrained_loop import AMISS, DOUBTFUL
+from dalembert.recursive.constrained_forward import AMISS, DOUBTFUL
 from dalembert.recursive.plan import Plan
 from dalembert.recursive.rolled_sweeps import rolled_function
 from dalembert.recursive.traced import task_program
@@ -77,7 +78,7 @@ class Closed(Function):
         sd = free
         for _ in range(2):  # the second time for what rounding has left
             rest = wanted - (TA @ sd[..., None])[..., 0]
-            sd = sd + (X @ _solution(inner, rest)[..., None])[..., 0]
+            sd = sd + (X @ solve(inner, rest)[..., None])[..., 0]
         left = np.abs((A @ sd[..., None])[..., 0] - beta)
         terms = (np.abs(A) @ np.abs(sd)[..., None])[..., 0] + np.abs(beta) + 1 / self._plan.scales.time**2
         alarm = (left / (TOLERANCE * terms)).max(axis=1, initial=0.0)
@@ -86,7 +87,7 @@ class Closed(Function):
     def _combinations(self, A: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """T of orthonormal combinations T A (K, ·, r), zero where they do not count, and which do."""
         rows, size = rank.leveled(A, self._plan.units)
-        U, sigma, _ = np.linalg.svd(rows, full_matrices=False)
+        U, sigma, _ = svd(rows)
         share = sigma / np.maximum(sigma[:, :1], 1e-300)
         count = (share > rank.TOLERANCE).sum(axis=1)
         last = np.take_along_axis(share, np.maximum(count - 1, 0)[:, None], axis=1)[:, 0]
@@ -94,8 +95,7 @@ class Closed(Function):
         if doubtful.any() and (usual := usual_rank(self._plan)) is not None:
             count = np.where(doubtful, np.minimum(count, usual), count)
         kept = np.arange(sigma.shape[1]) < count[:, None]
-        shrink = np.where(kept, 1 / np.where(kept, sigma, 1.0), 0.0)
-        return shrink[:, :, None] * np.swapaxes(U, 1, 2) / size[:, None, :], kept
+        return inverse(kept, sigma, 0.0)[:, :, None] * np.swapaxes(U, 1, 2) / size[:, None, :], kept
 
     def _solved(self, q: np.ndarray, rows: np.ndarray, threads: int) -> np.ndarray:
         """I⁻¹ of every row (K, r, n): all in one batch, states and rows in the lanes."""
@@ -104,11 +104,3 @@ class Closed(Function):
         inputs[: len(q)] = np.repeat(q, r, axis=1)
         inputs[len(q) + n : -1] = rows.reshape(K * r, n).T
         return np.swapaxes(self._inverse(inputs, _NONE, threads).T.reshape(K, r, n), 1, 2)
-
-
-def _solution(A: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """x of A x = b (K, r); not a number where A has no inverse."""
-    try:
-        return np.linalg.solve(A, b[..., None])[..., 0]
-    except np.linalg.LinAlgError:
-        return np.full_like(b, np.nan)

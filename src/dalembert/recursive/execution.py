@@ -13,7 +13,7 @@ from dalembert.mechanics.state_batch import drawn
 from dalembert.recursive.checked import ROLLED, Alarmed, Loops, loops_of
 from dalembert.recursive.composite_inertia import mass_matrix
 from dalembert.recursive.constrained_batch import usual_rank
-from dalembert.recursive.constrained_forward import Held
+from dalembert.recursive.constrained_forward import ConstrainedForward
 from dalembert.recursive.constrained_sweeps import Closed
 from dalembert.recursive.link_states import moving
 from dalembert.recursive.plan import Plan
@@ -124,7 +124,7 @@ def running(text: Text, engine: str | None = None) -> Function:
 
 def held_function(plan: Plan, parts: Function, *, rolled: bool) -> Function:
     """Forward dynamics with constraints: by sweeps from the free motion, or from the parts that `traced` gives."""
-    return Closed(plan, parts) if rolled else Held(plan, parts, usual_rank(plan)).function
+    return Closed(plan, parts) if rolled else ConstrainedForward(plan, parts, usual_rank(plan)).function
 
 
 def _without_inertia(plan: Plan) -> SingularError:

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from dalembert.codegen.linear_algebra import solve
 from dalembert.errors import SingularError
 from dalembert.mechanics import rank
-from dalembert.mechanics.matrices import product, solved, times, turned
 
 
 def efforts(
@@ -38,8 +38,8 @@ def solution(
     """ṡ, and the inertia Nᵀ M N of the free motions, which has to be definite; machine code runs this text, too."""
     # speeds are measured so that the diagonal of M is one: heavy and light bodies may stand side by side
     pseudo, N = rank.split(A, rank.inertia_scale(M, A), count)
-    sd, along = times(pseudo, beta), turned(N)
-    free = product(along, product(M, N))
+    sd = pseudo @ beta
+    free = N.T @ (M @ N)
     if N.shape[1]:
-        sd = sd + times(N, solved(free, times(along, h - times(M, sd))))
+        sd = sd + N @ solve(free, N.T @ (h - M @ sd))
     return sd, free

@@ -1,19 +1,18 @@
 """Laws that Numba has compiled, called from the machine code of the rates: no step of an explicit method comes back to Python.
 
-A law law(t, q, qd, out) becomes a function with the signature of the rates, which copies the constants, lets the law write its
-inputs among them, and goes on to the rates.
+A law law(t, q, qd, out) is one of the user's own functions; only then is Numba imported. Around it goes a text with the signature
+of the rates, which copies the constants, lets the law write its inputs among them, and goes on to the rates.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from dalembert.codegen.compiled_loop import Machine, call
-from dalembert.codegen.numba_code import array_at, c_address, tell_of_addresses
+from dalembert.codegen.compiled_loop import Machine, as_record, call
 
 
 class Sizes(NamedTuple):
@@ -24,34 +23,74 @@ class Sizes(NamedTuple):
     constants: int
 
 
+class Head(NamedTuple):
+    """What the text knows of a law, in front of its tables: the places of the inputs, then tables of velocities and rates."""
+
+    law: int  # the address of a function of (q, q̇, t)
+    rates: int  # that of the rates
+    velocities: int  # that of q̇ from v, 0 where v are q̇
+    inputs: int  # what the law gives
+    velocity_tables: int  # where they begin
+    rate_tables: int
+    positions: int
+    states: int
+    constants: int
+
+
+HEAD = len(Head._fields)
+
+
 def with_law(
     law: Callable[..., Any], rows: Sequence[int], rates: Machine, velocities: Machine | None, sizes: Sizes
 ) -> Machine:
     """The rates with what a compiled law gives at `rows` of their constants; `velocities` make q̇ of v, None where v are q̇."""
-    moves = None if velocities is None else (velocities.one, tuple(velocities.tables.tolist()))
-    return rates._replace(one=_address(law, tuple(rows), rates.one, moves, sizes))
+    moves = Machine(0, np.zeros(0), np.zeros(0)) if velocities is None else velocities
+    assert isinstance(rates.one, int)
+    assert isinstance(moves.one, int)
+    begin = HEAD + len(rows)
+    head = Head(
+        _law_address(law, sizes.positions, len(rows)), rates.one, moves.one, len(rows), begin, begin + len(moves.tables), *sizes
+    )  # fmt: skip
+    return rates._replace(one=_address(), tables=np.concatenate([head, rows, moves.tables, rates.tables, [0.0]]))
+
+
+def one(x: np.ndarray, p: np.ndarray, tables: np.ndarray, out: np.ndarray) -> None:
+    """The rates at one state, with the inputs of the law among the constants."""
+    head = as_record(Head, tables)
+    n = head.positions
+    constants, qd, u = p[: head.constants].copy(), np.empty(n), np.zeros(head.inputs)
+    if head.velocities:
+        call(head.velocities, x, p, tables[head.velocity_tables :], qd)
+    else:
+        qd[:] = x[n : 2 * n]
+    call(head.law, np.concatenate((x[:n], qd, x[head.states : head.states + 1])), p, tables, u)
+    for i in range(head.inputs):
+        constants[int(tables[HEAD + i])] = u[i]
+    call(head.rates, x, constants, tables[head.rate_tables :], out)
+
+
+@cache
+def _address() -> int:
+    from dalembert.codegen.llvm.loop_statements import c_functions
+
+    return c_functions({one: ()})[0]
+
+
+_COMPILED: list[object] = []  # code lives as long as the object that owns it
 
 
 @lru_cache(maxsize=64)
-def _address(
-    law: Any, rows: tuple[int, ...], rates: Any, moves: tuple[Any, tuple[float, ...]] | None, sizes: Sizes
-) -> int:
-    tell_of_addresses()
-    n, states, constants = sizes
-    places, given, apart = np.array(rows), len(rows), moves is not None
-    to_rates, tables_of = (0, np.zeros(1)) if moves is None else (moves[0], np.array([*moves[1], 0.0]))
+def _law_address(law: Any, n: int, inputs: int) -> int:
+    """The address of a law with the signature of programs, as a function of (q, q̇, t)."""
+    import numba
+    from numba import carray, types  # pyright: ignore[reportPrivateImportUsage]
 
-    def one(x_at: Any, p_at: Any, tables_at: Any, out_at: Any) -> None:
-        x, p = array_at(x_at, (states + 1,), np.float64), array_at(p_at, (constants,), np.float64).copy()
-        tables, out = array_at(tables_at, (1,), np.float64), array_at(out_at, (1,), np.float64)
-        u, qd = np.zeros(given), np.empty(n)
-        if apart:
-            call(to_rates, x, p, tables_of, qd)
-        else:
-            qd[:] = x[n : 2 * n]
-        law(x[states], x[:n].copy(), qd, u)
-        for i in range(given):
-            p[places[i]] = u[i]
-        call(rates, x, p, tables, out)
+    def asked(x: Any, p: Any, tables: Any, out: Any) -> None:
+        state = carray(x, (2 * n + 1,))
+        law(state[2 * n], state[:n], state[n : 2 * n], carray(out, (inputs,)))
 
-    return c_address(one, "void(voidptr, voidptr, voidptr, voidptr)")
+    numbers = types.CPointer(types.float64)
+    made = numba.cfunc(types.void(numbers, numbers, numbers, numbers), error_model="numpy")(asked)
+    _COMPILED.append(made)
+    assert made.address is not None
+    return made.address

@@ -25,9 +25,7 @@ TRIES = 3  # to find a process that begins with a task
 # on Linux workers are copies of one process that has loaded everything, so that a new one is there at once
 _CONTEXT = multiprocessing.get_context("forkserver" if sys.platform == "linux" else "spawn")
 if sys.platform == "linux":
-    _CONTEXT.set_forkserver_preload(
-        [task_process.__name__, "dalembert.studio.tasks", "heyoka", "llvmlite.binding", "numba"]
-    )
+    _CONTEXT.set_forkserver_preload([task_process.__name__, "dalembert.studio.tasks", "heyoka", "llvmlite.binding"])
 
 
 class WorkLost(Exception):

@@ -1,6 +1,6 @@
 """Frames in motion, as every derivation knows them.
 
-Where a frame is, in numbers.
+Where a frame is, in numbers: rotations, quaternions and poses.
 """
 
 from __future__ import annotations
@@ -60,6 +60,51 @@ class Frame:
         return self.p + self.R @ p_BP, self.J + arm @ self.D, self.c + arm @ self.E
 
 
+def cross(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """a × b for vectors (3, ...) in numbers; `rotations.cross` is that over any algebra.
+
+    >>> cross(np.array([1.0, 0.0, 0.0]), np.array([0.0, 1.0, 0.0])).tolist()
+    [0.0, 0.0, 1.0]
+    """
+    return np.cross(a, b, axis=0)
+
+
+def quaternion(R: np.ndarray) -> np.ndarray:
+    """The unit quaternion (w, x, y, z), (4, ...), of a rotation (3, 3, ...), with w ≥ 0.
+
+    >>> quaternion(np.eye(3)).tolist()
+    [1.0, 0.0, 0.0, 0.0]
+    """
+    # 4 q qᵀ is linear in R: its longest column is the one without cancellation
+    K = np.array(
+        [
+            [1 + R[0, 0] + R[1, 1] + R[2, 2], R[2, 1] - R[1, 2], R[0, 2] - R[2, 0], R[1, 0] - R[0, 1]],
+            [R[2, 1] - R[1, 2], 1 + R[0, 0] - R[1, 1] - R[2, 2], R[0, 1] + R[1, 0], R[0, 2] + R[2, 0]],
+            [R[0, 2] - R[2, 0], R[0, 1] + R[1, 0], 1 - R[0, 0] + R[1, 1] - R[2, 2], R[1, 2] + R[2, 1]],
+            [R[1, 0] - R[0, 1], R[0, 2] + R[2, 0], R[1, 2] + R[2, 1], 1 - R[0, 0] - R[1, 1] + R[2, 2]],
+        ]
+    )
+    longest = np.argmax(np.einsum("ii...->i...", K), axis=0)
+    column = np.take_along_axis(K, longest[None, None], axis=1)[:, 0]
+    return column / np.linalg.norm(column, axis=0) * np.where(column[0] < 0, -1.0, 1.0)
+
+
+def rotation(quaternions: np.ndarray) -> np.ndarray:
+    """The rotation (3, 3, ...) of unit quaternions (4, ...).
+
+    >>> rotation(np.array([0.0, 1.0, 0.0, 0.0])).tolist()
+    [[1.0, 0.0, 0.0], [0.0, -1.0, 0.0], [0.0, 0.0, -1.0]]
+    """
+    w, x, y, z = quaternions
+    return np.array(
+        [
+            [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
+            [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
+            [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)],
+        ]
+    )
+
+
 @dataclass(frozen=True, eq=False)
 class Pose:
     """Where the frame of a body is: R and p of x = R x_body + p, for one state or with the batch on the last axis.
@@ -86,19 +131,7 @@ class Pose:
     @property
     def quaternion(self) -> np.ndarray:
         """(w, x, y, z) of norm 1 with w ≥ 0, (4,) or (4, batch)."""
-        R = self.rotation
-        # 4 q qᵀ is linear in R: its longest column is the one without cancellation
-        K = np.array(
-            [
-                [1 + R[0, 0] + R[1, 1] + R[2, 2], R[2, 1] - R[1, 2], R[0, 2] - R[2, 0], R[1, 0] - R[0, 1]],
-                [R[2, 1] - R[1, 2], 1 + R[0, 0] - R[1, 1] - R[2, 2], R[0, 1] + R[1, 0], R[0, 2] + R[2, 0]],
-                [R[0, 2] - R[2, 0], R[0, 1] + R[1, 0], 1 - R[0, 0] + R[1, 1] - R[2, 2], R[1, 2] + R[2, 1]],
-                [R[1, 0] - R[0, 1], R[0, 2] + R[2, 0], R[1, 2] + R[2, 1], 1 - R[0, 0] - R[1, 1] + R[2, 2]],
-            ]
-        )
-        longest = np.argmax(np.einsum("ii...->i...", K), axis=0)
-        column = np.take_along_axis(K, longest[None, None], axis=1)[:, 0]
-        return column / np.linalg.norm(column, axis=0) * np.where(column[0] < 0, -1.0, 1.0)
+        return quaternion(self.rotation)
 
     def at(self, point: np.typing.ArrayLike) -> np.ndarray:
         """Where a point of the body is, (3,) or (3, batch)."""

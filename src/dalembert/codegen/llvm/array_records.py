@@ -73,7 +73,7 @@ ret ptr %none
 
 @cache
 def _method() -> Method:
-    return Method(b"listed", loaded(_TEXT, "listed"), FASTCALL, None)
+    return Method(b"listed", loaded(_TEXT, "listed")[0], FASTCALL, None)
 
 
 @cache

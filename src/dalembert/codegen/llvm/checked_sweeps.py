@@ -205,4 +205,4 @@ def watched_loops(watch: Watch, loops: Native, loads: Native | None) -> Native:
 
 @cache
 def _address(way: str) -> int:
-    return loaded(_SHARED + _FUNCTION.replace("BODY", _BODIES[way]), "watched")
+    return loaded(_SHARED + _FUNCTION.replace("BODY", _BODIES[way]), "watched")[0]

@@ -10,15 +10,17 @@ from typing import Any, NoReturn
 import numpy as np
 from llvmlite import ir
 
-from dalembert.codegen.compiled_loop import call_many
+from dalembert.codegen.compiled_loop import as_record, call_many, number_types
 from dalembert.codegen.llvm.value_types import (
     BOOL,
     INT,
     REAL,
     Array,
     Kind,
+    Known,
     Record,
     Value,
+    View,
     Word,
     constant,
     integer,
@@ -54,12 +56,29 @@ class Expressions:
             self.refuse(node, "there is no machine code for")
         return write(node)
 
-    def value(self, node: ast.expr) -> Value:
-        """The value of an expression that is no function or module."""
+    def operand(self, node: ast.expr) -> Value:
+        """The value of an expression that is no function or module; a view stays one."""
         found = self.expression(node)
         if not isinstance(found, Value):
             self.refuse(node, "expected numbers, arrays or records, got")
         return found
+
+    def value(self, node: ast.expr) -> Value:
+        """The value of an expression, with arrays in C order."""
+        return self.dense(self.operand(node))
+
+    def argument(self, node: ast.expr) -> Value:
+        """The value of an argument, which may be a function."""
+        found = self.expression(node)
+        return self.dense(found) if isinstance(found, Value) else Value(Known(found), ())
+
+    def dense(self, value: Value) -> Value:
+        """A value whose arrays are in C order: `ArrayExpressions`."""
+        raise NotImplementedError
+
+    def elementwise(self, function: Callable[..., Value], *operands: Value) -> Value:
+        """A function of each of the numbers of arrays: `ArrayExpressions`."""
+        raise NotImplementedError
 
     def as_kind(self, value: Value, kind: Kind, node: ast.AST) -> Value:
         """A value as one of another kind, where nothing is lost."""
@@ -86,6 +105,8 @@ class Expressions:
             return found.word
         if found.kind == INT:
             return self.builder.icmp_signed("!=", found.word, ir.Constant(INT.word, 0))
+        if found.kind != REAL:
+            self.refuse(node, f"expected a truth value, got {found.kind} in")
         return self.builder.fcmp_unordered("!=", found.word, ir.Constant(REAL.word, 0.0))
 
     # names, numbers, records
@@ -123,12 +144,16 @@ class Expressions:
             return self._read(slot)
         owner = self.expression(node.value)
         if isinstance(owner, Value):
-            if not isinstance(owner.kind, Array) or node.attr != "shape":
-                self.refuse(node, "there is no machine code for")
-            return joined([Value(INT, (word,)) for word in owner.words[1:]])
+            return self.attribute(node, owner)
         found = getattr(owner, node.attr)
         number = constant(found)
         return found if number is None else number
+
+    def attribute(self, node: ast.Attribute, owner: Value) -> Value:
+        """The shape of an array; the rest is in `ArrayExpressions`."""
+        if not isinstance(owner.kind, Array | View) or node.attr != "shape":
+            self.refuse(node, "there is no machine code for")
+        return joined([Value(INT, (word,)) for word in owner.words[1 : 1 + owner.kind.ndim]])
 
     def _Tuple(self, node: ast.Tuple) -> Value:
         return joined([self.value(each) for each in node.elts])
@@ -136,7 +161,7 @@ class Expressions:
     # arithmetic
 
     def _alike(self, node: ast.AST, left: Value, right: Value) -> tuple[Value, Value]:
-        """Two numbers as two of the wider kind, whole numbers at least."""
+        """Two numbers as two of the wider kind, integers at least."""
         for each in (left, right):
             if each.kind not in _RANKS:
                 self.refuse(node, f"expected numbers, got {each.kind} in")
@@ -147,6 +172,8 @@ class Expressions:
         """left operator right."""
         if isinstance(operator, ast.Pow):
             return self._power(node, left, right)
+        if isinstance(operator, ast.BitAnd) and left.kind == right.kind == BOOL:
+            return Value(BOOL, (self.builder.and_(left.word, right.word),))
         a, b = self._alike(node, left, right)
         if isinstance(operator, ast.Div):
             a, b = self.as_kind(a, REAL, node), self.as_kind(b, REAL, node)
@@ -172,14 +199,20 @@ class Expressions:
         return Value(REAL, (self.builder.call(function, [each.word for each in arguments]),))
 
     def _BinOp(self, node: ast.BinOp) -> Value:
-        return self.operation(node, node.op, self.value(node.left), self.value(node.right))
+        return self.operation(node, node.op, self.operand(node.left), self.operand(node.right))
 
     def _UnaryOp(self, node: ast.UnaryOp) -> Value:
         if isinstance(node.op, ast.Not):
             return Value(BOOL, (self.builder.not_(self.truth(node.operand)),))
-        found = self.value(node.operand)
+        return self.elementwise(lambda each: self._unary(node, each), self.operand(node.operand))
+
+    def _unary(self, node: ast.UnaryOp, found: Value) -> Value:
+        if isinstance(node.op, ast.Invert) and found.kind == BOOL:
+            return Value(BOOL, (self.builder.not_(found.word),))
         if not isinstance(node.op, ast.USub) or found.kind not in (INT, REAL):
             self.refuse(node, "there is no machine code for")
+        if isinstance(found.word, ir.Constant):
+            return Value(found.kind, (ir.Constant(found.kind.word, -found.word.constant),))
         return Value(found.kind, ((self.builder.fneg if found.kind == REAL else self.builder.neg)(found.word),))
 
     # comparison and choice
@@ -193,7 +226,13 @@ class Expressions:
         return compare(sign, a.word, b.word)
 
     def _Compare(self, node: ast.Compare) -> Value:
-        values = [self.value(each) for each in (node.left, *node.comparators)]
+        values = [self.operand(each) for each in (node.left, *node.comparators)]
+        if isinstance(node.ops[0], ast.Is | ast.IsNot):
+            same = values[0].kind == values[1].kind == Known(None)
+            return Value(BOOL, (ir.Constant(BOOL.word, int(same == isinstance(node.ops[0], ast.Is))),))
+        if len(values) == 2 and type(node.ops[0]) in _COMPARED:
+            sign = _COMPARED[type(node.ops[0])]
+            return self.elementwise(lambda a, b: Value(BOOL, (self.compared(node, sign, a, b),)), *values)
         found: Word | None = None
         for operator, left, right in zip(node.ops, values, values[1:], strict=False):
             if type(operator) not in _COMPARED:
@@ -206,10 +245,14 @@ class Expressions:
     def _BoolOp(self, node: ast.BoolOp) -> Value:
         """`and`, `or`: what comes later is looked at only where it matters."""
         stops = isinstance(node.op, ast.Or)
+        found = self.truth(node.values[0])
+        if isinstance(found, ir.Constant):  # it decides, or the others do
+            rest = node.values[1] if len(node.values) == 2 else ast.BoolOp(node.op, node.values[1:])
+            return Value(BOOL, (found if found.constant == stops else self.truth(rest),))
         done = self.builder.append_basic_block("decided")
         known = []
-        for each in node.values[:-1]:
-            found = self.truth(each)
+        for i in range(len(node.values) - 1):
+            found = self.truth(node.values[i]) if i else found
             known.append((ir.Constant(BOOL.word, int(stops)), self.builder.block))
             more = self.builder.append_basic_block("undecided")
             self.builder.cbranch(found, *((done, more) if stops else (more, done)))
@@ -220,9 +263,12 @@ class Expressions:
         return Value(BOOL, (self._merged(BOOL.word, known),))
 
     def _IfExp(self, node: ast.IfExp) -> Value:
+        test = self.truth(node.test)
+        if isinstance(test, ir.Constant):
+            return self.value(node.body if test.constant else node.orelse)
         ways = [self.builder.append_basic_block(name) for name in ("yes", "no")]
         done = self.builder.append_basic_block("chosen")
-        self.builder.cbranch(self.truth(node.test), *ways)
+        self.builder.cbranch(test, *ways)
         found, ends = [], []
         for way, each in zip(ways, (node.body, node.orelse), strict=True):
             self.builder.position_at_end(way)
@@ -245,48 +291,6 @@ class Expressions:
         for value, block in ways:
             phi.add_incoming(value, block)
         return phi
-
-    # arrays
-
-    def _Subscript(self, node: ast.Subscript) -> Value:
-        owner = self.value(node.value)
-        if isinstance(owner.kind, Record):
-            at = node.slice.value if isinstance(node.slice, ast.Constant) else None
-            return owner.parts()[at] if isinstance(at, int) else self.refuse(node, "there is no machine code for")
-        if isinstance(node.slice, ast.Slice):
-            return self._sliced(node, owner, node.slice)
-        place = self.place(node, owner)
-        if isinstance(place.kind, Array):
-            return place
-        return Value(place.kind, (self.builder.load(place.word),))
-
-    def place(self, node: ast.Subscript, owner: Value) -> Value:
-        """Where a number of an array is; for fewer indices than axes, the array that begins there."""
-        indices = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
-        if not isinstance(owner.kind, Array) or len(indices) > owner.kind.ndim:
-            self.refuse(node, "there is no machine code for")
-        at, shape = self.whole(indices[0]), owner.words[1:]
-        for axis in range(1, owner.kind.ndim):
-            at = self.builder.mul(at, shape[axis])
-            if axis < len(indices):
-                at = self.builder.add(at, self.whole(indices[axis]))
-        pointer, left = self.builder.gep(owner.word, [at]), owner.kind.ndim - len(indices)
-        if left:
-            return Value(Array(owner.kind.item, left), (pointer, *shape[len(indices) :]))
-        return Value(owner.kind.item, (pointer,))
-
-    def whole(self, node: ast.expr) -> Word:
-        """An index or a size."""
-        found = self.value(node)
-        return found.word if found.kind == INT else self.refuse(node, f"expected an integer, got {found.kind}:")
-
-    def _sliced(self, node: ast.AST, owner: Value, part: ast.Slice) -> Value:
-        """A piece of a row of numbers."""
-        if not isinstance(owner.kind, Array) or owner.kind.ndim != 1 or part.step is not None:
-            self.refuse(node, "there is no machine code for")
-        begin = integer(0).word if part.lower is None else self.whole(part.lower)
-        end = owner.words[1] if part.upper is None else self.whole(part.upper)
-        return Value(owner.kind, (self.builder.gep(owner.word, [begin]), self.builder.sub(end, begin)))
 
 
 # functions that have code of their own, by the object that the text names
@@ -335,6 +339,30 @@ def _as_float(text: Expressions, node: ast.Call, x: Value) -> Value:
     return text.as_kind(x, REAL, node)
 
 
+def _as_integer(text: Expressions, node: ast.Call, x: Value) -> Value:
+    return Value(INT, (text.builder.fptosi(x.word, INT.word),)) if x.kind == REAL else text.as_kind(x, INT, node)
+
+
+def _as_truth(text: Expressions, node: ast.Call, x: Value) -> Value:
+    return text.as_kind(x, BOOL, node)
+
+
+def _chosen(text: Expressions, node: ast.Call, test: Value, left: Value, right: Value) -> Value:
+    a, b = (left, right) if left.kind == right.kind else text._alike(node, left, right)
+    return Value(a.kind, (text.builder.select(text.as_kind(test, BOOL, node).word, a.word, b.word),))
+
+
+def _record(text: Expressions, node: ast.Call, maker: Value, numbers: Value) -> Value:
+    """Numbers from the front of an array of floats."""
+    assert isinstance(maker.kind, Known)
+    made: Any = maker.kind.value
+    parts = []
+    for i, kind in enumerate(number_types(made)):
+        number = Value(REAL, (text.builder.load(text.builder.gep(numbers.word, [integer(i).word])),))
+        parts.append(number if kind is float else _as_integer(text, node, number))
+    return joined(parts, made)
+
+
 def jumped(text: Expressions, node: ast.Call, one: Value, *arrays: Value) -> Value:
     """A program that is known by its address."""
     function = text.builder.inttoptr(one.word, _PROGRAM.as_pointer())
@@ -358,9 +386,16 @@ WRITERS: dict[Any, Writer] = {
     min: _extreme("<"),
     max: _extreme(">"),
     float: _as_float,
+    int: _as_integer,
+    bool: _as_truth,
+    as_record: _record,
+    np.where: _chosen,
     np.sqrt: _function("llvm.sqrt.f64"),
     np.floor: _function("llvm.floor.f64"),
     np.arctan2: _function("atan2"),
+    np.sin: _function("sin"),
+    np.cos: _function("cos"),
+    np.abs: _absolute,
     np.isfinite: _finite,
     np.spacing: _spacing,
 }

@@ -1,10 +1,14 @@
 """Plain functions of Python as one LLVM module: loops over numbers in arrays, compiled without any object of Python.
 
-What may stand in a text: numbers, arrays of floats or integers in C order, records (`NamedTuple`) of them; assignments, `if`,
-`while`, `for` over `range`, `break`, `continue`, `return`; arithmetic, comparisons, `and`, `or`, `not`, `x if c else y`; indices
-that are not negative, rows of arrays and slices of rows; `np.empty`, `np.zeros` and the functions of `WRITERS`; other functions
-of the same kind. A variable keeps the kind of its first value. An array that is made in a function lives until it returns, in a
-loop until the next round; it cannot be returned. What a function returns is what it is annotated with. Indices are not checked.
+What may stand in a text: numbers, arrays of floats, integers or truth values in C order, records (`NamedTuple`) of them;
+assignments, `if`, `while`, `for` over `range`, `break`, `continue`, `return`; arithmetic, comparisons, `and`, `or`, `not`,
+`x if c else y`, also of arrays (`array_expressions`); indices and slices that are not negative; `np.empty`, `np.zeros`,
+`np.ones`, `np.full` and the functions of `WRITERS` and `ARRAY_WRITERS`; other functions of the same kind, which may be arguments,
+and those that a loop replaces (`loops.in_machine_code`). A test for None is decided while code is written.
+
+A variable keeps the kind of its first value. Indices are not checked. What a function returns is what it is annotated with. A
+function that returns arrays takes their memory from its caller, an arena that is freed when the caller returns. In other
+functions `np.empty` and `np.zeros` give arrays that live until the function returns, in a loop until the next round.
 """
 
 from __future__ import annotations
@@ -12,14 +16,18 @@ from __future__ import annotations
 import ast
 import inspect
 import textwrap
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from types import FunctionType
 from typing import Any
 
 import numpy as np
 from llvmlite import ir
 
-from dalembert.codegen.llvm.loop_expressions import WRITERS, Expressions, jumped
+from dalembert.codegen.compiled_loop import INSTEAD, call
+from dalembert.codegen.llvm.array_expressions import ARRAY_WRITERS, ArrayExpressions, sizes_of
+from dalembert.codegen.llvm.loop_expressions import WRITERS, jumped
+from dalembert.codegen.llvm.machine_code import loaded
+from dalembert.codegen.llvm.memory import ARENA, Memory
 from dalembert.codegen.llvm.value_types import (
     BOOL,
     INT,
@@ -27,10 +35,12 @@ from dalembert.codegen.llvm.value_types import (
     REAL,
     Array,
     Kind,
+    Known,
     Record,
     Scalar,
     Value,
     Word,
+    constant,
     integer,
     joined,
     words_of,
@@ -40,37 +50,63 @@ from dalembert.errors import EngineError
 ENTRY = "loop"
 _SMALL = 256  # numbers
 _RETURNED = {"None": NOTHING, "float": REAL, "int": INT, "bool": BOOL}
+_ITEMS: dict[Any, Scalar] = {float: REAL, np.float64: REAL, np.int64: INT, np.bool_: BOOL}
 _BYTE = ir.IntType(8).as_pointer()
 
 
-class PlainModule:
-    """A loop and all functions that it calls, each for the kinds of values that it is given."""
+def c_functions(texts: Mapping[Callable[..., None], Sequence[object]]) -> list[int]:
+    """The addresses of texts with the signature of C: after what is known, four arrays of floats, then integers."""
+    module = PlainModule(call)
+    for text, known in texts.items():
+        module.c_entry(text, known)
+    return loaded(str(module.module), *(text.__name__ for text in texts), optimize=True)
 
-    def __init__(self, loop: Callable[..., Any], kinds: Sequence[Kind], jump: Callable[..., None]) -> None:
+
+class PlainModule:
+    """Loops and all functions that they call, each for the kinds of values that it is given."""
+
+    def __init__(self, jump: Callable[..., None]) -> None:
         self.module, self.jump = ir.Module(), jump
+        self.memory = Memory(self.module)
         self._written: dict[tuple[Any, tuple[Kind, ...]], tuple[ir.Function, Kind]] = {}
-        self.malloc = ir.Function(self.module, ir.FunctionType(_BYTE, [INT.word]), "malloc")
-        self.free = ir.Function(self.module, ir.FunctionType(ir.VoidType(), [_BYTE]), "free")
-        function, self.result = self.function(loop, tuple(kinds))
-        self._entry(function, kinds)
+        self.return_arrays: list[ir.Function] = []
 
     def function(self, text: Any, kinds: tuple[Kind, ...]) -> tuple[ir.Function, Kind]:
-        """The code of a function for some kinds of values, and the kind of what it returns."""
+        """The code of a function for some kinds of values, and the kind of what it returns.
+
+        A function that returns arrays is given an arena for them, and where to write their words.
+        """
         if (text, kinds) not in self._written:
             tree = ast.parse(textwrap.dedent(inspect.getsource(text))).body[0]
             assert isinstance(tree, ast.FunctionDef)
-            result = _returned(tree)
-            words = words_of(result)
-            back = ir.VoidType() if not words else words[0] if len(words) == 1 else ir.LiteralStructType(words)
+            result = _returned(text, tree)
             given = [word for kind in kinds for word in words_of(kind)]
-            made = ir.Function(self.module, ir.FunctionType(back, given), f"{text.__name__}.{len(self._written)}")
-            made.linkage = "internal"
-            self._written[text, kinds] = made, result
-            Statements(self, made, text, tree, kinds, result).write()
+            if result is None:
+                made = self._declared(text, ir.VoidType(), [ARENA, ARENA, *given])
+                made.attributes.add("noinline")  # a call costs little beside what it allocates
+                if not any(isinstance(node, ast.For | ast.While) for node in ast.walk(tree)):
+                    made.attributes.add(
+                        "optsize"
+                    )  # operations on small arrays: without it compiling takes twice as long
+                self.return_arrays.append(made)
+                self._written[text, kinds] = made, Statements(self, made, text, tree, kinds, None).write()
+            else:
+                words = words_of(result)
+                back = ir.VoidType() if not words else words[0] if len(words) == 1 else ir.LiteralStructType(words)
+                made = self._declared(text, back, given)
+                self._written[text, kinds] = made, result
+                Statements(self, made, text, tree, kinds, result).write()
         return self._written[text, kinds]
 
-    def _entry(self, function: ir.Function, kinds: Sequence[Kind]) -> None:
-        """What is called from outside: all arguments in a row of words, and where the result is written."""
+    def _declared(self, text: Any, back: ir.Type, given: list[ir.Type]) -> ir.Function:
+        name = self.module.get_unique_name(f"{text.__name__}.")
+        made = ir.Function(self.module, ir.FunctionType(back, given), name)
+        made.linkage = "internal"
+        return made
+
+    def entry(self, loop: Callable[..., Any], kinds: Sequence[Kind]) -> Kind:
+        """What is called from Python: all arguments in a row of words, and where the result is written; its kind."""
+        function, result = self.function(loop, tuple(kinds))
         row = INT.word.as_pointer()
         builder: Any = ir.IRBuilder(
             ir.Function(self.module, ir.FunctionType(ir.VoidType(), [row, row]), ENTRY).append_basic_block()
@@ -81,12 +117,24 @@ class PlainModule:
             raw = builder.load(builder.gep(given, [integer(i).word]))
             words.append(_unpacked(builder, raw, word))
         found = builder.call(function, words)
-        parts = words_of(self.result)
+        parts = words_of(result)
         for i, _ in enumerate(parts):
             each = found if len(parts) == 1 else builder.extract_value(found, i)
             each = builder.zext(each, INT.word) if each.type == BOOL.word else each
             raw = builder.bitcast(each, INT.word) if each.type == REAL.word else each
             builder.store(raw, builder.gep(out, [integer(i).word]))
+        builder.ret_void()
+        return result
+
+    def c_entry(self, text: Callable[..., None], known: Sequence[object]) -> None:
+        """A function of C with four arrays, whose lengths are not known, and integers."""
+        integers = len(inspect.signature(text).parameters) - len(known) - 4
+        kinds = [*map(Known, known), *[Array(REAL, 1)] * 4, *[INT] * integers]
+        function, _ = self.function(text, tuple(kinds))
+        signature = ir.FunctionType(ir.VoidType(), [REAL.word.as_pointer()] * 4 + [INT.word] * integers)
+        builder = ir.IRBuilder(ir.Function(self.module, signature, text.__name__).append_basic_block())
+        pointers, others = builder.function.args[:4], builder.function.args[4:]
+        builder.call(function, [word for each in pointers for word in (each, integer(0).word)] + list(others))
         builder.ret_void()
 
 
@@ -99,17 +147,19 @@ def _unpacked(builder: Any, raw: Word, word: ir.Type) -> Word:
     return builder.bitcast(raw, word) if word == REAL.word else raw
 
 
-def _returned(tree: ast.FunctionDef) -> Kind:
-    """The kind of what a function returns, by its annotation."""
+def _returned(text: Any, tree: ast.FunctionDef) -> Kind | None:
+    """The kind of what a function returns, by its annotation; None for arrays, whose kind its values tell."""
     said = "None" if tree.returns is None else ast.unparse(tree.returns)
     names = said.removeprefix("tuple[").removesuffix("]").split(", ")
-    if any(name not in _RETURNED for name in names):
-        raise EngineError(f"{tree.name}: there is no machine code for a function that returns {said}.")
-    kinds = tuple(_RETURNED[name] for name in names)
-    return Record(tuple, kinds) if said.startswith("tuple[") else kinds[0]
+    if all(name in _RETURNED for name in names):
+        kinds = tuple(_RETURNED[name] for name in names)
+        return Record(tuple, kinds) if said.startswith("tuple[") else kinds[0]
+    if "np.ndarray" in said or "numpy.ndarray" in str(text.__globals__.get(said)):
+        return None
+    raise EngineError(f"{tree.name}: there is no machine code for a function that returns {said}.")
 
 
-class Statements(Expressions):
+class Statements(ArrayExpressions):
     """The body of one function."""
 
     def __init__(
@@ -119,7 +169,7 @@ class Statements(Expressions):
         text: FunctionType,
         tree: ast.FunctionDef,
         kinds: tuple[Kind, ...],
-        result: Kind,
+        result: Kind | None,
     ) -> None:
         self.within, self.module, self.known = within, within.module, text.__globals__
         self.function_name, self.tree, self.result = text.__qualname__, tree, result
@@ -128,14 +178,19 @@ class Statements(Expressions):
         self._loops: list[tuple[ir.Block, ir.Block]] = []  # where `continue` and `break` lead
         self._first: Any = ir.IRBuilder(function.append_basic_block("variables"))
         self.builder: Any = ir.IRBuilder(function.append_basic_block("body"))
-        self._found = [self._first.alloca(word) for word in words_of(result)]
+        self._found = [self._first.alloca(word) for word in words_of(result)] if result is not None else []
         self._end = function.append_basic_block("end")
-        words = iter(function.args)
+        words = iter(function.args if result is not None else function.args[2:])
+        self._arena: Word | None = function.args[0] if result is None else None
         for argument, kind in zip(tree.args.args, kinds, strict=True):
             self._assign(argument, argument.arg, Value(kind, tuple(next(words) for _ in words_of(kind))))
 
-    def write(self) -> None:
-        """Write all of it."""
+    @property
+    def _returns_arrays(self) -> bool:
+        return self.builder.function in self.within.return_arrays
+
+    def write(self) -> Kind:
+        """Write all of it; the kind of what is returned."""
         self._block(self.tree.body)
         if not self.builder.block.is_terminated:
             if self.result == NOTHING:
@@ -145,7 +200,13 @@ class Statements(Expressions):
         self._first.branch(self._first.function.blocks[1])
         self.builder.position_at_end(self._end)
         for slot in self._heap:
-            self.builder.call(self.within.free, [self.builder.load(slot)])
+            self.builder.call(self.within.memory.free, [self.builder.load(slot)])
+        assert self.result is not None
+        if self._returns_arrays:
+            self.builder.ret_void()
+            return self.result
+        if self._arena is not None:
+            self.builder.call(self.within.memory.release, [self._arena])
         words = [self.builder.load(at) for at in self._found]
         if not words:
             self.builder.ret_void()
@@ -156,6 +217,7 @@ class Statements(Expressions):
             for i, word in enumerate(words):
                 found = self.builder.insert_value(found, word, i)
             self.builder.ret(found)
+        return self.result
 
     def _block(self, body: Sequence[ast.stmt]) -> None:
         for node in body:
@@ -188,10 +250,11 @@ class Statements(Expressions):
             for each, part in zip(target.elts, value.parts(), strict=True):
                 self._store(each, part)
         elif isinstance(target, ast.Subscript):
-            place = self.place(target, self.value(target.value))
-            if not isinstance(place.kind, Scalar):
-                self.refuse(target, "expected a number of an array, got")
-            self.builder.store(self.as_kind(value, place.kind, target).word, place.word)
+            place = self.place(target, self.operand(target.value))
+            if isinstance(place.kind, Scalar):
+                self.builder.store(self.as_kind(value, place.kind, target).word, place.word)
+            else:
+                self.fill(target, place, value)
         else:
             self.refuse(target, "there is no machine code for a value of")
 
@@ -201,14 +264,21 @@ class Statements(Expressions):
             self._store(target, value)
 
     def _AugAssign(self, node: ast.AugAssign) -> None:
-        self._store(node.target, self.operation(node, node.op, self.value(node.target), self.value(node.value)))
+        before = self.operand(node.target)
+        if isinstance(node.target, ast.Name) and isinstance(before.kind, Array):
+            self.refuse(node, "there is no machine code for")
+        self._store(node.target, self.operation(node, node.op, before, self.operand(node.value)))
 
     # branches and loops
 
     def _If(self, node: ast.If) -> None:
+        test = self.truth(node.test)
+        if isinstance(test, ir.Constant):
+            self._block(node.body if test.constant else node.orelse)
+            return
         ways = [self.builder.append_basic_block(name) for name in ("then", "else")]
         after = self.builder.append_basic_block("after")
-        self.builder.cbranch(self.truth(node.test), *ways)
+        self.builder.cbranch(test, *ways)
         for way, body in zip(ways, (node.body, node.orelse), strict=True):
             self.builder.position_at_end(way)
             self._block(body)
@@ -271,10 +341,15 @@ class Statements(Expressions):
 
     def _Return(self, node: ast.Return) -> None:
         value = joined([]) if node.value is None else self.value(node.value)
-        self._leave(self.as_kind(value, self.result, node))
+        self._leave(value if self.result is None else self.as_kind(value, self.result, node))
 
     def _leave(self, value: Value) -> None:
         """Return a value."""
+        if self.result is None:
+            self.result = value.kind
+            for i, word in enumerate(value.words):
+                at = self._first.gep(self._first.function.args[1], [integer(i).word])
+                self._found.append(self._first.bitcast(at, word.type.as_pointer()))
         for word, at in zip(value.words, self._found, strict=True):
             self.builder.store(word, at)
         self.builder.branch(self._end)
@@ -282,41 +357,107 @@ class Statements(Expressions):
     # calls
 
     def _Call(self, node: ast.Call) -> Value:
-        function = self.expression(node.func)
-        if node.keywords or isinstance(function, Value):
-            self.refuse(node, "there is no machine code for")
-        if function in (np.empty, np.zeros):
-            return self._made(node, cleared=function is np.zeros)
-        arguments = [self.value(each) for each in node.args]
+        function, before = self._function(node.func)
+        keywords = {each.arg: each.value for each in node.keywords}
+        if function in (np.empty, np.zeros, np.ones, np.full):
+            return self._made(node, function, keywords.get("dtype"))
+        arguments = before + [self.argument(each) for each in node.args]
         if function is self.within.jump:
             return jumped(self, node, *arguments)
-        if function in WRITERS:
-            return WRITERS[function](self, node, *arguments)
+        if isinstance(function, np.ufunc) or function in (abs, np.where):
+            return self.elementwise(lambda *each: self._writer(node, function)(self, node, *each), *arguments)
+        if function in INSTEAD:
+            function, expected = INSTEAD[function]
+            if {name: ast.literal_eval(each) for name, each in keywords.items()} != expected:
+                self.refuse(node, "there is no machine code for")
+            return self.called(node, function, arguments)
+        if function in WRITERS or function in ARRAY_WRITERS:
+            return self._writer(node, function)(self, node, *arguments)
         if isinstance(function, type) and hasattr(function, "_fields"):
             return joined(arguments, function)
+        if keywords:
+            self.refuse(node, "there is no machine code for")
+        return self.called(node, function, arguments)
+
+    def _writer(self, node: ast.Call, function: Any) -> Callable[..., Value]:
+        """What writes the code of a function of its own."""
+        found = WRITERS.get(function) or ARRAY_WRITERS.get(function)
+        return found if found is not None else self.refuse(node, "there is no machine code for")
+
+    def _function(self, node: ast.expr) -> tuple[Any, list[Value]]:
+        """A function and its first arguments; a method of an array is the function of NumPy with its name."""
+        if isinstance(node, ast.Attribute) and not isinstance(node.value, ast.Name | ast.Attribute):
+            return getattr(np, node.attr, None), [self.value(node.value)]
+        if isinstance(node, ast.Attribute) and isinstance(owner := self.expression(node.value), Value):
+            return getattr(np, node.attr, None), [self.dense(owner)]
+        found = self.expression(node)
+        if isinstance(found, Value):
+            found = found.kind.value if isinstance(found.kind, Known) else self.refuse(node, "there is no function")
+        return found, []
+
+    def called(self, node: ast.AST, function: Any, arguments: Sequence[Value]) -> Value:
+        """What another text returns."""
         if not isinstance(function, FunctionType):
             self.refuse(node, "there is no machine code for")
-        made, result = self.within.function(function, tuple(each.kind for each in arguments))
-        found = self.builder.call(made, [word for each in arguments for word in each.words])
-        count = len(words_of(result))
-        words = [found] if count == 1 else [self.builder.extract_value(found, i) for i in range(count)]
-        return Value(result, tuple(words))
+        missing = len(inspect.signature(function).parameters) - len(arguments)
+        defaults = (function.__defaults__ or ())[-missing:] if missing else ()
+        values = [*arguments, *(constant(each) or Value(Known(each), ()) for each in defaults)]
+        made, result = self.within.function(function, tuple(each.kind for each in values))
+        words = [word for each in values for word in each.words]
+        kinds = words_of(result)
+        if made in self.within.return_arrays:
+            room = self._first.alloca(INT.word, size=max(len(kinds), 1))
+            self.builder.call(made, [self.arena, room, *words])
+            places = [self.builder.gep(room, [integer(i).word]) for i in range(len(kinds))]
+            found = [
+                self.builder.load(self.builder.bitcast(at, kind.as_pointer()))
+                for at, kind in zip(places, kinds, strict=True)
+            ]
+            return Value(result, tuple(found))
+        found = self.builder.call(made, words)
+        return Value(
+            result,
+            (found,) if len(kinds) == 1 else tuple(self.builder.extract_value(found, i) for i in range(len(kinds))),
+        )
 
-    def _made(self, node: ast.Call, *, cleared: bool) -> Value:
-        """A new array of floats."""
-        sizes = self.value(node.args[0])
-        shape = [sizes.word] if sizes.kind == INT else [part.word for part in sizes.parts()]
+    @property
+    def arena(self) -> Word:
+        """Memory of arrays that live until this function returns, or its caller where it returns arrays."""
+        if self._arena is None:
+            self._arena = self.within.memory.arena(self._first)
+        return self._arena
+
+    def counter(self) -> Word:
+        """The place of an integer beside the variables."""
+        return self._first.alloca(INT.word)
+
+    def allocate(self, count: Word) -> Word:
+        """The address of so many numbers in the arena."""
+        return self.builder.call(self.within.memory.allocate, [self.arena, count])
+
+    def _made(self, node: ast.Call, function: Any, dtype: ast.expr | None) -> Value:
+        """A new array."""
+        item = REAL if dtype is None else _ITEMS[self.expression(dtype)]
+        shape = sizes_of(self.value(node.args[0]))
         count = shape[0]
         for size in shape[1:]:
             count = self.builder.mul(count, size)
-        if all(isinstance(size, ir.Constant) for size in shape):  # few numbers stay where the variables are
-            room = ir.ArrayType(REAL.word, int(np.prod([size.constant for size in shape])))
-            data = self.builder.bitcast(self._first.alloca(room), REAL.word.as_pointer())
+        if self._returns_arrays:
+            data = self.allocate(count)
+        elif all(isinstance(size, ir.Constant) for size in shape):  # few numbers stay where the variables are
+            data = self._first.alloca(ir.ArrayType(REAL.word, int(np.prod([size.constant for size in shape]))))
         else:
             data = self._from_heap(count) if self._loops else self._from_stack(count)
-        if cleared:
+        found = Value(Array(item, len(shape)), (self.builder.bitcast(data, item.word.as_pointer()), *shape))
+        if function is np.zeros:
             self._clear(data, count)
-        return Value(Array(REAL, len(shape)), (data, *shape))
+        elif function is not np.empty:
+            self.fill(
+                node,
+                found,
+                Value(REAL, (ir.Constant(REAL.word, 1.0),)) if function is np.ones else self.value(node.args[1]),
+            )
+        return found
 
     def _from_stack(self, count: Word) -> Word:
         """Room that lives until the function returns: beside the variables where it is small, else from the heap."""
@@ -335,9 +476,9 @@ class Statements(Expressions):
         slot = self._first.alloca(_BYTE)
         self._first.store(ir.Constant(_BYTE, None), slot)
         self._heap.append(slot)
-        self.builder.call(self.within.free, [self.builder.load(slot)])  # that of the round before
+        self.builder.call(self.within.memory.free, [self.builder.load(slot)])  # that of the round before
         found = self.builder.call(
-            self.within.malloc, [self.builder.add(self.builder.mul(count, integer(8).word), integer(8).word)]
+            self.within.memory.malloc, [self.builder.add(self.builder.mul(count, integer(8).word), integer(8).word)]
         )
         self.builder.store(found, slot)
         return self.builder.bitcast(found, REAL.word.as_pointer())

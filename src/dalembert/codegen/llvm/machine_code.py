@@ -56,7 +56,7 @@ class MachineCode:
         self.lanes = target.lanes
         self._engine = engine  # owns the memory
         self.address: int = engine.get_function_address("many" if target.lanes > 1 else "one")
-        self._one, self._many = _ONE(self.address), _MANY(self.address)
+        self._one, self._many = ONE(self.address), MANY(self.address)
 
     @property
     def one(self) -> Callable[..., None]:
@@ -97,8 +97,8 @@ def _in_memory(code: bytes) -> llvm.ExecutionEngine:
 _LOADED: list[llvm.ExecutionEngine] = []  # of texts that serve all programs
 
 
-def loaded(text: str, name: str, *, optimize: bool = False) -> int:
-    """The address of a function of a module of our own, which is kept for the life of the process.
+def loaded(text: str, *names: str, optimize: bool = False) -> list[int]:
+    """The addresses of functions of a module of our own, which is kept for the life of the process.
 
     Texts that are written with care are taken as they are; those with variables in memory and many small functions are optimised.
     """
@@ -110,11 +110,11 @@ def loaded(text: str, name: str, *, optimize: bool = False) -> int:
             keep(digest, CODE, code := _compiled(text, optimize=optimize))
         engine = _in_memory(code)
         _LOADED.append(engine)
-    return engine.get_function_address(name)
+    return [engine.get_function_address(name) for name in names]
 
 
-_ONE = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 4)
-_MANY = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 4, *[ctypes.c_int64] * 3)
+ONE = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 4)
+MANY = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 4, *[ctypes.c_int64] * 3)
 
 
 def _machine() -> llvm.TargetMachine:

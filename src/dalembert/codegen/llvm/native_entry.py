@@ -210,7 +210,7 @@ class Method(ctypes.Structure):
 
 @cache
 def _method() -> Method:
-    return Method(b"quick", loaded(_TEXT, "quick"), FASTCALL, None)
+    return Method(b"quick", loaded(_TEXT, "quick")[0], FASTCALL, None)
 
 
 def quick_function(code: Native, sizes: Sequence[int], shape: Sequence[int]) -> Callable[..., np.ndarray | None]:

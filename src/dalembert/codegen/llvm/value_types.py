@@ -4,7 +4,9 @@
 |---|---|
 | a number | itself |
 | an array in C order | the address of its numbers, and its shape |
+| a view of an array | the address of its first number, its shape and its strides |
 | a record or a tuple | those of its fields |
+| a function, or None | none: it is known while the code is written |
 """
 
 from __future__ import annotations
@@ -45,6 +47,21 @@ class Array:
 
 
 @dataclass(frozen=True)
+class View:
+    """Arrays with strides, in numbers of their kind; they exist inside of expressions only."""
+
+    item: Scalar
+    ndim: int
+
+
+@dataclass(frozen=True)
+class Known:
+    """What is known while the code is written: a function, or None."""
+
+    value: object
+
+
+@dataclass(frozen=True)
 class Record:
     """Records, which know their fields by name, and plain tuples."""
 
@@ -52,10 +69,10 @@ class Record:
     fields: tuple[Kind, ...]
 
 
-Kind = Scalar | Array | Record
+Kind = Scalar | Array | View | Known | Record
 Word = Any  # a value of LLVM: its own types say little
 NOTHING = Record(tuple, ())
-_ITEMS = {np.dtype(np.float64): REAL, np.dtype(np.int64): INT}
+_ITEMS = {np.dtype(np.float64): REAL, np.dtype(np.int64): INT, np.dtype(np.bool_): BOOL}
 
 
 def words_of(kind: Kind) -> list[ir.Type]:
@@ -64,6 +81,10 @@ def words_of(kind: Kind) -> list[ir.Type]:
         return [kind.word]
     if isinstance(kind, Array):
         return [kind.item.word.as_pointer(), *[INT.word] * kind.ndim]
+    if isinstance(kind, View):
+        return [kind.item.word.as_pointer(), *[INT.word] * (2 * kind.ndim)]
+    if isinstance(kind, Known):
+        return []
     return [word for each in kind.fields for word in words_of(each)]
 
 
@@ -71,7 +92,9 @@ def codes_of(kind: Kind) -> str:
     """The words of a value as `struct` packs them."""
     if isinstance(kind, Scalar):
         return kind.code
-    return "q" * (1 + kind.ndim) if isinstance(kind, Array) else "".join(map(codes_of, kind.fields))
+    if isinstance(kind, Record):
+        return "".join(map(codes_of, kind.fields))
+    return "q" * len(words_of(kind))
 
 
 def kind_of(value: Any) -> Kind:
@@ -80,7 +103,7 @@ def kind_of(value: Any) -> Kind:
         if value.dtype not in _ITEMS or not value.flags.c_contiguous:
             raise EngineError(
                 f"machine code: got an array of {value.dtype} with shape {value.shape} and strides {value.strides}. "
-                "Expected floats or integers of 64 bits in C order: pass np.ascontiguousarray(..., dtype=float)."
+                "Expected floats, integers of 64 bits or truth values in C order: pass np.ascontiguousarray(..., dtype=float)."
             )
         return Array(_ITEMS[value.dtype], value.ndim)
     if isinstance(value, tuple):
@@ -110,6 +133,8 @@ def rebuilt(kind: Kind, words: Iterator[Any]) -> Any:
     if isinstance(kind, Record):
         found = tuple(rebuilt(each, words) for each in kind.fields)
         return found if kind.fields else None
+    if not isinstance(kind, Scalar):
+        raise EngineError("machine code: a function that is called from Python cannot return an array.")
     return bool(next(words)) if kind is BOOL else next(words)
 
 
@@ -149,7 +174,9 @@ def joined(parts: list[Value], maker: type = tuple) -> Value:
 
 
 def constant(value: object) -> Value | None:
-    """A number of Python; None for anything else."""
+    """A number of Python, or None, as a value; None for anything else."""
+    if value is None:
+        return Value(Known(None), ())
     if isinstance(value, bool):
         return Value(BOOL, (ir.Constant(BOOL.word, int(value)),))
     if isinstance(value, int):

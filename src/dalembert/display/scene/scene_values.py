@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from dalembert.display.scene.scene_programs import Poses, ProgramForm
+from dalembert.symbolic.frames import quaternion
 
 FORMAT = 1
 Triple = tuple[float, float, float]
@@ -262,24 +263,3 @@ class Scene:
 def _rounded(values: Any) -> list[float]:
     """Nine digits: more than a drawing shows."""
     return [float(f"{float(x):.9g}") + 0.0 for x in values]
-
-
-def quaternion(R: np.ndarray) -> np.ndarray:
-    """The unit quaternion (w, x, y, z) of a rotation.
-
-    >>> quaternion(np.eye(3)).tolist()
-    [1.0, 0.0, 0.0, 0.0]
-    """
-    # the largest of the four squares divides, so nothing is lost: (1 + Σ ± R_ii)/4
-    x, y, z = np.diag(R)
-    squares = np.array([1 + x + y + z, 1 + x - y - z, 1 - x + y - z, 1 - x - y + z]) / 4
-    k = int(np.argmax(squares))
-    twist = (R[2, 1] - R[1, 2], R[0, 2] - R[2, 0], R[1, 0] - R[0, 1])
-    both = {(0, 1): R[0, 1] + R[1, 0], (0, 2): R[0, 2] + R[2, 0], (1, 2): R[1, 2] + R[2, 1]}
-    four = np.empty(4)
-    four[k] = np.sqrt(squares[k])
-    for i in range(4):
-        if i != k:
-            product = twist[max(i, k) - 1] if 0 in (i, k) else both[(min(i, k) - 1, max(i, k) - 1)]
-            four[i] = product / (4 * four[k])
-    return four / np.linalg.norm(four)

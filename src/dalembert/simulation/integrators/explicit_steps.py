@@ -14,6 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from dalembert.codegen.compiled_loop import CompiledLoop, Machine, call
+from dalembert.codegen.linear_algebra import cholesky_in_place, solve_lower, solve_lower_transposed
 
 FIXED, ODE45, HAIRER = 0, 1, 2  # how steps are chosen: all equal, as MATLAB's ode45, as Hairer, Nørsett and Wanner
 FREE, HELD, ASK = 0, 1, 2  # after a step: nothing to bring back, brought back here, by Python
@@ -416,11 +417,10 @@ def _newton(
         return False
     for i in range(r):
         size, rest = 0.0, 0.0
-        for k in range(n):  # L z = U a
-            total = unit[k] * here[slopes + rows[i] * n + k]
-            for j in range(k):
-                total -= L[k, j] * Q[i, j]
-            Q[i, k] = total / L[k, k]
+        for k in range(n):
+            Q[i, k] = unit[k] * here[slopes + rows[i] * n + k]
+        solve_lower(L, Q[i])
+        for k in range(n):
             size += Q[i, k] * Q[i, k]
         size = np.sqrt(size)
         if not (0.0 < size < np.inf):
@@ -444,13 +444,11 @@ def _newton(
         w[i] /= rest
         for k in range(n):
             Q[i, k] /= rest
-    for k in range(n - 1, -1, -1):  # L⁻ᵀ Σ w Q
-        total = 0.0
+    for k in range(n):
+        step[k] = 0.0
         for i in range(r):
-            total += w[i] * Q[i, k]
-        for j in range(k + 1, n):
-            total -= L[j, k] * step[j]
-        step[k] = total / L[k, k]
+            step[k] += w[i] * Q[i, k]
+    solve_lower_transposed(L, step)
     for k in range(n):
         step[k] *= unit[k]
     return True
@@ -468,16 +466,8 @@ def _factored(here: np.ndarray, mass: int, limits: np.ndarray, L: np.ndarray, un
         unit[i] = 1 / np.sqrt(own)
     for i in range(n):
         for j in range(i + 1):
-            total = here[mass + i * n + j] * unit[i] * unit[j]
-            for k in range(j):
-                total -= L[i, k] * L[j, k]
-            if j < i:
-                L[i, j] = total / L[j, j]
-            elif total > limits[2]:
-                L[i, i] = np.sqrt(total)
-            else:
-                return False
-    return True
+            L[i, j] = here[mass + i * n + j] * unit[i] * unit[j]
+    return cholesky_in_place(L, limits[2], np.nan)
 
 
 compiled = CompiledLoop(burst)  # the same in machine code
