@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from dalembert.evidence.differences import difference_of_accelerations, largest_differences, reference
-from dalembert.mechanics.scales import Scales
 from dalembert.mechanics.state_batch import States
+from dalembert.model.scales import Scales
 
 REST = States(np.zeros((2, 1)), np.zeros((2, 1)), np.zeros(1))
 

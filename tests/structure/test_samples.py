@@ -11,8 +11,8 @@ from dalembert.errors import InconsistentStateError
 from dalembert.io import gallery
 from dalembert.mechanics import random_states
 from dalembert.mechanics.contact_constraints import with_contacts
-from dalembert.mechanics.scales import scales_of
 from dalembert.model.model import Model
+from dalembert.model.scales import scales_of
 from dalembert.symbolic.reserved_symbols import rate
 
 

@@ -14,11 +14,11 @@ from dalembert.analysis.task_targets import Given, Target, read_targets
 from dalembert.api.load import accepts_source
 from dalembert.arguments import numbers_given
 from dalembert.errors import InputError, nearest
-from dalembert.mechanics.scales import scales_of
 from dalembert.model.description import Elements
 from dalembert.model.initial_state import Start, start_state
 from dalembert.model.motion_profile import Profile
 from dalembert.model.profiles import cycloidal, quintic, trapezoidal
+from dalembert.model.scales import scales_of
 from dalembert.model.splines import spline
 
 Timing = Literal["cycloidal", "quintic", "trapezoidal"]

@@ -20,10 +20,10 @@ from dalembert.errors import InconsistentStateError, InputError, WorkError, near
 from dalembert.mechanics import random_states
 from dalembert.mechanics.assembly import Assembler
 from dalembert.mechanics.joint_reactions import JointForces
-from dalembert.mechanics.scales import turning_coordinates
 from dalembert.mechanics.state_batch import States
 from dalembert.model.description import Description, Elements
 from dalembert.model.frozen import Frozen, Value
+from dalembert.model.scales import turning_coordinates
 from dalembert.simulation.load_outputs import load_forces
 from dalembert.tables import Table, Tabular, short
 

@@ -20,9 +20,9 @@ from dalembert.api.load import accepts_source
 from dalembert.api.workspace import Workspace, setup, workspace_of
 from dalembert.arguments import is_real, shown
 from dalembert.errors import InputError, SimulationError
-from dalembert.mechanics.scales import turning_coordinates
 from dalembert.model.description import Description, Elements
 from dalembert.model.frozen import Value
+from dalembert.model.scales import turning_coordinates
 from dalembert.tables import Table, Tabular, short
 
 _RTOL, _ATOL = 1e-12, 1e-13  # of DOP853; deviations are of size one in scales of the model

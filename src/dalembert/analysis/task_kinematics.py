@@ -17,8 +17,8 @@ from dalembert.mechanics.constraint_levels import Constraints, levels
 from dalembert.mechanics.constraint_rows import row_sizes
 from dalembert.mechanics.contact_constraints import with_contacts
 from dalembert.mechanics.motion import move_symbols
-from dalembert.mechanics.scales import Scales, scales_of
 from dalembert.model.description import Description, Elements
+from dalembert.model.scales import Scales, scales_of
 from dalembert.symbolic.algebra_base import Array, vector
 from dalembert.symbolic.graph import GRAPH
 

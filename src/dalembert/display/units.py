@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING
 
 import symengine as se
 
-from dalembert.mechanics.scales import turning_coordinates, turns
 from dalembert.model.contacts.base import Contact
 from dalembert.model.description import Elements
 from dalembert.model.loads.torque import Torque
+from dalembert.model.scales import turning_coordinates, turns
 from dalembert.symbolic.reserved_symbols import Kind
 from dalembert.symbolic.symbols import TIME, Formula
 

@@ -7,8 +7,8 @@ from typing import Protocol
 
 import numpy as np
 
-from dalembert.mechanics.scales import Scales
 from dalembert.mechanics.state_batch import States
+from dalembert.model.scales import Scales
 
 _NOTHING = 1e-12  # of the model's own scales: what is smaller is rounding
 _MAGNIFIED, _SINGULAR = (

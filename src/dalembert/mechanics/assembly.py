@@ -18,11 +18,11 @@ from dalembert.mechanics.constraint_levels import levels
 from dalembert.mechanics.constraint_rows import dimensionless
 from dalembert.mechanics.contact_constraints import with_contacts
 from dalembert.mechanics.loop_closure import displacement, ends
-from dalembert.mechanics.scales import scales_of
 from dalembert.mechanics.state_batch import States, mass_matrices, one_state
 from dalembert.model.description import Elements
 from dalembert.model.initial_state import Start, start_state
 from dalembert.model.model import Model
+from dalembert.model.scales import scales_of
 from dalembert.symbolic.floats import FLOATS, numbers, plain
 
 _GUESSES = 60

@@ -11,9 +11,9 @@ import symengine as se
 from dalembert.codegen.linear_algebra import inverse
 from dalembert.mechanics import rank
 from dalembert.mechanics.constraint_levels import Levels
-from dalembert.mechanics.scales import Scales
 from dalembert.mechanics.state_batch import States, at_formulas, constraint_matrix, drawn, joined, one_state
 from dalembert.model.description import Elements
+from dalembert.model.scales import Scales
 from dalembert.symbolic.floats import number
 from dalembert.symbolic.lower import Lowering
 from dalembert.symbolic.symbols import Formula

@@ -18,7 +18,6 @@ from dalembert.mechanics.parameter_dependence import (
     inertial_parameters,
     parameters_in,
 )
-from dalembert.mechanics.scales import Scales, scales_of
 from dalembert.mechanics.singular_coordinates import singular_coordinates
 from dalembert.mechanics.speed_choice import (
     Chosen,
@@ -35,6 +34,7 @@ from dalembert.mechanics.state_batch import States, constraint_matrix, mass_matr
 from dalembert.model.checks.check_bodies import weightless
 from dalembert.model.description import Elements
 from dalembert.model.frozen import Frozen
+from dalembert.model.scales import Scales, scales_of
 from dalembert.symbolic.linear_algebra import PivotOrder, pivots_hold
 from dalembert.symbolic.reserved_symbols import rate
 from dalembert.symbolic.symbols import Formula

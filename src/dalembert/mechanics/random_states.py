@@ -17,7 +17,6 @@ from dalembert.mechanics.applied_forces import active_forces, generalized_forces
 from dalembert.mechanics.constraint_levels import Levels, levels
 from dalembert.mechanics.constraint_rows import row_sizes
 from dalembert.mechanics.energies import kinetic, potential
-from dalembert.mechanics.scales import Scales, scales_of
 from dalembert.mechanics.state_batch import (
     States,
     at,
@@ -28,6 +27,7 @@ from dalembert.mechanics.state_batch import (
     one_state,
 )
 from dalembert.model.description import Elements
+from dalembert.model.scales import Scales, scales_of
 from dalembert.symbolic.algebra_base import identity, stack, vector
 from dalembert.symbolic.floats import numbers
 

@@ -1,7 +1,7 @@
 """Rank: how many constraints are independent, asked by every room in one way, with one tolerance.
 
 A matrix of constraints mixes units: its rows are lengths, angles or whatever a user wrote, its columns belong to metres and
-radians. So columns are first measured by the scale of their coordinate (`mechanics/scales`: a radian, or the length of the
+radians. So columns are first measured by the scale of their coordinate (`model/scales`: a radian, or the length of the
 model), then rows by their own length. What is left are singular values without a unit, which no change of units moves, nor
 heavy bodies beside light ones. One is zero when it is below `TOLERANCE` times the largest.
 

@@ -8,9 +8,9 @@ import numpy as np
 
 from dalembert.mechanics import rank
 from dalembert.mechanics.constraint_levels import Levels
-from dalembert.mechanics.scales import Scales
 from dalembert.mechanics.state_batch import States, constraint_matrix, mass_matrices, one_state
 from dalembert.model.description import Elements
+from dalembert.model.scales import Scales
 
 _NOTHING = 1e-13  # of the inertia at a neighbouring state: what is smaller is none
 _ASIDE = 0.3  # scales of a coordinate to the neighbouring states

@@ -16,11 +16,11 @@ import numpy as np
 from dalembert.errors import InputError
 from dalembert.mechanics import rank
 from dalembert.mechanics.constraint_rows import Rows
-from dalembert.mechanics.scales import Scales, scales_of
 from dalembert.mechanics.state_batch import States, one_state, slopes
 from dalembert.model.description import Elements
 from dalembert.model.elements import Speed
 from dalembert.model.joints.spherical import Quaternion
+from dalembert.model.scales import Scales, scales_of
 from dalembert.symbolic.algebra_base import choose, vector
 from dalembert.symbolic.floats import FLOATS, numbers
 from dalembert.symbolic.linear_algebra import PivotOrder, pivot_order

@@ -11,8 +11,8 @@ import symengine as se
 from dalembert.mechanics.constraint_levels import Constraints, Levels
 from dalembert.mechanics.energies import mass_matrix
 from dalembert.mechanics.motion import Motion, move, values
-from dalembert.mechanics.scales import Scales, scales_of
 from dalembert.model.description import Elements
+from dalembert.model.scales import Scales, scales_of
 from dalembert.symbolic.algebra_base import Algebra, Array, Scalar, vector
 from dalembert.symbolic.floats import FLOATS, ONE_STATE, number, numbers
 from dalembert.symbolic.lower import Lowering

@@ -10,8 +10,8 @@ import numpy as np
 from dalembert.mechanics.constraint_levels import Levels, levels
 from dalembert.mechanics.constraint_rows import row_sizes
 from dalembert.mechanics.contact_constraints import with_contacts
-from dalembert.mechanics.scales import Scales, scales_of
 from dalembert.model.description import Description, Elements
+from dalembert.model.scales import Scales, scales_of
 from dalembert.recursive.link_frames import aligned
 from dalembert.recursive.link_states import Fixture
 from dalembert.recursive.load_forces import loaded

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from dalembert.errors import InconsistentStateError
-from dalembert.mechanics.scales import Scales
 from dalembert.model.description import Elements
+from dalembert.model.scales import Scales
 from dalembert.simulation.constraint_manifold import Manifold
 
 _TOLERANCE = 1e-8  # of a constraint, relative to the size of its terms

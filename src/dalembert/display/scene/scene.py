@@ -23,13 +23,13 @@ from dalembert.errors import InputError
 from dalembert.mechanics import assembly
 from dalembert.mechanics.contact_constraints import with_contacts
 from dalembert.mechanics.motion import values
-from dalembert.mechanics.scales import scales_of, turning_coordinates
 from dalembert.model.constraints.holonomic import Holonomic
 from dalembert.model.contacts.distance import Distance
 from dalembert.model.contacts.point_in_plane import PointInPlane
 from dalembert.model.contacts.point_on_surface import PointOnSurface
 from dalembert.model.description import Elements
 from dalembert.model.loads.between import Between
+from dalembert.model.scales import scales_of, turning_coordinates
 from dalembert.model.vectors import WORLD
 from dalembert.symbolic.floats import FLOATS
 from dalembert.symbolic.lower import Lowering

@@ -11,8 +11,7 @@ from dalembert.model.checks.check_values import value
 from dalembert.model.keys import NAMED, Key, Keys, constant, counted, switch, two_bodies
 from dalembert.model.loads.base import Applied, LoadMaker, Motion
 from dalembert.model.loads.contact_laws import PRESS, PressLaw, press_given
-from dalembert.model.loads.force_laws import RATE, measure
-from dalembert.model.loads.walls import PLACE, Walls
+from dalembert.model.loads.walls import Walls
 from dalembert.model.making import Given, several
 from dalembert.model.reference_model import Places, Watch, Work, product
 from dalembert.symbolic.algebra_base import Array, Scalar, matrix, scaled, vector
@@ -94,7 +93,7 @@ class Backlash(Walls):
         first, second = (motion.joint(*each) for each in self.in_joints)
         k, (J, c) = motion.lower(self._weight), self._slopes(motion)
         place = first.value + k * second.value - motion.lower(self.phase)
-        return motion.lower.knowing({PLACE.name: place, measure(RATE).name: J @ motion.qd + c})
+        return self.measured(motion, place, J @ motion.qd + c)
 
     def applied(self, motion: Motion) -> list[Applied]:
         """The push on ė, inside both joints."""

@@ -46,14 +46,14 @@ from dalembert.model.loads.unilateral import IMPACTS, Impact
 from dalembert.model.making import Given, Maker
 from dalembert.model.reference_model import Watch
 from dalembert.symbolic.exact_numbers import written_out
-from dalembert.symbolic.expression_reading import decimal
 from dalembert.symbolic.surds import Component
 from dalembert.symbolic.symbols import Formula, Written, piecewise, signum
 
 DEPTH, SLIP, SQUARE = "depth", "slip", "square"
 SMOOTHING = 1e-3  # a speed
 REST_SPEED = 1e-6  # a speed: what approaches more slowly does not bounce
-ONSET = 1e-9  # a depth, or a speed: a power that is not whole, which has no series at zero, begins smoothly below it
+# by the scales of the model: a depth below which a power without a series at zero begins smoothly, and the slowest slip
+ONSET, SLOWEST = "onset", "slowest"
 NOTHING = se.Integer(0)
 
 
@@ -144,7 +144,7 @@ class Press:
         """k δⁿ; a power that is not whole, which has no series at zero, as δ (δ² + ε²)^((n−1)/2)."""
         depth, n = measure(DEPTH), self.exponent
         whole = n.is_Integer and int(n) > 0
-        rounded = depth * (depth**2 + decimal(ONSET) ** 2) ** ((n - 1) / 2)
+        rounded = depth * (depth**2 + measure(ONSET) ** 2) ** ((n - 1) / 2)
         return self.stiffness * (depth**n if whole else rounded)
 
     def press_in_words(self) -> str:
@@ -211,8 +211,9 @@ class Laws(Press):
         if self.planar is not None:
             return bound * signum(measure(SLIP))
         if self.viscous != 0:
-            slides = se.Lt(bound**2, self.viscous**2 * square)
-            drag = piecewise(bound / se.sqrt(square + decimal(ONSET) ** 2), slides, self.viscous)
+            # where nothing presses and nothing slips, rounding would decide the direction: there it is viscous
+            slides = se.Lt(bound**2 + (self.viscous * measure(SLOWEST)) ** 2, self.viscous**2 * square)
+            drag = piecewise(bound / se.sqrt(square), slides, self.viscous)
             return piecewise(drag, se.Lt(0, measure(DEPTH)), NOTHING)
         return bound / se.sqrt(square + self.smoothing**2)
 

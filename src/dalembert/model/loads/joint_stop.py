@@ -13,8 +13,7 @@ from dalembert.model.frozen import Frozen
 from dalembert.model.keys import IN_JOINT, Key, Keys, optional_constant
 from dalembert.model.loads.base import Applied, InJoint, LoadMaker, Motion
 from dalembert.model.loads.contact_laws import PRESS, PressLaw, press_given
-from dalembert.model.loads.force_laws import RATE, measure
-from dalembert.model.loads.walls import PLACE, Walls
+from dalembert.model.loads.walls import Walls
 from dalembert.model.reference_model import Watch, Work, product
 from dalembert.symbolic.exact_numbers import written_out
 from dalembert.symbolic.lower import Lowering
@@ -64,7 +63,7 @@ class JointStop(Walls, InJoint):
         """Knowing the position of the joint and its rate."""
         joint = motion.joint(self.body, self.joint, self.motion)
         rate = joint.gradient @ motion.qd + joint.drift
-        return motion.lower.knowing({PLACE.name: joint.value, measure(RATE).name: rate})
+        return self.measured(motion, joint.value, rate)
 
     def applied(self, motion: Motion) -> list[Applied]:
         """The push on the rate of the motion."""

@@ -24,10 +24,11 @@ from dalembert.errors import InputError, Problem, nearest
 from dalembert.model.elements import Parameter
 from dalembert.model.keys import BODY, NAMED, Key, Keys, body
 from dalembert.model.loads.base import Applied, Load, LoadMaker, Motion, at_point
-from dalembert.model.loads.contact_laws import DEPTH, LAWS, SLIP, SQUARE, USUAL, ContactLaw, Laws
+from dalembert.model.loads.contact_laws import DEPTH, LAWS, ONSET, SLIP, SLOWEST, SQUARE, USUAL, ContactLaw, Laws
 from dalembert.model.loads.force_laws import RATE, measure, numbers_but
 from dalembert.model.loads.unilateral import Opening, Unilateral
 from dalembert.model.reference_model import Action, Places, Watch, Work, axes_of, point_of
+from dalembert.model.scales import onset, slowest_slip
 from dalembert.model.vectors import WORLD
 from dalembert.symbolic.algebra_base import Array, Scalar, scaled, vector, zeros
 from dalembert.symbolic.lower import Lowering
@@ -136,7 +137,9 @@ class Touch(Laws, Load):
 
     def _measured(self, motion: Motion, meeting: Meeting, velocity: Array) -> dict[str, Scalar]:
         _, measured = self._slip(motion, meeting.normal, velocity)
-        return {DEPTH: meeting.depth, RATE: -(meeting.normal @ velocity), **measured, **self.more(motion)}
+        model = motion.model.description
+        bounds = {ONSET: motion.lower(onset(model)), SLOWEST: motion.lower(slowest_slip(model))}
+        return {DEPTH: meeting.depth, RATE: -(meeting.normal @ velocity), **measured, **bounds, **self.more(motion)}
 
     def more(self, motion: Motion) -> dict[str, Scalar]:
         """What else its laws are formulas of."""

@@ -16,10 +16,13 @@ from typing import Self
 
 import numpy as np
 
-from dalembert.model.loads.base import Load
-from dalembert.model.loads.contact_laws import DEPTH, NOTHING, Press
+from dalembert.model import scales
+from dalembert.model.loads.base import Load, Motion
+from dalembert.model.loads.contact_laws import DEPTH, NOTHING, ONSET, Press
 from dalembert.model.loads.force_laws import RATE, measure, numbers_but
 from dalembert.model.reference_model import Traced, Watch
+from dalembert.symbolic.algebra_base import Scalar
+from dalembert.symbolic.lower import Lowering
 from dalembert.symbolic.symbols import Formula
 
 PLACE = measure("position")
@@ -60,6 +63,14 @@ class Walls(Press, Load):
     def held(self, hold: Callable[[Formula], Formula]) -> Self:
         """With its law held."""
         return replace(self, held_law=hold(self.resistance))
+
+    def measured(self, motion: Motion, place: Scalar, rate: Scalar) -> Lowering:
+        """Makes scalars of its law, knowing the place, its rate, and the depth below which the law begins smoothly."""
+        body, joint, k = self.in_joints[0]
+        joints = next(each.joints for each in motion.model.bodies if each.name == body)
+        least = scales.ONSET if scales.turns(joints[joint], k) else scales.onset(motion.model.description)
+        known = {PLACE: place, measure(RATE): rate, measure(ONSET): motion.lower(least)}
+        return motion.lower.knowing({symbol.name: x for symbol, x in known.items()})
 
     # for the evidence
 

@@ -5,8 +5,8 @@ import pytest
 
 import dalembert as dl
 from dalembert.mechanics.facts import facts_of
-from dalembert.mechanics.scales import scales_of
 from dalembert.model.model import Model
+from dalembert.model.scales import scales_of
 
 
 def crank(unit: float = 1.0, mass: float = 1.0, time: float = 1.0) -> Model:

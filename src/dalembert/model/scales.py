@@ -20,12 +20,13 @@ import math
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING
 
 import numpy as np
 import symengine as se
 
 from dalembert.model.checks.check_values import at_start, slope, value
-from dalembert.model.description import Elements
 from dalembert.model.joints.base import Joint
 from dalembert.model.loads.base import InJoint
 from dalembert.model.vectors import WORLD
@@ -34,6 +35,13 @@ from dalembert.symbolic.lookup_tables import interpolations_in
 from dalembert.symbolic.reserved_symbols import Kind, kind_of
 from dalembert.symbolic.symbols import TIME, Formula
 
+if TYPE_CHECKING:
+    from dalembert.model.description import Description, Elements
+
+ONSET = se.Integer(10) ** -9  # an angle, and a share of lengths
+# where a slip grows from zero, the Taylor coefficient of order k of its direction grows with (acceleration / this speed)^k;
+# those of order 20 have to be numbers in any unit of time
+_SLOW = se.Integer(10) ** -7
 Motion = tuple[Formula, bool]  # a motion of a joint, and whether it turns the child
 
 
@@ -93,6 +101,30 @@ def scales_of(model: Elements) -> Scales:
     time = _time(model, length, mass, q)
     qd = tuple(max(x / time, abs(c.start_rate)) for x, c in zip(q, model.coordinate_list, strict=True))
     return Scales(length, mass, time, q, qd, model.duration, max([model.duration, *_switches(model)]))
+
+
+@lru_cache(maxsize=64)
+def onset(model: Description) -> Formula:
+    """A depth below which a law without a series at zero begins smoothly: 1e-9 of the length of a model, as a power of ten.
+
+    >>> from dalembert.model.model import Model
+    >>> model = Model("pendulum", gravity=(0, -9810, 0)).coordinates("theta")
+    >>> _ = model.body("bob", joint=model.revolute((0, 0, 1), "theta"), mass=2, center=(0, -500, 0))
+    >>> onset(model.description), slowest_slip(model.description)
+    (1/1000000, 1/10000)
+    """
+    return ONSET * _decade(scales_of(model).length)
+
+
+@lru_cache(maxsize=64)
+def slowest_slip(model: Description) -> Formula:
+    """A speed below which a slip has no direction: 1e-7 of the speed of a model, as a power of ten."""
+    known = scales_of(model)
+    return _SLOW * _decade(known.length / known.time)
+
+
+def _decade(x: float) -> Formula:
+    return se.Integer(10) ** round(math.log10(x))
 
 
 def _number(formula: Formula, model: Elements) -> float:
