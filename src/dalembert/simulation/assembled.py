@@ -15,8 +15,7 @@ import numpy as np
 
 from dalembert.codegen.function import Code, Function, MachineFunction
 from dalembert.codegen.numba_code import Text, address_of, available
-from dalembert.formalisms.shared.linear_form import LinearForm, Rows
-from dalembert.formalisms.shared.linear_system import Numeric
+from dalembert.formalisms.shared.linear_form import LinearForm, Numeric, Rows
 from dalembert.mechanics import constraint_rows, matrices, rank, small_matrices
 from dalembert.simulation import numeric_solution, numeric_solve
 from dalembert.symbolic.algebra_base import Array

@@ -9,7 +9,7 @@ import numpy as np
 
 from dalembert.codegen.compiled_loop import call
 from dalembert.codegen.numba_code import array_at
-from dalembert.formalisms.shared.linear_system import Numeric
+from dalembert.formalisms.shared.linear_form import Numeric
 from dalembert.mechanics.matrices import joined, product, scaled, solved, times, turned
 from dalembert.simulation import numeric_solve
 from dalembert.simulation.numeric_solve import Rules, Solution, independent
