@@ -140,7 +140,7 @@ def count(space: Workspace, about: About) -> str:
     """Dynamic equations and states of one model by one formalism."""
     if formalisms.refusal(about, space.model, space.facts) is not None:
         return "–"
-    form = formalisms.find(about.key).derive(space.system)
+    form = formalisms.find(about.key).derive(space.system).form
     return f"{form.n_dynamic}, {form.n_states}"
 
 

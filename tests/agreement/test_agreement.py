@@ -132,9 +132,9 @@ def test_a_wrong_road_is_seen(monkeypatch):
     right = kane.derive
 
     def wrong(system, **more):
-        form = right(system, **more)
-        object.__setattr__(form, "linear", replace(form.linear, f=form.linear.f * 2))
-        return form
+        derived = right(system, **more)
+        form = replace(derived.form, linear=replace(derived.form.linear, f=derived.form.linear.f * 2))
+        return replace(derived, form=form)
 
     monkeypatch.setattr(kane, "derive", wrong)
     agreement = dl.verify(dl.load("simple-pendulum"), states=5, engines=["python"])

@@ -135,7 +135,7 @@ def same(eom, key, expected):
 
 def without_names(eom, side):
     """A side of a law with what names of entries stand for."""
-    meanings, out = {sp.Symbol(a): sp.sympify(b) for a, b in eom.reading.record.names.items()}, []
+    meanings, out = {sp.Symbol(a): sp.sympify(b) for a, b in eom.reading.meanings.items()}, []
     for x in map(sp.sympify, side):
         while not x.free_symbols.isdisjoint(meanings):
             x = x.xreplace(meanings)

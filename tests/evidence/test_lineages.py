@@ -10,7 +10,7 @@ import dalembert as dl
 from dalembert import recursive
 from dalembert.evidence.agreement import PRINCIPLE, RECURSION, independent_roads
 from dalembert.formalisms import catalogue
-from dalembert.formalisms.shared import free_motion, legendre
+from dalembert.formalisms.shared import common_quantities, phase_space
 from dalembert.formalisms.shared.about import FACTS, grouped
 from dalembert.mechanics import random_states
 from dalembert.mechanics.applied_forces import active_forces, applied_forces
@@ -98,8 +98,8 @@ def falsify(monkeypatch, fact) -> None:
     original = {
         "T": kinetic,
         "V": potential,
-        "free motion": free_motion.free_equations,
-        "Legendre": legendre.canonical_of,
+        "free motion": common_quantities.free_equations,
+        "Legendre": phase_space.canonical_of,
         "active forces": active_forces,
         "wrenches": applied_forces,
         "recursion": recursive.mass_matrix,

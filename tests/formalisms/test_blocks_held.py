@@ -8,7 +8,7 @@ import symengine as se
 import dalembert as dl
 from dalembert.codegen.function import compile_function
 from dalembert.formalisms.shared.common_quantities import multipliers
-from dalembert.formalisms.shared.quantities import Record
+from dalembert.formalisms.shared.quantities import Derived
 from dalembert.symbolic.algebra_base import stack, vector
 from dalembert.symbolic.reserved_symbols import Kind
 
@@ -25,11 +25,9 @@ def derived(name: str, formalism: str) -> dl.Equations:
     return dl.derive(name, formalism, engine="python")
 
 
-def recorded(equations: dl.Equations) -> Record:
-    """All that is shown, over the algebra of the engine."""
-    record = Record()
-    equations.derivation.machine.derived(equations.workspace.system, record)
-    return record
+def recorded(equations: dl.Equations) -> Derived:
+    """All quantities and laws, over the algebra of the engine."""
+    return equations.derivation.derived
 
 
 def state(name: str, seed: int = 7) -> tuple[np.ndarray, np.ndarray]:
@@ -59,7 +57,7 @@ def rows_of_laws(equations: dl.Equations, q, qd, qdd, lam, w_C) -> dict[str, np.
     names = system.algebra.symbols(list(space.model.parameter_values))
     out = {}
     for law in recorded(equations).laws:
-        left, right = law.make()
+        left, right = law.sides()
         gap = system.algebra.substitute(vector(list(left - right)), moving)
         function = compile_function(system.algebra, inputs, gap, names, "python")
         out[law.equation] = function(np.concatenate([q, qd, qdd, lam, w_C, [0.0]]), equations.values)
@@ -151,7 +149,7 @@ def test_the_wheel_and_the_pendulum_of_phong():
 @pytest.mark.parametrize("name", MODELS)
 def test_the_null_space_leaves_as_many_equations_as_degrees_of_freedom(name):
     equations = derived(name, "nullspace")
-    left, _ = recorded(equations).laws[0].make()
+    left, _ = recorded(equations).laws[0].sides()
     assert len(left) == equations.n_dynamic
 
 

@@ -3,8 +3,8 @@
 import numpy as np
 
 import dalembert as dl
-from dalembert.formalisms.dalembert import constraint_space, explicit
-from dalembert.formalisms.shared.linear_system import LinearSystem
+from dalembert.formalisms.shared.linear_form import LinearSystem
+from dalembert.formalisms.shared.solvers import constraint_space, solve_in_constraint_space
 from dalembert.symbolic.floats import FLOATS, plain
 
 
@@ -33,7 +33,7 @@ def test_the_explicit_solution_is_that_of_the_full_system():
     # (5.92)(5.93) beside [M −Φᵀ; Φ 0] (q̈, λ) = (h, β)
     M, h, Phi, beta = random_equations(seed=2)
     for k in range(20):
-        qdd, lam = explicit(FLOATS, LinearSystem(M[k], h[k], Phi[k], beta[k]))
+        qdd, lam = solve_in_constraint_space(FLOATS, LinearSystem(M[k], h[k], Phi[k], beta[k]))
         full = np.block([[M[k], -Phi[k].T], [Phi[k], np.zeros((3, 3))]])
         expected = np.linalg.solve(full, np.concatenate([h[k], beta[k]]))
         assert np.allclose(plain(np.concatenate([qdd, lam])), expected, rtol=1e-9, atol=1e-10)

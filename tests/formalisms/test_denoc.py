@@ -15,7 +15,6 @@ from dalembert.cli.program import main
 from dalembert.codegen.function import compile_function
 from dalembert.errors import InputError
 from dalembert.formalisms import denoc
-from dalembert.formalisms.shared.quantities import Record
 from dalembert.mechanics import random_states
 from dalembert.mechanics.contact_constraints import with_contacts
 from dalembert.mechanics.loop_closure import loop_rows
@@ -24,6 +23,8 @@ from dalembert.mechanics.system import system_of
 from dalembert.recursive.link_states import moving
 from dalembert.recursive.modules import Modular, modules_of
 from dalembert.recursive.orthogonal_complement import complement_of, nodes_of
+from dalembert.recursive.stages import stages
+from dalembert.recursive.system_tree import in_motion
 from dalembert.recursive.tree import tree_of
 from dalembert.symbolic.algebra_base import stack, vector
 from dalembert.symbolic.floats import FLOATS
@@ -256,11 +257,12 @@ def test_forces_by_modules_are_those_link_by_link(name):
     """(40), (48) and (25) from module to module against the recursion from link to link."""
     model, groups = dl.load(name), NAMED[name]
     system, rng = system_of(with_contacts(model), "graph"), np.random.default_rng(2)
-    whole, tau = denoc.modular(system, groups), vector([0] * len(system.q))
-    for stage in denoc.steps(system, lambda _, value: value, groups):
+    parts, tau = complement_of(in_motion(system)), vector([0] * len(system.q))
+    whole = Modular(parts, modules_of(parts, groups))
+    for stage in stages(system, groups):
         for quantity in stage.quantities:
             if quantity.key.startswith("tau_bar"):
-                tau[whole.speeds(int(quantity.key.split("_")[-1]) - 1)] += quantity.make()
+                tau[whole.speeds(int(quantity.key.split("_")[-1]) - 1)] += quantity.value
     q, qd, qdd = rng.uniform(-1, 1, (3, len(system.q)))
     known = system.algebra.symbols(list(model.parameter_values))
     inputs = stack(system.q, system.qd, system.qdd, vector([system.t]))
@@ -345,9 +347,8 @@ def test_blocks_stand_in_the_papers_order_with_printed_numbers(name):
     blocks = dl.derive(name, "denoc").blocks
     places = [ORDER.index(key) for key in blocks]
     assert places == sorted(places)
-    record = Record()
-    denoc.derive(system_of(with_contacts(dl.load(name)), "symbolic"), record)
-    assert {quantity.equation for quantity in record.quantities.values()} <= PRINTED
+    derived = denoc.derive(system_of(with_contacts(dl.load(name)), "symbolic"))
+    assert {quantity.equation for quantity in derived.quantities.values()} <= PRINTED
 
 
 def test_steps_walk_outwards_inwards_and_through_the_elimination():

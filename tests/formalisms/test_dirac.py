@@ -21,7 +21,7 @@ def bob(phi: str = "x**2 + y**2 - 1") -> Model:
 def system_of_equations(model, q, p, t=0.0):
     """M and f of (5.295) as numbers."""
     space = workspace_of(setup(model, "python"))
-    form = dirac.derive(space.system)
+    form = dirac.derive(space.system).form
     outputs = stack(form.linear.M.ravel(), form.linear.f)
     inputs = stack(space.system.q, form.velocity.v, vector([space.system.t]))
     symbols = space.system.algebra.symbols(list(model.parameter_values))

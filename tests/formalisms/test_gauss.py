@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import dalembert as dl
-from dalembert.formalisms.gauss import gaussian
+from dalembert.formalisms.shared.solvers import gaussian
 from dalembert.mechanics import random_states
 from dalembert.simulation.numeric_solve import least_gaussian
 

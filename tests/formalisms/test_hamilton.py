@@ -8,7 +8,7 @@ from sympy.physics.mechanics import dynamicsymbols
 import dalembert as dl
 from dalembert.api.workspace import setup, workspace_of
 from dalembert.codegen.function import compile_function
-from dalembert.formalisms.shared.legendre import canonical_of
+from dalembert.formalisms.shared.phase_space import canonical_of
 from dalembert.mechanics import random_states
 from dalembert.symbolic.algebra_base import stack, vector
 

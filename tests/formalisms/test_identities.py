@@ -7,7 +7,7 @@ import dalembert as dl
 from dalembert.api.workspace import setup, workspace_of
 from dalembert.codegen.function import compile_function
 from dalembert.formalisms import boltzmann_hamel, catalogue
-from dalembert.formalisms.shared.legendre import canonical_of
+from dalembert.formalisms.shared.phase_space import canonical_of
 from dalembert.mechanics import random_states
 from dalembert.symbolic.algebra_base import stack, vector
 
@@ -16,7 +16,7 @@ def coefficients(model: dl.Model) -> np.ndarray:
     """Hamel's coefficients γ[i, j, l] at five consistent states."""
     space = workspace_of(setup(model, "python"))
     system = space.system
-    found = boltzmann_hamel.coefficients(system, boltzmann_hamel.square(system)).gamma
+    found = boltzmann_hamel.coefficients(system, boltzmann_hamel.square(system))[0]
     n = len(system.q)
     parameters = system.algebra.symbols(list(model.parameter_values))
     function = compile_function(
@@ -65,7 +65,7 @@ def test_the_sum_over_hamel_coefficients_is_what_they_say_one_by_one(name):
         boltzmann_hamel.coefficients(system, full),
         system.algebra.symbols([f"m{i}" for i in range(len(full.u))]),
     )
-    one_by_one = [momenta @ (hamel.gamma[:, j, :] @ full.u + hamel.drift[:, j]) for j in range(len(full.u))]
+    one_by_one = [momenta @ (hamel[0][:, j, :] @ full.u + hamel[1][:, j]) for j in range(len(full.u))]
     together = boltzmann_hamel._turning(system, full, momenta)
     inputs = stack(system.q, full.u, momenta, vector([system.t]))
     parameters = system.algebra.symbols(list(model.parameter_values))

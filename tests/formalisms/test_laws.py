@@ -92,7 +92,7 @@ def test_the_motion_fulfils_the_laws(model: str, key: str) -> None:
         return
     state = in_motion(model)
     state |= moving(eom, state)
-    for name, meaning in found.record.names.items():  # each by those before it
+    for name, meaning in found.meanings.items():  # each by those before it
         state[name] = number(meaning, state)
     rows = [(a - b) for law in found.laws for a, b in zip(law.left, law.right, strict=True)]
     unknown = sorted({s for row in rows for s in row.free_symbols if str(s) not in state}, key=str)

@@ -14,7 +14,7 @@ import dalembert as dl
 from dalembert.api.derive import equations_of
 from dalembert.display.math import plain_text
 from dalembert.formalisms import catalogue
-from dalembert.formalisms.shared.quantities import Record
+from dalembert.formalisms.shared.quantities import Derived
 from dalembert.io import gallery
 
 MOST = 8  # coordinates
@@ -77,17 +77,13 @@ def equations(model: str, key: str) -> dl.Equations | None:
 
 
 @cache
-def recorded(model: str, key: str) -> Record | None:
-    """All that is shown, not yet made."""
+def recorded(model: str, key: str) -> Derived | None:
+    """All quantities and laws, not yet computed."""
     found = equations(model, key)
-    if found is None:
-        return None
-    record = Record()
-    found.derivation.machine.derived(found.workspace.system, record)
-    return record
+    return None if found is None else found.derivation.derived
 
 
-def all_recorded(model: str) -> Iterator[tuple[str, Record]]:
+def all_recorded(model: str) -> Iterator[tuple[str, Derived]]:
     """What every formalism shows that takes the model."""
     for key in KEYS:
         if (record := recorded(model, key)) is not None:

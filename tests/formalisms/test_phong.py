@@ -6,7 +6,7 @@ import sympy as sp
 from sympy.physics.mechanics import dynamicsymbols
 
 import dalembert as dl
-from dalembert.formalisms.phong import directions
+from dalembert.formalisms.shared.solvers import directions
 from dalembert.model.model import Model
 from dalembert.simulation.numeric_solve import free_directions
 from dalembert.symbolic.algebra_base import identity

@@ -7,8 +7,8 @@ import pytest
 from scipy.linalg import sqrtm
 
 import dalembert as dl
-from dalembert.formalisms.poincare import graph
-from dalembert.formalisms.shared.linear_system import LinearSystem
+from dalembert.formalisms.shared.linear_form import LinearSystem
+from dalembert.formalisms.shared.solvers import solve_poincare
 from dalembert.mechanics import random_states
 from dalembert.model.model import Model
 from dalembert.simulation.numeric_solve import smallest_force
@@ -77,7 +77,7 @@ def test_the_non_ideal_formula_as_it_is_printed():
     force = root @ B_plus @ (b - A @ np.linalg.solve(M, S)) + root @ (np.eye(5) - B_plus @ B) @ half @ C
     found, _ = smallest_force(M, S + C, A, b, A)
     assert np.allclose(M @ found - S, force)
-    assert np.allclose(plain(graph(FLOATS, LinearSystem(M, S, A, b, C))[0]), found)
+    assert np.allclose(plain(solve_poincare(FLOATS, LinearSystem(M, S, A, b, C))[0]), found)
     # the constraint holds, and along what it leaves free the force does the work of C
     free = np.linalg.svd(A)[2][2:]
     assert np.allclose(A @ found, b)

@@ -9,7 +9,7 @@ from scipy.linalg import null_space
 from scipy.special import ellipj, ellipk
 
 import dalembert as dl
-from dalembert.formalisms.nullspace import least_solution
+from dalembert.formalisms.shared.solvers import least_solution
 from dalembert.mechanics.speed_choice import best_coordinates
 from dalembert.model.model import Model
 from dalembert.symbolic.floats import FLOATS

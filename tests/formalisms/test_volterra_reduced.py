@@ -10,7 +10,6 @@ import pytest
 import dalembert as dl
 from dalembert.api.workspace import setup, workspace_of
 from dalembert.formalisms import volterra_reduced
-from dalembert.formalisms.shared.quantities import Record
 from dalembert.io import gallery
 from dalembert.mechanics.applied_forces import active_forces
 from dalembert.mechanics.energies import kinetic, mass_matrix
@@ -49,12 +48,12 @@ def same(a: Array, b: Array) -> bool:
 
 @pytest.fixture(params=MODELS)
 def told(request) -> tuple[System, dict[str, Array], Speeds]:
-    system, record = workspace_of(setup(MODELS[request.param]())).system, Record()
+    system = workspace_of(setup(MODELS[request.param]())).system
     assert system.facts.reduced_mixed == (request.param == "mixed speeds")
-    form = volterra_reduced.derive(system, record)
-    blocks = {key: quantity.make() for key, quantity in record.quantities.items()}
+    derived = volterra_reduced.derive(system)
+    blocks = {key: quantity.value for key, quantity in derived.quantities.items()}
     W, X = blocks["W_NI"], blocks["X_NI"]
-    return system, blocks, Speeds(form.velocity.v, blocks["Y_NI"], blocks["Z_NI"], W, X)
+    return system, blocks, Speeds(derived.form.velocity.v, blocks["Y_NI"], blocks["Z_NI"], W, X)
 
 
 def test_blocks_are_those_of_the_paper(told):

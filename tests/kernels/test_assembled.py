@@ -10,7 +10,7 @@ import pytest
 import dalembert as dl
 from dalembert.codegen.function import NativeFunction
 from dalembert.codegen.program import program_of
-from dalembert.formalisms.shared.linear_system import Numeric
+from dalembert.formalisms.shared.linear_form import Numeric
 from dalembert.mechanics import random_states
 from dalembert.simulation import numeric_solution
 from dalembert.simulation.assembled import AssembledCode, Interpreted, compiled_solution

@@ -7,7 +7,7 @@ from numpy.testing import assert_allclose
 from scipy.special import ellipk
 
 import dalembert as dl
-from dalembert.formalisms import phong
+from dalembert.formalisms.shared import solvers
 from dalembert.io import gallery
 from dalembert.mechanics import random_states
 from dalembert.symbolic.algebra_base import identity
@@ -25,7 +25,7 @@ def states(name, count=30):
 def directions(name, trials):
     """G and D of a model as SymPy matrices in plain symbols, by the two-step Gram–Schmidt with the unit vectors x_i."""
     eom = dl.derive(dl.load(name), "phong", engine="python")
-    D = phong.directions(SYMBOLIC, eom.workspace.symbolic.A, identity(3)[:, trials])
+    D = solvers.directions(SYMBOLIC, eom.workspace.symbolic.A, identity(3)[:, trials])
     return eom.constraint_matrix, sp.Matrix(*D.shape, [sp.sympify(str(entry)) for entry in D.ravel()])
 
 

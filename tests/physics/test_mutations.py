@@ -27,8 +27,7 @@ from dalembert.api.workspace import Workspace, setup, workspace_of
 from dalembert.errors import InconsistentStateError, SingularError
 from dalembert.evidence import principle
 from dalembert.formalisms import catalogue, kane
-from dalembert.formalisms.shared import free_motion as free_motions
-from dalembert.formalisms.shared import legendre as legendres
+from dalembert.formalisms.shared import common_quantities, phase_space
 from dalembert.mechanics import random_states, resolved_velocities
 from dalembert.model import joints as kinds
 from dalembert.model import loads as pushing
@@ -724,18 +723,20 @@ MATRIX = (
     Mutation("given kinetic energy", given, function(energies._given, lambda T: T * 1.1), "P"),
     Mutation("given potential energy", given, function(energies.potential, lambda V: V * 1.1), "P"),
     Mutation("given forces", given, function(applied.generalized_forces, negated), "P"),
-    Mutation("free motion", arm, function(free_motions.free_equations, lambda f: (f[0], f[1] * 1.1)), "F", ("maggi",)),
+    Mutation(
+        "free motion", arm, function(common_quantities.free_equations, lambda f: (f[0], f[1] * 1.1)), "F", ("maggi",)
+    ),
     Mutation(
         "Legendre transform",
         arm,
-        function(legendres.canonical_of, lambda c: replace(c, H_q=c.H_q * 1.1)),
+        function(phase_space.canonical_of, lambda c: replace(c, H_q=c.H_q * 1.1)),
         "F",
         ("hamilton",),
     ),
     Mutation("speeds", tied, function(speeds.invert, lambda s: replace(s, X=s.X + 0.1)), "F"),
     # reactions
     Mutation("multipliers' reaction", tied, method(Kernel, "reactions", negated), "P"),
-    Mutation("reaction from energies", tied, function(free_motions.unexplained_force, negated), "F", ("maggi",)),
+    Mutation("reaction from energies", tied, function(common_quantities.unexplained_force, negated), "F", ("maggi",)),
     Mutation("Kane's reaction", tied, function(kane.reaction, negated), "F"),
     # the recursion
     Mutation("loads in the recursion", loaded("force"), function(recursive_loads.load_forces, negated), "R"),

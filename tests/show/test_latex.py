@@ -48,7 +48,7 @@ BLOCKS = {
 
 def derive(model: str | Model, key: str) -> LinearForm:
     given = gallery.load(model) if isinstance(model, str) else model
-    return find(key).derive(system_of(given, "symbolic"))
+    return find(key).derive(system_of(given, "symbolic")).form
 
 
 @cache

@@ -109,7 +109,7 @@ def test_time_is_shared_and_told() -> None:
     shares: list[float] = []
     short = Shortening([], seconds=100.0)
     short.watched(shares.append)
-    short(np.array([m * se.sin(x) ** 2 + m * se.cos(x) ** 2, m + 2 * m * se.cos(x) ** 2], dtype=object))
+    short.short(np.array([m * se.sin(x) ** 2 + m * se.cos(x) ** 2, m + 2 * m * se.cos(x) ** 2], dtype=object))
     assert len(shares) == 2
     assert 0 < shares[0] < shares[1] < 0.5
     assert not short.late

@@ -12,7 +12,7 @@ from dalembert import mechanics
 from dalembert.api.derive import equations_of
 from dalembert.display.math.simplify import tidy, tidy_matrix
 from dalembert.display.math.velocity_rows import tidy_rows
-from dalembert.formalisms.shared.legendre import canonical_of
+from dalembert.formalisms.shared.phase_space import canonical_of
 from dalembert.io import gallery
 from dalembert.mechanics.system import System
 from dalembert.symbolic.equality import proved_equal
@@ -32,8 +32,8 @@ def printed(name: str, key: str, block: str) -> int:
     queue = list(found.entries.flat)
     while queue:
         for symbol in se.sympify(queue.pop()).free_symbols:
-            if str(symbol) in reading.record.names and str(symbol) not in lines:
-                lines[str(symbol)] = se.sympify(reading.record.names[str(symbol)])
+            if str(symbol) in reading.meanings and str(symbol) not in lines:
+                lines[str(symbol)] = se.sympify(reading.meanings[str(symbol)])
                 queue.append(lines[str(symbol)])
     return found.operations + sum(int(se.count_ops(line)) for line in lines.values())
 

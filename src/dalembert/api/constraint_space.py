@@ -22,7 +22,8 @@ import numpy as np
 from dalembert.api.workspace import Workspace
 from dalembert.errors import SingularError
 from dalembert.formalisms import dalembert
-from dalembert.formalisms.shared.free_motion import free_equations, free_parts
+from dalembert.formalisms.shared import solvers
+from dalembert.formalisms.shared.common_quantities import free_equations, free_parts
 from dalembert.mechanics import rank
 from dalembert.mechanics.applied_forces import non_ideal_forces
 from dalembert.mechanics.system import System
@@ -48,7 +49,7 @@ class ConstraintSpace(Value):
     @cached_property
     def _space(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         try:
-            found = dalembert.constraint_space(_first(self.M), _first(self.Phi))
+            found = solvers.constraint_space(_first(self.M), _first(self.Phi))
         except np.linalg.LinAlgError:
             raise SingularError(
                 "constraint_space: M or Φ M⁻¹ Φᵀ is singular at a state, so H (5.90) has no value there. "
@@ -132,7 +133,8 @@ class ConstraintSpace(Value):
 def parts(system: System) -> tuple[Array, Array, Array, Array]:
     """M, b, g and τ: sums over bodies (5.56)–(5.58), or from the energies where a model is given by them, (5.217)."""
     if system.model.energies is None:
-        return dalembert.parts(system)
+        value = dalembert.derive(system).value
+        return value("M"), value("b"), value("g"), value("tau")
     return free_equations(system)[0], *free_parts(system)
 
 

@@ -11,6 +11,8 @@ from dalembert.api.workspace import Machine, Setup, Workspace, workspace_of
 from dalembert.errors import InputError, NotApplicableError, SimulationError
 from dalembert.formalisms import catalogue
 from dalembert.formalisms.shared.about import About, Velocities
+from dalembert.formalisms.shared.phase_space import implied
+from dalembert.formalisms.shared.quantities import Derived
 from dalembert.mechanics.facts import Choice, Facts, facts_of, lost_fact, rank_at
 from dalembert.mechanics.state_batch import States
 from dalembert.mechanics.system import system_of
@@ -62,6 +64,12 @@ class Derivation(Value):
         return self.workspace.machine(
             self.formalism, Frozen(options if self.trials is None else {"trials": self.trials})
         )
+
+    @cached_property
+    def derived(self) -> Derived:
+        """Its quantities and laws over the algebra of the engine, with the modules that the user names."""
+        machine = self.machine
+        return machine.derived if self.modules is None else machine.derive(self.workspace.system, **self.told)
 
     @cached_property
     def needs(self) -> frozenset[str]:
@@ -125,8 +133,11 @@ class Derivation(Value):
             if lost:
                 return self._while_given(lost)
         reason = lost_fact(changed, known, self._orders)
-        own = getattr(catalogue.find(self.formalism), "structure", None)
-        if reason is None and own is not None and own(self.workspace.system) != own(system_of(changed, "graph")):
+        if (
+            reason is None
+            and self.about.canonical
+            and implied(self.workspace.system) != implied(system_of(changed, "graph"))
+        ):
             reason = f"{self.formalism} would find other constraints in phase space"
         return reason
 

@@ -6,13 +6,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from inspect import signature
+from typing import TypeVar
 
 import numpy as np
 
 from dalembert.api.derivation import Derivation
 from dalembert.arguments import shown
 from dalembert.codegen.function import Function, compile_function
-from dalembert.display.math.direction_scaling import without_factors
 from dalembert.display.math.law_rows import WrittenLaw, written_law
 from dalembert.display.math.pages import Page, page_of, sheet_page, unwritten_page
 from dalembert.display.math.quantity_blocks import Block, Step, block_of
@@ -22,13 +22,15 @@ from dalembert.display.math.symbol_names import Letters, letters_in, letters_of
 from dalembert.errors import EngineError, InputError, nearest
 from dalembert.formalisms import catalogue
 from dalembert.formalisms.shared.linear_form import LinearForm
-from dalembert.formalisms.shared.quantities import Quantity, Record
+from dalembert.formalisms.shared.quantities import Derived, Quantity
 from dalembert.mechanics.system import System, system_of
 from dalembert.model.frozen import Frozen, Value
-from dalembert.symbolic.algebra_base import Array, stack, vector
+from dalembert.recursive.stages import stages
+from dalembert.symbolic.algebra_base import Array, Scalar, stack, vector
 from dalembert.symbolic.exact_numbers import exact
 from dalembert.symbolic.reserved_symbols import Kind
 
+Found = TypeVar("Found")
 _ENDLESS = 1_000_000  # operations of a quantity behind which nothing is written out
 
 
@@ -50,33 +52,39 @@ class Reading(Value):
         return system_of(space.model, "symbolic", space.facts, numbers=given)
 
     @property
-    def _graph(self) -> System:
-        """The same over the graph, where nothing grows."""
-        space = self.derivation.workspace
-        return system_of(space.model, "graph", space.facts, numbers=self.numbers)
+    def _readable(self) -> System:
+        """The same in short forms and symbols."""
+        return replace(self.system, notation=self.shortening)
 
     @cached_property
     def form(self) -> LinearForm:
         """The equations."""
         machine = self.derivation.machine
-        return machine.derived(self.system) if self.numbers else machine.symbolic
+        return machine.derive(self.system).form if self.numbers else machine.symbolic
 
     @cached_property
-    def told(self) -> tuple[Record, LinearForm]:
-        """All that the formalism shows on its way, and the form it comes to, by short expressions and names."""
-        short = self.shortening
-        return self._derived(Record(short, short.named, without_factors, short.rows), self.system)
-
-    def _derived(self, record: Record, system: System) -> tuple[Record, LinearForm]:
-        return record, self.derivation.machine.derived(system, record, **self.derivation.told)
+    def derived(self) -> Derived:
+        """The quantities and laws of the formalism and its form, in short forms and symbols."""
+        return self.derivation.machine.derive(self._readable, **self.derivation.told)
 
     @cached_property
-    def record(self) -> Record:
-        """All that the formalism shows on its way; over the graph where formulas would be too long on the way."""
+    def _over_graph(self) -> Derived:
+        """The same over the graph, where nothing grows."""
+        space = self.derivation.workspace
+        system = system_of(space.model, "graph", space.facts, numbers=self.numbers)
+        return self.derivation.machine.derive(system, **self.derivation.told)
+
+    def look_up(self, find: Callable[[Derived], Found]) -> Found:
+        """What `find` reads of the derivation; over the graph where its formulas are too long."""
         try:
-            return self.told[0]
+            return find(self.derived)
         except TooLong:
-            return self._derived(Record(), self._graph)[0]
+            return find(self._over_graph)
+
+    @property
+    def meanings(self) -> dict[str, Scalar]:
+        """What the symbols of entries in blocks and laws stand for."""
+        return self.look_up(lambda found: found.meanings)
 
     @cached_property
     def blocks(self) -> Blocks:
@@ -86,16 +94,16 @@ class Reading(Value):
     @cached_property
     def laws(self) -> tuple[WrittenLaw, ...]:
         """The equations that the formalism ends with."""
-        return tuple(written_law(law, self.shortening, self.letters) for law in self.record.laws)
+        return tuple(written_law(law, self.shortening, self.letters) for law in self.look_up(lambda found: found.laws))
 
     @cached_property
     def page(self) -> Page:
         """The equations that the formalism ends with, and what they are made of."""
         try:
-            form = self.told[1]
+            form, meanings = self.derived.form, self.derived.meanings
             if longest := max((law.unwritten for law in self.laws), default=0):
                 raise TooLong(longest)
-            return page_of(form, self.laws, self.blocks, self.record.names, self.letters)
+            return page_of(form, self.laws, self.blocks, meanings, self.letters)
         except TooLong as found:
             if found.operations > _ENDLESS:
                 reason = str(found).rstrip(".")
@@ -110,26 +118,25 @@ class Reading(Value):
 
     def steps(self) -> Iterator[Step]:
         """The derivation step by step; where a formalism tells none of its own, its quantities one by one, and its laws."""
-        tell = getattr(catalogue.find(self.derivation.formalism), "steps", None)
-        if tell is None:
+        if not self.derivation.about.recursive:
             for block in self.blocks.values():
                 yield Step(block.heading, (block,))
             for law in self.laws:
                 yield Step(law.heading, (law,))
             return
-        for stage in tell(self.system, self.shortening.named, **self.derivation.told):
+        for stage in stages(self._readable, self.derivation.modules):
             yield Step(stage.heading, tuple(self.block(q) for q in stage.quantities))
 
     @cached_property
     def letters(self) -> Letters:
         """How names are written, so that no two look the same: those of the model, and those of the formalism."""
-        known, record = self.derivation, Record()
-        form = known.machine.derived(known.workspace.system, record, **known.told)  # of names alone: nothing is tidied
+        known = self.derivation
+        derived = known.derived  # of names alone: nothing is shortened
         model, facts = known.workspace.model, known.facts
         given = (*model.coordinate_names, *model.parameter_values, *facts.speed_names[: facts.given])
         moving = (kind.of(name) for kind in (Kind.MOMENTUM, Kind.CONSTANT) for name in model.coordinate_names)
-        words = (token for law in record.laws for token in letters_in(law.words))
-        ours = (*record.quantities, *map(str, form.velocity.v), *moving, *words)
+        words = (token for law in derived.laws for token in letters_in(law.words))
+        ours = (*derived.quantities, *map(str, derived.form.velocity.v), *moving, *words)
         return letters_of(given, (*ours, *(f"z{k}" for k in range(1, 100))))
 
     @cached_property
@@ -156,19 +163,23 @@ class Blocks(Mapping[str, Block]):
     """
 
     def __init__(self, reading: Reading) -> None:
-        self._reading, self._record = reading, reading.record
+        self._reading = reading
         self._known: dict[str, Block] = {}
 
     def __getitem__(self, key: str) -> Block:
         if key not in self._known:
-            quantity = self._record.find(key)
+            quantity = self._reading.look_up(lambda found: found.find(key))
             if quantity is None:
-                raise KeyError(missing(self._reading.derivation, key, self._record.quantities))
+                raise KeyError(missing(self._reading.derivation, key, self._quantities))
             self._known[key] = self._reading.block(quantity)
         return self._known[key]
 
+    @property
+    def _quantities(self) -> dict[str, Quantity]:
+        return self._reading.look_up(lambda found: found.quantities)
+
     def __iter__(self) -> Iterator[str]:
-        return iter(self._record.quantities)
+        return iter(self._quantities)
 
     def __len__(self) -> int:
         return sum(1 for _ in self)
@@ -187,7 +198,7 @@ def with_modules(derivation: Derivation, modules: Mapping[str, Sequence[str]]) -
         if isinstance(bodies, str) or not bodies:
             raise InputError(f"modules: '{name}' is {shown(bodies)}. Expected the names of its bodies, one or more.")
     found = replace(derivation, modules=Frozen({name: tuple(bodies) for name, bodies in modules.items()}))
-    found.machine.derived(found.workspace.system, Record(), **found.told)  # what is no module is told here
+    found.derived.quantities  # noqa: B018 (what is not a module is reported here)
     return found
 
 
@@ -204,8 +215,7 @@ class BlockValues:
     """
 
     def __init__(self, derivation: Derivation) -> None:
-        self._derivation, self._record = derivation, Record()
-        self._form = derivation.machine.derived(derivation.workspace.system, self._record, **derivation.told)
+        self._derivation, self._derived = derivation, derivation.derived
         self._known: dict[str, tuple[Function, tuple[int, ...], bool] | EngineError] = {}
 
     def at(
@@ -216,13 +226,13 @@ class BlockValues:
         parameters: np.ndarray,
     ) -> dict[str, np.ndarray]:
         """The values at states (q, q̇, t), on the first axis; q̈ is asked for where a quantity has it."""
-        quantities = self._record.quantities
+        quantities = self._derived.quantities
         for key in keys:
             if key not in quantities:
                 raise InputError(missing(self._derivation, key, quantities))
         out: dict[str, np.ndarray] = {}
         for key in keys or tuple(quantities):
-            value = quantities[key].make()
+            value = quantities[key].value
             if value.size and isinstance(value.flat[0], str):
                 continue
             if key not in self._known:
@@ -239,7 +249,7 @@ class BlockValues:
 
     def _prepared(self, value: Array) -> tuple[Function, tuple[int, ...], bool] | EngineError:
         """The function, the shape, and whether it has q̈; or why there is none: it is a function of more."""
-        value, qdd = _in_rates(self._form, value), self._derivation.workspace.system.qdd
+        value, qdd = _in_rates(self._derived.form, value), self._derivation.workspace.system.qdd
         try:
             return self._function(value, qdd[:0]), value.shape, False
         except EngineError:

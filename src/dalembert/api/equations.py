@@ -21,8 +21,8 @@ from dalembert.api.sympy_form import SympyEquations, sympy_equations
 from dalembert.arguments import checked, is_whole, numbers_given, shown
 from dalembert.codegen.function import Function
 from dalembert.errors import InputError, SingularError
-from dalembert.formalisms import gauss
 from dalembert.formalisms.shared.about import Velocities
+from dalembert.formalisms.shared.solvers import gaussian
 from dalembert.mechanics.action import Actions, Path, Variation, along, beside
 from dalembert.mechanics.facts import Choice, facts_of
 from dalembert.mechanics.joint_reactions import JointForces
@@ -233,7 +233,7 @@ class Equations(ReadableEquations):
         """Gauss's measure of constraint (q̈ − q̈₀)ᵀM(q̈ − q̈₀) of an acceleration; by default of the one that nature takes."""
         taken = self.accelerations(q, qd, t) if qdd is None else np.asarray(qdd, dtype=float)
         M, h = self._free(q, qd, t)
-        return gauss.gaussian(M, h, np.moveaxis(taken, 0, -1).reshape(-1, len(M[0]))).reshape(taken.shape[1:])
+        return gaussian(M, h, np.moveaxis(taken, 0, -1).reshape(-1, len(M[0]))).reshape(taken.shape[1:])
 
     def quasi_accelerations(self, q: npt.ArrayLike, qd: npt.ArrayLike, t: float = 0.0) -> QuasiAccelerations:
         """Gauss's principle in quasi-accelerations at one state: Result 3.2 and Corollary 3.1; for the formalism poincare.

@@ -17,9 +17,9 @@ from dalembert.display.math.law_rows import WrittenLaw
 from dalembert.display.math.quantity_blocks import Step
 from dalembert.display.math.sheet import notes_of
 from dalembert.errors import InputError
-from dalembert.formalisms import phong
 from dalembert.formalisms.shared.about import About
 from dalembert.formalisms.shared.linear_form import LinearForm
+from dalembert.formalisms.shared.solvers import directions, trial_vectors
 from dalembert.model.description import Description
 from dalembert.model.frozen import Frozen, Value
 from dalembert.symbolic.algebra_base import Array
@@ -263,5 +263,5 @@ class ReadableEquations(Value):
         if self.formalism != "phong":
             raise InputError(f"formalism '{self.formalism}' has no matrix D. Derive by phong.")
         system = self.workspace.symbolic
-        x = phong.trial_vectors(system, self.derivation.trials)
-        return self._sympy(phong.directions(system.algebra, system.A, x))
+        x = trial_vectors(system, self.derivation.trials)
+        return self._sympy(directions(system.algebra, system.A, x))

@@ -11,6 +11,7 @@ from dalembert.api.derivation import Derivation
 from dalembert.arguments import is_real, shown
 from dalembert.errors import InputError, nearest
 from dalembert.formalisms import phong
+from dalembert.formalisms.shared.solvers import directions
 from dalembert.mechanics import random_states
 from dalembert.symbolic.floats import FLOATS
 
@@ -53,7 +54,7 @@ def _require_independent(derivation: Derivation, x: tuple[tuple[float, ...], ...
     left = np.zeros(len(x))
     for k in range(states.q.shape[1]):
         G = A[list(derivation.facts.rows), :, k].astype(object)
-        D = phong.directions(FLOATS, G, columns.astype(object)).astype(float)
+        D = directions(FLOATS, G, columns.astype(object)).astype(float)
         left = np.maximum(left, np.nan_to_num(np.linalg.norm(D, axis=0)))
     short = left <= _SHORT * np.linalg.norm(columns, axis=0)
     if short.any():

@@ -18,10 +18,10 @@ from dalembert.errors import InputError, nearest
 from dalembert.formalisms import catalogue
 from dalembert.formalisms.shared import operation_count as operations
 from dalembert.formalisms.shared.about import About
-from dalembert.formalisms.shared.free_motion import free_equations
+from dalembert.formalisms.shared.common_quantities import free_equations
 from dalembert.formalisms.shared.linear_form import LinearForm
 from dalembert.formalisms.shared.power import carried_along
-from dalembert.formalisms.shared.quantities import SILENT, Show
+from dalembert.formalisms.shared.quantities import Derived
 from dalembert.mechanics.applied_forces import non_ideal_forces
 from dalembert.mechanics.contact_constraints import pushes, with_contacts
 from dalembert.mechanics.facts import Choice, Facts, facts_of
@@ -189,24 +189,29 @@ class Machine:
     def __init__(self, workspace: Workspace, formalism: str, options: Options) -> None:
         self._module, self._options, self._workspace = catalogue.find(formalism), options, workspace
 
-    def derived(self, system: System, show: Show = SILENT, **more: object) -> LinearForm:
-        """The form over one algebra; its quantities are handed to `show`."""
-        return self._module.derive(system, show=show, **self._options, **more)
+    def derive(self, system: System, **more: object) -> Derived:
+        """The derivation over one algebra and in one notation."""
+        return self._module.derive(system, **self._options, **more)
 
     @cached_property
+    def derived(self) -> Derived:
+        """The derivation over the algebra of the engine."""
+        return self.derive(self._workspace.system)
+
+    @property
     def form(self) -> LinearForm:
         """The form over the algebra of the engine."""
-        return self.derived(self._workspace.system)
+        return self.derived.form
 
     @cached_property
     def symbolic(self) -> LinearForm:
         """The form over SymEngine, for reading."""
-        return self.derived(self._workspace.symbolic)
+        return self.derive(self._workspace.symbolic).form
 
     @cached_property
     def kernel(self) -> Kernel:
         """The compiled equations."""
-        return Kernel(self.form, getattr(self._module, "reaction", None), self._workspace.mode(self._module.ABOUT))
+        return Kernel(self.form, self.form.reaction, self._workspace.mode(self._module.ABOUT))
 
     @cached_property
     def operations(self) -> int:

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dalembert.formalisms.shared.linear_form import LinearForm
-from dalembert.formalisms.shared.linear_system import LinearSystem
+from dalembert.formalisms.shared.linear_form import LinearForm, LinearSystem
 from dalembert.mechanics.applied_forces import non_ideal_forces
 from dalembert.mechanics.system import System
 from dalembert.symbolic.algebra_base import Array, zeros

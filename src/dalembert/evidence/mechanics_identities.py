@@ -20,7 +20,7 @@ from dalembert import recursive
 from dalembert.display.math.sheet import prepare
 from dalembert.evidence.field_states import ExactState, Solved, form_symbols, nodes
 from dalembert.formalisms import catalogue
-from dalembert.formalisms.shared.free_motion import free_equations
+from dalembert.formalisms.shared.common_quantities import free_equations
 from dalembert.formalisms.shared.linear_form import LinearForm
 from dalembert.formalisms.shared.power import jacobi, power_into
 from dalembert.mechanics.applied_forces import generalized_forces
@@ -221,7 +221,7 @@ class ShortForm(Identity):
 
     def _page(self, key: str, readable: System) -> _Page:
         module = catalogue.find(key)
-        form, sheet = module.derive(self.system), prepare(module.derive(readable))
+        form, sheet = module.derive(self.system).form, prepare(module.derive(readable).form)
         table: dict[str, Node] = {}
         for part in (sheet.M, sheet.f, sheet.A, sheet.beta, *(np.array([e], dtype=object) for _, e in sheet.parts)):
             for entry in part.ravel():

@@ -284,10 +284,17 @@ def _roads(
         if reason is not None:
             claims[module.ABOUT.key] = Claim("refused", reason)
             continue
-        own = getattr(module, "reaction", None)
-        form = module.derive(system)
+        form = module.derive(system).form
         program = _program(space, module.ABOUT)
-        roads.append(Road(module.ABOUT.key, form, None if own is None else own(system), outright(form), program))
+        roads.append(
+            Road(
+                module.ABOUT.key,
+                form,
+                None if form.reaction is None else form.reaction(system),
+                outright(form),
+                program,
+            )
+        )
     if not roads:
         raise InputError(f"model '{system.model.name}': prove has nothing to compare: {claims}. Name other formalisms.")
     return claims, roads

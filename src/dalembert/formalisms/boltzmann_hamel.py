@@ -17,12 +17,12 @@ The constrained w are set to zero only after every differentiation.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from dalembert.formalisms.shared.about import About, Velocities
-from dalembert.formalisms.shared.common_quantities import beyond, rates, show_bodies
-from dalembert.formalisms.shared.linear_form import LinearForm, in_speeds
-from dalembert.formalisms.shared.quantities import SILENT, Show
+from dalembert.formalisms.shared.common_quantities import along_speeds, define_bodies, rates, vanishing
+from dalembert.formalisms.shared.linear_form import in_speeds
+from dalembert.formalisms.shared.quantities import Definitions, Derived
 from dalembert.mechanics.applied_forces import generalized_forces
 from dalembert.mechanics.energies import kinetic, potential
 from dalembert.mechanics.generalized_speeds import Speeds, invert
@@ -51,48 +51,35 @@ ABOUT = About(
 )
 
 
-@dataclass(frozen=True)
-class Hamel:
-    """Hamel's coefficients γⁱ_jl (n×n×n) and their rheonomic companions γⁱ_j (n×n)."""
-
-    gamma: Array
-    drift: Array
-
-
-def derive(system: System, show: Show = SILENT) -> LinearForm:
+def derive(system: System) -> Derived:
     """M u̇ = f for the d free quasi-velocities."""
-    show_bodies(system, show)
-    algebra, full = system.algebra, _shown(system, square(system), show)
-    d = len(system.speeds.u)
-    M, f = _operators(system, full, d, show)
+    define, algebra, d = Definitions(system), system.algebra, len(system.speeds.u)
+    define_bodies(define, system)
+    full = square(system)
+    W = define("W", full.W, "∂q̇/∂w: the columns of the speeds, then those of the constraints", "(5)")
+    X = define("X", full.X, "q̇ at w = 0", "(5)")
+    full = replace(full, W=W, X=X)
+    M, f = _operators(define, system, full, d)
     # now, and only now, the constrained quasi-velocities vanish
-    hold = {str(w): 0 for w in full.u[d:]}
-    M, f = algebra.substitute(M[:, :d], hold), algebra.substitute(f, hold)
-    (push, plus), ud = beyond(system, system.speeds), rates(system, system.speeds.u)
-    words = f"d/dt ∂T*/∂u − ∂T*/∂π + Σ ∂T*/∂w (γ w) = U − ∂V/∂π{plus}"
-    show.law("refs. [12, 29, 30]", words, ("T_star", "gamma", "U"), lambda: (M @ ud - f - push, zeros(d)))
-    show.law("(4)", "q̇ = W u + X", ("W", "X"), lambda: (system.qd, algebra.substitute(full.qd, hold)))
-    return in_speeds("boltzmann_hamel", system, system.speeds, M, f)
+    zero = {str(w): 0 for w in full.u[d:]}
+    M, f = algebra.substitute(M[:, :d], zero), algebra.substitute(f, zero)
+    (push, plus), ud = along_speeds(system, system.speeds), rates(system, system.speeds.u)
+    words, uses = f"d/dt ∂T*/∂u − ∂T*/∂π + Σ ∂T*/∂w (γ w) = U − ∂V/∂π{plus}", ("T_star", "gamma", "U")
+    define.law(words, uses, lambda: vanishing(M @ ud - f - push), "refs. [12, 29, 30]")
+    define.law("q̇ = W u + X", ("W", "X"), lambda: (system.qd, algebra.substitute(full.qd, zero)), "(4)")
+    return define.derived(in_speeds("boltzmann_hamel", system, system.speeds, M, f, reaction=reaction))
 
 
-def _shown(system: System, full: Speeds, show: Show) -> Speeds:
-    """All n quasi-velocities, with W and X for the reader."""
-    W = show("W", "(5)", "∂q̇/∂w: the columns of the speeds, then those of the constraints", full.W)
-    X = show("X", "(5)", "q̇ at w = 0", full.X)
-    return replace(full, W=W, X=X)
-
-
-def _operators(system: System, full: Speeds, count: int, show: Show = SILENT) -> tuple[Array, Array]:
+def _operators(define: Definitions, system: System, full: Speeds, count: int) -> tuple[Array, Array]:
     """M and f of the first `count` equations, M ẇ = f with all n quasi-velocities free."""
-    algebra, j = system.algebra, slice(count)
-    T = show("T_star", "refs. [12, 29, 30]", "kinetic energy in all quasi-velocities", kinetic(system.motion, full.qd))
+    algebra, j, source = system.algebra, slice(count), "refs. [12, 29, 30]"
+    T = define("T_star", kinetic(system.motion, full.qd), "kinetic energy in all quasi-velocities", source)
     words = "Hamel's coefficients γⁱ_jl, one matrix for each quasi-velocity i"
-    names = [str(w) for w in full.u]
-    show.also("gamma", "refs. [12, 29, 30]", words, lambda: coefficients(system, full).gamma, names)
+    define("gamma", lambda: coefficients(system, full)[0], words, source, [str(w) for w in full.u])
     T_w = algebra.gradient(T, full.u)  # ∂T*/∂w, all n
-    by_pi = full.W.T @ algebra.gradient(T - potential(system.motion), system.q)  # ∂L/∂π with w held
+    by_pi = full.W.T @ algebra.gradient(T - potential(system.motion), system.q)  # ∂L/∂π at constant w
     U = full.W.T @ system.at_rates(generalized_forces(system.motion), full.qd)
-    U = show("U", "(9)", "applied forces without potential along the quasi-velocities", U)
+    U = define("U", U, "applied forces without potential along the quasi-velocities", "(9)")
     turning = _turning(system, full, T_w)
     return algebra.jacobian(T_w[j], full.u), U[j] + by_pi[j] - turning[j] - system.rate_of(T_w[j], full)
 
@@ -113,14 +100,14 @@ def square(system: System) -> Speeds:
     return invert(system.motion, w, stack(free.Y, system.A), stack(free.Z, system.b), [], system.facts.order)
 
 
-def coefficients(system: System, full: Speeds) -> Hamel:
-    """γⁱ_jl = Σ (∂Y_ik/∂q_m − ∂Y_im/∂q_k) W_kj W_ml, and γⁱ_j from X, ∂Y/∂t and ∂Z/∂q."""
+def coefficients(system: System, full: Speeds) -> tuple[Array, Array]:
+    """γⁱ_jl = Σ (∂Y_ik/∂q_m − ∂Y_im/∂q_k) W_kj W_ml (n×n×n), and γⁱ_j from X, ∂Y/∂t and ∂Z/∂q (n×n)."""
     n = len(system.q)
     gamma, drift = zeros(n, n, n), zeros(n, n)
     for i, (curl, rest) in enumerate(_curls(system, full)):
         gamma[i] = full.W.T @ curl @ full.W
         drift[i] = full.W.T @ (curl @ full.X + rest)
-    return Hamel(gamma, drift)
+    return gamma, drift
 
 
 def _curls(system: System, full: Speeds) -> list[tuple[Array, Array]]:
@@ -135,7 +122,7 @@ def _curls(system: System, full: Speeds) -> list[tuple[Array, Array]]:
 def reaction(system: System) -> Array:
     """Yᵀ (M ẇ − f) with all n equations: those of the constrained w have the reaction on their right."""
     full = square(system)
-    M, f = _operators(system, full, len(system.q))
+    M, f = _operators(Definitions(system), system, full, len(system.q))
     w = full.Y @ system.qd + full.Z
     there = {str(x): value for x, value in zip(full.u, w, strict=True)}
     return full.Y.T @ (M @ system.derivative(w) - system.algebra.substitute(f, there))

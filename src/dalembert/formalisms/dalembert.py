@@ -18,25 +18,25 @@ which those of bodies have. Explicit time adds its drift to velocities and accel
 
 from __future__ import annotations
 
-import numpy as np
-
 from dalembert.formalisms.shared.about import About, Velocities
 from dalembert.formalisms.shared.common_quantities import (
+    define_bodies,
+    define_constraints,
+    define_drift,
+    define_push,
     multipliers,
-    show_bodies,
-    show_constraints,
-    shown_drift,
-    shown_push,
+    of_bodies,
 )
-from dalembert.formalisms.shared.inverses import inverse_mass, shown_inverse
-from dalembert.formalisms.shared.linear_form import LinearForm, Rows, constrained, in_velocities
-from dalembert.formalisms.shared.linear_system import LinearSystem, Solver
-from dalembert.formalisms.shared.quantities import SILENT, Show
+from dalembert.formalisms.shared.inverses import define_inverse, inverse_mass
+from dalembert.formalisms.shared.linear_form import Rows, Solver, constrained, in_velocities
+from dalembert.formalisms.shared.quantities import Definitions, Derived
+from dalembert.formalisms.shared.solvers import solve_in_constraint_space
 from dalembert.mechanics.applied_forces import applied_forces
 from dalembert.mechanics.system import System
-from dalembert.symbolic.algebra_base import Algebra, Array, identity, zeros
-from dalembert.symbolic.linear_algebra import ldl, ldl_apply, ldl_solve
+from dalembert.symbolic.algebra_base import Array, identity, zeros
 from dalembert.symbolic.rotations import skew
+
+Parts = tuple[Array, Array, Array, Array]  # M, b, g, τ
 
 ABOUT = About(
     key="dalembert",
@@ -57,36 +57,18 @@ ABOUT = About(
 )
 
 
-def derive(system: System, show: Show = SILENT) -> LinearForm:
+def derive(system: System) -> Derived:
     """M q̈ = τ − b − g + Φᵀλ with Φ q̈ = β."""
-    show_bodies(system, show, ("(5.54)", "(5.49)"))
-    names = [body.name for body in system.motion.bodies]
-    show.also("Gamma", "(5.49)", "∂V_G/∂q̇, body axes", lambda: _in_body_axes(system), names)
-    M, b, g, tau = parts(system, show)
-    if system.facts.rows:
-        show.beside(lambda: _show_constrained(system, show, M, (b, g, tau)))
-    else:
-        show.law("(5.59)", "τ = M q̈ + b + g", ("tau", "M", "b", "g"), lambda: (tau, M @ system.qdd + b + g))
-    linear = constrained(system, M, tau - b - g, Rows.INDEPENDENT)
-    return in_velocities("dalembert", system, linear, Rows.INDEPENDENT, solver=Solver(explicit))
-
-
-def _in_body_axes(system: System) -> Array:
-    """Γ of every body in its own frame, as Π is."""
-    return np.array([body.R_WB.T @ body.B for body in system.motion.bodies], dtype=object)
-
-
-def parts(system: System, show: Show = SILENT) -> tuple[Array, Array, Array, Array]:
-    """M (5.56), b (5.57), g (5.58) and τ of τ = M q̈ + b + g (5.59)."""
-    qd, n = system.qd, len(system.q)
+    define, names, n = Definitions(system), [body.name for body in system.motion.bodies], len(system.q)
+    define_bodies(define, system, ("(5.54)", "(5.49)"))
+    define("Gamma", lambda: of_bodies(system, lambda b: b.R_WB.T @ b.B), "∂V_G/∂q̇, body axes", "(5.49)", names)
     M, b = zeros(n, n), zeros(n)
     for body in system.motion.masses:
         Gamma, drift = body.R_WB.T @ body.B, body.R_WB.T @ body.C  # body axes
-        Pi = body.D
-        w = Pi @ qd + body.E
-        Omega, v = skew(w), Gamma @ qd + drift
-        a = system.algebra.total_derivative(v, (system.q, qd), system.clock) + Omega @ v  # (5.54) without Γ q̈
-        alpha = system.algebra.total_derivative(w, (system.q, qd), system.clock)  # (5.54) without Π q̈
+        Pi, w = body.D, body.D @ system.qd + body.E
+        Omega, v = skew(w), Gamma @ system.qd + drift
+        a = system.algebra.total_derivative(v, (system.q, system.qd), system.clock) + Omega @ v  # (5.54) without Γ q̈
+        alpha = system.algebra.total_derivative(w, (system.q, system.qd), system.clock)  # (5.54) without Π q̈
         M = M + body.mass * (Gamma.T @ Gamma) + Pi.T @ (body.inertia @ Pi)  # (5.56)
         b = b + body.mass * (Gamma.T @ a) + Pi.T @ (body.inertia @ alpha + Omega @ (body.inertia @ w))  # (5.57)
     g, tau = zeros(n), zeros(n)
@@ -95,66 +77,49 @@ def parts(system: System, show: Show = SILENT) -> tuple[Array, Array, Array, Arr
             tau = tau + load.J.T @ load.force
         else:
             g = g - load.J.T @ load.force  # springs count with gravity
-    return (
-        show("M", "(5.56)", "mass matrix", M),
-        show.last("b", "(5.57)", "centrifugal and Coriolis forces", b),
-        show("g", "(5.58)", "gravity and springs", g),
-        show("tau", "(5.59)", "applied forces without potential", tau),
-    )
+    M = define("M", M, "mass matrix", "(5.56)")
+    b = define.velocity_terms("b", b, "centrifugal and Coriolis forces", "(5.57)")
+    g = define("g", g, "gravity and springs", "(5.58)")
+    tau = define("tau", tau, "applied forces without potential", "(5.59)")
+    if system.facts.rows:
+        define.later(lambda: _constrained(define, system, (M, b, g, tau)))
+    else:
+        define.law("τ = M q̈ + b + g", ("tau", "M", "b", "g"), lambda: (tau, M @ system.qdd + b + g), "(5.59)")
+    linear = constrained(system, M, tau - b - g, Rows.INDEPENDENT)
+    solver = Solver(solve_in_constraint_space)
+    return define.derived(in_velocities("dalembert", system, linear, Rows.INDEPENDENT, solver=solver))
 
 
-def _show_constrained(system: System, show: Show, M: Array, forces: tuple[Array, Array, Array]) -> None:
+def _constrained(define: Definitions, system: System, parts: Parts) -> None:
     """The constraints, and the equations with multipliers."""
-    qdd, (b, g, tau) = system.qdd, forces
-    show_constraints(system, show, ("(5.87)", "(5.87)"))
-    Phi = show("Phi", "(5.81)", "constraint matrix", system.A)
-    drift, key, letters = shown_drift(system, show)
-    applied, lam = shown_push(system, show, tau), multipliers(system, len(drift))
+    qdd, (M, b, g, tau) = system.qdd, parts
+    define_constraints(define, system, ("(5.87)", "(5.87)"))
+    Phi = define("Phi", system.A, "constraint matrix", "(5.81)")
+    drift, key, letters = define_drift(define, system)
+    applied, lam = define_push(define, system, tau), multipliers(system, len(drift))
     words = "τ = M q̈ + b + g − Φᵀλ" if applied is tau else "τ + C = M q̈ + b + g − Φᵀλ"
-    show.law("(5.86)", words, ("tau", "M", "b", "g", "Phi"), lambda: (applied, M @ qdd + b + g - Phi.T @ lam))
+    define.law(words, ("tau", "M", "b", "g", "Phi"), lambda: (applied, M @ qdd + b + g - Phi.T @ lam), "(5.86)")
     number = "(5.89)" if key == "Phi_dot_qd" else "(5.97)"
-    show.law(number, f"Φ q̈ = −{letters}", ("Phi", key), lambda: (Phi @ qdd, -drift))
-    show.beside(lambda: _show_space(system, show, (M, b, g, applied), Phi, show.named(key, drift), letters))
+    define.law(f"Φ q̈ = −{letters}", ("Phi", key), lambda: (Phi @ qdd, -drift), number)
+    define.later(lambda: _constraint_space(define, system, (M, b, g, applied), Phi, drift, (key, letters)))
 
 
-def _show_space(
-    system: System, show: Show, parts: tuple[Array, Array, Array, Array], Phi: Array, drift: Array, letters: str
+def _constraint_space(
+    define: Definitions, system: System, parts: Parts, Phi: Array, drift: Array, names: tuple[str, str]
 ) -> None:
     """The constraint space, the multipliers, and the equation without them."""
-    algebra, qdd, (M, b, g, applied) = system.algebra, system.qdd, parts
-    lam = multipliers(system, len(drift))
-    Phi = show.named("Phi", Phi)
-    MiPt = inverse_mass(algebra, show, M, "(5.56)") @ Phi.T
-    H = shown_inverse(algebra, show, "H", "(5.90)", "constraint space mass matrix, (Φ M⁻¹ Φᵀ)⁻¹", Phi @ MiPt)
-    Phi_bar = show("Phi_bar", "(5.91)", "mass-weighted inverse of Φ, M⁻¹ Φᵀ H", MiPt @ H)
-    Phi_bar = show.named("Phi_bar", Phi_bar)
-    Theta = show("Theta", "(5.95)", "onto the null space of Φ, 1 − Φ̄ Φ", identity(len(M)) - Phi_bar @ Phi)
-    alpha = show("alpha", "(5.152)", f"Φ̄ᵀ b − H {letters}: b at the constraints", Phi_bar.T @ b - H @ drift)
-    rho = show("rho", "(5.153)", "Φ̄ᵀ g: gravity at the constraints", Phi_bar.T @ g)
-    Theta, alpha, rho = (show.named(key, x) for key, x in (("Theta", Theta), ("alpha", alpha), ("rho", rho)))
-    words, key = f"λ = −Φ̄ᵀ(τ − b − g) − H {letters}", "Phi_dot_qd" if letters == "Φ̇q̇" else "Phi_dot_qd_prime"
-    uses = ("Phi_bar", "H", key)
-    show.law("(5.93)" if letters == "Φ̇q̇" else "(5.100)", words, uses, lambda: (lam, -Phi_bar.T @ applied + alpha + rho))
+    qdd, (M, b, g, applied), (key, letters) = system.qdd, parts, names
+    drift, Phi = define.symbols(key, drift), define.symbols("Phi", Phi)
+    MiPt = inverse_mass(define, system.algebra, M, "(5.56)") @ Phi.T
+    meaning = "constraint space mass matrix, (Φ M⁻¹ Φᵀ)⁻¹"
+    H = define_inverse(define, system.algebra, "H", Phi @ MiPt, meaning, "(5.90)")
+    Phi_bar = define.named("Phi_bar", MiPt @ H, "mass-weighted inverse of Φ, M⁻¹ Φᵀ H", "(5.91)")
+    Theta = define("Theta", identity(len(M)) - Phi_bar @ Phi, "onto the null space of Φ, 1 − Φ̄ Φ", "(5.95)")
+    alpha = define("alpha", Phi_bar.T @ b - H @ drift, f"Φ̄ᵀ b − H {letters}: b at the constraints", "(5.152)")
+    rho = define("rho", Phi_bar.T @ g, "Φ̄ᵀ g: gravity at the constraints", "(5.153)")
+    Theta, alpha, rho = (define.symbols(key, x) for key, x in (("Theta", Theta), ("alpha", alpha), ("rho", rho)))
+    lam, number = multipliers(system, len(drift)), "(5.93)" if letters == "Φ̇q̇" else "(5.100)"
+    words, uses = f"λ = −Φ̄ᵀ(τ − b − g) − H {letters}", ("Phi_bar", "H", key)
+    define.law(words, uses, lambda: (lam, -Phi_bar.T @ applied + alpha + rho), number)
     words, uses = "Θᵀτ = M q̈ + b + g − Φᵀ(α + ρ)", ("Theta", "M", "b", "g", "Phi", "alpha", "rho")
-    show.law("(5.154)", words, uses, lambda: (Theta.T @ applied, M @ qdd + b + g - Phi.T @ (alpha + rho)))
-
-
-def explicit(algebra: Algebra, linear: LinearSystem) -> tuple[Array, Array]:
-    """q̈ = Φ̄ β + Θ M⁻¹(τ − b − g), λ = −Φ̄ᵀ(τ − b − g) + H β: (5.92)(5.93)."""
-    h, Phi, beta = linear.push, linear.A, linear.beta
-    L, D = ldl(algebra, linear.M)
-    MiPt = ldl_apply(algebra, L, D, Phi.T)
-    H = ldl_solve(algebra, Phi @ MiPt, identity(len(beta))) if linear.constrained else zeros(0, 0)  # (5.90)
-    Phi_bar = MiPt @ H  # (5.91)
-    free = ldl_apply(algebra, L, D, h)
-    qdd = Phi_bar @ beta + free - Phi_bar @ (Phi @ free)  # (5.92)
-    lam = H @ beta - Phi_bar.T @ h  # (5.93)
-    return qdd, lam
-
-
-def constraint_space(M: np.ndarray, Phi: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """H (5.90), Φ̄ (5.91) and Θ, batch on the first axis."""
-    MiPt = np.linalg.solve(M, np.swapaxes(Phi, 1, 2))
-    H = np.linalg.inv(Phi @ MiPt)
-    Phi_bar = MiPt @ H
-    return H, Phi_bar, np.eye(M.shape[1]) - Phi_bar @ Phi
+    define.law(words, uses, lambda: (Theta.T @ applied, M @ qdd + b + g - Phi.T @ (alpha + rho)), "(5.154)")

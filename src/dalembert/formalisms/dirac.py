@@ -29,15 +29,18 @@ from __future__ import annotations
 import numpy as np
 
 from dalembert.formalisms.shared.about import About, Velocities
-from dalembert.formalisms.shared.common_quantities import rates, show_bodies
+from dalembert.formalisms.shared.common_quantities import define_bodies, rates, vanishing
 from dalembert.formalisms.shared.inverses import inverse
-from dalembert.formalisms.shared.legendre import Canonical, canonical_of
-from dalembert.formalisms.shared.linear_form import LinearForm, Multipliers, Rows, VelocityMap
-from dalembert.formalisms.shared.linear_system import LinearSystem
-from dalembert.formalisms.shared.phase_space import Surface
+from dalembert.formalisms.shared.linear_form import LinearForm, LinearSystem, Multipliers, Rows, VelocityMap
+from dalembert.formalisms.shared.phase_space import (
+    Canonical,
+    Surface,
+    canonical_of,
+    canonical_surface,
+    define_hamiltonian,
+)
 from dalembert.formalisms.shared.power import CONSTRAINTS, MOVING, channels_of, told_apart
-from dalembert.formalisms.shared.quantities import SILENT, Show
-from dalembert.formalisms.shared.secondary_constraints import Round, canonical_surface, rounds
+from dalembert.formalisms.shared.quantities import Definitions, Derived
 from dalembert.mechanics.applied_forces import generalized_forces, non_ideal_forces, working_forces
 from dalembert.mechanics.system import System
 from dalembert.symbolic.algebra_base import Array, identity, scaled, stack, vector, zeros
@@ -64,10 +67,11 @@ ABOUT = About(
 )
 
 
-def derive(system: System, alpha: float = 0.0, show: Show = SILENT) -> LinearForm:
+def derive(system: System, alpha: float = 0.0) -> Derived:
     """[1 −c_qᵀ; c_p −c_q c_pᵀ] (ṗ, Λ) = (τ − H_q, −αc − c_t − c_q H_p): (5.295) with q̇ = H_p − c_pᵀΛ eliminated."""
-    show_bodies(system, show, ("volterra (6)", "volterra (54)"))
-    can = canonical_of(system, show)
+    define = Definitions(system)
+    define_bodies(define, system, ("volterra (6)", "volterra (54)"))
+    can = canonical_of(system, define)
     tau = system.at_rates(generalized_forces(system.motion), can.H_p)
     C = non_ideal_forces(system.motion)
     known = canonical_surface(system, can)
@@ -80,9 +84,8 @@ def derive(system: System, alpha: float = 0.0, show: Show = SILENT) -> LinearFor
     change = known.c_t + scaled(alpha, known.c) if alpha else known.c_t  # (5.293)
     f = stack(tau - can.H_q, -change - known.c_q @ can.H_p)
     C = None if C is None else stack(system.at_rates(C, can.H_p), zeros(k))
-    if show is not SILENT:
-        show_laws(system, can, known, change, show)
-    working, power = powers(system, can, known, change)
+    define.later(lambda: _equations(define, system, can, known, change))
+    working, power = _powers(system, can, known, change)
     behind = Multipliers(
         S=-known.c_p.T,  # (5.291)
         J=known.c_q if known.on_momenta else system.A,
@@ -90,24 +93,21 @@ def derive(system: System, alpha: float = 0.0, show: Show = SILENT) -> LinearFor
         power=power,
         surface=known,
     )
-    return LinearForm(
-        formalism="dirac",
-        system=system,
-        velocity=VelocityMap(can.p, can.momenta, can.H_p, can.H_pp, can.H_pq @ can.H_p + can.H_pt),  # (5.270)
-        linear=LinearSystem.without_rows(M, f, C),
-        rows=Rows.NONE,
-        behind=behind if k else None,
-        order=PivotOrder(tuple(range(n + k)), tuple(range(n + k)), n, 1.0),
-        notes=(*_notes(known), *([f"constraints stabilized by feedback: ċ = −{alpha:g} c"] if alpha else [])),
+    return define.derived(
+        LinearForm(
+            formalism="dirac",
+            system=system,
+            velocity=VelocityMap(can.p, can.momenta, can.H_p, can.H_pp, can.H_pq @ can.H_p + can.H_pt),  # (5.270)
+            linear=LinearSystem.without_rows(M, f, C),
+            rows=Rows.NONE,
+            behind=behind if k else None,
+            order=PivotOrder(tuple(range(n + k)), tuple(range(n + k)), n, 1.0),
+            notes=_notes(known, alpha),
+        )
     )
 
 
-def structure(system: System) -> tuple[Round, ...]:
-    """Which constraints in phase space imply others, as found for the values of the parameters."""
-    return tuple(rounds(system)) if system.model.canonical_list else ()
-
-
-def powers(system: System, can: Canonical, known: Surface, change: Array) -> tuple[tuple[str, ...], Array]:
+def _powers(system: System, can: Canonical, known: Surface, change: Array) -> tuple[tuple[str, ...], Array]:
     """Ḣ = H_t + τ·H_p − (change + c_p τ)·Λ, with (5.291), (5.292) and (5.294), by what works: names, and (a, b) of a + b·Λ."""
     drift, found = zeros(1)[0], list[tuple[str, Array]]()
     for each in working_forces(system.motion):
@@ -124,53 +124,47 @@ def powers(system: System, can: Canonical, known: Surface, change: Array) -> tup
     return channels_of(system, found)
 
 
-def show_laws(system: System, can: Canonical, known: Surface, change: Array, show: Show) -> None:
+def _equations(define: Definitions, system: System, can: Canonical, known: Surface, change: Array) -> None:
     """(5.291) and (5.292), both with their Λ terms; H_q = −∂L/∂q by velocities H_p."""
-    pd, H_p = rates(system, can.p), show.value("qd")
+    pd, constrained = rates(system, can.p), len(known.names) > 0
+    H_p, H = define_hamiltonian(define, system, can)
     Lambda = system.algebra.symbols([f"Lambda[{i + 1}]" for i in range(len(known.names))])
     C, rate = non_ideal_forces(system.motion), "c_t" if change is known.c_t else "c_t + α c"
     push = generalized_forces(system.motion) + can.L_q
     push = system.at_rates(push if C is None else push + C, H_p)
-    if len(known.names):
+    if constrained:
         words = "constraints on coordinates and momenta, with what they imply: c(q, p, t) = 0"
-        show.also("c", "(5.287)", words, lambda: system.at_rates(known.c, H_p), known.names)
-    words = (
-        "the augmented Hamiltonian, H − Λᵀc"
-        if len(known.names)
-        else "the augmented Hamiltonian: H, without constraints"
-    )
-    show.also("H_aug", "(5.288)", words, lambda: np.array(show.value("H") - Lambda @ known.c, dtype=object))
-    if len(known.names):
-        words = (
-            "multipliers, by the brackets of the constraints: (c_p c_qᵀ − c_q c_pᵀ) Λ = −(c_q ∂H/∂p + c_p (τ − ∂H/∂q)"
-        )
-        words += f" + {rate})"
-        show.also("Lambda", "(5.295)", words, lambda: _multipliers(system, known, change, H_p, push, show))
-    plus = (" = ∂H/∂p − c_pᵀΛ", " = τ − ∂H/∂q + c_qᵀΛ") if len(known.names) else ("", "")
-    law = lambda: (system.qd, H_p - known.c_p.T @ Lambda)  # noqa: E731
-    show.law("(5.291)", f"q̇ = ∂H_aug/∂p{plus[0]}", ("qd",), law)
-    show.law("(5.292)", f"ṗ = τ − ∂H_aug/∂q{plus[1]}", ("H_aug",), lambda: (pd, push + known.c_q.T @ Lambda))
-    if len(known.names):
-        words = f"c_q q̇ + c_p ṗ + {rate} = 0"
-        rows = lambda: (known.c_q @ system.qd + known.c_p @ pd + change, zeros(len(Lambda)))  # noqa: E731
-        show.law("(5.294)", words, ("c",), rows)
+        define("c", lambda: system.at_rates(known.c, H_p), words, "(5.287)", known.names)
+    words = "the augmented Hamiltonian" + (", H − Λᵀc" if constrained else ": H, without constraints")
+    define("H_aug", lambda: np.array(H - Lambda @ known.c, dtype=object), words, "(5.288)")
+    if constrained:
+        words = f"(c_p c_qᵀ − c_q c_pᵀ) Λ = −(c_q ∂H/∂p + c_p (τ − ∂H/∂q) + {rate})"
+        words, found = f"multipliers, by the brackets of the constraints: {words}", (known, change, H_p, push)
+        define("Lambda", lambda: _multipliers(system, *found), words, "(5.295)")
+    plus = (" = ∂H/∂p − c_pᵀΛ", " = τ − ∂H/∂q + c_qᵀΛ") if constrained else ("", "")
+    define.law(f"q̇ = ∂H_aug/∂p{plus[0]}", ("qd",), lambda: (system.qd, H_p - known.c_p.T @ Lambda), "(5.291)")
+    define.law(f"ṗ = τ − ∂H_aug/∂q{plus[1]}", ("H_aug",), lambda: (pd, push + known.c_q.T @ Lambda), "(5.292)")
+    if constrained:
+        rows = lambda: vanishing(known.c_q @ system.qd + known.c_p @ pd + change)  # noqa: E731
+        define.law(f"c_q q̇ + c_p ṗ + {rate} = 0", ("c",), rows, "(5.294)")
 
 
-def _multipliers(system: System, known: Surface, change: Array, H_p: Array, push: Array, show: Show) -> Array:
+def _multipliers(system: System, known: Surface, change: Array, H_p: Array, push: Array) -> Array:
     """Λ of (5.295), which keeps ċ + α c = 0; for c = (φ, χ) block by block, as D = [0 −S; S K] with S = Φ H_pp Φᵀ."""
-    D = show.short(known.brackets)
-    free = show.short(known.c_q @ H_p + known.c_p @ push + change)
+    short = system.notation.short
+    D, free = short(known.brackets), short(known.c_q @ H_p + known.c_p @ push + change)
     if known.on_momenta:
-        return inverse(system.algebra, SILENT, "D_inv", "(5.295)", D, symmetric=False) @ -free
+        return inverse(system.algebra, D, symmetric=False) @ -free
     m = known.given
-    S_inv = show.short(inverse(system.algebra, SILENT, "S_inv", "(5.295)", D[m:, :m]))
+    S_inv = short(inverse(system.algebra, D[m:, :m]))
     of_chi = S_inv @ free[:m]
     return stack(-S_inv @ (free[m:] + D[m:, m:] @ of_chi), of_chi)
 
 
-def _notes(known: Surface) -> tuple[str, ...]:
-    """What constraints on momenta imply."""
+def _notes(known: Surface, alpha: float) -> tuple[str, ...]:
+    """What constraints on momenta imply, and the feedback."""
     implied = known.names[known.given :] if known.on_momenta else ()
-    return (
-        (f"constraints on momenta imply secondary ones, which are kept too: {', '.join(implied)}",) if implied else ()
+    notes = (
+        [f"constraints on momenta imply secondary ones, which are kept too: {', '.join(implied)}"] if implied else []
     )
+    return (*notes, *([f"constraints stabilized by feedback: ċ = −{alpha:g} c"] if alpha else []))

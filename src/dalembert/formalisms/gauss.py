@@ -14,17 +14,20 @@ condition that the gradient of G is a combination of the rows of A.
 
 from __future__ import annotations
 
-import numpy as np
-
 from dalembert.formalisms.shared.about import About, Velocities
-from dalembert.formalisms.shared.common_quantities import multipliers, show_bodies, shown_push, shown_rows, vanishing
-from dalembert.formalisms.shared.free_motion import free_equations, held_form, unexplained_force
-from dalembert.formalisms.shared.inverses import inverse_mass, with_symmetric_names
-from dalembert.formalisms.shared.linear_form import LinearForm
-from dalembert.formalisms.shared.linear_system import Numeric, Solver
-from dalembert.formalisms.shared.quantities import SILENT, Show
+from dalembert.formalisms.shared.common_quantities import (
+    constrained_form,
+    define_bodies,
+    define_push,
+    define_rows,
+    free_equations,
+    multipliers,
+    vanishing,
+)
+from dalembert.formalisms.shared.inverses import inverse_mass, symmetric_symbols
+from dalembert.formalisms.shared.linear_form import Numeric, Solver
+from dalembert.formalisms.shared.quantities import Definitions, Derived
 from dalembert.mechanics.system import System
-from dalembert.symbolic.algebra_base import Array
 
 ABOUT = About(
     key="gauss",
@@ -49,34 +52,25 @@ ABOUT = About(
 )
 
 
-def derive(system: System, show: Show = SILENT) -> LinearForm:
-    """M and h of the Gaussian, and the rows A q̈ = β of the admitted accelerations."""
-    show_bodies(system, show, ("(2.11)", "(2.11)"))
-    M, h = free_equations(system, show, ("(2.12)", "(2.15)"))
-    show.beside(lambda: _show_gaussian(system, show, M, h))
-    return held_form("gauss", system, (M, h), Solver(numeric=Numeric.LEAST_SQUARES))
+def derive(system: System) -> Derived:
+    """M and h of the Gaussian, and the rows A q̈ = β of the admitted accelerations; reactions are half of ∂G/∂q̈."""
+    define = Definitions(system)
+    define_bodies(define, system, ("(2.11)", "(2.11)"))
+    M, h = free_equations(system, define, ("(2.12)", "(2.15)"))
 
+    def least_constraint() -> None:
+        M_inv = inverse_mass(define, system.algebra, M, "(2.12)")
+        qdd_free = M_inv @ define_push(define, system, define.symbols("h", h))
+        qdd_free = define.named("qdd_free", qdd_free, "acceleration without constraints, M⁻¹ h", "(3.22)")
+        gap = system.qdd - qdd_free
+        G, words = gap @ symmetric_symbols(define, "M", M) @ gap, "least among all q̈ that are admitted"
+        define("gaussian", G, f"(q̈ − q̈₀)ᵀ M (q̈ − q̈₀), {words}", "(3.36)")
+        A, beta = define_rows(define, system, "(3.5)", ("(3.1)", "(3.2)"))
+        if not len(beta):
+            return define.law("G(q̈) → min: ½ ∂G/∂q̈ = 0", ("gaussian",), lambda: vanishing(M @ gap), "(3.36)")
+        sides = lambda: (M @ gap, A.T @ multipliers(system, len(beta)))  # noqa: E731
+        define.law("G(q̈) → min: ½ ∂G/∂q̈ = Aᵀλ", ("gaussian", "A"), sides, "(3.36)")
+        return define.law("A q̈ = β", ("A", "beta"), lambda: (A @ system.qdd, beta), "(3.5)")
 
-def _show_gaussian(system: System, show: Show, M: Array, h: Array) -> None:
-    """What is made smallest, under which condition, and where its gradient is a combination of the rows of A."""
-    qdd_free = inverse_mass(system.algebra, show, M, "(2.12)") @ shown_push(system, show, show.named("h", h))
-    qdd_free = show.named("qdd_free", show("qdd_free", "(3.22)", "acceleration without constraints, M⁻¹ h", qdd_free))
-    gap = system.qdd - qdd_free
-    named = with_symmetric_names(show, "M", M)
-    show("gaussian", "(3.36)", "(q̈ − q̈₀)ᵀ M (q̈ − q̈₀), least among all q̈ that are admitted", gap @ named @ gap)
-    A, beta = shown_rows(system, show, "(3.5)", ("(3.1)", "(3.2)"))
-    lam = multipliers(system, len(beta))
-    if len(beta):
-        show.law("(3.36)", "G(q̈) → min: ½ ∂G/∂q̈ = Aᵀλ", ("gaussian", "A"), lambda: (M @ gap, A.T @ lam))
-        show.law("(3.5)", "A q̈ = β", ("A", "beta"), lambda: (A @ system.qdd, beta))
-    else:
-        show.law("(3.36)", "G(q̈) → min: ½ ∂G/∂q̈ = 0", ("gaussian",), lambda: vanishing(M @ gap))
-
-
-reaction = unexplained_force  # M (q̈ − q̈₀): half the gradient of the Gaussian
-
-
-def gaussian(M: np.ndarray, h: np.ndarray, qdd: np.ndarray) -> np.ndarray:
-    """(q̈ − q̈₀)ᵀ M (q̈ − q̈₀) of (3.36), batch on the first axis."""
-    gap = qdd - np.linalg.solve(M, h[..., None])[..., 0]
-    return np.einsum("kn,knm,km->k", gap, M, gap)
+    define.later(least_constraint)
+    return define.derived(constrained_form("gauss", system, (M, h), Solver(numeric=Numeric.LEAST_SQUARES)))

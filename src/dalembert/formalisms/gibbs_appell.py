@@ -13,14 +13,13 @@ Source: papers/volterra (4)–(6), (9) and refs. [9, 28]; ∂S/∂u̇ = U with S
 from __future__ import annotations
 
 from dalembert.formalisms.shared.about import About, Velocities
-from dalembert.formalisms.shared.common_quantities import beyond, show_bodies, shown_speeds
-from dalembert.formalisms.shared.linear_form import LinearForm, in_speeds
-from dalembert.formalisms.shared.quantities import SILENT, Show
+from dalembert.formalisms.shared.common_quantities import along_speeds, define_bodies, define_speeds, rates
+from dalembert.formalisms.shared.linear_form import in_speeds
+from dalembert.formalisms.shared.quantities import Definitions, Derived
 from dalembert.mechanics.applied_forces import active_forces
 from dalembert.mechanics.resolved_velocities import velocities
 from dalembert.mechanics.system import System
 from dalembert.symbolic.algebra_base import Array, Scalar, identity
-from dalembert.symbolic.reserved_symbols import Kind
 from dalembert.symbolic.rotations import cross
 
 ABOUT = About(
@@ -44,21 +43,21 @@ ABOUT = About(
 )
 
 
-def derive(system: System, show: Show = SILENT) -> LinearForm:
+def derive(system: System) -> Derived:
     """∂S/∂u̇ = U, which is linear in u̇: M u̇ = U − (∂S/∂u̇ at u̇ = 0)."""
-    show_bodies(system, show)
-    algebra, speeds = system.algebra, shown_speeds(system, system.speeds, show)
-    ud = algebra.symbols([Kind.RATE.of(name) for name in system.facts.speed_names])
+    define, algebra = Definitions(system), system.algebra
+    define_bodies(define, system)
+    speeds = define_speeds(define, system, system.speeds)
+    ud = rates(system, speeds.u)
     S = _energy_of_acceleration(system, speeds.qd, (system.q, speeds.qd), *speeds.named, (speeds.u, ud))
-    S = show("S", "ref. [9]", "the energy of acceleration, Σ ½ m a·a + ½ α·I α + α·(ω × I ω)", S)
-    U = show("U", "(9)", "applied forces along the speeds", active_forces(system.motion, speeds.W))
+    S = define("S", S, "the energy of acceleration, Σ ½ m a·a + ½ α·I α + α·(ω × I ω)", "ref. [9]")
+    U = define("U", active_forces(system.motion, speeds.W), "applied forces along the speeds", "(9)")
     S_ud = algebra.gradient(S, ud)  # ∂S/∂u̇
-    M = algebra.jacobian(S_ud, ud)
-    rest = algebra.substitute(S_ud, {str(x): 0 for x in ud})
-    push, plus = beyond(system, speeds)
-    show.law("ref. [9]", f"∂S/∂u̇ = U{plus}", ("S", "U"), lambda: (S_ud, U + push))
-    show.law("(4)", "q̇ = W u + X", ("W", "X"), lambda: (system.qd, speeds.qd))
-    return in_speeds("gibbs_appell", system, speeds, M, U - rest)
+    M, rest = algebra.jacobian(S_ud, ud), algebra.substitute(S_ud, {str(x): 0 for x in ud})
+    push, plus = along_speeds(system, speeds)
+    define.law(f"∂S/∂u̇ = U{plus}", ("S", "U"), lambda: (S_ud, U + push), "ref. [9]")
+    define.law("q̇ = W u + X", ("W", "X"), lambda: (system.qd, speeds.qd), "(4)")
+    return define.derived(in_speeds("gibbs_appell", system, speeds, M, U - rest, reaction=reaction))
 
 
 def reaction(system: System) -> Array:

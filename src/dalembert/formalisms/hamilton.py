@@ -19,11 +19,10 @@ With a gain α of first order, φ̇ + α φ = 0 (5.285) gives β the term −α 
 from __future__ import annotations
 
 from dalembert.formalisms.shared.about import About, Velocities
-from dalembert.formalisms.shared.common_quantities import multipliers, rates, show_bodies
-from dalembert.formalisms.shared.legendre import Canonical, canonical_of
-from dalembert.formalisms.shared.linear_form import LinearForm, Rows, VelocityMap
-from dalembert.formalisms.shared.linear_system import LinearSystem
-from dalembert.formalisms.shared.quantities import SILENT, Show
+from dalembert.formalisms.shared.common_quantities import define_bodies, multipliers, rates
+from dalembert.formalisms.shared.linear_form import LinearForm, LinearSystem, Rows, VelocityMap
+from dalembert.formalisms.shared.phase_space import Canonical, canonical_of, define_hamiltonian
+from dalembert.formalisms.shared.quantities import Definitions, Derived
 from dalembert.mechanics.applied_forces import generalized_forces, non_ideal_forces
 from dalembert.mechanics.system import System
 from dalembert.symbolic.algebra_base import Array, identity, zeros
@@ -51,10 +50,11 @@ ABOUT = About(
 )
 
 
-def derive(system: System, show: Show = SILENT) -> LinearForm:
+def derive(system: System) -> Derived:
     """ṗ = τ − H_q + Φᵀλ with Φ H_pp ṗ = β − Φ (H_pq q̇ + H_pt)."""
-    show_bodies(system, show, ("volterra (6)", "volterra (54)"))
-    c = canonical_of(system, show)
+    define = Definitions(system)
+    define_bodies(define, system, ("volterra (6)", "volterra (54)"))
+    c = canonical_of(system, define)
     tau = system.at_rates(generalized_forces(system.motion), c.H_p)
     Phi, beta = system.at_rates(system.A, c.H_p), system.at_rates(system.beta, c.H_p)
     bias = c.H_pq @ c.H_p + c.H_pt  # q̈ − H_pp ṗ
@@ -67,33 +67,34 @@ def derive(system: System, show: Show = SILENT) -> LinearForm:
         C=None if C is None else system.at_rates(C, c.H_p),
         J=Phi,  # (5.283)
     )
-    if show is not SILENT:
-        show_laws(system, c, linear, show)
+    define.later(lambda: _equations(define, system, c, linear))
     velocity = VelocityMap(c.p, c.momenta, c.H_p, c.H_pp, bias)  # (5.270), (5.279)
-    return LinearForm(formalism="hamilton", system=system, velocity=velocity, linear=linear, rows=Rows.INDEPENDENT)
+    return define.derived(
+        LinearForm(formalism="hamilton", system=system, velocity=velocity, linear=linear, rows=Rows.INDEPENDENT)
+    )
 
 
-def show_laws(system: System, c: Canonical, linear: LinearSystem, show: Show) -> None:
+def _equations(define: Definitions, system: System, c: Canonical, linear: LinearSystem) -> None:
     """q̇ = H_p and ṗ = τ − H_q + Φᵀλ, with H_q = −∂L/∂q by velocities, which the first equation gives."""
-    pd, constrained = rates(system, c.p), linear.constrained
+    qd, _ = define_hamiltonian(define, system, c)
+    pd, constrained, levels = rates(system, c.p), linear.constrained, system.facts.levels
     lam, C = multipliers(system, len(linear.beta)), non_ideal_forces(system.motion)
     push = generalized_forces(system.motion) + c.L_q
     push = push if C is None else push + C
     if constrained:
-        held = system.facts.levels.held == len(system.facts.levels.names)
-        if held:
-            show.also("phi", "(5.284)", "constraints on positions: φ(q, t) = 0", lambda: system.phi)
+        if levels.held == len(levels.names):
+            define("phi", lambda: system.phi, "constraints on positions: φ(q, t) = 0", "(5.284)")
         words = "multipliers: Φ H_pp Φᵀ λ = β − Φ (H_pq q̇ + H_pt) − Φ H_pp (τ − H_q), Errata of (5.286)"
-        show.also("lambda", "(5.286)", words, lambda: multipliers_by_momenta(system, linear))
-    show.law("(5.279)", "q̇ = ∂H/∂p", ("qd",), lambda: (system.qd, show.value("qd")))
+        define("lambda", lambda: _multipliers(system, linear), words, "(5.286)")
+    define.law("q̇ = ∂H/∂p", ("qd",), lambda: (system.qd, qd), "(5.279)")
     words = "ṗ = τ − ∂H/∂q" + (" + C" if C is not None else "") + (" + Φᵀλ" if constrained else "")
-    show.law("(5.283)" if constrained else "(5.280)", words, ("H",), lambda: (pd, push + system.A.T @ lam))
-    if constrained and any(system.facts.levels.servo):
-        show.law("(5.97)", "Φ q̈ = −(Φ̇q̇ + β Φ q̇ + α φ)", (), lambda: (system.A @ system.qdd, system.beta))
+    define.law(words, ("H",), lambda: (pd, push + system.A.T @ lam), "(5.283)" if constrained else "(5.280)")
+    if constrained and any(levels.servo):
+        define.law("Φ q̈ = −(Φ̇q̇ + β Φ q̇ + α φ)", (), lambda: (system.A @ system.qdd, system.beta), "(5.97)")
     elif constrained:
-        show.law("(5.285)", "Φ q̇ = −φ_t", (), lambda: (system.velocity, zeros(len(lam))))
+        define.law("Φ q̇ = −φ_t", (), lambda: (system.velocity, zeros(len(lam))), "(5.285)")
 
 
-def multipliers_by_momenta(system: System, linear: LinearSystem) -> Array:
+def _multipliers(system: System, linear: LinearSystem) -> Array:
     """λ of the linear system with M = 1."""
     return ldl_solve(system.algebra, linear.A @ linear.directions.T, linear.beta - linear.A @ linear.push)

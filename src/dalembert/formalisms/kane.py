@@ -12,14 +12,18 @@ Source: papers/volterra (4)–(6), (9) and refs. [13, 14]; Σ partial velocity �
 
 from __future__ import annotations
 
-import numpy as np
-
 from dalembert.formalisms.shared.about import About, Velocities
-from dalembert.formalisms.shared.common_quantities import beyond, rates, show_bodies, shown_speeds, vanishing
-from dalembert.formalisms.shared.linear_form import LinearForm, in_speeds
-from dalembert.formalisms.shared.quantities import SILENT, Show
+from dalembert.formalisms.shared.common_quantities import (
+    along_speeds,
+    define_bodies,
+    define_speeds,
+    of_bodies,
+    rates,
+    vanishing,
+)
+from dalembert.formalisms.shared.linear_form import in_speeds
+from dalembert.formalisms.shared.quantities import Definitions, Derived
 from dalembert.mechanics.applied_forces import active_forces
-from dalembert.mechanics.generalized_speeds import Speeds
 from dalembert.mechanics.resolved_velocities import velocities
 from dalembert.mechanics.system import System
 from dalembert.symbolic.algebra_base import Array, identity, zeros
@@ -44,37 +48,28 @@ ABOUT = About(
 )
 
 
-def derive(system: System, show: Show = SILENT) -> LinearForm:
+def derive(system: System) -> Derived:
     """M u̇ = f with M = Σ m V_uᵀV_u + w_uᵀ I w_u."""
-    show_bodies(system, show)
-    speeds = shown_speeds(system, system.speeds, show)
-    d = len(speeds.u)
-    show_partial_velocities(system, speeds, show)
-    F = show("F", "(9)", "generalized active forces", active_forces(system.motion, speeds.W))
-    M, f = zeros(d, d), F.copy()
+    define, names = Definitions(system), [body.name for body in system.motion.bodies]
+    define_bodies(define, system)
+    speeds = define_speeds(define, system, system.speeds)
+    define("V_partial", lambda: of_bodies(system, lambda b: b.B @ speeds.W), "∂V_G/∂u, world axes", "(6)", names)
+    define("omega_partial", lambda: of_bodies(system, lambda b: b.D @ speeds.W), "∂ω/∂u, body axes", "(6)", names)
+    F = define("F", active_forces(system.motion, speeds.W), "generalized active forces", "(9)")
+    M, f = zeros(len(speeds.u), len(speeds.u)), F.copy()
     for body, velocity in velocities(system.motion, speeds.qd, speeds.W):
         V, w = velocity.V, velocity.w  # (6)
         V_u, w_u = velocity.V_u, velocity.w_u  # partial velocities
         a, alpha = system.acceleration(V, speeds), system.rate_of(w, speeds)  # with u̇ = 0
         M = M + body.mass * V_u.dot(V_u) + w_u.T @ (body.inertia @ w_u)
         f = f - body.mass * V_u.dot(a) - w_u.T @ (body.inertia @ alpha + cross(w, body.inertia @ w))
-    M, f = (
-        show("M", "refs. [13, 14]", "mass matrix of the speeds", M),
-        show.last("f", "refs. [13, 14]", "F + F* at u̇ = 0", f),
-    )
-    ud = rates(system, speeds.u)
-    F_star = show("F_star", "refs. [13, 14]", "generalized inertia forces", f - F - M @ ud)
-    push, plus = beyond(system, speeds)
-    show.law("refs. [13, 14]", f"F + F*{plus} = 0", ("F", "F_star"), lambda: vanishing(F + F_star + push))
-    show.law("(4)", "q̇ = W u + X", ("W", "X"), lambda: (system.qd, speeds.qd))
-    return in_speeds("kane", system, speeds, M, f)
-
-
-def show_partial_velocities(system: System, speeds: Speeds, show: Show) -> None:
-    """∂V_G/∂u = B W and ∂ω/∂u = D W of every body."""
-    bodies, names = system.motion.bodies, [body.name for body in system.motion.bodies]
-    show.also("V_partial", "(6)", "∂V_G/∂u, world axes", lambda: np.array([b.B @ speeds.W for b in bodies]), names)
-    show.also("omega_partial", "(6)", "∂ω/∂u, body axes", lambda: np.array([b.D @ speeds.W for b in bodies]), names)
+    M = define("M", M, "mass matrix of the speeds", "refs. [13, 14]")
+    f = define.velocity_terms("f", f, "F + F* at u̇ = 0", "refs. [13, 14]")
+    F_star = define("F_star", f - F - M @ rates(system, speeds.u), "generalized inertia forces", "refs. [13, 14]")
+    push, plus = along_speeds(system, speeds)
+    define.law(f"F + F*{plus} = 0", ("F", "F_star"), lambda: vanishing(F + F_star + push), "refs. [13, 14]")
+    define.law("q̇ = W u + X", ("W", "X"), lambda: (system.qd, speeds.qd), "(4)")
+    return define.derived(in_speeds("kane", system, speeds, M, f, reaction=reaction))
 
 
 def reaction(system: System) -> Array:

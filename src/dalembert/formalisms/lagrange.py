@@ -16,10 +16,9 @@ from __future__ import annotations
 import numpy as np
 
 from dalembert.formalisms.shared.about import About, Velocities
-from dalembert.formalisms.shared.common_quantities import multipliers, show_bodies, shown_rows, vanishing
-from dalembert.formalisms.shared.linear_form import LinearForm, Rows, in_velocities
-from dalembert.formalisms.shared.linear_system import LinearSystem
-from dalembert.formalisms.shared.quantities import SILENT, Show
+from dalembert.formalisms.shared.common_quantities import define_bodies, define_rows, multipliers, vanishing
+from dalembert.formalisms.shared.linear_form import LinearSystem, Rows, in_velocities
+from dalembert.formalisms.shared.quantities import Definitions, Derived
 from dalembert.mechanics.applied_forces import generalized_forces, non_ideal_forces
 from dalembert.mechanics.energies import kinetic, potential
 from dalembert.mechanics.system import System
@@ -45,27 +44,26 @@ ABOUT = About(
 )
 
 
-def derive(system: System, show: Show = SILENT) -> LinearForm:
+def derive(system: System) -> Derived:
     """M q̈ = h + C + Aᵀλ with A q̈ = β."""
-    algebra, q, qd = system.algebra, system.q, system.qd
-    show_bodies(system, show)
-    T = show("T", "(7)", "kinetic energy", kinetic(system.motion, qd))
-    V = show("V", "Definition 1", "potential energy", potential(system.motion))
-    L = show("L", "Definition 1", "the Lagrangian, T − V", T - V)
-    p = show("p", "(13)", "momenta ∂L/∂q̇", algebra.gradient(T, qd))  # V does not contain q̇
-    Q = show("Q", "(17)", "applied forces without potential", generalized_forces(system.motion))
-    M = show("M", "(13)", "mass matrix, ∂p/∂q̇", algebra.jacobian(p, qd))
-    pd = algebra.total_derivative(p, (q, qd), system.clock)  # d/dt ∂L/∂q̇ without its q̈ part
-    h = show.last("h", "(17)", "all that is free of q̈: M q̈ = h + Aᵀλ", Q + algebra.gradient(L, q) - pd)
-    A, beta = shown_rows(system, show, "(17)")
+    define, algebra, q, qd = Definitions(system), system.algebra, system.q, system.qd
+    define_bodies(define, system)
+    T = define("T", kinetic(system.motion, qd), "kinetic energy", "(7)")
+    V = define("V", potential(system.motion), "potential energy", "Definition 1")
+    L = define("L", T - V, "the Lagrangian, T − V", "Definition 1")
+    p = define("p", algebra.gradient(T, qd), "momenta ∂L/∂q̇", "(13)")  # V does not contain q̇
+    Q = define("Q", generalized_forces(system.motion), "applied forces without potential", "(17)")
+    M = define("M", algebra.jacobian(p, qd), "mass matrix, ∂p/∂q̇", "(13)")
+    h = Q + algebra.gradient(L, q) - algebra.total_derivative(p, (q, qd), system.clock)
+    h = define.velocity_terms("h", h, "all that is free of q̈: M q̈ = h + Aᵀλ", "(17)")
+    A, beta = define_rows(define, system, "(17)")
     lam, C = multipliers(system, len(beta)), non_ideal_forces(system.motion)
     if len(beta) and system.facts.levels.held == len(system.facts.levels.names):
-        show.also(
-            "L_aug", "desapio (5.264)", "the augmented Lagrangian, L + λᵀφ", lambda: np.array(L + lam @ system.phi)
-        )
+        augmented = lambda: np.array(L + lam @ system.phi)  # noqa: E731
+        define("L_aug", augmented, "the augmented Lagrangian, L + λᵀφ", "desapio (5.264)")
     words = "d/dt ∂L/∂q̇ − ∂L/∂q = Q" + (" + C" if C is not None else "") + (" + Aᵀλ" if len(beta) else "")
     push = h if C is None else h + C
-    show.law("(17)", words, ("M", "h"), lambda: vanishing(M @ system.qdd - push - A.T @ lam))
+    define.law(words, ("M", "h"), lambda: vanishing(M @ system.qdd - push - A.T @ lam), "(17)")
     if len(beta):
-        show.law("(17)", "A q̈ = β", ("A", "beta"), lambda: (A @ system.qdd, beta))
-    return in_velocities("lagrange", system, LinearSystem(M, h, A, beta, C), Rows.INDEPENDENT)
+        define.law("A q̈ = β", ("A", "beta"), lambda: (A @ system.qdd, beta), "(17)")
+    return define.derived(in_velocities("lagrange", system, LinearSystem(M, h, A, beta, C), Rows.INDEPENDENT))

@@ -12,14 +12,19 @@ Source: papers/volterra, ref. [11], in the form its authors compute with; W from
 from __future__ import annotations
 
 from dalembert.formalisms.shared.about import About, Velocities
-from dalembert.formalisms.shared.common_quantities import show_bodies, shown_push, shown_rows, vanishing
-from dalembert.formalisms.shared.free_motion import free_equations, unexplained_force
-from dalembert.formalisms.shared.linear_form import LinearForm, Rows, in_velocities
-from dalembert.formalisms.shared.linear_system import LinearSystem
-from dalembert.formalisms.shared.quantities import SILENT, Show
+from dalembert.formalisms.shared.common_quantities import (
+    define_bodies,
+    define_push,
+    define_rows,
+    free_equations,
+    unexplained_force,
+    vanishing,
+)
+from dalembert.formalisms.shared.linear_form import LinearSystem, Rows, in_velocities
+from dalembert.formalisms.shared.quantities import Definitions, Derived
 from dalembert.mechanics.applied_forces import non_ideal_forces
 from dalembert.mechanics.system import System
-from dalembert.symbolic.algebra_base import Array, stack, zeros
+from dalembert.symbolic.algebra_base import stack, zeros
 
 ABOUT = About(
     key="maggi",
@@ -44,27 +49,24 @@ ABOUT = About(
 )
 
 
-def derive(system: System, show: Show = SILENT) -> LinearForm:
-    """[WᵀM; A] q̈ = [Wᵀh; β]."""
-    show_bodies(system, show)
-    M, h = free_equations(system, show, ("(13)", "(17)"))
-    W = show("W", "(5)", "∂q̇/∂u: its columns span the free directions", system.speeds.W)
-    A, beta = shown_rows(system, show, "(17)")
-    show.beside(lambda: _show_law(system, show, (M, h), W, (A, beta)))
+def derive(system: System) -> Derived:
+    """[WᵀM; A] q̈ = [Wᵀh; β]; reactions are what Lagrange's operators leave over, M q̈ − h."""
+    define, qdd = Definitions(system), system.qdd
+    define_bodies(define, system)
+    M, h = free_equations(system, define, ("(13)", "(17)"))
+    W = define("W", system.speeds.W, "∂q̇/∂u: its columns span the free directions", "(5)")
+    A, beta = define_rows(define, system, "(17)")
+
+    def laws() -> None:
+        free, push = define.symbols("W", W), define_push(define, system, h)
+        words = "Wᵀ(M q̈ − h) = 0" if push is h else "Wᵀ(M q̈ − h − C) = 0"
+        define.law(words, ("W", "M", "h"), lambda: vanishing(free.T @ (M @ qdd - push)), "ref. [11]")
+        if len(beta):
+            define.law("A q̈ = β", ("A", "beta"), lambda: (A @ qdd, beta), "ref. [11]")
+
+    define.later(laws)
     C = non_ideal_forces(system.motion)
     push = None if C is None else stack(W.T @ C, zeros(len(system.facts.rows)))
     linear = LinearSystem.without_rows(stack(W.T @ M, A), stack(W.T @ h, beta), push)
-    return in_velocities("maggi", system, linear, Rows.NONE, order=system.facts.maggi_order)
-
-
-def _show_law(system: System, show: Show, free: tuple[Array, Array], W: Array, rows: tuple[Array, Array]) -> None:
-    """The d projected equations, and the constraints that close them."""
-    (M, h), (A, beta), qdd, W = free, rows, system.qdd, show.named("W", W)
-    push = shown_push(system, show, h)
-    words = "Wᵀ(M q̈ − h) = 0" if push is h else "Wᵀ(M q̈ − h − C) = 0"
-    show.law("ref. [11]", words, ("W", "M", "h"), lambda: vanishing(W.T @ (M @ qdd - push)))
-    if len(beta):
-        show.law("ref. [11]", "A q̈ = β", ("A", "beta"), lambda: (A @ qdd, beta))
-
-
-reaction = unexplained_force  # M q̈ − h: what Lagrange's operators leave over
+    order = system.facts.maggi_order
+    return define.derived(in_velocities("maggi", system, linear, Rows.NONE, order=order, reaction=unexplained_force))

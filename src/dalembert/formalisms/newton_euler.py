@@ -23,16 +23,18 @@ from functools import partial
 import numpy as np
 
 from dalembert.formalisms.shared.about import About, Velocities
-from dalembert.formalisms.shared.common_quantities import multipliers, rates, show_bodies, shown_push, shown_rows
-from dalembert.formalisms.shared.linear_form import Accelerations, LinearForm, Rows, VelocityMap
-from dalembert.formalisms.shared.linear_system import LinearSystem, Solver
-from dalembert.formalisms.shared.quantities import SILENT, Show
+from dalembert.formalisms.shared.common_quantities import define_bodies, define_push, define_rows, multipliers, rates
+from dalembert.formalisms.shared.linear_form import Accelerations, LinearForm, LinearSystem, Rows, Solver, VelocityMap
+from dalembert.formalisms.shared.quantities import Definitions, Derived
+from dalembert.formalisms.shared.solvers import solve_body_by_body
 from dalembert.mechanics.applied_forces import applied_forces, non_ideal_forces
 from dalembert.mechanics.system import System
-from dalembert.symbolic.algebra_base import Algebra, Array, identity, stack, zeros
-from dalembert.symbolic.linear_algebra import kkt_solve, ldl_solve
+from dalembert.symbolic.algebra_base import Array, identity, stack, zeros
+from dalembert.symbolic.linear_algebra import ldl_solve
 from dalembert.symbolic.reserved_symbols import TWIST
 from dalembert.symbolic.rotations import cross, skew
+
+Pair = tuple[Array, Array]
 
 ABOUT = About(
     key="newton_euler",
@@ -55,12 +57,11 @@ ABOUT = About(
 )
 
 
-def derive(system: System, show: Show = SILENT) -> LinearForm:
+def derive(system: System) -> Derived:
     """diag(𝓜, 0) (ṫ, q̈) = (w_A − ω×Iω, τ) + [1 −N; 0 A]ᵀ (w_C, λ), with ṫ − N q̈ = Ṅq̇ + ė and A q̈ = β."""
-    algebra, n = system.algebra, len(system.q)
-    bodies = system.motion.masses
+    define, algebra, bodies, n = Definitions(system), system.algebra, system.motion.masses, len(system.q)
     size = 6 * len(bodies)
-    show_bodies(system, show, ("(1)", "(9a)"))
+    define_bodies(define, system, ("(1)", "(9a)"))
     N = np.concatenate([np.concatenate([body.B, body.D]) for body in bodies])
     e = np.concatenate([np.concatenate([body.C, body.E]) for body in bodies])
     twists = algebra.symbols([part.of(body.name) for body in bodies for part in TWIST])
@@ -74,7 +75,7 @@ def derive(system: System, show: Show = SILENT) -> LinearForm:
         Mass[6 * i + 3 : 6 * i + 6, 6 * i + 3 : 6 * i + 6] = body.inertia
         gyro[6 * i + 3 : 6 * i + 6] = cross(w, body.inertia @ w)  # (11)
     wrench, tau = _loads(system, size)
-    show.beside(lambda: _show_equations(system, show, twists, (Mass, gyro), (wrench, tau), (N, e)))
+    define.later(lambda: _equations(define, system, twists, (Mass, gyro), (wrench, tau), (N, e)))
     A, beta = system.at_rates(system.A, qd), system.at_rates(system.beta, qd)
     r = len(system.facts.rows)
     M, rows = zeros(size + n, size + n), zeros(size + r, size + n)
@@ -84,55 +85,51 @@ def derive(system: System, show: Show = SILENT) -> LinearForm:
     C = None if C is None else stack(zeros(size), system.at_rates(C, qd))
     f = stack(system.at_rates(wrench, qd) - gyro, system.at_rates(tau, qd))
     W, bias = ldl_solve(algebra, square, N.T), -ldl_solve(algebra, square, N.T @ drift)
-    return LinearForm(
-        formalism="newton_euler",
-        system=system,
-        velocity=VelocityMap(twists, N @ system.qd + e, qd, W, bias),
-        linear=LinearSystem(M, f, rows, stack(drift, beta), C),
-        rows=Rows.JOINTS,
-        behind=Accelerations(),
-        solver=Solver(partial(graph, size=size)),
+    return define.derived(
+        LinearForm(
+            formalism="newton_euler",
+            system=system,
+            velocity=VelocityMap(twists, N @ system.qd + e, qd, W, bias),
+            linear=LinearSystem(M, f, rows, stack(drift, beta), C),
+            rows=Rows.JOINTS,
+            behind=Accelerations(),
+            solver=Solver(partial(solve_body_by_body, size=size)),
+            reaction=reaction,
+        )
     )
 
 
-def _show_equations(
-    system: System,
-    show: Show,
-    t: Array,
-    inertia: tuple[Array, Array],
-    loads: tuple[Array, Array],
-    joints: tuple[Array, Array],
-) -> None:
+def _equations(define: Definitions, system: System, t: Array, inertia: Pair, loads: Pair, joints: Pair) -> None:
     """Every body on its own, and what its joints take from it: (48), (9a), and the wrenches that do no work."""
     (M, gyro), (wrench, tau), (N, e), size = inertia, loads, joints, len(t)
     Omega, E = zeros(size, size), zeros(size, size)
     for i in range(0, size, 6):
         Omega[i : i + 3, i : i + 3] = Omega[i + 3 : i + 6, i + 3 : i + 6] = skew(t[i + 3 : i + 6])
         E[i + 3 : i + 6, i + 3 : i + 6] = identity(3)
-    show("M", "(14)", "mass matrix of all bodies, about their mass centres", M)
-    show("Omega", "(47b)", "ω × of all bodies", Omega)
-    show("E", "(47b)", "takes ω from a twist (V_G, ω)", E)
-    w_E = show("w_E", "(16)", "applied wrenches: forces in world axes, moments in body axes", wrench)
+    define("M", M, "mass matrix of all bodies, about their mass centres", "(14)")
+    define("Omega", Omega, "ω × of all bodies", "(47b)")
+    define("E", E, "takes ω from a twist (V_G, ω)", "(47b)")
+    w_E = define("w_E", wrench, "applied wrenches: forces in world axes, moments in body axes", "(16)")
     td, w_C = rates(system, t), system.algebra.symbols([f"w_C[{i + 1}]" for i in range(size)])
-    show.law("(48)", "M ṫ + Ω M E t = w_E + w_C", ("M", "w_E"), lambda: (M @ td + gyro, w_E + w_C))
-    N = show("N", "(9a)", "joint rows: the twists that the joints admit, t = N q̇", N)
+    define.law("M ṫ + Ω M E t = w_E + w_C", ("M", "w_E"), lambda: (M @ td + gyro, w_E + w_C), "(48)")
+    N = define("N", N, "joint rows: the twists that the joints admit, t = N q̇", "(9a)")
     drift = system.algebra.total_derivative(N @ system.qd + e, (system.q, system.qd), system.clock)
-    drift = show.named("N_dot_qd", show("N_dot_qd", "(16)", "Ṅ q̇ of ṫ = N q̈ + Ṅ q̇", drift))
-    show.law("(9a)", "ṫ = N q̈ + Ṅ q̇", ("N", "N_dot_qd"), lambda: (td, N @ system.qdd + drift))
-    A, beta = shown_rows(system, show, "(52a)")
+    drift = define.named("N_dot_qd", drift, "Ṅ q̇ of ṫ = N q̈ + Ṅ q̇", "(16)")
+    define.law("ṫ = N q̈ + Ṅ q̇", ("N", "N_dot_qd"), lambda: (td, N @ system.qdd + drift), "(9a)")
+    A, beta = define_rows(define, system, "(52a)")
     pull, terms = zeros(len(tau)), list[str]()
     if any(not system.algebra.is_zero(x) for x in tau):
-        pull, terms = show("tau", "(17)", "drives in the joints", tau), ["τ"]
-    if (push := shown_push(system, show, pull)) is not pull:
+        pull, terms = define("tau", tau, "drives in the joints", "(17)"), ["τ"]
+    if (push := define_push(define, system, pull)) is not pull:
         pull, terms = push, [*terms, "C"]
     right = pull + A.T @ multipliers(system, len(beta))
     words = " + ".join([*terms, *(["Aᵀλ"] if len(beta) else [])]) or "0"
-    show.law("(16)", f"Nᵀ w_C = {words}", ("N",), lambda: (N.T @ w_C, right))
+    define.law(f"Nᵀ w_C = {words}", ("N",), lambda: (N.T @ w_C, right), "(16)")
     if len(beta):
-        show.law("(52a)", "A q̈ = β", ("A", "beta"), lambda: (A @ system.qdd, beta))
+        define.law("A q̈ = β", ("A", "beta"), lambda: (A @ system.qdd, beta), "(52a)")
 
 
-def _loads(system: System, size: int) -> tuple[Array, Array]:
+def _loads(system: System, size: int) -> Pair:
     """Applied wrenches of all bodies, and the drives inside joints as generalized forces."""
     wrench, tau = zeros(size), zeros(len(system.q))
     places = {body.name: 6 * i for i, body in enumerate(system.motion.masses)}
@@ -144,20 +141,6 @@ def _loads(system: System, size: int) -> tuple[Array, Array]:
         if not load.wrenches:
             tau = tau + load.J.T @ load.force
     return wrench, tau
-
-
-def graph(algebra: Algebra, linear: LinearSystem, size: int) -> tuple[Array, Array]:
-    """The same system with ṫ (its first `size` unknowns) and w_C eliminated first: what a sparse elimination would do."""
-    h, A, beta = linear.push, linear.A, linear.beta
-    N, drift, Mass = -A[:size, size:], beta[:size], linear.M[:size, :size]
-    rows, b = A[size:, size:], beta[size:]
-    pull = N.T @ (h[:size] - Mass @ drift) + h[size:]
-    if len(b):
-        qdd, lam = kkt_solve(algebra, N.T @ Mass @ N, rows, pull, b)
-    else:
-        qdd, lam = ldl_solve(algebra, N.T @ Mass @ N, pull), zeros(0)
-    td = N @ qdd + drift
-    return stack(td, qdd), stack(Mass @ td - h[:size], lam)
 
 
 def reaction(system: System) -> Array:

@@ -21,18 +21,22 @@ from __future__ import annotations
 
 from functools import partial
 
-import numpy as np
-
 from dalembert.formalisms.shared.about import About, Velocities
-from dalembert.formalisms.shared.common_quantities import show_bodies, show_constraints, shown_drift, shown_push
-from dalembert.formalisms.shared.free_motion import free_equations, free_parts, held_form, unexplained_force
-from dalembert.formalisms.shared.inverses import inverse
-from dalembert.formalisms.shared.linear_form import LinearForm
-from dalembert.formalisms.shared.linear_system import LinearSystem, Numeric, Solver
-from dalembert.formalisms.shared.quantities import SILENT, Show
+from dalembert.formalisms.shared.common_quantities import (
+    constrained_form,
+    define_bodies,
+    define_constraints,
+    define_drift,
+    define_push,
+    free_equations,
+    free_parts,
+)
+from dalembert.formalisms.shared.inverses import written_inverse
+from dalembert.formalisms.shared.linear_form import Numeric, Solver
+from dalembert.formalisms.shared.quantities import Definitions, Derived
+from dalembert.formalisms.shared.solvers import is_crossed, solve_in_null_space
 from dalembert.mechanics.system import System
-from dalembert.symbolic.algebra_base import Algebra, Array, Scalar, identity, zeros
-from dalembert.symbolic.linear_algebra import CROSSED, cross_product, ldl_solve, orthogonal_solve
+from dalembert.symbolic.algebra_base import Array, identity, zeros
 
 ABOUT = About(
     key="nullspace",
@@ -58,118 +62,55 @@ ABOUT = About(
 )
 
 
-def derive(system: System, show: Show = SILENT) -> LinearForm:
-    """M q̈ = h, projected by `Solver` on the null space of A."""
-    show_bodies(system, show, ("(5.54)", "(5.49)"))
-    M, h = free_equations(system, show, ("(5.296)", "(5.296)"))
-    show.beside(lambda: _show_projection(system, show, M))
-    dependent, n = system.facts.dependent, len(system.q)
-    trials = None if is_crossed(n, dependent) or not dependent else identity(n)[_free(n, dependent)]
-    solver = Solver(partial(graph, dependent=dependent), Numeric.NULL_SPACE, trials=trials)
-    return held_form("nullspace", system, (M, h), solver, system.facts.d)
+def derive(system: System) -> Derived:
+    """M q̈ = h, projected on the null space of A; τ_C = M q̈ − h is orthogonal to every column of W by (5.83)."""
+    define, n, dependent = Definitions(system), len(system.q), system.facts.dependent
+    define_bodies(define, system, ("(5.54)", "(5.49)"))
+    M, h = free_equations(system, define, ("(5.296)", "(5.296)"))
+    free = [i for i in range(n) if i not in dependent]
+    define.later(lambda: _projection(define, system, M, free))
+    trials = None if is_crossed(n, dependent) or not dependent else identity(n)[free]
+    solver = Solver(partial(solve_in_null_space, dependent=dependent), Numeric.NULL_SPACE, trials=trials)
+    return define.derived(constrained_form("nullspace", system, (M, h), solver, system.facts.d))
 
 
-def _show_projection(system: System, show: Show, M: Array) -> None:
+def _projection(define: Definitions, system: System, M: Array, free: list[int]) -> None:
     """W by a partition of the coordinates, whose free ones are q_p, and what it makes of M, b, g and τ."""
     b, g, tau = free_parts(system)
-    b = show("b", "(5.217)", "centrifugal and Coriolis forces", b)
-    g = show("g", "(5.296)", "∂V/∂q", g)
-    tau = shown_push(system, show, show("tau", "(5.296)", "applied forces without potential", tau))
-    free = _free(len(M), system.facts.dependent)
-    W, drift = _shown_basis(system, show, free)
-    M_p = show("M_p", "(5.303)", "Wᵀ M W", W.T @ M @ W)
-    b_p = show("b_p", "(5.304)", "Wᵀ b + Wᵀ M Ẇ q̇_p", W.T @ b + W.T @ (M @ drift))
-    g_p = show("g_p", "(5.305)", "Wᵀ g", W.T @ g)
-    tau_p = show("tau_p", "(5.306)", "Wᵀ τ", W.T @ tau)
+    b = define("b", b, "centrifugal and Coriolis forces", "(5.217)")
+    g = define("g", g, "∂V/∂q", "(5.296)")
+    tau = define_push(define, system, define("tau", tau, "applied forces without potential", "(5.296)"))
+    W, drift = _basis(define, system, free)
+    M_p = define("M_p", W.T @ M @ W, "Wᵀ M W", "(5.303)")
+    b_p = define("b_p", W.T @ b + W.T @ (M @ drift), "Wᵀ b + Wᵀ M Ẇ q̇_p", "(5.304)")
+    g_p = define("g_p", W.T @ g, "Wᵀ g", "(5.305)")
+    tau_p = define("tau_p", W.T @ tau, "Wᵀ τ", "(5.306)")
     qdd, dependent = system.qdd, list(system.facts.dependent)
     words, uses = "τ_p = M_p q̈_p + b_p + g_p", ("M_p", "b_p", "g_p", "tau_p")
-    show.law("(5.302)", words, uses, lambda: (tau_p, M_p @ qdd[free] + b_p + g_p))
+    define.law(words, uses, lambda: (tau_p, M_p @ qdd[free] + b_p + g_p), "(5.302)")
     if dependent:
         back = (W @ qdd[free] + drift)[dependent]
         prime = "′" if any(system.facts.levels.servo) else ""
         uses = ("W", "W_dot_qd_prime" if prime else "W_dot_qd")
-        show.law("(5.301)", f"q̈ = W q̈_p + Ẇ q̇_p{prime}", uses, lambda: (qdd[dependent], back))
+        define.law(f"q̈ = W q̈_p + Ẇ q̇_p{prime}", uses, lambda: (qdd[dependent], back), "(5.301)")
 
 
-def _shown_basis(system: System, show: Show, free: list[int]) -> tuple[Array, Array]:
+def _basis(define: Definitions, system: System, free: list[int]) -> tuple[Array, Array]:
     """W, and q̈ at q̈_p = 0, which is Ẇ q̇_p: both from Φ q̈ = −Φ̇q̇."""
     n, dependent = len(system.q), list(system.facts.dependent)
     W, drift = zeros(n, len(free)), zeros(n)
     W[free] = identity(len(free))
     if dependent:
-        show_constraints(system, show, ("(5.87)", "(5.87)"))
-        Phi = show.named("Phi", show("Phi", "(5.299)", "constraint matrix", system.A))
-        rate, key, _ = shown_drift(system, show)
-        rate = show.named(key, rate)
-        back = inverse(system.algebra, show, "Phi_inv", "(5.299)", Phi[:, dependent], symmetric=False)
+        define_constraints(define, system, ("(5.87)", "(5.87)"))
+        Phi = define.named("Phi", system.A, "constraint matrix", "(5.299)")
+        rate, key, _ = define_drift(define, system)
+        rate = define.symbols(key, rate)
+        back = written_inverse(define, system.algebra, "Phi_inv", Phi[:, dependent], "(5.299)", symmetric=False)
         W[dependent], drift[dependent] = -back @ Phi[:, free], -back @ rate
     names = ", ".join(system.model.coordinate_names[i] for i in free)
-    W = show.named("W", show("W", "(5.299)", f"a basis of ker Φ, by the partition with q_p = ({names})", W))
-    if dependent:
-        key, letters = (
-            ("W_dot_qd_prime", "Ẇ q̇_p′, stabilized") if any(system.facts.levels.servo) else ("W_dot_qd", "Ẇ q̇_p")
-        )
-        drift = show.named(key, show(key, "(5.304)", letters, drift))
+    W = define.named("W", W, f"a basis of ker Φ, by the partition with q_p = ({names})", "(5.299)")
+    if dependent and any(system.facts.levels.servo):
+        drift = define.named("W_dot_qd_prime", drift, "Ẇ q̇_p′, stabilized", "(5.304)")
+    elif dependent:
+        drift = define.named("W_dot_qd", drift, "Ẇ q̇_p", "(5.304)")
     return W, drift
-
-
-reaction = unexplained_force  # τ_C = M q̈ − h, which (5.83) makes orthogonal to every column of W
-
-
-def graph(algebra: Algebra, linear: LinearSystem, dependent: tuple[int, ...]) -> tuple[Array, Array]:
-    """q̈ = x + W z with any solution x of A x = β."""
-    M, h, A, beta = linear.M, linear.push, linear.A, linear.beta
-    if is_crossed(A.shape[1], dependent):
-        W, particular = cross_product(algebra, A)[:, None], least_solution(algebra, A, beta)
-    else:
-        W, particular = _by_partition(algebra, A, beta, dependent)
-    z = ldl_solve(algebra, W.T @ M @ W, W.T @ (h - M @ particular))  # (5.302)
-    return particular + W @ z, zeros(len(beta))
-
-
-def is_crossed(n: int, dependent: tuple[int, ...]) -> bool:
-    """True where W is the cross product of the rows of A: one column of few entries."""
-    return 1 < n <= CROSSED and len(dependent) == n - 1
-
-
-def _by_partition(algebra: Algebra, A: Array, beta: Array, dependent: tuple[int, ...]) -> tuple[Array, Array]:
-    """W = [−A_d⁻¹A_i; 1] and the solution [A_d⁻¹β; 0]."""
-    n, free, solved_for = A.shape[1], _free(A.shape[1], dependent), list(dependent)
-    W, particular = zeros(n, len(free)), zeros(n)
-    W[free] = identity(len(free))
-    if dependent:
-        right = np.column_stack([-A[:, free], beta])
-        found = orthogonal_solve(algebra, A[:, solved_for], right)
-        W[solved_for], particular[solved_for] = found[:, :-1], found[:, -1]
-    return W, particular
-
-
-def least_solution(algebra: Algebra, A: Array, beta: Array) -> Array:
-    """A⁺β, the smallest solution of A x = β, by orthogonal rows of A.
-
-    >>> from dalembert.symbolic.floats import FLOATS
-    >>> least_solution(FLOATS, np.array([[1.0, 1.0], [0.0, 2.0]], dtype=object), np.array([3.0, 4.0], dtype=object)).tolist()
-    [1.0, 2.0]
-    """
-    x = zeros(A.shape[1])
-    for row, right in _orthogonal_rows(algebra, A, beta):
-        left = right if algebra.is_zero(right) else right / (row @ row)
-        x = x + left * row
-    return x
-
-
-def _orthogonal_rows(algebra: Algebra, A: Array, beta: Array) -> list[tuple[Array, Scalar]]:
-    """The rows of A x = β made orthogonal, each with its right side."""
-    found: list[tuple[Array, Scalar]] = []
-    for row, right in zip(A, beta, strict=True):
-        for known, its in found:
-            along = row @ known
-            if not algebra.is_zero(along):
-                share = along / (known @ known)
-                row, right = row - share * known, right - share * its
-        found.append((row, right))
-    return found
-
-
-def _free(n: int, dependent: tuple[int, ...]) -> list[int]:
-    return [i for i in range(n) if i not in dependent]

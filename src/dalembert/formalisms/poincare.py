@@ -25,16 +25,16 @@ from dataclasses import replace
 import numpy as np
 
 from dalembert.formalisms.shared.about import About, Velocities
-from dalembert.formalisms.shared.common_quantities import rates, show_bodies
-from dalembert.formalisms.shared.linear_form import LinearForm, Rows, VelocityMap
-from dalembert.formalisms.shared.linear_system import LinearSystem, Numeric, Solver
-from dalembert.formalisms.shared.quantities import SILENT, Show
+from dalembert.formalisms.shared.common_quantities import define_bodies, rates
+from dalembert.formalisms.shared.linear_form import LinearForm, LinearSystem, Numeric, Rows, Solver, VelocityMap
+from dalembert.formalisms.shared.quantities import Definitions, Derived
+from dalembert.formalisms.shared.solvers import scaled_rows, solve_poincare
 from dalembert.mechanics.applied_forces import generalized_forces, non_ideal_forces
 from dalembert.mechanics.energies import kinetic, potential
 from dalembert.mechanics.generalized_speeds import Speeds
 from dalembert.mechanics.system import System
-from dalembert.symbolic.algebra_base import Algebra, Array, identity, zeros
-from dalembert.symbolic.linear_algebra import ldl, ldl_apply, ldl_solve, lower_solve, lu_solve, upper_solve
+from dalembert.symbolic.algebra_base import Array, identity, zeros
+from dalembert.symbolic.linear_algebra import lu_solve
 
 ABOUT = About(
     key="poincare",
@@ -58,66 +58,64 @@ ABOUT = About(
 )
 
 
-def derive(system: System, show: Show = SILENT) -> LinearForm:
+def derive(system: System) -> Derived:
     """M_s ṡ = S + S_c with A_s ṡ = b_s."""
-    algebra, q, t = system.algebra, system.q, system.clock
-    show_bodies(system, show, ("volterra (6)", "volterra (54)"))
+    define, algebra = Definitions(system), system.algebra
+    define_bodies(define, system, ("volterra (6)", "volterra (54)"))
     speeds = _square(system)
-    G = show("G", "(2.2)", "quasi-velocities s = G q̇", speeds.Y)
-    H = show("H", "(2.3)", "G⁻¹: q̇ = H s", speeds.W)
+    G = define("G", speeds.Y, "quasi-velocities s = G q̇", "(2.2)")
+    H = define("H", speeds.W, "G⁻¹: q̇ = H s", "(2.3)")
     speeds = replace(speeds, Y=G, W=H)
-    s, qd = speeds.u, speeds.qd
+    qd = speeds.qd
     M_s, S = _unconstrained(system, speeds)
-    M_s = show("M_s", "(2.13)", "mass matrix of the quasi-velocities, HᵀM H", M_s)
-    S = show("S", "(2.15)", "all that is free of ṡ: M_s ṡ = S without constraints", S)
+    M_s = define("M_s", M_s, "mass matrix of the quasi-velocities, HᵀM H", "(2.13)")
+    S = define("S", S, "all that is free of ṡ: M_s ṡ = S without constraints", "(2.15)")
     A = system.at_rates(system.constraints.A, qd)
     beta = system.at_rates(system.constraints.beta, qd)
-    bias = algebra.total_derivative(qd, (q, qd), t)  # Ḣ s
+    bias = algebra.total_derivative(qd, (system.q, qd), system.clock)  # Ḣ s
     C = non_ideal_forces(system.motion)
     C_s = None if C is None else H.T @ system.at_rates(C, qd)  # (3.45)
     linear = LinearSystem(M_s, S, A @ H, beta - A @ bias, C_s)  # (3.5)
-    show_constrained(system, s, linear, show)
-    show.law("(2.16)", "q̇ = H s", ("H",), lambda: (system.qd, qd))
-    return LinearForm(
-        formalism="poincare",
-        system=system,
-        velocity=VelocityMap(s, G @ system.qd, qd, H, bias),
-        linear=linear,
-        rows=Rows.ALL,
-        solver=Solver(graph, Numeric.MOORE_PENROSE),
+    _constrained(define, system, rates(system, speeds.u), linear)
+    define.law("q̇ = H s", ("H",), lambda: (system.qd, qd), "(2.16)")
+    return define.derived(
+        LinearForm(
+            formalism="poincare",
+            system=system,
+            velocity=VelocityMap(speeds.u, G @ system.qd, qd, H, bias),
+            linear=linear,
+            rows=Rows.ALL,
+            solver=Solver(solve_poincare, Numeric.MOORE_PENROSE),
+            reaction=reaction,
+        )
     )
 
 
-def show_constrained(system: System, s: Array, linear: LinearSystem, show: Show) -> None:
+def _constrained(define: Definitions, system: System, sd: Array, linear: LinearSystem) -> None:
     """A_s, b_s, B_s and S_c, and M_s ṡ = S + S_c: (3.23) with (3.25), or with (3.47) where constraints are not ideal."""
-    sd = rates(system, s)
     if not linear.constrained:
-        show.law("(2.14)", "M_s ṡ = S", ("M_s", "S"), lambda: (linear.M @ sd, linear.f))
-        return
-    A_s = show("A_s", "(3.5)", "constraints on quasi-accelerations: A_s ṡ = b_s", linear.A)
-    b_s = show("b_s", "(3.5)", "right side of A_s ṡ = b_s", linear.beta)
+        return define.law("M_s ṡ = S", ("M_s", "S"), lambda: (linear.M @ sd, linear.f), "(2.14)")
+    A_s = define("A_s", linear.A, "constraints on quasi-accelerations: A_s ṡ = b_s", "(3.5)")
+    b_s = define("b_s", linear.beta, "right side of A_s ṡ = b_s", "(3.5)")
     known = replace(linear, A=A_s, beta=b_s)
-    alone = replace(known, C=None)
+    ideal = replace(known, C=None)
 
-    def constraint_force(of: LinearSystem) -> Array:
+    def force(of: LinearSystem) -> Array:
         free = of.with_rows(list(system.facts.rows) if system.facts.dropped else slice(None))
-        return of.M @ graph(system.algebra, free)[0] - of.f
+        return of.M @ solve_poincare(system.algebra, free)[0] - of.f
 
-    show.also(
-        "B_s", "(3.27)", "A_s M_s^(−1/2), by the root L√D of M_s = L D Lᵀ", lambda: scaled_rows(system.algebra, known)
-    )
-    show.also("S_ideal", "(3.25)", "M_s^(1/2) B_s⁺ (b_s − A_s a_s)", lambda: constraint_force(alone))
+    meaning = "A_s M_s^(−1/2), by the root L√D of M_s = L D Lᵀ"
+    define("B_s", lambda: scaled_rows(system.algebra, known), meaning, "(3.27)")
+    define("S_ideal", lambda: force(ideal), "M_s^(1/2) B_s⁺ (b_s − A_s a_s)", "(3.25)")
+    words, number = "M_s ṡ = S + S_c with S_c = M_s^(1/2) B_s⁺ (b_s − A_s a_s)", "(3.35)"
     if known.C is not None:
-        beyond = lambda: constraint_force(known) - constraint_force(alone)  # noqa: E731
-        show.also("S_nonideal", "(3.47)", "M_s^(1/2) (1 − B_s⁺B_s) M_s^(−1/2) C_s", beyond)
-    show.also("S_c", "(3.47)", "the force of the constraints", lambda: constraint_force(known))
+        meaning = "M_s^(1/2) (1 − B_s⁺B_s) M_s^(−1/2) C_s"
+        define("S_nonideal", lambda: force(known) - force(ideal), meaning, "(3.47)")
+        words, number = f"{words} + {meaning}", "(3.47)"
+    define("S_c", lambda: force(known), "the force of the constraints", "(3.47)")
     S_c = system.algebra.symbols([f"S_c[{i + 1}]" for i in range(len(linear.f))])
-    words = "M_s ṡ = S + S_c with S_c = M_s^(1/2) B_s⁺ (b_s − A_s a_s)"
-    words += " + M_s^(1/2) (1 − B_s⁺B_s) M_s^(−1/2) C_s" if known.C is not None else ""
-    show.law(
-        "(3.47)" if known.C is not None else "(3.35)", words, ("M_s", "S"), lambda: (linear.M @ sd, linear.f + S_c)
-    )
-    show.law("(3.5)", "A_s ṡ = b_s", ("A_s", "b_s"), lambda: (A_s @ sd, b_s))
+    define.law(words, ("M_s", "S"), lambda: (linear.M @ sd, linear.f + S_c), number)
+    return define.law("A_s ṡ = b_s", ("A_s", "b_s"), lambda: (A_s @ sd, b_s), "(3.5)")
 
 
 def _unconstrained(system: System, speeds: Speeds) -> tuple[Array, Array]:
@@ -136,25 +134,22 @@ def _unconstrained(system: System, speeds: Speeds) -> tuple[Array, Array]:
 
 
 def _square(system: System) -> Speeds:
-    """s = G q̇: the speeds, completed by the rates of the coordinates the constraints are solved for."""
-    algebra, n = system.algebra, len(system.q)
-    known = system.facts
-    G = np.concatenate([system.speeds.Y, _completion(system)], axis=0)
+    """s = G q̇: the speeds, completed by rates of the coordinates the constraints are solved for.
+
+    For a part of a quaternion the row is q·q̇, which is regular everywhere.
+    """
+    algebra, n, known = system.algebra, len(system.q), system.facts
+    completion = identity(n)[list(known.completing)]
+    for row, i in zip(completion, known.completing, strict=True):
+        if i in known.norms:
+            row[:] = 0
+            for j in known.norms[i]:
+                row[j] = system.q[j]
+    G = np.concatenate([system.speeds.Y, completion], axis=0)
     taken = {*system.model.coordinate_names, *system.model.parameter_values, *known.speed_names}
     letter = next(word for k in itertools.count(1) if not any(f"{(word := 's' * k)}{i + 1}" in taken for i in range(n)))
     s = algebra.symbols([f"{letter}{i + 1}" for i in range(n)])
     return Speeds(s, G, zeros(n), lu_solve(algebra, G, identity(n), known.square_order), zeros(n))
-
-
-def _completion(system: System) -> Array:
-    """The rows below the speeds: rates of coordinates, and q·q̇ for a part of a quaternion, which is regular everywhere."""
-    rows = identity(len(system.q))[list(system.facts.completing)]
-    for row, i in zip(rows, system.facts.completing, strict=True):
-        if i in system.facts.norms:
-            row[:] = 0
-            for j in system.facts.norms[i]:
-                row[j] = system.q[j]
-    return rows
 
 
 def reaction(system: System) -> Array:
@@ -165,25 +160,3 @@ def reaction(system: System) -> Array:
     there = {str(x): value for x, value in zip(speeds.u, s, strict=True)}
     S_c = M_s @ system.derivative(s) - system.algebra.substitute(S, there)
     return speeds.Y.T @ S_c
-
-
-def scaled_rows(algebra: Algebra, linear: LinearSystem) -> Array:
-    """B = A M^(−1/2) (3.27), with the root L√D."""
-    L, D = ldl(algebra, linear.M)
-    root = np.array([algebra.sqrt(d) for d in D], dtype=object)
-    return (lower_solve(algebra, L, linear.A.T) / root[:, None]).T
-
-
-def graph(algebra: Algebra, linear: LinearSystem) -> tuple[Array, Array]:
-    """ṡ by (3.35) and (3.47), with the root M = (L√D)(L√D)ᵀ and independent rows."""
-    S, A, b, C = linear.f, linear.A, linear.beta, linear.C
-    L, D = ldl(algebra, linear.M)
-    root = np.array([algebra.sqrt(d) for d in D], dtype=object)
-    a_s = ldl_apply(algebra, L, D, S)  # (3.22)
-    B = (lower_solve(algebra, L, A.T) / root[:, None]).T  # (3.27)
-    lam = ldl_solve(algebra, B @ B.T, b - A @ a_s)
-    step = B.T @ lam  # B⁺(b − A a), (3.25)
-    if C is not None:
-        scaled = lower_solve(algebra, L, C) / root  # M^(−1/2) C
-        step = step + scaled - B.T @ ldl_solve(algebra, B @ B.T, B @ scaled)  # (3.47)
-    return a_s + upper_solve(algebra, L, step / root), lam  # (3.35)

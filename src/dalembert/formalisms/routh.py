@@ -15,10 +15,9 @@ Source: papers/volterra, introduction, (13)–(16), (22)–(26) and Table 1.
 from __future__ import annotations
 
 from dalembert.formalisms.shared.about import About, Velocities
-from dalembert.formalisms.shared.common_quantities import multipliers, show_bodies
-from dalembert.formalisms.shared.linear_form import Constants, LinearForm, Rows, VelocityMap
-from dalembert.formalisms.shared.linear_system import LinearSystem
-from dalembert.formalisms.shared.quantities import SILENT, Show
+from dalembert.formalisms.shared.common_quantities import define_bodies, multipliers, vanishing
+from dalembert.formalisms.shared.linear_form import Constants, LinearForm, LinearSystem, Rows, VelocityMap
+from dalembert.formalisms.shared.quantities import Definitions, Derived
 from dalembert.mechanics.applied_forces import generalized_forces, non_ideal_forces
 from dalembert.mechanics.energies import kinetic, potential
 from dalembert.mechanics.system import System
@@ -47,69 +46,61 @@ ABOUT = About(
 )
 
 
-def derive(system: System, show: Show = SILENT) -> LinearForm:
+def derive(system: System) -> Derived:
     """M_R q̈_NI = f + A_NIᵀλ with A_NI q̈_NI = β."""
-    algebra, q = system.algebra, system.q
-    known, names = system.facts, system.model.coordinate_names
-    I = list(known.ignorable)  # noqa: E741
+    define, algebra, q, names = Definitions(system), system.algebra, system.q, system.model.coordinate_names
+    I = list(system.facts.ignorable)  # noqa: E741
     N = [i for i in range(len(q)) if i not in I]
-    v = system.qd[N]
-    G = algebra.symbols([Kind.CONSTANT.of(names[i]) for i in I])
-    show_bodies(system, show)
-    T = show("T", "(7)", "kinetic energy", kinetic(system.motion, system.qd))
-    momenta = algebra.gradient(T, system.qd[I])  # (22)
+    v, G = system.qd[N], algebra.symbols([Kind.CONSTANT.of(names[i]) for i in I])
+    define_bodies(define, system)
+    T = define("T", kinetic(system.motion, system.qd), "kinetic energy", "(7)")
+    momenta, qd_I = algebra.gradient(T, system.qd[I]), zeros(0)  # (22)
     if I:
-        momenta = show("p_I", "(22)", "constant momenta of the ignorable coordinates", momenta)
-    M22 = algebra.jacobian(momenta, system.qd[I])  # (14)
-    rest = algebra.substitute(momenta, {str(x): 0 for x in system.qd[I]})  # M₂₁ q̇_NI + N₂, (23)
-    qd_I = (
-        show("qd_I", "(23)", "rates of the ignorable coordinates", ldl_solve(algebra, M22, G - rest)) if I else zeros(0)
-    )
+        momenta = define("p_I", momenta, "constant momenta of the ignorable coordinates", "(22)")
+        M22 = algebra.jacobian(momenta, system.qd[I])  # (14)
+        rest = algebra.substitute(momenta, {str(x): 0 for x in system.qd[I]})  # M₂₁ q̇_NI + N₂, (23)
+        qd_I = define("qd_I", ldl_solve(algebra, M22, G - rest), "rates of the ignorable coordinates", "(23)")
     gone = {str(x): value for x, value in zip(system.qd[I], qd_I, strict=True)}
     (L,) = algebra.substitute(vector([T - potential(system.motion)]), gone)
-    R = show("R", "Table 1", "the Routhian, L − G_I·q̇_I", L - G @ qd_I if I else L)
+    R = define("R", L - G @ qd_I if I else L, "the Routhian, L − G_I·q̇_I", "Table 1")
     p = algebra.gradient(R, v)
-    qd = zeros(len(q))
+    qd, W, bias = zeros(len(q)), zeros(len(q), len(N)), zeros(len(q))
     qd[N], qd[I] = v, qd_I
-    Q, C = generalized_forces(system.motion), non_ideal_forces(system.motion)
     along = ((q, qd), system.clock)
+    Q, C = generalized_forces(system.motion), non_ideal_forces(system.motion)
     f = algebra.substitute(Q[N], gone) + algebra.gradient(R, q)[N] - algebra.total_derivative(p, *along)
-    W = zeros(len(q), len(N))
-    W[N] = identity(len(N))
-    W[I] = algebra.jacobian(qd_I, v)
-    bias = zeros(len(q))
+    W[N], W[I] = identity(len(N)), algebra.jacobian(qd_I, v)
     bias[I] = algebra.total_derivative(qd_I, *along)
     A, beta = algebra.substitute(system.A[:, N], gone), algebra.substitute(system.beta, gone)
     C = None if C is None else algebra.substitute(C[N], gone)
     M = algebra.jacobian(p, v)
-    push, lam, lagged = f if C is None else f + C, multipliers(system, len(beta)), system.qdd[N]
+    push, lam, qdd_N = f if C is None else f + C, multipliers(system, len(beta)), system.qdd[N]
     words = "d/dt ∂R/∂q̇_NI − ∂R/∂q_NI = Q_NI" + (" + A_NIᵀλ" if len(beta) else "")
-    show.law("(18)", words, ("R",), lambda: (M @ lagged - push - A.T @ lam, zeros(len(N))))
+    define.law(words, ("R",), lambda: vanishing(M @ qdd_N - push - A.T @ lam), "(18)")
     if len(beta):
-        show.law("(18)", "A_NI q̈_NI = β", (), lambda: (A @ lagged, beta))
+        define.law("A_NI q̈_NI = β", (), lambda: (A @ qdd_N, beta), "(18)")
     if I:
-        show.law("(23)", "q̇_I = M₂₂⁻¹ (G_I − M₂₁ q̇_NI − N₂)", ("qd_I",), lambda: (system.qd[I], qd_I))
-    return LinearForm(
-        formalism="routh",
-        system=system,
-        velocity=VelocityMap(v, v, qd, W, bias),
-        linear=LinearSystem(M, f, A, beta, C),
-        rows=Rows.INDEPENDENT,
-        constants=Constants(G, momenta),
-        notes=(_note(system),),
+        define.law("q̇_I = M₂₂⁻¹ (G_I − M₂₁ q̇_NI − N₂)", ("qd_I",), lambda: (system.qd[I], qd_I), "(23)")
+    ignored = ", ".join(names[i] for i in I)
+    note = f"the momenta of {ignored} are constants of the motion"
+    note = note if I else "no coordinate is ignorable: the Routhian is the Lagrangian"
+    return define.derived(
+        LinearForm(
+            formalism="routh",
+            system=system,
+            velocity=VelocityMap(v, v, qd, W, bias),
+            linear=LinearSystem(M, f, A, beta, C),
+            rows=Rows.INDEPENDENT,
+            constants=Constants(G, momenta),
+            notes=(note,),
+            reaction=reaction,
+        )
     )
 
 
 def reaction(system: System) -> Array:
     """d/dt ∂R/∂q̇_NI − ∂R/∂q_NI − Q_NI, and nothing on the ignorable coordinates: papers/volterra (18)(19)."""
-    routhian, out = derive(system), zeros(len(system.q))
+    linear, out = derive(system).form.linear, zeros(len(system.q))
     N = [i for i in range(len(system.q)) if i not in system.facts.ignorable]
-    out[N] = routhian.linear.M @ system.qdd[N] - routhian.linear.f
+    out[N] = linear.M @ system.qdd[N] - linear.f
     return out
-
-
-def _note(system: System) -> str:
-    names = [system.model.coordinate_names[i] for i in system.facts.ignorable]
-    if not names:
-        return "no coordinate is ignorable: the Routhian is the Lagrangian"
-    return f"the momenta of {', '.join(names)} are constants of the motion"

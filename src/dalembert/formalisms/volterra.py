@@ -16,10 +16,17 @@ d/dt of a vector is meant in the inertial frame: with ω in body axes, ω × (�
 from __future__ import annotations
 
 from dalembert.formalisms.shared.about import About, Velocities
-from dalembert.formalisms.shared.body_momenta import momenta_on_changing_directions, reaction_by_momenta, show_momenta
-from dalembert.formalisms.shared.common_quantities import beyond, rates, show_bodies, shown_speeds
-from dalembert.formalisms.shared.linear_form import LinearForm, in_speeds
-from dalembert.formalisms.shared.quantities import SILENT, Show
+from dalembert.formalisms.shared.common_quantities import (
+    along_speeds,
+    define_bodies,
+    define_speeds,
+    momenta_on_changing_directions,
+    of_bodies,
+    rates,
+    reaction_by_momenta,
+)
+from dalembert.formalisms.shared.linear_form import in_speeds
+from dalembert.formalisms.shared.quantities import Definitions, Derived
 from dalembert.mechanics.applied_forces import active_forces
 from dalembert.mechanics.energies import kinetic
 from dalembert.mechanics.system import System
@@ -44,26 +51,25 @@ ABOUT = About(
 )
 
 
-def derive(system: System, show: Show = SILENT) -> LinearForm:
+def derive(system: System) -> Derived:
     """M u̇ = U + Σ [P·d/dt(∂V_G/∂u) + H·d/dt(∂ω/∂u)] − (d/dt ∂T/∂u at u̇ = 0)."""
-    algebra = system.algebra
-    show_bodies(system, show)
-    speeds = shown_speeds(system, system.speeds, show)  # (3)–(5)
-    T = show("T", "(7)", "kinetic energy in the speeds", kinetic(system.motion, speeds.qd))  # with (6)
-    show_momenta(system, speeds, show)
-    U = show("U", "(9)", "applied forces along the speeds", active_forces(system.motion, speeds.W))
+    define, algebra, names = Definitions(system), system.algebra, [body.name for body in system.motion.bodies]
+    define_bodies(define, system)
+    speeds = define_speeds(define, system, system.speeds)  # (3)–(5)
+    T = define("T", kinetic(system.motion, speeds.qd), "kinetic energy in the speeds", "(7)")  # with (6)
+    P = lambda: of_bodies(system, lambda b: b.mass * (b.B @ speeds.qd + b.C))  # noqa: E731
+    define("P", P, "linear momenta m V_G, world axes", "(8)", names)
+    H = lambda: of_bodies(system, lambda b: b.inertia @ (b.D @ speeds.qd + b.E))  # noqa: E731
+    define("H_G", H, "angular momenta about the mass centres, body axes", "(8)", names)
+    U = define("U", active_forces(system.motion, speeds.W), "applied forces along the speeds", "(9)")
     T_u = algebra.gradient(T, speeds.u)
-    M = show("M", "(2)", "∂²T/∂u∂u", algebra.jacobian(T_u, speeds.u))
-    A = show("A", "(2)", "d/dt ∂T/∂u at u̇ = 0", system.rate_of(T_u, speeds))
-    K = show("K", "(2)", "momenta along changing directions", momenta_on_changing_directions(system, speeds))
-    L = show.last("L", "(2)", "all that is free of u̇, U + K − A", U + K - A)
-    ud = rates(system, speeds.u)
-    push, plus = beyond(system, speeds)
+    M = define("M", algebra.jacobian(T_u, speeds.u), "∂²T/∂u∂u", "(2)")
+    A = define("A", system.rate_of(T_u, speeds), "d/dt ∂T/∂u at u̇ = 0", "(2)")
+    K = define("K", momenta_on_changing_directions(system, speeds), "momenta along changing directions", "(2)")
+    L = define.velocity_terms("L", U + K - A, "all that is free of u̇, U + K − A", "(2)")
+    ud, (push, plus) = rates(system, speeds.u), along_speeds(system, speeds)
     words = f"d/dt ∂T/∂u − Σ [P·d/dt(∂V_G/∂u) + H_G·d/dt(∂ω/∂u)] = U{plus}"
-    show.law("(2)", words, ("M", "A", "K", "U"), lambda: (M @ ud + A - K, U + push))
-    show.law("(2)", f"M u̇ = L{plus}", ("M", "L"), lambda: (M @ ud, L + push))
-    show.law("(4)", "q̇ = W u + X", ("W", "X"), lambda: (system.qd, speeds.qd))
-    return in_speeds("volterra", system, speeds, M, L)
-
-
-reaction = reaction_by_momenta  # what (2) leaves over
+    define.law(words, ("M", "A", "K", "U"), lambda: (M @ ud + A - K, U + push), "(2)")
+    define.law(f"M u̇ = L{plus}", ("M", "L"), lambda: (M @ ud, L + push), "(2)")
+    define.law("q̇ = W u + X", ("W", "X"), lambda: (system.qd, speeds.qd), "(4)")
+    return define.derived(in_speeds("volterra", system, speeds, M, L, reaction=reaction_by_momenta))

@@ -20,19 +20,21 @@ has p rows and not m.
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import partial
 
 import numpy as np
 
 from dalembert.formalisms.shared.about import About, Velocities
-from dalembert.formalisms.shared.body_momenta import (
+from dalembert.formalisms.shared.common_quantities import (
+    along_speeds,
+    define_bodies,
+    define_speeds,
     momenta_on_changing_directions,
+    rates,
     rates_of_momenta,
     reaction_by_momenta,
 )
-from dalembert.formalisms.shared.common_quantities import beyond, rates, show_bodies, shown_speeds
-from dalembert.formalisms.shared.linear_form import Constants, LinearForm, in_speeds
-from dalembert.formalisms.shared.quantities import SILENT, Show
+from dalembert.formalisms.shared.linear_form import Constants, in_speeds
+from dalembert.formalisms.shared.quantities import Definitions, Derived
 from dalembert.mechanics.applied_forces import active_forces
 from dalembert.mechanics.energies import kinetic
 from dalembert.mechanics.generalized_speeds import Speeds, invert
@@ -62,60 +64,55 @@ ABOUT = About(
 )
 
 
-def derive(system: System, show: Show = SILENT) -> LinearForm:
+def derive(system: System) -> Derived:
     """M_NI u̇_NI = L_NI, (64)."""
-    algebra, known = system.algebra, system.facts
-    show_bodies(system, show)
+    define, algebra, known = Definitions(system), system.algebra, system.facts
+    define_bodies(define, system)
     G = algebra.symbols([Kind.CONSTANT.of(system.model.coordinate_names[i]) for i in known.ignorable])
     qd_I = system.qd[list(known.ignorable)]
     momenta = algebra.gradient(kinetic(system.motion, system.qd), qd_I)  # M′ q̇ + N₂ = ∂T/∂q̇_I: (22), (23)
     if known.s:
-        momenta = show("G_I", "(26)", "constant momenta of the ignorable coordinates, ∂T/∂q̇_I", momenta)
-    speeds = _speeds(system, momenta, G, show)
+        momenta = define("G_I", momenta, "constant momenta of the ignorable coordinates, ∂T/∂q̇_I", "(26)")
+    speeds = _speeds(define, system, momenta, G)
     M, N = _mass_matrix(system, speeds)
-    M = show("M_NI", "(47)", "mass matrix of the speeds that remain", M)
-    # of ∂T/∂u_NI = M_NI u_NI + N_NI, (50)
-    show.also("A_NI", "(52)", "d/dt ∂T/∂u_NI at u̇_NI = 0", lambda: system.rate_of(M @ speeds.u + N, speeds))
-    K = partial(momenta_on_changing_directions, system, speeds)
-    show.also("K_NI", "(63)", "momenta along changing directions", K)
+    M = define("M_NI", M, "mass matrix of the speeds that remain", "(47)")
+    A = lambda: system.rate_of(M @ speeds.u + N, speeds)  # noqa: E731 (of ∂T/∂u_NI = M_NI u_NI + N_NI, (50))
+    define("A_NI", A, "d/dt ∂T/∂u_NI at u̇_NI = 0", "(52)")
+    K = lambda: momenta_on_changing_directions(system, speeds)  # noqa: E731
+    define("K_NI", K, "momenta along changing directions", "(63)")
     U = active_forces(system.motion, _apart(system, speeds).W)  # Q_I = 0: Definition 1
-    U = show("U_NI", "(33)", "applied forces along the speeds", U)
+    U = define("U_NI", U, "applied forces along the speeds", "(33)")
     L = U - _changing_momenta(system, speeds)  # K_NI − A_NI by (39)
-    L = show.last("L_NI", "(65)", "all that is free of u̇_NI, U_NI + K_NI − A_NI", L)  # corrected
-    ud = rates(system, speeds.u)
-    push, plus = beyond(system, speeds)
-    show.law("(64)", f"M_NI u̇_NI = L_NI{plus}", ("M_NI", "L_NI"), lambda: (M @ ud, L + push))
-    show.law("(43)", "q̇ = W_NI u_NI + X_NI", ("W_NI", "X_NI"), lambda: (system.qd, speeds.qd))
-    return in_speeds("volterra_reduced", system, speeds, M, L, constants=Constants(G, momenta), notes=(_note(system),))
+    L = define.velocity_terms("L_NI", L, "all that is free of u̇_NI, U_NI + K_NI − A_NI", "(65)")  # corrected
+    ud, (push, plus) = rates(system, speeds.u), along_speeds(system, speeds)
+    define.law(f"M_NI u̇_NI = L_NI{plus}", ("M_NI", "L_NI"), lambda: (M @ ud, L + push), "(64)")
+    define.law("q̇ = W_NI u_NI + X_NI", ("W_NI", "X_NI"), lambda: (system.qd, speeds.qd), "(43)")
+    constants, notes = Constants(G, momenta), (_note(system),)
+    form = in_speeds("volterra_reduced", system, speeds, M, L, constants=constants, notes=notes, reaction=reaction)
+    return define.derived(form)
 
 
-def _speeds(system: System, momenta: Array, G: Array, show: Show) -> Speeds:
+def _speeds(define: Definitions, system: System, momenta: Array, G: Array) -> Speeds:
     """u_NI and q̇ = W_NI u_NI + X_NI: (42)–(44)."""
     algebra, known, full = system.algebra, system.facts, system.speeds
     chosen = list(known.reduced)
     M_prime, N_prime = algebra.jacobian(momenta, system.qd), -G
     if known.s:
         rest = dict.fromkeys((str(v) for v in system.qd), 0)
-        M_prime = show("M_prime", "(24)", "of the dynamical constraints M′ q̇ + N′ = 0", M_prime)
-        N_prime = show("N_prime", "(25)", "N₂ − G_I", algebra.substitute(momenta, rest) - G)
-    Y = show("Y_NI", "(42)", "of the speeds u_NI = Y_NI q̇ + Z_NI", full.Y[chosen])
-    Z = show("Z_NI", "(42)", "of the speeds u_NI = Y_NI q̇ + Z_NI", full.Z[chosen])
+        M_prime = define("M_prime", M_prime, "of the dynamical constraints M′ q̇ + N′ = 0", "(24)")
+        N_prime = define("N_prime", algebra.substitute(momenta, rest) - G, "N₂ − G_I", "(25)")
+    Y = define("Y_NI", full.Y[chosen], "of the speeds u_NI = Y_NI q̇ + Z_NI", "(42)")
+    Z = define("Z_NI", full.Z[chosen], "of the speeds u_NI = Y_NI q̇ + Z_NI", "(42)")
     assert known.reduced_order is not None  # refused before where no speeds serve
     last = _last(system)
     # (44) by blocks: a is free of q̇_I, and u_NI mostly too; then q̇_I stands for itself until the others are known
     dynamical = (identity(len(system.q))[last], -system.qd[last]) if last else (M_prime, N_prime)
-    rows = [dynamical, (_constraints(system), system.b)]
-    reduced = invert(system.motion, full.u[chosen], Y, Z, rows, known.reduced_order)
+    A = system.A.copy()
+    A[:, list(known.ignorable)] = 0  # proved to vanish, though maybe only by an identity such as sin² + cos² = 1
+    reduced = invert(system.motion, full.u[chosen], Y, Z, [dynamical, (A, system.b)], known.reduced_order)
     if last:
         reduced = _with_momenta(system, reduced, G)
-    return shown_speeds(system, reduced, show, "(44)", "_NI")
-
-
-def _constraints(system: System) -> Array:
-    """A with zeros in the columns of q̇_I: they are proved to vanish, though maybe only by an identity such as sin² + cos² = 1."""
-    A = system.A.copy()
-    A[:, list(system.facts.ignorable)] = 0
-    return A
+    return define_speeds(define, system, reduced, "(44)", "_NI")
 
 
 def _last(system: System) -> list[int]:

@@ -10,6 +10,7 @@ from dalembert.mechanics.constraint_levels import Constraints
 from dalembert.mechanics.facts import Facts, facts_of
 from dalembert.mechanics.generalized_speeds import Speeds, invert, speed_map
 from dalembert.mechanics.motion import Motion, MovingBody, move_symbols
+from dalembert.mechanics.notation import PLAIN, Notation
 from dalembert.mechanics.resolved_velocities import Resolved
 from dalembert.model.description import Elements
 from dalembert.symbolic.algebra_base import Array, DifferentialAlgebra, Scalar, choose, vector, zeros
@@ -28,6 +29,7 @@ class System:
     motion: Motion
     qdd: Array
     engine: str = "native"  # what its functions are compiled for
+    notation: Notation = PLAIN  # how quantities are written in the equations after them
 
     @property
     def t(self) -> Scalar:

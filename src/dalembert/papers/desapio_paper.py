@@ -109,7 +109,7 @@ class Terms:
 def terms(model: Source) -> Terms:
     """The dynamical terms by d'Alembert's principle."""
     system = dl.derive(model, "dalembert").workspace.symbolic
-    return Terms(system, *dalembert.parts(system)[:3])
+    return Terms(system, *map(dalembert.derive(system).value, "Mbg"))
 
 
 def texts(entries: Iterable[Formula]) -> list[Entry]:

@@ -14,8 +14,7 @@ import numpy as np
 
 from dalembert.codegen.compiled_loop import CompiledText
 from dalembert.codegen.function import Code, Function, MachineFunction
-from dalembert.formalisms.shared.linear_form import LinearForm, Rows
-from dalembert.formalisms.shared.linear_system import Numeric
+from dalembert.formalisms.shared.linear_form import LinearForm, Numeric, Rows
 from dalembert.simulation import numeric_solution
 from dalembert.symbolic.algebra_base import Array
 

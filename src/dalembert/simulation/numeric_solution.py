@@ -9,7 +9,7 @@ import numpy as np
 
 from dalembert.codegen.compiled_loop import as_record, call
 from dalembert.codegen.linear_algebra import solve
-from dalembert.formalisms.shared.linear_system import Numeric
+from dalembert.formalisms.shared.linear_form import Numeric
 from dalembert.simulation import numeric_solve
 from dalembert.simulation.numeric_solve import Rules, Solution, independent
 

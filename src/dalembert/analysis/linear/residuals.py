@@ -21,7 +21,7 @@ import numpy as np
 from dalembert.codegen.function import Function, function_of, nodes
 from dalembert.codegen.program import Program, nodes_of, program_of
 from dalembert.codegen.program_derivatives import jacobian_vector
-from dalembert.formalisms.shared.free_motion import unexplained_force
+from dalembert.formalisms.shared.common_quantities import unexplained_force
 from dalembert.mechanics.applied_forces import non_ideal_forces
 from dalembert.mechanics.generalized_speeds import speed_map
 from dalembert.mechanics.system import System

@@ -126,10 +126,10 @@ def written_law(law: Law, short: Shortening, letters: Letters = PLAIN) -> Writte
     about = (law.equation, law.words, law.uses)
     sides = (np.empty(0, dtype=object), np.empty(0, dtype=object))  # as long as none are found
     try:
-        sides = law.make()
+        sides = law.sides()
         raw = tuple(np.array([se.sympify(x) for x in unfolded(side)], dtype=object) for side in sides)
         sides = (raw[0], raw[1])
-        left, right = (np.array([*map(_as_sum, short(side))], dtype=object) for side in raw)
+        left, right = (np.array([*map(_as_sum, short.short(side))], dtype=object) for side in raw)
     except TooLong as found:
         return WrittenLaw(*about, *sides, sides, (), letters, found.operations)
     return WrittenLaw(*about, left, right, sides, short.lines(left, right, *raw), letters)

@@ -89,7 +89,7 @@ def as_dict(form: LinearForm) -> dict[str, object]:
     >>> from dalembert.io import gallery
 
     >>> from dalembert import mechanics as structure
-    >>> form = formalisms.find("lagrange").derive(structure.system_of(gallery.load("simple-pendulum"), "symbolic"))
+    >>> form = formalisms.find("lagrange").derive(structure.system_of(gallery.load("simple-pendulum"), "symbolic")).form
     >>> found = as_dict(form)
     >>> found["mass_matrix"], found["forcing"]
     ([['l**2*m']], ['-g*l*m*sin(theta)'])

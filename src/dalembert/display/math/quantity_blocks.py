@@ -346,10 +346,9 @@ def block_of(
     """A quantity with its value, for reading."""
     raw, lines = None, ()
     try:
-        made = quantity.make()
-        raw = unfolded(made)
-        known = None if raw is not made else quantity.shown
-        value = raw if is_text(raw) else short(raw) if known is None else known
+        raw = unfolded(quantity.value)
+        known = None if raw is not quantity.value else quantity.written
+        value = raw if is_text(raw) else short.short(raw) if known is None else known
         operations, lines = operations_of(value), () if is_text(raw) else short.lines(value, raw)
     except TooLong as found:
         value, operations = np.empty(0, dtype=object), found.operations

@@ -177,7 +177,7 @@ def prepare(form: LinearForm, seconds: float = SECONDS) -> Sheet:
     >>> from dalembert.io import gallery
 
     >>> from dalembert import mechanics as structure
-    >>> form = formalisms.find("kane").derive(structure.system_of(gallery.load("double-pendulum"), "symbolic"))
+    >>> form = formalisms.find("kane").derive(structure.system_of(gallery.load("double-pendulum"), "symbolic")).form
     >>> [section.heading for section in prepare(form).sections()]
     ['Speeds', 'Kinematics', 'Dynamics']
     """

@@ -8,10 +8,12 @@ from time import thread_time
 import numpy as np
 import symengine as se
 
+from dalembert.display.math.direction_scaling import without_factors
 from dalembert.display.math.intermediates import uses
 from dalembert.display.math.simplify import tidy
 from dalembert.display.math.velocity_rows import tidy_rows
 from dalembert.errors import InputError
+from dalembert.mechanics.notation import Notation
 from dalembert.symbolic.algebra_base import Array
 from dalembert.symbolic.equality import Line
 from dalembert.symbolic.exact_numbers import with_exact_numbers
@@ -36,15 +38,17 @@ class TooLong(InputError):
         self.operations = operations
 
 
-class Shortening:
-    """Brings values to a short form as long as its time lasts, else leaves them; what it has seen it knows.
+class Shortening(Notation):
+    """The notation for reading: values in a short form as long as its time lasts, and symbols in place of long entries.
 
     One value takes at most half of the time that is left, so that a long one leaves some to those behind it.
 
     >>> x, m = se.symbols("x m")
-    >>> Shortening([])(np.array([m * se.sin(x) ** 2 + m * se.cos(x) ** 2], dtype=object))
+    >>> Shortening([]).short(np.array([m * se.sin(x) ** 2 + m * se.cos(x) ** 2], dtype=object))
     array([m], dtype=object)
     """
+
+    by_symbols = True
 
     def __init__(
         self,
@@ -69,7 +73,7 @@ class Shortening:
         """Have `look` told the share of the time that is spent, now and then."""
         self._look = look
 
-    def __call__(self, value: Array) -> Array:
+    def short(self, value: Array) -> Array:
         """The value with its entries in a short form."""
         out = self._each(value)
         most = _WORTH * (operations_of(out) + 1)
@@ -123,9 +127,13 @@ class Shortening:
         self._left -= seconds
         self._look(1 - max(self._left, 0) / self._seconds if self._seconds > 0 else 1.0)
 
-    def rows(self, value: Array) -> tuple[list[Line], Array]:
-        """Rows of velocity terms in short form, where they are long through names of what they share."""
-        out = self(value)
+    def direction(self, value: Array) -> Array:
+        """A vector whose length is arbitrary, without factors that all its entries share."""
+        return without_factors(value)
+
+    def velocity_terms(self, value: Array) -> tuple[list[Line], Array]:
+        """Rows of velocity terms in short form, where they are long by names of what they share."""
+        out = self.short(value)
         if operations_of(out) <= _ROWS or self.has_names(value):
             return [], out
         raw = [with_exact_numbers(se.sympify(entry)) for entry in value]
@@ -140,8 +148,8 @@ class Shortening:
             self._meanings[se.Symbol(name)] = meaning
         return lines, np.array(found, dtype=object)
 
-    def named(self, key: str, value: Array) -> Array:
-        """A value by the names of its entries where they are long: t[2,3] is the third entry of t_2."""
+    def symbols(self, key: str, value: Array) -> Array:
+        """A value with symbols in place of its long entries: t[2,3] is the third entry of t_2."""
         letter, number = key.rsplit("_", 1) if key[-1].isdigit() else (key, "")
         short = self._each(value)
         out = np.empty(value.shape, dtype=object)

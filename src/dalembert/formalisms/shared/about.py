@@ -94,6 +94,7 @@ class About:
     first_order: bool = False  # takes stabilisation of first order, φ̇ + α φ = 0 with one gain
     singular_mass: bool = False  # takes a mass matrix that is singular but regular on the constraints
     redundant: Literal["drops", "takes"] = "drops"  # what happens to dependent constraints
+    recursive: bool = False  # is derived link by link: `recursive.stages`
     along_speeds: bool = False  # projects on the directions of the speeds, whatever the velocity variables are
     compiles: Literal["large", "large open", "small"] = "small"  # systems whose equations are compiled quickly
 

@@ -1,111 +1,149 @@
-"""What several formalisms show alike: the motion of the bodies, the speeds, the constraints, the multipliers."""
+"""Terms that several formulations share: the free motion, bodies, speeds, constraints, multipliers and momenta.
+
+The functions `define_...` also define what they return, under the letters and equation numbers of the paper that asks.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
 
-from dalembert.formalisms.shared.quantities import Show
-from dalembert.mechanics.applied_forces import non_ideal_forces
+from dalembert.formalisms.shared.linear_form import LinearForm, Rows, Solver, constrained, in_velocities
+from dalembert.formalisms.shared.quantities import Definitions, Sides
+from dalembert.mechanics.applied_forces import active_forces, generalized_forces, non_ideal_forces
+from dalembert.mechanics.energies import kinetic, potential
 from dalembert.mechanics.generalized_speeds import Speeds
+from dalembert.mechanics.motion import MovingBody
+from dalembert.mechanics.resolved_velocities import velocities
 from dalembert.mechanics.system import System
-from dalembert.symbolic.algebra_base import Array, vector, zeros
+from dalembert.symbolic.algebra_base import Array, identity, vector, zeros
 from dalembert.symbolic.reserved_symbols import Kind
+from dalembert.symbolic.rotations import cross, skew
 
 
-def show_bodies(system: System, show: Show, numbers: tuple[str, str] = ("(6)", "(54)")) -> None:
+def free_equations(
+    system: System, define: Definitions | None = None, numbers: tuple[str, str] = ("", "")
+) -> tuple[Array, Array]:
+    """M and h of d/dt ∂T/∂q̇ − ∂T/∂q + ∂V/∂q − Q = M q̈ − h; `numbers` are those of their equations in a paper."""
+    define, algebra, q, qd = define or Definitions(system), system.algebra, system.q, system.qd
+    T, V = system.notation.short(vector([kinetic(system.motion, qd), potential(system.motion)]))
+    p = algebra.gradient(T, qd)
+    push = generalized_forces(system.motion) + algebra.gradient(T - V, q)
+    M = define("M", algebra.jacobian(p, qd), "mass matrix, ∂²T/∂q̇²", numbers[0])
+    h = push - algebra.total_derivative(p, (q, qd), system.clock)
+    return M, define("h", h, "all that is free of q̈: M q̈ = h without constraints", numbers[1])
+
+
+def free_parts(system: System) -> tuple[Array, Array, Array]:
+    """b, g and τ of h = τ − b − g, from the energies: (5.217) of papers/desapio, ∂V/∂q, and Q."""
+    algebra, q, qd = system.algebra, system.q, system.qd
+    T, V = kinetic(system.motion, qd), potential(system.motion)
+    b = algebra.total_derivative(algebra.gradient(T, qd), (q, qd), system.clock) - algebra.gradient(T, q)
+    return b, algebra.gradient(V, q), generalized_forces(system.motion)
+
+
+def constrained_form(
+    formalism: str, system: System, free: tuple[Array, Array], solver: Solver, count: int | None = None
+) -> LinearForm:
+    """M q̈ = h with all rows of A q̈ = β, redundant ones too, for the solver of a formulation; reactions are M q̈ − h."""
+    linear = constrained(system, *free, Rows.ALL)
+    return in_velocities(formalism, system, linear, Rows.ALL, solver=solver, count=count, reaction=unexplained_force)
+
+
+def unexplained_force(system: System) -> Array:
+    """M q̈ − h at any q̈: what the applied forces do not explain is the reaction of the constraints."""
+    M, h = free_equations(system)
+    return M @ system.qdd - h
+
+
+def of_bodies(system: System, value: Callable[[MovingBody], Array]) -> Array:
+    """A quantity of every body, bodies on the first axis."""
+    return np.array([value(body) for body in system.motion.bodies], dtype=object)
+
+
+def define_bodies(define: Definitions, system: System, numbers: tuple[str, str] = ("(6)", "(54)")) -> None:
     """Positions, velocities and Jacobians of all bodies; `numbers` are those of the velocities and of the Jacobians."""
-    bodies, qd = system.motion.bodies, system.qd
-    if not bodies:
+    qd, names, (velocity, jacobian) = system.qd, [body.name for body in system.motion.bodies], numbers
+    if not names:
         return
-    names, (velocity, jacobian) = [body.name for body in bodies], numbers
 
-    def of_all(values: list[Array]) -> Array:
-        return np.array(values, dtype=object)
+    def each(key: str, value: Callable[[MovingBody], Array], meaning: str, equation: str) -> None:
+        define(key, lambda: of_bodies(system, value), meaning, equation, names)
 
-    show.also(
-        "r_G", velocity, "positions of the mass centres, world axes", lambda: of_all([b.p_WG for b in bodies]), names
-    )
-    show.also(
-        "omega", velocity, "angular velocities, body axes", lambda: of_all([b.D @ qd + b.E for b in bodies]), names
-    )
-    show.also(
-        "V_G",
-        velocity,
-        "velocities of the mass centres, world axes",
-        lambda: of_all([b.B @ qd + b.C for b in bodies]),
-        names,
-    )
-    show.also("Gamma", jacobian, "∂V_G/∂q̇, world axes", lambda: of_all([b.B for b in bodies]), names)
-    show.also("Pi", jacobian, "∂ω/∂q̇, body axes", lambda: of_all([b.D for b in bodies]), names)
+    each("r_G", lambda b: b.p_WG, "positions of the mass centres, world axes", velocity)
+    each("omega", lambda b: b.D @ qd + b.E, "angular velocities, body axes", velocity)
+    each("V_G", lambda b: b.B @ qd + b.C, "velocities of the mass centres, world axes", velocity)
+    each("Gamma", lambda b: b.B, "∂V_G/∂q̇, world axes", jacobian)
+    each("Pi", lambda b: b.D, "∂ω/∂q̇, body axes", jacobian)
 
 
-def shown_speeds(system: System, speeds: Speeds, show: Show, number: str = "(5)", mark: str = "") -> Speeds:
-    """The speeds, with W and X of q̇ = W u + X shown under their letters, which may bear a mark.
+def define_speeds(define: Definitions, system: System, speeds: Speeds, number: str = "(5)", mark: str = "") -> Speeds:
+    """The speeds, with W and X of q̇ = W u + X defined under their letters, which may bear a mark.
 
-    Where a reader looks, long entries go on by their names, and so do their rates: what follows is short.
+    Where symbols replace long entries of W and X, symbols replace their rates too.
     """
-    W = show(f"W{mark}", number, f"∂q̇/∂u{mark}: the directions that the speeds admit", speeds.W)
-    X = show(f"X{mark}", number, f"q̇ at u{mark} = 0", speeds.X)
-    by_name = replace(speeds, W=show.named(f"W{mark}", W), X=show.named(f"X{mark}", X))
+    W = define(f"W{mark}", speeds.W, f"∂q̇/∂u{mark}: the directions that the speeds admit", number)
+    X = define(f"X{mark}", speeds.X, f"q̇ at u{mark} = 0", number)
+    written = replace(speeds, W=define.symbols(f"W{mark}", W), X=define.symbols(f"X{mark}", X))
     changing: list[tuple[Array, Array]] = []
-    for letter, whole, names in (("W", W, by_name.W), ("X", X, by_name.X)):
-        chosen = [i for i in np.ndindex(*whole.shape) if names[i] is not whole[i] and names[i] != whole[i]]
+    for letter, whole, entries in (("W", W, written.W), ("X", X, written.X)):
+        chosen = [i for i in np.ndindex(*whole.shape) if entries[i] is not whole[i] and entries[i] != whole[i]]
         if not chosen:
             continue
-        rate = show(f"{letter}_dot{mark}", number, f"the rate of {letter}{mark}", system.rate_of(whole, by_name))
-        rates = show.named(f"{letter}_dot{mark}", rate)
-        changing.append((vector([names[i] for i in chosen]), vector([rates[i] for i in chosen])))
-    return replace(by_name, named=tuple(changing))
+        key, rate = f"{letter}_dot{mark}", system.rate_of(whole, written)
+        rates = define.named(key, rate, f"the rate of {letter}{mark}", number)
+        changing.append((vector([entries[i] for i in chosen]), vector([rates[i] for i in chosen])))
+    return replace(written, named=tuple(changing))
 
 
-def shown_rows(system: System, show: Show, number: str, numbers: tuple[str, str] | None = None) -> tuple[Array, Array]:
-    """A and β of A q̈ = β, the independent rows; shown with φ and ψ where there are constraints."""
+def define_rows(
+    define: Definitions, system: System, number: str, numbers: tuple[str, str] | None = None
+) -> tuple[Array, Array]:
+    """A and β of A q̈ = β, the independent rows; defined with φ and ψ where there are constraints."""
     A, beta = system.A, system.beta
     if not len(beta):
         return A, beta
-    show_constraints(system, show, numbers or (number, number))
-    A = show("A", number, "constraint matrix", A)
-    return A, show("beta", number, "right side of A q̈ = β", beta)
+    define_constraints(define, system, numbers or (number, number))
+    A = define("A", A, "constraint matrix", number)
+    return A, define("beta", beta, "right side of A q̈ = β", number)
 
 
-def show_constraints(system: System, show: Show, numbers: tuple[str, str]) -> None:
+def define_constraints(define: Definitions, system: System, numbers: tuple[str, str]) -> None:
     """φ and ψ, the independent ones; `numbers` are those of their equations."""
+    rows, count = system.facts.rows, system.facts.levels.held
+    if any(i < count for i in rows):
+        define("phi", lambda: constraint_levels(system)[0], "constraints on positions: φ(q, t) = 0", numbers[0])
+    if any(i >= count for i in rows):
+        define("psi", lambda: constraint_levels(system)[1], "constraints on velocities: ψ(q, q̇, t) = 0", numbers[1])
+
+
+def constraint_levels(system: System) -> tuple[Array, Array]:
+    """φ and ψ of the independent constraints."""
     known, rows = system.facts, system.constraints
-    held = [i for i in known.rows if i < known.levels.held]
-    moving = [i for i in known.rows if i >= known.levels.held]
-    if held:
-        show.also("phi", numbers[0], "constraints on positions: φ(q, t) = 0", lambda: rows.phi[held])
-    if moving:
-        show.also("psi", numbers[1], "constraints on velocities: ψ(q, q̇, t) = 0", lambda: rows.velocity[moving])
+    count = known.levels.held
+    return rows.phi[[i for i in known.rows if i < count]], rows.velocity[[i for i in known.rows if i >= count]]
 
 
-def shown_drift(system: System, show: Show) -> tuple[Array, str, str]:
+def define_drift(define: Definitions, system: System) -> tuple[Array, str, str]:
     """Φ̇q̇ of Φ q̈ = −Φ̇q̇, its key and its letters; stabilized rows have β Φ q̇ + α φ in it, (5.97), and letters of their own."""
     if not any(system.facts.levels.servo):
-        return show("Phi_dot_qd", "(5.89)", "Φ̇q̇ of Φ q̈ = −Φ̇q̇", -system.beta), "Phi_dot_qd", "Φ̇q̇"
+        return define("Phi_dot_qd", -system.beta, "Φ̇q̇ of Φ q̈ = −Φ̇q̇", "(5.89)"), "Phi_dot_qd", "Φ̇q̇"
     words = "Φ̇q̇ + β Φ q̇ + α φ of Φ q̈ = −Φ̇q̇′, stabilized"
-    return show("Phi_dot_qd_prime", "(5.97)", words, -system.beta), "Phi_dot_qd_prime", "Φ̇q̇′"
+    return define("Phi_dot_qd_prime", -system.beta, words, "(5.97)"), "Phi_dot_qd_prime", "Φ̇q̇′"
 
 
-def held_rows(system: System) -> tuple[Array, Array]:
-    """What the independent constraints keep at zero: φ and ψ."""
-    known, rows = system.facts, system.constraints
-    held = known.levels.held
-    return rows.phi[[i for i in known.rows if i < held]], rows.velocity[[i for i in known.rows if i >= held]]
-
-
-def shown_push(system: System, show: Show, h: Array) -> Array:
-    """h, or h + C with C shown where the constraints are not ideal."""
+def define_push(define: Definitions, system: System, h: Array) -> Array:
+    """h, or h + C with C defined where the constraints are not ideal."""
     C = non_ideal_forces(system.motion)
     if C is None:
         return h
-    return h + show("C", "poincare (3.44)", "what the constraints do beyond d'Alembert's principle", C)
+    return h + define("C", C, "what the constraints do beyond d'Alembert's principle", "poincare (3.44)")
 
 
-def beyond(system: System, speeds: Speeds) -> tuple[Array, str]:
-    """WᵀC, what constraints that are not ideal push along the speeds, and what a law says of it."""
+def along_speeds(system: System, speeds: Speeds) -> tuple[Array, str]:
+    """WᵀC, the force of constraints that are not ideal along the speeds, and the term of a law for it."""
     C = non_ideal_forces(system.motion)
     if C is None:
         return zeros(len(speeds.u)), ""
@@ -122,6 +160,38 @@ def rates(system: System, symbols: Array) -> Array:
     return system.algebra.symbols([Kind.RATE.of(str(symbol)) for symbol in symbols])
 
 
-def vanishing(left: Array) -> tuple[Array, Array]:
+def vanishing(left: Array) -> Sides:
     """left = 0, row by row."""
     return left, zeros(len(left))
+
+
+def momenta_on_changing_directions(system: System, speeds: Speeds) -> Array:
+    """Σ [P·d/dt(∂V_G/∂u) + H_G·d/dt(∂ω/∂u)]: the sum in (2), and K_NI = Σ (F_NI + J_NI) of (63)."""
+    total = zeros(len(speeds.u))
+    for body, velocity in velocities(system.motion, speeds.qd, speeds.W):
+        V, w = velocity.V, velocity.w  # (6), (55)
+        H = body.inertia @ w  # (8), and P = m V
+        V_u, w_u = velocity.V_u, velocity.w_u  # (56)
+        dV_u = system.acceleration(V_u, speeds)  # B_NI, (58)
+        dw_u = system.rate_of(w_u, speeds) + skew(w) @ w_u  # C_NI, (58): inertial derivative, in body axes
+        total = total + body.mass * dV_u.dot(V) + dw_u.T @ H  # (61), where D_NI is printed for C_NI
+    return total
+
+
+def rates_of_momenta(system: System, speeds: Speeds, W: Array) -> Array:
+    """Σ [d/dt P·∂V_G/∂u + d/dt H_G·∂ω/∂u] along the columns of W, at u̇ = 0: what (38) and (39) leave of d/dt ∂T/∂u."""
+    total = zeros(W.shape[1])
+    for body, velocity in velocities(system.motion, speeds.qd, W):
+        V, w = velocity.V, velocity.w
+        H = body.inertia @ w
+        dH = body.inertia @ system.rate_of(w, speeds) + cross(w, H)  # inertial derivative, in body axes
+        total = total + body.mass * velocity.V_u.dot(system.acceleration(V, speeds)) + velocity.w_u.T @ dH
+    return total
+
+
+def reaction_by_momenta(system: System) -> Array:
+    """(2) written for u = q̇, all n of them: what it leaves over is the reaction of the constraints."""
+    qd, n = system.qd, len(system.q)
+    free = Speeds(qd, identity(n), zeros(n), identity(n), zeros(n))
+    T_u = system.algebra.gradient(kinetic(system.motion, qd), qd)
+    return system.derivative(T_u) - momenta_on_changing_directions(system, free) - active_forces(system.motion, free.W)

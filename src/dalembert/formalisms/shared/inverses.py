@@ -1,4 +1,4 @@
-"""Inverses that people read: block by block, small blocks by cofactors, the entries of larger ones by names of their own."""
+"""Inverses that are read: block by block, small blocks by cofactors, the entries of larger ones by symbols of their own."""
 
 from __future__ import annotations
 
@@ -6,69 +6,78 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from dalembert.formalisms.shared.quantities import Show
+from dalembert.formalisms.shared.quantities import Definitions
 from dalembert.symbolic.algebra_base import Array, DifferentialAlgebra, Scalar, identity, vector, zeros
 from dalembert.symbolic.linear_algebra import ldl, ldl_solve, lower_solve, orthogonal_solve
 
 _SMALL = 3  # rows of a block whose cofactors are written out
 
 
-def inverse(
-    algebra: DifferentialAlgebra, show: Show, key: str, number: str, M: Array, *, symmetric: bool = True
-) -> Array:
-    """M⁻¹; where names are in use, the entries of blocks larger than 3×3 are symbols called after `key`: M_inv[1,2].
+def inverse(algebra: DifferentialAlgebra, M: Array, *, symmetric: bool = True, symbols: str = "") -> Array:
+    """M⁻¹; where `symbols` has a letter, the entries of blocks larger than 3×3 are symbols such as M_inv[1,2].
 
     >>> from dalembert.symbolic.symengine_algebra import SYMBOLIC
     >>> a, b = SYMBOLIC.symbols(["a", "b"])
-    >>> inverse(SYMBOLIC, Show(), "M_inv", "(1)", np.array([[a, 0], [0, b]], dtype=object)).tolist()
+    >>> inverse(SYMBOLIC, np.array([[a, 0], [0, b]], dtype=object)).tolist()
     [[a**(-1), 0], [0, b**(-1)]]
     """
     out = zeros(*M.shape)
-    if _only_names(algebra, show, M):
-        text = f"of a {len(M)}×{len(M)} matrix; its entries are not written out"
-        show.also(key, number, "an inverse", lambda: np.array([text], dtype=object))
     for rows, columns in blocks_of(algebra, M):
         part, place = M[np.ix_(rows, columns)], np.ix_(columns, rows)
         if len(rows) <= _SMALL:
             out[place] = _adjugate(algebra, part) / _determinant(algebra, part)
-        elif show.by_names:
-            out[place] = _names(algebra, key, columns, rows, symmetric=symmetric)
+        elif symbols:
+            out[place] = _symbols(algebra, symbols, columns, rows, symmetric=symmetric)
         else:
             out[place] = (ldl_solve if symmetric else orthogonal_solve)(algebra, part, identity(len(rows)))
     return out
 
 
-def shown_inverse(algebra: DifferentialAlgebra, show: Show, key: str, number: str, meaning: str, M: Array) -> Array:
-    """M⁻¹ of a symmetric matrix, shown and by the names of its long entries; where M is large it has only names."""
-    out = inverse(algebra, show, key, number, M)
-    return out if _only_names(algebra, show, M) else with_symmetric_names(show, key, show(key, number, meaning, out))
+def written_inverse(
+    define: Definitions, algebra: DifferentialAlgebra, key: str, M: Array, equation: str, *, symmetric: bool = True
+) -> Array:
+    """M⁻¹; one that is too large to be written out is defined as such."""
+    if _only_symbols(define, algebra, M):
+        text = f"of a {len(M)}×{len(M)} matrix; its entries are not written out"
+        define(key, lambda: np.array([text], dtype=object), "an inverse", equation)
+    return inverse(algebra, M, symmetric=symmetric, symbols=key if define.notation.by_symbols else "")
 
 
-def _only_names(algebra: DifferentialAlgebra, show: Show, M: Array) -> bool:
-    return show.by_names and any(len(rows) > _SMALL for rows, _ in blocks_of(algebra, M))
+def define_inverse(
+    define: Definitions, algebra: DifferentialAlgebra, key: str, M: Array, meaning: str, equation: str
+) -> Array:
+    """M⁻¹ of a symmetric matrix, defined and by symbols of its long entries; where M is large it has only symbols."""
+    out = written_inverse(define, algebra, key, M, equation)
+    if _only_symbols(define, algebra, M):
+        return out
+    return symmetric_symbols(define, key, define(key, out, meaning, equation))
 
 
-def inverse_mass(algebra: DifferentialAlgebra, show: Show, M: Array, number: str) -> Array:
-    """M⁻¹ of a mass matrix by the names of its entries; D, the determinants of its small blocks, is shown and called so."""
-    named = with_symmetric_names(show, "M", M)
-    out = inverse(algebra, show, "M_inv", number, named)
+def _only_symbols(define: Definitions, algebra: DifferentialAlgebra, M: Array) -> bool:
+    return define.notation.by_symbols and any(len(rows) > _SMALL for rows, _ in blocks_of(algebra, M))
+
+
+def inverse_mass(define: Definitions, algebra: DifferentialAlgebra, M: Array, equation: str) -> Array:
+    """M⁻¹ of a mass matrix by symbols of its entries, and of D, the determinants of its small blocks, which it defines."""
+    named = symmetric_symbols(define, "M", M)
+    out = written_inverse(define, algebra, "M_inv", named, equation)
     small = [rows for rows, _ in blocks_of(algebra, M) if 1 < len(rows) <= _SMALL]
     if small:
         D = vector([_determinant(algebra, named[np.ix_(rows, rows)]) for rows in small])
         words = "det M" if len(small[0]) == len(M) else "determinants of blocks of M, those of one entry left out"
-        D = show.named("D", show("D", number, words, D if len(small) > 1 else D.reshape(())))
+        D = define.named("D", D if len(small) > 1 else D.reshape(()), words, equation)
         for rows, determinant in zip(small, D.ravel(), strict=True):
             place = np.ix_(rows, rows)
             out[place] = _adjugate(algebra, named[place]) / determinant
     return out
 
 
-def inverse_root(algebra: DifferentialAlgebra, show: Show, M: Array) -> tuple[Array, str]:
-    """R with R Rᵀ = M⁻¹, and which: M^(−1/2) of blocks up to 2×2, else (L√D)⁻ᵀ of M = L D Lᵀ, or names where M is large."""
+def inverse_root(define: Definitions, algebra: DifferentialAlgebra, M: Array) -> tuple[Array, str]:
+    """R with R Rᵀ = M⁻¹, and which: M^(−1/2) of blocks up to 2×2, else (L√D)⁻ᵀ of M = L D Lᵀ, or symbols where M is large."""
     found = [rows for rows, _ in blocks_of(algebra, M)]
-    if _only_names(algebra, show, M):
+    if _only_symbols(define, algebra, M):
         everything = list(range(len(M)))
-        return _names(algebra, "M_root", everything, everything, symmetric=True), "M^(−1/2), called M_root"
+        return _symbols(algebra, "M_root", everything, everything, symmetric=True), "M^(−1/2), called M_root"
     if max(map(len, found)) > 2:
         L, D = ldl(algebra, M)
         root = vector([algebra.sqrt(d) for d in D])
@@ -86,9 +95,9 @@ def inverse_root(algebra: DifferentialAlgebra, show: Show, M: Array) -> tuple[Ar
     return out, "M^(−1/2)"
 
 
-def with_symmetric_names(show: Show, key: str, M: Array) -> Array:
-    """A symmetric matrix by the names of its long entries, equal ones by one name."""
-    out = show.named(key, M).copy()
+def symmetric_symbols(define: Definitions, key: str, M: Array) -> Array:
+    """A symmetric matrix by symbols of its long entries, equal ones by one symbol."""
+    out = define.symbols(key, M).copy()
     for i, j in zip(*np.tril_indices(len(M), -1), strict=True):
         out[i, j] = out[j, i]
     return out
@@ -107,7 +116,7 @@ def blocks_of(algebra: DifferentialAlgebra, M: Array) -> Iterator[tuple[list[int
         yield rows, columns
 
 
-def _names(algebra: DifferentialAlgebra, key: str, rows: list[int], columns: list[int], *, symmetric: bool) -> Array:
+def _symbols(algebra: DifferentialAlgebra, key: str, rows: list[int], columns: list[int], *, symmetric: bool) -> Array:
     """Symbols for the entries of an inverse."""
     places = [sorted((i, j)) if symmetric else (i, j) for i in rows for j in columns]
     return algebra.symbols([f"{key}[{i + 1},{j + 1}]" for i, j in places]).reshape(len(rows), len(columns))

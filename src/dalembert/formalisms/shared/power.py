@@ -11,7 +11,7 @@ from itertools import count
 
 import numpy as np
 
-from dalembert.formalisms.shared.free_motion import unexplained_force
+from dalembert.formalisms.shared.common_quantities import unexplained_force
 from dalembert.mechanics.applied_forces import non_ideal_forces, working_forces
 from dalembert.mechanics.energies import kinetic, potential
 from dalembert.mechanics.system import System

@@ -1,53 +1,60 @@
-"""What a formalism shows of itself: its own quantities, by its own letters, each with the number of its equation.
+"""What a derivation returns: its linear form, and its named quantities and laws in the order of its paper.
 
-`derive` of a formalism hands every quantity of its paper to `show` on the line that computes it, and goes on with what it gets
-back. Where equations are run nobody looks: `SILENT` gives the value back. Where they are read, `Record` keeps it, and gives
-back a shorter form of it, so that what follows is short too. What a paper shows beside the way comes by `also` and is made when
-it is looked at; what it ends with comes by `law`.
+`derive` of a formulation defines every quantity on the line that computes it, by letter, meaning and equation number, and
+continues with the value it gets back: the same value, or a shorter form where the notation of the system has one. A value
+that is not needed to run the equations is given as a function and computed on first read.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TypeVar
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, TypeVar, cast
 
 import numpy as np
 
+from dalembert.mechanics.notation import Notation
+from dalembert.mechanics.system import System
 from dalembert.symbolic.algebra_base import Array, Scalar
 
-Short = Callable[[Array], Array]  # a value in a shorter form; for reading only
-Naming = Callable[[str, Array], Array]  # a key and its value: the value by which it is called from then on
-Sharing = Callable[[Array], tuple[list[tuple[str, Scalar]], Array]]  # names of what rows share, and the rows by them
-Rows = tuple[Array, Array]  # left and right sides
-Shown = TypeVar("Shown")  # an array or a scalar
+if TYPE_CHECKING:
+    from dalembert.formalisms.shared.linear_form import LinearForm
+
+Sides = tuple[Array, Array]  # left and right sides of equations, row by row
+Value = TypeVar("Value")  # an array, a scalar, or a function that computes an array
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Quantity:
-    """One quantity of a paper; its value is a matrix, a vector, a scalar, or names of things that are no numbers.
+    """One quantity of a paper; its value is a matrix, a vector, a scalar, or names of things that are not numbers.
 
     >>> from dalembert.symbolic.algebra_base import identity
-    >>> Quantity("N_l", "(9b)", "carries twists outwards", lambda: identity(2)).make().tolist()
+    >>> Quantity("N_l", lambda: identity(2), "carries twists outwards", "(9b)").value.tolist()
     [[1, 0], [0, 1]]
     """
 
     key: str  # its letter in ASCII: accents and indices behind underscores, as in M_tilde and w_1
-    equation: str  # its number in the paper of the formalism
+    given: Array | Callable[[], Array]  # its value, or what computes it on first read
     meaning: str
-    make: Callable[[], Array]
-    of: tuple[str, ...] = ()  # what it belongs to, one name for each place of its first axis: bodies, speeds
-    shown: Array | None = None  # its short form, where the derivation goes on with that
+    equation: str  # its number in the paper of the formulation
+    of: tuple[str, ...] = ()  # what it belongs to, one name for each index of its first axis: bodies, speeds
+    written: Array | None = None  # its form in the equations after it; None: none of them uses it
+
+    @cached_property
+    def value(self) -> Array:
+        """The value, computed once."""
+        return self.given() if callable(self.given) else self.given
 
 
 @dataclass(frozen=True)
 class Law:
     """Equations that a derivation ends with: in words, and row by row."""
 
-    equation: str  # its number in the paper
     words: str  # by letters, as in M_NI u̇_NI = L_NI
     uses: tuple[str, ...]  # the keys of the quantities in it
-    make: Callable[[], Rows]
+    sides: Callable[[], Sides]
+    equation: str  # its number in the paper
 
 
 @dataclass(frozen=True)
@@ -58,148 +65,117 @@ class Stage:
     quantities: tuple[Quantity, ...]
 
 
-class Show:
-    """Shows quantities to nobody.
+class Definitions:
+    """The quantities and laws of a derivation, in the order in which it defines them.
 
-    >>> Show()("T", "(7)", "kinetic energy", 3)
-    3
-    """
+    >>> from dalembert.io import gallery
 
-    def short(self, value: Array) -> Array:
-        """A shorter form of a value that is not shown itself."""
-        return value
-
-    def __call__(self, key: str, equation: str, meaning: str, value: Shown, of: Sequence[str] = ()) -> Shown:
-        """A quantity on the way of the derivation; what is given back is what it goes on with."""
-        return value
-
-    by_names = False  # True where long entries go on by their names
-
-    def last(self, key: str, equation: str, meaning: str, value: Array) -> Array:
-        """Rows of velocity terms that nothing is differentiated after: they may go on through names of what they share."""
-        return value
-
-    def named(self, key: str, value: Array) -> Array:
-        """A value by the names of its entries where they are long: M[1,2] is an entry of M."""
-        return value
-
-    def direction(self, value: Array) -> Array:
-        """A vector whose length means nothing, in a shorter length."""
-        return value
-
-    def beside(self, tell: Callable[[], None]) -> None:
-        """Quantities beside the way that are made one from another: `tell` shows them, where somebody looks."""
-
-    def also(self, key: str, equation: str, meaning: str, make: Callable[[], Array], of: Sequence[str] = ()) -> None:
-        """A quantity beside the way, made when it is looked at."""
-
-    def value(self, key: str) -> Array:
-        """The short form of a quantity that was shown."""
-        raise KeyError(key)
-
-    def law(self, equation: str, words: str, uses: Sequence[str], make: Callable[[], Rows]) -> None:
-        """Equations that the derivation ends with, made when they are looked at."""
-
-
-SILENT = Show()
-
-
-class Record(Show):
-    """Keeps what is shown, in its order.
-
-    >>> record = Record()
-    >>> record("T", "(7)", "kinetic energy", 3), list(record.quantities)
+    >>> from dalembert import mechanics as structure
+    >>> define = Definitions(structure.system_of(gallery.load("simple-pendulum")))
+    >>> define("T", 3, "kinetic energy", "(7)"), list(define.quantities)
     (3, ['T'])
     """
 
-    def __init__(
-        self,
-        short: Short | None = None,
-        naming: Naming | None = None,
-        direction: Short | None = None,
-        rows: Sharing | None = None,
-    ) -> None:
-        self._short, self._naming, self._direction, self._rows = short, naming, direction, rows
-        self.by_names = naming is not None
-        self._found: dict[str, Array] = {}
-        self._names: dict[str, Scalar] = {}
-        self._quantities: dict[str, Quantity] = {}
-        self._laws: list[Law] = []
-        self._untold: list[Callable[[], None]] = []  # what is shown beside the way, until somebody looks for it
+    def __init__(self, system: System) -> None:
+        self.notation: Notation = system.notation
+        self.quantities: dict[str, Quantity] = {}
+        self.laws: list[Law] = []
+        self.meanings: dict[str, Scalar] = {}  # of the symbols of entries
+        self._deferred: list[Callable[[], None]] = []
 
-    @property
-    def names(self) -> dict[str, Scalar]:
-        """What names of entries stand for."""
-        self._tell_all()
-        return self._names
+    def __call__(self, key: str, value: Value, meaning: str, equation: str, of: Sequence[str] = ()) -> Value:
+        """Define a quantity; returns its form in the equations after it. A function is called on first read."""
+        if callable(value):
+            self.quantities[key] = Quantity(key, cast("Callable[[], Array]", value), meaning, equation, tuple(of))
+            return value
+        whole = np.asarray(value, dtype=object)
+        written = self.notation.short(whole)
+        self.quantities[key] = Quantity(key, whole, meaning, equation, tuple(of), written)
+        return cast("Value", written if isinstance(value, np.ndarray) else written[()])
+
+    def velocity_terms(self, key: str, value: Array, meaning: str, equation: str) -> Array:
+        """Define rows that are not differentiated any more; they may be written by symbols of what they share."""
+        symbols, written = self.notation.velocity_terms(value)
+        self.meanings |= dict(symbols)
+        self.quantities[key] = Quantity(key, value, meaning, equation, (), written)
+        return written
+
+    def symbols(self, key: str, value: Array) -> Array:
+        """A value with symbols in place of its long entries: M[1,2] is an entry of M."""
+        out = self.notation.symbols(key, value)
+        if out is not value:
+            self.meanings |= {str(a): b for a, b in zip(out.flat, value.flat, strict=True) if a is not b and a != b}
+        return out
+
+    def named(self, key: str, value: Array, meaning: str, equation: str) -> Array:
+        """Define a quantity that the equations after it have by symbols of its long entries."""
+        return self.symbols(key, self(key, value, meaning, equation))
+
+    def law(self, words: str, uses: Sequence[str], sides: Callable[[], Sides], equation: str) -> None:
+        """Equations that the derivation ends with."""
+        self.laws.append(Law(words, tuple(uses), sides, equation))
+
+    def later(self, define: Callable[[], None]) -> None:
+        """Definitions that are only read, never run: `define` is called before the first of them is read."""
+        self._deferred.append(define)
+
+    def derived(self, form: LinearForm) -> Derived:
+        """The record of the derivation."""
+        return Derived(form, self)
+
+    def find(self, key: str) -> Quantity | None:
+        """One quantity; deferred definitions after it are not computed."""
+        while key not in self.quantities and self._deferred:
+            self._define_next()
+        return self.quantities.get(key)
+
+    def complete(self) -> Definitions:
+        """The same with all deferred definitions."""
+        while self._deferred:
+            self._define_next()
+        return self
+
+    def _define_next(self) -> None:
+        define = self._deferred.pop(0)
+        try:
+            define()
+        except Exception as error:
+            self._deferred.insert(0, partial(_fail, error))  # the same failure when it is read again
+            raise
+
+
+def _fail(error: Exception) -> None:
+    raise error
+
+
+@dataclass(frozen=True)
+class Derived:
+    """One formulation of one system: the equations that run, and the quantities and laws that are read."""
+
+    form: LinearForm
+    definitions: Definitions
 
     @property
     def quantities(self) -> dict[str, Quantity]:
         """All quantities, in their order."""
-        self._tell_all()
-        return self._quantities
+        return self.definitions.complete().quantities
 
     @property
-    def laws(self) -> list[Law]:
+    def laws(self) -> tuple[Law, ...]:
         """The equations that the derivation ends with."""
-        self._tell_all()
-        return self._laws
+        return tuple(self.definitions.complete().laws)
+
+    @property
+    def meanings(self) -> dict[str, Scalar]:
+        """What the symbols of entries in the quantities and laws stand for."""
+        return self.definitions.complete().meanings
 
     def find(self, key: str) -> Quantity | None:
-        """One quantity; what comes after it beside the way is not made."""
-        while key not in self._quantities and self._untold:
-            self._untold.pop(0)()
-        return self._quantities.get(key)
-
-    def _tell_all(self) -> None:
-        while self._untold:
-            self._untold.pop(0)()
-
-    def short(self, value: Array) -> Array:
-        """A shorter form of a value, where there is one."""
-        return value if self._short is None else self._short(value)
-
-    def __call__(self, key: str, equation: str, meaning: str, value: Shown, of: Sequence[str] = ()) -> Shown:
-        """Keeps the quantity, and gives back its shorter form."""
-        whole = np.asarray(value, dtype=object)
-        found = self._found[key] = self.short(whole)
-        self._quantities[key] = Quantity(key, equation, meaning, lambda: whole, tuple(of), found)
-        return found if isinstance(value, np.ndarray) else found[()]  # pyright: ignore[reportReturnType]
-
-    def last(self, key: str, equation: str, meaning: str, value: Array) -> Array:
-        """Keeps the rows, and gives them back through names of what they share."""
-        if self._rows is None:
-            return self(key, equation, meaning, value)
-        lines, found = self._rows(value)
-        self._names |= dict(lines)
-        self._found[key] = found
-        self._quantities[key] = Quantity(key, equation, meaning, lambda: value, (), found)
-        return found
-
-    def named(self, key: str, value: Array) -> Array:
-        """The value by the names of its entries, which are kept."""
-        if self._naming is None:
-            return value
-        found = self._naming(key, value)
-        self._names |= {str(a): b for a, b in zip(found.flat, value.flat, strict=True) if a is not b and a != b}
-        return found
-
-    def direction(self, value: Array) -> Array:
-        """The vector in a shorter length, where there is one."""
-        return value if self._direction is None else self._direction(value)
-
-    def beside(self, tell: Callable[[], None]) -> None:
-        """Keeps the tale until somebody looks for what it shows."""
-        self._untold.append(tell)
-
-    def also(self, key: str, equation: str, meaning: str, make: Callable[[], Array], of: Sequence[str] = ()) -> None:
-        """Keeps the quantity."""
-        self._quantities[key] = Quantity(key, equation, meaning, make, tuple(of))
+        """One quantity; deferred ones after it are not computed."""
+        return self.definitions.find(key)
 
     def value(self, key: str) -> Array:
-        """The short form of a quantity that was shown."""
-        return self._found[key][()]
-
-    def law(self, equation: str, words: str, uses: Sequence[str], make: Callable[[], Rows]) -> None:
-        """Keeps the law."""
-        self._laws.append(Law(equation, words, tuple(uses), make))
+        """The value of one quantity."""
+        if (found := self.find(key)) is None:
+            raise KeyError(key)
+        return found.value

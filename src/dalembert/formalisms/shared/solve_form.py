@@ -6,8 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from dalembert.formalisms.shared.linear_form import LinearForm, Rows
-from dalembert.formalisms.shared.linear_system import LinearSystem
+from dalembert.formalisms.shared.linear_form import LinearForm, LinearSystem, Rows
 from dalembert.mechanics.system import combined
 from dalembert.symbolic.algebra_base import Array, stack, zeros
 from dalembert.symbolic.block_nodes import solver as block_solver
