@@ -104,7 +104,7 @@ def derive(system: System, alpha: float = 0.0, show: Show = SILENT) -> LinearFor
 
 def structure(system: System) -> tuple[Round, ...]:
     """Which constraints in phase space imply others, as found for the values of the parameters."""
-    return tuple(rounds(system)) if system.model.canonical_list else ()
+    return tuple(rounds(system)) if system.model.canonical_constraints else ()
 
 
 def powers(system: System, can: Canonical, known: Surface, change: Array) -> tuple[tuple[str, ...], Array]:
