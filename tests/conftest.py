@@ -130,7 +130,7 @@ class Builder:
 
     def holonomic(self, feedback: tuple[float, float] | None = None) -> None:
         """A plane in the space of coordinates that moves with time; the initial state lies on it, at rest."""
-        starts = {c.name: c.start for c in self.model.coordinate_list}
+        starts = {c.name: c.start for c in self.model.generalized_coordinates}
         terms = [f"{a}*({name} - {start!r})" for a, (name, start) in zip(self.numbers(9), starts.items(), strict=False)]
         formula = " + ".join([*terms, "0.1*(1 - cos(t))"]).replace("+ -", "- ")
         self.model.holonomic(formula, feedback=feedback)
@@ -152,11 +152,11 @@ class Builder:
     def redundant(self) -> None:
         """One of the constraints once more, in other words."""
         q = self.pick(self.model.coordinate_names)
-        if self.model.holonomic_list:
-            first = self.model.holonomic_list[0]
+        if self.model.holonomic_constraints:
+            first = self.model.holonomic_constraints[0]
             self.model.holonomic(f"-2*({first.phi})", name="again", feedback=tuple(map(float, first.feedback)) or None)
         else:
-            first = self.model.nonholonomic_list[0]
+            first = self.model.nonholonomic_constraints[0]
             gain = float(first.feedback[0]) if first.feedback else None
             factor = "2" if gain is not None else f"(1.5 + cos({q}))"
             self.model.nonholonomic(f"{factor}*({first.psi})", name="again", feedback=gain)
@@ -204,7 +204,7 @@ def random_tree() -> Callable[..., Model]:
         free = len(builder.model.coordinate_names) - 1
         for _ in range(min(holonomic, free)):
             builder.holonomic((3.0, 2.5) if servo else None)
-        for _ in range(min(nonholonomic, free - len(builder.model.holonomic_list))):
+        for _ in range(min(nonholonomic, free - len(builder.model.holonomic_constraints))):
             builder.nonholonomic(1.5 if servo else None)
         if nonlinear and free > len(builder.model.constraint_names):
             builder.nonlinear()

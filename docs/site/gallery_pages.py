@@ -15,8 +15,10 @@ ROBOTS = ("robot", "arm", "puma", "kuka", "gripper", "biped", "quadruped", "hexa
 # the marks by which a model is sorted, the first that fits; what bears none is a pendulum, a top or alike
 GROUPS: dict[str, Callable[[Model], bool]] = {
     "Friction, stops, bushings and clocks": lambda model: bool(model.events) or _sudden(model),
-    "Wheels, blades and rolling": lambda model: bool(model.nonholonomic_list or model.contacts) or "disk" in model.name,
-    "Linkages and parallel robots": lambda model: bool(model.loops or (model.holonomic_list and _hinged(model))),
+    "Wheels, blades and rolling": lambda model: (
+        bool(model.nonholonomic_constraints or model.contacts) or "disk" in model.name
+    ),
+    "Linkages and parallel robots": lambda model: bool(model.loops or (model.holonomic_constraints and _hinged(model))),
     "Robots and walkers": lambda model: any(word in model.name for word in ROBOTS),
 }
 OTHERS = "Pendulums, tops and free bodies"

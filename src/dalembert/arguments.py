@@ -57,8 +57,10 @@ _KINDS: dict[str, tuple[Callable[[object], bool], str]] = {
 }
 
 
-def checked(function: Callable[P, T]) -> Callable[P, T]:
+def checked(function: Callable[P, T], *, by_name: bool = False) -> Callable[P, T]:
     """The function, with our own message for arguments that it does not have, that are missing, or are not what it says.
+
+    With `by_name` the function is called with all arguments of its signature by name, also with those that were not given.
 
     >>> @checked
     ... def revolute(axis: str) -> str:
@@ -68,18 +70,22 @@ def checked(function: Callable[P, T]) -> Callable[P, T]:
     dalembert.errors.InputError: revolute: there is no argument 'axsi'. Did you mean 'axis'?
     """
     signature = inspect.signature(function)
+    defaults = {name: x.default for name, x in signature.parameters.items() if x.default is not x.empty}
     plain = [(name, *kind) for name, each in signature.parameters.items() if (kind := _kind(each)) is not None]
 
     @wraps(function)
     def called(*args: P.args, **named: P.kwargs) -> T:
         try:
-            given = signature.bind(*args, **named).arguments
+            bound = signature.bind(*args, **named)
         except TypeError as error:
             raise InputError(f"{function.__name__}: {_mismatch(signature, named, error)}") from None
         for name, fits, expected in plain:
-            if name in given and not fits(given[name]):
-                raise InputError(f"{function.__name__}, {name}: got {shown(given[name])}. Expected {expected}.")
-        return function(*args, **named)
+            if name in bound.arguments and not fits(bound.arguments[name]):
+                got = shown(bound.arguments[name])
+                raise InputError(f"{function.__name__}, {name}: got {got}. Expected {expected}.")
+        if not by_name:
+            return function(*args, **named)
+        return function(**{**defaults, **bound.arguments})  # type: ignore[call-arg]
 
     return called
 
@@ -97,7 +103,7 @@ def _kind(parameter: inspect.Parameter) -> tuple[Callable[[object], bool], str] 
 
 
 def _mismatch(signature: inspect.Signature, named: Mapping[str, object], error: TypeError) -> str:
-    known = [name for name in signature.parameters if name not in ("self", "where")]
+    known = [name for name in signature.parameters if name not in ("self", "model", "where")]
     for name in named:
         if name not in signature.parameters:
             return f"there is no argument '{name}'. {nearest(name, known)}"

@@ -65,9 +65,9 @@ def test_denoc_agrees_with_lagrange_on_the_others_every_day(name):
 def expected_to_refuse(model) -> set[str]:
     """What FORMALISMS says, from what the model declares."""
     out = set()
-    if model.nonholonomic_list or not all(isinstance(contact, Held) for contact in model.contacts):
+    if model.nonholonomic_constraints or not all(isinstance(contact, Held) for contact in model.contacts):
         out |= {"dirac"}
-    if any(c.feedback for c in (*model.holonomic_list, *model.nonholonomic_list)):
+    if any(c.feedback for c in (*model.holonomic_constraints, *model.nonholonomic_constraints)):
         out |= {*IN_SPEEDS, "dirac"}
     if model.name == "appell-hamel":
         out |= {*IN_SPEEDS}

@@ -14,9 +14,9 @@ from dalembert.mechanics.loop_closure import ends as ends_of
 from dalembert.mechanics.motion import move
 from dalembert.mechanics.state_batch import States
 from dalembert.model.constraints.loop import ancestors, loop_bodies
+from dalembert.model.joints.fixed import backwards, placed_back
 from dalembert.model.joints.spherical import Spherical
 from dalembert.model.model import Model
-from dalembert.model.reversed_joints import backwards, placed_back
 from dalembert.symbolic.algebra_base import vector
 from dalembert.symbolic.floats import FLOATS, numbers
 from dalembert.symbolic.rotations import roll_pitch_yaw
@@ -318,12 +318,12 @@ def test_the_former_cut_begins_where_it_is():
     q, qd = model.initial
     values = measured(model)
     other = dl.recut(model, "cut", "crank")
-    found = {c.name: c.start for c in other.coordinate_list}
+    found = {c.name: c.start for c in other.generalized_coordinates}
     assert np.allclose([found["cut_first_angle"], found["cut_second_angle"]], values, atol=1e-12)
     # the rates by a small step along the motion
     h = 1e-6
     near = [np.array(measured(model, q + step * qd)) for step in (-h, h)]
-    rates = {c.name: c.start_rate for c in other.coordinate_list}
+    rates = {c.name: c.start_rate for c in other.generalized_coordinates}
     expected = (near[1] - near[0]) / (2 * h)
     assert np.allclose([rates["cut_first_angle"], rates["cut_second_angle"]], expected, atol=1e-6)
 

@@ -32,7 +32,7 @@ def test_a_model_of_the_gallery_becomes_a_file(run, tmp_path):
     assert (found.code, found.err) == (0, "")
     assert found.out == "written: new/cart.toml\n"
     model, original = read_toml(tmp_path / "new" / "cart.toml"), gallery.load("cart-pendulum")
-    assert (model.bodies, model.nonholonomic_list) == (original.bodies, original.nonholonomic_list)
+    assert (model.bodies, model.nonholonomic_constraints) == (original.bodies, original.nonholonomic_constraints)
     assert run("check", "new/cart.toml").out == run("check", "cart-pendulum").out
 
 

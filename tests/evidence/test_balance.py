@@ -25,7 +25,7 @@ from dalembert.mechanics.joint_reactions import JointReaction
 from dalembert.mechanics.state_batch import States
 from dalembert.model.description import Elements
 from dalembert.model.reference_model import Action, axes_of, turn_of
-from dalembert.model.vectors import Vector3
+from dalembert.model.values import Vector3
 
 LOADS = ("force", "torque", "joint_torque", "spring", "damper")
 
@@ -50,7 +50,7 @@ def undriven(model: Elements, states: States, qdd: np.ndarray, reactions: Mappin
 
     Constraints given by formulas act through the joints without a place of their own, so a model has to have none.
     """
-    if model.holonomic_list or model.nonholonomic_list or model.contacts:
+    if model.holonomic_constraints or model.nonholonomic_constraints or model.contacts:
         raise InputError(
             f"model '{model.name}': its constraints by formulas or contacts drive the joints too. Expected joints and loops only."
         )
@@ -132,7 +132,7 @@ def left(model, change=lambda name, found: found) -> float:
     here = (states.q, states.qd, states.t)
     found = {name: change(name, reaction) for name, reaction in eom.joint_reactions(*here).items()}
     qdd = eom.accelerations(*here)
-    free = 0.0 if model.holonomic_list else float(undriven(model, states, qdd, found).max())
+    free = 0.0 if model.holonomic_constraints else float(undriven(model, states, qdd, found).max())
     return max(free, *(float(x.max()) for x in unbalanced(model, states, qdd, found).values()))
 
 

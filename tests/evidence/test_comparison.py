@@ -78,7 +78,7 @@ def test_a_formalism_that_does_not_apply_is_refused_before_any_is_run(monkeypatc
 def test_speeds_that_fail_are_chosen_again_without_drift_control(integrator):
     # dot(x) does not determine the motion of a knife edge that stands across x, at φ = 90°
     model = dl.load("knife-edge")
-    model.speed_list = ()
+    model.generalized_speeds = ()
     model.speed("dot(x)", "u").speed("dot(phi)", "omega")
     table = dl.compare(model, ["lagrange", "kane", "volterra"], duration=4.0, samples=41, integrator=integrator)
     for key in ("kane", "volterra"):
@@ -92,7 +92,7 @@ def test_speeds_that_fail_are_chosen_again_without_drift_control(integrator):
 
 def test_feedback_in_place_of_projection_does_not_keep_speeds_that_fail():
     model = dl.load("crank-rocker")
-    model.speed_list = ()
+    model.generalized_speeds = ()
     model.speed(f"dot({model.coordinate_names[-1]})", "u")  # the rocker turns back
     run = dl.derive(model, "maggi").simulate(2.0, samples=21, stabilization=(100.0, 20.0))
     known = dl.derive(model, "lagrange").simulate(2.0, samples=21)

@@ -17,8 +17,8 @@ from dalembert.errors import FormulaError, InputError, WorkError
 from dalembert.io import gallery
 from dalembert.io.toml_reader import loads_toml, read_toml
 from dalembert.io.toml_writer import to_toml, write_toml
-from dalembert.model.checks.check_values import value
 from dalembert.model.description import FIELDS
+from dalembert.model.evaluation import value
 from dalembert.model.model import Model
 from dalembert.symbolic.formula_writer import written
 from dalembert.symbolic.parser import parse
@@ -50,7 +50,7 @@ def returned(model: Model) -> Model:
 
 def same_accelerations(model: Model, back: Model, seed: int = 3) -> None:
     random = np.random.default_rng(seed)
-    n = len(model.coordinate_list)
+    n = len(model.generalized_coordinates)
     q, qd = random.uniform(0.2, 0.9, n), random.uniform(-1, 1, n)
     first, second = (dl.derive(each, engine="python").accelerations(q, qd, t=0.37) for each in (model, back))
     assert np.isfinite(first).all()
@@ -285,7 +285,7 @@ def test_constraints_contacts_speeds_and_forces_come_back():
     model.non_ideal({"x": "-k*dot(x)", "z": 1})
     back = returned(model)
     # a drive in front of a formula stays in front of it, so it is written as a formula
-    assert [c.name for c in back.holonomic_list] == ["drive of x", "tied", "drive of y", "lift"]
+    assert [c.name for c in back.holonomic_constraints] == ["drive of x", "tied", "drive of y", "lift"]
     data = tomllib.loads(to_toml(model))
     assert (len(data["holonomic"]), [drive["coordinate"] for drive in data["drive"]]) == (2, ["y", "z"])
 

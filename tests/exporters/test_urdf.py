@@ -113,7 +113,7 @@ def test_limits_friction_shapes_gravity_and_start_survive():
 def test_constraints_between_two_joints_become_mimic():
     text = to_urdf(arm())
     assert '<mimic joint="wrist_b" multiplier="-1.5" offset="0.65" />' in text
-    (constraint,) = loads_urdf(text).holonomic_list
+    (constraint,) = loads_urdf(text).holonomic_constraints
     assert constraint.name == "mimic of finger"
     q = {"finger": 0.8, "wrist_b": 0.3}
     assert float(constraint.phi.subs(q)) == pytest.approx(0.8 + 1.5 * 0.3 - 0.65)

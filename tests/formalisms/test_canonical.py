@@ -183,7 +183,7 @@ def test_files_hold_them():
     text = to_toml(field())
     assert '[[canonical]]\nname = "first"\nformula = "' in text
     again = loads_toml(text)
-    assert again.canonical_list == field().canonical_list
+    assert again.canonical_constraints == field().canonical_constraints
 
 
 def test_what_is_wrong_with_them_is_told():

@@ -79,7 +79,7 @@ def test_every_formalism_gives_the_parts_of_347(name):
     states = random_states.consistent(model, 5)
     ideal, work, lam = parts_of_347(model, states)
     assert np.abs(work).max() > 0.1
-    asked = [m.ABOUT.key for m in catalogue.FORMALISMS if m.ABOUT.nonholonomic or not model.nonholonomic_list]
+    asked = [m.ABOUT.key for m in catalogue.FORMALISMS if m.ABOUT.nonholonomic or not model.nonholonomic_constraints]
     assert len(asked) >= 16
     for key in asked:
         eom = dl.derive(model, key, engine="python")

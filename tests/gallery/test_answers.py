@@ -13,7 +13,7 @@ import sympy as sp
 import dalembert as dl
 from dalembert.io import gallery
 from dalembert.mechanics import random_states
-from dalembert.model.checks.check_values import value
+from dalembert.model.evaluation import value
 from dalembert.symbolic.parser import parse
 from dalembert.symbolic.reserved_symbols import rate
 
@@ -123,8 +123,8 @@ def test_coriolis_and_gravity_vectors(answer):
 
 def violation(model, row, table):
     """A constraint at a state: its formula, or how far the ends of a loop on the world are apart."""
-    if model.holonomic_list:
-        return value(model.holonomic_list[row].phi, table)
+    if model.holonomic_constraints:
+        return value(model.holonomic_constraints[row].phi, table)
     (loop,) = model.loops
     tip, pivot = ([value(x, table) for x in place] for place in (loop.position, loop.joint.position))
     q = [table[name] for name in model.coordinate_names]
@@ -164,7 +164,7 @@ def test_equations_of_motion_hold_for_the_accelerations_of_the_library(answer):
     known, found = answer
     if known.model.name not in HAMILTON:
         return
-    for i in range(known.n + len(known.model.holonomic_list)):
+    for i in range(known.n + len(known.model.holonomic_constraints)):
         close(found[f"eq{i + 1}"], 0.0)
 
 

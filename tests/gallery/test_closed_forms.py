@@ -260,7 +260,7 @@ def test_the_buffer_turns_the_slider_crank_back():
 def test_a_bushing_does_what_the_pin_does_which_it_replaces():
     soft = dl.load("four-bar-bushing")
     rigid = dl.Model("rigid", gravity=(0, -9.81, 0)).parameters(**soft.parameter_values)
-    for each in soft.coordinate_list:
+    for each in soft.generalized_coordinates:
         rigid.coordinate(each.name, each.start)
     rigid.bodies = soft.bodies
     rigid.loop("pin", ("coupler", "rocker"), rigid.revolute((0, 0, 1), position=("b", 0, 0)), position=("c", 0, 0))

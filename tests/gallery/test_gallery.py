@@ -8,7 +8,7 @@ import pytest
 from dalembert.errors import InputError
 from dalembert.io import gallery
 from dalembert.mechanics.contact_constraints import with_contacts
-from dalembert.model.checks.check_values import at_start, value
+from dalembert.model.evaluation import at_start, value
 from dalembert.symbolic.parser import parse
 
 EXAMPLES = gallery.names()
@@ -43,7 +43,7 @@ def test_the_model_is_sound(name):
 def test_everything_has_a_description_and_a_unit(name):
     model = gallery.load(name)
     assert model.text
-    for element in (*model.parameter_list, *model.coordinate_list):
+    for element in (*model.declared_parameters, *model.generalized_coordinates):
         assert element.description, element.name
         assert element.unit, element.name
 
@@ -64,7 +64,7 @@ def test_counts_follow_table_1(name):
     assert n == len(model.coordinate_names)
     assert counts["constraints"] == len(with_contacts(model).constraint_names)
     assert set(counts["ignorable"]) <= set(model.coordinate_names)
-    assert len(model.speed_list) in (0, d)
+    assert len(model.generalized_speeds) in (0, d)
     rule = {"routh": n - s, "volterra_reduced": d - s}
     rule |= dict.fromkeys(("lagrange", "maggi", "udwadia_kalaba"), n)
     rule |= dict.fromkeys(("boltzmann_hamel", "volterra", "kane", "gibbs_appell"), d)
@@ -95,7 +95,7 @@ def test_initial_speeds_are_those_of_the_published_files():
     for name, values in published.items():
         model = gallery.load(name)
         start = at_start(model)
-        assert [value(speed.value, start) for speed in model.speed_list] == pytest.approx(values, abs=1e-15)
+        assert [value(speed.value, start) for speed in model.generalized_speeds] == pytest.approx(values, abs=1e-15)
 
 
 def test_the_pull_on_the_satellite_is_the_push_on_the_tip():

@@ -15,7 +15,7 @@ from dalembert.display.dataset import netcdf_bytes
 from dalembert.io.files import with_checksum
 from dalembert.io.toml_reader import loads_toml
 from dalembert.io.toml_writer import to_toml
-from dalembert.model.element_names import is_name
+from dalembert.model.values import is_name
 from dalembert.simulation.saved_runs import load_run
 
 

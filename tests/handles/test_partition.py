@@ -32,7 +32,7 @@ def rocker_driven() -> dl.Model:
     """A crank-rocker whose speed is the rocker's, which turns back twice in every turn of the crank."""
     model = dl.load("crank-rocker")
     names = model.coordinate_names
-    model.speed_list = ()
+    model.generalized_speeds = ()
     return model.speed(f"dot({names[-1]})", "u")
 
 

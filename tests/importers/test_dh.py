@@ -217,7 +217,7 @@ def test_other_sections_are_those_of_model_files():
     text += "[simulation]\nduration = 3\n"
     model = loads_dh(text)
     assert model.coordinate_names == ("q1", "x")
-    assert (model.coordinate_list[0].description, model.coordinate_list[0].unit) == ("the angle", "rad")
+    assert (model.generalized_coordinates[0].description, model.generalized_coordinates[0].unit) == ("the angle", "rad")
     assert [body.name for body in model.bodies] == ["rod", "cart"]
     assert model.duration == 3
     assert model.constraint_names == ("holonomic1",)

@@ -94,8 +94,8 @@ def test_names_coordinates_and_other_sections():
     text += "[[joint_torque]]\nbody = 'lower'\nvalue = '-c*dot(q2)'\n[simulation]\nduration = 2\nsamples = 21\n"
     model = loads(text)
     assert [(body.name, body.parent) for body in model.bodies] == [("upper", "world"), ("lower", "upper")]
-    assert model.coordinate_list[1].description == "elbow"
-    assert model.coordinate_list[0].description == "angle of joint 'upper' about its z axis"
+    assert model.generalized_coordinates[1].description == "elbow"
+    assert model.generalized_coordinates[0].description == "angle of joint 'upper' about its z axis"
     assert (model.initial[0].tolist(), model.duration, model.samples) == ([0, 0.7], 2, 21)
 
 

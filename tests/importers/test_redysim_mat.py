@@ -55,7 +55,7 @@ def same(found, known):
     q, qd = known.initial
     return (
         found.bodies == known.bodies
-        and found.coordinate_list == known.coordinate_list
+        and found.generalized_coordinates == known.generalized_coordinates
         and np.array_equal(found.initial, (q, qd))
         and (found.gravity, found.duration, found.samples) == (known.gravity, known.duration, known.samples)
     )

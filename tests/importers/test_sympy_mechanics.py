@@ -157,7 +157,7 @@ def test_the_rolling_disc_gets_a_place_for_its_centre():
     system = system_of(kane, N)
     model = require_same(system, system.eom_method, values, start, speeds)
     assert model.coordinate_names[3:] == ("disc_x", "disc_y", "disc_z")
-    assert len(model.nonholonomic_list) == 3
+    assert len(model.nonholonomic_constraints) == 3
 
 
 @pytest.mark.nightly
@@ -165,8 +165,8 @@ def test_the_four_bar():
     system, values, start = four_bar()
     system.form_eoms()
     model = dl.assembled(dl.load(system, parameters=values, start=start))
-    assert len(model.holonomic_list) == 2
-    assert not model.nonholonomic_list
+    assert len(model.holonomic_constraints) == 2
+    assert not model.nonholonomic_constraints
     start = dict(zip(system.q, model.initial[0].tolist(), strict=True))
     rows = system.velocity_constraints.jacobian(sm.Matrix(system.q.diff(t)))
     A = np.array(rows.subs(start).subs(values), dtype=float)

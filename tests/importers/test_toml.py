@@ -13,8 +13,8 @@ import pytest
 
 from dalembert.errors import ModelFileError, Problem
 from dalembert.io.toml_reader import from_sections, loads_toml, read_toml
-from dalembert.model.checks.check_values import value
 from dalembert.model.elements import Limits
+from dalembert.model.evaluation import value
 from dalembert.model.joints.fixed import Fixed
 from dalembert.model.joints.prismatic import Prismatic
 from dalembert.model.joints.revolute import Revolute
@@ -121,7 +121,7 @@ def test_every_element_reaches_the_model():
     assert (model.name, model.text) == ("everything", "One of each.")
     assert str(model.gravity) == "(0, -g, 0)"
     assert model.parameter_values == pytest.approx({"g": 9.81, "l": 0.2, "J": 0.04 / 3})
-    length = model.parameter_list[1]
+    length = model.declared_parameters[1]
     assert (length.unit, length.description) == ("m", "length")
     assert model.coordinate_names == ("theta", "x")
     q0, qd0 = model.initial
@@ -135,7 +135,7 @@ def test_every_element_reaches_the_model():
     assert [str(entry) for entry in cart.inertia[0]] == ["1", "1/10", "1/5"]
     assert [type(load) for load in model.loads] == [Force, Torque, JointTorque, Spring, Damper]
     assert model.constraint_names == ("rail", "nonholonomic1")
-    assert [(speed.name, speed.description) for speed in model.speed_list] == [("u", ""), ("w", "spin")]
+    assert [(speed.name, speed.description) for speed in model.generalized_speeds] == [("u", ""), ("w", "spin")]
     assert (model.duration, model.samples) == (4.0, 11)
 
 
@@ -543,8 +543,10 @@ def test_drives_friction_rotors_limits_and_shapes_reach_the_model():
     assert [str(each) for each in (friction.viscous, friction.coulomb[0], friction.smoothing)] == ["1", "m", "1/100"]
     (rotor,) = model.rotors
     assert (rotor.name, str(rotor.inertia), str(rotor.ratio)) == ("armature", "l**2*m", "50")
-    assert [c.name for c in model.holonomic_list] == ["tied", "drive of theta"]
-    assert value(model.holonomic_list[1].phi, {"theta": 2.0, "l": 0.5, "t": 0.3}) == pytest.approx(2 - 0.5 * sin(0.3))
+    assert [c.name for c in model.holonomic_constraints] == ["tied", "drive of theta"]
+    assert value(model.holonomic_constraints[1].phi, {"theta": 2.0, "l": 0.5, "t": 0.3}) == pytest.approx(
+        2 - 0.5 * sin(0.3)
+    )
     assert model.limits == {"x": Limits(-0.5, 2.0), "theta": Limits(velocity=3.0, effort=4.0)}
     box, mesh = model.shapes
     assert (box.size, box.position, box.color) == ((1, 0.5, 3), (0, 0, 0.5), (1, 0, 0, 0.5))

@@ -264,7 +264,7 @@ def test_every_kind_of_joint():
     ]
     free = tuple(f"j4_{key}" for key in ("x", "y", "z", "qw", "qx", "qy", "qz"))
     assert model.coordinate_names == ("j0", "j1", "j2", *free, "j5_x", "j5_y", "j5_angle")
-    assert [c.unit for c in model.coordinate_list] == [
+    assert [c.unit for c in model.generalized_coordinates] == [
         "rad",
         "rad",
         "m",
@@ -327,7 +327,7 @@ def test_mimic_joints_are_held_by_a_constraint():
     )
     model = loads_urdf(text)
     assert model.coordinate_names == ("first", "second", "third")
-    assert {c.name: c.phi for c in model.holonomic_list} == {
+    assert {c.name: c.phi for c in model.holonomic_constraints} == {
         "mimic of second": model.formula("second - 2*first - 0.5"),
         "mimic of third": model.formula("third + second"),
     }

@@ -38,6 +38,6 @@ def test_speeds_of_the_rigid_body_are_its_angular_velocity():
     model = dl.load("three-bodies")
     states = random_states.consistent(model, 3)
     motion = random_states.at(model, states)
-    Y, Z = speed_map(motion, [speed.value for speed in model.speed_list])
+    Y, Z = speed_map(motion, [speed.value for speed in model.generalized_speeds])
     body = motion.body("middle")
     assert np.allclose(numbers((Y @ motion.qd + Z)[:3], 3), numbers(body.D @ motion.qd + body.E, 3), atol=1e-15)

@@ -30,7 +30,7 @@ def sleigh(**more) -> Model:
 
 
 def test_a_blade_stops_its_point_sideways():
-    (blade,) = with_contacts(sleigh()).nonholonomic_list
+    (blade,) = with_contacts(sleigh()).nonholonomic_constraints
     assert blade.name == "knife_edge1"
     state = {"x": 0.3, "y": -0.2, "phi": 0.7, "x_": 1.1, "y_": -0.4, "phi_": 0.9, "a": A}
     by_hand = -np.sin(0.7) * 1.1 + np.cos(0.7) * -0.4 + A * 0.9
@@ -41,7 +41,7 @@ def test_a_blade_on_a_carrier_that_moves_with_time():
     model = Model("ferry").coordinates("phi")
     model.body("ferry", joint=model.prismatic((1, 0, 0), "0.5*sin(2*t)"), mass=1)
     model.body("skater", parent="ferry", joint=model.revolute((0, 0, 1), "phi"), mass=1, inertia=(1, 1, 1))
-    (blade,) = with_contacts(model.knife_edge("skater", (0, 1, 0), point=(0.5, 0, 0))).nonholonomic_list
+    (blade,) = with_contacts(model.knife_edge("skater", (0, 1, 0), point=(0.5, 0, 0))).nonholonomic_constraints
     found = value(blade.psi, phi=0.4, phi_=1.5, t=0.3)
     assert found == pytest.approx(-np.sin(0.4) * np.cos(0.6) + 0.5 * 1.5)
 
@@ -91,7 +91,7 @@ def velocity_of_contact() -> np.ndarray:
 
 def test_the_lowest_point_of_a_disc_is_held_on_the_plane():
     made = with_contacts(disc())
-    (contact,) = made.holonomic_list
+    (contact,) = made.holonomic_constraints
     assert contact.name == "rolling_disk1, contact"
     assert value(contact.phi, **STATE, r=R) == pytest.approx(0.5 - R * np.cos(0.4))
     upright = STATE | {"theta": 0.0, "z": R}
@@ -100,8 +100,8 @@ def test_the_lowest_point_of_a_disc_is_held_on_the_plane():
 
 def test_the_matter_in_the_contact_does_not_slip():
     made = with_contacts(disc())
-    assert [c.name for c in made.nonholonomic_list] == ["rolling_disk1, slip 1", "rolling_disk1, slip 2"]
-    slips = [value(c.psi, **STATE, **RATES, r=R) for c in made.nonholonomic_list]
+    assert [c.name for c in made.nonholonomic_constraints] == ["rolling_disk1, slip 1", "rolling_disk1, slip 2"]
+    slips = [value(c.psi, **STATE, **RATES, r=R) for c in made.nonholonomic_constraints]
     by_hand = velocity_of_contact()[:2]
     assert np.hypot(*slips) == pytest.approx(np.hypot(*by_hand))
     # each slip is one component along the plane
@@ -112,16 +112,16 @@ def test_a_tilted_plane_is_a_turned_world():
     turn = 0.6
     normal = (0, -np.sin(turn), np.cos(turn))
     made = with_contacts(disc(normal, (turn, 0, 0)))
-    (contact,) = made.holonomic_list
+    (contact,) = made.holonomic_constraints
     assert value(contact.phi, **STATE, r=R) == pytest.approx(0.5 - R * np.cos(0.4))
-    slips = [value(c.psi, **STATE, **RATES, r=R) for c in made.nonholonomic_list]
+    slips = [value(c.psi, **STATE, **RATES, r=R) for c in made.nonholonomic_constraints]
     assert np.hypot(*slips) == pytest.approx(np.hypot(*velocity_of_contact()[:2]))
 
 
 def test_coordinates_that_hold_the_disc_need_no_contact():
     made = with_contacts(disc(contact=False))
-    assert made.holonomic_list == ()
-    assert len(made.nonholonomic_list) == 2
+    assert made.holonomic_constraints == ()
+    assert len(made.nonholonomic_constraints) == 2
 
 
 def test_a_disc_rolls_straight_without_slipping():
@@ -135,7 +135,7 @@ def test_the_model_as_declared_is_left_alone():
     model = disc()
     with_contacts(model)
     assert len(model.contacts) == 1
-    assert model.holonomic_list == model.nonholonomic_list == ()
+    assert model.holonomic_constraints == model.nonholonomic_constraints == ()
     plain = Model("plain")
     assert with_contacts(plain) is plain
 

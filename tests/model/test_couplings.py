@@ -120,7 +120,7 @@ def test_a_motion_of_a_joint_with_several_is_chosen_by_its_number():
 def test_the_phase_is_that_of_the_start_or_what_is_given():
     model = shafts(1, 2).start([0.3, 0.5], [5, -2]).gear(("w0", "w1"), "i")
     assert model.check() == []
-    (held,) = with_contacts(model).holonomic_list
+    (held,) = with_contacts(model).holonomic_constraints
     assert held.phi.expand() == model.formula("a0 + i*a1 - 3/10 - i/2")
     run = dl.simulate(model, 1.0, samples=3, integrator="dop853")
     assert run.q[0] + 2.5 * run.q[1] == pytest.approx([1.55] * 3, rel=1e-13)

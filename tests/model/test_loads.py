@@ -366,7 +366,7 @@ def test_the_multiplier_of_a_drive_is_the_torque_it_takes(key):
     # (m l² + I) θ̈ + m g l sin θ for θ = 0.4 + 0.3 sin 2t
     model = pendulum(0.4, 0.6).drive("a", "0.4 + 0.3*sin(2*t)")
     assert model.constraint_names == ("drive of a",)
-    assert model.holonomic_list[0].description == "prescribed motion of a"
+    assert model.holonomic_constraints[0].description == "prescribed motion of a"
     run = dl.derive(model, key).simulate(3.0, samples=31)
     angle = 0.4 + 0.3 * np.sin(2 * run.t)
     assert np.allclose(run.q[0], angle, atol=1e-11)

@@ -34,8 +34,8 @@ def test_methods_chain_and_keep_order():
     q0, qd0 = model.initial
     assert q0.tolist() == [0, 0, math.pi / 2]
     assert qd0.tolist() == [0, 0, -1]
-    assert (model.coordinate_list[2].description, model.coordinate_list[2].unit) == ("height", "m")
-    assert (model.parameter_list[2].description, model.parameter_list[2].unit) == ("stiffness", "N/m")
+    assert (model.generalized_coordinates[2].description, model.generalized_coordinates[2].unit) == ("height", "m")
+    assert (model.declared_parameters[2].description, model.declared_parameters[2].unit) == ("stiffness", "N/m")
     assert repr(model) == "<Model 'sample': 0 bodies, 3 coordinates, 0 constraints>"
 
 
@@ -82,7 +82,7 @@ def test_loads_are_named_or_numbered():
 def test_constraints_come_holonomic_first():
     model = sample().nonholonomic("dot(x)", name="skate").holonomic("x - theta").speeds("dot(x)", "dot(theta)")
     assert model.constraint_names == ("holonomic1", "skate")
-    assert [speed.name for speed in model.speed_list] == ["u1", "u2"]
+    assert [speed.name for speed in model.generalized_speeds] == ["u1", "u2"]
 
 
 def test_copies_are_independent():

@@ -1,44 +1,45 @@
-"""An exercise: a new joint and a new load, each a record with its maker, added to the lists of their families only.
+"""An exercise: a new joint and a new load, each a record that is added to the list of its family, and nothing else.
 
 A rack joint rolls: it turns about its axis and advances at a right angle to it. A cubic spring in a joint pulls by k s³.
 """
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import ClassVar, Self
+from dataclasses import replace
+from typing import Any, ClassVar, Self
 
 import pytest
 
 import dalembert as dl
-from dalembert.arguments import checked
+from dalembert.io import toml_schema
 from dalembert.io.toml_reader import loads_toml
 from dalembert.io.toml_writer import to_toml
 from dalembert.model import joints, loads
 from dalembert.model.joints import JOINTS
-from dalembert.model.joints.base import Joint, JointMaker, Numbers3, Rows, Step
+from dalembert.model.joints.base import Joint, Numbers3, Rows, Step
 from dalembert.model.joints.constraint_rows_of_joints import Row, along, on_line, plane
-from dalembert.model.keys import ANGLE, AXIS, IN_JOINT, Key, Keys, constant, size
+from dalembert.model.keys import constant, direction, position, size
 from dalembert.model.loads import LOADS
-from dalembert.model.loads.base import Applied, InJoint, LoadMaker, Motion
-from dalembert.model.making import ZERO, Given
+from dalembert.model.loads.base import Applied, InJoint, Motion
 from dalembert.model.model import Model
+from dalembert.model.record import argument, builders, motion, record
 from dalembert.model.reference_model import Place, Watch, Work, apart, parallel, product, slid, turned
+from dalembert.studio.tasks.forms import families, form_of
 from dalembert.symbolic.algebra_base import Algebra, Array, Scalar
-from dalembert.symbolic.symbols import Formula, Written
+from dalembert.symbolic.symbols import Formula
 
 
-@dataclass(frozen=True)
+@record
 class Rack(Joint):
-    """The child turns by `angle` about `axis` and rolls by radius × angle along the first direction across it."""
+    """A joint that turns by `angle` about `axis` and rolls by radius × angle along the first direction across it."""
 
     kind: ClassVar[str] = "rack"
-    keys: ClassVar[Keys | None] = {**AXIS, **ANGLE, "radius": Key(size, required=True)}
 
-    axis: Numbers3
-    angle: Formula
-    radius: float
+    axis: Numbers3 = argument(direction, positional=True)
+    angle: Formula = motion(position)
+    radius: float = argument(size, 1.0, required=True, positional=True, about="a constant: of the pinion")
 
     @property
     def steps(self) -> Sequence[Step]:
@@ -58,32 +59,13 @@ class Rack(Joint):
         return apart(F, M), parallel(F, M, self.axis)
 
 
-class RackMaker(JointMaker):
-    """Makes rack joints."""
-
-    @checked
-    def rack(
-        self,
-        axis: Given,
-        angle: Written = None,
-        radius: float = 1.0,
-        position: Given = ZERO,
-        rotation: Given = ZERO,
-        *,
-        where: str = "joint",
-    ) -> Rack:
-        """A joint that rolls along a rack."""
-        return self._joint(Rack, where, position, rotation, axis=axis, angle=angle, radius=radius)
-
-
-@dataclass(frozen=True)
+@record
 class CubicSpring(InJoint):
-    """−stiffness × motion³."""
+    """Put a cubic spring into a joint: −stiffness × motion³."""
 
     kind: ClassVar[str] = "cubic_spring"
-    forms: ClassVar[dict[str, Keys]] = {"cubic_spring": {**IN_JOINT, "stiffness": Key(constant, required=True)}}
 
-    stiffness: Formula
+    stiffness: Formula = argument(constant, positional=True, about="a constant")
 
     def reversed(self) -> Self:
         """The law is odd."""
@@ -99,17 +81,6 @@ class CubicSpring(InJoint):
         """For the evidence."""
         moved = self._moved(watch)
         return product(self.name, -watch.number(self.stiffness) * moved.value**3, moved)
-
-
-class CubicSpringMaker(LoadMaker):
-    """Makes cubic springs."""
-
-    @checked
-    def cubic_spring(
-        self, body: str, stiffness: Written, *, joint: int = 0, motion: int = 0, name: str | None = None
-    ) -> Self:
-        """Put a cubic spring into a joint."""
-        return self._load(CubicSpring, name, body=body, joint=joint, motion=motion, stiffness=stiffness)
 
 
 TEXT = """
@@ -144,11 +115,41 @@ stiffness = "k"
 
 @pytest.fixture(autouse=True)
 def _members(monkeypatch):
-    # what a line in JOINTS and LOADS and a base of JointMakers and LoadMakers would do
+    # what a line in JOINTS and a line in LOADS do
     monkeypatch.setattr(joints, "JOINTS", (*JOINTS, Rack))
     monkeypatch.setattr(loads, "LOADS", (*LOADS, CubicSpring))
-    monkeypatch.setattr(Model, "rack", RackMaker.rack, raising=False)
-    monkeypatch.setattr(Model, "cubic_spring", CubicSpringMaker.cubic_spring, raising=False)
+    for name, builder in builders((Rack, CubicSpring)).items():
+        monkeypatch.setattr(Model, name, builder.function, raising=False)
+
+
+def test_new_members_have_methods_with_signatures_docstrings_and_messages():
+    call: Any = Model("wheel").coordinates("a", "b")
+    assert str(inspect.signature(call.rack)).startswith(
+        "(axis: 'Given', angle: 'Written | None' = None, radius: 'float"
+    )
+    assert list(inspect.signature(call.cubic_spring).parameters) == ["body", "stiffness", "joint", "motion", "name"]
+    assert "stiffness : Written\n    a constant" in call.cubic_spring.__doc__
+    with pytest.raises(dl.errors.InputError, match=r"there is no argument 'stifness'\. Did you mean 'stiffness'"):
+        call.cubic_spring("rod", stifness=1)
+
+
+def test_methods_make_what_a_file_describes():
+    read = loads_toml(TEXT)
+    made: Any = (
+        Model("wheel on a rack", (0, -9.81, 0)).parameters(k=3.0).coordinate("a", 0.4, 0.2).coordinate("b", -0.3)
+    )
+    joint, inertia = made.rack((0, 0, 1), "a", 0.5, rotation=(0, 0, 0.2)), (0.1, 0.2, 0.3)
+    made.body("wheel", joint=joint, mass=2, center=(0.1, 0.05, 0), inertia=inertia)
+    pin = made.revolute((0, 0, 1), "b")
+    made.body("rod", joint=pin, parent="wheel", mass=1, center=(0, -0.4, 0), inertia=(0.02, 0.01, 0.02))
+    made.cubic_spring("rod", "k")
+    assert made.description == read.description
+
+
+def test_the_studio_has_a_form_for_new_members():
+    assert "cubic_spring" in families()["Loads"]
+    assert form_of("body", toml_schema.elements()["cubic_spring"]["body"]) == "body"
+    assert toml_schema.joint_keys()["rack"]["radius"].required
 
 
 def test_new_members_are_read_from_a_file():

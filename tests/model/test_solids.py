@@ -9,7 +9,7 @@ from dalembert.errors import InputError, ModelFileError
 from dalembert.io.toml_reader import loads_toml
 from dalembert.io.toml_writer import to_toml
 from dalembert.model.attitude import roll_pitch_yaw
-from dalembert.model.checks.check_values import value
+from dalembert.model.evaluation import value
 from dalembert.model.model import Model
 
 VALUES = {"r": 0.3, "l": 0.8, "rho": 2.0, "a": 0.4}

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 import symengine as se
 
-from dalembert.model.checks.check_values import value
 from dalembert.model.constraints.loop import Loop
 from dalembert.model.contacts.base import Contact
 from dalembert.model.contacts.distance import Distance
@@ -21,6 +20,7 @@ from dalembert.model.contacts.rolling_ball import RollingBall
 from dalembert.model.contacts.rolling_disk import RollingDisk
 from dalembert.model.contacts.rolling_ellipsoid import RollingEllipsoid
 from dalembert.model.elements import Body, Coordinate, Limits, Rotor, Shape
+from dalembert.model.evaluation import value
 from dalembert.model.events import Event
 from dalembert.model.frozen import Frozen
 from dalembert.model.joints.base import Joint
@@ -137,14 +137,14 @@ class _Converter:
         Any other factor would be as right; this one is what it would be in a file written by hand in these units.
         """
         rates = {rate(name).name for name in self.model.coordinate_names}
-        long = {p.name for p in self.model.parameter_list if p.unit == "m"}
+        long = {p.name for p in self.model.declared_parameters if p.unit == "m"}
         long |= self.lengths | {rate(name).name for name in self.lengths}
         return self.units.length ** _degree(f, long) / self.units.time ** _degree(f, rates)
 
     def convert(self) -> Model:
         old, out, L, T = self.model, self.model.copy(), self.units.length, self.units.time
         out.gravity_given = tuple(_times(x, L / T**2) for x in old.gravity_given)
-        out.coordinate_list = tuple(self._coordinate(c) for c in old.coordinate_list)
+        out.generalized_coordinates = tuple(self._coordinate(c) for c in old.generalized_coordinates)
         out.bodies = tuple(self._body(body) for body in old.bodies)
         out.loads = tuple(self._load(load) for load in old.loads)
         out.rotors = tuple(self._rotor(rotor) for rotor in old.rotors)
@@ -153,15 +153,17 @@ class _Converter:
         out.events = tuple(self._event(event) for event in old.events)
         out.shapes = tuple(self._shape(shape) for shape in old.shapes)
         out.limits = {name: self._limits(name, limits) for name, limits in old.limits.items()}
-        out.holonomic_list = tuple(
+        out.holonomic_constraints = tuple(
             replace(c, formula=self.formula(c.phi, self.mixed(c.phi)), feedback=self._gains(c.feedback))
-            for c in old.holonomic_list
+            for c in old.holonomic_constraints
         )
-        out.nonholonomic_list = tuple(
+        out.nonholonomic_constraints = tuple(
             replace(c, formula=self.formula(c.psi, self.mixed(c.psi)), feedback=self.vector(c.feedback, 1 / T))
-            for c in old.nonholonomic_list
+            for c in old.nonholonomic_constraints
         )
-        out.speed_list = tuple(replace(u, value=self.formula(u.value, self.mixed(u.value))) for u in old.speed_list)
+        out.generalized_speeds = tuple(
+            replace(u, value=self.formula(u.value, self.mixed(u.value))) for u in old.generalized_speeds
+        )
         out.non_ideal_forces = {
             name: self.formula(f, self.units.energy / self.size(name)) for name, f in old.non_ideal_forces.items()
         }
@@ -365,7 +367,7 @@ def _displacements(model: Model) -> set[str]:
         for k, motion in enumerate(joint.values)
         if _slides(joint, k) and motion.is_Symbol
     }
-    return (moved | {c.name for c in model.coordinate_list if c.unit == "m"}) & set(model.coordinate_names)
+    return (moved | {c.name for c in model.generalized_coordinates if c.unit == "m"}) & set(model.coordinate_names)
 
 
 def _slides(joint: Joint, motion: int) -> bool:

@@ -504,8 +504,8 @@ def unturned(self, algebra, position, angles):
 
 def longer(model):
     """A quaternion whose squares sum to 1.2 in place of 1."""
-    held = tuple(replace(c, formula=c.phi - se.RealDouble(0.1)) for c in model.holonomic_list)
-    return model.replaced(holonomic_list=held)
+    held = tuple(replace(c, formula=c.phi - se.RealDouble(0.1)) for c in model.holonomic_constraints)
+    return model.replaced(holonomic_constraints=held)
 
 
 @dataclass(frozen=True)

@@ -39,7 +39,7 @@ def test_the_balance_closes_across_touching_and_leaving(step):
 def test_the_gait_is_that_of_redysim():
     """All joint angles and rates of two strides, to the digits that are published."""
     model = gallery.load("hexapod")
-    drives, names = model.holonomic_list, model.coordinate_names
+    drives, names = model.holonomic_constraints, model.coordinate_names
     assert len(drives) == 12
     for t, q in zip(KNOWN["t"], KNOWN["q"], strict=True):
         steps = round(t / 0.1) // 5

@@ -161,7 +161,7 @@ def test_drives_by_profiles_go_through_model_files() -> None:
         model = dl.load("two-link-robot").start([0.0, 0.1], [0.0, 0.0]).drive("q1", way)
         again = loads_toml(to_toml(model))
         t = np.linspace(-0.2, 1.2, 15)
-        for phi in (model.holonomic_list[-1].phi, again.holonomic_list[-1].phi):
+        for phi in (model.holonomic_constraints[-1].phi, again.holonomic_constraints[-1].phi):
             found = dl.Profile((-phi.subs({coordinate("q1"): 0}),), 0.0, 1.0, scalar=True)
             np.testing.assert_allclose(found.position(t), way.position(t), atol=1e-15)
 
@@ -184,9 +184,9 @@ def test_drives_through_points_come_back_from_model_files_to_the_last_bit(way, f
     model = dl.load("two-link-robot").drive("q1", way, feedback=feedback)
     text = to_toml(model)
     assert "[[drive]]" in text
-    again = loads_toml(text).holonomic_list[-1]
-    assert again.phi == model.holonomic_list[-1].phi
-    assert again == model.holonomic_list[-1]
+    again = loads_toml(text).holonomic_constraints[-1]
+    assert again.phi == model.holonomic_constraints[-1].phi
+    assert again == model.holonomic_constraints[-1]
 
 
 @pytest.mark.parametrize(

@@ -39,7 +39,7 @@ def test_compiled_functions_agree_with_the_walk(name, friction, make, draw):
 def test_gallery_models_agree_with_lagrange(name):
     model = dl.load(name)
     known = dl.dynamics(model)
-    assert not model.holonomic_list
+    assert not model.holonomic_constraints
     assert not known.plan.tree.attitudes  # q̇ are its speeds
     rng = np.random.default_rng(3)
     q, qd = rng.uniform(-1, 1, (2, len(model.coordinate_names), 5))

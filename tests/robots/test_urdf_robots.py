@@ -191,14 +191,17 @@ def test_limits_are_those_of_pinocchio(robot):
 def test_written_and_read_again(robot, floating):
     model = pair(robot, floating).model
     again = loads_urdf(to_urdf(model), strict=False)
-    assert [(c.name, c.unit, c.start, c.start_rate) for c in again.coordinate_list] == [
-        (c.name, c.unit, c.start, c.start_rate) for c in model.coordinate_list
+    assert [(c.name, c.unit, c.start, c.start_rate) for c in again.generalized_coordinates] == [
+        (c.name, c.unit, c.start, c.start_rate) for c in model.generalized_coordinates
     ]
     assert again.limits == model.limits
     assert again.loads == model.loads
     assert again.shapes == model.shapes
-    assert [c.name for c in again.holonomic_list] == [c.name for c in model.holonomic_list]
-    assert all((a.phi - b.phi).expand() == 0 for a, b in zip(again.holonomic_list, model.holonomic_list, strict=True))
+    assert [c.name for c in again.holonomic_constraints] == [c.name for c in model.holonomic_constraints]
+    assert all(
+        (a.phi - b.phi).expand() == 0
+        for a, b in zip(again.holonomic_constraints, model.holonomic_constraints, strict=True)
+    )
     for old, new in zip(model.bodies, again.bodies, strict=True):
         assert (new.name, new.parent, new.joints, new.center) == (old.name, old.parent, old.joints, old.center)
         assert (new.mass, new.inertia) == (old.mass, old.inertia)
@@ -228,7 +231,7 @@ def test_what_the_files_hold_is_said():
     assert len(panda.shapes) > 8
     romeo = pair("romeo", False).model
     assert any("moves without any mass" in note and "'LFinger11Link' (line 987)" in note for note in romeo.notes)
-    assert len(romeo.holonomic_list) == 22
+    assert len(romeo.holonomic_constraints) == 22
     icub = pair("icub", False).model
     assert any("so small that it is taken as 0" in note and "'head' (line 50)" in note for note in icub.notes)
     anymal = pair("anymal c", False).model

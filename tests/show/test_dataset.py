@@ -35,7 +35,7 @@ def test_dataset_names_what_it_holds(run: Trajectory) -> None:
     np.testing.assert_array_equal(data.energy, run.kinetic + run.potential)
     np.testing.assert_array_equal(data.balance, run.balance)
     assert data.q.dims == ("coordinate", "time")
-    assert list(data.coordinate_unit.values) == [c.unit for c in model.coordinate_list]
+    assert list(data.coordinate_unit.values) == [c.unit for c in model.generalized_coordinates]
     assert data.kinetic.attrs["units"] == "J"
     for name in ("speeds", "momenta", "reactions", "multipliers", "violation", "linear_momentum", "angular_momentum"):
         np.testing.assert_array_equal(data[name], getattr(run, name))
@@ -59,7 +59,7 @@ def test_csv_reads_back_equal(run: Trajectory, tmp_path: Path) -> None:
     with path.open(newline="", encoding="utf-8") as file:
         header, *rows = csv.reader(file)
     names = [title.partition(" [")[0] for title in header]
-    assert header[:2] == ["time [s]", f"{names[1]} [{run.equations.model.coordinate_list[0].unit}]"]
+    assert header[:2] == ["time [s]", f"{names[1]} [{run.equations.model.generalized_coordinates[0].unit}]"]
     table = dict(zip(names, np.array(rows, dtype=float).T, strict=True))
     for index, name in enumerate(run.equations.model.coordinate_names):
         np.testing.assert_array_equal(table[name], run.q[index])

@@ -29,10 +29,10 @@ def residuals(model, states):
             rates = {rate(name): v for name, v in zip(names, qd, strict=True)}
             return {**model.parameter_values, **dict(zip(names, q + s * h * qd, strict=True)), **rates, "t": t + s * h}
 
-        for constraint in model.holonomic_list:
+        for constraint in model.holonomic_constraints:
             a, b, here, c, d = (float(constraint.phi.subs(table(s))) for s in (-2, -1, 0, 1, 2))
             out += [here, (8 * (c - b) - (d - a)) / (12 * h)]  # of fourth order
-        out += [float(constraint.psi.subs(table(0))) for constraint in model.nonholonomic_list]
+        out += [float(constraint.psi.subs(table(0))) for constraint in model.nonholonomic_constraints]
     return np.array(out)
 
 
@@ -48,10 +48,10 @@ def test_states_of_random_models_are_consistent(random_tree, seed):
 def test_states_of_the_gallery_are_consistent(name):
     model = with_contacts(gallery.load(name))
     states = random_states.consistent(model, 10)
-    servo = any(c.feedback for c in (*model.holonomic_list, *model.nonholonomic_list))
+    servo = any(c.feedback for c in (*model.holonomic_constraints, *model.nonholonomic_constraints))
     assert servo or np.abs(residuals(model, states)).max(initial=0) < 1e-8
     far = np.abs(states.q - model.initial[0][:, None]).max(axis=1) / scales_of(model).positions
-    assert model.holonomic_list or model.loops or far.max() <= 1 + 1e-12
+    assert model.holonomic_constraints or model.loops or far.max() <= 1 + 1e-12
 
 
 def test_servo_constraints_are_looked_at_off_their_target():

@@ -11,11 +11,11 @@ from dalembert.analysis.dh_rows import CONVENTIONS, EQUAL, Convention, DHTable, 
 from dalembert.analysis.task_kinematics import Places, places_of
 from dalembert.api.load import accepts_source
 from dalembert.errors import InputError, NotApplicableError, nearest
-from dalembert.model.checks.check_values import at_start, value
 from dalembert.model.description import Elements
 from dalembert.model.elements import Body
+from dalembert.model.evaluation import at_start, value
 from dalembert.model.initial_state import Start, start_state
-from dalembert.model.vectors import WORLD
+from dalembert.model.values import WORLD
 from dalembert.symbolic.symbols import coordinate
 
 _SEED = 7

@@ -24,8 +24,8 @@ import numpy.typing as npt
 from dalembert.api.load import accepts_source
 from dalembert.errors import InputError, nearest
 from dalembert.mechanics.motion import move
-from dalembert.model.checks.check_values import at_start, value
 from dalembert.model.description import Elements
+from dalembert.model.evaluation import at_start, value
 from dalembert.model.initial_state import Start, start_state
 from dalembert.symbolic.algebra_base import vector
 from dalembert.symbolic.floats import FLOATS

@@ -21,7 +21,7 @@ from dalembert.arguments import is_real, shown
 from dalembert.errors import DalembertError, InputError, SimulationError, nearest
 from dalembert.model.description import Elements
 from dalembert.model.initial_state import Start
-from dalembert.model.making import several
+from dalembert.model.values import several
 from dalembert.simulation.integrators.integrate import Settings
 from dalembert.simulation.simulate import Task
 

@@ -21,17 +21,16 @@ from dalembert.errors import InputError, nearest
 from dalembert.mechanics import random_states, rank
 from dalembert.mechanics.loop_closure import displacement, ends
 from dalembert.mechanics.state_batch import one_state
-from dalembert.model.checks.check_values import at_start, value
 from dalembert.model.constraints.loop import Loop, ancestors, loop_bodies
 from dalembert.model.description import Elements
 from dalembert.model.elements import Body, Coordinate, Rotor
+from dalembert.model.evaluation import at_start, value
 from dalembert.model.frozen import Frozen
 from dalembert.model.joints.base import HERE, Joint
-from dalembert.model.joints.fixed import Fixed
+from dalembert.model.joints.fixed import Fixed, backwards, placed_back
 from dalembert.model.loads.base import InJoint, Load
 from dalembert.model.model import Model
-from dalembert.model.reversed_joints import backwards, placed_back
-from dalembert.model.vectors import Vector3
+from dalembert.model.values import Vector3
 from dalembert.symbolic.expression_reading import decimal
 from dalembert.symbolic.floats import FLOATS, plain, real
 from dalembert.symbolic.lower import Lowering
@@ -121,7 +120,7 @@ class _Recut:
         moves: Moves = {}
         out.bodies = self._hung(out, moves)
         names = self._lost_coordinates(old)
-        out.coordinate_list = tuple(c for c in out.coordinate_list if c.name not in names)
+        out.generalized_coordinates = tuple(c for c in out.generalized_coordinates if c.name not in names)
         out.loads = tuple(self._load(load, moves) for load in self.model.loads)
         self._require_untied(moves)
         out.rotors = tuple(self._in_joint(rotor, moves) for rotor in self.model.rotors)
@@ -138,7 +137,7 @@ class _Recut:
         changed: dict[str, Body] = {}
         near = self.loop.bodies[1] if self.flipped else self.loop.bodies[0]
         joints, added = self._former_cut()
-        out.coordinate_list += added
+        out.generalized_coordinates += added
         changed[self.turned[0]] = replace(self.bodies[self.turned[0]], parent=near, joints=joints)
         for child, parent in zip(self.turned, self.turned[1:], strict=False):
             back, places = backwards(self.bodies[child].joints, self.where)
@@ -165,7 +164,7 @@ class _Recut:
     def _free_name(self, name: str) -> str:
         """A name for a coordinate that nothing else uses."""
         model = self.model
-        taken = {*model.coordinate_names, *model.parameter_values, *(speed.name for speed in model.speed_list)}
+        taken = {*model.coordinate_names, *model.parameter_values, *(speed.name for speed in model.generalized_speeds)}
         tries = itertools.chain([name, f"cut_{name}"], (f"cut{i}_{name[:40]}" for i in itertools.count(2)))
         return next(each for each in tries if is_identifier(each) and each not in taken)
 

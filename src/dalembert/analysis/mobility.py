@@ -69,7 +69,7 @@ def report(model: Elements, known: Facts) -> Mobility:
     if rank < len(known.rows):
         warnings.append(
             f"singular configuration: at the initial state only {rank} of {len(known.rows)} independent constraints act, "
-            f"so the system can move in {len(model.coordinate_list) - rank} ways at this instant"
+            f"so the system can move in {len(model.generalized_coordinates) - rank} ways at this instant"
         )
     elif weakest < _NEARLY:
         warnings.append(
@@ -86,10 +86,10 @@ def report(model: Elements, known: Facts) -> Mobility:
         warnings.append("the mass matrix is singular; only formalisms that do not invert it apply")
     warnings += [
         f"the constraint '{c.name}' contains momenta: it restricts states, not ways to move, and is not counted here"
-        for c in model.canonical_list
+        for c in model.canonical_constraints
     ]
     return Mobility(
-        len(model.coordinate_list),
+        len(model.generalized_coordinates),
         len(names),
         known.d,
         tuple(names[i] for i in known.rows),

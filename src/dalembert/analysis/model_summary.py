@@ -9,10 +9,10 @@ from dalembert.analysis.mobility import Mobility, report
 from dalembert.formalisms import catalogue as formalisms
 from dalembert.mechanics.contact_constraints import with_contacts
 from dalembert.mechanics.facts import Facts, facts_of
-from dalembert.model.checks.check_values import value
 from dalembert.model.constraints.loop import Loop
 from dalembert.model.description import Elements
 from dalembert.model.elements import Body, Rotor
+from dalembert.model.evaluation import value
 from dalembert.model.joints.base import Joint
 from dalembert.model.loads.base import Load
 from dalembert.symbolic.exact_numbers import written_out
@@ -38,10 +38,10 @@ class Understanding:
     def sections(self) -> dict[str, list[Row]]:
         """Everything declared, element by element."""
         model, known = self.model, self.known
-        about = {speed.name: speed.description for speed in model.speed_list}
+        about = {speed.name: speed.description for speed in model.generalized_speeds}
         pairs = zip(known.speed_names, known.speeds, strict=True)
         return {
-            "parameters": [vars(parameter) for parameter in model.parameter_list],
+            "parameters": [vars(parameter) for parameter in model.declared_parameters],
             "coordinates": _coordinates(model, known),
             "bodies": [_body(body, model) for body in model.bodies],
             "loops": [_loop(loop, known) for loop in model.loops],
@@ -103,7 +103,7 @@ def _coordinates(model: Elements, known: Facts) -> list[Row]:
             "ignorable": i in known.ignorable,
             "reason": known.reasons[c.name],
         }
-        for i, c in enumerate(model.coordinate_list)
+        for i, c in enumerate(model.generalized_coordinates)
     ]
 
 

@@ -17,7 +17,7 @@ from dalembert.formalisms.shared.power import jacobi
 from dalembert.formalisms.shared.solve_form import fused
 from dalembert.mechanics.energies import kinetic, potential
 from dalembert.mechanics.system import System
-from dalembert.model.making import several
+from dalembert.model.values import several
 from dalembert.symbolic.algebra_base import Array, stack, vector
 from dalembert.symbolic.reserved_symbols import Kind
 

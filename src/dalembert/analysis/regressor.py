@@ -23,9 +23,9 @@ from dalembert.api.lazy_functions import Numbers
 from dalembert.api.load import accepts_source
 from dalembert.arguments import numbers_given
 from dalembert.errors import InputError, NotApplicableError
-from dalembert.model.checks.check_values import value
 from dalembert.model.description import Description, Elements
 from dalembert.model.elements import Body
+from dalembert.model.evaluation import value
 from dalembert.model.frozen import Value
 from dalembert.recursive.constrained_batch import require_tree
 from dalembert.tables import Table, Tabular, short

@@ -13,7 +13,7 @@ from dalembert.arguments import shown
 from dalembert.errors import InputError, nearest
 from dalembert.model.description import Description
 from dalembert.model.initial_state import coordinate_name
-from dalembert.model.making import several
+from dalembert.model.values import several
 from dalembert.symbolic.reserved_symbols import Kind, kind_of
 
 

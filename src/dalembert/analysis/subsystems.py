@@ -82,7 +82,7 @@ def subsystem_dynamics(
         raise InputError("subsystem_dynamics: q is a batch. Expected one state, (n,). Call it for each.")
     held = rows_of(known, state.q, state.qd, state.s, state.t)
     constrained_batch.require_fulfilled(state, held, read_speed_rates(state, qdd))
-    open_tree = model.replaced(loops=(), holonomic_list=(), nonholonomic_list=(), contacts=())
+    open_tree = model.replaced(loops=(), holonomic_constraints=(), nonholonomic_constraints=(), contacts=())
     need = inverse_dynamics(open_tree, q, qd, qdd, t, friction=friction)
     driven = constrained_batch.driven_speeds(known, actuated)
     chosen = list(range(known.tree.n_speeds)) if driven is None else driven

@@ -16,13 +16,13 @@ from dalembert.api.load import accepts_source
 from dalembert.arguments import shown
 from dalembert.errors import InputError, nearest
 from dalembert.model.description import Elements
-from dalembert.model.formulas import Law
+from dalembert.model.formulas import TimeLaw
 from dalembert.model.model import Model
 from dalembert.model.motion_profile import Profile
 from dalembert.recursive.dynamics import inverse_dynamics
 from dalembert.symbolic.symbols import coordinate
 
-Designed: TypeAlias = "Mapping[str, Law] | Profile"
+Designed: TypeAlias = "Mapping[str, TimeLaw] | Profile"
 
 
 def laws_of(model: Elements, motion: Designed, duration: float) -> dict[str, Profile]:

@@ -81,7 +81,7 @@ class Derivation(Value):
     def rests_on(self) -> frozenset[str]:
         """The parameters that the facts behind these equations rest on."""
         known, model = self.facts, self.workspace.model
-        if model.canonical_list:
+        if model.canonical_constraints:
             return frozenset(model.parameter_values)
         return known.structural | self.needs | (known.inertial if "maggi_order" in self._orders else frozenset())
 
@@ -169,7 +169,7 @@ class Derivation(Value):
         """Raise when values that change along a run change a fact of the constraints or masses at a state."""
         known, model = self.facts, self.workspace.model
         moved = sorted(name for name, value in after.items() if value != before[name])
-        if model.canonical_list and moved:
+        if model.canonical_constraints and moved:
             self.require_same_structure({name: after[name] for name in moved})
         if not (resting := [name for name in moved if name in known.structural | known.inertial]):
             return

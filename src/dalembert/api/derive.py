@@ -91,8 +91,10 @@ def derived(known: Setup, formalism: str, alpha: float = 0.0) -> Equations:
 def _rolls(known: Setup) -> bool:
     """True for a tree that is better run in loops over its links than written out."""
     model = known.declared
-    written_out = model.energies is not None or model.canonical_list or model.events or model.controllers or model.rigid
-    if len(model.coordinate_list) <= MANY or written_out:
+    written_out = (
+        model.energies is not None or model.canonical_constraints or model.events or model.controllers or model.rigid
+    )
+    if len(model.generalized_coordinates) <= MANY or written_out:
         return False
     if known.mode is not None or known.choice is not None:
         return False

@@ -57,7 +57,7 @@ def source_of(equations: Equations) -> Source:
     q, qd = model.initial
     v, constants = kernel.start(q, qd, 0.0, equations.values)
     described = {str(x): "a constant of the motion" for x in form.constants.symbols}
-    described |= {each.name: each.description for each in (*model.coordinate_list, *model.parameter_list)}
+    described |= {each.name: each.description for each in (*model.generalized_coordinates, *model.declared_parameters)}
     return Source(
         model=model.name,
         formalism=equations.formalism,
@@ -181,7 +181,7 @@ def _reactions(equations: Equations, make: _Maker, kernel: Kernel) -> Iterator[C
     system, names = kernel.form.system, equations.model.coordinate_names
     reaction, carried = kernel.reactions_in_graph
     yield make.function("reactions", "The generalized reaction forces A^T lambda + C", reaction, rows=names)
-    if equations.model.canonical_list:
+    if equations.model.canonical_constraints:
         return
     A = kernel.in_state(system.constraints.A, kernel.in_graph[2])
     rows = list(system.facts.rows)

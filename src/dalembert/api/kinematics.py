@@ -16,7 +16,7 @@ from dalembert.codegen.function import choose_engine
 from dalembert.errors import InputError, nearest
 from dalembert.model.description import Elements
 from dalembert.model.frozen import Frozen
-from dalembert.model.vectors import WORLD
+from dalembert.model.values import WORLD
 from dalembert.recursive.traced import Detail
 from dalembert.symbolic.frames import Pose
 

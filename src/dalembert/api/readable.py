@@ -96,7 +96,7 @@ class ReadableEquations(Value):
         >>> dl.derive(dl.load("rolling-disk"), "lagrange").constraint_names
         ('floor, contact', 'floor, slip 1', 'floor, slip 2')
         """
-        own = self.form.own_multipliers if self.model.canonical_list else None
+        own = self.form.own_multipliers if self.model.canonical_constraints else None
         if own is not None:
             return own.surface.names
         return self.workspace.facts.levels.names

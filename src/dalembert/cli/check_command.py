@@ -13,8 +13,8 @@ from dalembert.analysis.model_summary import Understanding, understood
 from dalembert.cli import options as shared
 from dalembert.cli import output
 from dalembert.errors import unsound
-from dalembert.model.checks.check_values import value
 from dalembert.model.elements import Body
+from dalembert.model.evaluation import value
 from dalembert.model.joints.base import Joint
 from dalembert.symbolic.exact_numbers import written_out
 

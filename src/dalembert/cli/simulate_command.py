@@ -173,7 +173,7 @@ def _events(motion: Trajectory) -> str:
 def _final(motion: Trajectory) -> Table:
     columns = "coordinate", f"at {motion.t[-1]:g} s", "rate", "unit"
     table = output.table(*columns, numbers=columns[1:3])
-    rows = list(zip(motion.equations.model.coordinate_list, motion.q[:, -1], motion.qd[:, -1], strict=True))
+    rows = list(zip(motion.equations.model.generalized_coordinates, motion.q[:, -1], motion.qd[:, -1], strict=True))
     for k, (c, q, qd) in enumerate(rows):
         if len(rows) <= _MOST_ROWS or not _MOST_ROWS // 2 <= k < len(rows) - _MOST_ROWS // 2:
             table.add_row(c.name, output.number(q, 8), output.number(qd, 8), c.unit)

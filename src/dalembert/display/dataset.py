@@ -110,7 +110,7 @@ Places = dict[str, tuple[str, np.ndarray] | tuple[str, np.ndarray, dict[str, str
 def _places(run: Trajectory) -> Places:
     """The names along every dimension, with units and descriptions."""
     model, units = run.equations.model, units_of(run)
-    names, said = model.coordinate_names, {speed.name: speed.description for speed in model.speed_list}
+    names, said = model.coordinate_names, {speed.name: speed.description for speed in model.generalized_speeds}
     of_each = {"rate": units.rate, "acceleration": units.acceleration, "momentum": units.momentum, "force": units.force}
     return {
         "time": ("time", run.t, _about("time", "s")),
@@ -119,11 +119,11 @@ def _places(run: Trajectory) -> Places:
         "constraint": ("constraint", _words(run.constraint_names)),
         "violation_of": ("violation_of", _words(run.violation_names)),
         "axis": ("axis", _words("xyz")),
-        "coordinate_unit": ("coordinate", _words(c.unit for c in model.coordinate_list)),
+        "coordinate_unit": ("coordinate", _words(c.unit for c in model.generalized_coordinates)),
         **{f"{what}_unit": ("coordinate", _words(units.shown(of(x)) for x in names)) for what, of in of_each.items()},
         "constraint_unit": ("constraint", _words(units.shown(units.multiplier(x)) for x in run.constraint_names)),
         "violation_unit": ("violation_of", _words(units.shown(units.violation(x)) for x in run.violation_names)),
-        "coordinate_description": ("coordinate", _words(c.description for c in model.coordinate_list)),
+        "coordinate_description": ("coordinate", _words(c.description for c in model.generalized_coordinates)),
         "speed_unit": ("speed", _words(map(units.shown, speed_units(run)))),
         "speed_formula": ("speed", _words(run.speed_formulas)),
         "speed_description": ("speed", _words(said.get(name, "") for name in run.speed_names)),

@@ -11,7 +11,7 @@ from dalembert.display.math import plain_text
 from dalembert.model.constraints.loop import Loop
 from dalembert.model.description import Elements
 from dalembert.model.elements import Body
-from dalembert.model.vectors import WORLD
+from dalembert.model.values import WORLD
 
 _HEIGHT, _LETTER, _PAD = 26.0, 7.4, 10.0  # of a box, of a letter at 13 px, on both sides of a name
 _ROW, _STEP, _LONGEST = 40.0, 26.0, 30  # between rows, between depths, letters of a word

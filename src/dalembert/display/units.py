@@ -144,7 +144,7 @@ class Units:
     @cached_property
     def symbols(self) -> dict[str, Powers | None]:
         """The unit of every symbol of a formula."""
-        out: dict[str, Powers | None] = {p.name: read(p.unit) for p in self.model.parameter_list}
+        out: dict[str, Powers | None] = {p.name: read(p.unit) for p in self.model.declared_parameters}
         out[TIME.name] = read("s")
         for name, unit in self._coordinates.items():
             out |= {name: unit, Kind.RATE.of(name): _per_second(unit), Kind.MOMENTUM.of(name): self._momentum(unit)}
@@ -152,7 +152,7 @@ class Units:
 
     @cached_property
     def _coordinates(self) -> dict[str, Powers | None]:
-        given = {c.name: read(c.unit) for c in self.model.coordinate_list}
+        given = {c.name: read(c.unit) for c in self.model.generalized_coordinates}
         if None not in given.values():
             return given
         joints = [joint for body in self.model.bodies for joint in body.joints if joint.quaternion]
@@ -208,16 +208,16 @@ class Units:
         """The unit of every row of the constraints on velocities, by name."""
         m, model = read("m/s"), self.model
         out: dict[str, Powers | None] = {}
-        for c in model.holonomic_list:
+        for c in model.holonomic_constraints:
             driven = c.prescribed
             out[c.name] = _per_second(self._coordinates[driven] if driven else of_formula(c.phi, self.symbols))
         for loop in model.loops:
             lengths = zip(loop.row_names, loop.joint.holds_lengths, strict=True)
             out |= {name: m if length else read("rad/s") for name, length in lengths}
-        out |= {c.name: of_formula(c.psi, self.symbols) for c in model.nonholonomic_list}
+        out |= {c.name: of_formula(c.psi, self.symbols) for c in model.nonholonomic_constraints}
         known = {contact.name: read(f"{contact.unit}/s") for contact in self.contacts if contact.unit is not None}
         out |= {name: known[of] for name in out if (of := name.split(", ")[0]) in known}
-        return out | {c.name: of_formula(c.phi, self.symbols) for c in model.canonical_list}
+        return out | {c.name: of_formula(c.phi, self.symbols) for c in model.canonical_constraints}
 
     def violation(self, name: str) -> str:
         """The unit of a row of `Trajectory.violation`, by its name: positions, velocities, or momenta."""
@@ -235,7 +235,7 @@ class Units:
     @cached_property
     def declared(self) -> bool:
         """True where the coordinates have units of the SI, so that newtons and joules can be named."""
-        units = [read(c.unit) for c in self.model.coordinate_list]
+        units = [read(c.unit) for c in self.model.generalized_coordinates]
         return any(unit is not None for unit in units) and all(set(unit) <= _SI for unit in units if unit is not None)
 
     def shown(self, unit: str) -> str:

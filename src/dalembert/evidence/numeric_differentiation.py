@@ -18,7 +18,7 @@ from dalembert.evidence.reference_poses import Places, places
 from dalembert.mechanics.state_batch import States
 from dalembert.model.description import Elements
 from dalembert.model.reference_model import Traced
-from dalembert.model.vectors import Matrix3, Vector3
+from dalembert.model.values import Matrix3, Vector3
 from dalembert.symbolic.algebra_base import Algebra, Array, Scalar
 from dalembert.symbolic.floats import FLOATS
 from dalembert.symbolic.lower import Lowering

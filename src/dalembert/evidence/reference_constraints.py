@@ -16,7 +16,7 @@ from dalembert.model.constraints.loop import Loop
 from dalembert.model.constraints.nonholonomic import Nonholonomic
 from dalembert.model.joints.base import Joint
 from dalembert.model.reference_model import Condition, Level, Place, Traced, held, length
-from dalembert.model.vectors import WORLD
+from dalembert.model.values import WORLD
 from dalembert.symbolic.algebra_base import Array, vector
 from dalembert.symbolic.taylor_numbers import series
 
@@ -25,9 +25,9 @@ def declared_conditions(watch: Watch) -> list[Condition]:
     """All constraints of the model, with the norms of quaternions and the contacts."""
     model = watch.model
     out = [_norm(watch, body.name, joint) for body in model.bodies for joint in body.joints if joint.quaternion]
-    out += [_holonomic(watch, c) for c in model.holonomic_list]
+    out += [_holonomic(watch, c) for c in model.holonomic_constraints]
     out += [_loop(watch, loop) for loop in model.loops if loop.row_names]
-    out += [_nonholonomic(watch, c) for c in model.nonholonomic_list]
+    out += [_nonholonomic(watch, c) for c in model.nonholonomic_constraints]
     for contact in model.contacts:
         out += contact.declared(watch)
     return out

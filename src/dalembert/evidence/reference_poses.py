@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from dalembert.model.description import Elements
 from dalembert.model.reference_model import Place, turned
-from dalembert.model.vectors import WORLD
+from dalembert.model.values import WORLD
 from dalembert.symbolic.algebra_base import Algebra, Array, Scalar, identity, vector, zeros
 from dalembert.symbolic.lower import Lowering
 from dalembert.symbolic.symbols import TIME, Formula
@@ -73,7 +73,7 @@ def places(model: Elements, algebra: Algebra, values: Mapping[str, Scalar]) -> P
                 hinges[body.name] = at.p
         frames[body.name] = at
         hinges.setdefault(body.name, at.p)
-    start = {TIME.name: 0.0, **{c.name: c.start for c in model.coordinate_list}}
+    start = {TIME.name: 0.0, **{c.name: c.start for c in model.generalized_coordinates}}
     return Places(model, algebra, lower, frames, hinges, Lowering(algebra, {**values, **start}))
 
 

@@ -70,13 +70,13 @@ def refusal(about: About, model: Elements, known: Facts) -> str | None:
     """Why a formalism cannot treat a model, or None when it can."""
     if about.needs == "bodies" and model.energies is not None:
         return "the model is given by its energies, and this formalism needs the momenta of bodies"
-    velocity = [c.name for c in model.nonholonomic_list]
+    velocity = [c.name for c in model.nonholonomic_constraints]
     if velocity and not about.nonholonomic:
         return f"the constraint '{velocity[0]}' is nonholonomic, and a stationary action gives it another motion than d'Alembert"
-    if model.canonical_list and not about.canonical:
+    if model.canonical_constraints and not about.canonical:
         return (
-            f"the constraint '{model.canonical_list[0].name}' contains momenta, and its multiplier moves coordinates as well as "
-            "momenta, which is not d'Alembert's principle"
+            f"the constraint '{model.canonical_constraints[0].name}' contains momenta, and its multiplier moves coordinates "
+            "as well as momenta, which is not d'Alembert's principle"
         )
     servo = [name for name, driven in zip(known.levels.names, known.levels.servo, strict=True) if driven]
     if servo and not about.servo:
@@ -102,7 +102,7 @@ def applicable(model: Elements, known: Facts) -> tuple[str, ...]:
 
 def too_large(about: About, model: Elements) -> str | None:
     """Why the equations of a formalism would take minutes to compile, or None when they would not."""
-    n, rows = len(model.coordinate_list), len(model.constraint_names) + len(model.canonical_list)
+    n, rows = len(model.generalized_coordinates), len(model.constraint_names) + len(model.canonical_constraints)
     quick = about.compiles == "large" or (about.compiles == "large open" and not rows)
     if quick or n + rows <= LARGE:
         return None

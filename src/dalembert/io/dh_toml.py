@@ -27,16 +27,16 @@ from dalembert.io.robot_rows import (
 from dalembert.io.toml_reader import Builder, title
 from dalembert.io.toml_source import Table, failure, read_text, tables
 from dalembert.model import keys
+from dalembert.model.description import Elements
 from dalembert.model.keys import MAX_ELEMENTS, Check, Key, Keys, attempt, quote, wrong
-from dalembert.model.making import Maker
 from dalembert.model.model import Model
-from dalembert.model.vectors import WORLD
+from dalembert.model.values import WORLD
 
 
 def one_of(names: tuple[str, ...]) -> Check:
     """One of a few words."""
 
-    def check(value: object, where: str, model: Maker) -> Iterator[Problem]:
+    def check(value: object, where: str, model: Elements) -> Iterator[Problem]:
         if not isinstance(value, str):
             yield wrong(where, f"one of {', '.join(names)}", value)
         elif value not in names:

@@ -21,8 +21,8 @@ import numpy as np
 
 from dalembert.errors import ModelFileError, nearest
 from dalembert.io.toml_source import failure, read_bytes
-from dalembert.model.element_names import MAX_NAME
 from dalembert.model.keys import quote
+from dalembert.model.values import MAX_NAME
 
 Values = tuple[float, ...]
 

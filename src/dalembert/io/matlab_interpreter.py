@@ -22,8 +22,8 @@ from dalembert.errors import ModelFileError, nearest
 from dalembert.io.mat_file import Stored, Values
 from dalembert.io.matlab_values import CALL, KNOWN, Function, Reader, tokens_of
 from dalembert.io.toml_source import failure
-from dalembert.model.element_names import MAX_NAME
 from dalembert.model.keys import quote
+from dalembert.model.values import MAX_NAME
 
 _HEAD = re.compile(r"(?:\[? ?([\w ,]*?) ?\]? = )?\w+(?: \( ?([\w ,]*?) ?\))?", re.ASCII)
 _QUOTES = re.compile(r"""'([^'\n]*)'|"([^"\n]*)\"""")

@@ -15,8 +15,8 @@ from typing import NamedTuple
 from dalembert.errors import ModelFileError, nearest
 from dalembert.io.mat_file import Stored, Values
 from dalembert.io.toml_source import failure, require_short
-from dalembert.model.element_names import MAX_NAME
 from dalembert.model.keys import MAX_ELEMENTS, quote
+from dalembert.model.values import MAX_NAME
 
 _QUOTED = r"""(?:'[^'\n]*'|"[^"\n]*")"""
 _TOKEN = re.compile(

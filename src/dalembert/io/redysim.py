@@ -17,9 +17,9 @@ from dalembert.io.matlab_interpreter import read_assignments
 from dalembert.io.redysim_arrays import KEYS, from_arrays
 from dalembert.io.redysim_matlab import from_matlab, opened, opener, started
 from dalembert.io.toml_source import Table, beyond_bounds, failure, read_text, require_short, tables
-from dalembert.model.element_names import MAX_NAME
 from dalembert.model.keys import quote
 from dalembert.model.model import Model
+from dalembert.model.values import MAX_NAME
 
 KINDS = {".toml": "toml", ".json": "json", ".m": "matlab", ".mat": "mat"}
 MAX_SHOWN = 20  # names in a message

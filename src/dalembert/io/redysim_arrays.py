@@ -19,7 +19,7 @@ from dalembert.io.toml_source import Table, failure
 from dalembert.model import keys
 from dalembert.model.keys import MAX_ELEMENTS, MAX_SAMPLES, attempt, wrong
 from dalembert.model.model import Model
-from dalembert.model.vectors import WORLD
+from dalembert.model.values import WORLD
 
 STEP = ("alp", "a", "b")
 PRODUCTS = ("Icxy", "Icyz", "Iczx")  # zero where they are not given

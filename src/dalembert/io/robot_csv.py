@@ -15,10 +15,9 @@ from dalembert.errors import InputError, Problem, nearest
 from dalembert.io.dh_toml import from_links
 from dalembert.io.robot_rows import CONVENTIONS, UNITS
 from dalembert.io.toml_source import Enough, Findings, Table, failure, read_text, require_short
-from dalembert.model.element_names import MAX_NAME
 from dalembert.model.keys import MAX_ELEMENTS, quote
 from dalembert.model.model import Model
-from dalembert.model.vectors import WORLD
+from dalembert.model.values import MAX_NAME, WORLD
 from dalembert.symbolic.parser import parse
 
 TEXTS = ("name", "type", "parent")

@@ -25,7 +25,7 @@ from dalembert.model.joints.base import Joint
 from dalembert.model.keys import attempt, quote
 from dalembert.model.loads.joint_friction import SMOOTHING
 from dalembert.model.model import Model
-from dalembert.model.vectors import WORLD
+from dalembert.model.values import WORLD
 
 CONVENTIONS = ("dh", "mdh")
 KINDS = ("revolute", "prismatic", "fixed")

@@ -16,9 +16,9 @@ from dalembert.errors import Problem, nearest
 from dalembert.io import toml_schema
 from dalembert.io.toml_source import Enough, Findings, Table, read_text, tables
 from dalembert.model import keys
-from dalembert.model.element_names import is_name, is_text
 from dalembert.model.keys import MAX_ELEMENTS, Check, Keys, attempt, quote, wrong
 from dalembert.model.model import Model
+from dalembert.model.values import is_name, is_text
 
 
 def read_toml(path: str | Path) -> Model:

@@ -9,18 +9,18 @@ from dalembert.errors import Problem, nearest
 from dalembert.io.toml_source import Table
 from dalembert.model import attitude, constraints, contacts, joints, keys, loads
 from dalembert.model.body_points import Point
+from dalembert.model.description import Elements
 from dalembert.model.elements import Rotor
 from dalembert.model.events import Event
 from dalembert.model.joints.base import Joint
 from dalembert.model.keys import Key, Keys, quote, wrong
-from dalembert.model.making import Maker
 from dalembert.model.solids import solids_in_file
 
 
 def joint_keys() -> dict[str, Keys]:
     """What joints of bodies are written with, by their types."""
-    found = ((kind.kind, kind.keys) for kind in joints.JOINTS)
-    return {kind: {"type": _TEXT, **own, **attitude.PLACE} for kind, own in found if own is not None}
+    found = (form for kind in joints.JOINTS for form in kind.forms().items())
+    return {kind: {"type": _TEXT, **own} for kind, own in found}
 
 
 def loop_joint_keys() -> dict[str, Keys]:
@@ -31,7 +31,7 @@ def loop_joint_keys() -> dict[str, Keys]:
     }
 
 
-def joint(given: object, where: str, model: Maker, *, loop: bool = False) -> Iterator[Problem]:
+def joint(given: object, where: str, model: Elements, *, loop: bool = False) -> Iterator[Problem]:
     """A table with a known type, and what that type needs."""
     kinds = loop_joint_keys() if loop else joint_keys()
     if not isinstance(given, dict):
@@ -49,7 +49,7 @@ def joint(given: object, where: str, model: Maker, *, loop: bool = False) -> Ite
         yield from found or keys.attempt(f"{where} ({kind})", lambda: make_joint(given, where, model, loop=loop))
 
 
-def body_joints(value: object, where: str, model: Maker) -> Iterator[Problem]:
+def body_joints(value: object, where: str, model: Elements) -> Iterator[Problem]:
     """One joint, or a sequence of them."""
     if not isinstance(value, list):
         yield from joint(value, where, model)
@@ -60,7 +60,7 @@ def body_joints(value: object, where: str, model: Maker) -> Iterator[Problem]:
             yield from joint(each, f"{where} {i}", model)
 
 
-def make_joint(given: Table, where: str, model: Maker, *, loop: bool = False) -> Joint:
+def make_joint(given: Table, where: str, model: Elements, *, loop: bool = False) -> Joint:
     """The joint that a sound table describes; in a loop its motions are free where they are left out."""
     values = {key: value for key, value in given.items() if key != "type"}
     made: Joint = getattr(model, given["type"])(**values, where=where)
@@ -96,13 +96,13 @@ _BEFORE: dict[str, Keys] = {
         "solid": Key(solids_in_file),
         "joint": Key(body_joints, required=True),
     },
-    "point": Point.keys,
-    "loop": {**constraints.Loop.forms["loop"], "joint": Key(partial(joint, loop=True), required=True)},
+    **Point.forms(),
+    "loop": {**constraints.Loop.forms()["loop"], "joint": Key(partial(joint, loop=True), required=True)},
 }
 _LAST: dict[str, Keys] = {
-    "event": Event.keys,
+    **Event.forms(),
     "shape": {
-        **keys.BODY,
+        "body": Key(keys.body_name, required=True),
         "kind": _REQUIRED_NAME,
         "size": Key(keys.many(keys.constant, "sizes"), True),
         **attitude.PLACE,
@@ -114,13 +114,11 @@ _LAST: dict[str, Keys] = {
 
 def elements() -> dict[str, Keys]:
     """The elements a model can have any number of, in the order in which they are read."""
-    pushing = {kind: own for load in loads.LOADS for kind, own in load.forms.items()}
-    holding = {kind: own for constraint in constraints.CONSTRAINTS for kind, own in constraint.forms.items()}
-    touching = {kind.kind: kind.keys for kind in contacts.CONTACTS}
-    return {**_BEFORE, **pushing, "rotor": Rotor.keys, **holding, **touching, **_LAST}
+    families = (*loads.LOADS, Rotor, *constraints.CONSTRAINTS, *contacts.CONTACTS)
+    return {**_BEFORE, **{kind: own for each in families for kind, own in each.forms().items()}, **_LAST}
 
 
-def forces(value: object, where: str, model: Maker) -> Iterator[Problem]:
+def forces(value: object, where: str, model: Elements) -> Iterator[Problem]:
     """A table from coordinates to formulas."""
     yield from keys.table(value, dict.fromkeys(model.coordinate_names, Key(keys.moving)), where, model)
 

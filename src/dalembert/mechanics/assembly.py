@@ -304,7 +304,7 @@ class Assembler:
         if found.good[0]:
             return
         self._require_finite(found.x[0], found.residual)
-        worst, n = int(np.argmax(found.share[0])), len(self.model.coordinate_list)
+        worst, n = int(np.argmax(found.share[0])), len(self.model.generalized_coordinates)
         large = f"With {n} coordinates and {len(rows)} constraints the search ends after {self.looks} looks: " * (
             n > _LARGE
         )

@@ -14,9 +14,9 @@ from functools import lru_cache
 
 import numpy as np
 
-from dalembert.model.checks.check_values import value
 from dalembert.model.description import Description
 from dalembert.model.elements import Body
+from dalembert.model.evaluation import value
 from dalembert.model.joints.base import HERE, Joint
 from dalembert.model.joints.free import Free
 from dalembert.model.joints.revolute import Revolute
@@ -171,8 +171,8 @@ def obstacle(model: Description, attitude: Attitude) -> str | None:
         return f"{model.controllers[0].title} is a law in Python that reads the coordinates"
     if model.rigid:
         return f"{model.rigid[0].title} is a rigid contact"
-    if model.canonical_list:
-        return f"the constraint '{model.canonical_list[0].name}' is one on momenta"
+    if model.canonical_constraints:
+        return f"the constraint '{model.canonical_constraints[0].name}' is one on momenta"
     for name in attitude.coordinates:
         if name in model.non_ideal_forces:
             return f"the non-ideal force on '{name}' acts on it"
@@ -216,18 +216,18 @@ def in_chart(model: Description, sequences: Mapping[Attitude, str]) -> Descripti
         qd[rows] = solved(other.columns(angles), user.columns(q[rows]) @ qd[rows])
         q[rows] = angles
         bodies[attitude.body] = _in_chart(bodies[attitude.body], attitude, sequence)
-    starts = zip(model.coordinate_list, q.tolist(), qd.tolist(), strict=True)
+    starts = zip(model.generalized_coordinates, q.tolist(), qd.tolist(), strict=True)
     return model.replaced(
         bodies=tuple(bodies[body.name] for body in model.bodies),
-        coordinate_list=tuple(replace(each, start=x, start_rate=v) for each, x, v in starts),
-        speed_list=_without(model, {name for attitude in sequences for name in attitude.coordinates}),
+        generalized_coordinates=tuple(replace(each, start=x, start_rate=v) for each, x, v in starts),
+        generalized_speeds=_without(model, {name for attitude in sequences for name in attitude.coordinates}),
     )
 
 
 def _without(model: Description, names: set[str]) -> tuple:
     """The speeds that do not name these coordinates."""
     symbols = {each.name for name in names for each in (coordinate(name), rate(name))}
-    return tuple(u for u in model.speed_list if not symbols & {str(each) for each in u.value.free_symbols})
+    return tuple(u for u in model.generalized_speeds if not symbols & {str(each) for each in u.value.free_symbols})
 
 
 def _in_chart(body: Body, attitude: Attitude, sequence: str) -> Body:

@@ -18,8 +18,8 @@ import symengine as se
 
 from dalembert.mechanics.loop_closure import LoopRow, loop_rows
 from dalembert.mechanics.motion import Motion
-from dalembert.model.checks.check_values import at_start, is_affine
 from dalembert.model.description import Elements
+from dalembert.model.evaluation import at_start, is_affine
 from dalembert.symbolic.algebra_base import Array, DifferentialAlgebra, Scalar, matrix, vector, zeros
 from dalembert.symbolic.calculus import slope
 from dalembert.symbolic.reserved_symbols import rate
@@ -45,10 +45,10 @@ def levels(model: Elements) -> Levels:
     """The constraints of a model, differentiated as formulas."""
     q = [coordinate(name) for name in model.coordinate_names]
     qd = [rate(name) for name in model.coordinate_names]
-    phi = tuple(c.phi for c in model.holonomic_list)
-    velocity = (*(_along(f, q, qd) for f in phi), *(c.psi for c in model.nonholonomic_list))
+    phi = tuple(c.phi for c in model.holonomic_constraints)
+    velocity = (*(_along(f, q, qd) for f in phi), *(c.psi for c in model.nonholonomic_constraints))
     A = tuple(tuple(slope(f, v) for v in qd) for f in velocity)
-    declared = (*model.holonomic_list, *model.nonholonomic_list)
+    declared = (*model.holonomic_constraints, *model.nonholonomic_constraints)
     beta = tuple(-_along(f, q, qd) - constraint.pull(f) for f, constraint in zip(velocity, declared, strict=True))
     start, h = at_start(model), len(phi)
     linear = [is_affine(f, set(qd), start) for f in velocity]

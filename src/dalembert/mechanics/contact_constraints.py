@@ -23,7 +23,7 @@ def with_contacts(model: Elements) -> Elements:
         if joint.quaternion
     ]
     if norms:
-        model = model.replaced(holonomic_list=(*model.holonomic_list, *norms))
+        model = model.replaced(holonomic_constraints=(*model.holonomic_constraints, *norms))
     if not model.contacts:
         return model
     algebra = choose("symbolic")
@@ -32,12 +32,12 @@ def with_contacts(model: Elements) -> Elements:
     parameters = list(model.parameter_values)
     (t,) = algebra.symbols(["t"])
     motion = move(model, algebra, t, q, qd, dict(zip(parameters, algebra.symbols(parameters), strict=True)))
-    held, rolling = list(model.holonomic_list), list(model.nonholonomic_list)
+    held, rolling = list(model.holonomic_constraints), list(model.nonholonomic_constraints)
     for contact in model.contacts:
         on_positions, on_velocities = contact.formulas(motion)
         held += (Holonomic(name, se.sympify(phi)) for name, phi in on_positions.items())
         rolling += (Nonholonomic(name, se.sympify(psi)) for name, psi in on_velocities.items())
-    return model.replaced(contacts=(), holonomic_list=tuple(held), nonholonomic_list=tuple(rolling))
+    return model.replaced(contacts=(), holonomic_constraints=tuple(held), nonholonomic_constraints=tuple(rolling))
 
 
 def pushes(declared: Elements, motion: Motion) -> dict[str, list[Push]]:

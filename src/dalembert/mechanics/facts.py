@@ -31,7 +31,7 @@ from dalembert.mechanics.speed_choice import (
     quaternions,
 )
 from dalembert.mechanics.state_batch import States, constraint_matrix, mass_matrices, slopes
-from dalembert.model.checks.check_bodies import weightless
+from dalembert.model.check_elements import weightless
 from dalembert.model.description import Elements
 from dalembert.model.frozen import Frozen
 from dalembert.model.scales import Scales, scales_of
@@ -145,7 +145,7 @@ def facts_of(model: Elements, choice: Choice | None = None) -> Facts:
     """
     rows = choice.rows or None if choice else None
     if choice and choice.speeds:
-        model = model.replaced(speed_list=named_speeds(model, choice.speeds))
+        model = model.replaced(generalized_speeds=named_speeds(model, choice.speeds))
     states = random_states.consistent(model, _COUNT, include_initial=True)
     known, scales = levels(model), scales_of(model)
     held = rows_at(model, known, states, scales, rows)
@@ -275,7 +275,7 @@ def _contain_rates(model: Elements, speeds: Sequence[Formula], coordinates: Sequ
 
 def _structural(model: Elements) -> frozenset[str]:
     """The parameters that stand in constraints and speeds."""
-    return constraint_parameters(model) | parameters_in(model, [u.value for u in model.speed_list])
+    return constraint_parameters(model) | parameters_in(model, [u.value for u in model.generalized_speeds])
 
 
 def _mix(a: np.ndarray, sizes: np.ndarray, unit: np.ndarray) -> tuple[tuple[float, ...], ...] | None:

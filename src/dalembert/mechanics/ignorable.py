@@ -116,7 +116,7 @@ def _conditions(
         parts.append((node(entry), f"the constraint '{called}' has a non-zero column for {name}"))
     for force in forces[i :: len(model.coordinate_names)]:  # applied ones, then non-ideal ones
         parts.append((force, f"the generalized force on {name} is not zero"))
-    for each in model.canonical_list:
+    for each in model.canonical_constraints:
         if coordinate(name) in each.phi.free_symbols:
             parts.append((symbol(name), f"the constraint '{each.name}' on momenta depends on {name}"))
     return _Conditions(name, tuple(parts))

@@ -23,7 +23,7 @@ from dalembert.mechanics.applied_forces import applied_forces
 from dalembert.mechanics.system import System
 from dalembert.model.contacts.base import Push
 from dalembert.model.description import Elements
-from dalembert.model.vectors import WORLD
+from dalembert.model.values import WORLD
 from dalembert.symbolic.algebra_base import Array, stack, vector
 from dalembert.symbolic.frames import cross
 from dalembert.symbolic.reserved_symbols import parted
@@ -86,7 +86,7 @@ def undetermined_joints(model: Elements) -> dict[str, tuple[str, ...]]:
     drive of its joint does.
     """
     found: dict[str, list[str]] = {}
-    for constraint in (*model.holonomic_list, *model.nonholonomic_list):
+    for constraint in (*model.holonomic_constraints, *model.nonholonomic_constraints):
         moved = {parted(symbol.name)[1] for symbol in constraint.formula.free_symbols} & set(model.coordinate_names)
         for body in _between(model, moved) if len(moved) > 1 else ():
             found.setdefault(body, []).append(constraint.name)

@@ -17,7 +17,7 @@ from functools import cached_property
 from dalembert.model.description import Elements
 from dalembert.model.elements import Body
 from dalembert.model.joints.base import Joint, JointMotion, Step
-from dalembert.model.vectors import WORLD
+from dalembert.model.values import WORLD
 from dalembert.symbolic.algebra_base import (
     Algebra,
     Array,

@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 
 from dalembert.mechanics.motion import Motion, MovingBody, outwards
 from dalembert.model.elements import Body
-from dalembert.model.vectors import WORLD
+from dalembert.model.values import WORLD
 from dalembert.symbolic.algebra_base import Algebra, Array, DifferentialAlgebra, identity, matrix, vector, zeros
 from dalembert.symbolic.rotations import roll_pitch_yaw, skew
 

@@ -12,9 +12,9 @@ import numpy as np
 
 from dalembert.mechanics import rank
 from dalembert.mechanics.attitude_charts import attitudes_of
-from dalembert.model.checks.check_values import at_start, value
 from dalembert.model.description import Description
 from dalembert.model.elements import Body
+from dalembert.model.evaluation import at_start, value
 
 
 def reciprocal_condition(M: np.ndarray, A: np.ndarray, sizes: np.ndarray | None = None) -> tuple[float, np.ndarray]:

@@ -57,8 +57,8 @@ def named_speeds(model: Elements, formulas: Sequence[Formula]) -> tuple[Speed, .
 
 def choose_speeds(model: Elements, rows: Rows, states: States, scales: Scales) -> Chosen:
     """d speeds: the user's, completed by velocities that stay independent at all states."""
-    n, r = len(model.coordinate_list), len(rows.independent)
-    d, given = n - r, model.speed_list
+    n, r = len(model.generalized_coordinates), len(rows.independent)
+    d, given = n - r, model.generalized_speeds
     if len(given) > d:
         raise InputError(
             f"model '{model.name}': {len(given)} speeds for {d} degrees of freedom "

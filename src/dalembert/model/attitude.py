@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from functools import reduce
 from math import atan2, cos, hypot, sin
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 import symengine as se
@@ -24,11 +24,13 @@ import symengine as se
 from dalembert.arguments import shown
 from dalembert.errors import InputError, Problem, nearest
 from dalembert.model import file_form
-from dalembert.model.checks.check_values import value
+from dalembert.model.evaluation import value
 from dalembert.model.keys import Key, Keys, Kind, array, attempt, constant, direction, fixed_vector, many, table, text
-from dalembert.model.making import Given, Maker, quarter_turns, several, unit_vector, vector3
-from dalembert.model.vectors import Matrix3, Vector3
+from dalembert.model.values import Given, Matrix3, Vector3, quarter_turns, several, unit_vector, vector3
 from dalembert.symbolic.symbols import Formula, Written
+
+if TYPE_CHECKING:
+    from dalembert.model.description import Elements
 
 Rotation: TypeAlias = "Given | Mapping[str, Written | Given]"
 _AXES = {"x": 0, "y": 1, "z": 2}
@@ -36,13 +38,13 @@ _CLOSE = 1e-9
 _WAYS = ({"axis", "angle"}, {"sequence", "angles"}, {"quaternion"})
 
 
-def placement(maker: Maker, where: str, position: object, rotation: object) -> tuple[Vector3, Vector3]:
+def placement(model: Elements, where: str, position: object, rotation: object) -> tuple[Vector3, Vector3]:
     """Position, and roll, pitch and yaw, of a frame on a body."""
-    at = vector3(maker.reader.constant, position, f"{where}, position")
-    return at, roll_pitch_yaw(maker, rotation, f"{where}, rotation")
+    at = vector3(model.reader.constant, position, f"{where}, position")
+    return at, roll_pitch_yaw(model, rotation, f"{where}, rotation")
 
 
-def roll_pitch_yaw(maker: Maker, given: object, where: str) -> Vector3:
+def roll_pitch_yaw(model: Elements, given: object, where: str) -> Vector3:
     """A rotation in any of its forms as roll, pitch and yaw.
 
     >>> from dalembert.model.model import Model
@@ -52,11 +54,11 @@ def roll_pitch_yaw(maker: Maker, given: object, where: str) -> Vector3:
     (0, 0, (1/2)*pi)
     """
     if isinstance(given, Mapping):
-        return _of_table(maker, given, where)
+        return _of_table(model, given, where)
     if several(given, 3) and all(several(row, 3) for row in given):
-        R = [vector3(maker.reader.constant, row, f"{where}[{i}]") for i, row in enumerate(given)]
-        return _of_matrix(maker, np.array(R, dtype=object), where)
-    return vector3(maker.reader.constant, quarter_turns(given), where)
+        R = [vector3(model.reader.constant, row, f"{where}[{i}]") for i, row in enumerate(given)]
+        return _of_matrix(model, np.array(R, dtype=object), where)
+    return vector3(model.reader.constant, quarter_turns(given), where)
 
 
 def rotation_matrix(angles: Sequence[Formula]) -> np.ndarray:
@@ -87,7 +89,7 @@ def _about(axis: int, angle: Formula) -> np.ndarray:
     return R
 
 
-def _of_table(maker: Maker, given: Mapping[str, object], where: str) -> Vector3:
+def _of_table(model: Elements, given: Mapping[str, object], where: str) -> Vector3:
     if set(given) not in _WAYS:
         unknown = [key for key in given if not any(key in way for way in _WAYS)]
         hint = nearest(unknown[0], [key for way in _WAYS for key in way]) if unknown else "Give the keys of one form."
@@ -96,24 +98,24 @@ def _of_table(maker: Maker, given: Mapping[str, object], where: str) -> Vector3:
             f"quaternion. {hint}"
         )
     if "axis" in given:
-        return _of_axis(maker, given["axis"], given["angle"], where)
+        return _of_axis(model, given["axis"], given["angle"], where)
     return (
-        _of_sequence(maker, given, where) if "sequence" in given else _of_quaternion(maker, given["quaternion"], where)
+        _of_sequence(model, given, where) if "sequence" in given else _of_quaternion(model, given["quaternion"], where)
     )
 
 
-def _of_axis(maker: Maker, axis: object, angle: object, where: str) -> Vector3:
+def _of_axis(model: Elements, axis: object, angle: object, where: str) -> Vector3:
     k = [se.sympify(x) for x in unit_vector(axis, where)]
-    (turn,) = _angles(maker, [angle], f"{where}, angle")
+    (turn,) = _angles(model, [angle], f"{where}, angle")
     if sum(x != 0 for x in k) == 1:  # a coordinate axis, either way
         return k[0] * turn, k[1] * turn, k[2] * turn
     s, c = se.sin(turn), se.cos(turn)
     K = np.array([[0, -k[2], k[1]], [k[2], 0, -k[0]], [-k[1], k[0], 0]], dtype=object)
     R = [[c * int(i == j) + (1 - c) * k[i] * k[j] + s * K[i, j] for j in range(3)] for i in range(3)]
-    return _of_matrix(maker, np.array(R, dtype=object), where)
+    return _of_matrix(model, np.array(R, dtype=object), where)
 
 
-def _of_sequence(maker: Maker, given: Mapping[str, object], where: str) -> Vector3:
+def _of_sequence(model: Elements, given: Mapping[str, object], where: str) -> Vector3:
     letters, values = given["sequence"], given["angles"]
     if not isinstance(letters, str) or not 0 < len(letters) <= 6 or set(letters.lower()) - set(_AXES):
         raise InputError(
@@ -123,37 +125,37 @@ def _of_sequence(maker: Maker, given: Mapping[str, object], where: str) -> Vecto
         raise InputError(
             f"{where}, angles: got {shown(values)}. Expected {len(letters)}, one for each axis of '{letters}'."
         )
-    axes, angles = [_AXES[letter] for letter in letters.lower()], _angles(maker, values, f"{where}, angles")
+    axes, angles = [_AXES[letter] for letter in letters.lower()], _angles(model, values, f"{where}, angles")
     if axes == sorted(set(axes), reverse=True):  # z, y, x in this order: roll, pitch and yaw themselves
         found = dict(zip(axes, angles, strict=True))
         return found.get(0, se.Integer(0)), found.get(1, se.Integer(0)), found.get(2, se.Integer(0))
-    return _of_matrix(maker, reduce(np.matmul, map(_about, axes, angles)), where)
+    return _of_matrix(model, reduce(np.matmul, map(_about, axes, angles)), where)
 
 
-def _of_quaternion(maker: Maker, given: object, where: str) -> Vector3:
+def _of_quaternion(model: Elements, given: object, where: str) -> Vector3:
     if not several(given, 4):
         raise InputError(f"{where}, quaternion: got {shown(given)}. Expected 4 components (w, x, y, z).")
-    w, x, y, z = (maker.reader.constant(part, f"{where}, quaternion") for part in given)
+    w, x, y, z = (model.reader.constant(part, f"{where}, quaternion") for part in given)
     square = w * w + x * x + y * y + z * z
-    if not value(square, maker.parameter_values) > 0:
+    if not value(square, model.parameter_values) > 0:
         raise InputError(f"{where}, quaternion: its length is 0. Expected (w, x, y, z) of any other length.")
     rows = [
         [w * w + x * x - y * y - z * z, 2 * (x * y - w * z), 2 * (x * z + w * y)],
         [2 * (x * y + w * z), w * w - x * x + y * y - z * z, 2 * (y * z - w * x)],
         [2 * (x * z - w * y), 2 * (y * z + w * x), w * w - x * x - y * y + z * z],
     ]
-    return _of_matrix(maker, np.array([[entry / square for entry in row] for row in rows], dtype=object), where)
+    return _of_matrix(model, np.array([[entry / square for entry in row] for row in rows], dtype=object), where)
 
 
-def _angles(maker: Maker, given: Sequence[object], where: str) -> list[Formula]:
+def _angles(model: Elements, given: Sequence[object], where: str) -> list[Formula]:
     angles = quarter_turns(list(given))
     assert several(angles)
-    return [maker.reader.constant(angle, where) for angle in angles]
+    return [model.reader.constant(angle, where) for angle in angles]
 
 
-def _of_matrix(maker: Maker, R: np.ndarray, where: str) -> Vector3:
+def _of_matrix(model: Elements, R: np.ndarray, where: str) -> Vector3:
     """Roll, pitch and yaw of a rotation matrix: numbers where it has no parameters, else formulas."""
-    N = np.array([[value(entry, maker.parameter_values) for entry in row] for row in R])
+    N = np.array([[value(entry, model.parameter_values) for entry in row] for row in R])
     if not np.allclose(N @ N.T, np.eye(3), rtol=0, atol=_CLOSE) or not np.linalg.det(N) > 0:
         off = "a mirror image" if np.allclose(N @ N.T, np.eye(3), rtol=0, atol=_CLOSE) else "no rotation"
         raise InputError(
@@ -167,7 +169,7 @@ def _of_matrix(maker: Maker, R: np.ndarray, where: str) -> Vector3:
         s, c = sin(yaw), cos(yaw)
         pitch = atan2(-N[2, 0], c * N[0, 0] + s * N[1, 0])
         roll = atan2(s * N[0, 2] - c * N[1, 2], c * N[1, 1] - s * N[0, 1])
-        a, b, c = _angles(maker, [_tidy(angle) for angle in (roll, pitch, yaw)], where)
+        a, b, c = _angles(model, [_tidy(angle) for angle in (roll, pitch, yaw)], where)
         return a, b, c
     if upright < _CLOSE:
         raise InputError(
@@ -193,7 +195,7 @@ _TABLE: Keys = {
 }
 
 
-def _check(given: object, where: str, model: Maker) -> Iterator[Problem]:
+def _check(given: object, where: str, model: Elements) -> Iterator[Problem]:
     if isinstance(given, dict):
         found = [*table(given, _TABLE, where, model)]
     elif isinstance(given, list) and len(given) == 3 and all(isinstance(row, list) for row in given):
@@ -204,5 +206,5 @@ def _check(given: object, where: str, model: Maker) -> Iterator[Problem]:
     yield from found or attempt(where, lambda: roll_pitch_yaw(model, given, where))
 
 
-turn = Kind(_check, roll_pitch_yaw, file_form.vector)
+turn = Kind(_check, roll_pitch_yaw, file_form.vector, argument="Rotation")
 PLACE: Keys = {"position": Key(fixed_vector), "rotation": Key(turn)}

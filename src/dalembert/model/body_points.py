@@ -8,18 +8,16 @@ switchings.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import symengine as se
 
-from dalembert.arguments import checked
 from dalembert.errors import InputError, nearest
-from dalembert.model.file_form import ORIGIN, Element
-from dalembert.model.keys import BODY, Key, Keys, entries, fixed_vector, make, name
-from dalembert.model.making import ZERO, Given, Maker
-from dalembert.model.vectors import WORLD, Vector3
+from dalembert.model.file_form import Element
+from dalembert.model.keys import body_name, entries, fixed_vector, name
+from dalembert.model.record import Record, argument, record
+from dalembert.model.values import WORLD, ZERO, Vector3
 from dalembert.symbolic.algebra_base import Array, vector
 from dalembert.symbolic.reserved_symbols import rate
 from dalembert.symbolic.rotations import roll_pitch_yaw
@@ -29,18 +27,46 @@ from dalembert.symbolic.symengine_algebra import SYMBOLIC
 if TYPE_CHECKING:
     from dalembert.model.description import Elements
     from dalembert.model.elements import Body
+    from dalembert.model.model import Model
 
 
-@dataclass(frozen=True)
-class Point:
-    """A point of a body, in its axes."""
+@record
+class Point(Record):
+    """Name a point of a body, so that formulas can ask for its `height`, the rate `rise` of the height, and its `speed`.
+
+    Height is counted against gravity from the origin of the world.
+
+    >>> import dalembert as dl
+    >>> model = dl.Model("pendulum", gravity=(0, -9.81, 0)).parameters(l=0.5).coordinate("a", 1.0)
+    >>> _ = model.body("rod", joint=model.revolute((0, 0, 1), "a"), mass=1, center=(0, "-l", 0))
+    >>> _ = model.point("tip", "rod", (0, "-l", 0))
+    >>> model.formula("height(tip)"), model.formula("rise(tip)")
+    (-l*cos(a), l*sin(a)*dot(a))
+    >>> _ = model.event("nearly down", "height(tip) + 0.9*l")
+    >>> round(float(dl.simulate(model, 1.0).events[0].q[0]), 9)  # arccos 0.9
+    0.451026812
+    """
 
     kind: ClassVar[str] = "point"
-    keys: ClassVar[Keys] = {"name": Key(name, required=True), **BODY, "position": Key(fixed_vector, usual=ORIGIN)}
 
-    name: str
-    body: str
-    position: Vector3
+    name: str = argument(name, positional=True, about="an identifier")
+    body: str = argument(body_name, positional=True, about="the body, declared before")
+    position: Vector3 = argument(fixed_vector, ZERO, positional=True, about="three constants")
+
+    @classmethod
+    def build(cls, model: Model, **given: Any) -> Model:
+        """Add the point."""
+        name, body = given["name"], given["body"]
+        where = f"point '{name}'"
+        if not is_identifier(name):
+            raise InputError(f"{where}: not a name for a point. Expected letters, digits and _.")
+        if any(each.name == name for each in model.points):
+            raise InputError(f"{where}: declared twice. Give each point its own name.")
+        bodies = [WORLD, *(each.name for each in model.bodies)]
+        if body not in bodies:
+            raise InputError(f"{where}: there is no body '{body}' yet. {nearest(body, bodies)}")
+        model.points += (cls.read(model, given, where),)
+        return model
 
     @property
     def title(self) -> str:
@@ -49,7 +75,7 @@ class Point:
 
     def element(self) -> Element:
         """Its keys as they stand in a model file."""
-        return entries(self, self.keys, self.title)
+        return entries(self, self.keys(), self.title)
 
 
 def named_points(model: Elements) -> Mapping[str, Callable[[str], Formula]]:
@@ -89,37 +115,3 @@ def _position(model: Elements, point: Point) -> Array:
             place = vector(list(joint.position)) + roll_pitch_yaw(SYMBOLIC, list(joint.rotation)) @ place
         at = known[at].parent
     return place
-
-
-class PointMaker(Maker):
-    """Makes points."""
-
-    points: tuple[Point, ...]
-    bodies: tuple[Body, ...]
-
-    @checked
-    def point(self, name: str, body: str, position: Given = ZERO) -> Self:
-        """Name a point of a body, so that formulas can ask for its `height`, the rate `rise` of the height, and its `speed`.
-
-        Height is counted against gravity from the origin of the world.
-
-        >>> import dalembert as dl
-        >>> model = dl.Model("pendulum", gravity=(0, -9.81, 0)).parameters(l=0.5).coordinate("a", 1.0)
-        >>> _ = model.body("rod", joint=model.revolute((0, 0, 1), "a"), mass=1, center=(0, "-l", 0))
-        >>> _ = model.point("tip", "rod", (0, "-l", 0))
-        >>> model.formula("height(tip)"), model.formula("rise(tip)")
-        (-l*cos(a), l*sin(a)*dot(a))
-        >>> _ = model.event("nearly down", "height(tip) + 0.9*l")
-        >>> round(float(dl.simulate(model, 1.0).events[0].q[0]), 9)  # arccos 0.9
-        0.451026812
-        """
-        where = f"point '{name}'"
-        if not is_identifier(name):
-            raise InputError(f"{where}: not a name for a point. Expected letters, digits and _.")
-        if any(each.name == name for each in self.points):
-            raise InputError(f"{where}: declared twice. Give each point its own name.")
-        bodies = [WORLD, *(each.name for each in self.bodies)]
-        if body not in bodies:
-            raise InputError(f"{where}: there is no body '{body}' yet. {nearest(body, bodies)}")
-        self.points += (make(Point, [name], Point.keys, {"body": body, "position": position}, self, where),)
-        return self

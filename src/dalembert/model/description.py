@@ -18,7 +18,6 @@ from symengine import Piecewise
 from dalembert.arguments import shown
 from dalembert.errors import InputError, NotApplicableError, Problem, nearest, unsound
 from dalembert.model.body_points import Point, named_points
-from dalembert.model.checks.check_values import value as evaluate
 from dalembert.model.constraints.base import FormulaConstraint
 from dalembert.model.constraints.canonical import Canonical
 from dalembert.model.constraints.holonomic import Holonomic
@@ -27,12 +26,13 @@ from dalembert.model.constraints.nonholonomic import Nonholonomic
 from dalembert.model.contacts.base import Contact
 from dalembert.model.controllers import Controller, Inputs
 from dalembert.model.elements import Body, Coordinate, Energies, Limits, Parameter, Rotor, Shape, Speed
+from dalembert.model.evaluation import value as evaluate
 from dalembert.model.events import Event
 from dalembert.model.formulas import Reader
 from dalembert.model.frozen import Frozen, Value
 from dalembert.model.loads.base import Load
 from dalembert.model.loads.unilateral import Unilateral
-from dalembert.model.vectors import Values, Vector3
+from dalembert.model.values import Values, Vector3
 from dalembert.symbolic.expression_reading import decimal
 from dalembert.symbolic.lookup_tables import tables_in
 from dalembert.symbolic.parser import parse
@@ -50,16 +50,16 @@ class Elements(Tabular, ABC):
     name: str
     gravity_given: tuple[Written, ...] = (0, 0, 0)  # may name parameters that are declared later: read when asked for
     text: str = ""  # what the model is, in the user's words
-    parameter_list: tuple[Parameter, ...] = ()
-    coordinate_list: tuple[Coordinate, ...] = ()
+    declared_parameters: tuple[Parameter, ...] = ()
+    generalized_coordinates: tuple[Coordinate, ...] = ()
     symbols: Frozen[str, sympy.Basic] = field(
         default_factory=lambda: Frozen()
     )  # the SymPy objects that names were declared by
     bodies: tuple[Body, ...] = ()
     loads: tuple[Load, ...] = ()
-    holonomic_list: tuple[Holonomic, ...] = ()
-    nonholonomic_list: tuple[Nonholonomic, ...] = ()
-    canonical_list: tuple[Canonical, ...] = ()
+    holonomic_constraints: tuple[Holonomic, ...] = ()
+    nonholonomic_constraints: tuple[Nonholonomic, ...] = ()
+    canonical_constraints: tuple[Canonical, ...] = ()
     contacts: tuple[Contact, ...] = ()
     loops: tuple[Loop, ...] = ()
     rotors: tuple[Rotor, ...] = ()
@@ -70,7 +70,7 @@ class Elements(Tabular, ABC):
     shapes: tuple[Shape, ...] = ()
     published: bool = False  # the numbers are a vendor's: odd inertias are told, not refused
     notes: tuple[str, ...] = ()  # what an importer understood, changed or left out
-    speed_list: tuple[Speed, ...] = ()
+    generalized_speeds: tuple[Speed, ...] = ()
     energies: Energies | None = None
     non_ideal_forces: Frozen[str, Formula] = field(default_factory=lambda: Frozen())
     duration: float = 10.0
@@ -92,7 +92,7 @@ class Elements(Tabular, ABC):
     def reader(self) -> Reader:
         """Reads formulas of the declared names."""
         return Reader(
-            self.coordinate_names, tuple(p.name for p in self.parameter_list), self.symbols, named_points(self)
+            self.coordinate_names, tuple(p.name for p in self.declared_parameters), self.symbols, named_points(self)
         )
 
     # what others read
@@ -126,7 +126,7 @@ class Elements(Tabular, ABC):
     @property
     def parameter_values(self) -> dict[str, float]:
         """The default values of the parameters by name."""
-        return {p.name: p.value for p in self.parameter_list}
+        return {p.name: p.value for p in self.declared_parameters}
 
     @property
     def constraint_names(self) -> tuple[str, ...]:
@@ -134,19 +134,19 @@ class Elements(Tabular, ABC):
 
         Contacts and norms of quaternions are not among them; `Equations.constraint_names` has every row of the multipliers.
         """
-        declared = (*self.holonomic_list, *self.loops, *self.nonholonomic_list)
+        declared = (*self.holonomic_constraints, *self.loops, *self.nonholonomic_constraints)
         return tuple(name for constraint in declared for name in constraint.row_names)
 
     @property
     def formula_constraints(self) -> tuple[FormulaConstraint, ...]:
         """The constraints that are given by formulas: holonomic, nonholonomic, canonical."""
-        return (*self.holonomic_list, *self.nonholonomic_list, *self.canonical_list)
+        return (*self.holonomic_constraints, *self.nonholonomic_constraints, *self.canonical_constraints)
 
     @property
     def initial(self) -> tuple[np.ndarray, np.ndarray]:
         """The default initial positions and velocities (q0, qd0)."""
-        q0 = np.array([c.start for c in self.coordinate_list], dtype=float)
-        return q0, np.array([c.start_rate for c in self.coordinate_list], dtype=float)
+        q0 = np.array([c.start for c in self.generalized_coordinates], dtype=float)
+        return q0, np.array([c.start_rate for c in self.generalized_coordinates], dtype=float)
 
     @property
     def sympy_symbols(self) -> dict[str, Any]:
@@ -159,7 +159,7 @@ class Elements(Tabular, ABC):
         joints = [(body.name, joint) for body in self.bodies for joint in body.joints]
         found = [(f"joint of '{body}'", value) for body, joint in joints for value in joint.values]
         found += [(f"constraint '{c.name}'", c.formula) for c in self.formula_constraints]
-        found += [(f"speed '{u.name}'", u.value) for u in self.speed_list]
+        found += [(f"speed '{u.name}'", u.value) for u in self.generalized_speeds]
         found += [(load.title, formula) for load in self.loads for formula in load.formulas]
         if self.energies is not None:
             found += [("kinetic energy", self.energies.kinetic), ("potential energy", self.energies.potential)]
@@ -195,16 +195,16 @@ class Elements(Tabular, ABC):
 
     def refuse_canonical(self, who: str) -> None:
         """Raise when the model has constraints on momenta, which `who` cannot treat."""
-        if self.canonical_list:
+        if self.canonical_constraints:
             raise NotApplicableError(
-                f"{who}: the constraint '{self.canonical_list[0].name}' of model '{self.name}' contains momenta. "
+                f"{who}: the constraint '{self.canonical_constraints[0].name}' of model '{self.name}' contains momenta. "
                 "Only the formalism dirac treats such constraints; remove it, or derive by dirac."
             )
 
     @property
     def inputs(self) -> Inputs:
         """The parameters that laws in Python give, and these laws."""
-        return Inputs(self.controllers, self.coordinate_names, tuple(p.name for p in self.parameter_list))
+        return Inputs(self.controllers, self.coordinate_names, tuple(p.name for p in self.declared_parameters))
 
     def without_laws(self) -> Self:
         """The same without laws in Python: what they gave are parameters u(name), which have the value 1 unless they are told."""
@@ -275,13 +275,13 @@ class Elements(Tabular, ABC):
     def with_parameters(self, values: Values | None = None, **more: float) -> Self:
         """The same with other default values of parameters, by name or by SymPy symbol."""
         changes = parameter_changes(self, {**(values or {}), **more})
-        known = (replace(p, value=changes.get(p.name, p.value)) for p in self.parameter_list)
-        return self.replaced(parameter_list=tuple(known))
+        known = (replace(p, value=changes.get(p.name, p.value)) for p in self.declared_parameters)
+        return self.replaced(declared_parameters=tuple(known))
 
     def stabilized(self, alpha: float, beta: float) -> Self:
         """The same with feedback on all constraints: φ̈ + β φ̇ + α φ = 0 and ψ̇ + β ψ = 0, Baumgarte's stabilisation."""
         both = tuple(decimal(self.number(gain, "stabilization")) for gain in (alpha, beta))
-        lists = {key: getattr(self, key) for key in ("holonomic_list", "loops", "nonholonomic_list")}
+        lists = {key: getattr(self, key) for key in ("holonomic_constraints", "loops", "nonholonomic_constraints")}
         return self.replaced(**{key: tuple(c.stabilized(both) for c in found) for key, found in lists.items()})
 
     def tables(self) -> tuple[Table, ...]:
@@ -292,8 +292,8 @@ class Elements(Tabular, ABC):
 
     def __repr__(self) -> str:
         return (
-            f"<Model '{self.name}': {len(self.bodies)} bodies, {len(self.coordinate_list)} coordinates, "
-            f"{len(self.constraint_names) + len(self.canonical_list)} constraints>"
+            f"<Model '{self.name}': {len(self.bodies)} bodies, {len(self.generalized_coordinates)} coordinates, "
+            f"{len(self.constraint_names) + len(self.canonical_constraints)} constraints>"
         )
 
 
@@ -314,7 +314,7 @@ class Description(Value, Elements):
     @cached_property
     def names(self) -> tuple[str, ...]:
         """The names of the coordinates, which are asked for often while a model is declared."""
-        return tuple(map(attrgetter("name"), self.coordinate_list))
+        return tuple(map(attrgetter("name"), self.generalized_coordinates))
 
     def __setattr__(self, name: str, value: object) -> None:
         if name in vars(self) or name not in FIELDS:
@@ -332,7 +332,7 @@ class Description(Value, Elements):
     def replaced(self, **elements: object) -> Description:
         """The same with other elements, by the names of the attributes; what is known of the coordinates goes along."""
         out = replace(self, **elements)
-        if "coordinate_list" not in elements and "names" in vars(self):
+        if "generalized_coordinates" not in elements and "names" in vars(self):
             vars(out)["names"] = self.names
         return out
 
@@ -342,7 +342,7 @@ FIELDS = tuple(each.name for each in fields(Description))
 
 def parameter_changes(model: Elements, values: Mapping[Any, float]) -> dict[str, float]:
     """New values of parameters by name, checked; keys may be the SymPy symbols."""
-    known, out = {p.name for p in model.parameter_list}, {}
+    known, out = {p.name for p in model.declared_parameters}, {}
     given = {name: controller for controller in model.controllers for name in controller.inputs}
     for key, value in values.items():
         name = key if isinstance(key, str) else str(key)

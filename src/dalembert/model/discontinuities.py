@@ -17,16 +17,24 @@ import symengine as se
 
 from dalembert.model.description import Description
 from dalembert.model.elements import Body, Parameter
+from dalembert.model.frozen import mapped
 from dalembert.model.loads.base import Load, Motion
 from dalembert.model.loads.force_laws import plain
-from dalembert.model.mapping import mapped
 from dalembert.symbolic.algebra_base import Scalar
 from dalembert.symbolic.exact_numbers import written_out
 from dalembert.symbolic.lookup_tables import Table, split_interpolation, tables_in
 from dalembert.symbolic.reserved_symbols import Kind
 from dalembert.symbolic.symbols import TIME, Formula, compare
 
-_LISTS = ("holonomic_list", "nonholonomic_list", "canonical_list", "contacts", "loops", "rotors", "speed_list")
+_LISTS = (
+    "holonomic_constraints",
+    "nonholonomic_constraints",
+    "canonical_constraints",
+    "contacts",
+    "loops",
+    "rotors",
+    "generalized_speeds",
+)
 _HELD = f"{Kind.HELD.value}("
 _WALKED = ("bodies", *_LISTS, "energies", "non_ideal_forces")
 
@@ -148,7 +156,7 @@ def held(model: Description) -> Held:
     changed["loads"] = tuple(holder.load(load) for load in model.loads)
     known = tuple(Parameter(name, 0.0, "", "") for name in holder.parameters)
     return Held(
-        model.replaced(**changed, parameter_list=(*model.parameter_list, *known)),
+        model.replaced(**changed, declared_parameters=(*model.declared_parameters, *known)),
         tuple(holder.switches.values()),
         tuple(holder.tables.values()),
     )
@@ -178,7 +186,7 @@ class _Holder:
     """Goes through the elements and replaces what switches."""
 
     def __init__(self, model: Description) -> None:
-        self._constant = {parameter.name for parameter in model.parameter_list}
+        self._constant = {parameter.name for parameter in model.declared_parameters}
         self.switches: dict[tuple[Formula, str | None], Switch] = {}
         self.tables: dict[tuple[Table, Formula, str | None], TableSwitch] = {}
         self._owner = "the model"

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
+from dalembert.errors import InputError
 from dalembert.model.joints.base import Joint
-from dalembert.model.keys import IN_JOINT, Key, Keys, constant
-from dalembert.model.vectors import Matrix3, Vector3
+from dalembert.model.keys import body_name, constant, name, whole
+from dalembert.model.record import Record, argument, record
+from dalembert.model.values import Matrix3, Vector3
 from dalembert.symbolic.symbols import Formula
+
+if TYPE_CHECKING:
+    from dalembert.model.model import Model
 
 
 @dataclass(frozen=True)
@@ -66,18 +71,33 @@ class Energies:
     forces: tuple[Formula, ...]
 
 
-@dataclass(frozen=True)
-class Rotor:
-    """The rotor of a joint's motor, turning `ratio` times as fast as the joint."""
+@record
+class Rotor(Record):
+    """Give the motor of a joint its inertia: a rotor that turns `ratio` times as fast as the joint.
 
-    keys: ClassVar[Keys] = {**IN_JOINT, "inertia": Key(constant, required=True), "ratio": Key(constant, usual=1)}
+    It adds ½ inertia (ratio × rate)² to the kinetic energy; its gyroscopic effects are left out, as is usual for
+    geared drives.
+    """
 
-    name: str
-    body: str
-    joint: int
-    motion: int
-    inertia: Formula
-    ratio: Formula
+    kind: ClassVar[str] = "rotor"
+
+    name: str = argument(name, None, about="the name of the rotor", absent="numbered")
+    body: str = argument(body_name, positional=True, about="the body whose joint is driven")
+    joint: int = argument(whole, 0, about="which of the body's joints, counted from 0")
+    motion: int = argument(whole, 0, about="which of the joint's motions, counted from 0")
+    inertia: Formula = argument(
+        constant, positional=True, about="a constant: the inertia of the rotor about its own axis"
+    )
+    ratio: Formula = argument(constant, 1, about="a constant: the ratio of the gear")
+
+    @classmethod
+    def build(cls, model: Model, **given: Any) -> Model:
+        """Add the rotor."""
+        name = given.pop("name") or f"rotor{len(model.rotors) + 1}"
+        if any(rotor.name == name for rotor in model.rotors):
+            raise InputError(f"rotor '{name}': declared twice. Give each rotor its own name.")
+        model.rotors += (cls.read(model, {"name": name, **given}, f"rotor '{name}'"),)
+        return model
 
     @property
     def title(self) -> str:

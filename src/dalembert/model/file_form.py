@@ -12,7 +12,7 @@ from fractions import Fraction
 from typing import TypeAlias
 
 from dalembert.errors import InputError
-from dalembert.model.making import unit_vector
+from dalembert.model.values import unit_vector
 from dalembert.symbolic.formula_writer import written
 from dalembert.symbolic.surds import Component, Surd
 from dalembert.symbolic.symbols import Formula

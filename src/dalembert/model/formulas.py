@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 # a motion in time: a formula of t, a profile, points as (times, values) or as files have them, or a function of time
-Law: TypeAlias = "Written | Profile | tuple[Any, Any] | Mapping[str, Any] | Callable[[float], Any]"
+TimeLaw: TypeAlias = "Written | Profile | tuple[Any, Any] | Mapping[str, Any] | Callable[[float], Any]"
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ class Reader:
         fixed: dict[sympy.Basic, str] = {self.symbols.get(name, Symbol(name)): name for name in self.parameters}
         return from_sympy(formula, coordinates=moving, parameters=fixed, where=where, rates=rates)
 
-    def law(self, given: Law, where: str, duration: float) -> Profile:
+    def law(self, given: TimeLaw, where: str, duration: float) -> Profile:
         """A motion of one value in time: formulas as they are, points by a spline, functions sampled over the duration."""
         if isinstance(given, Profile):
             if len(given) != 1:

@@ -9,7 +9,7 @@ import numpy as np
 
 from dalembert.arguments import shown
 from dalembert.errors import InputError, nearest
-from dalembert.model.making import several
+from dalembert.model.values import several
 from dalembert.symbolic.symbols import Written
 
 if TYPE_CHECKING:

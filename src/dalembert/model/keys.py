@@ -1,23 +1,24 @@
 """What the keys of a model file may hold. Each element states its own keys with these kinds of values.
 
-A kind knows what a file may hold, what a maker reads it as, and how it is written back. Formulas are read by the model itself,
+A kind knows what a file may hold, what a model reads it as, and how it is written back. Formulas are read by the model itself,
 so a file can say exactly what the Python interface can. Kept by hand: no library for schemas reads formulas or knows the nearest
 name to a mistyped one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from math import isfinite
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from dalembert.errors import InputError, Problem, nearest
 from dalembert.model import file_form
-from dalembert.model.element_names import MAX_NAME, is_name, is_text
-from dalembert.model.file_form import ORIGIN, Element, Value, unless
-from dalembert.model.making import (
-    Maker,
+from dalembert.model.file_form import Element, Value, unless
+from dalembert.model.values import (
+    MAX_NAME,
+    is_name,
+    is_text,
     motion,
     motions,
     names_of,
@@ -28,32 +29,36 @@ from dalembert.model.making import (
     unit_vector,
     vector3,
 )
-from dalembert.model.vectors import WORLD
 from dalembert.symbolic.formula_writer import written
 from dalembert.symbolic.parser import parse
 from dalembert.symbolic.symbols import Formula
+
+if TYPE_CHECKING:
+    from dalembert.model.description import Elements
 
 MAX_ELEMENTS = 2000
 MAX_FILE_ROWS = 100_000  # of a table; the size of a file is the narrower bound
 MAX_SAMPLES = 1_000_000
 
-T = TypeVar("T")
-Check = Callable[[object, str, Maker], Iterator[Problem]]  # yields the problems of one value in a file
+REQUIRED: Any = object()  # in place of a value that has to be given
+Check: TypeAlias = "Callable[[object, str, Elements], Iterator[Problem]]"  # yields the problems of one value in a file
 
 
 @dataclass(frozen=True, eq=False)
 class Kind:
-    """One kind of value: its check in a file, how a maker reads it, and how it is written back; else it stays as it is.
+    """One kind of value: its check in a file, how a model reads it, and how it is written back; else it stays as it is.
 
-    Of some kinds an element has one only, so that messages name the element `alone` and not the key as well.
+    Of some kinds an element has one only, so that messages name the element `alone` and not the key as well. `argument` is the
+    annotation of an argument of this kind.
     """
 
     check: Check
-    read: Callable[[Maker, Any, str], object] = lambda maker, value, where: value
+    read: Callable[[Elements, Any, str], object] = lambda model, value, where: value
     write: Callable[[Any, str], Value] = lambda value, where: value
     alone: bool = False
+    argument: str = "Written"
 
-    def __call__(self, value: object, where: str, model: Maker) -> Iterator[Problem]:
+    def __call__(self, value: object, where: str, model: Elements) -> Iterator[Problem]:
         """The problems of a value."""
         return self.check(value, where, model)
 
@@ -63,6 +68,8 @@ class Key:
     """One key of an element: what it may hold, and whether it has to be there; a file leaves it out where it has the usual value.
 
     The keys of a joint's motions (`motion`) may be left out where it closes a loop, and some have no place there (`loop`).
+    `default` is what the argument of a method is, and `positional` whether it needs no name. `about` and `absent` are what the
+    documentation says of the key, and of it where it is left out.
     """
 
     check: Check
@@ -70,23 +77,24 @@ class Key:
     motion: bool = False
     loop: bool = True
     usual: Value | None = None
+    default: Any = None
+    positional: bool = False
+    about: str = ""
+    absent: str = ""
 
     @property
     def kind(self) -> Kind:
         """How its values are read and written."""
         return self.check if isinstance(self.check, Kind) else Kind(self.check)
 
+    @property
+    def annotation(self) -> str:
+        """The annotation of its argument."""
+        said = self.kind.argument
+        return f"{said} | None" if self.default is None and not said.endswith("| None") else said
+
 
 Keys = Mapping[str, Key]
-
-
-def make(
-    record: Callable[..., T], first: Sequence[object], keys: Keys, given: Mapping[str, object], maker: Maker, where: str
-) -> T:
-    """An element whose fields are `first` and what users gave, each read as its key says."""
-    kinds = {key: keys[key].kind for key in given}
-    paths = {key: where if kind.alone else f"{where}, {key}" for key, kind in kinds.items()}
-    return record(*first, **{key: kind.read(maker, given[key], paths[key]) for key, kind in kinds.items()})
 
 
 def entries(element: object, keys: Keys, where: str, **instead: Element) -> dict[str, Value | None]:
@@ -104,7 +112,7 @@ def first_of(element: object, keys: Keys, kind: Kind) -> Formula | None:
     return next((getattr(element, key) for key, about in keys.items() if about.kind is kind), None)
 
 
-def table(given: object, keys: Keys, where: str, model: Maker) -> Iterator[Problem]:
+def table(given: object, keys: Keys, where: str, model: Elements) -> Iterator[Problem]:
     """The problems of an element: keys that are unknown, missing, or hold something wrong."""
     if not isinstance(given, dict):
         yield wrong(where, f"a table with the keys {', '.join(keys)}", given)
@@ -119,15 +127,17 @@ def table(given: object, keys: Keys, where: str, model: Maker) -> Iterator[Probl
             yield Problem(where, f"the key '{key}' is missing.", f"Add a line {key} = ... to it.")
 
 
-def fitting(fits: Callable[[object], bool], expected: str) -> Check:
+def fitting(fits: Callable[[object], bool], expected: str, argument: str) -> Kind:
     """A value that fits."""
-    return lambda value, where, model: iter(() if fits(value) else [wrong(where, expected, value)])
+    return Kind(
+        lambda value, where, model: iter(() if fits(value) else [wrong(where, expected, value)]), argument=argument
+    )
 
 
-def readable(expected: str, read: Callable[[Maker, str | float, str], object]) -> Check:
+def readable(expected: str, read: Callable[[Elements, str | float, str], object]) -> Check:
     """A number or text that can be read as a formula."""
 
-    def check(value: object, where: str, model: Maker) -> Iterator[Problem]:
+    def check(value: object, where: str, model: Elements) -> Iterator[Problem]:
         if isinstance(value, bool) or not isinstance(value, str | int | float):
             yield wrong(where, expected, value)
         elif not (isinstance(value, float) and isfinite(value)):
@@ -140,19 +150,19 @@ def formula(*, rates: bool = True, constant: bool = False) -> Check:
     """A number or a formula in quotation marks."""
     return readable(
         "a number or a formula in quotation marks",
-        lambda maker, value, where: maker.formula(value, where, rates=rates, constant=constant),
+        lambda model, value, where: model.formula(value, where, rates=rates, constant=constant),
     )
 
 
 def optional(kind: Kind) -> Kind:
     """A value of this kind, or none."""
-    return replace(kind, read=lambda maker, x, where: None if x is None else kind.read(maker, x, where))
+    return replace(kind, read=lambda model, x, where: None if x is None else kind.read(model, x, where))
 
 
 def _entries(each: Check, least: int, most: int, expected: str) -> Check:
     """An array whose length lies within bounds, entry by entry."""
 
-    def check(value: object, where: str, model: Maker) -> Iterator[Problem]:
+    def check(value: object, where: str, model: Elements) -> Iterator[Problem]:
         if not isinstance(value, list) or not least <= len(value) <= most:
             yield wrong(where, expected, value)
             return
@@ -175,10 +185,10 @@ def many(each: Check, what: str, most: int = MAX_ELEMENTS) -> Check:
 def moves(count: int, what: str = "formulas") -> Kind:
     """The formulas of several motions of a joint."""
     check = array(count, position, what)
-    return Kind(check, lambda maker, x, where: motions(maker, x, count, where), file_form.vector)
+    return Kind(check, lambda model, x, where: motions(model, x, count, where), file_form.vector, argument="Given")
 
 
-def text(value: object, where: str, model: Maker) -> Iterator[Problem]:
+def _text(value: object, where: str, model: Elements) -> Iterator[Problem]:
     """Text in quotation marks; control characters could play tricks on a terminal."""
     if not isinstance(value, str):
         yield wrong(where, "text in quotation marks", value)
@@ -186,13 +196,13 @@ def text(value: object, where: str, model: Maker) -> Iterator[Problem]:
         yield wrong(where, "text without control characters", value)
 
 
-def limit(value: object, where: str, model: Maker) -> Iterator[Problem]:
+def limit(value: object, where: str, model: Elements) -> Iterator[Problem]:
     """The largest magnitude, or the lowest and the highest value."""
     both = array(2, constant, "numbers or formulas (lowest, highest)")
     return (both if isinstance(value, list) else constant)(value, where, model)
 
 
-def inertia(value: object, where: str, model: Maker) -> Iterator[Problem]:
+def inertia(value: object, where: str, model: Elements) -> Iterator[Problem]:
     """Three principal moments, six entries, or a 3×3 matrix."""
     if isinstance(value, list) and len(value) == 3 and all(isinstance(row, list) for row in value):
         yield from array(3, fixed_vector, "rows")(value, where, model)
@@ -202,66 +212,81 @@ def inertia(value: object, where: str, model: Maker) -> Iterator[Problem]:
         yield wrong(where, "3 moments, 6 entries (Ixx, Iyy, Izz, Ixy, Ixz, Iyz) or 3 rows of 3", value)
 
 
-def number(value: object, where: str, model: Maker) -> Iterator[Problem]:
+def number(value: object, where: str, model: Elements) -> Iterator[Problem]:
     """A number, no formula."""
     plain = isinstance(value, int | float) and not isinstance(value, bool)
     return constant(value, where, model) if plain else iter([wrong(where, "a number", value)])
 
 
-name = fitting(
-    is_name,
-    f"a name in quotation marks, of 1 to {MAX_NAME} characters",
-)
+text = Kind(_text, argument="str")
+name = fitting(is_name, f"a name in quotation marks, of 1 to {MAX_NAME} characters", "str")
 whole = fitting(
     lambda x: isinstance(x, int) and not isinstance(x, bool) and 0 <= x <= MAX_SAMPLES,
     f"a whole number from 0 to {MAX_SAMPLES}",
+    "int",
 )
-switch = fitting(lambda x: isinstance(x, bool), "true or false")
-canonical = readable(
-    "a formula in quotation marks", lambda maker, x, where: maker.formula(x, where, momenta=True)
+switch = fitting(lambda x: isinstance(x, bool), "true or false", "bool")
+of_momenta = readable(
+    "a formula in quotation marks", lambda model, x, where: model.formula(x, where, momenta=True)
 )  # of coordinates, time and momenta p(x)
 of_time = readable(
     "a number or a formula of the time t in quotation marks",
-    lambda maker, x, where: parse(x, coordinates=(), parameters=maker.parameter_values, where=where, rates=False),
+    lambda model, x, where: parse(x, coordinates=(), parameters=model.parameter_values, where=where, rates=False),
 )
 
-constant = Kind(formula(constant=True), lambda maker, x, where: maker.reader.constant(x, where), written)
+constant = Kind(formula(constant=True), lambda model, x, where: model.reader.constant(x, where), written)
 constant_length, constant_stiffness = replace(constant), replace(constant)
 CONSTANTS = (constant, constant_length, constant_stiffness)
-size = Kind(constant.check, lambda maker, x, where: maker.number(x, where))
+size = Kind(constant.check, lambda model, x, where: model.number(x, where), argument="float | str")
 position = Kind(formula(rates=False), motion, written)
-moving = Kind(formula(), lambda maker, x, where: maker.reader.read(x, where), written, alone=True)
+moving = Kind(formula(), lambda model, x, where: model.reader.read(x, where), written, alone=True)
 direction = Kind(
     array(3, number, "numbers"),
-    lambda maker, x, where: unit_vector(x, where),
+    lambda model, x, where: unit_vector(x, where),
     lambda x, where: file_form.direction(x),
     alone=True,
+    argument="Given",
 )
 fixed_vector = Kind(
     array(3, constant, "numbers or formulas"),
-    lambda maker, x, where: vector3(maker.reader.constant, x, where),
+    lambda model, x, where: vector3(model.reader.constant, x, where),
     file_form.vector,
+    argument="Given",
 )
 moving_vector = Kind(
     array(3, moving, "numbers or formulas"),
-    lambda maker, x, where: vector3(maker.reader.read, x, where),
+    lambda model, x, where: vector3(model.reader.read, x, where),
     file_form.vector,
     alone=True,
+    argument="Given",
 )
 optional_point = optional(fixed_vector)
-two_points = Kind(array(2, fixed_vector, "points"), points, lambda x, where: [file_form.vector(p, where) for p in x])
-body = Kind(name)
+two_points = Kind(
+    array(2, fixed_vector, "points"),
+    points,
+    lambda x, where: [file_form.vector(p, where) for p in x],
+    argument="Given",
+)
+body_name = replace(name)
 two_bodies = Kind(
-    array(2, name, "names of bodies"), lambda maker, x, where: pair(x, where), lambda x, where: list(x), alone=True
+    array(2, name, "names of bodies"),
+    lambda model, x, where: pair(x, where),
+    lambda x, where: list(x),
+    alone=True,
+    argument="tuple[str, str]",
 )
 several_bodies = Kind(
     many(name, "names of bodies"),
-    lambda maker, x, where: names_of(x, where),
+    lambda model, x, where: names_of(x, where),
     lambda x, where: list(x),
     alone=True,
+    argument="Sequence[str]",
 )
 counted = Kind(
-    many(whole, "whole numbers"), lambda maker, x, where: places_of(x, where), lambda x, where: list(x)
+    many(whole, "whole numbers"),
+    lambda model, x, where: places_of(x, where),
+    lambda x, where: list(x),
+    argument="Given",
 )  # which joints of some bodies, or which motions of joints; none where all are the first
 
 Pair = tuple[Formula, Formula]
@@ -272,32 +297,21 @@ def one_or_two(first: str, second: str) -> Kind:
     """A constant for both of two things, or one for each; None where there is none."""
     both = array(2, constant, f"numbers or formulas ({first}, {second})")
 
-    def read(maker: Maker, given: object, where: str) -> Pair | None:
+    def read(model: Elements, given: object, where: str) -> Pair | None:
         if given is None:
             return None
         values = list(given) if several(given) else [given]
         if len(values) > 2:
             raise InputError(f"{where}: got {len(values)} values. Expected one for both, or two: ({first}, {second}).")
-        known = [maker.reader.constant(x, where) for x in values]
+        known = [model.reader.constant(x, where) for x in values]
         return known[0], known[-1]
 
     return Kind(
         lambda value, where, model: (both if isinstance(value, list) else constant)(value, where, model),
         read,
         lambda pair, where: written(pair[0], where) if pair[0] == pair[1] else file_form.vector(pair, where),
+        argument="Written | Given",
     )
-
-
-NAMED: Keys = {"name": Key(name)}
-BODY: Keys = {"body": Key(body, required=True)}
-BODIES: Keys = {"bodies": Key(two_bodies, required=True)}
-POINTS: Keys = {"points": Key(two_points, usual=[ORIGIN, ORIGIN])}
-AT: Keys = {"point": Key(optional_point)}
-FRAME: Keys = {"frame": Key(body, usual=WORLD)}
-IN_JOINT: Keys = {**NAMED, **BODY, "joint": Key(whole, usual=0), "motion": Key(whole, usual=0)}
-AXIS: Keys = {"axis": Key(direction, required=True)}
-ANGLE: Keys = {"angle": Key(position, required=True, motion=True)}
-DISPLACEMENT: Keys = {"displacement": Key(position, required=True, motion=True)}
 
 
 def attempt(where: str, work: Callable[[], object]) -> Iterator[Problem]:

@@ -1,33 +1,49 @@
-"""The description of a mechanical system, element by element."""
+"""The description of a mechanical system, element by element.
+
+Methods add: `body`, `coordinates`, `spring`; each returns the model, and those of joints return the joint. Attributes read:
+`bodies`, `loads`, `coordinate_names`. Methods of joints, loads, constraints, contacts, points, rotors and events are
+generated from their records (`model/record`); `model.pyi` holds their signatures for editors and type checkers.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from operator import attrgetter
-from typing import Self
+from typing import Any, Self
+
+import numpy as np
 
 from dalembert.arguments import checked, shown
 from dalembert.errors import InputError, nearest
+from dalembert.model import constraints, contacts, joints, loads
 from dalembert.model.attitude import Rotation, roll_pitch_yaw, turned_inertia
-from dalembert.model.body_points import PointMaker
-from dalembert.model.checks.check_values import value as evaluate
-from dalembert.model.constraints import ConstraintMakers
-from dalembert.model.contacts import ContactMakers
-from dalembert.model.declarations import Declarations
-from dalembert.model.elements import Body, Energies, Limits, Rotor, Shape, Speed
-from dalembert.model.events import EventMaker
-from dalembert.model.initial_state import by_coordinate
-from dalembert.model.joints import JointMakers
+from dalembert.model.body_points import Point
+from dalembert.model.description import FIELDS, Description, Elements
+from dalembert.model.elements import Body, Coordinate, Energies, Limits, Parameter, Rotor, Shape, Speed
+from dalembert.model.evaluation import value as evaluate
+from dalembert.model.events import Event
+from dalembert.model.frozen import Frozen
+from dalembert.model.initial_state import Start, by_coordinate, coordinate_name, start_state
 from dalembert.model.joints.base import Joint, joints_of
-from dalembert.model.keys import make
-from dalembert.model.loads import LoadMakers
-from dalembert.model.making import row_of, several
-from dalembert.model.solids import Matter, SolidMaker, together
-from dalembert.model.vectors import WORLD, Name, Values
+from dalembert.model.record import Record, builders
+from dalembert.model.solids import Matter, solid, together
+from dalembert.model.values import (
+    WORLD,
+    Name,
+    Values,
+    Vector3,
+    is_text,
+    require_name,
+    require_new_texts,
+    row_of,
+    several,
+    vector3,
+)
 from dalembert.symbolic.symbols import Written, is_identifier
 
 
-class Model(Declarations, SolidMaker, JointMakers, LoadMakers, ConstraintMakers, ContactMakers, PointMaker, EventMaker):
+class Model(Elements):
     """A mechanical system: parameters, coordinates, bodies with their joints, loads, constraints, quasi-velocities.
 
     Elements are added by methods that return the model, so calls can be chained; the elements themselves are
@@ -42,7 +58,139 @@ class Model(Declarations, SolidMaker, JointMakers, LoadMakers, ConstraintMakers,
     ('theta',)
     """
 
+    _value: Description
+
+    def __init__(self, name: str, gravity: Sequence[Written] = (0, 0, 0), description: str = "") -> None:
+        require_name(name, "model")
+        if not is_text(description):
+            raise InputError(f"model '{name}', description: got {description[:60]!a}. Expected no control characters.")
+        given = tuple(row_of(gravity, f"model '{name}', gravity", "3 components, e.g. (0, -9.81, 0)"))
+        if len(given) != 3:
+            raise InputError(f"model '{name}': gravity has {len(given)} components. Expected 3, e.g. (0, -9.81, 0).")
+        self._hold(Description(name, given, description))
+
+    @property
+    def description(self) -> Description:
+        """The value that is built so far."""
+        return self._value
+
+    def _hold(self, description: Description) -> Self:
+        vars(self).update({name: getattr(description, name) for name in FIELDS}, _value=description)
+        return self
+
+    def __getattr__(self, name: str) -> Any:
+        raise AttributeError(f"a model has no attribute '{name}'. {nearest(name, (*FIELDS, *dir(type(self))))}")
+
+    def __setattr__(self, name: str, value: object) -> None:
+        if name not in FIELDS:
+            raise AttributeError(f"a model has no element '{name}' to set. {nearest(name, FIELDS)}")
+        if isinstance(value, tuple):
+            require_new_texts(value, getattr(self, name))
+        self._hold(self.description.replaced(**{name: Frozen(value) if isinstance(value, dict) else value}))
+
+    @classmethod
+    def of(cls, description: Elements) -> Self:
+        """A model to go on with from a description, or from another model."""
+        return cls.__new__(cls)._hold(description.description)
+
+    def replaced(self, **elements: object) -> Self:
+        """Another model with other elements, by the names of the attributes."""
+        return type(self).of(replace(self.description, **elements))
+
+    def copy(self) -> Self:
+        """An independent copy; the elements are immutable and shared."""
+        return self.replaced()
+
+    # what is declared
+
+    @checked
+    def parameter(self, name: Name, value: float | str, description: str = "", unit: str = "") -> Self:
+        """Declare a parameter with its default value, description and unit."""
+        key = self._declare(name, "parameter")
+        number = self.number(value, f"parameter '{key}'")
+        self.declared_parameters += (Parameter(key, number, description, unit),)
+        self._remember(key, name)
+        return self
+
+    def parameters(self, values: Values | None = None, **more: float) -> Self:
+        """Declare several parameters at once: `model.parameters(m=1.0, l=0.5)` or a mapping of symbols to values."""
+        if values is not None and not isinstance(values, Mapping):
+            raise InputError(f"parameters: got {values!r}. Expected a mapping of names to values, or m=1.0, l=0.5.")
+        for name, value in {**(values or {}), **more}.items():
+            self.parameter(name, value)
+        return self
+
+    @checked
+    def coordinate(
+        self, name: Name, start: float | str = 0.0, start_rate: float | str = 0.0, description: str = "", unit: str = ""
+    ) -> Self:
+        """Declare a generalized coordinate with its default initial position and velocity."""
+        key = self._declare(name, "coordinate")
+        q0 = self.number(start, f"coordinate '{key}', initial position")
+        qd0 = self.number(start_rate, f"coordinate '{key}', initial rate")
+        self.generalized_coordinates += (Coordinate(key, description, unit, q0, qd0),)
+        self._remember(key, name)
+        return self
+
+    def _remember(self, name: str, given: Name) -> None:
+        if not isinstance(given, str):
+            self.symbols = self.symbols | {name: given}
+
+    def coordinates(self, *names: Name) -> Self:
+        """Declare several coordinates at once, by name or as dynamicsymbols; they start at zero, at rest."""
+        for name in names:
+            self.coordinate(name)
+        return self
+
+    @checked
+    def start(self, q: Start, qd: Start) -> Self:
+        """Set the default initial positions and velocities, by name or in the order of the coordinates."""
+        given = zip(self.generalized_coordinates, *start_state(self, q, qd, "start", ("q", "qd")), strict=True)
+        self.generalized_coordinates = tuple(replace(c, start=float(x), start_rate=float(v)) for c, x, v in given)
+        return self
+
+    @checked
+    def simulation(
+        self,
+        duration: float | str = 10.0,
+        samples: int | float = 501,  # a float is refused by its value, with its own message
+        integrator: str | None = None,
+        step: float | str | None = None,
+        assemble: bool = False,
+    ) -> Self:
+        """Set how a simulation of this model runs unless it is told otherwise.
+
+        With `assemble` the initial state is only a guess: loading moves it to the nearest one that fulfils the constraints.
+        """
+        where = "simulation"
+        seconds = self.number(duration, f"{where}, duration")
+        if seconds <= 0:
+            raise InputError(f"{where}: the duration is {seconds:g}. Expected a positive time.")
+        if isinstance(samples, bool) or not isinstance(samples, int) or samples < 2:
+            raise InputError(f"{where}: samples is {samples}. Expected a whole number of at least 2.")
+        length = None if step is None else self.number(step, f"{where}, step")
+        given = {"duration": seconds, "samples": samples, "integrator": integrator, "step": length}
+        return self._hold(replace(self.description, **given, assemble_start=assemble))
+
+    def _declare(self, name: Name, kind: str) -> str:
+        """The name of a new parameter or coordinate, given as text or as a SymPy symbol."""
+        key = coordinate_name(name) if kind == "coordinate" else str(name)
+        if not is_identifier(key):
+            raise InputError(
+                f"{kind} '{key}': not a usable name. Expected an identifier of letters, digits and _ "
+                "that is not t, pi or the name of a function."
+            )
+        if (
+            key in self.parameter_values
+            or key in self.coordinate_names
+            or any(s.name == key for s in self.generalized_speeds)
+        ):
+            raise InputError(f"{kind} '{key}': the name is already in use. Give it a name of its own.")
+        return key
+
     # bodies
+
+    solid = checked(solid)
 
     @checked
     def body(
@@ -74,9 +222,9 @@ class Model(Declarations, SolidMaker, JointMakers, LoadMakers, ConstraintMakers,
             each.require_motions(f"{where}, joint {i}")
         matter = Matter(
             self.reader.constant(mass, f"{where}, mass"),
-            self._vector(center, f"{where}, center", constant=True),
+            vector3(self.reader.constant, center, f"{where}, center"),
             turned_inertia(
-                self._inertia(inertia, f"{where}, inertia"),
+                _inertia(self, inertia, f"{where}, inertia"),
                 roll_pitch_yaw(self, inertia_axes, f"{where}, inertia_axes"),
             ),
         )
@@ -147,38 +295,15 @@ class Model(Declarations, SolidMaker, JointMakers, LoadMakers, ConstraintMakers,
         self.notes += (sentence,)
         return self
 
-    @checked
-    def rotor(
-        self,
-        body: str,
-        inertia: Written,
-        *,
-        ratio: Written = 1,
-        joint: int = 0,
-        motion: int = 0,
-        name: str | None = None,
-    ) -> Self:
-        """Give the motor of a joint its inertia: a rotor that turns `ratio` times as fast as the joint.
-
-        It adds ½ inertia (ratio × rate)² to the kinetic energy; its gyroscopic effects are left out, as is usual for
-        geared drives.
-        """
-        key = name or f"rotor{len(self.rotors) + 1}"
-        if any(rotor.name == key for rotor in self.rotors):
-            raise InputError(f"rotor '{key}': declared twice. Give each rotor its own name.")
-        given = {"body": body, "joint": joint, "motion": motion, "inertia": inertia, "ratio": ratio}
-        self.rotors += (make(Rotor, [key], Rotor.keys, given, self, f"rotor '{key}'"),)
-        return self
-
     # speeds and energies
 
     @checked
     def speed(self, value: Written, name: str | None = None, description: str = "") -> Self:
         """Choose one quasi-velocity, a formula linear in the velocities."""
-        key = name or f"u{len(self.speed_list) + 1}"
-        if not is_identifier(key) or key in self.reader.names or any(s.name == key for s in self.speed_list):
+        key = name or f"u{len(self.generalized_speeds) + 1}"
+        if not is_identifier(key) or key in self.reader.names or any(s.name == key for s in self.generalized_speeds):
             raise InputError(f"speed '{key}': not a free name. Expected an identifier that nothing else uses.")
-        self.speed_list += (Speed(key, self.reader.read(value, f"speed '{key}'"), description),)
+        self.generalized_speeds += (Speed(key, self.reader.read(value, f"speed '{key}'"), description),)
         return self
 
     def speeds(self, *values: Written) -> Self:
@@ -200,6 +325,14 @@ class Model(Declarations, SolidMaker, JointMakers, LoadMakers, ConstraintMakers,
             read(potential, "potential energy", rates=False),
             tuple(read(given.get(name, 0), f"force {i + 1}") for i, name in enumerate(names)),
         )
+        return self
+
+    @checked
+    def non_ideal(self, forces: Mapping[str, Written] | Sequence[Written]) -> Self:
+        """Let the constraints do the virtual work wᵀC: C(q, q̇, t) by coordinate name, or one entry for each coordinate."""
+        given = by_coordinate(self.coordinate_names, forces, "non_ideal").items()
+        read = {name: self.reader.read(force, f"non_ideal '{name}'") for name, force in given}
+        self.non_ideal_forces = self.non_ideal_forces | read
         return self
 
     @classmethod
@@ -249,3 +382,30 @@ def _solids(given: object, where: str) -> list[Matter]:
             f"{where}, solid: got {shown(given)}. Expected solids such as model.solid('box', (1, 2, 3), mass=4)."
         )
     return found
+
+
+def _inertia(model: Model, values: Sequence[Written], where: str) -> tuple[Vector3, Vector3, Vector3]:
+    """Three moments, six entries or a matrix as a matrix."""
+    given = row_of(values, where, "3 (diagonal), 6 (Ixx Iyy Izz Ixy Ixz Iyz) or 3x3 numbers")
+    flat = [v for row in given for v in (row if isinstance(row, list | tuple | np.ndarray) else [row])]
+    if len(flat) == 3:
+        flat += [0, 0, 0]
+    if len(flat) == 6:
+        xx, yy, zz, xy, xz, yz = flat
+        flat = [xx, xy, xz, xy, yy, yz, xz, yz, zz]
+    if len(flat) != 9:
+        raise InputError(
+            f"{where}: got {len(flat)} numbers. Expected 3 (diagonal), 6 (Ixx Iyy Izz Ixy Ixz Iyz) or 3x3."
+        )
+    rows = [vector3(model.reader.constant, flat[i : i + 3], where) for i in (0, 3, 6)]
+    return (rows[0], rows[1], rows[2])
+
+
+def add_methods(records: Iterable[type[Record]]) -> None:
+    """Give models the methods that make these records."""
+    for name, builder in builders(records).items():
+        setattr(Model, name, builder.function)
+
+
+add_methods((*joints.JOINTS, *loads.LOADS, *constraints.CONSTRAINTS, constraints.Loop, *contacts.CONTACTS))
+add_methods((Point, Rotor, Event))

@@ -30,12 +30,12 @@ def tables_of(model: Elements) -> tuple[Table, ...]:
     ]
     coordinates = [
         (c.name, short(float(c.start)), short(float(c.start_rate)), c.unit, c.description)
-        for c in model.coordinate_list
+        for c in model.generalized_coordinates
     ]
     given = {name for controller in model.controllers for name in controller.inputs}
     given |= {name for known in model.rigid for name in known.parameters}
     parameters = [
-        (p.name, short(float(p.value)), p.unit, p.description) for p in model.parameter_list if p.name not in given
+        (p.name, short(float(p.value)), p.unit, p.description) for p in model.declared_parameters if p.name not in given
     ]
     constraints = [(name, kind) for kind, names in _constraints(model).items() for name in names]
     found = (
@@ -52,9 +52,9 @@ def tables_of(model: Elements) -> tuple[Table, ...]:
 def _constraints(model: Elements) -> dict[str, list[str]]:
     """The names of what holds the model, by kind."""
     return {
-        "holonomic": [c.name for c in model.holonomic_list],
-        "nonholonomic": [c.name for c in model.nonholonomic_list],
-        "of momenta": [c.name for c in model.canonical_list],
+        "holonomic": [c.name for c in model.holonomic_constraints],
+        "nonholonomic": [c.name for c in model.nonholonomic_constraints],
+        "of momenta": [c.name for c in model.canonical_constraints],
         **{
             kind: [c.name for c in model.contacts if c.kind == kind]
             for kind in dict.fromkeys(c.kind for c in model.contacts)

@@ -16,7 +16,7 @@ from typing import Protocol
 
 import numpy as np
 
-from dalembert.model.vectors import Vector3
+from dalembert.model.values import Vector3
 from dalembert.symbolic.algebra_base import Algebra, Array, Scalar, matrix, vector
 from dalembert.symbolic.surds import Component
 from dalembert.symbolic.symbols import Formula

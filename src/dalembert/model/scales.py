@@ -26,10 +26,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 import symengine as se
 
-from dalembert.model.checks.check_values import at_start, slope, value
+from dalembert.model.evaluation import at_start, slope, value
 from dalembert.model.joints.base import Joint
 from dalembert.model.loads.base import InJoint
-from dalembert.model.vectors import WORLD
+from dalembert.model.values import WORLD
 from dalembert.symbolic.floats import FLOATS, numbers
 from dalembert.symbolic.lookup_tables import interpolations_in
 from dalembert.symbolic.reserved_symbols import Kind, kind_of
@@ -99,7 +99,7 @@ def scales_of(model: Elements) -> Scales:
     steepest = _steepest(model, motions, turning)
     q = tuple((1.0 if name in turning else length) / steepest[name] for name in model.coordinate_names)
     time = _time(model, length, mass, q)
-    qd = tuple(max(x / time, abs(c.start_rate)) for x, c in zip(q, model.coordinate_list, strict=True))
+    qd = tuple(max(x / time, abs(c.start_rate)) for x, c in zip(q, model.generalized_coordinates, strict=True))
     return Scales(length, mass, time, q, qd, model.duration, max([model.duration, *_switches(model)]))
 
 
@@ -175,7 +175,7 @@ def _points(model: Elements) -> Iterator[tuple[str, Sequence[Formula]]]:
 
 def _length_of_motion(model: Elements, turning: set[str], mass: float) -> float:
     """A length where the model has no sizes: how far it starts from zero, or how far it goes."""
-    sliding = [c for c in model.coordinate_list if c.name not in turning]
+    sliding = [c for c in model.generalized_coordinates if c.name not in turning]
     starts = max((abs(c.start) for c in sliding), default=0.0)
     far = max((abs(c.start_rate) for c in sliding), default=0.0) * model.duration / 10
     outside = [load.stiff for load in model.loads if load.stiff is not None and not isinstance(load, InJoint)]
@@ -241,7 +241,7 @@ def _time(model: Elements, length: float, mass: float, q: Sequence[float]) -> fl
     springs = [math.sqrt(mass / k) for k in _stiffnesses(model, length) if k]
     if springs:
         return max(springs)
-    rates = [abs(c.start_rate) / x for x, c in zip(q, model.coordinate_list, strict=True) if c.start_rate]
+    rates = [abs(c.start_rate) / x for x, c in zip(q, model.generalized_coordinates, strict=True) if c.start_rate]
     return 1 / float(np.median(rates)) if rates else model.duration / 10
 
 

@@ -17,19 +17,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import symengine as se
 
-from dalembert.arguments import checked
 from dalembert.errors import InputError, Problem, nearest
 from dalembert.model.attitude import PLACE, Rotation, placement, rotation_matrix, turned_inertia
-from dalembert.model.checks.check_values import value
+from dalembert.model.evaluation import value
 from dalembert.model.keys import Key, Keys, attempt, constant, many, name, table, wrong
-from dalembert.model.making import ZERO, Given, Maker, row_of
-from dalembert.model.vectors import Matrix3, Vector3
+from dalembert.model.values import ZERO, Given, Matrix3, Vector3, row_of
 from dalembert.symbolic.symbols import Formula, Written
+
+if TYPE_CHECKING:
+    from dalembert.model.model import Model
 
 _ZERO = se.Integer(0)
 MAX_SOLIDS = 100  # of one body in a file: formulas grow with the square of it
@@ -119,67 +120,63 @@ def together(parts: Sequence[Matter]) -> Matter:
     return Matter(mass, center, ((x[0], x[1], x[2]), (x[1], y[1], y[2]), (x[2], y[2], z[2])))
 
 
-class SolidMaker(Maker):
-    """Makes the matter of bodies."""
+def solid(
+    model: Model,
+    kind: str,
+    size: Given,
+    *,
+    density: Written | None = None,
+    mass: Written | None = None,
+    inner: Given | None = None,
+    position: Given = ZERO,
+    rotation: Rotation = ZERO,
+    where: str = "solid",
+) -> Matter:
+    """A homogeneous solid for `body(..., solid=...)`: its kind and size, and its density or its mass.
 
-    @checked
-    def solid(
-        self,
-        kind: str,
-        size: Given,
-        *,
-        density: Written | None = None,
-        mass: Written | None = None,
-        inner: Given | None = None,
-        position: Given = ZERO,
-        rotation: Rotation = ZERO,
-        where: str = "solid",
-    ) -> Matter:
-        """A homogeneous solid for `body(..., solid=...)`: its kind and size, and its density or its mass.
+    Kinds and sizes: box (three edges), cylinder (radius, length), sphere (radius), ellipsoid (three half axes), capsule
+    (radius, length of the straight part), cone (radius, height; its origin is in its base), rod (length; its density is mass
+    per length). Lengths and heights lie along z; `position` and `rotation` place the solid on the body. `inner` is the size
+    of the hollow inside, of the same kind.
 
-        Kinds and sizes: box (three edges), cylinder (radius, length), sphere (radius), ellipsoid (three half axes), capsule
-        (radius, length of the straight part), cone (radius, height; its origin is in its base), rod (length; its density is mass
-        per length). Lengths and heights lie along z; `position` and `rotation` place the solid on the body. `inner` is the size
-        of the hollow inside, of the same kind.
+    >>> from dalembert.model.model import Model
+    >>> model = Model("flywheel").parameters(m=3.0, r=0.2, h=0.05).coordinates("turn")
+    >>> wheel = model.solid("cylinder", ("r", "h"), mass="m")
+    >>> wheel.inertia[2][2], wheel.center
+    ((1/2)*m*r**2, (0, 0, 0))
+    >>> _ = model.body("wheel", joint=model.revolute((0, 0, 1), "turn"), solid=wheel)
+    """
+    where = f"{where} ({kind})"
+    if kind not in FORMS:
+        raise InputError(f"{where}: there is no such solid. {nearest(str(kind), FORMS)}")
+    if (density is None) == (mass is None):
+        both = "neither density nor mass" if mass is None else "both density and mass"
+        raise InputError(f"{where}: {both} is given. Give one of them.")
+    outer = _form(model, kind, size, f"{where}, size")
+    forms = [outer] if inner is None else [outer, _form(model, kind, inner, f"{where}, inner")]
+    volume = outer.volume if inner is None else outer.volume - forms[1].volume
+    if not value(volume, model.parameter_values) > 0 and not (inner is None and density is None):
+        raise InputError(f"{where}: its volume is not positive. Expected sizes above 0, and an `inner` below `size`.")
+    whole = None if mass is None else model.reader.constant(mass, f"{where}, mass")
+    thick = whole / volume if density is None else model.reader.constant(density, f"{where}, density")
+    masses = [thick * outer.volume, *(-thick * form.volume for form in forms[1:])]
+    if inner is None and whole is not None:
+        masses = [whole]
+    found = together([_upright(form, each) for form, each in zip(forms, masses, strict=True)])
+    return _placed(found, *placement(model, where, position, rotation))
 
-        >>> from dalembert.model.model import Model
-        >>> model = Model("flywheel").parameters(m=3.0, r=0.2, h=0.05).coordinates("turn")
-        >>> wheel = model.solid("cylinder", ("r", "h"), mass="m")
-        >>> wheel.inertia[2][2], wheel.center
-        ((1/2)*m*r**2, (0, 0, 0))
-        >>> _ = model.body("wheel", joint=model.revolute((0, 0, 1), "turn"), solid=wheel)
-        """
-        where = f"{where} ({kind})"
-        if kind not in FORMS:
-            raise InputError(f"{where}: there is no such solid. {nearest(str(kind), FORMS)}")
-        if (density is None) == (mass is None):
-            both = "neither density nor mass" if mass is None else "both density and mass"
-            raise InputError(f"{where}: {both} is given. Give one of them.")
-        outer = self._form(kind, size, f"{where}, size")
-        forms = [outer] if inner is None else [outer, self._form(kind, inner, f"{where}, inner")]
-        volume = outer.volume if inner is None else outer.volume - forms[1].volume
-        if not value(volume, self.parameter_values) > 0 and not (inner is None and density is None):
-            raise InputError(
-                f"{where}: its volume is not positive. Expected sizes above 0, and an `inner` below `size`."
-            )
-        whole = None if mass is None else self.reader.constant(mass, f"{where}, mass")
-        thick = whole / volume if density is None else self.reader.constant(density, f"{where}, density")
-        masses = [thick * outer.volume, *(-thick * form.volume for form in forms[1:])]
-        if inner is None and whole is not None:
-            masses = [whole]
-        found = together([_upright(form, each) for form, each in zip(forms, masses, strict=True)])
-        return _placed(found, *placement(self, where, position, rotation))
 
-    def _form(self, kind: str, size: Given, where: str) -> _Form:
-        count, form = FORMS[kind]
-        given = row_of(size, where, f"{count} lengths")
-        if len(given) != count:
-            raise InputError(f"{where}: got {len(given)} lengths. Expected {count} for a {kind}.")
-        lengths = [self.reader.constant(x, f"{where}[{i}]") for i, x in enumerate(given)]
-        for i, length in enumerate(lengths):
-            if (number := value(length, self.parameter_values)) < 0:
-                raise InputError(f"{where}[{i}]: the length is {number:g}. Expected at least 0.")
-        return form(*lengths)
+def _form(model: Model, kind: str, size: Given, where: str) -> _Form:
+    """The solid of a kind and size."""
+    count, form = FORMS[kind]
+    given = row_of(size, where, f"{count} lengths")
+    if len(given) != count:
+        raise InputError(f"{where}: got {len(given)} lengths. Expected {count} for a {kind}.")
+    lengths = [model.reader.constant(x, f"{where}[{i}]") for i, x in enumerate(given)]
+    for i, length in enumerate(lengths):
+        if (number := value(length, model.parameter_values)) < 0:
+            raise InputError(f"{where}[{i}]: the length is {number:g}. Expected at least 0.")
+    return form(*lengths)
 
 
 def _upright(form: _Form, mass: Formula) -> Matter:

@@ -13,9 +13,9 @@ import numpy as np
 import symengine as se
 
 from dalembert.errors import NotApplicableError
-from dalembert.model.checks.check_values import at_start
 from dalembert.model.description import Description
 from dalembert.model.discontinuities import LONG, Surface, TableSwitch, held
+from dalembert.model.evaluation import at_start
 from dalembert.symbolic.floats import FLOATS
 from dalembert.symbolic.lookup_tables import tables_in
 from dalembert.symbolic.lower import Lowering
@@ -75,8 +75,8 @@ def refuse_time_kinks(model: Description, who: str, start: float, end: float) ->
 def _prescribed(model: Description, long_tables: bool) -> Iterator[tuple[str, Formula]]:
     """The rates that joints and constraints prescribe by formulas of time, each with its title."""
     motions = [(title, f) for title, f in model.titled_formulas if title.startswith("joint of ")]
-    motions += [(f"constraint '{c.name}'", c.formula) for c in model.holonomic_list]
-    direct = [(f"constraint '{c.name}'", c.formula) for c in model.nonholonomic_list]
+    motions += [(f"constraint '{c.name}'", c.formula) for c in model.holonomic_constraints]
+    direct = [(f"constraint '{c.name}'", c.formula) for c in model.nonholonomic_constraints]
     for found, derive in ((motions, True), (direct, False)):
         for title, formula in found:
             longest = max((len(each) for each in tables_in(formula)), default=0)

@@ -12,8 +12,8 @@ from dalembert.api import load
 from dalembert.api.kinematics import kinematics
 from dalembert.api.load import Source
 from dalembert.mechanics.motion import Motion, move
-from dalembert.model.checks.check_values import value as evaluate
 from dalembert.model.description import Elements
+from dalembert.model.evaluation import value as evaluate
 from dalembert.symbolic.floats import FLOATS
 from dalembert.symbolic.frames import Pose
 

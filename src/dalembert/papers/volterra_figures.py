@@ -53,7 +53,7 @@ def coordinates(case: str, runs: Mapping[str, Trajectory]) -> list[Panel]:
     run = runs["volterra_reduced"]
     rows = np.array(published("volterra")["cases"][case]["volterra_reduced"]["time_and_state"]).T
     panels = []
-    for c, ours, theirs in zip(run.equations.model.coordinate_list, run.q, rows[1:], strict=False):
+    for c, ours, theirs in zip(run.equations.model.generalized_coordinates, run.q, rows[1:], strict=False):
         curve, dots = Line("computed", run.t, ours), Line("published", rows[0], theirs, points=True)
         panels.append(Panel(f"{_LETTERS.get(c.name, c.name)} [{c.unit}]", (curve, dots)))
     return panels

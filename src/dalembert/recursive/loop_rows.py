@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 from dalembert.model.constraints.loop import Loop
 from dalembert.model.joints.constraint_rows_of_joints import Row
-from dalembert.model.vectors import WORLD, Vector3
+from dalembert.model.values import WORLD, Vector3
 from dalembert.recursive.composite_inertia import share
 from dalembert.recursive.inverse import Motion, carried, combined
 from dalembert.recursive.link_states import Moving, MovingLink

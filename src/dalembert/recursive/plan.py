@@ -67,7 +67,7 @@ def _plan(model: Description) -> Plan:
     model.require_sound()
     model.refuse_laws("dynamics", "Take the model without this load, and pass what the law gives as tau.")
     links = tree_of(model)
-    written = _without_norms(with_contacts(model), len(model.holonomic_list), model)
+    written = _without_norms(with_contacts(model), len(model.holonomic_constraints), model)
     values = dict(model.parameter_values)
     return Plan(
         links,
@@ -88,5 +88,5 @@ def forget_plans() -> None:
 def _without_norms(written: Elements, declared: int, model: Elements) -> Elements:
     """The model without the norms of quaternions, which stand behind the declared holonomic constraints."""
     norms = sum(joint.quaternion for body in model.bodies for joint in body.joints)
-    rest = written.holonomic_list[:declared] + written.holonomic_list[declared + norms :]
-    return written.replaced(holonomic_list=rest)
+    rest = written.holonomic_constraints[:declared] + written.holonomic_constraints[declared + norms :]
+    return written.replaced(holonomic_constraints=rest)

@@ -59,7 +59,9 @@ def kept_record(model: Description, asked: tuple[object, ...], make: Callable[[]
 def _is_known(model: Description) -> bool:
     """True where all members are of this package: then its digest tells what they do."""
     joints = chain.from_iterable(body.joints for body in model.bodies)
-    constraints = chain(model.holonomic_list, model.nonholonomic_list, model.canonical_list, model.loops)
+    constraints = chain(
+        model.holonomic_constraints, model.nonholonomic_constraints, model.canonical_constraints, model.loops
+    )
     members = chain(joints, model.loads, constraints, (loop.joint for loop in model.loops), model.contacts)
     own = __name__.partition(".")[0]
     return all(kind.__module__.partition(".")[0] == own for kind in set(map(type, members)))

@@ -25,7 +25,7 @@ from dalembert.model.description import Elements
 from dalembert.model.elements import Body
 from dalembert.model.joints.base import HERE, Joint, Step
 from dalembert.model.joints.fixed import Fixed
-from dalembert.model.vectors import WORLD, Vector3
+from dalembert.model.values import WORLD, Vector3
 from dalembert.symbolic.calculus import slope
 from dalembert.symbolic.reserved_symbols import rate
 from dalembert.symbolic.symbols import TIME, Formula, coordinate
@@ -90,7 +90,7 @@ class Tree:
     @property
     def n(self) -> int:
         """The number of coordinates."""
-        return len(self.model.coordinate_list)
+        return len(self.model.generalized_coordinates)
 
     @property
     def n_speeds(self) -> int:

@@ -19,7 +19,7 @@ from dalembert.symbolic.symbols import TIME
 def drive_names(model: Elements) -> tuple[str, ...]:
     """The drives: torques and forces inside joints, and constraints that prescribe the motion of a coordinate."""
     loads = tuple(load.name for load in model.loads if load.drives)
-    return (*loads, *(c.name for c in model.holonomic_list if c.prescribed))
+    return (*loads, *(c.name for c in model.holonomic_constraints if c.prescribed))
 
 
 def joint_efforts(

@@ -45,7 +45,7 @@ def notes_on_rank(run: Trajectory) -> tuple[str, ...]:
     """Sentences about constraints whose rank is doubtful, and about dropped ones that are violated along the run."""
     known = run.used.workspace.facts
     doubtful = () if known.rank_note is None else (known.rank_note,)
-    return (*doubtful, *_violated(run)) if known.dropped and not run.equations.model.canonical_list else doubtful
+    return (*doubtful, *_violated(run)) if known.dropped and not run.equations.model.canonical_constraints else doubtful
 
 
 def _violated(run: Trajectory) -> Iterator[str]:

@@ -137,7 +137,7 @@ class Forces(Balance):
     @property
     def knows_joints(self) -> bool:
         """True where `joint_reactions` can be asked for: bodies, and constraints that are not on momenta."""
-        return bool(self.equations.model.bodies) and not self.equations.model.canonical_list
+        return bool(self.equations.model.bodies) and not self.equations.model.canonical_constraints
 
     @checked
     def joint_reactions(self, frame: str = "world") -> JointForces:

@@ -12,7 +12,7 @@ import numpy as np
 from dalembert.api.kinematics import ORIGIN, Kinematics, require_bodies
 from dalembert.api.relative_motion import PointMotion
 from dalembert.errors import InputError, nearest
-from dalembert.model.vectors import WORLD
+from dalembert.model.values import WORLD
 from dalembert.recursive.joint_speeds import to_speed_rates, to_speeds, with_unit_quaternions
 from dalembert.symbolic.floats import FLOATS, numbers
 from dalembert.symbolic.frames import Pose

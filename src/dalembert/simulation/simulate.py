@@ -367,7 +367,7 @@ class Way:
             meetings = (ZeroLengths(mechanics),) if mechanics.lengths.spans else ()
             branches = (BranchPoints(mechanics, lead=self._project),) if mechanics.manifold.rows else ()
             model = mechanics.manifold.system.model.description
-            if may_become_singular(model) and not model.canonical_list:
+            if may_become_singular(model) and not model.canonical_constraints:
                 self._inertia = (SingularInertia(mechanics, model.coordinate_names),)
             self._watched = meetings + branches + self._inertia
         for guide in self._watched:

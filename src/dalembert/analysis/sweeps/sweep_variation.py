@@ -167,16 +167,19 @@ def _axis(model: Elements, name: str, given: Any, grid: bool) -> Axis:
 
 def _place(model: Elements, name: str) -> tuple[Literal["parameter", "position", "velocity"], int, str]:
     given = {each for controller in model.controllers for each in controller.inputs}
-    parameters = [p for p in model.parameter_list if p.name not in given]
+    parameters = [p for p in model.declared_parameters if p.name not in given]
     for p in parameters:
         if p.name == name:
             return "parameter", list(model.parameter_values).index(name), p.unit
-    for i, c in enumerate(model.coordinate_list):
+    for i, c in enumerate(model.generalized_coordinates):
         if c.name == name:
             return "position", i, c.unit
         if Kind.RATE.of(c.name) == name:
             return "velocity", i, f"{c.unit}/s" if c.unit else ""
-    known = [*(p.name for p in parameters), *(x for c in model.coordinate_list for x in (c.name, Kind.RATE.of(c.name)))]
+    known = [
+        *(p.name for p in parameters),
+        *(x for c in model.generalized_coordinates for x in (c.name, Kind.RATE.of(c.name))),
+    ]
     raise InputError(
         f"sweep: there is no '{name}' to vary. {nearest(name, known)} Expected a parameter, or a coordinate x or its "
         "velocity dot(x) at the start."

@@ -37,7 +37,7 @@ def _redundant(form: LinearForm) -> Iterator[str]:
 def _stabilized(model: Elements) -> Iterator[str]:
     """The feedback on constraints, by its equation with the gains in numbers."""
     found: dict[str, list[str]] = {}
-    for constraint in (*model.holonomic_list, *model.loops, *model.nonholonomic_list):
+    for constraint in (*model.holonomic_constraints, *model.loops, *model.nonholonomic_constraints):
         if constraint.feedback:
             *alpha, beta = map(readable, constraint.feedback)
             position = f" + {alpha[0]} φ" if alpha and alpha[0] != "0" else ""

@@ -212,7 +212,7 @@ def _label(name: str, description: str) -> str:
 
 
 def _coordinates(run: Trajectory) -> list[Panel]:
-    units, said = units_of(run), [c.description for c in run.equations.model.coordinate_list]
+    units, said = units_of(run), [c.description for c in run.equations.model.generalized_coordinates]
     names = run.equations.model.coordinate_names
     return by_unit(_described(names, [units.coordinate(x) for x in names], said, run.q), "coordinates")
 
@@ -223,7 +223,7 @@ def _velocities(run: Trajectory) -> list[Panel]:
         names = model.coordinate_names
         rates = [Kind.RATE.of(x) for x in names]
         return by_unit(_described(rates, [units.rate(x) for x in names], [""] * len(names), run.qd), "velocities")
-    known = {speed.name: speed.description for speed in model.speed_list}
+    known = {speed.name: speed.description for speed in model.generalized_speeds}
     said = [known.get(name, "") for name in run.speed_names]
     return by_unit(_described(run.speed_names, speed_units(run), said, run.speeds), "speeds")
 

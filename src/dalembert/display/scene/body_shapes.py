@@ -25,7 +25,7 @@ from dalembert.display.scene.scene_values import Shape
 from dalembert.display.scene.tracks import Track
 from dalembert.display.scene.wheels import Wheels
 from dalembert.model.contacts.knife_edge import KnifeEdge
-from dalembert.model.vectors import WORLD
+from dalembert.model.values import WORLD
 
 SLENDER = 0.3
 _BARREL = 3.0  # lengths of the mechanism: what slides farther runs on a rail

@@ -6,7 +6,7 @@ import numpy as np
 
 from dalembert.display.scene.scene_programs import Places
 from dalembert.display.scene.scene_values import View
-from dalembert.model.vectors import WORLD
+from dalembert.model.values import WORLD
 
 ANGLE = np.radians(32.0)  # of the view, from bottom to top
 _FULL = 0.9  # of the picture is filled

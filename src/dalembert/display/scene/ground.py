@@ -14,7 +14,7 @@ from dalembert.model.contacts.rolling import Rolling
 from dalembert.model.loads.ellipsoid_on_plane import EllipsoidOnPlane
 from dalembert.model.loads.sphere_on_box import SphereOnBox
 from dalembert.model.loads.sphere_on_plane import OnPlane
-from dalembert.model.vectors import WORLD
+from dalembert.model.values import WORLD
 
 _LINES = 24  # of the grid of a floor, most in each direction
 

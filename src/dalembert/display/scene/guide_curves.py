@@ -17,7 +17,7 @@ from dalembert.display.scene.layout import Layout, Placed
 from dalembert.display.scene.scene_programs import Places, moved
 from dalembert.display.scene.scene_values import Cord, Shape
 from dalembert.model.constraints.holonomic import Holonomic
-from dalembert.model.vectors import WORLD
+from dalembert.model.values import WORLD
 from dalembert.symbolic.floats import FLOATS
 from dalembert.symbolic.lower import Lowering
 from dalembert.symbolic.symbols import TIME, Formula, coordinate
@@ -52,7 +52,7 @@ def strings(layout: Layout) -> Iterator[Cord]:
     """A string for every formula that keeps a particle at a distance from a point, or on a line that turns about the origin."""
     yield from _wires(layout)
     for particle in particles(layout):
-        for constraint in layout.model.holonomic_list:
+        for constraint in layout.model.holonomic_constraints:
             middle = _middle(constraint.phi, particle.names)
             if middle is not None:
                 ends = layout.vector(middle), particle.placed.center
@@ -65,7 +65,7 @@ def _wires(layout: Layout) -> Iterator[Cord]:
         q = [motion.formula for motion in placed.motions if isinstance(motion.formula, se.Symbol)]
         if placed.body.parent != WORLD or placed.turns or not len(q) == len(placed.motions) == 2:
             continue
-        for constraint in layout.model.holonomic_list:
+        for constraint in layout.model.holonomic_constraints:
             phi = constraint.phi
             slopes = [se.diff(phi, x) for x in q]
             linear = not set(q) & set().union(*(slope.free_symbols for slope in slopes))

@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from dalembert.mechanics.motion import outwards, values
-from dalembert.model.contacts.contact_points import BetweenPoints
+from dalembert.model.contacts.base import BetweenPoints
 from dalembert.model.contacts.distance import Distance
 from dalembert.model.contacts.knife_edge import KnifeEdge
 from dalembert.model.contacts.rolling import Rolling
@@ -20,7 +20,7 @@ from dalembert.model.loads.between import Between
 from dalembert.model.loads.sphere_on_box import SphereOnBox
 from dalembert.model.loads.sphere_on_plane import SphereOnPlane
 from dalembert.model.loads.sphere_on_sphere import SphereOnSphere
-from dalembert.model.vectors import WORLD
+from dalembert.model.values import WORLD
 from dalembert.symbolic.floats import FLOATS, real
 from dalembert.symbolic.lower import Lowering
 from dalembert.symbolic.rotations import roll_pitch_yaw

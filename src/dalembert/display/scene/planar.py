@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from dalembert.display.scene.layout import Layout, Pose
-from dalembert.model.vectors import WORLD
+from dalembert.model.values import WORLD
 
 _STRAIGHT = 1e-9
 

@@ -17,7 +17,7 @@ from dalembert.mechanics.motion import values as symbol_values
 from dalembert.model.description import Elements
 from dalembert.model.loads.force import Force
 from dalembert.model.loads.torque import Torque
-from dalembert.model.vectors import WORLD
+from dalembert.model.values import WORLD
 from dalembert.symbolic.floats import FLOATS
 from dalembert.symbolic.lower import Lowering
 from dalembert.symbolic.reserved_symbols import Kind
@@ -158,7 +158,7 @@ def _efforts(run: Trajectory) -> Iterator[History]:
 def _reactions(run: Trajectory) -> dict[str, JointReaction]:
     """The joint reactions, where the run has them and they are not too many."""
     model = run.equations.model
-    if model.canonical_list or len(model.bodies) > _BODIES or not run.knows_joints:
+    if model.canonical_constraints or len(model.bodies) > _BODIES or not run.knows_joints:
         return {}
     return run.joint_reactions()
 

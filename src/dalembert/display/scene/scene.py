@@ -30,7 +30,7 @@ from dalembert.model.contacts.point_on_surface import PointOnSurface
 from dalembert.model.description import Elements
 from dalembert.model.loads.between import Between
 from dalembert.model.scales import scales_of, turning_coordinates
-from dalembert.model.vectors import WORLD
+from dalembert.model.values import WORLD
 from dalembert.symbolic.floats import FLOATS
 from dalembert.symbolic.lower import Lowering
 
@@ -165,8 +165,8 @@ class _Making:
     def surfaces(self) -> list[Holonomic]:
         """The constraints that may be surfaces of the world: declared formulas, and what holds points on surfaces."""
         names = {c.name for c in self.declared.contacts if isinstance(c, PointOnSurface | PointInPlane)}
-        found = (c for c in self.forms.model.holonomic_list if c.name in names)
-        return [*self.declared.holonomic_list, *found]
+        found = (c for c in self.forms.model.holonomic_constraints if c.name in names)
+        return [*self.declared.holonomic_constraints, *found]
 
     @cached_property
     def tracks(self) -> tuple[Track, ...]:
@@ -248,7 +248,9 @@ class _Making:
             if self.run
             else ()
         )
-        held = guide_curves.held(self.layout, self.places) if self.declared.holonomic_list else guide_curves.Held()
+        held = (
+            guide_curves.held(self.layout, self.places) if self.declared.holonomic_constraints else guide_curves.Held()
+        )
         fixed = [*below] or ground.shapes(self.sketch, self.view, self.gravity, self.clouds, held)
         return Scene(
             self.declared.name,
@@ -276,7 +278,7 @@ class _Making:
         """The coordinates, each with how far it may go."""
         model, units = self.declared, Units(self.declared)
         turning, scales = turning_coordinates(model), scales_of(model)
-        driven = {c.prescribed for c in model.holonomic_list}
+        driven = {c.prescribed for c in model.holonomic_constraints}
         out = []
         for k, name in enumerate(model.coordinate_names):
             limits = model.limits.get(name)

@@ -16,11 +16,11 @@ from dalembert.display.scene.layout import Layout
 from dalembert.display.scene.scene_programs import Places, moved
 from dalembert.display.scene.scene_values import Shape
 from dalembert.display.scene.wheels import prism
-from dalembert.model.contacts.contact_points import BetweenPoints
+from dalembert.model.contacts.base import BetweenPoints
 from dalembert.model.contacts.point_in_plane import PointInPlane
 from dalembert.model.contacts.point_on_line import PointOnLine
 from dalembert.model.contacts.point_on_surface import OnSurfaces, PointOnCurve
-from dalembert.model.vectors import WORLD
+from dalembert.model.values import WORLD
 from dalembert.symbolic.algebra_base import vector
 from dalembert.symbolic.floats import FLOATS, plain
 

@@ -75,7 +75,7 @@ def contents_of(
         return Contents(
             run, known, readings, left_out=("The formalisms were not compared: the evidence was left out.",)
         )
-    if model.canonical_list:
+    if model.canonical_constraints:
         words = "The formalisms were not compared: constraints on momenta are treated by dirac alone."
         return Contents(run, known, readings, left_out=(words,))
     agreement = verify(model, states=_STATES, progress=lambda share: tell(0.6 * share))

@@ -182,7 +182,7 @@ def pushed(system: System, can: Canonical) -> Array:
 
 def canonical_surface(system: System, can: Canonical) -> Surface:
     """c(q, p, t): the holonomic constraints with their rates, or with constraints on momenta and all that they imply."""
-    if not system.model.canonical_list:
+    if not system.model.canonical_constraints:
         return holonomic_surface(system, can)
     known = _given(system, can)
     for each in rounds(system):
@@ -197,8 +197,8 @@ def _given(system: System, can: Canonical) -> Surface:
     table = values(model, system.t, list(system.q), list(system.qd), parameters)
     table |= {momentum(name).name: p for name, p in zip(model.coordinate_names, can.p, strict=True)}
     lower = Lowering(algebra, table)
-    names = (*(system.facts.levels.names[i] for i in rows), *(each.name for each in model.canonical_list))
-    c = stack(system.phi, vector([lower(each.phi) for each in model.canonical_list]))
+    names = (*(system.facts.levels.names[i] for i in rows), *(each.name for each in model.canonical_constraints))
+    c = stack(system.phi, vector([lower(each.phi) for each in model.canonical_constraints]))
     n = len(system.q)
     nothing = Surface((), zeros(0), zeros(0, n), zeros(0, n), zeros(0), len(names), on_momenta=True)
     return _followed(system, can, nothing, names, c)
@@ -216,7 +216,7 @@ def _with_rates(system: System, can: Canonical, known: Surface, each: Round) -> 
 
 def implied(system: System) -> tuple[Round, ...]:
     """Which constraints in phase space imply others, as found for the values of the parameters."""
-    return tuple(rounds(system)) if system.model.canonical_list else ()
+    return tuple(rounds(system)) if system.model.canonical_constraints else ()
 
 
 def rounds(system: System) -> Iterator[Round]:

@@ -13,7 +13,7 @@ from dalembert.io.urdf.urdf_elements import Inertial, Joint, Link
 from dalembert.io.urdf.urdf_poses import Pose
 from dalembert.io.urdf.xml_reading import Reading
 from dalembert.model.keys import quote
-from dalembert.model.vectors import WORLD
+from dalembert.model.values import WORLD
 
 _CLOSE = 1e-9
 _GROSS = 5.0  # the files of robots that were built have moments of up to 4.9 times the sum of the others

@@ -17,7 +17,7 @@ from dalembert.model.joints.base import Joint as ModelJoint
 from dalembert.model.keys import quote
 from dalembert.model.loads.joint_friction import SMOOTHING
 from dalembert.model.model import Model
-from dalembert.model.vectors import WORLD
+from dalembert.model.values import WORLD
 from dalembert.symbolic.symbols import is_identifier
 
 BASE = "base"
@@ -65,7 +65,7 @@ class _Builder:
         for part in self.tree:
             self._shapes(part)
         self._start()
-        if not self.model.coordinate_list:
+        if not self.model.generalized_coordinates:
             self.reading.remark("nothing moves; a robot that is free to move is read with floating=True")
         return self.model
 

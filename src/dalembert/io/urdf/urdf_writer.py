@@ -20,15 +20,15 @@ from pathlib import Path
 from dalembert.errors import InputError, ModelError
 from dalembert.io.files import write_text
 from dalembert.io.urdf.urdf_elements import GRAVITY
-from dalembert.model.checks import check_formulas, check_structure
-from dalembert.model.checks.check_values import at_start, value
+from dalembert.model import check
 from dalembert.model.constraints.holonomic import Holonomic
 from dalembert.model.description import Elements
 from dalembert.model.elements import Body, Limits, Shape
+from dalembert.model.evaluation import at_start, value
 from dalembert.model.file_form import unsaid
 from dalembert.model.joints.base import Joint
 from dalembert.model.loads.base import InJoint
-from dalembert.model.vectors import WORLD
+from dalembert.model.values import WORLD
 from dalembert.symbolic.symbols import TIME, Formula, coordinate
 
 
@@ -66,9 +66,7 @@ def to_urdf(model: Elements) -> str:
     """
     for error in _unsayable(model):
         raise error
-    found = [
-        problem for problem in (*check_structure.problems(model), *check_formulas.undefined(model)) if problem.blocking
-    ]
+    found = [problem for problem in (*check.structure(model), *check.undefined(model)) if problem.blocking]
     if found:
         lines = "\n".join(f"  - {problem}" for problem in found)
         raise ModelError(f"model '{model.name}' cannot be written as URDF:\n{lines}", found)
@@ -91,11 +89,11 @@ def _unsayable(model: Elements) -> Iterator[InputError]:
             )
     named = (
         ("loop", [loop.name for loop in model.loops], "URDF describes trees and has no loops"),
-        ("nonholonomic", [c.name for c in model.nonholonomic_list], "URDF has no constraints on velocities"),
-        ("canonical", [c.name for c in model.canonical_list], "URDF has no constraints on momenta"),
+        ("nonholonomic", [c.name for c in model.nonholonomic_constraints], "URDF has no constraints on velocities"),
+        ("canonical", [c.name for c in model.canonical_constraints], "URDF has no constraints on momenta"),
         ("non_ideal", model.non_ideal_forces, "URDF has no forces of constraints"),
         ("rotor", [rotor.name for rotor in model.rotors], "URDF has no inertia of motors"),
-        ("speed", [speed.name for speed in model.speed_list], "URDF has no quasi-velocities"),
+        ("speed", [speed.name for speed in model.generalized_speeds], "URDF has no quasi-velocities"),
     )
     yield from (unsaid(contact.title, "URDF has no contacts and couplings") for contact in model.contacts)
     yield from (unsaid(f"{kind} '{name}'", fact) for kind, names, fact in named for name in names)
@@ -175,7 +173,7 @@ class Writer:
         self._link(WORLD)
         for body in self.model.bodies:
             self._body(body)
-        for constraint in self.model.holonomic_list:
+        for constraint in self.model.holonomic_constraints:
             self._mimic(constraint)
         for name in self.model.limits:
             if name not in self.joints:
@@ -325,7 +323,7 @@ class Writer:
         if gravity != [*GRAVITY]:
             element.set("gravity", texts(gravity))
         upright = {str(joint.values[-4]) for body in self.model.bodies for joint in body.joints if joint.quaternion}
-        for c in self.model.coordinate_list:
+        for c in self.model.generalized_coordinates:
             if (c.start, c.start_rate) != (float(c.name in upright), 0.0):
                 ET.SubElement(element, "coordinate", name=c.name, start=text(c.start), rate=text(c.start_rate))
         if element.attrib or len(element):

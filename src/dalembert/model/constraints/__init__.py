@@ -1,23 +1,14 @@
 """The family of constraints: one file each, which states all facts of its constraint.
 
-A new constraint is a file here, a line in `CONSTRAINTS`, and its maker among the bases of `ConstraintMakers`.
+A new constraint is a file here and a line in `CONSTRAINTS`.
 """
 
 from dalembert.model.constraints.base import Constraint as Constraint
 from dalembert.model.constraints.base import FormulaConstraint as FormulaConstraint
 from dalembert.model.constraints.canonical import Canonical as Canonical
-from dalembert.model.constraints.canonical import CanonicalMaker
 from dalembert.model.constraints.holonomic import Holonomic as Holonomic
-from dalembert.model.constraints.holonomic import HolonomicMaker
 from dalembert.model.constraints.loop import Loop as Loop
-from dalembert.model.constraints.loop import LoopMaker
-from dalembert.model.constraints.non_ideal import NonIdealMaker
 from dalembert.model.constraints.nonholonomic import Nonholonomic as Nonholonomic
-from dalembert.model.constraints.nonholonomic import NonholonomicMaker
 
 # those given by formulas, in the order in which a file is read
 CONSTRAINTS: tuple[type[FormulaConstraint], ...] = (Holonomic, Nonholonomic, Canonical)
-
-
-class ConstraintMakers(HolonomicMaker, NonholonomicMaker, CanonicalMaker, LoopMaker, NonIdealMaker):
-    """What a model is held by."""

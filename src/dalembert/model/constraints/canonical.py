@@ -2,31 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Self
+from typing import TYPE_CHECKING, ClassVar
 
-from dalembert.arguments import checked
 from dalembert.errors import Problem
-from dalembert.model.checks.check_values import Table
-from dalembert.model.constraints.base import DESCRIBED, ConstraintMaker, FormulaConstraint
-from dalembert.model.keys import Key, Keys, Kind, canonical
+from dalembert.model.constraints.base import FormulaConstraint
+from dalembert.model.evaluation import Table
+from dalembert.model.keys import Kind, of_momenta
+from dalembert.model.record import argument, builds, record
 from dalembert.symbolic.formula_writer import written
 from dalembert.symbolic.reserved_symbols import momentum
 from dalembert.symbolic.symbols import Formula, Written
 
 if TYPE_CHECKING:
     from dalembert.model.description import Elements
+    from dalembert.model.model import Model
 
-_formula = Kind(canonical, lambda maker, x, where: maker.formula(x, where, momenta=True), written, alone=True)
+_formula = Kind(of_momenta, lambda model, x, where: model.formula(x, where, momenta=True), written, alone=True)
 
 
-@dataclass(frozen=True)
+@record
 class Canonical(FormulaConstraint):
     """A constraint φ(q, p, t) = 0 on coordinates and momenta: (5.287) of papers/desapio."""
 
     kind: ClassVar[str] = "canonical"
-    forms: ClassVar[Mapping[str, Keys]] = {"canonical": {**DESCRIBED, "formula": Key(_formula, required=True)}}
+    stored: ClassVar[str] = "canonical_constraints"
+
+    formula: Formula = argument(
+        _formula, positional=True, about="a formula of coordinates, momenta and `t` that must be zero"
+    )
 
     @property
     def phi(self) -> Formula:
@@ -40,25 +43,18 @@ class Canonical(FormulaConstraint):
         return self._idle("no momentum", "It restricts positions: declare it as holonomic.")
 
 
-class CanonicalMaker(ConstraintMaker):
-    """Makes constraints on momenta."""
+@builds(Canonical, {key: about for key, about in Canonical.keys().items() if key != "feedback"})
+def canonical(model: Model, phi: Written, name: str | None = None, description: str = "") -> Model:
+    """Impose φ(q, p, t) = 0 on coordinates and momenta, p(x) being ∂L/∂q̇ of the coordinate x; for `dirac` only.
 
-    canonical_list: tuple[Canonical, ...]
+    The multiplier enters the Hamiltonian, so that it moves coordinates and momenta: (5.287)–(5.292) of papers/desapio.
+    This is another motion than that of d'Alembert's principle, also where p = M q̇ would make φ a constraint on velocities.
+    The initial rates give the initial momenta.
 
-    @checked
-    def canonical(self, phi: Written, name: str | None = None, description: str = "") -> Self:
-        """Impose φ(q, p, t) = 0 on coordinates and momenta, p(x) being ∂L/∂q̇ of the coordinate x; for `dirac` only.
-
-        The multiplier enters the Hamiltonian, so that it moves coordinates and momenta: (5.287)–(5.292) of papers/desapio.
-        This is another motion than that of d'Alembert's principle, also where p = M q̇ would make φ a constraint on velocities.
-        The initial rates give the initial momenta.
-
-        >>> from dalembert.model.model import Model
-        >>> model = Model("particle").coordinates("x", "y")
-        >>> _ = model.body("particle", joint=[model.prismatic((1, 0, 0), "x"), model.prismatic((0, 1, 0), "y")], mass=2)
-        >>> model.canonical("x*p(y) - y*p(x) - 3", name="spin").canonical_list[0].phi
-        -3 + x*p(y) - y*p(x)
-        """
-        given = {"formula": phi, "description": description}
-        self.canonical_list = self._constraint(Canonical, name, self.canonical_list, **given)
-        return self
+    >>> from dalembert.model.model import Model
+    >>> model = Model("particle").coordinates("x", "y")
+    >>> _ = model.body("particle", joint=[model.prismatic((1, 0, 0), "x"), model.prismatic((0, 1, 0), "y")], mass=2)
+    >>> model.canonical("x*p(y) - y*p(x) - 3", name="spin").canonical_constraints[0].phi
+    -3 + x*p(y) - y*p(x)
+    """
+    return Canonical.build(model, formula=phi, name=name, description=description, feedback=None)

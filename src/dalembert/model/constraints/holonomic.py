@@ -2,48 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Self
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from dalembert.arguments import checked
 from dalembert.errors import InputError, Problem, nearest
-from dalembert.model.checks.check_start import open_rate, unfulfilled
-from dalembert.model.checks.check_values import Table
-from dalembert.model.constraints.base import DESCRIBED, GAINS, ConstraintMaker, FormulaConstraint, Gains, read_gains
+from dalembert.model.constraints.base import FormulaConstraint, Gains, read_gains, two_gains
+from dalembert.model.evaluation import Table, open_rate, unfulfilled
 from dalembert.model.file_form import Element, Value, unless
-from dalembert.model.formulas import Law
-from dalembert.model.keys import (
-    MAX_FILE_ROWS,
-    NAMED,
-    Key,
-    Keys,
-    Kind,
-    attempt,
-    many,
-    name,
-    number,
-    of_time,
-    position,
-    table,
-)
-from dalembert.model.making import Maker
+from dalembert.model.formulas import TimeLaw
+from dalembert.model.keys import MAX_FILE_ROWS, Key, Keys, Kind, attempt, many, name, number, of_time, position, table
 from dalembert.model.profile_pieces import points_of
+from dalembert.model.record import argument, builds, record
 from dalembert.symbolic.formula_writer import written
 from dalembert.symbolic.symbols import TIME, Formula, Written, coordinate
 
 if TYPE_CHECKING:
     from dalembert.model.description import Elements
+    from dalembert.model.model import Model
 
-_formula = Kind(position.check, lambda maker, x, where: maker.reader.read(x, where, rates=False), written, alone=True)
+_formula = Kind(position.check, lambda model, x, where: model.reader.read(x, where, rates=False), written, alone=True)
 _DRIVEN = "prescribed motion of "
 _COLUMN = many(number, "numbers", MAX_FILE_ROWS)
 _POINTS: Keys = {"times": Key(_COLUMN, required=True), "values": Key(_COLUMN, required=True), "bends": Key(_COLUMN)}
 
 
-def _motion(value: object, where: str, model: Maker) -> Iterator[Problem]:
+def _motion(value: object, where: str, model: Elements) -> Iterator[Problem]:
     """A formula of time, or points with a spline through them."""
     if not isinstance(value, dict):
         yield from of_time(value, where, model)
@@ -52,15 +38,14 @@ def _motion(value: object, where: str, model: Maker) -> Iterator[Problem]:
     yield from found or attempt(where, lambda: model.reader.law(value, where, 0.0))
 
 
-@dataclass(frozen=True)
+@record
 class Holonomic(FormulaConstraint):
     """A constraint φ(q, t) = 0; with feedback gains (α, β) a servo constraint φ̈ + β φ̇ + α φ = 0."""
 
     kind: ClassVar[str] = "holonomic"
-    forms: ClassVar[Mapping[str, Keys]] = {
-        "holonomic": {**DESCRIBED, "formula": Key(_formula, required=True), **GAINS},
-        "drive": {**NAMED, "coordinate": Key(name, required=True), "motion": Key(_motion, required=True), **GAINS},
-    }
+    stored: ClassVar[str] = "holonomic_constraints"
+
+    formula: Formula = argument(_formula, positional=True, about="a formula that must be zero")
 
     @property
     def phi(self) -> Formula:
@@ -110,7 +95,7 @@ class Holonomic(FormulaConstraint):
             "name": unless(self.name, f"drive of {name}"),
             "coordinate": name,
             "motion": written(motion, where) if points is None else _columns(*points),
-            "feedback": unless(GAINS["feedback"].kind.write(self.feedback, where), []),
+            "feedback": unless(two_gains.write(self.feedback, where), []),
         }
 
 
@@ -119,41 +104,44 @@ def _columns(times: np.ndarray, values: np.ndarray, bends: np.ndarray) -> dict[s
     return {"times": times.tolist(), "values": values.tolist(), "bends": bends.tolist()}
 
 
-class HolonomicMaker(ConstraintMaker):
-    """Makes constraints on positions."""
+@builds(Holonomic)
+def holonomic(
+    model: Model, phi: Written, name: str | None = None, description: str = "", feedback: Gains | None = None
+) -> Model:
+    """Impose φ(q, t) = 0.
 
-    holonomic_list: tuple[Holonomic, ...]
-    duration: float
+    With `feedback` = (α, β) it is a servo constraint that a control force drives to zero, φ̈ + β φ̇ + α φ = 0: a start off
+    the target is allowed.
+    """
+    return Holonomic.build(model, formula=phi, name=name, description=description, feedback=feedback)
 
-    @checked
-    def holonomic(
-        self, phi: Written, name: str | None = None, description: str = "", feedback: Gains | None = None
-    ) -> Self:
-        """Impose φ(q, t) = 0.
 
-        With `feedback` = (α, β) it is a servo constraint that a control force drives to zero, φ̈ + β φ̇ + α φ = 0: a start off
-        the target is allowed.
-        """
-        given = {"formula": phi, "description": description, "feedback": feedback}
-        self.holonomic_list = self._constraint(Holonomic, name, self.holonomic_list, **given)
-        return self
+@builds(
+    Holonomic,
+    {
+        "name": replace(Holonomic.keys()["name"], absent="`drive of` and the coordinate"),
+        "coordinate": Key(name, required=True, about="the coordinate that is driven"),
+        "motion": Key(_motion, required=True, about="a formula of parameters and the time `t`, or points"),
+        "feedback": replace(
+            Holonomic.keys()["feedback"], about="`[alpha, beta]`: the motion is a [target](#feedback-servo-constraints)"
+        ),
+    },
+)
+def drive(
+    model: Model, coordinate: str, motion: TimeLaw, name: str | None = None, feedback: Gains | None = None
+) -> Model:
+    """Prescribe the motion of a coordinate. The force that it takes is the multiplier of the drive.
 
-    @checked
-    def drive(self, coordinate: str, motion: Law, name: str | None = None, feedback: Gains | None = None) -> Self:
-        """Prescribe the motion of a coordinate. The force that it takes is the multiplier of the drive.
-
-        A motion is a formula of time, as text or of SymPy, a profile such as `dl.cycloidal(0, 1, 2)`, points as (times, values),
-        through which a spline goes, or a function of time, which is sampled over the duration of the model. In files points
-        are a table of `times`, `values` and `bends`, the accelerations there.
-        With `feedback` = (α, β) it is a computed-torque controller: an error e of the motion dies out by ë + β ė + α e = 0.
-        """
-        if coordinate not in self.coordinate_names:
-            raise InputError(
-                f"drive: there is no coordinate '{coordinate}'. {nearest(coordinate, self.coordinate_names)}"
-            )
-        key = name or f"drive of {coordinate}"
-        (formula,) = self.reader.law(motion, f"'{key}'", self.duration).formulas
-        phi = self.reader.read(coordinate, f"'{key}'") - formula
-        gains = read_gains(self, feedback, 2, f"'{key}', feedback")
-        self.holonomic_list += (Holonomic(key, phi, description=_DRIVEN + coordinate, feedback=gains),)
-        return self
+    A motion is a formula of time, as text or of SymPy, a profile such as `dl.cycloidal(0, 1, 2)`, points as (times, values),
+    through which a spline goes, or a function of time, which is sampled over the duration of the model. In files points
+    are a table of `times`, `values` and `bends`, the accelerations there.
+    With `feedback` = (α, β) it is a computed-torque controller: an error e of the motion dies out by ë + β ė + α e = 0.
+    """
+    if coordinate not in model.coordinate_names:
+        raise InputError(f"drive: there is no coordinate '{coordinate}'. {nearest(coordinate, model.coordinate_names)}")
+    key = name or f"drive of {coordinate}"
+    (formula,) = model.reader.law(motion, f"'{key}'", model.duration).formulas
+    phi = model.reader.read(coordinate, f"'{key}'") - formula
+    gains = read_gains(model, feedback, 2, f"'{key}', feedback")
+    model.holonomic_constraints += (Holonomic(key, phi, description=_DRIVEN + coordinate, feedback=gains),)
+    return model

@@ -2,28 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Self
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, ClassVar
 
-from dalembert.arguments import checked
 from dalembert.errors import InputError, Problem
 from dalembert.model.attitude import PLACE, Rotation, placement
-from dalembert.model.checks.check_bodies import unknown
-from dalembert.model.checks.check_values import Table
-from dalembert.model.constraints.base import DESCRIBED, GAINS, Constraint, Gains, read_gains
+from dalembert.model.check_elements import unknown
+from dalembert.model.constraints.base import Constraint, Gains, read_gains, two_gains
+from dalembert.model.evaluation import Table
 from dalembert.model.file_form import Element, place, vector
 from dalembert.model.joints.base import Joint, joints_of
-from dalembert.model.keys import BODIES, Key, Keys, name
-from dalembert.model.making import ZERO, Maker, pair
-from dalembert.model.vectors import WORLD, Vector3
+from dalembert.model.keys import Key, name, text, two_bodies
+from dalembert.model.record import builds, record
+from dalembert.model.values import WORLD, ZERO, Vector3, pair
 from dalembert.symbolic.symbols import Formula, Written
 
 if TYPE_CHECKING:
     from dalembert.model.description import Elements
+    from dalembert.model.model import Model
 
 
-@dataclass(frozen=True)
+@record
 class Loop(Constraint):
     """A joint that closes a loop: its frame F sits on the first body, its moved frame M on the second.
 
@@ -32,10 +31,6 @@ class Loop(Constraint):
     """
 
     kind: ClassVar[str] = "loop"
-    # the key of the joint is added where tables of joints are read
-    forms: ClassVar[Mapping[str, Keys]] = {
-        "loop": {**DESCRIBED, "name": Key(name, required=True), **BODIES, **PLACE, **GAINS}
-    }
 
     bodies: tuple[str, str]
     joint: Joint
@@ -68,7 +63,7 @@ class Loop(Constraint):
 
     def element(self) -> Element:
         """Its joint without motions, and where both halves are."""
-        motions = {key for key, about in (self.joint.keys or {}).items() if about.motion}
+        motions = {key for keys in self.joint.forms().values() for key, about in keys.items() if about.motion}
         joint = {key: value for key, value in self.joint.element(self.title).items() if key not in motions}
         return {
             "name": self.name,
@@ -78,56 +73,6 @@ class Loop(Constraint):
             **place(self.position, self.rotation, self.title),
             "feedback": vector(self.feedback, self.title) or None,
         }
-
-
-class LoopMaker(Maker):
-    """Makes loops."""
-
-    loops: tuple[Loop, ...]
-
-    @checked
-    def loop(
-        self,
-        name: str,
-        bodies: tuple[str, str],
-        joint: Joint,
-        *,
-        position: Sequence[Written] = ZERO,
-        rotation: Rotation = ZERO,
-        description: str = "",
-        feedback: Gains | None = None,
-    ) -> Self:
-        """Close a loop: join two bodies, or a body and the world, by a joint of any kind.
-
-        `joint` is placed on the first body as usual; its motions are not coordinates, so leave them out. `position`
-        and `rotation` place its other half on the second body. The constraints follow from the joint: nobody writes them.
-
-        >>> from dalembert.model.model import Model
-        >>> model = Model("four bars").coordinates("a", "b", "c")
-        >>> _ = model.body("crank", joint=model.revolute((0, 0, 1), "a"), mass=1)
-        >>> _ = model.body("coupler", parent="crank", joint=model.revolute((0, 0, 1), "b", position=(1, 0, 0)), mass=1)
-        >>> _ = model.body("rocker", joint=model.revolute((0, 0, 1), "c", position=(2, 0, 0)), mass=1)
-        >>> _ = model.loop("pin", ("coupler", "rocker"), model.revolute((0, 0, 1), position=(2, 0, 0)), position=(1, 0, 0))
-        >>> model.constraint_names
-        ('pin, x', 'pin, y', 'pin, z', 'pin, tilt 1', 'pin, tilt 2')
-        """
-        where = f"loop '{name}'"
-        if any(loop.name == name for loop in self.loops):
-            raise InputError(f"{where}: declared twice. Give each loop its own name.")
-        if not isinstance(joint, Joint):
-            count = len(joints_of(joint, where))
-            raise InputError(f"{where}, joint: got {count} joints in a sequence. Expected one joint.")
-        moving = [str(x) for x in joint.values if x is not None and not (x.is_Number and float(x) == 0)]
-        if moving:
-            raise InputError(
-                f"{where}: its joint moves by {', '.join(moving)}. The motions of a joint that closes a loop are free: leave "
-                "them out, or let the bodies hang on each other by this joint."
-            )
-        at = placement(self, where, position, rotation)
-        gains = read_gains(self, feedback, 2, f"{where}, feedback")
-        made = Loop(name, pair(bodies, where), joint.still(), *at, description=description, feedback=gains)
-        self.loops += (made,)
-        return self
 
 
 def ancestors(model: Elements, body: str) -> list[str]:
@@ -145,3 +90,58 @@ def loop_bodies(model: Elements, loop: Loop) -> list[str]:
     up, down = (ancestors(model, body) for body in loop.bodies)
     shared = set(up) & set(down)
     return [b for b in up if b not in shared] + [b for b in reversed(down) if b not in shared]
+
+
+# the key of the joint is added where tables of joints are read
+@builds(
+    Loop,
+    {
+        "name": Key(name, required=True),
+        "description": Key(text, usual=""),
+        "bodies": Key(two_bodies, required=True),
+        **PLACE,
+        "feedback": Key(two_gains, usual=[]),
+    },
+)
+def loop(
+    model: Model,
+    name: str,
+    bodies: tuple[str, str],
+    joint: Joint,
+    *,
+    position: Sequence[Written] = ZERO,
+    rotation: Rotation = ZERO,
+    description: str = "",
+    feedback: Gains | None = None,
+) -> Model:
+    """Close a loop: join two bodies, or a body and the world, by a joint of any kind.
+
+    `joint` is placed on the first body as usual; its motions are not coordinates, so leave them out. `position`
+    and `rotation` place its other half on the second body. The constraints follow from the joint: nobody writes them.
+
+    >>> from dalembert.model.model import Model
+    >>> model = Model("four bars").coordinates("a", "b", "c")
+    >>> _ = model.body("crank", joint=model.revolute((0, 0, 1), "a"), mass=1)
+    >>> _ = model.body("coupler", parent="crank", joint=model.revolute((0, 0, 1), "b", position=(1, 0, 0)), mass=1)
+    >>> _ = model.body("rocker", joint=model.revolute((0, 0, 1), "c", position=(2, 0, 0)), mass=1)
+    >>> _ = model.loop("pin", ("coupler", "rocker"), model.revolute((0, 0, 1), position=(2, 0, 0)), position=(1, 0, 0))
+    >>> model.constraint_names
+    ('pin, x', 'pin, y', 'pin, z', 'pin, tilt 1', 'pin, tilt 2')
+    """
+    where = f"loop '{name}'"
+    if any(loop.name == name for loop in model.loops):
+        raise InputError(f"{where}: declared twice. Give each loop its own name.")
+    if not isinstance(joint, Joint):
+        count = len(joints_of(joint, where))
+        raise InputError(f"{where}, joint: got {count} joints in a sequence. Expected one joint.")
+    moving = [str(x) for x in joint.values if x is not None and not (x.is_Number and float(x) == 0)]
+    if moving:
+        raise InputError(
+            f"{where}: its joint moves by {', '.join(moving)}. The motions of a joint that closes a loop are free: leave "
+            "them out, or let the bodies hang on each other by this joint."
+        )
+    at = placement(model, where, position, rotation)
+    gains = read_gains(model, feedback, 2, f"{where}, feedback")
+    made = Loop(name, pair(bodies, where), joint.still(), *at, description=description, feedback=gains)
+    model.loops += (made,)
+    return model

@@ -2,30 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Self
+from typing import TYPE_CHECKING, ClassVar
 
-from dalembert.arguments import checked
 from dalembert.errors import Problem
-from dalembert.model.checks.check_start import unfulfilled
-from dalembert.model.checks.check_values import Table
-from dalembert.model.constraints.base import DESCRIBED, GAIN, ConstraintMaker, FormulaConstraint, Gains
-from dalembert.model.keys import Key, Keys, moving
+from dalembert.model.constraints.base import FormulaConstraint, Gains, one_gain
+from dalembert.model.evaluation import Table, unfulfilled
+from dalembert.model.keys import moving
+from dalembert.model.record import argument, builds, record
 from dalembert.symbolic.reserved_symbols import rate
 from dalembert.symbolic.symbols import Formula, Written, coordinate
 
 if TYPE_CHECKING:
     from dalembert.model.description import Elements
+    from dalembert.model.model import Model
 
 
-@dataclass(frozen=True)
+@record
 class Nonholonomic(FormulaConstraint):
     """A constraint ψ(q, q̇, t) = 0; with a feedback gain α a servo constraint ψ̇ + α ψ = 0."""
 
     kind: ClassVar[str] = "nonholonomic"
+    stored: ClassVar[str] = "nonholonomic_constraints"
     gains: ClassVar[int] = 1
-    forms: ClassVar[Mapping[str, Keys]] = {"nonholonomic": {**DESCRIBED, "formula": Key(moving, required=True), **GAIN}}
+
+    formula: Formula = argument(moving, positional=True, about="a formula that must be zero")
+    feedback: tuple[Formula, ...] = argument(
+        one_gain, None, saved=[], about="a gain that makes it a servo constraint", default=(), kw_only=True
+    )
 
     @property
     def psi(self) -> Formula:
@@ -49,16 +52,9 @@ class Nonholonomic(FormulaConstraint):
         return self._idle("neither coordinates nor velocities", advice)
 
 
-class NonholonomicMaker(ConstraintMaker):
-    """Makes constraints on velocities."""
-
-    nonholonomic_list: tuple[Nonholonomic, ...]
-
-    @checked
-    def nonholonomic(
-        self, psi: Written, name: str | None = None, description: str = "", feedback: Gains | None = None
-    ) -> Self:
-        """Impose ψ(q, q̇, t) = 0; with `feedback` = α as a servo constraint, ψ̇ + α ψ = 0."""
-        given = {"formula": psi, "description": description, "feedback": feedback}
-        self.nonholonomic_list = self._constraint(Nonholonomic, name, self.nonholonomic_list, **given)
-        return self
+@builds(Nonholonomic)
+def nonholonomic(
+    model: Model, psi: Written, name: str | None = None, description: str = "", feedback: Gains | None = None
+) -> Model:
+    """Impose ψ(q, q̇, t) = 0; with `feedback` = α as a servo constraint, ψ̇ + α ψ = 0."""
+    return Nonholonomic.build(model, formula=psi, name=name, description=description, feedback=feedback)

@@ -1,42 +1,29 @@
 """The family of contacts and couplings: one file each, which states all facts of its member.
 
-A new one is a file here, a line in `CONTACTS`, and its maker among the bases of `ContactMakers`.
+A new one is a file here and a line in `CONTACTS`.
 """
 
+from dalembert.model.contacts.base import BetweenPoints as BetweenPoints
 from dalembert.model.contacts.base import Contact as Contact
 from dalembert.model.contacts.base import Held as Held
 from dalembert.model.contacts.base import Push as Push
 from dalembert.model.contacts.base import pushed as pushed
 from dalembert.model.contacts.belt import Belt as Belt
-from dalembert.model.contacts.belt import BeltMaker
-from dalembert.model.contacts.contact_points import BetweenPoints as BetweenPoints
 from dalembert.model.contacts.coupling import Coupling as Coupling
-from dalembert.model.contacts.coupling import CouplingMaker
 from dalembert.model.contacts.distance import Distance as Distance
-from dalembert.model.contacts.distance import DistanceMaker
 from dalembert.model.contacts.gear import Gear as Gear
-from dalembert.model.contacts.gear import GearMaker
 from dalembert.model.contacts.knife_edge import KnifeEdge as KnifeEdge
-from dalembert.model.contacts.knife_edge import KnifeEdgeMaker
 from dalembert.model.contacts.point_in_plane import PointInPlane as PointInPlane
-from dalembert.model.contacts.point_in_plane import PointInPlaneMaker
 from dalembert.model.contacts.point_on_line import PointOnLine as PointOnLine
-from dalembert.model.contacts.point_on_line import PointOnLineMaker
 from dalembert.model.contacts.point_on_surface import OnSurfaces as OnSurfaces
 from dalembert.model.contacts.point_on_surface import PointOnCurve as PointOnCurve
 from dalembert.model.contacts.point_on_surface import PointOnSurface as PointOnSurface
-from dalembert.model.contacts.point_on_surface import PointOnSurfaceMaker
 from dalembert.model.contacts.rack_and_pinion import RackAndPinion as RackAndPinion
-from dalembert.model.contacts.rack_and_pinion import RackAndPinionMaker
 from dalembert.model.contacts.rolling import Rolling as Rolling
 from dalembert.model.contacts.rolling_ball import RollingBall as RollingBall
-from dalembert.model.contacts.rolling_ball import RollingBallMaker
 from dalembert.model.contacts.rolling_disk import RollingDisk as RollingDisk
-from dalembert.model.contacts.rolling_disk import RollingDiskMaker
 from dalembert.model.contacts.rolling_ellipsoid import RollingEllipsoid as RollingEllipsoid
-from dalembert.model.contacts.rolling_ellipsoid import RollingEllipsoidMaker
 from dalembert.model.contacts.worm import Worm as Worm
-from dalembert.model.contacts.worm import WormMaker
 
 # in the order in which a file is read
 CONTACTS: tuple[type[Contact], ...] = (
@@ -55,21 +42,3 @@ CONTACTS: tuple[type[Contact], ...] = (
     PointOnSurface,
     PointOnCurve,
 )
-
-
-class ContactMakers(
-    KnifeEdgeMaker,
-    RollingDiskMaker,
-    RollingBallMaker,
-    RollingEllipsoidMaker,
-    CouplingMaker,
-    GearMaker,
-    BeltMaker,
-    RackAndPinionMaker,
-    WormMaker,
-    DistanceMaker,
-    PointOnLineMaker,
-    PointInPlaneMaker,
-    PointOnSurfaceMaker,
-):
-    """What ties bodies to each other and to the ground without a joint."""

@@ -8,26 +8,36 @@ of parts, by which the initial state is checked, too.
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from dalembert.errors import InputError, Problem
-from dalembert.model.checks.check_values import Table
+from dalembert.model.evaluation import Table
 from dalembert.model.file_form import Element
-from dalembert.model.keys import Keys, body, constant_length, entries, first_of, make, several_bodies, two_bodies
-from dalembert.model.loads.base import Motion, formulas_in
-from dalembert.model.making import Maker
+from dalembert.model.keys import (
+    body_name,
+    constant_length,
+    entries,
+    first_of,
+    name,
+    several_bodies,
+    two_bodies,
+    two_points,
+)
+from dalembert.model.loads.base import Motion, formulas_in, vector_of
+from dalembert.model.record import Record, argument, record
 from dalembert.model.reference_model import Condition, Places, Traced, Watch, held
-from dalembert.model.vectors import WORLD, Vector3
+from dalembert.model.values import WORLD, ZERO, Vector3
 from dalembert.symbolic.algebra_base import Array, Scalar, zeros
 from dalembert.symbolic.symbols import Formula
 
 if TYPE_CHECKING:
     from dalembert.model.description import Elements
+    from dalembert.model.model import Model
 
 Formulas = Mapping[str, Scalar]
 
@@ -49,15 +59,24 @@ def pushed(bodies: Sequence[str], force: Array, point: Array, moment: Array | No
     return [Push(name, *push, point) for name, push in both if name != WORLD]
 
 
-@dataclass(frozen=True)
-class Contact(ABC):
+@record
+class Contact(Record):
     """What ties bodies to each other or to the ground without a joint."""
 
     kind: ClassVar[str]
-    keys: ClassVar[Keys]  # the keys of its file form
     unit: ClassVar[str | None] = "m"  # of its constraints on positions; None: that of their formulas
 
-    name: str
+    name: str = argument(name, None, about="the name, which begins those of its constraints", absent="numbered")
+
+    @classmethod
+    def build(cls, model: Model, **given: Any) -> Model:
+        """Add the contact."""
+        name = given.pop("name") or f"{cls.kind}{len(model.contacts) + 1}"
+        where = f"{cls.kind} '{name}'"
+        if name in model.constraint_names or any(contact.name == name for contact in model.contacts):
+            raise InputError(f"{where}: declared twice. Give each constraint its own name.")
+        model.contacts += (cls.read(model, {"name": name, **given}, where),)
+        return model
 
     @property
     def title(self) -> str:
@@ -67,14 +86,14 @@ class Contact(ABC):
     @property
     def named(self) -> list[tuple[str, str]]:
         """The bodies it names, each with the key it stands under."""
-        kinds = (body, two_bodies, several_bodies)
-        found = [(key, getattr(self, key)) for key, about in self.keys.items() if about.kind in kinds]
+        kinds = (body_name, two_bodies, several_bodies)
+        found = [(key, getattr(self, key)) for key, about in self.keys().items() if about.kind in kinds]
         return [(key, name) for key, names in found for name in ([names] if isinstance(names, str) else names)]
 
     @property
     def size(self) -> Formula | None:
         """A length among its constants, if there is one."""
-        return first_of(self, self.keys, constant_length)
+        return first_of(self, self.keys(), constant_length)
 
     @property
     def fixed_points(self) -> list[tuple[str, Vector3]]:
@@ -88,7 +107,7 @@ class Contact(ABC):
 
     def numbers(self) -> Iterator[tuple[str, Formula]]:
         """Every formula with its path."""
-        for key in self.keys:
+        for key in self.keys():
             yield from formulas_in(getattr(self, key), f"{self.title}, {key}")
 
     def problems(self, model: Elements, table: Table) -> list[Problem]:
@@ -97,7 +116,7 @@ class Contact(ABC):
 
     def element(self) -> Element:
         """Its keys as they stand in a model file."""
-        return entries(self, self.keys, self.title)
+        return entries(self, self.keys(), self.title)
 
     def parts(self, places: Places) -> Array | None:
         """For the evidence: the parts, along the second axis, of which every row sums up to zero; None if there is none."""
@@ -116,7 +135,7 @@ class Contact(ABC):
         """For the evidence: what must vanish, from positions only and by other formulas."""
 
 
-@dataclass(frozen=True)
+@record
 class Held(Contact):
     """What holds positions, and nothing else."""
 
@@ -132,24 +151,38 @@ class Held(Contact):
         yield held(self.name, watch, gap, sizes=[np.abs(level).sum(axis=1) for level in levels])
 
 
-class ContactMaker(Maker):
-    """What the makers of contacts share."""
+@record
+class BetweenPoints(Held):
+    """It holds a point of the second body by a point, and where it needs them by the axes, of the first."""
 
-    contacts: tuple[Contact, ...]
+    bodies: tuple[str, str] = argument(two_bodies, positional=True, about='two names, of bodies or `"world"`')
+    points: tuple[Vector3, Vector3] = argument(
+        two_points, (ZERO, ZERO), about="two points, each in the axes of its body"
+    )
 
     @property
-    @abstractmethod
-    def constraint_names(self) -> tuple[str, ...]:
-        """The names of the constraints as declared."""
+    def fixed_points(self) -> list[tuple[str, Vector3]]:
+        """Both points."""
+        return list(zip(self.bodies, self.points, strict=True))
 
-    def _contact_name(self, kind: type[Contact], name: str | None) -> str:
-        return name or f"{kind.kind}{len(self.contacts) + 1}"
+    def problems(self, model: Elements, table: Table) -> list[Problem]:
+        """Two points on one body hold nothing."""
+        first, second = self.bodies
+        if first != second:
+            return []
+        return [Problem(self.title, f"both points are on '{first}'.", "Give `bodies` two different names.")]
 
-    def _contact(self, kind: type[Contact], name: str | None, **given: object) -> Self:
-        """Add a contact of this kind, each value read as its key says."""
-        key = self._contact_name(kind, name)
-        where = f"{kind.kind} '{key}'"
-        if key in self.constraint_names or any(contact.name == key for contact in self.contacts):
-            raise InputError(f"{where}: declared twice. Give each constraint its own name.")
-        self.contacts += (make(kind, [key], kind.keys, given, self, where),)
-        return self
+    def _ends(self, motion: Motion) -> tuple[Array, Array]:
+        """Both points in the world."""
+        first, second = (motion.frame(body).point(vector_of(motion, x))[0] for body, x in self.fixed_points)
+        return first, second
+
+    def _seen(self, motion: Motion) -> Array:
+        """The second point from the first, in axes of the first body."""
+        first, second = self._ends(motion)
+        return motion.frame(self.bodies[0]).R.T @ (second - first)
+
+    def _found(self, places: Places) -> tuple[Array, Array]:
+        """For the evidence: both points in the world."""
+        first, second = (places.point(body, x) for body, x in self.fixed_points)
+        return first, second

@@ -4,49 +4,36 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import symengine as se
 
-from dalembert.arguments import checked
 from dalembert.errors import InputError, Problem
-from dalembert.model.checks.check_values import Table, value
-from dalembert.model.contacts.base import ContactMaker, Formulas, Held, Push
+from dalembert.model.contacts.base import Formulas, Held, Push
+from dalembert.model.evaluation import Table, value
 from dalembert.model.file_form import vector
-from dalembert.model.keys import (
-    NAMED,
-    Key,
-    Keys,
-    Kind,
-    constant,
-    counted,
-    many,
-    optional_constant,
-    several_bodies,
-    two_bodies,
-)
+from dalembert.model.keys import Kind, constant, counted, many, optional_constant, several_bodies, two_bodies
 from dalembert.model.loads.base import Motion
-from dalembert.model.making import Given, row_of, several
+from dalembert.model.record import argument, record
 from dalembert.model.reference_model import Places
+from dalembert.model.values import row_of, several
 from dalembert.symbolic.algebra_base import Array, matrix
 from dalembert.symbolic.expression_reading import decimal
-from dalembert.symbolic.symbols import TIME, Formula, Written, coordinate
+from dalembert.symbolic.symbols import TIME, Formula, coordinate
 
 if TYPE_CHECKING:
     from dalembert.model.description import Elements
+    from dalembert.model.model import Model
 
 _factors = Kind(
     many(constant, "numbers or formulas"),
-    lambda maker, x, where: tuple(maker.reader.constant(each, where) for each in row_of(x, where, "factors")),
+    lambda model, x, where: tuple(model.reader.constant(each, where) for each in row_of(x, where, "factors")),
     vector,
+    argument="Given",
 )
-WHICH: Keys = {**dict.fromkeys(("joints", "motions"), Key(counted, usual=[])), "phase": Key(optional_constant)}
-TWO: Keys = {**NAMED, "bodies": Key(two_bodies, required=True)}
 
 
-@dataclass(frozen=True)
+@record
 class Tied(Held):
     """Σ factorᵢ × (motion of joint i) = phase: a law of joints, also where their motions are formulas of coordinates.
 
@@ -57,10 +44,30 @@ class Tied(Held):
 
     unit: ClassVar[str | None] = "rad"
 
-    bodies: tuple[str, ...]
-    joints: tuple[int, ...]
-    motions: tuple[int, ...]
-    phase: Formula | None
+    bodies: tuple[str, ...] = argument(two_bodies, positional=True, about="two names of bodies")
+    joints: tuple[int, ...] = argument(
+        counted, (), about="a whole number for each body: which of its joints", absent="all the first"
+    )
+    motions: tuple[int, ...] = argument(
+        counted, (), about="a whole number for each joint: which of its motions", absent="all the first"
+    )
+    phase: Formula | None = argument(
+        optional_constant, None, about="a constant: the value of the sum", absent="that at the start"
+    )
+
+    @classmethod
+    def completed(cls, model: Model, given: dict[str, Any], where: str) -> dict[str, Any]:
+        """Factors, and joints and motions where they are given, are as many as bodies."""
+        counts = {
+            "joints": given["joints"] or None,
+            "motions": given["motions"] or None,
+            "factors": given.get("factors"),
+        }
+        for key, found in counts.items():
+            if several(found) and several(given["bodies"]) and len(found) != len(given["bodies"]):
+                expected = f"Expected {len(given['bodies'])}, one for each of the bodies."
+                raise InputError(f"{where}, {key}: got {len(found)}. {expected}")
+        return given
 
     @property
     @abstractmethod
@@ -92,7 +99,9 @@ class Tied(Held):
     def formulas(self, motion: Motion) -> tuple[Formulas, Formulas]:
         """The sum less its phase."""
         lower, tied = motion.lower, list(zip(self.weights, self.in_joints, strict=True))
-        start = {coordinate(c.name): decimal(c.start) for c in motion.model.coordinate_list} | {TIME: se.Integer(0)}
+        start = {coordinate(c.name): decimal(c.start) for c in motion.model.generalized_coordinates} | {
+            TIME: se.Integer(0)
+        }
         phase = self.phase
         if phase is None:
             phase = sum((k * self._formula(motion.model, *each).subs(start) for k, each in tied), start=se.Integer(0))
@@ -113,68 +122,34 @@ class Tied(Held):
         return next(each for each in model.bodies if each.name == body).joints[joint].values[motion]
 
 
-@dataclass(frozen=True)
+@record
 class Coupling(Tied):
-    """Any number of motions, tied by their factors."""
+    """Tie motions of joints together: Σ factorᵢ × motionᵢ = phase, by default what the sum is in the initial state.
+
+    A planet gear that a carrier takes around a fixed sun of twice its radius, its angle being that to the carrier:
+
+    >>> from dalembert.model.model import Model
+    >>> model = Model("planet gear").coordinates("carrier", "planet")
+    >>> _ = model.body("arm", joint=model.revolute((0, 0, 1), "carrier"), mass=1, inertia=(0, 0, 2))
+    >>> wheel = model.revolute((0, 0, 1), "planet", position=(1, 0, 0))
+    >>> _ = model.body("wheel", parent="arm", joint=wheel, mass=1, inertia=(0, 0, 3)).start({}, [1, 2])
+    >>> _ = model.coupling(("arm", "wheel"), (2, -1), name="teeth")
+    >>> import dalembert as dl
+    >>> dl.simulate(model, 1.0, samples=2).q[:, -1]
+    array([1., 2.])
+    """
 
     kind: ClassVar[str] = "coupling"
     unit: ClassVar[str | None] = None
-    keys: ClassVar[Keys] = {
-        **NAMED,
-        "bodies": Key(several_bodies, required=True),
-        "factors": Key(_factors, required=True),
-        **WHICH,
-    }
 
-    factors: tuple[Formula, ...]
+    bodies: tuple[str, ...] = argument(
+        several_bodies,
+        positional=True,
+        about="two names of bodies or more; one may stand there several times, with different motions",
+    )
+    factors: tuple[Formula, ...] = argument(_factors, positional=True, about="a constant for each of them, not 0")
 
     @property
     def weights(self) -> tuple[Formula, ...]:
         """The factors."""
         return self.factors
-
-
-class TiedMaker(ContactMaker):
-    """What the makers of couplings share."""
-
-    def _tied(
-        self, kind: type[Tied], name: str | None, bodies: Sequence[str], joints: Given, motions: Given, **given: object
-    ) -> Self:
-        """Add a coupling of this kind; factors, and joints and motions where they are given, are as many as bodies."""
-        counts = {"joints": joints or None, "motions": motions or None, "factors": given.get("factors")}
-        for key, found in counts.items():
-            if several(found) and several(bodies) and len(found) != len(bodies):
-                where = f"{kind.kind} '{self._contact_name(kind, name)}', {key}"
-                raise InputError(f"{where}: got {len(found)}. Expected {len(bodies)}, one for each of the bodies.")
-        return self._contact(kind, name, bodies=bodies, joints=joints, motions=motions, **given)
-
-
-class CouplingMaker(TiedMaker):
-    """Makes couplings."""
-
-    @checked
-    def coupling(
-        self,
-        bodies: Sequence[str],
-        factors: Given,
-        *,
-        joints: Given = (),
-        motions: Given = (),
-        phase: Written | None = None,
-        name: str | None = None,
-    ) -> Self:
-        """Tie motions of joints together: Σ factorᵢ × motionᵢ = phase, by default what the sum is in the initial state.
-
-        A planet gear that a carrier takes around a fixed sun of twice its radius, its angle being that to the carrier:
-
-        >>> from dalembert.model.model import Model
-        >>> model = Model("planet gear").coordinates("carrier", "planet")
-        >>> _ = model.body("arm", joint=model.revolute((0, 0, 1), "carrier"), mass=1, inertia=(0, 0, 2))
-        >>> wheel = model.revolute((0, 0, 1), "planet", position=(1, 0, 0))
-        >>> _ = model.body("wheel", parent="arm", joint=wheel, mass=1, inertia=(0, 0, 3)).start({}, [1, 2])
-        >>> _ = model.coupling(("arm", "wheel"), (2, -1), name="teeth")
-        >>> import dalembert as dl
-        >>> dl.simulate(model, 1.0, samples=2).q[:, -1]
-        array([1., 2.])
-        """
-        return self._tied(Coupling, name, bodies, joints, motions, factors=factors, phase=phase)

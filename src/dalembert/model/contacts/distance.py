@@ -2,36 +2,42 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Self
+from typing import TYPE_CHECKING, ClassVar
 
-from dalembert.arguments import checked
 from dalembert.errors import Problem
-from dalembert.model.checks.check_values import Table, value
-from dalembert.model.contacts.base import ContactMaker, Formulas, Push, pushed
-from dalembert.model.contacts.contact_points import ENDS, BetweenPoints
-from dalembert.model.keys import Key, Keys, constant_length
+from dalembert.model.contacts.base import BetweenPoints, Formulas, Push, pushed
+from dalembert.model.evaluation import Table, value
+from dalembert.model.keys import constant_length
 from dalembert.model.loads.base import Motion
-from dalembert.model.making import ZERO, Given
+from dalembert.model.record import argument, record
 from dalembert.model.reference_model import Places
 from dalembert.symbolic.algebra_base import Array, matrix, scaled
-from dalembert.symbolic.symbols import Formula, Written
+from dalembert.symbolic.symbols import Formula
 
 if TYPE_CHECKING:
     from dalembert.model.description import Elements
 
 
-@dataclass(frozen=True)
+@record
 class Distance(BetweenPoints):
-    """Two points keep their distance, as a rod without mass on two balls keeps it.
+    """Keep two points, each on a body or the world, at a distance: a rod without mass between two balls.
 
     The formula is (|r₂ − r₁|² − length²) / (2 length): it has no root, and its multiplier is the push of the rod.
+
+    A pendulum on such a rod, which pulls with its weight while it hangs:
+
+    >>> from dalembert.model.model import Model
+    >>> model = Model("pendulum", gravity=(0, 0, -10)).coordinates("x", "z").start({"z": -2}, {})
+    >>> _ = model.body("bob", joint=[model.prismatic((1, 0, 0), "x"), model.prismatic((0, 0, 1), "z")], mass=3)
+    >>> _ = model.distance(("world", "bob"), 2, name="rod")
+    >>> import dalembert as dl
+    >>> dl.derive(model).multipliers([0, -2], [0, 0])
+    array([-30.])
     """
 
     kind: ClassVar[str] = "distance"
-    keys: ClassVar[Keys] = {**ENDS, "length": Key(constant_length, required=True)}
 
-    length: Formula
+    length: Formula = argument(constant_length, positional=True, about="a constant, more than 0")
 
     def problems(self, model: Elements, table: Table) -> list[Problem]:
         """A length that is not positive."""
@@ -58,25 +64,3 @@ class Distance(BetweenPoints):
         first, second = self._found(places)
         span = second - first
         return matrix([[places.algebra.sqrt(span @ span), -places.lower(self.length)]])
-
-
-class DistanceMaker(ContactMaker):
-    """Makes rods."""
-
-    @checked
-    def distance(
-        self, bodies: tuple[str, str], length: Written, *, points: Given = (ZERO, ZERO), name: str | None = None
-    ) -> Self:
-        """Keep two points, each on a body or the world, at a distance: a rod without mass between two balls.
-
-        A pendulum on such a rod, which pulls with its weight while it hangs:
-
-        >>> from dalembert.model.model import Model
-        >>> model = Model("pendulum", gravity=(0, 0, -10)).coordinates("x", "z").start({"z": -2}, {})
-        >>> _ = model.body("bob", joint=[model.prismatic((1, 0, 0), "x"), model.prismatic((0, 0, 1), "z")], mass=3)
-        >>> _ = model.distance(("world", "bob"), 2, name="rod")
-        >>> import dalembert as dl
-        >>> dl.derive(model).multipliers([0, -2], [0, 0])
-        array([-30.])
-        """
-        return self._contact(Distance, name, bodies=bodies, points=points, length=length)

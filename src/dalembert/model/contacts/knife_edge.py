@@ -3,38 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import ClassVar, Self
+from typing import ClassVar
 
 import numpy as np
 
-from dalembert.arguments import checked
-from dalembert.model.contacts.base import Contact, ContactMaker, Formulas, Push, pushed
-from dalembert.model.file_form import ORIGIN
-from dalembert.model.keys import BODY, NAMED, Key, Keys, direction, fixed_vector
+from dalembert.model.contacts.base import Contact, Formulas, Push, pushed
+from dalembert.model.keys import body_name, direction, fixed_vector
 from dalembert.model.loads.base import Motion, vector_of
-from dalembert.model.making import ZERO, Given
+from dalembert.model.record import argument, record
 from dalembert.model.reference_model import Condition, Level, Watch, length, point_of
-from dalembert.model.vectors import Vector3
+from dalembert.model.values import ZERO, Vector3
 from dalembert.symbolic.algebra_base import vector
 from dalembert.symbolic.surds import Component
 
 
-@dataclass(frozen=True)
+@record
 class KnifeEdge(Contact):
-    """A blade at a point of a body: the velocity of the point along `direction` (body axes) vanishes."""
+    """Put a blade at a point of a body: the point cannot move along `direction` (both in body axes)."""
 
     kind: ClassVar[str] = "knife_edge"
-    keys: ClassVar[Keys] = {
-        **NAMED,
-        **BODY,
-        "direction": Key(direction, True),
-        "point": Key(fixed_vector, usual=ORIGIN),
-    }
 
-    body: str
-    point: Vector3
-    direction: tuple[Component, Component, Component]
+    body: str = argument(body_name, positional=True, about="the body that carries the blade")
+    point: Vector3 = argument(fixed_vector, ZERO, about="three constants: the place of the blade, in body axes")
+    direction: tuple[Component, Component, Component] = argument(
+        direction, positional=True, about="three numbers in body axes: the direction that is blocked, across the blade"
+    )
 
     def formulas(self, motion: Motion) -> tuple[Formulas, Formulas]:
         """The velocity of the blade's point along its sideways direction."""
@@ -57,12 +50,3 @@ class KnifeEdge(Contact):
         bent = np.einsum("xk,xk->k", side.rate, point.rate) + np.einsum("xk,xk->k", side.value, point.second)
         fast, quick = length(point.rate), length(point.second) + length(side.rate) * length(point.rate)
         yield Condition(self.name, slopes, None, Level(velocity, fast[None]), Level(bent[None], quick[None]))
-
-
-class KnifeEdgeMaker(ContactMaker):
-    """Makes blades."""
-
-    @checked
-    def knife_edge(self, body: str, direction: Given, *, point: Given = ZERO, name: str | None = None) -> Self:
-        """Put a blade at a point of a body: the point cannot move along `direction` (both in body axes)."""
-        return self._contact(KnifeEdge, name, body=body, direction=direction, point=point)

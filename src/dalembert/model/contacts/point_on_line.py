@@ -2,29 +2,43 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import ClassVar, Self
+from collections.abc import Mapping
+from typing import ClassVar
 
-from dalembert.arguments import checked
-from dalembert.model.contacts.base import ContactMaker, Formulas, Push, pushed
-from dalembert.model.contacts.contact_points import ENDS, BetweenPoints
-from dalembert.model.keys import AXIS, Keys
+from dalembert.model.contacts.base import BetweenPoints, Formulas, Push, pushed
+from dalembert.model.keys import direction
 from dalembert.model.loads.base import Motion
-from dalembert.model.making import ZERO, Given
+from dalembert.model.record import argument, record
 from dalembert.model.reference_model import Places
 from dalembert.symbolic.algebra_base import Array, matrix, vector
 from dalembert.symbolic.rotations import cross, perpendicular
 from dalembert.symbolic.surds import Component
 
 
-@dataclass(frozen=True)
+@record
 class PointOnLine(BetweenPoints):
-    """The point of the second body stays on the line through the point of the first along `axis`, fixed on the first."""
+    """Keep a point of the second body on a line of the first: through its point and along `axis`, in its axes.
+
+    >>> from dalembert.model.model import Model
+    >>> model = Model("ladder", gravity=(0, 0, -10)).coordinates("x", "z", "tilt").start({"z": 4, "x": 3}, {})
+    >>> way = [model.prismatic((1, 0, 0), "x"), model.prismatic((0, 0, 1), "z"), model.revolute((0, 1, 0), "tilt")]
+    >>> _ = model.body("ladder", joint=way, mass=1, inertia=(0, 1, 0))
+    >>> _ = model.point_on_line(("world", "ladder"), (0, 0, 1), points=((0, 0, 0), (-3, 0, 4)), name="wall")
+    >>> _ = model.point_on_line(("world", "ladder"), (1, 0, 0), points=((0, 0, 0), (3, 0, -4)), name="floor")
+    >>> import dalembert as dl
+    >>> dl.mobility(model).degrees_of_freedom
+    1
+    """
 
     kind: ClassVar[str] = "point_on_line"
-    keys: ClassVar[Keys] = {**ENDS, **AXIS}
+    sentences: ClassVar[Mapping[str, str]] = {
+        "bodies": 'two names, of bodies or `"world"`: what carries the line, then the point',
+        "points": "two points, each in the axes of its body: one of the line, and the point that is held",
+    }
 
-    axis: tuple[Component, Component, Component]
+    axis: tuple[Component, Component, Component] = argument(
+        direction, positional=True, about="three numbers: the direction of the line, in axes of the first body"
+    )
 
     @property
     def _across(self) -> dict[str, Array]:
@@ -48,25 +62,3 @@ class PointOnLine(BetweenPoints):
         (a, b, c), (p, r) = places.frames[self.bodies[0]].along(self.axis), self._found(places)
         rows = [[r[i] * v, -p[i] * v, -r[j] * u, p[j] * u] for i, j, u, v in ((1, 2, b, c), (2, 0, c, a), (0, 1, a, b))]
         return matrix(rows)
-
-
-class PointOnLineMaker(ContactMaker):
-    """Makes slots."""
-
-    @checked
-    def point_on_line(
-        self, bodies: tuple[str, str], axis: Given, *, points: Given = (ZERO, ZERO), name: str | None = None
-    ) -> Self:
-        """Keep a point of the second body on a line of the first: through its point and along `axis`, in its axes.
-
-        >>> from dalembert.model.model import Model
-        >>> model = Model("ladder", gravity=(0, 0, -10)).coordinates("x", "z", "tilt").start({"z": 4, "x": 3}, {})
-        >>> way = [model.prismatic((1, 0, 0), "x"), model.prismatic((0, 0, 1), "z"), model.revolute((0, 1, 0), "tilt")]
-        >>> _ = model.body("ladder", joint=way, mass=1, inertia=(0, 1, 0))
-        >>> _ = model.point_on_line(("world", "ladder"), (0, 0, 1), points=((0, 0, 0), (-3, 0, 4)), name="wall")
-        >>> _ = model.point_on_line(("world", "ladder"), (1, 0, 0), points=((0, 0, 0), (3, 0, -4)), name="floor")
-        >>> import dalembert as dl
-        >>> dl.mobility(model).degrees_of_freedom
-        1
-        """
-        return self._contact(PointOnLine, name, bodies=bodies, points=points, axis=axis)

@@ -4,21 +4,21 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, ClassVar, Self
+from dataclasses import replace
+from typing import TYPE_CHECKING, ClassVar
 
 import symengine as se
 
-from dalembert.arguments import checked, shown
+from dalembert.arguments import shown
 from dalembert.errors import InputError, Problem
 from dalembert.model import file_form
-from dalembert.model.checks.check_values import Table
-from dalembert.model.contacts.base import ContactMaker, Formulas, Push, pushed
-from dalembert.model.contacts.contact_points import ENDS, BetweenPoints
-from dalembert.model.keys import Key, Keys, Kind, array, readable
+from dalembert.model.contacts.base import BetweenPoints, Formulas, Push, pushed
+from dalembert.model.evaluation import Table
+from dalembert.model.keys import Kind, array, readable
 from dalembert.model.loads.base import Motion, formulas_in
-from dalembert.model.making import ZERO, Given, Maker, several
+from dalembert.model.record import argument, record
 from dalembert.model.reference_model import Places
+from dalembert.model.values import several
 from dalembert.symbolic.algebra_base import Algebra, Array, Scalar, matrix, vector
 from dalembert.symbolic.formula_writer import written
 from dalembert.symbolic.lower import Lowering
@@ -31,29 +31,29 @@ Lower = Callable[[Formula], Scalar]
 _PLACE = ("x", "y", "z")
 
 
-def _read(maker: Maker, given: Written, where: str) -> Formula:
+def _read(model: Elements, given: Written, where: str) -> Formula:
     """A formula of x, y, z, which are the place of the point here, parameters and time."""
-    if taken := sorted(set(_PLACE) & set(maker.parameter_values)):
+    if taken := sorted(set(_PLACE) & set(model.parameter_values)):
         raise InputError(
             f"{where}: a parameter is called '{taken[0]}', which is a place of the point here. Give the parameter another name."
         )
-    return replace(maker.reader, coordinates=_PLACE).read(given, where, rates=False)
+    return replace(model.reader, coordinates=_PLACE).read(given, where, rates=False)
 
 
-def _two(maker: Maker, given: object, where: str) -> tuple[Formula, ...]:
+def _two(model: Elements, given: object, where: str) -> tuple[Formula, ...]:
     if not several(given, 2):
         raise InputError(
             f"{where}: got {shown(given)}. Expected two formulas of x, y and z, which vanish on the curve."
         )
-    return tuple(_read(maker, each, f"{where}[{i}]") for i, each in enumerate(given))
+    return tuple(_read(model, each, f"{where}[{i}]") for i, each in enumerate(given))
 
 
 _check = readable("a formula of x, y and z in quotation marks", _read)
 _surface = Kind(_check, _read, written)
-_curve = Kind(array(2, _check, "formulas of x, y and z"), _two, file_form.vector)
+_curve = Kind(array(2, _check, "formulas of x, y and z"), _two, file_form.vector, argument="Given")
 
 
-@dataclass(frozen=True)
+@record
 class OnSurfaces(BetweenPoints):
     """Formulas of x, y, z vanish, the place of the point of the second body from that of the first, in axes of the first.
 
@@ -116,14 +116,32 @@ def _at(formula: Formula, algebra: Algebra, lower: Lower, place: Array) -> Scala
     return Lowering(algebra, {**known, **here})(formula)
 
 
-@dataclass(frozen=True)
+@record
 class PointOnSurface(OnSurfaces):
-    """The point stays on one surface."""
+    """Keep a point of the second body on a surface of the first: where a formula of x, y, z vanishes.
+
+    x, y, z are the place of the point from the point of the first body, in axes of the first body, whatever coordinates of
+    the model are called. The formula may name parameters and the time t.
+
+    >>> from dalembert.model.model import Model
+    >>> model = Model("bowl", gravity=(0, 0, -10)).coordinates("x", "y", "z").start({"x": 1}, {"y": 2})
+    >>> slides = [model.prismatic(axis, name) for axis, name in (((1, 0, 0), "x"), ((0, 1, 0), "y"), ((0, 0, 1), "z"))]
+    >>> _ = model.body("ball", joint=slides, mass=1)
+    >>> _ = model.point_on_surface(("world", "ball"), "z - (x**2 + y**2 - 1)/2")
+    >>> import dalembert as dl
+    >>> dl.derive(model).accelerations([1, 0, 0], [0, 2, 0])  # on the slope of 45 degrees
+    array([-7., -0., -3.])
+    """
 
     kind: ClassVar[str] = "point_on_surface"
-    keys: ClassVar[Keys] = {**ENDS, "surface": Key(_surface, required=True)}
+    sentences: ClassVar[Mapping[str, str]] = {
+        "bodies": 'two names, of bodies or `"world"`: what carries the surface, then the point',
+        "points": "two points, each in the axes of its body: where x = y = z = 0, and the point that is held",
+    }
 
-    surface: Formula
+    surface: Formula = argument(
+        _surface, positional=True, about="a formula of x, y, z, parameters and `t` that is 0 on the surface"
+    )
 
     @property
     def surfaces(self) -> dict[str, Formula]:
@@ -131,59 +149,33 @@ class PointOnSurface(OnSurfaces):
         return {self.name: self.surface}
 
 
-@dataclass(frozen=True)
+@record
 class PointOnCurve(OnSurfaces):
-    """The point stays on the curve in which two surfaces meet."""
+    """Keep a point of the second body on a curve of the first: where two formulas of x, y, z vanish.
+
+    x, y, z are as in `point_on_surface`. A curve with a parameter s is written by two formulas in which s is eliminated.
+
+    >>> from dalembert.model.model import Model
+    >>> model = Model("bead", gravity=(0, 0, -9)).coordinates("u", "v", "w").start({"u": 1}, {})
+    >>> slides = [model.prismatic(axis, name) for axis, name in (((1, 0, 0), "u"), ((0, 1, 0), "v"), ((0, 0, 1), "w"))]
+    >>> _ = model.body("bead", joint=slides, mass=1)
+    >>> _ = model.point_on_curve(("world", "bead"), ("x - cos(2*z)", "y - sin(2*z)"), name="helix")
+    >>> import dalembert as dl
+    >>> dl.derive(model).accelerations([1, 0, 0], [0, 0, 0]).round(12)
+    array([ 0. , -3.6, -1.8])
+    """
 
     kind: ClassVar[str] = "point_on_curve"
-    keys: ClassVar[Keys] = {**ENDS, "curve": Key(_curve, required=True)}
+    sentences: ClassVar[Mapping[str, str]] = {
+        "bodies": 'two names, of bodies or `"world"`: what carries the curve, then the point',
+        "points": "two points, each in the axes of its body: where x = y = z = 0, and the point that is held",
+    }
 
-    curve: tuple[Formula, Formula]
+    curve: tuple[Formula, Formula] = argument(
+        _curve, positional=True, about="two formulas of x, y, z, parameters and `t` that are 0 on the curve"
+    )
 
     @property
     def surfaces(self) -> dict[str, Formula]:
         """Both."""
         return {f"{self.name}, {i + 1}": f for i, f in enumerate(self.curve)}
-
-
-class PointOnSurfaceMaker(ContactMaker):
-    """Makes surfaces and curves for points."""
-
-    @checked
-    def point_on_surface(
-        self, bodies: tuple[str, str], surface: Written, *, points: Given = (ZERO, ZERO), name: str | None = None
-    ) -> Self:
-        """Keep a point of the second body on a surface of the first: where a formula of x, y, z vanishes.
-
-        x, y, z are the place of the point from the point of the first body, in axes of the first body, whatever coordinates of
-        the model are called. The formula may name parameters and the time t.
-
-        >>> from dalembert.model.model import Model
-        >>> model = Model("bowl", gravity=(0, 0, -10)).coordinates("x", "y", "z").start({"x": 1}, {"y": 2})
-        >>> slides = [model.prismatic(axis, name) for axis, name in (((1, 0, 0), "x"), ((0, 1, 0), "y"), ((0, 0, 1), "z"))]
-        >>> _ = model.body("ball", joint=slides, mass=1)
-        >>> _ = model.point_on_surface(("world", "ball"), "z - (x**2 + y**2 - 1)/2")
-        >>> import dalembert as dl
-        >>> dl.derive(model).accelerations([1, 0, 0], [0, 2, 0])  # on the slope of 45 degrees
-        array([-7., -0., -3.])
-        """
-        return self._contact(PointOnSurface, name, bodies=bodies, points=points, surface=surface)
-
-    @checked
-    def point_on_curve(
-        self, bodies: tuple[str, str], curve: Given, *, points: Given = (ZERO, ZERO), name: str | None = None
-    ) -> Self:
-        """Keep a point of the second body on a curve of the first: where two formulas of x, y, z vanish.
-
-        x, y, z are as in `point_on_surface`. A curve with a parameter s is written by two formulas in which s is eliminated.
-
-        >>> from dalembert.model.model import Model
-        >>> model = Model("bead", gravity=(0, 0, -9)).coordinates("u", "v", "w").start({"u": 1}, {})
-        >>> slides = [model.prismatic(axis, name) for axis, name in (((1, 0, 0), "u"), ((0, 1, 0), "v"), ((0, 0, 1), "w"))]
-        >>> _ = model.body("bead", joint=slides, mass=1)
-        >>> _ = model.point_on_curve(("world", "bead"), ("x - cos(2*z)", "y - sin(2*z)"), name="helix")
-        >>> import dalembert as dl
-        >>> dl.derive(model).accelerations([1, 0, 0], [0, 0, 0]).round(12)
-        array([ 0. , -3.6, -1.8])
-        """
-        return self._contact(PointOnCurve, name, bodies=bodies, points=points, curve=curve)

@@ -13,19 +13,18 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from dalembert.errors import Problem
-from dalembert.model.checks.check_values import Table, value
 from dalembert.model.contacts.base import Contact, Formulas, Push, pushed
-from dalembert.model.file_form import ORIGIN
-from dalembert.model.keys import BODY, NAMED, Key, Keys, body, direction, fixed_vector, switch
+from dalembert.model.evaluation import Table, value
+from dalembert.model.keys import body_name, direction, fixed_vector, switch
 from dalembert.model.loads.base import Motion, vector_of
+from dalembert.model.record import argument, record
 from dalembert.model.reference_model import Condition, Level, Places, Traced, Watch, axes_of, held, length, point_of
-from dalembert.model.vectors import WORLD, Vector3
+from dalembert.model.values import WORLD, ZERO, Vector3
 from dalembert.symbolic.algebra_base import Array, Scalar, matrix, vector
 from dalembert.symbolic.rotations import cross, perpendicular
 from dalembert.symbolic.surds import Component
@@ -34,25 +33,23 @@ from dalembert.symbolic.symbols import Formula
 if TYPE_CHECKING:
     from dalembert.model.description import Elements
 
-ROLLS: Keys = {**NAMED, **BODY, "center": Key(fixed_vector, usual=ORIGIN)}
-PLANE: Keys = {
-    "ground": Key(body, usual=WORLD),
-    "point": Key(fixed_vector, usual=ORIGIN),
-    "normal": Key(direction),
-    "contact": Key(switch),
-}
 
-
-@dataclass(frozen=True)
+@record
 class Rolling(Contact):
     """A shape around `center` of a body that rolls on a plane; without `contact` the coordinates have to hold it there."""
 
-    body: str
-    ground: str
-    center: Vector3
-    point: Vector3
-    normal: tuple[Component, Component, Component]
-    contact: bool
+    body: str = argument(body_name, positional=True, about="the body that rolls")
+    ground: str = argument(body_name, WORLD, about='the body that carries the plane, or `"world"`')
+    center: Vector3 = argument(fixed_vector, ZERO, about="three constants: the centre, in body axes")
+    point: Vector3 = argument(fixed_vector, ZERO, about="three constants: a point of the plane, in axes of the ground")
+    normal: tuple[Component, Component, Component] = argument(
+        direction,
+        (0, 0, 1),
+        about="three numbers: the normal of the plane, in axes of the ground, on the side of what rolls",
+    )
+    contact: bool = argument(
+        switch, True, about="`true`, or `false` where the coordinates keep it on the plane already"
+    )
 
     @abstractmethod
     def lowest(self, motion: Motion, up: Array) -> tuple[Array, Scalar]:

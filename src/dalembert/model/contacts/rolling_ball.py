@@ -3,29 +3,39 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import ClassVar, Self
+from typing import ClassVar
 
-from dalembert.arguments import checked
-from dalembert.model.contacts.base import ContactMaker
-from dalembert.model.contacts.rolling import PLANE, ROLLS, Rolling
-from dalembert.model.keys import Key, Keys, constant_length
+from dalembert.model.contacts.rolling import Rolling
+from dalembert.model.keys import constant_length
 from dalembert.model.loads.base import Motion
-from dalembert.model.making import ZERO, Given
+from dalembert.model.record import argument, record
 from dalembert.model.reference_model import Places
-from dalembert.model.vectors import WORLD
 from dalembert.symbolic.algebra_base import Array, Scalar, scaled
-from dalembert.symbolic.symbols import Formula, Written
+from dalembert.symbolic.symbols import Formula
 
 
-@dataclass(frozen=True)
+@record
 class RollingBall(Rolling):
-    """A ball around `center`, which need not be the mass centre."""
+    """Let a ball roll without slipping on a plane of the world or of another body.
+
+    A ball around `center`, which need not be the mass centre.
+
+    The plane goes through `point` of the ground across `normal`, both in its axes. With `contact` the ball is also held on
+    the plane; leave it out where the coordinates do that already. Down a plane of 30 degrees it has 5/7 of the
+    acceleration of a block that slides without friction:
+
+    >>> import dalembert as dl
+    >>> model = dl.Model("ball", gravity=(3.5, 0, -6)).coordinates("x", "y", "z", "a", "b", "c").start({"z": 0.1}, {})
+    >>> joint = model.free(("x", "y", "z"), ("a", "b", "c"))
+    >>> _ = model.body("ball", joint=joint, mass=2, inertia=["0.4*2*0.1**2"] * 3)
+    >>> _ = model.rolling_ball("ball", 0.1)
+    >>> dl.derive(model).accelerations(*model.initial).round(9) + 0.0
+    array([ 2.5,  0. ,  0. ,  0. , 25. ,  0. ])
+    """
 
     kind: ClassVar[str] = "rolling_ball"
-    keys: ClassVar[Keys] = {**ROLLS, "radius": Key(constant_length, True), **PLANE}
 
-    radius: Formula
+    radius: Formula = argument(constant_length, positional=True, about="a constant")
 
     @property
     def sizes(self) -> Sequence[tuple[str, Formula]]:
@@ -40,37 +50,3 @@ class RollingBall(Rolling):
     def down(self, places: Places, up: Array) -> Array:
         """Straight down."""
         return scaled(-places.lower(self.radius), up)
-
-
-class RollingBallMaker(ContactMaker):
-    """Makes rolling balls."""
-
-    @checked
-    def rolling_ball(
-        self,
-        body: str,
-        radius: Written,
-        *,
-        center: Given = ZERO,
-        ground: str = WORLD,
-        point: Given = ZERO,
-        normal: Given = (0, 0, 1),
-        contact: bool = True,
-        name: str | None = None,
-    ) -> Self:
-        """Let a ball roll without slipping on a plane of the world or of another body.
-
-        The plane goes through `point` of the ground across `normal`, both in its axes. With `contact` the ball is also held on
-        the plane; leave it out where the coordinates do that already. Down a plane of 30 degrees it has 5/7 of the
-        acceleration of a block that slides without friction:
-
-        >>> import dalembert as dl
-        >>> model = dl.Model("ball", gravity=(3.5, 0, -6)).coordinates("x", "y", "z", "a", "b", "c").start({"z": 0.1}, {})
-        >>> joint = model.free(("x", "y", "z"), ("a", "b", "c"))
-        >>> _ = model.body("ball", joint=joint, mass=2, inertia=["0.4*2*0.1**2"] * 3)
-        >>> _ = model.rolling_ball("ball", 0.1)
-        >>> dl.derive(model).accelerations(*model.initial).round(9) + 0.0
-        array([ 2.5,  0. ,  0. ,  0. , 25. ,  0. ])
-        """
-        place = {"center": center, "ground": ground, "point": point, "normal": normal}
-        return self._contact(RollingBall, name, body=body, radius=radius, **place, contact=contact)

@@ -3,32 +3,45 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import ClassVar, Self
+from typing import ClassVar
 
-from dalembert.arguments import checked
-from dalembert.model.contacts.base import ContactMaker
-from dalembert.model.contacts.rolling import PLANE, ROLLS, Rolling
-from dalembert.model.keys import Key, Keys, constant_length, direction
+from dalembert.model.contacts.rolling import Rolling
+from dalembert.model.keys import constant_length, direction
 from dalembert.model.loads.base import Motion
-from dalembert.model.making import ZERO, Given
+from dalembert.model.record import argument, record
 from dalembert.model.reference_model import Places
-from dalembert.model.vectors import WORLD
 from dalembert.symbolic.algebra_base import Array, Scalar, scaled, vector
 from dalembert.symbolic.rotations import cross
 from dalembert.symbolic.surds import Component
-from dalembert.symbolic.symbols import Formula, Written
+from dalembert.symbolic.symbols import Formula
 
 
-@dataclass(frozen=True)
+@record
 class RollingDisk(Rolling):
-    """A thin disc around `center`, with its symmetry axis in body axes; one that lies flat has no lowest point."""
+    """Let a thin disc roll without slipping on a plane of the world or of another body.
+
+    A thin disc around `center`, with its symmetry axis in body axes; one that lies flat has no lowest point.
+
+    The plane goes through `point` of the ground across `normal`, both in its axes. With `contact` the disc is also held on
+    the plane, as a holonomic constraint; leave it out where the coordinates do that already. A hoop that rolls down a plane
+    of 30 degrees has half the acceleration of a block that slides without friction:
+
+    >>> import dalembert as dl
+    >>> model = dl.Model("hoop", gravity=(0, 0, -9)).coordinates("x", "z", "turn").start({"z": "0.2/cos(pi/6)"}, {})
+    >>> way = [model.prismatic((1, 0, 0), "x"), model.prismatic((0, 0, 1), "z"), model.revolute((0, 1, 0), "turn")]
+    >>> _ = model.body("hoop", joint=way, mass=2, inertia=(0.04, 0.08, 0.04))
+    >>> _ = model.rolling_disk("hoop", 0.2, normal=(0.5, 0, 0.75**0.5))
+    >>> x, z, turn = dl.derive(model).accelerations(*model.initial)
+    >>> print(round(0.75**0.5 * x - z / 2, 9), round(0.2 * turn, 9))
+    2.25 2.25
+    """
 
     kind: ClassVar[str] = "rolling_disk"
-    keys: ClassVar[Keys] = {**ROLLS, "radius": Key(constant_length, True), "axis": Key(direction), **PLANE}
 
-    radius: Formula
-    axis: tuple[Component, Component, Component]
+    radius: Formula = argument(constant_length, positional=True, about="a constant")
+    axis: tuple[Component, Component, Component] = argument(
+        direction, (0, 1, 0), about="three numbers: its symmetry axis, in body axes"
+    )
 
     @property
     def sizes(self) -> Sequence[tuple[str, Formula]]:
@@ -47,39 +60,3 @@ class RollingDisk(Rolling):
         axis = places.frames[self.body].along(self.axis)
         level = cross(up, axis)
         return scaled(places.lower(self.radius) / places.algebra.sqrt(level @ level), cross(level, axis))
-
-
-class RollingDiskMaker(ContactMaker):
-    """Makes rolling discs."""
-
-    @checked
-    def rolling_disk(
-        self,
-        body: str,
-        radius: Written,
-        *,
-        axis: Given = (0, 1, 0),
-        center: Given = ZERO,
-        ground: str = WORLD,
-        point: Given = ZERO,
-        normal: Given = (0, 0, 1),
-        contact: bool = True,
-        name: str | None = None,
-    ) -> Self:
-        """Let a thin disc roll without slipping on a plane of the world or of another body.
-
-        The plane goes through `point` of the ground across `normal`, both in its axes. With `contact` the disc is also held on
-        the plane, as a holonomic constraint; leave it out where the coordinates do that already. A hoop that rolls down a plane
-        of 30 degrees has half the acceleration of a block that slides without friction:
-
-        >>> import dalembert as dl
-        >>> model = dl.Model("hoop", gravity=(0, 0, -9)).coordinates("x", "z", "turn").start({"z": "0.2/cos(pi/6)"}, {})
-        >>> way = [model.prismatic((1, 0, 0), "x"), model.prismatic((0, 0, 1), "z"), model.revolute((0, 1, 0), "turn")]
-        >>> _ = model.body("hoop", joint=way, mass=2, inertia=(0.04, 0.08, 0.04))
-        >>> _ = model.rolling_disk("hoop", 0.2, normal=(0.5, 0, 0.75**0.5))
-        >>> x, z, turn = dl.derive(model).accelerations(*model.initial)
-        >>> print(round(0.75**0.5 * x - z / 2, 9), round(0.2 * turn, 9))
-        2.25 2.25
-        """
-        place = {"axis": axis, "center": center, "ground": ground, "point": point, "normal": normal}
-        return self._contact(RollingDisk, name, body=body, radius=radius, **place, contact=contact)

@@ -2,69 +2,44 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import ClassVar, Self
+from collections.abc import Mapping
+from typing import ClassVar
 
 import symengine as se
 
-from dalembert.arguments import checked
-from dalembert.model.contacts.coupling import TWO, WHICH, Tied, TiedMaker
-from dalembert.model.keys import Key, Keys, constant, switch
-from dalembert.model.making import Given
-from dalembert.symbolic.symbols import Formula, Written
+from dalembert.model.contacts.coupling import Tied
+from dalembert.model.keys import constant, switch
+from dalembert.model.record import argument, record
+from dalembert.symbolic.symbols import Formula
 
 
-@dataclass(frozen=True)
+@record
 class Worm(Tied):
-    """A turn of the worm, the first body, moves the second on by `starts` of its `teeth`; backwards if left-handed."""
+    """Let a worm turn a wheel: θ₁ − (teeth/starts) θ₂ = phase, and with a left-handed thread the other way round.
+
+    A turn of the worm, the first body, moves the second on by `starts` of its `teeth`; backwards if left-handed.
+
+    There is no friction in it, so the wheel also drives the worm; a worm that locks needs friction in its joint.
+
+    >>> from dalembert.model.model import Model
+    >>> model = Model("hoist").coordinates("a", "b")
+    >>> _ = model.body("worm", joint=model.revolute((1, 0, 0), "a"), mass=1, inertia=(1, 0, 0))
+    >>> _ = model.body("wheel", joint=model.revolute((0, 0, 1), "b", position=(0, 1, 0)), mass=8, inertia=(0, 0, 400))
+    >>> _ = model.worm(("worm", "wheel"), 40, starts=2).joint_torque("worm", 4)
+    >>> import dalembert as dl
+    >>> dl.derive(model).accelerations([0, 0], [0, 0])  # (1 + 400/20²) ä = 4
+    array([2. , 0.1])
+    """
 
     kind: ClassVar[str] = "worm"
-    keys: ClassVar[Keys] = {
-        **TWO,
-        "teeth": Key(constant, True),
-        "starts": Key(constant, usual=1),
-        "left": Key(switch, usual=False),
-        **WHICH,
-    }
+    sentences: ClassVar[Mapping[str, str]] = {"bodies": "two names of bodies: the worm, then the wheel"}
 
-    teeth: Formula
-    starts: Formula
-    left: bool
+    teeth: Formula = argument(constant, positional=True, about="a constant: the teeth of the wheel")
+    starts: Formula = argument(constant, 1, about="a constant: the threads of the worm, side by side")
+    left: bool = argument(switch, False, about="`true` for a left-handed thread, which turns the wheel the other way")
 
     @property
     def weights(self) -> tuple[Formula, ...]:
         """The multiplier is the torque on the worm."""
         ratio = self.teeth / self.starts
         return se.Integer(1), ratio if self.left else -ratio
-
-
-class WormMaker(TiedMaker):
-    """Makes worms."""
-
-    @checked
-    def worm(
-        self,
-        bodies: tuple[str, str],
-        teeth: Written,
-        *,
-        starts: Written = 1,
-        left: bool = False,
-        joints: Given = (),
-        motions: Given = (),
-        phase: Written | None = None,
-        name: str | None = None,
-    ) -> Self:
-        """Let a worm turn a wheel: θ₁ − (teeth/starts) θ₂ = phase, and with a left-handed thread the other way round.
-
-        There is no friction in it, so the wheel also drives the worm; a worm that locks needs friction in its joint.
-
-        >>> from dalembert.model.model import Model
-        >>> model = Model("hoist").coordinates("a", "b")
-        >>> _ = model.body("worm", joint=model.revolute((1, 0, 0), "a"), mass=1, inertia=(1, 0, 0))
-        >>> _ = model.body("wheel", joint=model.revolute((0, 0, 1), "b", position=(0, 1, 0)), mass=8, inertia=(0, 0, 400))
-        >>> _ = model.worm(("worm", "wheel"), 40, starts=2).joint_torque("worm", 4)
-        >>> import dalembert as dl
-        >>> dl.derive(model).accelerations([0, 0], [0, 0])  # (1 + 400/20²) ä = 4
-        array([2. , 0.1])
-        """
-        return self._tied(Worm, name, bodies, joints, motions, teeth=teeth, starts=starts, left=left, phase=phase)

@@ -1,19 +1,19 @@
 """The family of joints: one file each, which states all facts of its joint.
 
-A new joint is a file here, a line in `JOINTS`, and its maker among the bases of `JointMakers`.
+A new joint is a file here and a line in `JOINTS`.
 """
 
 from dalembert.model.joints.base import Joint
-from dalembert.model.joints.cylindrical import Cylindrical, CylindricalMaker
-from dalembert.model.joints.fixed import Fixed, FixedMaker
-from dalembert.model.joints.free import Free, FreeMaker
-from dalembert.model.joints.planar import Planar, PlanarMaker
-from dalembert.model.joints.prismatic import Prismatic, PrismaticMaker
-from dalembert.model.joints.revolute import Revolute, RevoluteMaker
-from dalembert.model.joints.screw import Screw, ScrewMaker
+from dalembert.model.joints.cylindrical import Cylindrical
+from dalembert.model.joints.fixed import Fixed
+from dalembert.model.joints.free import Free
+from dalembert.model.joints.planar import Planar
+from dalembert.model.joints.prismatic import Prismatic
+from dalembert.model.joints.revolute import Revolute
+from dalembert.model.joints.screw import Screw
 from dalembert.model.joints.spherical import SEQUENCES as SEQUENCES
 from dalembert.model.joints.spherical import Quaternion, Spherical
-from dalembert.model.joints.universal import Universal, UniversalMaker
+from dalembert.model.joints.universal import Universal
 
 JOINTS: tuple[type[Joint], ...] = (
     Fixed,
@@ -27,16 +27,3 @@ JOINTS: tuple[type[Joint], ...] = (
     Quaternion,
     Free,
 )
-
-
-class JointMakers(
-    FixedMaker,
-    RevoluteMaker,
-    PrismaticMaker,
-    ScrewMaker,
-    CylindricalMaker,
-    UniversalMaker,
-    PlanarMaker,
-    FreeMaker,  # and of spherical joints
-):
-    """The joints a body can hang on. Every motion is a formula of coordinates and time, and free where none is given."""

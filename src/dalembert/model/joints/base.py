@@ -1,6 +1,6 @@
 """The contract of a joint: a constant placement F on the parent, then a motion to the moved frame M.
 
-A joint states all its facts in its own file: the keys of its file form and how it is written, its maker, the formulas of its
+A joint states all its facts in its own file: the arguments it is made of, the formulas of its
 motions, the rotation and displacement they make, the velocities they give, the rows that hold two bodies together when it
 closes a loop, and how it is read backwards. For the evidence it says a second time, by other formulas, where it carries its
 child (`displaced`) and what keeps a loop closed (`unfulfilled`): see `model/reference_model`.
@@ -8,32 +8,35 @@ child (`displaced`) and what keeps a loop closed (`unfulfilled`): see `model/ref
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
-from functools import reduce
+from dataclasses import dataclass, replace
+from functools import cache, reduce
+from inspect import Parameter
 from operator import matmul
-from typing import ClassVar, NamedTuple, Self, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from symengine import Integer
 
 from dalembert.arguments import shown
 from dalembert.errors import InputError
-from dalembert.model.attitude import Rotation, placement
+from dalembert.model.attitude import turn
 from dalembert.model.file_form import Element, Urdf, Value, given, place
 from dalembert.model.joints.constraint_rows_of_joints import Row
-from dalembert.model.keys import Keys, entries, make
-from dalembert.model.making import Given, Maker, several
+from dalembert.model.keys import entries, fixed_vector
+from dalembert.model.record import Record, argument, record
 from dalembert.model.reference_model import Place
-from dalembert.model.vectors import Vector3
+from dalembert.model.values import ZERO, Vector3, several
 from dalembert.symbolic.algebra_base import Algebra, Array, Scalar, identity, matrix, vector, zeros
 from dalembert.symbolic.floats import FLOATS
 from dalembert.symbolic.rotations import about_axis, angle_about
 from dalembert.symbolic.surds import Component
 from dalembert.symbolic.symbols import Formula, Written
 
-J = TypeVar("J", bound="Joint")
+if TYPE_CHECKING:
+    from dalembert.model.model import Model
+
 Numbers3 = tuple[Component, Component, Component]
 Rows = tuple[list[Scalar], list[Scalar]]  # lengths and directions that vanish
 HERE: Vector3 = (Integer(0), Integer(0), Integer(0))
@@ -69,24 +72,45 @@ class Step(NamedTuple):
     along: Sequence[Component | float] | None = None
 
 
-@dataclass(frozen=True)
-class Joint(ABC):
+@record
+class Joint(Record):
     """Placement of the joint frame F on the parent: `position` (parent axes) and `rotation` (roll, pitch, yaw)."""
 
     kind: ClassVar[str]
-    keys: ClassVar[Keys | None] = None  # its own keys in a file; None: it is read as another kind
     names: ClassVar[tuple[str, ...]] = ()  # what the motions are called where that is not the names of their keys
     reversible: ClassVar[bool] = False  # True: the opposite values undo the motion
     quaternion: ClassVar[bool] = False  # True: the last four values are a unit quaternion (w, x, y, z)
     urdf: ClassVar[Urdf | None] = None  # its form in URDF, if it has one
 
-    position: tuple[Formula, Formula, Formula]
-    rotation: tuple[Formula, Formula, Formula]
+    position: tuple[Formula, Formula, Formula] = argument(
+        fixed_vector, ZERO, positional=True, about="three constants: the place on the parent, in parent axes"
+    )
+    rotation: tuple[Formula, Formula, Formula] = argument(
+        turn,
+        ZERO,
+        positional=True,
+        about="how the frame is turned on the parent: roll, pitch and yaw, or another [rotation](#rotations)",
+    )
+
+    @classmethod
+    def returns(cls) -> str:
+        """The joint itself, for a body or a loop."""
+        return cls.__name__
+
+    @classmethod
+    def more_parameters(cls) -> list[Parameter]:
+        """What begins messages."""
+        return [Parameter("where", Parameter.KEYWORD_ONLY, default="joint", annotation="str")]
+
+    @classmethod
+    def build(cls, model: Model, *, where: str, **given: Any) -> Self:
+        """The joint of what a user gave."""
+        return cls.read(model, given, f"{where} ({cls.kind})")
 
     @property
     def moves(self) -> tuple[str, ...]:
         """The fields with the formulas of its motions, each one formula or several."""
-        return tuple(key for key, about in (self.keys or {}).items() if about.motion)
+        return _moves(type(self))
 
     @property
     def values(self) -> tuple[Formula, ...]:
@@ -159,9 +183,8 @@ class Joint(ABC):
 
     def written(self, where: str) -> Element:
         """Its type, axes and motions as they stand in a model file."""
-        own = {field.name for field in fields(self)}
-        keys = {key: about for key, about in (self.keys or {}).items() if key in own}
-        return {"type": self.kind, **entries(self, keys, where)}
+        own = {key: about for key, about in self.keys().items() if key not in ("position", "rotation")}
+        return {"type": self.kind, **entries(self, own, where)}
 
     def element(self, where: str) -> dict[str, Value]:
         """All its keys as they stand in a model file, with its place."""
@@ -204,18 +227,14 @@ class Joint(ABC):
         return tuple(row.name for row in self.closure(FLOATS, identity(3), zeros(3)))
 
 
+@cache
+def _moves(kind: type[Joint]) -> tuple[str, ...]:
+    return tuple(key for key, about in kind.keys().items() if about.motion)
+
+
 def _beside(columns: Sequence[Array]) -> Array:
     """The matrix of these columns."""
     return matrix([[column[i] for column in columns] for i in range(3)]) if columns else zeros(3, 0)
-
-
-class JointMaker(Maker):
-    """What the makers of joints share."""
-
-    def _joint(self, kind: type[J], where: str, position: Given, rotation: Rotation, **given: object) -> J:
-        """A joint of this kind, each value read as its key says."""
-        path = f"{where} ({kind.kind})"
-        return make(kind, placement(self, path, position, rotation), kind.keys or {}, given, self, path)
 
 
 def joints_of(given: object, where: str) -> tuple[Joint, ...]:

@@ -3,31 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
-from dalembert.arguments import checked
-from dalembert.model.attitude import Rotation
-from dalembert.model.joints.base import Joint, JointMaker, Numbers3, Rows, Step
+from dalembert.model.joints.base import Joint, Numbers3, Rows, Step
 from dalembert.model.joints.constraint_rows_of_joints import Row, aligned, on_line
-from dalembert.model.keys import ANGLE, AXIS, DISPLACEMENT, Keys
-from dalembert.model.making import ZERO, Given
+from dalembert.model.keys import direction, position
+from dalembert.model.record import argument, motion, record
 from dalembert.model.reference_model import Place, apart, beside, parallel, slid, turned
 from dalembert.symbolic.algebra_base import Algebra, Array, Scalar
-from dalembert.symbolic.symbols import Formula, Written
+from dalembert.symbolic.symbols import Formula
 
 
-@dataclass(frozen=True)
+@record
 class Cylindrical(Joint):
-    """The child turns by `angle` about the unit vector `axis` and slides by `displacement` along it."""
+    """A joint that turns about `axis` by `angle` and slides along it by `displacement`."""
 
     kind: ClassVar[str] = "cylindrical"
     reversible: ClassVar[bool] = True
-    keys: ClassVar[Keys | None] = {**AXIS, **ANGLE, **DISPLACEMENT}
 
-    axis: Numbers3
-    angle: Formula
-    displacement: Formula
+    axis: Numbers3 = argument(direction, positional=True, about="three numbers: the direction, of any length but 0")
+    angle: Formula = motion(position, about="a formula of coordinates and time")
+    displacement: Formula = motion(position, about="a formula of coordinates and time")
 
     @property
     def steps(self) -> Sequence[Step]:
@@ -45,21 +41,3 @@ class Cylindrical(Joint):
     def unfulfilled(self, algebra: Algebra, F: Place, M: Place) -> Rows:
         """Origin on the axis, axis parallel."""
         return beside(F, self.axis, apart(F, M)), parallel(F, M, self.axis)
-
-
-class CylindricalMaker(JointMaker):
-    """Makes cylindrical joints."""
-
-    @checked
-    def cylindrical(
-        self,
-        axis: Given,
-        angle: Written | None = None,
-        displacement: Written | None = None,
-        position: Given = ZERO,
-        rotation: Rotation = ZERO,
-        *,
-        where: str = "joint",
-    ) -> Cylindrical:
-        """A joint that turns about `axis` by `angle` and slides along it by `displacement`."""
-        return self._joint(Cylindrical, where, position, rotation, axis=axis, angle=angle, displacement=displacement)

@@ -1,28 +1,30 @@
-"""The joint that does not move."""
+"""The joint that does not move, and with it joints read backwards: how the parent sits on the child."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
-from dalembert.arguments import checked
-from dalembert.model.attitude import Rotation
+from symengine import Integer, sympify
+
+from dalembert.errors import InputError
 from dalembert.model.file_form import Urdf
-from dalembert.model.joints.base import Joint, JointMaker, Rows, Undone
+from dalembert.model.joints.base import HERE, Joint, Rows, Undone
 from dalembert.model.joints.constraint_rows_of_joints import Row, together, unturned
-from dalembert.model.keys import Keys
-from dalembert.model.making import ZERO, Given
+from dalembert.model.record import record
 from dalembert.model.reference_model import Place, apart, twisted
+from dalembert.model.values import Vector3
 from dalembert.symbolic.algebra_base import Algebra, Array, Scalar, identity, zeros
 
 
-@dataclass(frozen=True)
+@record
 class Fixed(Joint):
-    """The child sits on the parent at the placement."""
+    """A joint that does not move, placed at `position` with `rotation` = (roll, pitch, yaw).
+
+    `where` begins the message of an error, here and in the other joints.
+    """
 
     kind: ClassVar[str] = "fixed"
-    keys: ClassVar[Keys | None] = {}
     urdf: ClassVar[Urdf | None] = Urdf("fixed", {})
 
     def closure(self, algebra: Algebra, R: Array, p: Array) -> list[Row]:
@@ -42,13 +44,31 @@ class Fixed(Joint):
         return apart(F, M), twisted(F, M)
 
 
-class FixedMaker(JointMaker):
-    """Makes fixed joints."""
+_ZERO = Integer(0)
 
-    @checked
-    def fixed(self, position: Given = ZERO, rotation: Rotation = ZERO, *, where: str = "joint") -> Fixed:
-        """A joint that does not move, placed at `position` with `rotation` = (roll, pitch, yaw).
 
-        `where` begins the message of an error, here and in the other joints.
-        """
-        return self._joint(Fixed, where, position, rotation)
+def backwards(joints: Sequence[Joint], where: str) -> tuple[tuple[Joint, ...], dict[tuple[int, int], tuple[int, int]]]:
+    """The sequence that undoes `joints`, and where each (joint, motion) went; every motion has changed its sign."""
+    out: list[Joint] = []
+    moved: dict[tuple[int, int], tuple[int, int]] = {}
+    for index in reversed(range(len(joints))):
+        undone = joints[index].undone()
+        if undone is None:
+            kind = joints[index].kind
+            raise InputError(
+                f"{where}: a {kind} joint cannot be read backwards. Cut the loop so that it keeps its direction."
+            )
+        for motion, (joint, k) in enumerate(undone.places):
+            moved[index, motion] = (len(out) + joint, k)
+        out += undone.joints
+        out += placed_back(joints[index].position, joints[index].rotation)
+    return tuple(out or [Fixed(HERE, HERE)]), moved
+
+
+def placed_back(position: Vector3, rotation: Vector3) -> list[Joint]:
+    """Fixed joints that undo a placement: Rx(−roll) Ry(−pitch) Rz(−yaw), then the position backwards."""
+    roll, pitch, yaw = (sympify(angle) for angle in rotation)
+    x, y, z = (-sympify(entry) for entry in position)
+    turns = [(-roll, _ZERO, _ZERO), (_ZERO, -pitch, _ZERO), (_ZERO, _ZERO, -yaw)]
+    used: list[Joint] = [Fixed(HERE, turn) for turn in turns if any(angle != 0 for angle in turn)]
+    return [*used, Fixed((x, y, z), HERE)] if any(entry != 0 for entry in (x, y, z)) else used

@@ -3,31 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import ClassVar, Self
+from dataclasses import replace
+from typing import TYPE_CHECKING, ClassVar, Self
 
 import numpy as np
 
-from dalembert.arguments import checked
 from dalembert.model import file_form
 from dalembert.model.attitude import Rotation, placement
 from dalembert.model.file_form import Element, Urdf
 from dalembert.model.joints.base import HERE, Joint, Rows, Step
 from dalembert.model.joints.constraint_rows_of_joints import Row
-from dalembert.model.joints.spherical import ATTITUDE, Quaternion, Spherical, SphericalMaker
-from dalembert.model.keys import Key, Keys, moves
-from dalembert.model.making import ZERO, Given, motions
+from dalembert.model.joints.spherical import ATTITUDE, Quaternion, Spherical, attitude
+from dalembert.model.keys import Key, moves
+from dalembert.model.record import builds, record
 from dalembert.model.reference_model import Place
+from dalembert.model.values import ZERO, Given, motions
 from dalembert.symbolic.algebra_base import Algebra, Array, Scalar, identity, vector, zeros
 from dalembert.symbolic.symbols import Formula, Written
 
+if TYPE_CHECKING:
+    from dalembert.model.model import Model
 
-@dataclass(frozen=True)
+
+@record
 class Free(Joint):
     """The child is displaced by `displacement`, in axes of F, and turned as the `attitude` tells."""
 
     kind: ClassVar[str] = "free"
-    keys: ClassVar[Keys | None] = {"displacement": Key(moves(3), required=True, motion=True), **ATTITUDE}
     urdf: ClassVar[Urdf | None] = Urdf(  # with a quaternion only
         "floating", {"x": "m", "y": "m", "z": "m", "qw": "", "qx": "", "qy": "", "qz": ""}
     )
@@ -97,23 +99,20 @@ class Free(Joint):
         return [], []
 
 
-class FreeMaker(SphericalMaker):
-    """Makes free joints."""
-
-    @checked
-    def free(
-        self,
-        displacement: Given | None = None,
-        angles: Given | None = None,
-        sequence: str = "xyz",
-        quaternion: Given | None = None,
-        position: Given = ZERO,
-        rotation: Rotation = ZERO,
-        *,
-        where: str = "joint",
-    ) -> Free:
-        """A joint with all six freedoms: three displacements in axes of the parent, and an attitude as in `spherical`."""
-        where = f"{where} (free)"
-        place = placement(self, where, position, rotation)
-        x, y, z = motions(self, displacement, 3, f"{where}, displacement")
-        return Free(*place, (x, y, z), self._attitude(angles, sequence, quaternion, (HERE, HERE), where))
+@builds(Free, {"displacement": Key(moves(3), required=True, motion=True), **ATTITUDE})
+def free(
+    model: Model,
+    displacement: Given | None = None,
+    angles: Given | None = None,
+    sequence: str = "xyz",
+    quaternion: Given | None = None,
+    position: Given = ZERO,
+    rotation: Rotation = ZERO,
+    *,
+    where: str = "joint",
+) -> Free:
+    """A joint with all six freedoms: three displacements in axes of the parent, and an attitude as in `spherical`."""
+    where = f"{where} (free)"
+    place = placement(model, where, position, rotation)
+    x, y, z = motions(model, displacement, 3, f"{where}, displacement")
+    return Free(*place, (x, y, z), attitude(model, angles, sequence, quaternion, (HERE, HERE), where))

@@ -3,42 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
-from dalembert.arguments import checked
-from dalembert.model.attitude import Rotation
 from dalembert.model.file_form import Urdf
-from dalembert.model.joints.base import HERE, Joint, JointMaker, Numbers3, Rows, Step, Undone
+from dalembert.model.joints.base import HERE, Joint, Numbers3, Rows, Step, Undone
 from dalembert.model.joints.constraint_rows_of_joints import Row, aligned, along, plane
 from dalembert.model.joints.prismatic import Prismatic
 from dalembert.model.joints.revolute import Revolute
-from dalembert.model.keys import ANGLE, Key, Keys, direction, moves
-from dalembert.model.making import ZERO, Given
+from dalembert.model.keys import direction, moves, position
+from dalembert.model.record import argument, motion, record
 from dalembert.model.reference_model import Place, apart, parallel, slid, turned
 from dalembert.symbolic.algebra_base import Algebra, Array, Scalar, vector
-from dalembert.symbolic.symbols import Formula, Written
+from dalembert.symbolic.symbols import Formula
 
 
-@dataclass(frozen=True)
+@record
 class Planar(Joint):
-    """The child slides by `displacement` in the plane with the unit vector `normal` and turns by `angle` about it.
+    """A joint that slides in the plane with the given normal (along x and y for the normal z) and turns in it.
 
     For the normal z the two displacements are along x and y.
     """
 
     kind: ClassVar[str] = "planar"
     names: ClassVar[tuple[str, ...]] = ("first displacement", "second displacement", "angle")
-    keys: ClassVar[Keys | None] = {
-        "normal": Key(direction, required=True),
-        "displacement": Key(moves(2), required=True, motion=True),
-        **ANGLE,
-    }
     urdf: ClassVar[Urdf | None] = Urdf("planar", {"x": "m", "y": "m", "angle": "rad"})
 
-    normal: Numbers3
-    displacement: tuple[Formula, Formula]
-    angle: Formula
+    normal: Numbers3 = argument(direction, positional=True, about="three numbers: the direction across the plane")
+    displacement: tuple[Formula, Formula] = motion(moves(2), about="two formulas of coordinates and time")
+    angle: Formula = motion(position, about="a formula of coordinates and time")
 
     @property
     def steps(self) -> Sequence[Step]:
@@ -66,21 +58,3 @@ class Planar(Joint):
     def unfulfilled(self, algebra: Algebra, F: Place, M: Place) -> Rows:
         """Origin in the plane, normal parallel."""
         return [F.along(self.normal) @ vector(apart(F, M))], parallel(F, M, self.normal)
-
-
-class PlanarMaker(JointMaker):
-    """Makes planar joints."""
-
-    @checked
-    def planar(
-        self,
-        normal: Given,
-        displacement: Given | None = None,
-        angle: Written | None = None,
-        position: Given = ZERO,
-        rotation: Rotation = ZERO,
-        *,
-        where: str = "joint",
-    ) -> Planar:
-        """A joint that slides in the plane with the given normal (along x and y for the normal z) and turns in it."""
-        return self._joint(Planar, where, position, rotation, normal=normal, displacement=displacement, angle=angle)

@@ -3,32 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
-from dalembert.arguments import checked
-from dalembert.model.attitude import Rotation
 from dalembert.model.file_form import Urdf
-from dalembert.model.joints.base import Joint, JointMaker, Numbers3, Rows, Step
+from dalembert.model.joints.base import Joint, Numbers3, Rows, Step
 from dalembert.model.joints.constraint_rows_of_joints import Row, on_line, unturned
-from dalembert.model.keys import AXIS, DISPLACEMENT, Keys
-from dalembert.model.making import ZERO, Given
+from dalembert.model.keys import direction, position
+from dalembert.model.record import argument, motion, record
 from dalembert.model.reference_model import Place, apart, beside, slid, twisted
 from dalembert.symbolic.algebra_base import Algebra, Array, Scalar, identity
-from dalembert.symbolic.symbols import Formula, Written
+from dalembert.symbolic.symbols import Formula
 
 
-@dataclass(frozen=True)
+@record
 class Prismatic(Joint):
-    """The child slides by `displacement`, any expression of coordinates and time, along the unit vector `axis`."""
+    """A joint that slides along `axis` by `displacement`, any expression of coordinates and time."""
 
     kind: ClassVar[str] = "prismatic"
     reversible: ClassVar[bool] = True
-    keys: ClassVar[Keys | None] = {**AXIS, **DISPLACEMENT}
     urdf: ClassVar[Urdf | None] = Urdf("prismatic", {"displacement": "m"})
 
-    axis: Numbers3
-    displacement: Formula
+    axis: Numbers3 = argument(direction, positional=True, about="three numbers: the direction, of any length but 0")
+    displacement: Formula = motion(position, about="a formula of coordinates and time")
 
     @property
     def steps(self) -> Sequence[Step]:
@@ -46,20 +42,3 @@ class Prismatic(Joint):
     def unfulfilled(self, algebra: Algebra, F: Place, M: Place) -> Rows:
         """Origin on the axis, axes parallel."""
         return beside(F, self.axis, apart(F, M)), twisted(F, M)
-
-
-class PrismaticMaker(JointMaker):
-    """Makes prismatic joints."""
-
-    @checked
-    def prismatic(
-        self,
-        axis: Given,
-        displacement: Written | None = None,
-        position: Given = ZERO,
-        rotation: Rotation = ZERO,
-        *,
-        where: str = "joint",
-    ) -> Prismatic:
-        """A joint that slides along `axis` by `displacement`, any expression of coordinates and time."""
-        return self._joint(Prismatic, where, position, rotation, axis=axis, displacement=displacement)

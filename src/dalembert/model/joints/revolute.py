@@ -3,32 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
-from dalembert.arguments import checked
-from dalembert.model.attitude import Rotation
 from dalembert.model.file_form import Urdf
-from dalembert.model.joints.base import Joint, JointMaker, Numbers3, Rows, Step
+from dalembert.model.joints.base import Joint, Numbers3, Rows, Step
 from dalembert.model.joints.constraint_rows_of_joints import Row, aligned, together
-from dalembert.model.keys import ANGLE, AXIS, Keys
-from dalembert.model.making import ZERO, Given
+from dalembert.model.keys import direction, position
+from dalembert.model.record import argument, motion, record
 from dalembert.model.reference_model import Place, apart, parallel, turned
 from dalembert.symbolic.algebra_base import Algebra, Array, Scalar, zeros
-from dalembert.symbolic.symbols import Formula, Written
+from dalembert.symbolic.symbols import Formula
 
 
-@dataclass(frozen=True)
+@record
 class Revolute(Joint):
-    """The child turns by `angle`, any expression of coordinates and time, about the unit vector `axis`."""
+    """A joint that turns about `axis` by `angle`, any expression of coordinates and time."""
 
     kind: ClassVar[str] = "revolute"
     reversible: ClassVar[bool] = True
-    keys: ClassVar[Keys | None] = {**AXIS, **ANGLE}
     urdf: ClassVar[Urdf | None] = Urdf("revolute", {"angle": "rad"}, unlimited="continuous")
 
-    axis: Numbers3
-    angle: Formula
+    axis: Numbers3 = argument(direction, positional=True, about="three numbers: the direction, of any length but 0")
+    angle: Formula = motion(position, about="a formula of coordinates and time")
 
     @property
     def steps(self) -> Sequence[Step]:
@@ -46,20 +42,3 @@ class Revolute(Joint):
     def unfulfilled(self, algebra: Algebra, F: Place, M: Place) -> Rows:
         """Origins together, axis parallel."""
         return apart(F, M), parallel(F, M, self.axis)
-
-
-class RevoluteMaker(JointMaker):
-    """Makes revolute joints."""
-
-    @checked
-    def revolute(
-        self,
-        axis: Given,
-        angle: Written | None = None,
-        position: Given = ZERO,
-        rotation: Rotation = ZERO,
-        *,
-        where: str = "joint",
-    ) -> Revolute:
-        """A joint that turns about `axis` by `angle`, any expression of coordinates and time."""
-        return self._joint(Revolute, where, position, rotation, axis=axis, angle=angle)

@@ -3,41 +3,50 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import ClassVar
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
-from dalembert.arguments import checked
 from dalembert.errors import InputError
-from dalembert.model.attitude import Rotation
-from dalembert.model.joints.base import Joint, JointMaker, Numbers3, Rows, Step
+from dalembert.model.joints.base import Joint, Numbers3, Rows, Step
 from dalembert.model.joints.constraint_rows_of_joints import Row, aligned, on_line, plane
-from dalembert.model.keys import ANGLE, AXIS, Key, Keys, size
-from dalembert.model.making import ZERO, Given
+from dalembert.model.keys import direction, position, size
+from dalembert.model.record import argument, motion, record
 from dalembert.model.reference_model import Place, apart, beside, parallel, slid, turned
 from dalembert.symbolic.algebra_base import Algebra, Array, Scalar, scaled, vector
 from dalembert.symbolic.rotations import angle_about, cross
-from dalembert.symbolic.symbols import Formula, Written
+from dalembert.symbolic.symbols import Formula
+
+if TYPE_CHECKING:
+    from dalembert.model.model import Model
 
 
-@dataclass(frozen=True)
+@record
 class Screw(Joint):
-    """The child turns by `angle` about the unit vector `axis` and advances by `pitch` along it with every turn."""
+    """A joint that turns about `axis` by `angle` and advances by `pitch` with every full turn."""
 
     kind: ClassVar[str] = "screw"
     reversible: ClassVar[bool] = True
-    keys: ClassVar[Keys | None] = {**AXIS, **ANGLE, "pitch": Key(size, required=True)}
 
-    axis: Numbers3
-    angle: Formula
-    pitch: float
+    axis: Numbers3 = argument(direction, positional=True, about="three numbers: the direction, of any length but 0")
+    angle: Formula = motion(position, about="a formula of coordinates and time")
+    pitch: float = argument(
+        size, 0, required=True, saved=None, positional=True, about="a constant: the advance per full turn, not 0"
+    )
 
     @property
     def lead(self) -> float:
         """The advance for an angle of one radian."""
         return self.pitch / (2 * math.pi)
+
+    @classmethod
+    def read(cls, model: Model, given: Mapping[str, Any], where: str) -> Self:
+        """A screw advances."""
+        made = super().read(model, given, where)
+        if not made.pitch:
+            raise InputError(f"{where}, pitch: the value is 0. Expected an advance per turn; without one use revolute.")
+        return made
 
     @property
     def steps(self) -> Sequence[Step]:
@@ -82,25 +91,3 @@ class Screw(Joint):
         lead = self.pitch / (2 * math.pi)
         ahead = lead * algebra.sin(angle - (F.along(self.axis) @ vector(span)) / lead)
         return [*beside(F, self.axis, span), ahead], parallel(F, M, self.axis)
-
-
-class ScrewMaker(JointMaker):
-    """Makes screw joints."""
-
-    @checked
-    def screw(
-        self,
-        axis: Given,
-        angle: Written | None = None,
-        pitch: float | str = 0,
-        position: Given = ZERO,
-        rotation: Rotation = ZERO,
-        *,
-        where: str = "joint",
-    ) -> Screw:
-        """A joint that turns about `axis` by `angle` and advances by `pitch` with every full turn."""
-        made = self._joint(Screw, where, position, rotation, axis=axis, angle=angle, pitch=pitch)
-        if not made.pitch:
-            path = f"{where} (screw), pitch"
-            raise InputError(f"{path}: the value is 0. Expected an advance per turn; without one use revolute.")
-        return made

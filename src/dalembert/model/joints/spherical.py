@@ -3,24 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from dalembert.arguments import checked
 from dalembert.errors import InputError, nearest
 from dalembert.model import file_form
-from dalembert.model.attitude import Rotation, placement
+from dalembert.model.attitude import PLACE, Rotation, placement
 from dalembert.model.file_form import Element
-from dalembert.model.joints.base import HERE, Joint, JointMaker, Rows, Step, Undone
+from dalembert.model.joints.base import HERE, Joint, Rows, Step, Undone
 from dalembert.model.joints.constraint_rows_of_joints import Row, together
 from dalembert.model.keys import Key, Keys, moves, name
-from dalembert.model.making import ZERO, Given, motions
+from dalembert.model.record import argument, builds, record
 from dalembert.model.reference_model import Place, apart, rotation, turned
-from dalembert.model.vectors import Vector3
+from dalembert.model.values import ZERO, Given, Vector3, motions
 from dalembert.symbolic.algebra_base import Algebra, Array, Scalar, matrix, vector, zeros
 from dalembert.symbolic.symbols import Formula, coordinate
+
+if TYPE_CHECKING:
+    from dalembert.model.description import Elements
+    from dalembert.model.model import Model
 
 UNITS = {"x": (1, 0, 0), "y": (0, 1, 0), "z": (0, 0, 1)}
 SEQUENCES = tuple(a + b + c for a in "xyz" for b in "xyz" for c in "xyz" if a != b != c)
@@ -28,10 +30,11 @@ ATTITUDE: Keys = {
     "sequence": Key(name),
     "angles": Key(moves(3), motion=True),
     "quaternion": Key(moves(4, "coordinates (w, x, y, z)"), loop=False),
+    **PLACE,
 }
 
 
-@dataclass(frozen=True)
+@record
 class AboutPoint(Joint):
     """The origins of both frames stay together."""
 
@@ -44,16 +47,19 @@ class AboutPoint(Joint):
         return apart(F, M), []
 
 
-@dataclass(frozen=True)
+@record
 class Spherical(AboutPoint):
     """The child turns by three angles about the axes named in `sequence`, each carried along by the turns before it."""
 
     kind: ClassVar[str] = "spherical"
     names: ClassVar[tuple[str, ...]] = ("first angle", "second angle", "third angle")
-    keys: ClassVar[Keys | None] = ATTITUDE
 
-    sequence: str
-    angles: tuple[Formula, Formula, Formula]
+    sequence: str = argument(
+        name, "xyz", saved=None, positional=True, about='the axes of the three angles, such as `"zxz"` or `"zyx"`'
+    )
+    angles: tuple[Formula, Formula, Formula] = argument(
+        moves(3), None, motion=True, positional=True, about="three formulas of coordinates and time"
+    )
 
     @property
     def steps(self) -> Sequence[Step]:
@@ -86,7 +92,7 @@ class Spherical(AboutPoint):
         return zeros(3), first @ second @ third
 
 
-@dataclass(frozen=True)
+@record
 class Quaternion(AboutPoint):
     """The child is turned by the quaternion `parts` = (w, x, y, z), four coordinates whose squares sum to 1: never singular.
 
@@ -97,6 +103,8 @@ class Quaternion(AboutPoint):
     kind: ClassVar[str] = "quaternion"
     quaternion: ClassVar[bool] = True
     names: ClassVar[tuple[str, ...]] = ("w", "x", "y", "z")
+
+    generated: ClassVar[bool] = False  # `spherical` makes it
 
     parts: tuple[Formula, Formula, Formula, Formula]
 
@@ -143,51 +151,50 @@ class Quaternion(AboutPoint):
         return zeros(3), rotation(values[0], vector(list(values[1:])))
 
 
-class SphericalMaker(JointMaker):
-    """Makes joints that turn about a point: by three angles or by a quaternion."""
+@builds(Spherical, ATTITUDE)
+def spherical(
+    model: Model,
+    angles: Given | None = None,
+    sequence: str = "xyz",
+    quaternion: Given | None = None,
+    position: Given = ZERO,
+    rotation: Rotation = ZERO,
+    *,
+    where: str = "joint",
+) -> Spherical | Quaternion:
+    """A joint that turns about a point: by three `angles` about the axes of `sequence`, or by a `quaternion` (w, x, y, z).
 
-    @checked
-    def spherical(
-        self,
-        angles: Given | None = None,
-        sequence: str = "xyz",
-        quaternion: Given | None = None,
-        position: Given = ZERO,
-        rotation: Rotation = ZERO,
-        *,
-        where: str = "joint",
-    ) -> Spherical | Quaternion:
-        """A joint that turns about a point: by three `angles` about the axes of `sequence`, or by a `quaternion` (w, x, y, z).
+    The axes are carried along: "zyx" turns about z, then about the new y, then about the new x.
+    """
+    where = f"{where} (spherical)"
+    return attitude(model, angles, sequence, quaternion, placement(model, where, position, rotation), where)
 
-        The axes are carried along: "zyx" turns about z, then about the new y, then about the new x.
-        """
-        where = f"{where} (spherical)"
-        return self._attitude(angles, sequence, quaternion, placement(self, where, position, rotation), where)
 
-    def _attitude(
-        self,
-        angles: Given | None,
-        sequence: str,
-        quaternion: Given | None,
-        place: tuple[Vector3, Vector3],
-        where: str,
-    ) -> Spherical | Quaternion:
-        if quaternion is not None:
-            if angles is not None:
-                raise InputError(
-                    f"{where}: got both of angles and quaternion. Give three angles or four parts (w, x, y, z)."
-                )
-            w, x, y, z = parts = motions(self, quaternion, 4, f"{where}, quaternion")
-            known = {coordinate(name) for name in self.coordinate_names}
-            if len({*parts}) != 4 or not {*parts} <= known:
-                raise InputError(
-                    f"{where}, quaternion: got {', '.join(map(str, parts))}. Expected four different coordinates (w, x, y, z)."
-                )
-            return Quaternion(*place, (w, x, y, z))
-        if sequence not in SEQUENCES:
+def attitude(
+    model: Elements,
+    angles: Given | None,
+    sequence: str,
+    quaternion: Given | None,
+    place: tuple[Vector3, Vector3],
+    where: str,
+) -> Spherical | Quaternion:
+    """The rotation of a joint by three angles or by a quaternion."""
+    if quaternion is not None:
+        if angles is not None:
             raise InputError(
-                f"{where}, sequence: there is no '{sequence}'. {nearest(str(sequence), SEQUENCES)} "
-                "Expected three of x, y, z, neighbours different."
+                f"{where}: got both of angles and quaternion. Give three angles or four parts (w, x, y, z)."
             )
-        a, b, c = motions(self, angles, 3, f"{where}, angles")
-        return Spherical(*place, sequence, (a, b, c))
+        w, x, y, z = parts = motions(model, quaternion, 4, f"{where}, quaternion")
+        known = {coordinate(name) for name in model.coordinate_names}
+        if len({*parts}) != 4 or not {*parts} <= known:
+            raise InputError(
+                f"{where}, quaternion: got {', '.join(map(str, parts))}. Expected four different coordinates (w, x, y, z)."
+            )
+        return Quaternion(*place, (w, x, y, z))
+    if sequence not in SEQUENCES:
+        raise InputError(
+            f"{where}, sequence: there is no '{sequence}'. {nearest(str(sequence), SEQUENCES)} "
+            "Expected three of x, y, z, neighbours different."
+        )
+    a, b, c = motions(model, angles, 3, f"{where}, angles")
+    return Spherical(*place, sequence, (a, b, c))

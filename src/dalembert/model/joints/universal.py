@@ -3,24 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from dalembert.arguments import checked
 from dalembert.errors import InputError
-from dalembert.model.attitude import Rotation
-from dalembert.model.joints.base import HERE, Joint, JointMaker, Numbers3, Rows, Step, Undone
+from dalembert.model.joints.base import HERE, Joint, Numbers3, Rows, Step, Undone
 from dalembert.model.joints.constraint_rows_of_joints import Row, across, together
-from dalembert.model.keys import Key, Keys, Kind, array, direction, moves
-from dalembert.model.making import ZERO, Given, Maker, several, unit_vector
+from dalembert.model.keys import Kind, array, direction, moves
+from dalembert.model.record import argument, motion, record
 from dalembert.model.reference_model import Place, apart, turned
+from dalembert.model.values import several, unit_vector
 from dalembert.symbolic.algebra_base import Algebra, Array, Scalar, zeros
 from dalembert.symbolic.symbols import Formula
 
+if TYPE_CHECKING:
+    from dalembert.model.description import Elements
 
-def _crossed(maker: Maker, axes: object, where: str) -> tuple[Numbers3, Numbers3]:
+
+def _crossed(model: Elements, axes: object, where: str) -> tuple[Numbers3, Numbers3]:
     """Two axes at right angles."""
     if not several(axes, 2):
         got = len(axes) if several(axes) else repr(axes)
@@ -33,23 +34,22 @@ def _crossed(maker: Maker, axes: object, where: str) -> tuple[Numbers3, Numbers3
 
 
 _AXES = Kind(
-    array(2, direction, "directions"), _crossed, lambda axes, where: [direction.write(axis, where) for axis in axes]
+    array(2, direction, "directions"),
+    _crossed,
+    lambda axes, where: [direction.write(axis, where) for axis in axes],
+    argument="Given",
 )
 
 
-@dataclass(frozen=True)
+@record
 class Universal(Joint):
-    """The child turns about `axes[0]`, fixed on the parent, then about `axes[1]`, fixed on the child, at right angles."""
+    """A joint that turns about `axes[0]`, fixed on the parent, and about `axes[1]`, fixed on the child, at right angles."""
 
     kind: ClassVar[str] = "universal"
     names: ClassVar[tuple[str, ...]] = ("first angle", "second angle")
-    keys: ClassVar[Keys | None] = {
-        "axes": Key(_AXES, required=True),
-        "angles": Key(moves(2), required=True, motion=True),
-    }
 
-    axes: tuple[Numbers3, Numbers3]
-    angles: tuple[Formula, Formula]
+    axes: tuple[Numbers3, Numbers3] = argument(_AXES, positional=True, about="two directions at right angles")
+    angles: tuple[Formula, Formula] = motion(moves(2), about="two formulas of coordinates and time")
 
     @property
     def steps(self) -> Sequence[Step]:
@@ -83,20 +83,3 @@ class Universal(Joint):
     def unfulfilled(self, algebra: Algebra, F: Place, M: Place) -> Rows:
         """Origins together, the first axis of F at right angles to the second of M."""
         return apart(F, M), [F.along(self.axes[0]) @ M.along(self.axes[1])]
-
-
-class UniversalMaker(JointMaker):
-    """Makes universal joints."""
-
-    @checked
-    def universal(
-        self,
-        axes: Given,
-        angles: Given | None = None,
-        position: Given = ZERO,
-        rotation: Rotation = ZERO,
-        *,
-        where: str = "joint",
-    ) -> Universal:
-        """A joint that turns about `axes[0]`, fixed on the parent, and about `axes[1]`, fixed on the child."""
-        return self._joint(Universal, where, position, rotation, axes=axes, angles=angles)

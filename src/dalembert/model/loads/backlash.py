@@ -2,53 +2,76 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import ClassVar, Self, Unpack
+from typing import TYPE_CHECKING, Any, ClassVar
 
-from dalembert.arguments import checked
 from dalembert.errors import InputError, Problem
-from dalembert.model.checks.check_values import value
-from dalembert.model.keys import NAMED, Key, Keys, constant, counted, switch, two_bodies
-from dalembert.model.loads.base import Applied, LoadMaker, Motion
-from dalembert.model.loads.contact_laws import PRESS, PressLaw, press_given
+from dalembert.model.evaluation import value
+from dalembert.model.keys import constant, counted, switch, two_bodies
+from dalembert.model.loads.base import Applied, Motion
 from dalembert.model.loads.walls import Walls
-from dalembert.model.making import Given, several
+from dalembert.model.record import argument, record
 from dalembert.model.reference_model import Places, Watch, Work, product
+from dalembert.model.values import several
 from dalembert.symbolic.algebra_base import Array, Scalar, matrix, scaled, vector
 from dalembert.symbolic.exact_numbers import written_out
 from dalembert.symbolic.lower import Lowering
-from dalembert.symbolic.symbols import Formula, Written
+from dalembert.symbolic.symbols import Formula
+
+if TYPE_CHECKING:
+    from dalembert.model.model import Model
 
 
-@dataclass(frozen=True)
+@record
 class Backlash(Walls):
-    """The flanks push where e = θ₁ + ratio θ₂ − phase is beyond half the play; θ₁ − ratio θ₂ where one wheel is internal.
+    """Let two wheels mesh with play: e = θ₁ + ratio θ₂ − phase, or θ₁ − ratio θ₂ − phase where one has its teeth inside.
+
+    The flanks push where e = θ₁ + ratio θ₂ − phase is beyond half the play; θ₁ − ratio θ₂ where one wheel is internal.
 
     The torque acts on the first wheel along its motion, and ratio times as much on the second.
+
+    `play` is how far the first wheel can turn while the second is held; at e = 0 it is in the middle. Beyond half of it a
+    flank is in the other by a depth δ, measured as the angle of the first wheel, and presses by the law of a `joint_stop`:
+    `stiffness` (torque on the first wheel for each radian), `damping`, `dissipation`, `exponent`, or `push`. Otherwise it is
+    the `gear` of the same ratio, and like it acts inside the joints.
+
+    >>> import dalembert as dl
+    >>> model = dl.Model("gears").coordinate("a", 0.0, 1.0).coordinate("b")
+    >>> _ = model.body("pinion", joint=model.revolute((0, 0, 1), "a"), mass=1, inertia=(0, 0, 1))
+    >>> _ = model.body("wheel", joint=model.revolute((0, 0, 1), "b", position=(3, 0, 0)), mass=8, inertia=(0, 0, 4))
+    >>> _ = model.backlash(("pinion", "wheel"), 2, play=0.02, stiffness=1e4)
+    >>> run = dl.simulate(model, 0.05)  # a blow of equal inertias: 1 and 4/2²
+    >>> [round(float(v), 9) + 0.0 for v in run.qd[:, -1]], round(run.switchings[0].t, 12)
+    ([0.0, -0.5], 0.01)
     """
 
     kind: ClassVar[str] = "backlash"
-    forms: ClassVar[dict[str, Keys]] = {
-        "backlash": {
-            **NAMED,
-            "bodies": Key(two_bodies, required=True),
-            "ratio": Key(constant, True),
-            "play": Key(constant, True),
-            "internal": Key(switch, usual=False),
-            **dict.fromkeys(("joints", "motions"), Key(counted, usual=[])),
-            "phase": Key(constant, usual=0),
-            **PRESS,
-            "stiffness": Key(constant, usual=0),  # of an angle
-        }
-    }
 
-    bodies: tuple[str, str]
-    ratio: Formula
-    play: Formula
-    internal: bool
-    joints: tuple[int, ...]
-    motions: tuple[int, ...]
-    phase: Formula
+    bodies: tuple[str, str] = argument(two_bodies, positional=True, about="the names of the two wheels")
+    ratio: Formula = argument(
+        constant, positional=True, about="a constant: the ratio of the radii or teeth, second to first"
+    )
+    play: Formula = argument(
+        constant, about="a constant: how far the first wheel turns freely while the second is held"
+    )
+    internal: bool = argument(
+        switch, False, about="`true`: one of them has its teeth inside, and both turn the same way"
+    )
+    joints: tuple[int, ...] = argument(
+        counted, (), about="which joint of each body, counted from 0", absent="all the first"
+    )
+    motions: tuple[int, ...] = argument(
+        counted, (), about="which motion of each joint, counted from 0", absent="all the first"
+    )
+    stiffness: Formula = argument(constant, 0, about="a constant: torque on the first wheel for each radian")
+    phase: Formula = argument(constant, 0, about="a constant: e is 0 in the middle of the play")
+
+    @classmethod
+    def completed(cls, model: Model, given: dict[str, Any], where: str) -> dict[str, Any]:
+        """Joints and motions are those of both wheels."""
+        for key in ("joints", "motions"):
+            if several(given[key]) and len(given[key]) not in (0, 2):
+                raise InputError(f"{where}, {key}: got {len(given[key])}. Expected 2, one for each of the bodies.")
+        return given
 
     @property
     def in_joints(self) -> list[tuple[str, int, int]]:
@@ -110,46 +133,3 @@ class Backlash(Walls):
 
         e = watch.traced(slack)
         return product(self.name, self.pushed_back(watch, e), e)
-
-
-class BacklashMaker(LoadMaker):
-    """Makes gears with play."""
-
-    @checked
-    def backlash(
-        self,
-        bodies: tuple[str, str],
-        ratio: Written,
-        *,
-        play: Written,
-        internal: bool = False,
-        joints: Given = (),
-        motions: Given = (),
-        phase: Written = 0,
-        name: str | None = None,
-        **law: Unpack[PressLaw],
-    ) -> Self:
-        """Let two wheels mesh with play: e = θ₁ + ratio θ₂ − phase, or θ₁ − ratio θ₂ − phase where one has its teeth inside.
-
-        `play` is how far the first wheel can turn while the second is held; at e = 0 it is in the middle. Beyond half of it a
-        flank is in the other by a depth δ, measured as the angle of the first wheel, and presses by the law of a `joint_stop`:
-        `stiffness` (torque on the first wheel for each radian), `damping`, `dissipation`, `exponent`, or `push`. Otherwise it is
-        the `gear` of the same ratio, and like it acts inside the joints.
-
-        >>> import dalembert as dl
-        >>> model = dl.Model("gears").coordinate("a", 0.0, 1.0).coordinate("b")
-        >>> _ = model.body("pinion", joint=model.revolute((0, 0, 1), "a"), mass=1, inertia=(0, 0, 1))
-        >>> _ = model.body("wheel", joint=model.revolute((0, 0, 1), "b", position=(3, 0, 0)), mass=8, inertia=(0, 0, 4))
-        >>> _ = model.backlash(("pinion", "wheel"), 2, play=0.02, stiffness=1e4)
-        >>> run = dl.simulate(model, 0.05)  # a blow of equal inertias: 1 and 4/2²
-        >>> [round(float(v), 9) + 0.0 for v in run.qd[:, -1]], round(run.switchings[0].t, 12)
-        ([0.0, -0.5], 0.01)
-        """
-        key = self._load_name(name, "backlash")
-        for what, found in (("joints", joints), ("motions", motions)):
-            if several(found) and len(found) not in (0, 2):
-                where = f"backlash '{key}', {what}"
-                raise InputError(f"{where}: got {len(found)}. Expected 2, one for each of the bodies.")
-        given = {"bodies": bodies, "ratio": ratio, "play": play, "internal": internal}
-        given |= {"joints": joints, "motions": motions, "phase": phase}
-        return self._load(Backlash, key, **given, **press_given(Backlash.kind, law, given))

@@ -1,6 +1,6 @@
 """The contract of a load: one file states all its facts.
 
-What it is called and which bodies it names, the keys of its file form and how it is written, its maker, its formulas, what it is
+What it is called and which bodies it names, the arguments it is made of, its formulas, what it is
 checked for, and the forces it exerts: each is paired with the velocity it works on, so that its power is F · (J q̇ + c).
 Conservative loads also have a potential. Energy formalisms take the potential, the others the forces themselves: if one of the
 two were wrong, the formalisms would disagree. `declared` and `actions` say the same a second time for the evidence, from
@@ -9,10 +9,10 @@ positions only: see `model/reference_model`. The two texts share no formula, or 
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Protocol, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self
 
 import symengine as se
 
@@ -20,23 +20,23 @@ from dalembert.errors import InputError, Problem
 from dalembert.model.controllers import USUAL, Controller, Law, Timing, controller_of
 from dalembert.model.elements import Parameter
 from dalembert.model.file_form import Element, unsaid
+from dalembert.model.frozen import mapped
 from dalembert.model.joints.base import JointMotion
 from dalembert.model.keys import (
     CONSTANTS,
-    Keys,
-    body,
+    body_name,
     constant_length,
     constant_stiffness,
     entries,
     first_of,
-    make,
+    name,
     two_bodies,
+    whole,
 )
 from dalembert.model.loads.unilateral import Opening, Unilateral
-from dalembert.model.making import Maker
-from dalembert.model.mapping import mapped
+from dalembert.model.record import Record, argument, record
 from dalembert.model.reference_model import Action, Traced, Watch, Work
-from dalembert.model.vectors import WORLD, Vector3
+from dalembert.model.values import WORLD, Vector3
 from dalembert.symbolic.algebra_base import Algebra, Array, Scalar, matrix, vector
 from dalembert.symbolic.exact_numbers import written_out
 from dalembert.symbolic.frames import Frame
@@ -46,6 +46,7 @@ from dalembert.symbolic.symbols import Formula
 
 if TYPE_CHECKING:
     from dalembert.model.description import Elements
+    from dalembert.model.model import Model
 
 
 @dataclass(frozen=True)
@@ -123,17 +124,22 @@ class Motion(Protocol):
         ...
 
 
-@dataclass(frozen=True)
-class Load(ABC):
+@record
+class Load(Record):
     """What pushes and pulls on a model."""
 
     kind: ClassVar[str]
-    forms: ClassVar[Mapping[str, Keys]]  # the kinds of elements in a file that it can be read from, each with its keys
     words: ClassVar[Mapping[str, str]] = {}  # what a reader would call some of its constants
     drives: ClassVar[bool] = False  # True: a drive of its joint
     rubs: ClassVar[bool] = False  # True: left out where friction is not asked for
 
-    name: str
+    name: str = argument(name, None, about="the name of the load", absent="numbered")
+
+    @classmethod
+    def build(cls, model: Model, **given: Any) -> Model:
+        """Add the load."""
+        name = new_name(model, given.pop("name"), cls.kind)
+        return add(model, cls.read(model, {"name": name, **given}, f"{cls.kind} '{name}'"))
 
     @property
     def title(self) -> str:
@@ -141,19 +147,21 @@ class Load(ABC):
         return f"{self.kind} '{self.name}'"
 
     @property
-    def keys(self) -> Keys:
-        """The keys of its fields."""
-        return self.forms[self.kind]
+    def parameters(self) -> tuple[Parameter, ...]:
+        """The parameters of the model that it brings along: the forces of a rigid contact."""
+        return ()
 
     @property
     def constants(self) -> dict[str, Formula]:
         """Its constant formulas by their keys."""
-        return {key: getattr(self, key) for key, about in self.keys.items() if about.kind in CONSTANTS}
+        return {key: getattr(self, key) for key, about in self.keys().items() if about.kind in CONSTANTS}
 
     @property
     def named(self) -> list[tuple[str, str]]:
         """The bodies it names, each with the key it stands under."""
-        found = [(key, getattr(self, key)) for key, about in self.keys.items() if about.kind in (body, two_bodies)]
+        found = [
+            (key, getattr(self, key)) for key, about in self.keys().items() if about.kind in (body_name, two_bodies)
+        ]
         return [(key, name) for key, names in found for name in ([names] if isinstance(names, str) else names or ())]
 
     @property
@@ -169,7 +177,7 @@ class Load(ABC):
     @property
     def formulas(self) -> tuple[Formula, ...]:
         """Its formulas of coordinates, velocities or time: the load itself, which stands under no key."""
-        own = (getattr(self, key) for key, about in self.keys.items() if about.kind.alone)
+        own = (getattr(self, key) for key, about in self.keys().items() if about.kind.alone)
         return tuple(formula for value in own for _, formula in formulas_in(value, self.title))
 
     @property
@@ -179,8 +187,8 @@ class Load(ABC):
 
     def numbers(self) -> Iterator[tuple[str, Formula]]:
         """Every formula with its path, the constants first."""
-        for key in sorted(self.keys, key=lambda key: key not in self.constants):
-            path = self.title if self.keys[key].kind.alone else f"{self.title}, {key}"
+        for key in sorted(self.keys(), key=lambda key: key not in self.constants):
+            path = self.title if self.keys()[key].kind.alone else f"{self.title}, {key}"
             yield from formulas_in(getattr(self, key), path)
 
     def problems(self, table: dict[str, float]) -> list[Problem]:
@@ -190,16 +198,16 @@ class Load(ABC):
     @property
     def length(self) -> Formula | None:
         """A length among its constants, if there is one."""
-        return first_of(self, self.keys, constant_length)
+        return first_of(self, self.keys(), constant_length)
 
     @property
     def stiff(self) -> Formula | None:
         """A stiffness among its constants, if there is one."""
-        return first_of(self, self.keys, constant_stiffness)
+        return first_of(self, self.keys(), constant_stiffness)
 
     def element(self, parameters: set[str]) -> tuple[str, Element]:
         """Its kind and keys as they stand in a model file; `parameters` are the names of the model's parameters."""
-        return self.kind, entries(self, self.keys, self.title)
+        return self.kind, entries(self, self.keys(), self.title)
 
     def friction_in_urdf(self, number: Callable[[Formula], float]) -> tuple[float, float]:
         """Viscous and dry friction, which is all that URDF has of loads; `number` is the value of a formula."""
@@ -249,13 +257,13 @@ class Load(ABC):
         yield from ()
 
 
-@dataclass(frozen=True)
+@record
 class InJoint(Load):
     """It acts on the child along one motion of a joint, counted from 0, and its opposite on the parent."""
 
-    body: str
-    joint: int
-    motion: int
+    body: str = argument(body_name, positional=True, about="the body whose joint it acts in")
+    joint: int = argument(whole, 0, about="which of the body's joints, counted from 0")
+    motion: int = argument(whole, 0, about="which of the joint's motions, counted from 0")
 
     @property
     def in_joints(self) -> list[tuple[str, int, int]]:
@@ -273,51 +281,6 @@ class InJoint(Load):
     def _moved(self, watch: Watch) -> Traced:
         """For the evidence: how far the joint has moved."""
         return watch.traced(lambda places: places.value(self.body, self.joint, self.motion))
-
-
-class LoadMaker(Maker):
-    """What the makers of loads share."""
-
-    loads: tuple[Load, ...]
-    parameter_list: tuple[Parameter, ...]
-    controllers: tuple[Controller, ...]
-
-    def _controlled(self, by: Controller) -> list[Formula]:
-        """The inputs that a law gives, declared as parameters of the model."""
-        self.controllers += (by,)
-        self.parameter_list += tuple(Parameter(name, USUAL, f"given by {by.title}") for name in by.inputs)
-        return [se.Symbol(name) for name in by.inputs]
-
-    def _by_law(
-        self, kind: str, name: str | None, given: object, law: Law | None, timing: Timing
-    ) -> tuple[str, Vector3] | None:
-        """The name and the three inputs of a load that a law gives; None where formulas do."""
-        if law is None and given is not None and timing == Timing():
-            return None
-        key = self._load_name(name, kind)
-        if law is None or given is not None:
-            got = "both a law and formulas" if law is not None else "no law" if given is not None else "neither of both"
-            raise InputError(
-                f"{kind} '{key}': got {got}. Expected three formulas, or law=... with a function of Python, which may have "
-                "period, delay and vectorized."
-            )
-        x, y, z = self._controlled(controller_of(key, [key], law, timing, ends=("_x", "_y", "_z")))
-        return key, (x, y, z)
-
-    def _load_name(self, name: str | None, kind: str) -> str:
-        key = name or f"{kind}{len(self.loads) + 1}"
-        if any(load.name == key for load in self.loads):
-            raise InputError(f"{kind} '{key}': declared twice. Give each load its own name.")
-        return key
-
-    def _load(self, kind: type[Load], name: str | None, **given: object) -> Self:
-        """Add a load of this kind, each value read as its key says."""
-        key = self._load_name(name, kind.kind)
-        return self._add(make(kind, [key], kind.forms[kind.kind], given, self, f"{kind.kind} '{key}'"))
-
-    def _add(self, *loads: Load) -> Self:
-        self.loads += loads
-        return self
 
 
 def formulas_in(value: object, path: str) -> Iterator[tuple[str, Formula]]:
@@ -339,3 +302,43 @@ def at_point(motion: Motion, body: str, point: Array, force: Array) -> tuple[Wre
     if body == WORLD:
         return ()
     return (Wrench(body, force, cross(point - motion.center(body), motion.frame(body).R.T @ force)),)
+
+
+def new_name(model: Model, name: str | None, kind: str) -> str:
+    """The name of a new load, numbered where none is given."""
+    key = name or f"{kind}{len(model.loads) + 1}"
+    if any(load.name == key for load in model.loads):
+        raise InputError(f"{kind} '{key}': declared twice. Give each load its own name.")
+    return key
+
+
+def add(model: Model, *loads: Load) -> Model:
+    """Add loads to the model, with the parameters they bring along."""
+    model.loads += loads
+    if brought := tuple(parameter for load in loads for parameter in load.parameters):
+        model.declared_parameters += brought
+    return model
+
+
+def controlled(model: Model, by: Controller) -> list[Formula]:
+    """The inputs that a law gives, declared as parameters of the model."""
+    model.controllers += (by,)
+    model.declared_parameters += tuple(Parameter(name, USUAL, f"given by {by.title}") for name in by.inputs)
+    return [se.Symbol(name) for name in by.inputs]
+
+
+def by_law(
+    model: Model, kind: str, name: str | None, given: object, law: Law | None, timing: Timing
+) -> tuple[str, Vector3] | None:
+    """The name and the three inputs of a load that a law gives; None where formulas do."""
+    if law is None and given is not None and timing == Timing():
+        return None
+    key = new_name(model, name, kind)
+    if law is None or given is not None:
+        got = "both a law and formulas" if law is not None else "no law" if given is not None else "neither of both"
+        raise InputError(
+            f"{kind} '{key}': got {got}. Expected three formulas, or law=... with a function of Python, which may have "
+            "period, delay and vectorized."
+        )
+    x, y, z = controlled(model, controller_of(key, [key], law, timing, ends=("_x", "_y", "_z")))
+    return key, (x, y, z)

@@ -4,26 +4,26 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import numpy as np
 
 from dalembert.errors import Problem
-from dalembert.model.keys import BODIES, NAMED, POINTS, Keys
+from dalembert.model.keys import two_bodies, two_points
 from dalembert.model.loads.base import Load, Motion, Span, Wrench, at_point, vector_of
+from dalembert.model.record import argument, record
 from dalembert.model.reference_model import Action, Places, Traced, Watch, Work, point_of, product
-from dalembert.model.vectors import Vector3
+from dalembert.model.values import ZERO, Vector3
 from dalembert.symbolic.algebra_base import Array, Scalar
 
-ENDS: Keys = {**NAMED, **BODIES, **POINTS}
 
-
-@dataclass(frozen=True)
+@record
 class Between(Load):
     """It acts on the second point along the line from the first, and its opposite on the first."""
 
-    bodies: tuple[str, str]
-    points: tuple[Vector3, Vector3]
+    bodies: tuple[str, str] = argument(two_bodies, positional=True, about='two names, of bodies or `"world"`')
+    points: tuple[Vector3, Vector3] = argument(
+        two_points, (ZERO, ZERO), about="two points, each in the axes of its body"
+    )
 
     @property
     def fixed_points(self) -> list[tuple[str, Vector3]]:

@@ -12,28 +12,30 @@ force at the same place p_B, and the opposite couple.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import ClassVar, Self
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from dalembert.arguments import checked, shown
+from dalembert.arguments import shown
 from dalembert.errors import InputError, Problem
 from dalembert.model import file_form
-from dalembert.model.attitude import Rotation, roll_pitch_yaw, turn
-from dalembert.model.checks.check_values import value
-from dalembert.model.file_form import ORIGIN, Value
-from dalembert.model.keys import BODIES, NAMED, POINTS, Key, Keys, Kind, array, constant, two_points, wrong
-from dalembert.model.loads.base import Applied, Load, LoadMaker, Motion, Wrench, at_point, vector_of
-from dalembert.model.making import ZERO, Given, Maker, row_of, several
+from dalembert.model.attitude import roll_pitch_yaw, turn
+from dalembert.model.evaluation import value
+from dalembert.model.file_form import Value
+from dalembert.model.keys import Kind, array, constant, two_bodies, two_points, wrong
+from dalembert.model.loads.base import Applied, Load, Motion, Wrench, at_point, vector_of
+from dalembert.model.record import argument, record
 from dalembert.model.reference_model import Action, Places, Traced, Watch, Work, on_point
-from dalembert.model.vectors import WORLD, Vector3
+from dalembert.model.values import WORLD, ZERO, Vector3, row_of, several
 from dalembert.symbolic.algebra_base import Algebra, Array, Scalar, identity, matrix, scaled, stack, vector, zeros
 from dalembert.symbolic.formula_writer import written
 from dalembert.symbolic.frames import Frame
 from dalembert.symbolic.rotations import cross, skew
 from dalembert.symbolic.symbols import Formula
+
+if TYPE_CHECKING:
+    from dalembert.model.description import Elements
 
 Row6 = tuple[Formula, ...]
 Matrix6 = tuple[Row6, ...]
@@ -41,7 +43,7 @@ _SIX = "6 numbers (along x, y, z, about x, y, z) or 6 rows of 6"
 NOTHING = (0, 0, 0, 0, 0, 0)
 
 
-def _check(value: object, where: str, model: Maker) -> Iterator[Problem]:
+def _check(value: object, where: str, model: Elements) -> Iterator[Problem]:
     rows = isinstance(value, list) and len(value) == 6
     if isinstance(value, list) and rows and all(isinstance(row, list) for row in value):
         yield from array(6, array(6, constant, "numbers or formulas"), "rows")(value, where, model)
@@ -51,7 +53,7 @@ def _check(value: object, where: str, model: Maker) -> Iterator[Problem]:
         yield wrong(where, _SIX, value)
 
 
-def _read(maker: Maker, given: object, where: str) -> Matrix6:
+def _read(model: Elements, given: object, where: str) -> Matrix6:
     """Six numbers are the diagonal."""
     rows = row_of(given, where, _SIX)
     if len(rows) != 6:
@@ -61,7 +63,7 @@ def _read(maker: Maker, given: object, where: str) -> Matrix6:
         whole = [[entry if i == j else 0 for j in range(6)] for i, entry in enumerate(rows)]
     if len(whole) != 6:
         raise InputError(f"{where}: got {shown(given)}. Expected {_SIX}.")
-    return tuple(tuple(maker.reader.constant(x, f"{where}[{i}]") for x in row) for i, row in enumerate(whole))
+    return tuple(tuple(model.reader.constant(x, f"{where}[{i}]") for x in row) for i, row in enumerate(whole))
 
 
 def _write(entries: Matrix6, where: str) -> Value:
@@ -70,37 +72,47 @@ def _write(entries: Matrix6, where: str) -> Value:
     return [file_form.vector(row, where) for row in entries]
 
 
-def _turns(maker: Maker, given: object, where: str) -> tuple[Vector3, Vector3]:
+def _turns(model: Elements, given: object, where: str) -> tuple[Vector3, Vector3]:
     if not several(given, 2):
         raise InputError(f"{where}: got {shown(given)}. Expected 2 rotations, one on each body.")
-    first, second = (roll_pitch_yaw(maker, each, f"{where}[{i}]") for i, each in enumerate(given))
+    first, second = (roll_pitch_yaw(model, each, f"{where}[{i}]") for i, each in enumerate(given))
     return first, second
 
 
-six_by_six = Kind(_check, _read, _write)
-two_turns = Kind(array(2, turn, "rotations"), _turns, two_points.write)
+six_by_six = Kind(_check, _read, _write, argument="Given")
+two_turns = Kind(array(2, turn, "rotations"), _turns, two_points.write, argument="Sequence[Rotation]")
 
 
-@dataclass(frozen=True)
+@record
 class Bushing(Load):
-    """Stiffness and damping, 6×6, between a frame on the first body and a frame on the second: see the head of this file."""
+    """Tie frames of two bodies (or of the world) by stiffness and damping in all six directions.
+
+    Both take six numbers, along x, y, z and about x, y, z of the first frame, or a 6×6 matrix; a stiffness is symmetric.
+    What is measured is the way d from the first origin to the second and the turn θ = 2 sin(α/2) k by α about k, both in axes
+    of the first frame. The wrench acts where the second origin is, and its opposite at the same place on the first body.
+
+    >>> from dalembert.model.model import Model
+    >>> model = Model("mount", gravity=(0, 0, -9.81)).coordinates("x", "y", "z", "a", "b", "c")
+    >>> free = model.free(("x", "y", "z"), ("a", "b", "c"))
+    >>> _ = model.body("engine", joint=free, mass=80, inertia=(2, 3, 3))
+    >>> _ = model.bushing(("world", "engine"), stiffness=(2e5, 2e5, 1e5, 500, 500, 300), damping=(100, 100, 100, 1, 1, 1))
+    >>> model.check()
+    []
+    """
 
     kind: ClassVar[str] = "bushing"
-    forms: ClassVar[dict[str, Keys]] = {
-        "bushing": {
-            **NAMED,
-            **BODIES,
-            **POINTS,
-            "rotations": Key(two_turns, usual=[ORIGIN, ORIGIN]),
-            **dict.fromkeys(("stiffness", "damping"), Key(six_by_six, usual=list(NOTHING))),
-        }
-    }
 
-    bodies: tuple[str, str]
-    points: tuple[Vector3, Vector3]
-    rotations: tuple[Vector3, Vector3]
-    stiffness: Matrix6
-    damping: Matrix6
+    bodies: tuple[str, str] = argument(two_bodies, positional=True, about='two names, of bodies or `"world"`')
+    points: tuple[Vector3, Vector3] = argument(
+        two_points, (ZERO, ZERO), about="two points, the origins of the frames, each in the axes of its body"
+    )
+    rotations: tuple[Vector3, Vector3] = argument(
+        two_turns, (ZERO, ZERO), about="two [rotations](#rotations): how each frame is turned on its body"
+    )
+    stiffness: Matrix6 = argument(
+        six_by_six, NOTHING, about="six constants, along x, y, z and about x, y, z, or six rows of six; symmetric"
+    )
+    damping: Matrix6 = argument(six_by_six, NOTHING, about="the same, also not symmetric")
 
     @property
     def fixed_points(self) -> list[tuple[str, Vector3]]:
@@ -217,35 +229,3 @@ def _inverse(A: Array) -> Array:
     columns = [cross(y, z), cross(z, x), cross(x, y)]
     size: Scalar = x @ columns[0]
     return matrix([[column[i] / size for column in columns] for i in range(3)])
-
-
-class BushingMaker(LoadMaker):
-    """Makes bushings."""
-
-    @checked
-    def bushing(
-        self,
-        bodies: tuple[str, str],
-        *,
-        stiffness: Given = NOTHING,
-        damping: Given = NOTHING,
-        points: Given = (ZERO, ZERO),
-        rotations: Sequence[Rotation] = (ZERO, ZERO),
-        name: str | None = None,
-    ) -> Self:
-        """Tie frames of two bodies (or of the world) by stiffness and damping in all six directions.
-
-        Both take six numbers, along x, y, z and about x, y, z of the first frame, or a 6×6 matrix; a stiffness is symmetric.
-        What is measured is the way d from the first origin to the second and the turn θ = 2 sin(α/2) k by α about k, both in axes
-        of the first frame. The wrench acts where the second origin is, and its opposite at the same place on the first body.
-
-        >>> from dalembert.model.model import Model
-        >>> model = Model("mount", gravity=(0, 0, -9.81)).coordinates("x", "y", "z", "a", "b", "c")
-        >>> free = model.free(("x", "y", "z"), ("a", "b", "c"))
-        >>> _ = model.body("engine", joint=free, mass=80, inertia=(2, 3, 3))
-        >>> _ = model.bushing(("world", "engine"), stiffness=(2e5, 2e5, 1e5, 500, 500, 300), damping=(100, 100, 100, 1, 1, 1))
-        >>> model.check()
-        []
-        """
-        both = {"stiffness": stiffness, "damping": damping}
-        return self._load(Bushing, name, bodies=bodies, points=points, rotations=rotations, **both)

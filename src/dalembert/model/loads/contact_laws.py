@@ -20,34 +20,26 @@ With a coefficient of restitution in place of a stiffness a contact is rigid: it
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import ClassVar, TypedDict
+from dataclasses import replace
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 import symengine as se
 
 from dalembert.arguments import shown
-from dalembert.errors import InputError, Problem, nearest
-from dalembert.model.checks.check_values import value
-from dalembert.model.keys import (
-    Key,
-    Keys,
-    Kind,
-    constant,
-    constant_stiffness,
-    direction,
-    fitting,
-    optional,
-    optional_constant,
-)
+from dalembert.errors import InputError, Problem
+from dalembert.model.evaluation import value
+from dalembert.model.keys import constant, constant_stiffness, direction, fitting, optional, optional_constant
 from dalembert.model.loads.force_laws import RATE, law, measure, plain
 from dalembert.model.loads.unilateral import IMPACTS, Impact
-from dalembert.model.making import Given, Maker
+from dalembert.model.record import argument, record
 from dalembert.model.reference_model import Watch
 from dalembert.symbolic.exact_numbers import written_out
 from dalembert.symbolic.surds import Component
-from dalembert.symbolic.symbols import Formula, Written, piecewise, signum
+from dalembert.symbolic.symbols import Formula, piecewise, signum
+
+if TYPE_CHECKING:
+    from dalembert.model.description import Elements
 
 DEPTH, SLIP, SQUARE = "depth", "slip", "square"
 SMOOTHING = 1e-3  # a speed
@@ -57,75 +49,31 @@ ONSET, SLOWEST = "onset", "slowest"
 NOTHING = se.Integer(0)
 
 
-def _manner(maker: Maker, given: object, where: str) -> object:
+def _manner(model: Elements, given: object, where: str) -> object:
     if given not in IMPACTS:
         raise InputError(f"{where}: got {shown(given)}. Expected {_MANNERS}.")
     return given
 
 
 _MANNERS = "'newton', 'poisson' or 'successive'"
-_IMPACT = Kind(fitting(lambda x: x in IMPACTS, _MANNERS), _manner)
-PRESS: Keys = {
-    "stiffness": Key(constant_stiffness, usual=0),
-    **dict.fromkeys(("damping", "dissipation"), Key(constant, usual=0)),
-    "exponent": Key(constant, usual=1),
-    "push": Key(optional(law(DEPTH, RATE))),
-}
-LAWS: Keys = {
-    **PRESS,
-    **dict.fromkeys(("friction", "viscous"), Key(constant, usual=0)),
-    "smoothing": Key(constant, usual=SMOOTHING),
-    "planar": Key(optional(direction)),
-    "restitution": Key(optional_constant),
-    "impact": Key(_IMPACT, usual="newton"),
-    "rest_speed": Key(constant, usual=REST_SPEED),
-}
+_IMPACT = replace(fitting(lambda x: x in IMPACTS, _MANNERS, "Impact"), read=_manner)
 
 
-class PressLaw(TypedDict, total=False):
-    """What may be said of how strongly something presses: see the head of this file."""
-
-    stiffness: Written
-    damping: Written
-    dissipation: Written
-    exponent: Written
-    push: Written
-
-
-class ContactLaw(PressLaw, total=False):
-    """What may be said of the law of a contact: see the head of this file."""
-
-    friction: Written
-    smoothing: Written
-    viscous: Written
-    planar: Given
-    restitution: Written
-    impact: Impact
-    rest_speed: Written
-
-
-def press_given(kind: str, said: PressLaw, others: Mapping[str, object]) -> dict[str, object]:
-    """The constants of a press, the usual where nothing is said."""
-    for key in said:
-        if key not in PRESS:
-            raise InputError(f"{kind}: there is no argument '{key}'. {nearest(key, [*others, *PRESS])}")
-    return {**{key: about.usual for key, about in PRESS.items()}, **said}
-
-
-USUAL: dict[str, object] = {key: about.usual for key, about in LAWS.items()}
-
-
-@dataclass(frozen=True)
+@record
 class Press:
     """How strongly something presses that goes into something else."""
 
     missing: ClassVar[str] = "no stiffness and no push"
 
-    stiffness: Formula
-    damping: Formula
-    dissipation: Formula
-    exponent: Formula
-    push: Formula | None
+    stiffness: Formula = argument(constant_stiffness, 0, about="a constant: k of N = k δⁿ (1 + d δ̇) + c δ̇")
+    damping: Formula = argument(constant, 0, about="a constant: c")
+    dissipation: Formula = argument(constant, 0, about="a constant: d")
+    exponent: Formula = argument(constant, 1, about="a constant: n")
+    push: Formula | None = argument(
+        optional(law(DEPTH, RATE)),
+        None,
+        about="N as a formula of `depth`, `rate`, parameters and `t`, in place of these four",
+    )
 
     @property
     def press(self) -> Formula:
@@ -183,19 +131,35 @@ class Press:
         return np.where(depth > 0, np.maximum(force, 0.0), 0.0)
 
 
-@dataclass(frozen=True)
+@record
 class Laws(Press):
     """Press and friction of a contact."""
 
     missing: ClassVar[str] = "no stiffness, no push and no restitution"
 
-    friction: Formula
-    viscous: Formula
-    smoothing: Formula
-    planar: tuple[Component, Component, Component] | None
-    restitution: Formula | None
-    impact: Impact
-    rest_speed: Formula
+    friction: Formula = argument(constant, 0, about="a constant: Coulomb's μ")
+    viscous: Formula = argument(constant, 0, about="a constant b: friction is the smaller of b times the slip and μ N")
+    smoothing: Formula = argument(
+        constant, SMOOTHING, about="a constant: the speed below which friction is weaker than μ N"
+    )
+    planar: tuple[Component, Component, Component] | None = argument(
+        optional(direction),
+        None,
+        about="three numbers: the normal of a planar motion, in world axes: friction is exact and sticks",
+    )
+    restitution: Formula | None = argument(
+        optional_constant,
+        None,
+        about="a constant e from 0 to 1, in place of a stiffness, of a rigid contact: e times the speed remains after an impact",
+    )
+    impact: Impact = argument(
+        _IMPACT,
+        "newton",
+        about='of rigid contacts: `"newton"`, `"poisson"` or `"successive"`, how impacts of several contacts at once are solved',
+    )
+    rest_speed: Formula = argument(
+        constant, REST_SPEED, about="of rigid contacts, a constant: an approach that is slower does not bounce"
+    )
 
     @property
     def rigid(self) -> bool:

@@ -2,29 +2,26 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import ClassVar, Self
+from typing import ClassVar
 
 import numpy as np
 
-from dalembert.arguments import checked
-from dalembert.model.keys import Key, Keys, constant
-from dalembert.model.loads.base import Applied, LoadMaker, Motion, Span
-from dalembert.model.loads.between import ENDS, Between
-from dalembert.model.making import ZERO, Given
+from dalembert.model.keys import constant
+from dalembert.model.loads.base import Applied, Motion, Span
+from dalembert.model.loads.between import Between
+from dalembert.model.record import argument, record
 from dalembert.model.reference_model import Traced, Watch
 from dalembert.symbolic.algebra_base import scaled
-from dalembert.symbolic.symbols import Formula, Written
+from dalembert.symbolic.symbols import Formula
 
 
-@dataclass(frozen=True)
+@record
 class Damper(Between):
-    """A linear damper between two points: resists with damping × rate of their distance."""
+    """Connect points of two bodies (or of the world) by a linear damper: it resists with damping × rate of their distance."""
 
     kind: ClassVar[str] = "damper"
-    forms: ClassVar[dict[str, Keys]] = {"damper": {**ENDS, "damping": Key(constant, True)}}
 
-    damping: Formula
+    damping: Formula = argument(constant, about="a constant")
 
     def applied(self, motion: Motion) -> list[Applied]:
         """Its pull on the rate of the vector between its ends."""
@@ -42,14 +39,3 @@ class Damper(Between):
     def tension(self, watch: Watch, length: Traced) -> np.ndarray:
         """In proportion to the rate of the distance."""
         return watch.number(self.damping) * length.rate
-
-
-class DamperMaker(LoadMaker):
-    """Makes dampers."""
-
-    @checked
-    def damper(
-        self, bodies: tuple[str, str], *, damping: Written, points: Given = (ZERO, ZERO), name: str | None = None
-    ) -> Self:
-        """Connect points of two bodies (or of the world) by a linear damper."""
-        return self._load(Damper, name, bodies=bodies, points=points, damping=damping)

@@ -3,50 +3,49 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import ClassVar, Self
+from typing import ClassVar
 
 import numpy as np
 
-from dalembert.arguments import checked
 from dalembert.errors import Problem
-from dalembert.model.checks.check_values import value
-from dalembert.model.file_form import ORIGIN
-from dalembert.model.keys import AT, BODY, NAMED, Key, Keys, constant, moving_vector
-from dalembert.model.loads.base import Applied, Load, LoadMaker, Motion, at_point, vector_of
-from dalembert.model.making import ZERO, Given
+from dalembert.model.evaluation import value
+from dalembert.model.keys import body_name, constant, moving_vector, optional_point
+from dalembert.model.loads.base import Applied, Load, Motion, at_point, vector_of
+from dalembert.model.record import argument, record
 from dalembert.model.reference_model import Action, Traced, Watch, Work, on_point, point_of
-from dalembert.model.vectors import Vector3
+from dalembert.model.values import ZERO, Vector3
 from dalembert.symbolic.algebra_base import scaled
 from dalembert.symbolic.exact_numbers import written_out
-from dalembert.symbolic.symbols import Formula, Written
+from dalembert.symbolic.symbols import Formula
 
 SMOOTHING = 1e-6
 
 
-@dataclass(frozen=True)
+@record
 class Drag(Load):
-    """−½ density × coefficient × area × √(v² + smoothing²) v, where v is the velocity of a point less that of the wind."""
+    """Let a body be slowed down by a fluid: −½ density × coefficient × area × |v| v at a point (default: its mass centre).
+
+    v is the velocity of the point less that of the `wind`, three formulas in world axes. |v| is √(v² + smoothing²), so that
+    the force is smooth at rest.
+
+    >>> from dalembert.model.model import Model
+    >>> model = Model("stone", gravity=(0, 0, -9.81)).coordinates("z")
+    >>> _ = model.body("stone", joint=model.prismatic((0, 0, 1), "z"), mass=0.1)
+    >>> model.drag("stone", density=1.2, area=0.01, coefficient=0.5).loads[0].law()
+    ('drag', '0.003 × speed²')
+    """
 
     kind: ClassVar[str] = "drag"
-    forms: ClassVar[dict[str, Keys]] = {
-        "drag": {
-            **NAMED,
-            **BODY,
-            **dict.fromkeys(("density", "area", "coefficient"), Key(constant, True)),
-            "wind": Key(moving_vector, usual=ORIGIN),
-            **AT,
-            "smoothing": Key(constant, usual=SMOOTHING),
-        }
-    }
 
-    body: str
-    density: Formula
-    area: Formula
-    coefficient: Formula
-    wind: Vector3
-    point: Vector3 | None
-    smoothing: Formula
+    body: str = argument(body_name, positional=True, about="the body it acts on")
+    density: Formula = argument(constant, about="a constant: of the fluid")
+    area: Formula = argument(constant, about="a constant")
+    coefficient: Formula = argument(constant, about="a constant: the coefficient of drag")
+    wind: Vector3 = argument(moving_vector, ZERO, about="three formulas: the velocity of the fluid, in world axes")
+    point: Vector3 | None = argument(
+        optional_point, None, about="three constants: where it acts, in body axes", absent="the mass centre"
+    )
+    smoothing: Formula = argument(constant, SMOOTHING, about="a constant: a speed, far below those that matter")
 
     @property
     def fixed_points(self) -> list[tuple[str, Vector3]]:
@@ -95,34 +94,3 @@ class Drag(Load):
         """The force at its point."""
         point, force = self._moving(watch)
         yield Action(self.body, force, point.value, np.zeros((3, watch.K)))
-
-
-class DragMaker(LoadMaker):
-    """Makes drag."""
-
-    @checked
-    def drag(
-        self,
-        body: str,
-        *,
-        density: Written,
-        area: Written,
-        coefficient: Written,
-        wind: Given = ZERO,
-        point: Given | None = None,
-        smoothing: Written = SMOOTHING,
-        name: str | None = None,
-    ) -> Self:
-        """Let a body be slowed down by a fluid: −½ density × coefficient × area × |v| v at a point (default: its mass centre).
-
-        v is the velocity of the point less that of the `wind`, three formulas in world axes. |v| is √(v² + smoothing²), so that
-        the force is smooth at rest.
-
-        >>> from dalembert.model.model import Model
-        >>> model = Model("stone", gravity=(0, 0, -9.81)).coordinates("z")
-        >>> _ = model.body("stone", joint=model.prismatic((0, 0, 1), "z"), mass=0.1)
-        >>> model.drag("stone", density=1.2, area=0.01, coefficient=0.5).loads[0].law()
-        ('drag', '0.003 × speed²')
-        """
-        fluid = {"density": density, "area": area, "coefficient": coefficient}
-        return self._load(Drag, name, body=body, **fluid, wind=wind, point=point, smoothing=smoothing)

@@ -1,39 +1,84 @@
-"""An ellipsoid of a body on a plane: a rattleback or an egg that may slip and jump."""
+"""An ellipsoid of a body on a plane: a rattleback or an egg that may slip and jump.
+
+In the axes of the ellipsoid, with semi-axes A = diag(a, b, c) and the upward direction m, the surface x·A⁻² x = 1 has its normal
+along A⁻² x. It is −m at the lowest point, so that there
+
+    x = −A² m / √(m·A² m),     √(m·A² m) below the centre.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import ClassVar, Self, Unpack
+from typing import ClassVar
 
-from dalembert.arguments import checked
 from dalembert.errors import Problem
-from dalembert.model.attitude import Rotation
-from dalembert.model.ellipsoids import ELLIPSOID, below, lowest, misshapen
-from dalembert.model.keys import Keys
+from dalembert.model.attitude import turn
+from dalembert.model.evaluation import Table, value
+from dalembert.model.file_form import ORIGIN
+from dalembert.model.keys import direction, fixed_vector
 from dalembert.model.loads.base import Motion, vector_of
-from dalembert.model.loads.contact_laws import LAWS, ContactLaw
-from dalembert.model.loads.sphere_on_plane import PLANE, beside_normal
-from dalembert.model.loads.touching import TOUCHING, Meeting, Touch, TouchMaker
-from dalembert.model.making import ZERO, Given
+from dalembert.model.loads.sphere_on_plane import beside_normal
+from dalembert.model.loads.touching import Meeting, Touch
+from dalembert.model.record import argument, record
 from dalembert.model.reference_model import Places
-from dalembert.model.vectors import WORLD, Vector3
-from dalembert.symbolic.algebra_base import Array, Scalar, vector
+from dalembert.model.values import ZERO, Vector3
+from dalembert.symbolic.algebra_base import Array, Scalar, scaled, vector
+from dalembert.symbolic.rotations import roll_pitch_yaw
 from dalembert.symbolic.surds import Component
 from dalembert.symbolic.symbols import Formula
 
 
-@dataclass(frozen=True)
+def lowest(motion: Motion, semi_axes: Vector3, rotation: Vector3, up: Array) -> tuple[Array, Scalar]:
+    """The way from the centre to the lowest point for a unit vector upwards, both in body axes, and how deep that is."""
+    turned = roll_pitch_yaw(motion.algebra, list(vector_of(motion, rotation)))
+    m = turned.T @ up
+    grown = vector([a * a * x for a, x in zip(vector_of(motion, semi_axes), m, strict=True)])
+    depth = motion.algebra.sqrt(m @ grown)
+    return turned @ scaled(-1 / depth, grown), depth
+
+
+def below(places: Places, body: str, semi_axes: Vector3, rotation: Vector3, up: Array) -> Array:
+    """For the evidence, in world axes: of all Σ yᵢ fᵢ with |y| = 1 for the half diameters fᵢ the lowest has y along −(up·fᵢ)."""
+    axes = places.placed(body, ORIGIN, rotation).R
+    f = [scaled(places.lower(a), axes[:, i]) for i, a in enumerate(semi_axes)]
+    y = vector([up @ each for each in f])
+    far = 1 / places.algebra.sqrt(y @ y)
+    return sum((scaled(-far * each, way) for each, way in zip(y, f, strict=True)), start=scaled(0.0, up))
+
+
+def misshapen(title: str, semi_axes: Vector3, table: Table) -> list[Problem]:
+    """The problems of semi-axes that are not positive."""
+    return [
+        Problem(f"{title}, semi_axes[{i}]", f"the length is {value(a, table):g}.", "Expected a positive number.")
+        for i, a in enumerate(semi_axes)
+        if not 0 < value(a, table) < float("inf")
+    ]
+
+
+@record
 class EllipsoidOnPlane(Touch):
-    """The lowest point of an ellipsoid of a body on a plane of the ground through `point`; `normal` points out of the ground."""
+    """Let an ellipsoid of a body touch a plane of the world or of another body, by a law as in `sphere_on_plane`.
+
+    The lowest point of an ellipsoid of a body on a plane of the ground through `point`; `normal` points out of the ground.
+
+    `center` is its middle and `rotation` how its axes are turned, on the body. An egg that stands on its tip:
+
+    >>> import dalembert as dl
+    >>> model = dl.Model("egg", gravity=(0, 0, -10)).coordinates("x", "y", "z", "a", "b", "c").start({"z": 0.299}, {})
+    >>> _ = model.body("egg", joint=model.free(("x", "y", "z"), ("a", "b", "c")), mass=1, inertia=(0.02, 0.02, 0.01))
+    >>> _ = model.ellipsoid_on_plane("egg", (0.2, 0.2, 0.3), stiffness=1e4, damping=10, friction=0.4)
+    >>> dl.derive(model).accelerations(*model.initial).round(9) + 0.0
+    array([0., 0., 0., 0., 0., 0.])
+    """
 
     kind: ClassVar[str] = "ellipsoid_on_plane"
-    forms: ClassVar[dict[str, Keys]] = {"ellipsoid_on_plane": {**TOUCHING, **ELLIPSOID, **PLANE, **LAWS}}
 
-    semi_axes: Vector3
-    center: Vector3
-    rotation: Vector3
-    point: Vector3
-    normal: tuple[Component, Component, Component]
+    semi_axes: Vector3 = argument(fixed_vector, positional=True, about="three constants")
+    center: Vector3 = argument(fixed_vector, ZERO, about="three constants: the centre, in axes of the body")
+    rotation: Vector3 = argument(turn, ZERO, about="how its axes are turned on the body, a [rotation](#rotations)")
+    point: Vector3 = argument(fixed_vector, ZERO, about="three constants: a point of the plane, in axes of the ground")
+    normal: tuple[Component, Component, Component] = argument(
+        direction, (0, 0, 1), about="three numbers: the direction out of the ground"
+    )
 
     @property
     def fixed_points(self) -> list[tuple[str, Vector3]]:
@@ -63,35 +108,3 @@ class EllipsoidOnPlane(Touch):
         n = places.frames[self.ground].along(self.normal)
         place = places.point(self.body, self.center) + below(places, self.body, self.semi_axes, self.rotation, n)
         return n @ (places.point(self.ground, self.point) - place), n, place
-
-
-class EllipsoidOnPlaneMaker(TouchMaker):
-    """Makes contacts of ellipsoids and planes."""
-
-    @checked
-    def ellipsoid_on_plane(
-        self,
-        body: str,
-        semi_axes: Given,
-        *,
-        center: Given = ZERO,
-        rotation: Rotation = ZERO,
-        ground: str = WORLD,
-        point: Given = ZERO,
-        normal: Given = (0, 0, 1),
-        name: str | None = None,
-        **law: Unpack[ContactLaw],
-    ) -> Self:
-        """Let an ellipsoid of a body touch a plane of the world or of another body, by a law as in `sphere_on_plane`.
-
-        `center` is its middle and `rotation` how its axes are turned, on the body. An egg that stands on its tip:
-
-        >>> import dalembert as dl
-        >>> model = dl.Model("egg", gravity=(0, 0, -10)).coordinates("x", "y", "z", "a", "b", "c").start({"z": 0.299}, {})
-        >>> _ = model.body("egg", joint=model.free(("x", "y", "z"), ("a", "b", "c")), mass=1, inertia=(0.02, 0.02, 0.01))
-        >>> _ = model.ellipsoid_on_plane("egg", (0.2, 0.2, 0.3), stiffness=1e4, damping=10, friction=0.4)
-        >>> dl.derive(model).accelerations(*model.initial).round(9) + 0.0
-        array([0., 0., 0., 0., 0., 0.])
-        """
-        place = {"semi_axes": semi_axes, "center": center, "rotation": rotation, "point": point, "normal": normal}
-        return self._touch(EllipsoidOnPlane, name, law, body=body, ground=ground, **place)

@@ -3,33 +3,35 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import ClassVar, Self
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from dalembert.arguments import checked
 from dalembert.model.controllers import Law, Timing
 from dalembert.model.file_form import Element
-from dalembert.model.keys import AT, BODY, FRAME, NAMED, Key, Keys, entries, moving_vector
-from dalembert.model.loads.base import Applied, Load, LoadMaker, Motion, at_point, vector_of
+from dalembert.model.keys import body_name, entries, moving_vector, optional_point
+from dalembert.model.loads.base import Applied, Load, Motion, add, at_point, by_law, vector_of
 from dalembert.model.loads.measured_curves import in_words, timed
-from dalembert.model.making import Given, vector3
+from dalembert.model.record import argument, builds, record
 from dalembert.model.reference_model import Action, Watch, Work, in_world, on_point, point_of
-from dalembert.model.vectors import WORLD, Vector3
+from dalembert.model.values import WORLD, Given, Vector3, vector3
+
+if TYPE_CHECKING:
+    from dalembert.model.model import Model
 
 
-@dataclass(frozen=True)
+@record
 class Force(Load):
     """A force at a point of a body (None: the mass centre), in the axes of `frame`: `world` or a body."""
 
     kind: ClassVar[str] = "force"
-    forms: ClassVar[dict[str, Keys]] = {"force": {**NAMED, **BODY, "force": Key(moving_vector, True), **AT, **FRAME}}
 
-    body: str
-    force: Vector3
-    point: Vector3 | None
-    frame: str
+    body: str = argument(body_name, positional=True, about="the body it acts on")
+    force: Vector3 = argument(moving_vector, positional=True, about="three formulas")
+    point: Vector3 | None = argument(
+        optional_point, None, about="three constants: where it acts, in body axes", absent="the mass centre"
+    )
+    frame: str = argument(body_name, WORLD, about='the axes `force` is written in: a body, or `"world"`')
 
     @property
     def fixed_points(self) -> list[tuple[str, Vector3]]:
@@ -39,7 +41,7 @@ class Force(Load):
     def element(self, parameters: set[str]) -> tuple[str, Element]:
         """A table of time where it is one."""
         kind, force = timed("force", self.force, self.title)
-        return kind, entries(self, self.keys, self.title, force=force)
+        return kind, entries(self, self.keys(), self.title, force=force)
 
     def law(self) -> tuple[str, str]:
         """Its components."""
@@ -64,29 +66,26 @@ class Force(Load):
         yield Action(self.body, force, point, np.zeros((3, watch.K)))
 
 
-class ForceMaker(LoadMaker):
-    """Makes forces."""
+@builds(Force)
+def force(
+    model: Model,
+    body: str,
+    force: Given | None = None,
+    *,
+    law: Law | None = None,
+    period: float | None = None,
+    delay: float = 0.0,
+    vectorized: bool = False,
+    point: Given | None = None,
+    frame: str = WORLD,
+    name: str | None = None,
+) -> Model:
+    """Apply a force at a point of a body (default: its mass centre), in the axes of `frame`.
 
-    @checked
-    def force(
-        self,
-        body: str,
-        force: Given | None = None,
-        *,
-        law: Law | None = None,
-        period: float | None = None,
-        delay: float = 0.0,
-        vectorized: bool = False,
-        point: Given | None = None,
-        frame: str = WORLD,
-        name: str | None = None,
-    ) -> Self:
-        """Apply a force at a point of a body (default: its mass centre), in the axes of `frame`.
-
-        It has three components by formulas, or is what `law(t, state)` gives, a function in Python: see `actuator`.
-        """
-        at = None if point is None else vector3(self.reader.constant, point, f"force '{name or ''}', point")
-        found = self._by_law(Force.kind, name, force, law, Timing(period, delay, vectorized))
-        if found is None:
-            return self._load(Force, name, body=body, force=force, point=point, frame=frame)
-        return self._add(Force(found[0], body, found[1], at, frame))
+    It has three components by formulas, or is what `law(t, state)` gives, a function in Python: see `actuator`.
+    """
+    at = None if point is None else vector3(model.reader.constant, point, f"force '{name or ''}', point")
+    found = by_law(model, Force.kind, name, force, law, Timing(period, delay, vectorized))
+    if found is None:
+        return Force.build(model, name=name, body=body, force=force, point=point, frame=frame)
+    return add(model, Force(found[0], body, found[1], at, frame))

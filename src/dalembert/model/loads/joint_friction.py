@@ -7,57 +7,81 @@ sign of the rate is then a switch, see `model/discontinuities`, and what holds a
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
-from typing import ClassVar, Self
+from dataclasses import field, replace
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 import symengine as se
 
-from dalembert.arguments import checked
 from dalembert.errors import InputError, Problem
-from dalembert.model.checks.check_values import value
+from dalembert.model.evaluation import value
 from dalembert.model.file_form import unsaid
-from dalembert.model.keys import IN_JOINT, Key, Keys, Pair, constant, one_or_two, optional_constant
-from dalembert.model.loads.base import Applied, InJoint, LoadMaker, Motion
+from dalembert.model.keys import Pair, constant, one_or_two, optional_constant
+from dalembert.model.loads.base import Applied, InJoint, Motion
 from dalembert.model.loads.force_laws import RATE, measure
-from dalembert.model.making import Given
+from dalembert.model.record import argument, record
 from dalembert.model.reference_model import Watch, Work, product
 from dalembert.symbolic.exact_numbers import written_out
 from dalembert.symbolic.lower import Lowering
-from dalembert.symbolic.symbols import Formula, Written, piecewise
+from dalembert.symbolic.symbols import Formula, piecewise
+
+if TYPE_CHECKING:
+    from dalembert.model.model import Model
 
 SMOOTHING = 1e-3  # of robots that are read from files which say nothing of it
 both_ways = one_or_two("forwards", "backwards")
 
 
-@dataclass(frozen=True)
+@record
 class JointFriction(InJoint):
-    """Friction inside a joint: −viscous × rate − (coulomb + (static − coulomb) exp(−(rate/stribeck)²)) sign(rate).
+    """Let a joint resist its motion: −viscous × rate − coulomb × sign(rate).
+
+    Friction inside a joint: −viscous × rate − (coulomb + (static − coulomb) exp(−(rate/stribeck)²)) sign(rate).
 
     Coulomb's and the static friction have a value for forwards and one for backwards. Without `static` it is Coulomb's at all
     rates; `static` without `stribeck` acts at rest only. With a smoothing the sign is s = rate / √(rate² + smoothing²), and the
     friction that of forwards with the weight (1 + s)/2 and that of backwards with (1 − s)/2.
+
+    Two values are for forwards and backwards. A joint at rest sticks until more than Coulomb's force is needed to hold it,
+    or more than `static` if it is given. With `stribeck` static friction also holds at low rates and fades into Coulomb's as
+    exp(−(rate/stribeck)²). With a `smoothing` the sign is rate / √(rate² + smoothing²): nothing switches, and nothing sticks.
+
+    >>> import dalembert as dl
+    >>> model = dl.Model("slide", gravity=(2, 0, 0)).coordinate("x", 0.0, 1.0)
+    >>> _ = model.body("block", joint=model.prismatic((1, 0, 0), "x"), mass=2)
+    >>> _ = model.joint_friction("block", coulomb=(5, 3), static=(6, 4), name="slide")
+    >>> run = dl.simulate(model, 4.0)  # slows down by 4/2 − 5/2 and sticks, since 4 < 6
+    >>> [float(x) for x in run.q[:, -1].round(9)], [round(each.t, 9) for each in run.switchings]
+    ([1.0], [2.0])
     """
 
     kind: ClassVar[str] = "joint_friction"
-    forms: ClassVar[dict[str, Keys]] = {
-        "joint_friction": {
-            **IN_JOINT,
-            "viscous": Key(constant, usual=0),
-            "coulomb": Key(both_ways, usual=0),
-            "smoothing": Key(constant, usual=0),
-            "static": Key(both_ways),
-            "stribeck": Key(optional_constant),
-        }
-    }
     rubs: ClassVar[bool] = True
 
-    viscous: Formula
-    coulomb: Pair
-    smoothing: Formula
-    static: Pair | None = None
-    stribeck: Formula | None = None
+    viscous: Formula = argument(constant, 0, about="a constant")
+    coulomb: Pair = argument(both_ways, 0, about="a constant for both directions, or two: `[forwards, backwards]`")
+    smoothing: Formula = argument(
+        constant, 0, about="a constant: the rate below which dry friction fades; 0: it is exact"
+    )
+    static: Pair | None = argument(
+        both_ways, None, about="a constant, or two: the friction at rest", absent="as `coulomb`", default=None
+    )
+    stribeck: Formula | None = argument(
+        optional_constant,
+        None,
+        about="a constant: the rate at which static friction fades; without it, it acts at rest alone",
+        default=None,
+    )
     held_law: Formula | None = field(default=None, kw_only=True)  # what a run holds in place of the law
+
+    @classmethod
+    def build(cls, model: Model, **given: Any) -> Model:
+        """Stribeck's curve needs static friction."""
+        if given["static"] is None and given["stribeck"] is not None:
+            where = f"{cls.kind} '{given['name']}'" if given["name"] else f"{cls.kind} on '{given['body']}'"
+            fact = "stribeck is given and static is not. Give both: the friction and the rate it fades at."
+            raise InputError(f"{where}: {fact}")
+        return super().build(model, **given)
 
     @property
     def exact(self) -> bool:
@@ -187,48 +211,3 @@ class JointFriction(InJoint):
 def _words(pair: Pair) -> str:
     forwards, backwards = map(written_out, pair)
     return forwards if pair[0] == pair[1] else f"{forwards} forwards, {backwards} backwards"
-
-
-class JointFrictionMaker(LoadMaker):
-    """Makes friction in joints."""
-
-    @checked
-    def joint_friction(
-        self,
-        body: str,
-        *,
-        viscous: Written = 0,
-        coulomb: Written | Given = 0,
-        smoothing: Written = 0,
-        static: Written | Given | None = None,
-        stribeck: Written | None = None,
-        joint: int = 0,
-        motion: int = 0,
-        name: str | None = None,
-    ) -> Self:
-        """Let a joint resist its motion: −viscous × rate − coulomb × sign(rate).
-
-        Two values are for forwards and backwards. A joint at rest sticks until more than Coulomb's force is needed to hold it,
-        or more than `static` if it is given. With `stribeck` static friction also holds at low rates and fades into Coulomb's as
-        exp(−(rate/stribeck)²). With a `smoothing` the sign is rate / √(rate² + smoothing²): nothing switches, and nothing sticks.
-
-        >>> import dalembert as dl
-        >>> model = dl.Model("slide", gravity=(2, 0, 0)).coordinate("x", 0.0, 1.0)
-        >>> _ = model.body("block", joint=model.prismatic((1, 0, 0), "x"), mass=2)
-        >>> _ = model.joint_friction("block", coulomb=(5, 3), static=(6, 4), name="slide")
-        >>> run = dl.simulate(model, 4.0)  # slows down by 4/2 − 5/2 and sticks, since 4 < 6
-        >>> [float(x) for x in run.q[:, -1].round(9)], [round(each.t, 9) for each in run.switchings]
-        ([1.0], [2.0])
-        """
-        if static is None and stribeck is not None:
-            where = f"joint_friction '{name}'" if name else f"joint_friction on '{body}'"
-            fact = "stribeck is given and static is not. Give both: the friction and the rate it fades at."
-            raise InputError(f"{where}: {fact}")
-        constants = {
-            "viscous": viscous,
-            "coulomb": coulomb,
-            "smoothing": smoothing,
-            "static": static,
-            "stribeck": stribeck,
-        }
-        return self._load(JointFriction, name, body=body, joint=joint, motion=motion, **constants)

@@ -3,34 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import ClassVar, Self
 
-from dalembert.arguments import checked
 from dalembert.model.file_form import unsaid
-from dalembert.model.keys import IN_JOINT, Key, Keys, constant, constant_stiffness
-from dalembert.model.loads.base import Applied, InJoint, LoadMaker, Motion
+from dalembert.model.keys import constant, constant_stiffness
+from dalembert.model.loads.base import Applied, InJoint, Motion
+from dalembert.model.record import argument, record
 from dalembert.model.reference_model import Watch, Work, product
-from dalembert.symbolic.symbols import Formula, Written
+from dalembert.symbolic.symbols import Formula
 
 
-@dataclass(frozen=True)
+@record
 class JointSpring(InJoint):
-    """A spring and a damper inside a joint: −stiffness × (motion − rest) − damping × rate."""
+    """Put a spring and a damper into a joint: −stiffness × (motion − rest) − damping × rate, a torsion spring if it turns."""
 
     kind: ClassVar[str] = "joint_spring"
     words: ClassVar[dict[str, str]] = {"rest": "at rest at"}
-    forms: ClassVar[dict[str, Keys]] = {
-        "joint_spring": {
-            **IN_JOINT,
-            "stiffness": Key(constant_stiffness, usual=0),
-            **dict.fromkeys(("rest", "damping"), Key(constant, usual=0)),
-        }
-    }
 
-    stiffness: Formula
-    rest: Formula
-    damping: Formula
+    stiffness: Formula = argument(constant_stiffness, 0, about="a constant")
+    rest: Formula = argument(constant, 0, about="a constant: where the spring is at rest")
+    damping: Formula = argument(constant, 0, about="a constant")
 
     def reversed(self) -> Self:
         """At rest at the opposite value."""
@@ -59,23 +52,3 @@ class JointSpring(InJoint):
         moved = self._moved(watch)
         force = -watch.number(self.stiffness) * (moved.value - watch.number(self.rest))
         return product(self.name, force - watch.number(self.damping) * moved.rate, moved)
-
-
-class JointSpringMaker(LoadMaker):
-    """Makes springs in joints."""
-
-    @checked
-    def joint_spring(
-        self,
-        body: str,
-        *,
-        stiffness: Written = 0,
-        rest: Written = 0,
-        damping: Written = 0,
-        joint: int = 0,
-        motion: int = 0,
-        name: str | None = None,
-    ) -> Self:
-        """Put a spring and a damper into a joint: −stiffness × (motion − rest) − damping × rate, a torsion spring if it turns."""
-        constants = {"stiffness": stiffness, "rest": rest, "damping": damping}
-        return self._load(JointSpring, name, body=body, joint=joint, motion=motion, **constants)

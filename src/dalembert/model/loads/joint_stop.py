@@ -2,35 +2,69 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import ClassVar, Self, Unpack
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
-from dalembert.arguments import checked
 from dalembert.errors import InputError, Problem
-from dalembert.model.checks.check_values import value
-from dalembert.model.elements import Body, Limits
-from dalembert.model.frozen import Frozen
-from dalembert.model.keys import IN_JOINT, Key, Keys, optional_constant
-from dalembert.model.loads.base import Applied, InJoint, LoadMaker, Motion
-from dalembert.model.loads.contact_laws import PRESS, PressLaw, press_given
+from dalembert.model.evaluation import value
+from dalembert.model.keys import optional_constant
+from dalembert.model.loads.base import Applied, InJoint, Motion
 from dalembert.model.loads.walls import Walls
+from dalembert.model.record import argument, builds, record
 from dalembert.model.reference_model import Watch, Work, product
 from dalembert.symbolic.exact_numbers import written_out
 from dalembert.symbolic.lower import Lowering
 from dalembert.symbolic.symbols import Formula, Written
 
+if TYPE_CHECKING:
+    from dalembert.model.model import Model
 
-@dataclass(frozen=True)
+
+@record
 class JointStop(Walls, InJoint):
-    """It pushes a motion of a joint back that is below `lower` or above `upper`; it never pulls."""
+    """Stop a joint at `lower` and `upper`, or at one of them; without both, at the limits of its coordinate.
+
+    It pushes a motion of a joint back that is below `lower` or above `upper`; it never pulls.
+
+    Beyond by a depth δ > 0 it is pushed back with stiffness × δ^exponent (1 + dissipation × δ̇) + damping × δ̇, or with
+    `push`, a formula of `depth` and `rate`, but never pulled.
+
+    >>> import dalembert as dl
+    >>> model = dl.Model("door").coordinate("a", 0.0, 2.0)
+    >>> _ = model.body("door", joint=model.revolute((0, 0, 1), "a"), mass=20, inertia=(4, 4, 4))
+    >>> _ = model.limit("a", lower=0, upper=1.5).joint_stop("door", stiffness=400, name="stopper")
+    >>> run = dl.simulate(model, 1.5)
+    >>> [round(each.t, 6) for each in run.switchings], round(float(run.qd[0, -1]), 9)  # in touch for π √(4/400)
+    ([0.75, 1.064159], -2.0)
+    """
 
     kind: ClassVar[str] = "joint_stop"
-    forms: ClassVar[dict[str, Keys]] = {
-        "joint_stop": {**IN_JOINT, **dict.fromkeys(("lower", "upper"), Key(optional_constant)), **PRESS}
-    }
 
-    lower: Formula | None
-    upper: Formula | None
+    lower: Formula | None = argument(
+        optional_constant,
+        None,
+        about="a constant: the lower stop",
+        absent="none; without both, the [limit](#limits) of the joint's coordinate",
+    )
+    upper: Formula | None = argument(
+        optional_constant,
+        None,
+        about="a constant: the upper stop",
+        absent="none; without both, the [limit](#limits) of the joint's coordinate",
+    )
+
+    @classmethod
+    def completed(cls, model: Model, given: dict[str, Any], where: str) -> dict[str, Any]:
+        """Without lower and upper, at the limits of the joint's coordinate."""
+        if given["lower"] is not None or given["upper"] is not None:
+            return given
+        coordinate = _coordinate_of(model, given["body"], given["joint"], given["motion"])
+        ends = _ends_of(model, coordinate) if coordinate in model.limits else {}
+        if all(end is None for end in ends.values()):
+            which = f"the coordinate '{coordinate}' of the joint" if coordinate else "the joint"
+            advice = "Give lower or upper, or limit the coordinate before."
+            raise InputError(f"{where}: lower and upper are not given, and {which} has no limits. {advice}")
+        return {**given, **ends}
 
     @property
     def walls(self) -> tuple[Formula | None, Formula | None]:
@@ -75,78 +109,51 @@ class JointStop(Walls, InJoint):
         return product(self.name, self.pushed_back(watch, moved), moved)
 
 
-class JointStopMaker(LoadMaker):
-    """Makes stops of joints."""
+@builds(JointStop, in_files=False)
+def joint_stops(
+    model: Model,
+    *,
+    stiffness: Written = 0,
+    damping: Written = 0,
+    dissipation: Written = 0,
+    exponent: Written = 1,
+    push: Written | None = None,
+) -> Model:
+    """Put a stop into every joint whose coordinate has limits, all by the same law: see `joint_stop`.
 
-    bodies: tuple[Body, ...]
-    limits: Frozen[str, Limits]
+    >>> from dalembert.model.model import Model
+    >>> model = Model("door").coordinates("a")
+    >>> _ = model.body("door", joint=model.revolute((0, 0, 1), "a"), mass=20, inertia=(4, 4, 4))
+    >>> model.limit("a", lower=0, upper=1.5).joint_stops(stiffness=400, dissipation=2).loads[0].law()[1]
+    'below 0 and above 3/2: stiffness 400, dissipation 2'
+    """
+    law: Any = {
+        "stiffness": stiffness,
+        "damping": damping,
+        "dissipation": dissipation,
+        "exponent": exponent,
+        "push": push,
+    }
+    places = [(b.name, i, k) for b in model.bodies for i, j in enumerate(b.joints) for k in range(len(j.values))]
+    known = [(place, _coordinate_of(model, *place)) for place in places]
+    stopped = [(place, c) for place, c in known if c in model.limits and {*_ends_of(model, c).values()} != {None}]
+    if not stopped:
+        fact = "no joint moves by a coordinate with a lower or upper limit"
+        raise InputError(f"joint_stops: {fact}. Give limits first, or use `joint_stop` with lower and upper.")
+    for (body, joint, motion), coordinate in stopped:
+        model.joint_stop(body, joint=joint, motion=motion, name=f"stop of {coordinate}", **law)
+    return model
 
-    @checked
-    def joint_stop(
-        self,
-        body: str,
-        *,
-        lower: Written | None = None,
-        upper: Written | None = None,
-        joint: int = 0,
-        motion: int = 0,
-        name: str | None = None,
-        **law: Unpack[PressLaw],
-    ) -> Self:
-        """Stop a joint at `lower` and `upper`, or at one of them; without both, at the limits of its coordinate.
 
-        Beyond by a depth δ > 0 it is pushed back with stiffness × δ^exponent (1 + dissipation × δ̇) + damping × δ̇, or with
-        `push`, a formula of `depth` and `rate`, but never pulled.
+def _coordinate_of(model: Model, body: str, joint: int, motion: int) -> str:
+    """The name of the coordinate that is a motion of a joint; empty where it moves by another formula."""
+    found = next((each.joints for each in model.bodies if each.name == body), ())
+    values = found[joint].values if joint < len(found) else ()
+    formula = values[motion] if motion < len(values) else None
+    return formula.name if formula is not None and formula.is_Symbol else ""
 
-        >>> import dalembert as dl
-        >>> model = dl.Model("door").coordinate("a", 0.0, 2.0)
-        >>> _ = model.body("door", joint=model.revolute((0, 0, 1), "a"), mass=20, inertia=(4, 4, 4))
-        >>> _ = model.limit("a", lower=0, upper=1.5).joint_stop("door", stiffness=400, name="stopper")
-        >>> run = dl.simulate(model, 1.5)
-        >>> [round(each.t, 6) for each in run.switchings], round(float(run.qd[0, -1]), 9)  # in touch for π √(4/400)
-        ([0.75, 1.064159], -2.0)
-        """
-        key = self._load_name(name, "joint_stop")
-        where = f"joint_stop '{key}'"
-        ends: dict[str, object] = {"lower": lower, "upper": upper}
-        if lower is None and upper is None:
-            coordinate = self._coordinate_of(body, joint, motion)
-            ends = self._ends_of(coordinate) if coordinate in self.limits else ends
-            if all(end is None for end in ends.values()):
-                which = f"the coordinate '{coordinate}' of the joint" if coordinate else "the joint"
-                advice = "Give lower or upper, or limit the coordinate before."
-                raise InputError(f"{where}: lower and upper are not given, and {which} has no limits. {advice}")
-        given = {"body": body, "joint": joint, "motion": motion, **ends}
-        return self._load(JointStop, key, **given, **press_given(JointStop.kind, law, given))
 
-    @checked
-    def joint_stops(self, **law: Unpack[PressLaw]) -> Self:
-        """Put a stop into every joint whose coordinate has limits, all by the same law: see `joint_stop`.
-
-        >>> from dalembert.model.model import Model
-        >>> model = Model("door").coordinates("a")
-        >>> _ = model.body("door", joint=model.revolute((0, 0, 1), "a"), mass=20, inertia=(4, 4, 4))
-        >>> model.limit("a", lower=0, upper=1.5).joint_stops(stiffness=400, dissipation=2).loads[0].law()[1]
-        'below 0 and above 3/2: stiffness 400, dissipation 2'
-        """
-        places = [(b.name, i, k) for b in self.bodies for i, j in enumerate(b.joints) for k in range(len(j.values))]
-        known = [(place, self._coordinate_of(*place)) for place in places]
-        stopped = [(place, c) for place, c in known if c in self.limits and {*self._ends_of(c).values()} != {None}]
-        if not stopped:
-            fact = "no joint moves by a coordinate with a lower or upper limit"
-            raise InputError(f"joint_stops: {fact}. Give limits first, or use `joint_stop` with lower and upper.")
-        for (body, joint, motion), coordinate in stopped:
-            self.joint_stop(body, joint=joint, motion=motion, name=f"stop of {coordinate}", **law)
-        return self
-
-    def _coordinate_of(self, body: str, joint: int, motion: int) -> str:
-        """The name of the coordinate that is a motion of a joint; empty where it moves by another formula."""
-        found = next((each.joints for each in self.bodies if each.name == body), ())
-        values = found[joint].values if joint < len(found) else ()
-        formula = values[motion] if motion < len(values) else None
-        return formula.name if formula is not None and formula.is_Symbol else ""
-
-    def _ends_of(self, coordinate: str) -> dict[str, object]:
-        """The limits of a coordinate as lower and upper."""
-        limits = self.limits[coordinate]
-        return {"lower": limits.lower, "upper": limits.upper}
+def _ends_of(model: Model, coordinate: str) -> dict[str, object]:
+    """The limits of a coordinate as lower and upper."""
+    limits = model.limits[coordinate]
+    return {"lower": limits.lower, "upper": limits.upper}

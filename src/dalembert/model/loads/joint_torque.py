@@ -3,37 +3,41 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import ClassVar, Self
+from dataclasses import replace
+from typing import TYPE_CHECKING, ClassVar, Self
 
-from dalembert.arguments import are_names, checked, shown
+from dalembert.arguments import are_names, shown
 from dalembert.errors import InputError
-from dalembert.model.checks.check_values import value as evaluate
 from dalembert.model.controllers import Law, Timing, controller_of
+from dalembert.model.evaluation import value as evaluate
 from dalembert.model.file_form import Element
-from dalembert.model.keys import IN_JOINT, Key, Keys, constant, entries, limit, moving
-from dalembert.model.loads.base import Applied, InJoint, LoadMaker, Motion
+from dalembert.model.keys import Key, constant, entries, limit, moving
+from dalembert.model.loads.base import Applied, InJoint, Motion, add, controlled, new_name
 from dalembert.model.loads.measured_curves import TIMES, curve, in_words, increasing_times, opposite, rows, short
-from dalembert.model.making import Given
+from dalembert.model.record import argument, builds, record
 from dalembert.model.reference_model import Watch, Work, product
+from dalembert.model.values import Given
 from dalembert.symbolic.exact_numbers import written_out
 from dalembert.symbolic.formula_writer import knots, limited, written
 from dalembert.symbolic.symbols import Formula, Written, maximum, minimum
 
+if TYPE_CHECKING:
+    from dalembert.model.model import Model
 
-@dataclass(frozen=True)
+
+@record
 class JointTorque(InJoint):
-    """A torque (revolute) or force (prismatic) along one joint's motion, on the child; its opposite acts on the parent."""
+    """Drive the joint of a body: `value` acts along its motion on the child, its opposite on the parent.
+
+    A torque (revolute) or force (prismatic) along one joint's motion, on the child; its opposite acts on the parent.
+
+    Where a body has several joints, or a joint several motions, `joint` and `motion` count from 0.
+    """
 
     kind: ClassVar[str] = "joint_torque"
-    forms: ClassVar[dict[str, Keys]] = {
-        "torque_table": {**IN_JOINT, "times": TIMES, "values": rows(constant, "values", required=True)},
-        "joint_torque": {**IN_JOINT, "value": Key(moving, True)},
-        "actuator": {**IN_JOINT, "effort": Key(moving, True), "limit": Key(limit)},
-    }
     drives: ClassVar[bool] = True
 
-    value: Formula
+    value: Formula = argument(moving, positional=True, about="a formula")
 
     def reversed(self) -> Self:
         """The opposite torque."""
@@ -43,13 +47,13 @@ class JointTorque(InJoint):
         """A table of time where it is one; an effort that is cut off at constant limits is an actuator."""
         if points := knots(self.value):
             times, values = map(short, zip(*points, strict=True))
-            return "torque_table", entries(self, IN_JOINT, self.title) | {"times": times, "values": values}
+            return "torque_table", entries(self, InJoint.keys(), self.title) | {"times": times, "values": values}
         found, where = limited(self.value), self.title
         if found is None or not {symbol.name for end in found[1:] for symbol in end.free_symbols} <= parameters:
             return super().element(parameters)
         effort, low, high = found
         ends = written(high, where) if low == -high else [written(low, where), written(high, where)]
-        return "actuator", entries(self, IN_JOINT, where) | {"effort": written(effort, where), "limit": ends}
+        return "actuator", entries(self, InJoint.keys(), where) | {"effort": written(effort, where), "limit": ends}
 
     def law(self) -> tuple[str, str]:
         """Its formula, and its limits where it has some; of a table how long it is."""
@@ -69,88 +73,92 @@ class JointTorque(InJoint):
         return product(self.name, watch.number(self.value), self._moved(watch))
 
 
-class JointTorqueMaker(LoadMaker):
-    """Makes drives of joints."""
+@builds(
+    JointTorque,
+    {
+        **InJoint.keys(),
+        "effort": Key(moving, True, about="a formula: what the motor would do without limits"),
+        "limit": Key(limit, about="a constant, for both directions, or two: `[lowest, highest]`"),
+    },
+)
+def actuator(
+    model: Model,
+    body: str | Sequence[str],
+    effort: Written | None = None,
+    *,
+    law: Law | None = None,
+    period: float | None = None,
+    delay: float = 0.0,
+    vectorized: bool = False,
+    limit: Written | Sequence[Written] | None = None,
+    joint: int = 0,
+    motion: int = 0,
+    name: str | None = None,
+) -> Model:
+    """Drive the joint of a body by `effort`, or by `law`, cut off at ±`limit` or at `limit` = (lowest, highest).
 
-    @checked
-    def joint_torque(
-        self, body: str, value: Written, *, joint: int = 0, motion: int = 0, name: str | None = None
-    ) -> Self:
-        """Drive the joint of a body: `value` acts along its motion on the child, its opposite on the parent.
+    A law is a function in Python: law(t, state) gives the torque or force, where state["theta"] and state["dot(theta)"] are
+    coordinates and rates by name, and state.q and state.qd all of them. It is asked wherever the equations are evaluated or,
+    with a `period`, once every so many seconds from the start of the run; what it gives is then held until the next sample,
+    and acts `delay` seconds later. A `vectorized` law may get times (batch,) and states (n, batch), and gives as many values.
+    One law may drive several bodies, and gives a value for each. What Numba has compiled is called as law(t, q, qd, out).
 
-        Where a body has several joints, or a joint several motions, `joint` and `motion` count from 0.
-        """
-        return self._load(JointTorque, name, body=body, joint=joint, motion=motion, value=value)
+    >>> from dalembert.model.model import Model
+    >>> model = Model("arm").coordinates("a")
+    >>> _ = model.body("link", joint=model.revolute((0, 0, 1), "a"), mass=1, inertia=(1, 1, 1))
+    >>> _ = model.actuator("link", law=lambda t, state: -4 * state["a"] - 2 * state["dot(a)"], name="servo")
+    >>> model.loads[0].formulas
+    (u(servo),)
+    """
+    several, key = not isinstance(body, str), new_name(model, name, "actuator")
+    bodies = (body,) if isinstance(body, str) else tuple(body) if are_names(body) else ()
+    if not bodies:
+        raise InputError(f"actuator '{key}', body: got {shown(body)}. Expected the name of a body, or several.")
+    where, keys = f"actuator '{key}'", [f"{key} of {each}" for each in bodies] if several else [key]
+    if (effort is None) == (law is None):
+        got = "both an effort and a law" if law is not None else "neither an effort nor a law"
+        raise InputError(f"{where}: got {got}. Expected a formula as effort, or law=... with a function of Python.")
+    if effort is not None:
+        if several or period is not None or delay or vectorized:
+            raise InputError(
+                f"{where}: several bodies, period, delay and vectorized are for a law in Python. Got a formula."
+            )
+        values = [model.reader.read(effort, f"{where}, effort")]
+    else:
+        keys = [new_name(model, each, "actuator") for each in keys]
+        values = controlled(model, controller_of(key, keys, law, Timing(period, delay, vectorized)))
+    if limit is not None:
+        ends = list(limit) if isinstance(limit, list | tuple) else [limit]
+        values = [_cut_off(model, value, ends, f"{where}, limit") for value in values]
+    each = zip(keys, bodies, values, strict=True)
+    return add(model, *(JointTorque(name, part, joint, motion, value) for name, part, value in each))
 
-    @checked
-    def actuator(
-        self,
-        body: str | Sequence[str],
-        effort: Written | None = None,
-        *,
-        law: Law | None = None,
-        period: float | None = None,
-        delay: float = 0.0,
-        vectorized: bool = False,
-        limit: Written | Sequence[Written] | None = None,
-        joint: int = 0,
-        motion: int = 0,
-        name: str | None = None,
-    ) -> Self:
-        """Drive the joint of a body by `effort`, or by `law`, cut off at ±`limit` or at `limit` = (lowest, highest).
 
-        A law is a function in Python: law(t, state) gives the torque or force, where state["theta"] and state["dot(theta)"] are
-        coordinates and rates by name, and state.q and state.qd all of them. It is asked wherever the equations are evaluated or,
-        with a `period`, once every so many seconds from the start of the run; what it gives is then held until the next sample,
-        and acts `delay` seconds later. A `vectorized` law may get times (batch,) and states (n, batch), and gives as many values.
-        One law may drive several bodies, and gives a value for each. What Numba has compiled is called as law(t, q, qd, out).
+@builds(
+    JointTorque,
+    {
+        **InJoint.keys(),
+        "times": TIMES,
+        "values": rows(constant, "values", "a constant for each time", required=True),
+    },
+)
+def torque_table(
+    model: Model, body: str, times: Given, values: Given, *, joint: int = 0, motion: int = 0, name: str | None = None
+) -> Model:
+    """Drive the joint of a body by a table: one value for each time, straight lines in between, level outside."""
+    key = new_name(model, name, "torque_table")
+    where = f"torque_table '{key}'"
+    value = curve(increasing_times(times, model.number, where), values, model.number, where)
+    return add(model, JointTorque(key, body, joint, motion, value))
 
-        >>> from dalembert.model.model import Model
-        >>> model = Model("arm").coordinates("a")
-        >>> _ = model.body("link", joint=model.revolute((0, 0, 1), "a"), mass=1, inertia=(1, 1, 1))
-        >>> _ = model.actuator("link", law=lambda t, state: -4 * state["a"] - 2 * state["dot(a)"], name="servo")
-        >>> model.loads[0].formulas
-        (u(servo),)
-        """
-        several, key = not isinstance(body, str), self._load_name(name, "actuator")
-        bodies = (body,) if isinstance(body, str) else tuple(body) if are_names(body) else ()
-        if not bodies:
-            raise InputError(f"actuator '{key}', body: got {shown(body)}. Expected the name of a body, or several.")
-        where, keys = f"actuator '{key}'", [f"{key} of {each}" for each in bodies] if several else [key]
-        if (effort is None) == (law is None):
-            got = "both an effort and a law" if law is not None else "neither an effort nor a law"
-            raise InputError(f"{where}: got {got}. Expected a formula as effort, or law=... with a function of Python.")
-        if effort is not None:
-            if several or period is not None or delay or vectorized:
-                raise InputError(
-                    f"{where}: several bodies, period, delay and vectorized are for a law in Python. Got a formula."
-                )
-            values = [self.reader.read(effort, f"{where}, effort")]
-        else:
-            keys = [self._load_name(each, "actuator") for each in keys]
-            values = self._controlled(controller_of(key, keys, law, Timing(period, delay, vectorized)))
-        if limit is not None:
-            ends = list(limit) if isinstance(limit, list | tuple) else [limit]
-            values = [self._cut_off(value, ends, f"{where}, limit") for value in values]
-        each = zip(keys, bodies, values, strict=True)
-        return self._add(*(JointTorque(name, part, joint, motion, value) for name, part, value in each))
 
-    @checked
-    def torque_table(
-        self, body: str, times: Given, values: Given, *, joint: int = 0, motion: int = 0, name: str | None = None
-    ) -> Self:
-        """Drive the joint of a body by a table: one value for each time, straight lines in between, level outside."""
-        key = self._load_name(name, "torque_table")
-        where = f"torque_table '{key}'"
-        value = curve(increasing_times(times, self.number, where), values, self.number, where)
-        return self._add(JointTorque(key, body, joint, motion, value))
-
-    def _cut_off(self, value: Formula, given: list[Written], where: str) -> Formula:
-        if len(given) not in (1, 2):
-            raise InputError(f"{where}: got {len(given)} values. Expected one, or the lowest and the highest.")
-        ends = [self.reader.constant(end, where) for end in given]
-        low, high = ends if len(ends) == 2 else (-ends[0], ends[0])
-        width = evaluate(high - low, self.parameter_values)
-        if not width >= 0:
-            raise InputError(f"{where}: the highest lies {-width:g} below the lowest. Expected lowest ≤ highest.")
-        return maximum(low, minimum(high, value))
+def _cut_off(model: Model, value: Formula, given: list[Written], where: str) -> Formula:
+    """A value within limits."""
+    if len(given) not in (1, 2):
+        raise InputError(f"{where}: got {len(given)} values. Expected one, or the lowest and the highest.")
+    ends = [model.reader.constant(end, where) for end in given]
+    low, high = ends if len(ends) == 2 else (-ends[0], ends[0])
+    width = evaluate(high - low, model.parameter_values)
+    if not width >= 0:
+        raise InputError(f"{where}: the highest lies {-width:g} below the lowest. Expected lowest ≤ highest.")
+    return maximum(low, minimum(high, value))

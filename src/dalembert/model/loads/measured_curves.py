@@ -10,8 +10,7 @@ import numpy as np
 from dalembert.errors import InputError
 from dalembert.model.file_form import Element, vector
 from dalembert.model.keys import MAX_FILE_ROWS, Check, Key, constant, many
-from dalembert.model.making import Given, row_of, several
-from dalembert.model.vectors import Vector3
+from dalembert.model.values import Given, Vector3, row_of, several
 from dalembert.symbolic.exact_numbers import written_out
 from dalembert.symbolic.expression_reading import decimal
 from dalembert.symbolic.formula_writer import Knots, knots
@@ -23,12 +22,12 @@ MAX_ROWS = 1_000_000
 Read = Callable[[Written, str], float]  # a number, or a formula of parameters, at a place that messages name
 
 
-def rows(each: Check, what: str, *, required: bool = False) -> Key:
+def rows(each: Check, what: str, about: str, *, required: bool = False) -> Key:
     """The key of a column of a table in a file."""
-    return Key(many(each, what, MAX_FILE_ROWS), required)
+    return Key(many(each, what, MAX_FILE_ROWS), required, about=about)
 
 
-TIMES = rows(constant, "times", required=True)
+TIMES = rows(constant, "times", "constants, increasing", required=True)
 
 
 def increasing_times(times: Given, read: Read, where: str) -> np.ndarray:

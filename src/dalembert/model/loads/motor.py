@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from dataclasses import dataclass, replace
-from typing import ClassVar, Self
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
-from dalembert.arguments import checked
 from dalembert.errors import Problem
-from dalembert.model.checks.check_values import value
-from dalembert.model.keys import IN_JOINT, Key, Keys, constant, moving
-from dalembert.model.loads.base import Applied, InJoint, LoadMaker, Motion
+from dalembert.model.evaluation import value
+from dalembert.model.keys import constant, moving
+from dalembert.model.loads.base import Applied, InJoint, Motion
+from dalembert.model.record import argument, record
 from dalembert.model.reference_model import Watch, Work, product
 from dalembert.symbolic.exact_numbers import written_out
-from dalembert.symbolic.symbols import Formula, Written
+from dalembert.symbolic.symbols import Formula
+
+if TYPE_CHECKING:
+    from dalembert.model.model import Model
 
 
-@dataclass(frozen=True)
+@record
 class _Line(InJoint):
     """A torque that falls with the rate of the joint along a straight line."""
 
@@ -51,23 +54,25 @@ class _Line(InJoint):
         return [self._along(motion, stall - slope * (joint.gradient @ motion.qd + joint.drift))]
 
 
-@dataclass(frozen=True)
+@record
 class Motor(_Line):
-    """stall_torque × (command − rate / no_load_speed) along the motion of a joint."""
+    """Drive the joint of a body by stall_torque × (command − rate / no_load_speed).
+
+    `command` is a formula: 1 for the whole voltage, 0 for a motor that brakes, −1 for backwards. Give its rotor by `rotor`.
+
+    >>> from dalembert.model.model import Model
+    >>> model = Model("wheel").coordinates("turn")
+    >>> _ = model.body("wheel", joint=model.revolute((0, 1, 0), "turn"), mass=1, inertia=(1, 2, 1))
+    >>> model.motor("wheel", stall_torque=3, no_load_speed=12, command="cos(t)").loads[0].law()
+    ('motor', '3*cos(t) less 1/4 × rate')
+    """
 
     kind: ClassVar[str] = "motor"
-    forms: ClassVar[dict[str, Keys]] = {
-        "motor": {
-            **IN_JOINT,
-            **dict.fromkeys(("stall_torque", "no_load_speed"), Key(constant, True)),
-            "command": Key(moving, usual=1),
-        }
-    }
     positive: ClassVar[tuple[str, ...]] = ("stall_torque", "no_load_speed")
 
-    stall_torque: Formula
-    no_load_speed: Formula
-    command: Formula
+    stall_torque: Formula = argument(constant, about="a constant: the torque at rest")
+    no_load_speed: Formula = argument(constant, about="a constant: the rate at which nothing is left of it")
+    command: Formula = argument(moving, 1, about="a formula: 1 for the whole voltage, −1 for backwards, 0 to brake")
 
     @property
     def line(self) -> tuple[Formula, Formula]:
@@ -85,30 +90,40 @@ class Motor(_Line):
         return product(self.name, watch.number(self.stall_torque) * left, moved)
 
 
-@dataclass(frozen=True)
+@record
 class DcMotor(_Line):
-    """A direct current motor without inductance, behind a gear.
+    """Drive the joint of a body by a direct current motor that turns `ratio` times as fast.
+
+    A direct current motor without inductance, behind a gear.
 
     Its current is (voltage − back_emf × ratio × rate) / resistance, its torque on the joint ratio × torque_constant × current.
+
+    Its current is (voltage − back_emf × ratio × rate) / resistance and its torque on the joint
+    ratio × torque_constant × current. `voltage` is a formula; without `back_emf` it is the torque constant, as in SI units.
+    The inductance is left out. Give the rotor by `rotor` with the same ratio.
+
+    >>> from dalembert.model.model import Model
+    >>> model = Model("wheel").coordinates("turn")
+    >>> _ = model.body("wheel", joint=model.revolute((0, 1, 0), "turn"), mass=1, inertia=(1, 2, 1))
+    >>> model.dc_motor("wheel", voltage=12, resistance=2, torque_constant=0.05, ratio=20).loads[0].law()
+    ('dc_motor', '6 less 1/2 × rate')
     """
 
     kind: ClassVar[str] = "dc_motor"
-    forms: ClassVar[dict[str, Keys]] = {
-        "dc_motor": {
-            **IN_JOINT,
-            "voltage": Key(moving, True),
-            **dict.fromkeys(("resistance", "torque_constant"), Key(constant, True)),
-            "back_emf": Key(constant),
-            "ratio": Key(constant, usual=1),
-        }
-    }
     positive: ClassVar[tuple[str, ...]] = ("resistance",)
 
-    voltage: Formula
-    resistance: Formula
-    torque_constant: Formula
-    back_emf: Formula
-    ratio: Formula
+    voltage: Formula = argument(moving, about="a formula")
+    resistance: Formula = argument(constant, about="a constant")
+    torque_constant: Formula = argument(constant, about="a constant: torque per current, at the motor's shaft")
+    back_emf: Formula = argument(
+        constant, None, about="a constant: voltage per rate of the motor's shaft", absent="`torque_constant`"
+    )
+    ratio: Formula = argument(constant, 1, about="a constant: the ratio of the gear")
+
+    @classmethod
+    def completed(cls, model: Model, given: dict[str, Any], where: str) -> dict[str, Any]:
+        """Back-EMF and torque have the same constant in consistent units."""
+        return {**given, "back_emf": given["torque_constant"] if given["back_emf"] is None else given["back_emf"]}
 
     @property
     def line(self) -> tuple[Formula, Formula]:
@@ -128,62 +143,3 @@ class DcMotor(_Line):
         )
         value = watch.number(self.torque_constant) * current * (N * shaft.change)
         return Work(self.name, value, np.abs(value))
-
-
-class MotorMaker(LoadMaker):
-    """Makes motors."""
-
-    @checked
-    def motor(
-        self,
-        body: str,
-        *,
-        stall_torque: Written,
-        no_load_speed: Written,
-        command: Written = 1,
-        joint: int = 0,
-        motion: int = 0,
-        name: str | None = None,
-    ) -> Self:
-        """Drive the joint of a body by stall_torque × (command − rate / no_load_speed).
-
-        `command` is a formula: 1 for the whole voltage, 0 for a motor that brakes, −1 for backwards. Give its rotor by `rotor`.
-
-        >>> from dalembert.model.model import Model
-        >>> model = Model("wheel").coordinates("turn")
-        >>> _ = model.body("wheel", joint=model.revolute((0, 1, 0), "turn"), mass=1, inertia=(1, 2, 1))
-        >>> model.motor("wheel", stall_torque=3, no_load_speed=12, command="cos(t)").loads[0].law()
-        ('motor', '3*cos(t) less 1/4 × rate')
-        """
-        line = {"stall_torque": stall_torque, "no_load_speed": no_load_speed, "command": command}
-        return self._load(Motor, name, body=body, joint=joint, motion=motion, **line)
-
-    @checked
-    def dc_motor(
-        self,
-        body: str,
-        *,
-        voltage: Written,
-        resistance: Written,
-        torque_constant: Written,
-        back_emf: Written | None = None,
-        ratio: Written = 1,
-        joint: int = 0,
-        motion: int = 0,
-        name: str | None = None,
-    ) -> Self:
-        """Drive the joint of a body by a direct current motor that turns `ratio` times as fast.
-
-        Its current is (voltage − back_emf × ratio × rate) / resistance and its torque on the joint
-        ratio × torque_constant × current. `voltage` is a formula; without `back_emf` it is the torque constant, as in SI units.
-        The inductance is left out. Give the rotor by `rotor` with the same ratio.
-
-        >>> from dalembert.model.model import Model
-        >>> model = Model("wheel").coordinates("turn")
-        >>> _ = model.body("wheel", joint=model.revolute((0, 1, 0), "turn"), mass=1, inertia=(1, 2, 1))
-        >>> model.dc_motor("wheel", voltage=12, resistance=2, torque_constant=0.05, ratio=20).loads[0].law()
-        ('dc_motor', '6 less 1/2 × rate')
-        """
-        back = torque_constant if back_emf is None else back_emf
-        given = {"voltage": voltage, "resistance": resistance, "torque_constant": torque_constant, "back_emf": back}
-        return self._load(DcMotor, name, body=body, joint=joint, motion=motion, **given, ratio=ratio)

@@ -3,35 +3,51 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import ClassVar, Self
+from typing import ClassVar
 
 import numpy as np
 import symengine as se
 
-from dalembert.arguments import checked
 from dalembert.errors import Problem
-from dalembert.model.keys import AT, BODIES, NAMED, Key, Keys, constant
-from dalembert.model.loads.base import Applied, Load, LoadMaker, Motion, Span, Wrench, at_point, vector_of
-from dalembert.model.making import Given
+from dalembert.model.keys import constant, optional_point, two_bodies
+from dalembert.model.loads.base import Applied, Load, Motion, Span, Wrench, at_point, vector_of
+from dalembert.model.record import argument, record
 from dalembert.model.reference_model import Action, Places, Traced, Watch, Work, point_of, product
-from dalembert.model.vectors import WORLD, Vector3
+from dalembert.model.values import WORLD, Vector3
 from dalembert.symbolic.algebra_base import Array, Scalar, scaled, vector
-from dalembert.symbolic.symbols import Formula, Written
+from dalembert.symbolic.symbols import Formula
 
 _ZERO = se.Integer(0)
 
 
-@dataclass(frozen=True)
+@record
 class PointGravity(Load):
-    """The first body pulls the second by mu × mass of the second / distance², and is pulled by it as strongly."""
+    """Let the first body (or the world) pull the second by mu × mass of the second / distance², and be pulled as strongly.
+
+    `mu` is the gravitational parameter G × mass of what pulls. The centre is the mass centre of the first, in the world its
+    origin, or a `point` of it; the second is pulled at its mass centre.
+
+    >>> from dalembert.model.model import Model
+    >>> model = Model("orbit").parameters(mu=4.0).coordinate("x", 1.0).coordinate("y", 0.0, 2.0)
+    >>> axes = [model.prismatic((1, 0, 0), "x"), model.prismatic((0, 1, 0), "y")]
+    >>> model.body("probe", joint=axes, mass=3).point_gravity(("world", "probe"), mu="mu").check()
+    []
+    """
 
     kind: ClassVar[str] = "point_gravity"
-    forms: ClassVar[dict[str, Keys]] = {"point_gravity": {**NAMED, **BODIES, "mu": Key(constant, True), **AT}}
 
-    bodies: tuple[str, str]
-    mu: Formula
-    point: Vector3 | None
+    bodies: tuple[str, str] = argument(
+        two_bodies,
+        positional=True,
+        about='two names: what pulls, a body or `"world"`, and the body that is pulled at its mass centre',
+    )
+    mu: Formula = argument(constant, about="a constant: G × mass of what pulls")
+    point: Vector3 | None = argument(
+        optional_point,
+        None,
+        about="three constants: the centre of what pulls, in its axes",
+        absent="its mass centre; in the world the origin",
+    )
 
     @property
     def fixed_points(self) -> list[tuple[str, Vector3]]:
@@ -105,24 +121,3 @@ class PointGravity(Load):
         along = pull * (second - first) / distance.value
         yield Action(self.bodies[1], -along, second, still)
         yield Action(self.bodies[0], along, first, still)
-
-
-class PointGravityMaker(LoadMaker):
-    """Makes gravity of points."""
-
-    @checked
-    def point_gravity(
-        self, bodies: tuple[str, str], *, mu: Written, point: Given | None = None, name: str | None = None
-    ) -> Self:
-        """Let the first body (or the world) pull the second by mu × mass of the second / distance², and be pulled as strongly.
-
-        `mu` is the gravitational parameter G × mass of what pulls. The centre is the mass centre of the first, in the world its
-        origin, or a `point` of it; the second is pulled at its mass centre.
-
-        >>> from dalembert.model.model import Model
-        >>> model = Model("orbit").parameters(mu=4.0).coordinate("x", 1.0).coordinate("y", 0.0, 2.0)
-        >>> axes = [model.prismatic((1, 0, 0), "x"), model.prismatic((0, 1, 0), "y")]
-        >>> model.body("probe", joint=axes, mass=3).point_gravity(("world", "probe"), mu="mu").check()
-        []
-        """
-        return self._load(PointGravity, name, bodies=bodies, mu=mu, point=point)

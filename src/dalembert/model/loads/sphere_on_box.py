@@ -7,48 +7,57 @@ inside the box is pushed out through the nearest face, that of the largest eᵢ;
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import ClassVar, Self, Unpack
+from typing import ClassVar
 
 import numpy as np
 import symengine as se
 
-from dalembert.arguments import checked
 from dalembert.errors import Problem
-from dalembert.model.checks.check_values import value
-from dalembert.model.file_form import ORIGIN
-from dalembert.model.keys import Key, Keys, fixed_vector
+from dalembert.model.evaluation import value
+from dalembert.model.keys import constant_length, fixed_vector
 from dalembert.model.loads.base import Motion, vector_of
-from dalembert.model.loads.contact_laws import LAWS, NOTHING, ContactLaw
+from dalembert.model.loads.contact_laws import NOTHING
 from dalembert.model.loads.force_laws import measure
-from dalembert.model.loads.sphere_on_plane import SPHERE, sized
-from dalembert.model.loads.touching import TOUCHING, Meeting, Touch, TouchMaker
-from dalembert.model.making import ZERO, Given
+from dalembert.model.loads.sphere_on_plane import sized
+from dalembert.model.loads.touching import Meeting, Touch
+from dalembert.model.record import argument, record
 from dalembert.model.reference_model import Places
-from dalembert.model.vectors import WORLD, Vector3
+from dalembert.model.values import ZERO, Vector3
 from dalembert.symbolic.algebra_base import Array, Scalar, scaled, vector
 from dalembert.symbolic.frames import Frame
-from dalembert.symbolic.symbols import Formula, Written, absolute, piecewise, signum
+from dalembert.symbolic.symbols import Formula, absolute, piecewise, signum
 
-BOX: Keys = {
-    "size": Key(fixed_vector, required=True),
-    **dict.fromkeys(("position", "rotation"), Key(fixed_vector, usual=ORIGIN)),
-}
 _AXES = ("x", "y", "z")
 
 
-@dataclass(frozen=True)
+@record
 class SphereOnBox(Touch):
-    """A sphere of a body (radius 0: a point) on a box of the ground: `size` are its edges, `position` its middle."""
+    """Let a sphere of a body (radius 0: a point) touch a box of the ground, by a law as in `sphere_on_plane`.
+
+    A sphere of a body (radius 0: a point) on a box of the ground: `size` are its edges, `position` its middle.
+
+    `size` are the edges of the box, `position` is its middle, and `rotation` its roll, pitch and yaw, on the ground.
+
+    >>> import dalembert as dl
+    >>> model = dl.Model("step", gravity=(0, 0, -9.81)).coordinate("z", 0.5)
+    >>> _ = model.body("foot", joint=model.prismatic((0, 0, 1), "z"), mass=1)
+    >>> _ = model.sphere_on_box("foot", (0.4, 0.4, 0.2), stiffness=1e4, damping=100, name="step")
+    >>> run = dl.simulate(model, 0.3, samples=2)
+    >>> round(run.switchings[-1].t, 9)  # falls 0.4
+    0.285568625
+    """
 
     kind: ClassVar[str] = "sphere_on_box"
-    forms: ClassVar[dict[str, Keys]] = {"sphere_on_box": {**TOUCHING, **SPHERE, **BOX, **LAWS}}
 
-    radius: Formula
-    center: Vector3
-    size: Vector3
-    position: Vector3
-    rotation: Vector3
+    radius: Formula = argument(constant_length, 0, about="a constant: of the sphere (0: a point)")
+    center: Vector3 = argument(fixed_vector, ZERO, about="three constants: of the sphere, in axes of the body")
+    size: Vector3 = argument(fixed_vector, positional=True, about="three constants: the edges of the box")
+    position: Vector3 = argument(
+        fixed_vector, ZERO, about="three constants: the middle of the box, in axes of the ground"
+    )
+    rotation: Vector3 = argument(
+        fixed_vector, ZERO, about="three constants: roll, pitch and yaw of the box on the ground"
+    )
 
     @property
     def fixed_points(self) -> list[tuple[str, Vector3]]:
@@ -131,36 +140,3 @@ class SphereOnBox(Touch):
             outside = algebra.less(0, away, or_equal=False)
             n = box.R @ vector([algebra.select(outside, a / away, b) for a, b in zip(off, way, strict=True)])
         return radius - algebra.select(outside, away, -room), n, center - scaled(radius, n)
-
-
-class SphereOnBoxMaker(TouchMaker):
-    """Makes contacts of spheres and boxes."""
-
-    @checked
-    def sphere_on_box(
-        self,
-        body: str,
-        size: Given,
-        *,
-        radius: Written = 0,
-        center: Given = ZERO,
-        ground: str = WORLD,
-        position: Given = ZERO,
-        rotation: Given = ZERO,
-        name: str | None = None,
-        **law: Unpack[ContactLaw],
-    ) -> Self:
-        """Let a sphere of a body (radius 0: a point) touch a box of the ground, by a law as in `sphere_on_plane`.
-
-        `size` are the edges of the box, `position` is its middle, and `rotation` its roll, pitch and yaw, on the ground.
-
-        >>> import dalembert as dl
-        >>> model = dl.Model("step", gravity=(0, 0, -9.81)).coordinate("z", 0.5)
-        >>> _ = model.body("foot", joint=model.prismatic((0, 0, 1), "z"), mass=1)
-        >>> _ = model.sphere_on_box("foot", (0.4, 0.4, 0.2), stiffness=1e4, damping=100, name="step")
-        >>> run = dl.simulate(model, 0.3, samples=2)
-        >>> round(run.switchings[-1].t, 9)  # falls 0.4
-        0.285568625
-        """
-        place = {"size": size, "radius": radius, "center": center, "position": position, "rotation": rotation}
-        return self._touch(SphereOnBox, name, law, body=body, ground=ground, **place)

@@ -2,37 +2,34 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import ClassVar, Self, Unpack
+from typing import ClassVar
 
-from dalembert.arguments import checked
 from dalembert.errors import Problem
 from dalembert.model import file_form
-from dalembert.model.checks.check_values import value
-from dalembert.model.keys import Key, Keys, constant_length, direction, fixed_vector
+from dalembert.model.evaluation import value
+from dalembert.model.keys import constant_length, direction, fixed_vector
 from dalembert.model.loads.base import Motion, vector_of
-from dalembert.model.loads.contact_laws import LAWS, ContactLaw
-from dalembert.model.loads.touching import TOUCHING, Meeting, Touch, TouchMaker
-from dalembert.model.making import ZERO, Given
+from dalembert.model.loads.touching import Meeting, Touch
+from dalembert.model.record import argument, record
 from dalembert.model.reference_model import Places
-from dalembert.model.vectors import WORLD, Vector3
+from dalembert.model.values import WORLD, ZERO, Vector3
 from dalembert.symbolic.algebra_base import Array, Scalar, scaled, vector
 from dalembert.symbolic.surds import Component
-from dalembert.symbolic.symbols import Formula, Written
+from dalembert.symbolic.symbols import Formula
 
 ORIGIN = file_form.ORIGIN
-SPHERE: Keys = {"radius": Key(constant_length, usual=0), "center": Key(fixed_vector, usual=ORIGIN)}
-PLANE: Keys = {"point": Key(fixed_vector, usual=ORIGIN), "normal": Key(direction, usual=[0, 0, 1])}
 
 
-@dataclass(frozen=True)
+@record
 class OnPlane(Touch):
     """What has a radius on a plane of the ground through `point`; `normal` points out of the ground."""
 
-    radius: Formula
-    center: Vector3
-    point: Vector3
-    normal: tuple[Component, Component, Component]
+    radius: Formula = argument(constant_length, 0, about="a constant: of the sphere (0: a point)")
+    center: Vector3 = argument(fixed_vector, ZERO, about="three constants: the centre, in axes of the body")
+    point: Vector3 = argument(fixed_vector, ZERO, about="three constants: a point of the plane, in axes of the ground")
+    normal: tuple[Component, Component, Component] = argument(
+        direction, (0, 0, 1), about="three numbers: the direction out of the ground"
+    )
 
     @property
     def fixed_points(self) -> list[tuple[str, Vector3]]:
@@ -45,12 +42,26 @@ class OnPlane(Touch):
         return found + beside_normal(self, self.normal)
 
 
-@dataclass(frozen=True)
+@record
 class SphereOnPlane(OnPlane):
-    """A sphere of a body (radius 0: a point) on a plane of the ground through `point`; `normal` points out of the ground."""
+    """Let a sphere of a body (radius 0: a point) touch a plane of the world or of another body.
+
+    The plane goes through `point` of the ground, and `normal` points out of it. While the sphere is in the ground by a depth
+    δ > 0, the ground presses with N = stiffness × δ^exponent (1 + dissipation × δ̇) + damping × δ̇, or with `push`, a
+    formula of `depth` and `rate`, but never pulls. Friction is `friction` × N against the slip s: smoothed as
+    s/√(s² + smoothing²), or viscous below Coulomb's bound, min(viscous |s|, friction N). In a motion parallel to a
+    plane with the normal `planar` (world axes) slip has one direction only, and friction is exact: it sticks.
+
+    >>> import dalembert as dl
+    >>> model = dl.Model("ball", gravity=(0, 0, -9.81)).coordinate("z", 1.0)
+    >>> _ = model.body("ball", joint=model.prismatic((0, 0, 1), "z"), mass=0.5)
+    >>> _ = model.sphere_on_plane("ball", radius=0.1, stiffness=2e4, damping=3, name="floor")
+    >>> run = dl.simulate(model, 1.0, samples=11)
+    >>> [round(event.t, 6) for event in run.switchings][:1]  # falls 0.9
+    [0.428353]
+    """
 
     kind: ClassVar[str] = "sphere_on_plane"
-    forms: ClassVar[dict[str, Keys]] = {"sphere_on_plane": {**TOUCHING, **SPHERE, **PLANE, **LAWS}}
 
     def meeting(self, motion: Motion) -> Meeting:
         """At the deepest point of the sphere."""
@@ -86,39 +97,3 @@ def beside_normal(touch: Touch, normal: tuple[Component, Component, Component]) 
         return []
     fact = f"the normal of the ground does not lie in the plane of motion: their directions have the product {out:g}."
     return [Problem(f"{touch.title}, planar", fact, "Give `planar` the direction that nothing moves along.")]
-
-
-class SphereOnPlaneMaker(TouchMaker):
-    """Makes contacts of spheres and planes."""
-
-    @checked
-    def sphere_on_plane(
-        self,
-        body: str,
-        *,
-        radius: Written = 0,
-        center: Given = ZERO,
-        ground: str = WORLD,
-        point: Given = ZERO,
-        normal: Given = (0, 0, 1),
-        name: str | None = None,
-        **law: Unpack[ContactLaw],
-    ) -> Self:
-        """Let a sphere of a body (radius 0: a point) touch a plane of the world or of another body.
-
-        The plane goes through `point` of the ground, and `normal` points out of it. While the sphere is in the ground by a depth
-        δ > 0, the ground presses with N = stiffness × δ^exponent (1 + dissipation × δ̇) + damping × δ̇, or with `push`, a
-        formula of `depth` and `rate`, but never pulls. Friction is `friction` × N against the slip s: smoothed as
-        s/√(s² + smoothing²), or viscous below Coulomb's bound, min(viscous |s|, friction N). In a motion parallel to a
-        plane with the normal `planar` (world axes) slip has one direction only, and friction is exact: it sticks.
-
-        >>> import dalembert as dl
-        >>> model = dl.Model("ball", gravity=(0, 0, -9.81)).coordinate("z", 1.0)
-        >>> _ = model.body("ball", joint=model.prismatic((0, 0, 1), "z"), mass=0.5)
-        >>> _ = model.sphere_on_plane("ball", radius=0.1, stiffness=2e4, damping=3, name="floor")
-        >>> run = dl.simulate(model, 1.0, samples=11)
-        >>> [round(event.t, 6) for event in run.switchings][:1]  # falls 0.9
-        [0.428353]
-        """
-        place = {"radius": radius, "center": center, "point": point, "normal": normal}
-        return self._touch(SphereOnPlane, name, law, body=body, ground=ground, **place)

@@ -2,39 +2,45 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import ClassVar, Self, Unpack
+from typing import ClassVar
 
 import numpy as np
 
-from dalembert.arguments import checked
 from dalembert.errors import Problem
-from dalembert.model.file_form import ORIGIN
-from dalembert.model.keys import Key, Keys, constant_length, fixed_vector
+from dalembert.model.keys import constant_length, fixed_vector
 from dalembert.model.loads.base import Motion, vector_of
-from dalembert.model.loads.contact_laws import LAWS, ContactLaw
-from dalembert.model.loads.sphere_on_plane import SPHERE, sized
-from dalembert.model.loads.touching import TOUCHING, Meeting, Touch, TouchMaker
-from dalembert.model.making import ZERO, Given
+from dalembert.model.loads.sphere_on_plane import sized
+from dalembert.model.loads.touching import Meeting, Touch
+from dalembert.model.record import argument, record
 from dalembert.model.reference_model import Places
-from dalembert.model.vectors import WORLD, Vector3
+from dalembert.model.values import ZERO, Vector3
 from dalembert.symbolic.algebra_base import Array, Scalar, scaled
-from dalembert.symbolic.symbols import Formula, Written
-
-OTHER: Keys = {"ground_radius": Key(constant_length, usual=0), "ground_center": Key(fixed_vector, usual=ORIGIN)}
+from dalembert.symbolic.symbols import Formula
 
 
-@dataclass(frozen=True)
+@record
 class SphereOnSphere(Touch):
-    """A sphere of a body on a sphere of the ground; the force acts in the middle of where they go into each other."""
+    """Let a sphere of a body touch a sphere of another, or of the world, by a law as in `sphere_on_plane`.
+
+    A sphere of a body on a sphere of the ground; the force acts in the middle of where they go into each other.
+
+    >>> import dalembert as dl
+    >>> model = dl.Model("billiards").coordinate("x", -1, 2.0).coordinate("y", 0)
+    >>> for name, along in (("cue", "x"), ("ball", "y")):
+    ...     _ = model.body(name, joint=model.prismatic((1, 0, 0), along), mass=0.2)
+    >>> _ = model.sphere_on_sphere("cue", radius=0.03, ground="ball", ground_radius=0.03, stiffness=1e5)
+    >>> dl.simulate(model, 1.0, samples=2).qd[:, -1].round(9) + 0.0
+    array([0., 2.])
+    """
 
     kind: ClassVar[str] = "sphere_on_sphere"
-    forms: ClassVar[dict[str, Keys]] = {"sphere_on_sphere": {**TOUCHING, **SPHERE, **OTHER, **LAWS}}
 
-    radius: Formula
-    center: Vector3
-    ground_radius: Formula
-    ground_center: Vector3
+    radius: Formula = argument(constant_length, 0, about="a constant: of the sphere (0: a point)")
+    center: Vector3 = argument(fixed_vector, ZERO, about="three constants: of the sphere, in axes of the body")
+    ground_radius: Formula = argument(constant_length, 0, about="a constant: of the sphere that is touched")
+    ground_center: Vector3 = argument(
+        fixed_vector, ZERO, about="three constants: of the sphere that is touched, in axes of the ground"
+    )
 
     @property
     def fixed_points(self) -> list[tuple[str, Vector3]]:
@@ -63,33 +69,3 @@ class SphereOnSphere(Touch):
         n = scaled(1 / places.algebra.sqrt(line @ line), line)
         near, far = c - scaled(r, n), o + scaled(R, n)
         return n @ (far - near), n, scaled(0.5, near + far)
-
-
-class SphereOnSphereMaker(TouchMaker):
-    """Makes contacts of spheres."""
-
-    @checked
-    def sphere_on_sphere(
-        self,
-        body: str,
-        *,
-        radius: Written = 0,
-        center: Given = ZERO,
-        ground: str = WORLD,
-        ground_radius: Written = 0,
-        ground_center: Given = ZERO,
-        name: str | None = None,
-        **law: Unpack[ContactLaw],
-    ) -> Self:
-        """Let a sphere of a body touch a sphere of another, or of the world, by a law as in `sphere_on_plane`.
-
-        >>> import dalembert as dl
-        >>> model = dl.Model("billiards").coordinate("x", -1, 2.0).coordinate("y", 0)
-        >>> for name, along in (("cue", "x"), ("ball", "y")):
-        ...     _ = model.body(name, joint=model.prismatic((1, 0, 0), along), mass=0.2)
-        >>> _ = model.sphere_on_sphere("cue", radius=0.03, ground="ball", ground_radius=0.03, stiffness=1e5)
-        >>> dl.simulate(model, 1.0, samples=2).qd[:, -1].round(9) + 0.0
-        array([0., 2.])
-        """
-        place = {"radius": radius, "center": center, "ground_radius": ground_radius, "ground_center": ground_center}
-        return self._touch(SphereOnSphere, name, law, body=body, ground=ground, **place)

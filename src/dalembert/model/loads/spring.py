@@ -2,32 +2,27 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import ClassVar, Self
+from typing import ClassVar
 
 import numpy as np
 
-from dalembert.arguments import checked
-from dalembert.model.keys import Key, Keys, constant_length, constant_stiffness
-from dalembert.model.loads.base import Applied, LoadMaker, Motion, Span
-from dalembert.model.loads.between import ENDS, Between
-from dalembert.model.making import ZERO, Given
+from dalembert.model.keys import constant_length, constant_stiffness
+from dalembert.model.loads.base import Applied, Motion, Span
+from dalembert.model.loads.between import Between
+from dalembert.model.record import argument, record
 from dalembert.model.reference_model import Places, Traced, Watch, Work, product
 from dalembert.symbolic.algebra_base import Scalar, scaled
-from dalembert.symbolic.symbols import Formula, Written
+from dalembert.symbolic.symbols import Formula
 
 
-@dataclass(frozen=True)
+@record
 class Spring(Between):
-    """A linear spring between two points: pulls with stiffness × (distance − natural_length)."""
+    """Connect points of two bodies (or the world) by a linear spring: it pulls with stiffness × (distance − natural_length)."""
 
     kind: ClassVar[str] = "spring"
-    forms: ClassVar[dict[str, Keys]] = {
-        "spring": {**ENDS, "stiffness": Key(constant_stiffness, True), "natural_length": Key(constant_length, usual=0)}
-    }
 
-    stiffness: Formula
-    natural_length: Formula
+    stiffness: Formula = argument(constant_stiffness, about="a constant")
+    natural_length: Formula = argument(constant_length, 0, about="a constant")
 
     def applied(self, motion: Motion) -> list[Applied]:
         """Its pull on the rate of the vector between its ends, and its potential."""
@@ -61,21 +56,3 @@ class Spring(Between):
     def tension(self, watch: Watch, length: Traced) -> np.ndarray:
         """By Hooke's law."""
         return watch.number(self.stiffness) * (length.value - watch.number(self.natural_length))
-
-
-class SpringMaker(LoadMaker):
-    """Makes springs."""
-
-    @checked
-    def spring(
-        self,
-        bodies: tuple[str, str],
-        *,
-        stiffness: Written,
-        natural_length: Written = 0,
-        points: Given = (ZERO, ZERO),
-        name: str | None = None,
-    ) -> Self:
-        """Connect points of two bodies (or of the world) by a linear spring."""
-        constants = {"stiffness": stiffness, "natural_length": natural_length}
-        return self._load(Spring, name, bodies=bodies, points=points, **constants)

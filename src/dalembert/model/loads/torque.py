@@ -3,47 +3,36 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import ClassVar, Self
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from dalembert.arguments import checked
 from dalembert.errors import InputError
 from dalembert.model.controllers import Law, Timing
 from dalembert.model.file_form import Element
-from dalembert.model.keys import BODY, FRAME, NAMED, Key, Keys, body, entries, fixed_vector, moving_vector
-from dalembert.model.loads.base import Applied, Load, LoadMaker, Motion, Wrench, vector_of
+from dalembert.model.keys import body_name, entries, fixed_vector, moving_vector
+from dalembert.model.loads.base import Applied, Load, Motion, Wrench, add, by_law, new_name, vector_of
 from dalembert.model.loads.force import Force
 from dalembert.model.loads.measured_curves import TIMES, in_words, increasing_times, rows, three_curves, timed
-from dalembert.model.making import Given, vector3
+from dalembert.model.record import argument, builds, record
 from dalembert.model.reference_model import Action, Watch, Work, axes_of, in_world, turn_of
-from dalembert.model.vectors import WORLD, Vector3
+from dalembert.model.values import WORLD, Given, Vector3, vector3
 from dalembert.symbolic.algebra_base import Array, zeros
 
+if TYPE_CHECKING:
+    from dalembert.model.model import Model
 
-@dataclass(frozen=True)
+
+@record
 class Torque(Load):
     """A torque on a body, in the axes of `frame`; its opposite acts on `reaction` when that is given."""
 
     kind: ClassVar[str] = "torque"
-    forms: ClassVar[dict[str, Keys]] = {
-        "torque": {**NAMED, **BODY, "torque": Key(moving_vector, True), **FRAME, "reaction": Key(body)},
-        "wrench_table": {
-            **NAMED,
-            **BODY,
-            "times": TIMES,
-            "force": rows(fixed_vector, "rows of three"),
-            "torque": rows(fixed_vector, "rows of three"),
-            "point": Key(fixed_vector),
-            **FRAME,
-        },
-    }
 
-    body: str
-    torque: Vector3
-    frame: str
-    reaction: str | None
+    body: str = argument(body_name, positional=True, about="the body it acts on")
+    torque: Vector3 = argument(moving_vector, positional=True, about="three formulas")
+    frame: str = argument(body_name, WORLD, about='the axes `torque` is written in: a body, or `"world"`')
+    reaction: str | None = argument(body_name, None, about="the body on which the opposite torque acts")
 
     @property
     def on(self) -> str:
@@ -53,7 +42,7 @@ class Torque(Load):
     def element(self, parameters: set[str]) -> tuple[str, Element]:
         """A table of time where it is one; a table has no reaction."""
         kind, torque = timed("torque", self.torque, self.title, table=self.reaction is None)
-        return kind, entries(self, self.keys, self.title, torque=torque)
+        return kind, entries(self, self.keys(), self.title, torque=torque)
 
     def law(self) -> tuple[str, str]:
         """Its components."""
@@ -90,58 +79,59 @@ def _moment(name: str, body: str, torque_W: Array, motion: Motion) -> Applied:
     return Applied(name, moment, frame.D, frame.E, wrenches=wrenches)
 
 
-class TorqueMaker(LoadMaker):
-    """Makes torques."""
+@builds(Torque)
+def torque(
+    model: Model,
+    body: str,
+    torque: Given | None = None,
+    *,
+    law: Law | None = None,
+    period: float | None = None,
+    delay: float = 0.0,
+    vectorized: bool = False,
+    frame: str = WORLD,
+    reaction: str | None = None,
+    name: str | None = None,
+) -> Model:
+    """Apply a torque to a body, in the axes of `frame`, and its opposite to `reaction` when that is given.
 
-    @checked
-    def torque(
-        self,
-        body: str,
-        torque: Given | None = None,
-        *,
-        law: Law | None = None,
-        period: float | None = None,
-        delay: float = 0.0,
-        vectorized: bool = False,
-        frame: str = WORLD,
-        reaction: str | None = None,
-        name: str | None = None,
-    ) -> Self:
-        """Apply a torque to a body, in the axes of `frame`, and its opposite to `reaction` when that is given.
+    It has three components by formulas, or is what `law(t, state)` gives, a function in Python: see `actuator`.
+    """
+    found = by_law(model, Torque.kind, name, torque, law, Timing(period, delay, vectorized))
+    if found is None:
+        return Torque.build(model, name=name, body=body, torque=torque, frame=frame, reaction=reaction)
+    return add(model, Torque(found[0], body, found[1], frame, reaction))
 
-        It has three components by formulas, or is what `law(t, state)` gives, a function in Python: see `actuator`.
-        """
-        found = self._by_law(Torque.kind, name, torque, law, Timing(period, delay, vectorized))
-        if found is None:
-            return self._load(Torque, name, body=body, torque=torque, frame=frame, reaction=reaction)
-        return self._add(Torque(found[0], body, found[1], frame, reaction))
 
-    @checked
-    def wrench_table(
-        self,
-        body: str,
-        times: Given,
-        *,
-        force: Given | None = None,
-        torque: Given | None = None,
-        point: Given | None = None,
-        frame: str = WORLD,
-        name: str | None = None,
-    ) -> Self:
-        """Apply a force and a torque given as tables: one row of three for each time, straight lines in between.
+_ROWS = rows(fixed_vector, "rows of three", "a row of three constants for each time")
 
-        Before the first time and after the last the first and last rows hold.
-        """
-        key = self._load_name(name, "wrench_table")
-        where = f"wrench_table '{key}'"
-        if force is None and torque is None:
-            raise InputError(f"{where}: neither force nor torque is given. Give at least one table of rows.")
-        clock, made = increasing_times(times, self.number, where), list[Load]()
-        if force is not None:
-            at = None if point is None else vector3(self.reader.constant, point, f"{where}, point")
-            made.append(Force(key, body, three_curves(clock, force, self.number, f"{where}, force"), at, frame))
-        if torque is not None:
-            label = key if force is None else f"{key}, torque"
-            couple = three_curves(clock, torque, self.number, f"{where}, torque")
-            made.append(Torque(label, body, couple, frame, None))
-        return self._add(*made)
+
+@builds(Torque, {**Force.keys(), "times": TIMES, "force": _ROWS, "torque": _ROWS})
+def wrench_table(
+    model: Model,
+    body: str,
+    times: Given,
+    *,
+    force: Given | None = None,
+    torque: Given | None = None,
+    point: Given | None = None,
+    frame: str = WORLD,
+    name: str | None = None,
+) -> Model:
+    """Apply a force and a torque given as tables: one row of three for each time, straight lines in between.
+
+    Before the first time and after the last the first and last rows hold.
+    """
+    key = new_name(model, name, "wrench_table")
+    where = f"wrench_table '{key}'"
+    if force is None and torque is None:
+        raise InputError(f"{where}: neither force nor torque is given. Give at least one table of rows.")
+    clock, made = increasing_times(times, model.number, where), list[Load]()
+    if force is not None:
+        at = None if point is None else vector3(model.reader.constant, point, f"{where}, point")
+        made.append(Force(key, body, three_curves(clock, force, model.number, f"{where}, force"), at, frame))
+    if torque is not None:
+        label = key if force is None else f"{key}, torque"
+        couple = three_curves(clock, torque, model.number, f"{where}, torque")
+        made.append(Torque(label, body, couple, frame, None))
+    return add(model, *made)

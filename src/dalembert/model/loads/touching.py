@@ -20,22 +20,22 @@ from typing import Self
 import numpy as np
 import symengine as se
 
-from dalembert.errors import InputError, Problem, nearest
+from dalembert.errors import Problem
 from dalembert.model.elements import Parameter
-from dalembert.model.keys import BODY, NAMED, Key, Keys, body
-from dalembert.model.loads.base import Applied, Load, LoadMaker, Motion, at_point
-from dalembert.model.loads.contact_laws import DEPTH, LAWS, ONSET, SLIP, SLOWEST, SQUARE, USUAL, ContactLaw, Laws
+from dalembert.model.keys import body_name
+from dalembert.model.loads.base import Applied, Load, Motion, at_point
+from dalembert.model.loads.contact_laws import DEPTH, ONSET, SLIP, SLOWEST, SQUARE, Laws
 from dalembert.model.loads.force_laws import RATE, measure, numbers_but
 from dalembert.model.loads.unilateral import Opening, Unilateral
+from dalembert.model.record import argument, record
 from dalembert.model.reference_model import Action, Places, Watch, Work, axes_of, point_of
 from dalembert.model.scales import onset, slowest_slip
-from dalembert.model.vectors import WORLD
+from dalembert.model.values import WORLD
 from dalembert.symbolic.algebra_base import Array, Scalar, scaled, vector, zeros
 from dalembert.symbolic.lower import Lowering
 from dalembert.symbolic.rotations import cross
 from dalembert.symbolic.symbols import Formula
 
-TOUCHING: Keys = {**NAMED, **BODY, "ground": Key(body, usual=WORLD)}
 ORIGIN = (0, 0, 0)
 
 
@@ -48,12 +48,12 @@ class Meeting:
     place: Array
 
 
-@dataclass(frozen=True)
+@record
 class Touch(Laws, Load):
     """A body that touches the ground, which is the world or another body."""
 
-    body: str
-    ground: str
+    body: str = argument(body_name, positional=True, about="the body that touches")
+    ground: str = argument(body_name, WORLD, about='the body that it touches, or `"world"`')
     held_laws: tuple[Formula, ...] = field(default=(), kw_only=True)  # what a run holds in place of the laws
 
     @abstractmethod
@@ -76,6 +76,15 @@ class Touch(Laws, Load):
             return None
         known = (self.restitution, self.friction, self.rest_speed, self.impact)
         return Unilateral(self.name, self.title, *known)
+
+    @property
+    def parameters(self) -> tuple[Parameter, ...]:
+        """The sizes of its force where it is rigid."""
+        if (rigid := self.unilateral) is None:
+            return ()
+        units = {rigid.press: "N", rigid.rub: "N", rigid.slide: "1"}
+        about = f"of the rigid contact {rigid.title}"
+        return tuple(Parameter(name, 0.0, about, units[name]) for name in rigid.parameters)
 
     def opening(self, motion: Motion) -> Opening:
         """The gap, the slip and their directions; without a direction of slip it has none."""
@@ -216,20 +225,3 @@ def _flat(seen: tuple[Scalar, Array, Array]) -> Iterator[Scalar]:
     yield seen[0]
     yield from seen[1]
     yield from seen[2]
-
-
-class TouchMaker(LoadMaker):
-    """What the makers of contacts share."""
-
-    def _touch(self, kind: type[Touch], name: str | None, said: ContactLaw, **given: object) -> Self:
-        """Add a contact of this kind with its law."""
-        for key in said:
-            if key not in LAWS:
-                known = [*given, *LAWS]
-                raise InputError(f"{kind.kind}: there is no argument '{key}'. {nearest(key, known)}")
-        self._load(kind, name, **given, **{**USUAL, **said})
-        if (rigid := self.loads[-1].unilateral) is not None:
-            about = f"of the rigid contact {rigid.title}"
-            units = {rigid.press: "N", rigid.rub: "N", rigid.slide: "1"}
-            self.parameter_list += tuple(Parameter(name, 0.0, about, units[name]) for name in rigid.parameters)
-        return self

@@ -25,22 +25,16 @@ rolling resistance and relaxation are left out.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from fractions import Fraction
-from typing import ClassVar, Self
+from typing import ClassVar
 
 import numpy as np
 
-from dalembert.arguments import checked
 from dalembert.errors import Problem
-from dalembert.model.checks.check_values import value
-from dalembert.model.file_form import ORIGIN
+from dalembert.model.evaluation import value
 from dalembert.model.keys import (
-    BODY,
-    NAMED,
-    Key,
-    Keys,
     Pair,
+    body_name,
     constant,
     constant_length,
     direction,
@@ -49,54 +43,62 @@ from dalembert.model.keys import (
     one_or_two,
     optional_constant,
 )
-from dalembert.model.loads.base import Applied, Load, LoadMaker, Motion, at_point, vector_of
-from dalembert.model.making import ZERO, Given
+from dalembert.model.loads.base import Applied, Load, Motion, at_point, vector_of
+from dalembert.model.record import argument, record
 from dalembert.model.reference_model import Action, Places, Watch, Work, axes_of, point_of
-from dalembert.model.vectors import Vector3
+from dalembert.model.values import ZERO, Vector3
 from dalembert.symbolic.algebra_base import Algebra, Array, Scalar, scaled, vector
 from dalembert.symbolic.exact_numbers import written_out
 from dalembert.symbolic.rotations import cross, skew
 from dalembert.symbolic.surds import Component
-from dalembert.symbolic.symbols import Formula, Written
+from dalembert.symbolic.symbols import Formula
 
 LOW_SPEED, SHAPE = 0.1, 1.3
 _LITTLE = Fraction(1, 10**12)  # what is added to |s|²
 Direction = tuple[Component, Component, Component]
 
 
-@dataclass(frozen=True)
+@record
 class Tyre(Load):
-    """The force of a tyre along a plane through the world's origin: see the head of this file."""
+    """Let a wheel push along a plane through the world's origin by the slip of its lowest point.
+
+    `load` is a formula, the force that presses the wheel onto the plane; it is not applied itself. `stiffness` is force per
+    load and slip, along and across. Without `mu` the tyre is linear; with it, it follows the Magic Formula
+    D sin(C arctan(B x − E (B x − arctan(B x)))) with D = mu × load, C = `shape`, E = `curvature`, and B from the stiffness.
+    Below `low_speed` slip is measured by that speed. `axis` and `center` are the wheel's in body axes, `normal` the plane's.
+
+    >>> from dalembert.model.model import Model
+    >>> model = Model("wheel").parameters(N=3000.0).coordinate("x", 0.0, 10.0).coordinate("turn", 0.0, 30.0)
+    >>> joints = [model.prismatic((1, 0, 0), "x", position=(0, 0, 0.3)), model.revolute((0, 1, 0), "turn")]
+    >>> _ = model.body("wheel", joint=joints, mass=300, inertia=(1, 2, 1))
+    >>> _ = model.tyre("wheel", radius=0.3, load="N", stiffness=(20, 15), mu=0.9)
+    >>> model.check()
+    []
+    """
 
     kind: ClassVar[str] = "tyre"
-    forms: ClassVar[dict[str, Keys]] = {
-        "tyre": {
-            **NAMED,
-            **BODY,
-            "radius": Key(constant_length, True),
-            "load": Key(moving, True),
-            "stiffness": Key(one_or_two("along", "across"), True),
-            "mu": Key(optional_constant),
-            "shape": Key(constant, usual=SHAPE),
-            "curvature": Key(constant, usual=0),
-            "low_speed": Key(constant, usual=LOW_SPEED),
-            "axis": Key(direction, usual=[0, 1, 0]),
-            "center": Key(fixed_vector, usual=ORIGIN),
-            "normal": Key(direction, usual=[0, 0, 1]),
-        }
-    }
 
-    body: str
-    radius: Formula
-    load: Formula
-    stiffness: Pair
-    mu: Formula | None
-    shape: Formula
-    curvature: Formula
-    low_speed: Formula
-    axis: Direction
-    center: Vector3
-    normal: Direction
+    body: str = argument(body_name, positional=True, about="the body that is the wheel, and turns with it")
+    radius: Formula = argument(constant_length, about="a constant")
+    load: Formula = argument(
+        moving, about="a formula: the force that presses the wheel onto the plane; it is not applied itself"
+    )
+    stiffness: Pair = argument(
+        one_or_two("along", "across"), about="force per load and slip: a constant, or two, `[along, across]`"
+    )
+    mu: Formula | None = argument(
+        optional_constant, None, about="a constant: the largest force per load", absent="none: a linear tyre"
+    )
+    shape: Formula = argument(constant, SHAPE, about="a constant: C of the Magic Formula")
+    curvature: Formula = argument(constant, 0, about="a constant: E of the Magic Formula")
+    low_speed: Formula = argument(
+        constant, LOW_SPEED, about="a constant: the speed by which slip is measured near rest"
+    )
+    axis: Direction = argument(direction, (0, 1, 0), about="three numbers: the axle, in body axes")
+    center: Vector3 = argument(fixed_vector, ZERO, about="three constants: the centre of the wheel, in body axes")
+    normal: Direction = argument(
+        direction, (0, 0, 1), about="three numbers: the normal of the plane, in world axes, on the side of the wheel"
+    )
 
     @property
     def fixed_points(self) -> list[tuple[str, Vector3]]:
@@ -192,43 +194,3 @@ class Tyre(Load):
 def _magic(algebra: Algebra, phi: Scalar, C: Scalar, E: Scalar) -> Scalar:
     """sin(C arctan(φ − E (φ − arctan φ)))."""
     return algebra.sin(C * algebra.function("atan", phi - E * (phi - algebra.function("atan", phi))))
-
-
-class TyreMaker(LoadMaker):
-    """Makes tyres."""
-
-    @checked
-    def tyre(
-        self,
-        body: str,
-        *,
-        radius: Written,
-        load: Written,
-        stiffness: Written | Given,
-        mu: Written | None = None,
-        shape: Written = SHAPE,
-        curvature: Written = 0,
-        low_speed: Written = LOW_SPEED,
-        axis: Given = (0, 1, 0),
-        center: Given = ZERO,
-        normal: Given = (0, 0, 1),
-        name: str | None = None,
-    ) -> Self:
-        """Let a wheel push along a plane through the world's origin by the slip of its lowest point.
-
-        `load` is a formula, the force that presses the wheel onto the plane; it is not applied itself. `stiffness` is force per
-        load and slip, along and across. Without `mu` the tyre is linear; with it, it follows the Magic Formula
-        D sin(C arctan(B x − E (B x − arctan(B x)))) with D = mu × load, C = `shape`, E = `curvature`, and B from the stiffness.
-        Below `low_speed` slip is measured by that speed. `axis` and `center` are the wheel's in body axes, `normal` the plane's.
-
-        >>> from dalembert.model.model import Model
-        >>> model = Model("wheel").parameters(N=3000.0).coordinate("x", 0.0, 10.0).coordinate("turn", 0.0, 30.0)
-        >>> joints = [model.prismatic((1, 0, 0), "x", position=(0, 0, 0.3)), model.revolute((0, 1, 0), "turn")]
-        >>> _ = model.body("wheel", joint=joints, mass=300, inertia=(1, 2, 1))
-        >>> _ = model.tyre("wheel", radius=0.3, load="N", stiffness=(20, 15), mu=0.9)
-        >>> model.check()
-        []
-        """
-        law = {"load": load, "stiffness": stiffness, "mu": mu, "shape": shape, "curvature": curvature}
-        place = {"axis": axis, "center": center, "normal": normal}
-        return self._load(Tyre, name, body=body, radius=radius, **law, low_speed=low_speed, **place)

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Self
 
 import numpy as np
@@ -20,6 +20,7 @@ from dalembert.model import scales
 from dalembert.model.loads.base import Load, Motion
 from dalembert.model.loads.contact_laws import DEPTH, NOTHING, ONSET, Press
 from dalembert.model.loads.force_laws import RATE, measure, numbers_but
+from dalembert.model.record import record
 from dalembert.model.reference_model import Traced, Watch
 from dalembert.symbolic.algebra_base import Scalar
 from dalembert.symbolic.lower import Lowering
@@ -28,7 +29,7 @@ from dalembert.symbolic.symbols import Formula
 PLACE = measure("position")
 
 
-@dataclass(frozen=True)
+@record
 class Walls(Press, Load):
     """Two walls, or one, and how strongly they press."""
 

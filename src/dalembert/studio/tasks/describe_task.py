@@ -31,7 +31,7 @@ def describe(given: Given, folder: Folder | None, tell: Tell) -> dict[str, Any]:
         "name": model.name,
         "parameters": [
             {"name": each.name, "value": each.value, "unit": each.unit, "text": each.description}
-            for each in model.parameter_list
+            for each in model.declared_parameters
         ],
         "duration": model.duration,
         "scene": None,

@@ -18,8 +18,8 @@ from dalembert.errors import DalembertError, InputError, NotApplicableError
 from dalembert.io.dh_toml import OWN, coordinates
 from dalembert.io.robot_rows import CONVENTIONS, KINDS, UNITS
 from dalembert.io.toml_writer import lines_of
-from dalembert.model.checks.check_values import at_start, value
 from dalembert.model.description import Elements
+from dalembert.model.evaluation import at_start, value
 from dalembert.studio.folder import Folder
 from dalembert.studio.payload import Given, Tell
 from dalembert.studio.tasks.tab_model import description_of

@@ -12,7 +12,7 @@ from typing import Any
 from dalembert.io import toml_schema
 from dalembert.model import constraints, contacts, keys, loads
 from dalembert.model.contacts.base import Held
-from dalembert.model.keys import Key, Keys, Kind
+from dalembert.model.keys import Key, Keys
 from dalembert.model.loads.touching import Touch
 from dalembert.model.model import Model
 from dalembert.studio.folder import Folder
@@ -43,9 +43,9 @@ def families() -> dict[str, list[str]]:
     >>> families()["Loops"], "spring" in families()["Loads"], "gear" in families()["Constraints"]
     (['loop'], True, True)
     """
-    pushing = {kind: load for load in loads.LOADS for kind in load.forms}
+    pushing = {kind: load for load in loads.LOADS for kind in load.forms()}
     holding = {kind.kind: kind for kind in contacts.CONTACTS}
-    stated = [kind for constraint in constraints.CONSTRAINTS for kind in constraint.forms]
+    stated = [kind for constraint in constraints.CONSTRAINTS for kind in constraint.forms()]
     return {
         "Bodies": ["body"],
         "Loops": ["loop"],
@@ -72,7 +72,7 @@ def expected(key: Key) -> str:
 def form_of(name: str, key: Key) -> str:
     """How a key is asked for: body, bodies, coordinate, switch, choice, text, joint, table or value."""
     about = expected(key)
-    if name == "parent" or (isinstance(key.check, Kind) and key.check.check is keys.name):
+    if name == "parent" or key.check is keys.body_name:
         return "body"
     if name == "joint" and "type" in about:
         return "joint"

@@ -230,7 +230,7 @@ class Text:
 
     def _unnamed(self) -> Iterator[tuple[str, Place]]:
         """Elements without a name, by the one that they get: all loads are counted together, and so are all contacts."""
-        family = {kind: "load" for load in loads.LOADS for kind in load.forms}
+        family = {kind: "load" for load in loads.LOADS for kind in load.forms()}
         family |= {kind.kind: "contact" for kind in contacts.CONTACTS}
         counts = Counter[str]()
         for kind in toml_schema.elements():

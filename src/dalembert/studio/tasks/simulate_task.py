@@ -20,7 +20,7 @@ from dalembert.errors import InputError
 from dalembert.formalisms import catalogue
 from dalembert.model.description import Description
 from dalembert.model.integrator_names import METHODS
-from dalembert.model.vectors import WORLD
+from dalembert.model.values import WORLD
 from dalembert.simulation.trajectory import Trajectory
 from dalembert.studio.folder import Folder
 from dalembert.studio.payload import Given, Tell
@@ -45,7 +45,7 @@ def choices(given: Given, folder: Folder | None, tell: Tell) -> dict[str, Any]:
         "samples": model.samples,
         "coordinates": [
             {"name": each.name, "unit": each.unit, "text": each.description, "start": float(x), "rate": float(v)}
-            for each, x, v in zip(model.coordinate_list, q, qd, strict=True)
+            for each, x, v in zip(model.generalized_coordinates, q, qd, strict=True)
         ],
         "parameters": _sliding(model.description, given.text("text")),
     }
@@ -57,7 +57,7 @@ def _sliding(model: Description, text: str) -> list[dict[str, Any]]:
     formulas = {name: each.get("value") if isinstance(each, Mapping) else each for name, each in declared.items()}
     return [
         {"name": each.name, "value": each.value, "unit": each.unit, "text": each.description}
-        for each in model.parameter_list
+        for each in model.declared_parameters
         if not isinstance(formulas.get(each.name), str)
     ]
 
@@ -147,7 +147,7 @@ def start_of(model: Description, given: Given, other_values: bool) -> tuple[Any,
     """The initial state, and what had to be moved so that it fulfils the constraints; what somebody has set moves least."""
     q0, qd0 = given.numbers("start"), given.numbers("rate")
     asked = bool(q0 or qd0 or other_values) and given.switch("assemble", True)
-    if not asked or model.canonical_list or not model.constraint_names:
+    if not asked or model.canonical_constraints or not model.constraint_names:
         return q0 or None, qd0 or None, ""
     heavy = dict.fromkeys((*q0, *qd0), _HEAVY) if len(q0) < len(model.coordinate_names) else {}
     found = dl.assemble(model, q0 or None, qd0 or None, weights=heavy)
@@ -188,7 +188,7 @@ def _bare_scene(run: Trajectory) -> dict[str, Any]:
     free = {"low": None, "high": None, "turns": False, "given": False}
     coordinates = [
         {"name": each.name, "label": for_text(each.name), "unit": each.unit, "start": float(x), **free}
-        for each, x in zip(model.coordinate_list, run.q[:, 0], strict=True)
+        for each, x in zip(model.generalized_coordinates, run.q[:, 0], strict=True)
     ]
     nothing = {"inputs": len(coordinates) + 1, "numbers": [], "lines": [], "outputs": []}
     return {

@@ -1,8 +1,4 @@
-"""The values of formulas at a state, and tests for how a formula depends on the velocities.
-
-Formulas come from files nobody has looked at, so nothing is expanded or differentiated here: slopes are taken by a
-complex step, and degrees by differences.
-"""
+"""Formulas in numbers: values at the start of a motion, and what a start leaves unfulfilled."""
 
 from __future__ import annotations
 
@@ -13,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import symengine as se
 
+from dalembert.errors import Problem
 from dalembert.symbolic.algebra_base import Scalar
 from dalembert.symbolic.floats import FLOATS, Number
 from dalembert.symbolic.floats import number as as_number
@@ -27,7 +24,7 @@ Table = dict[str, float]
 _STEP = 1e-50
 # how far symbols that start at 0 are moved, and how large velocities are, trial by trial: a model may have any units
 _TRIALS = ((0.1, 1.0), (0.1, 100.0), (1e-4, 1e-6), (1e-4, 1e6), (1e-8, 1e-3), (1e-8, 1e4))
-_CLOSE = 1e-9
+_ZERO_TOLERANCE = 1e-9
 
 
 def at_start(model: Elements) -> Table:
@@ -104,7 +101,7 @@ def _differences(formula: Formula, velocities: set[Formula], start: Table, order
 
 
 def _vanishes(terms: list[float]) -> bool:
-    return abs(sum(terms)) <= _CLOSE * sum(map(abs, terms))
+    return abs(sum(terms)) <= _ZERO_TOLERANCE * sum(map(abs, terms))
 
 
 def _evaluate(formula: Formula, table: Mapping[str, Scalar]) -> Number:
@@ -113,3 +110,55 @@ def _evaluate(formula: Formula, table: Mapping[str, Scalar]) -> Number:
             return as_number(Lowering(FLOATS, table)(formula))
     except (ArithmeticError, ValueError):
         return math.nan
+
+
+CLOSE = 1e-8
+
+
+def unfulfilled(
+    path: str, letter: str, formula: Formula, unknowns: set[Formula], what: str, table: Table
+) -> list[Problem]:
+    """The problem of a formula that does not vanish at the start, with a change of `what` that would do it."""
+    amount, terms = value(formula, table), size(formula, table)
+    if not abs(amount) > CLOSE * terms:
+        return []
+    return [_violation(path, letter, amount, terms, f"Change the initial {what}{_solution(formula, unknowns, table)}.")]
+
+
+def open_rate(path: str, phi: Formula, q: set[Formula], table: Table) -> list[Problem]:
+    """The problem of initial rates that violate φ̇ = ∂φ/∂t + (∂φ/∂q) q̇ = 0."""
+    slopes = {x.name: slope(phi, table, x.name) for x in sorted(phi.free_symbols & q, key=str)}
+    parts = [slopes[name] * table[rate(name).name] for name in slopes] + [slope(phi, table, TIME.name)]
+    amount, terms = sum(parts), sum(map(abs, parts))
+    if not abs(amount) > CLOSE * terms:
+        return []
+    name = max(slopes, key=lambda name: abs(slopes[name]))
+    hint = ""
+    if slopes[name]:
+        old = table[rate(name).name]
+        hint = _instead(rate(name).name, old - amount / slopes[name], old)
+    return [_violation(path, "dφ/dt", amount, terms, f"Change the initial rates{hint}.")]
+
+
+def _violation(path: str, letter: str, amount: float, terms: float, advice: str) -> Problem:
+    shown = f"{letter} = {amount:.6g}, expected 0 (its terms are of size {terms:.3g})"
+    return Problem(path, f"the initial state violates it: {shown}.", advice, blocking=False)
+
+
+def _solution(formula: Formula, unknowns: set[Formula], table: Table) -> str:
+    """One start value that would fulfil the constraint, all others left as they are, by Newton's method."""
+    names = sorted(x.name for x in formula.free_symbols & unknowns)
+    steepness = {name: abs(slope(formula, table, name)) for name in names}
+    name = max(names, key=lambda name: -1.0 if math.isnan(steepness[name]) else steepness[name])
+    trial = dict(table)
+    for _ in range(30):
+        amount, steep = value(formula, trial), slope(formula, trial, name)
+        if amount == 0 or not abs(steep) > 0:
+            break
+        trial[name] -= amount / steep
+    solved = abs(value(formula, trial)) <= CLOSE * size(formula, trial)
+    return _instead(name, trial[name], table[name]) if solved else ""
+
+
+def _instead(name: str, new: float, old: float) -> str:
+    return f"; with {name} = {new:.10g} instead of {old:.10g} it would hold"

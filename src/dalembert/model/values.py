@@ -1,68 +1,38 @@
-"""What makers of elements share: reading numbers, vectors and placements, and refusing arguments nobody has.
-
-A maker is the method of a model that makes one kind of element. It stands in the file of its element, in a class of its own;
-the family puts these classes together, and `Model` inherits from the families.
-"""
+"""Values as users write them, and how they are read: names, numbers, vectors, axes and pairs of bodies."""
 
 from __future__ import annotations
 
 import math
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+import unicodedata
+from collections.abc import Callable, Mapping, Sequence
 from numbers import Integral, Real
-from typing import TypeAlias, TypeGuard
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeGuard
 
 import numpy as np
 
 from dalembert.arguments import shown
 from dalembert.errors import InputError
-from dalembert.model.formulas import Reader
-from dalembert.model.vectors import Vector3
 from dalembert.symbolic.constant_folding import exact
 from dalembert.symbolic.surds import Component, unit
 from dalembert.symbolic.symbols import Formula, Written
 
+if TYPE_CHECKING:
+    import sympy
+
+    from dalembert.model.description import Elements
+
+Name: TypeAlias = "str | sympy.Basic"  # of a parameter or coordinate: text, or the symbol it was declared by
+
+Values = Mapping[Any, float]  # of parameters, by name or symbol
+Vector3 = tuple[Formula, Formula, Formula]
+Matrix3 = tuple[Vector3, Vector3, Vector3]
+
+WORLD = "world"
+
+
 # values in a row as users write them: numbers, text or SymPy, in a list, tuple or array
 Given: TypeAlias = "Sequence[Written | Given] | np.ndarray"
 ZERO = (0, 0, 0)
-
-
-class Maker(ABC):
-    """How a model reads what its elements are made from."""
-
-    @property
-    @abstractmethod
-    def reader(self) -> Reader:
-        """Reads formulas of the declared names."""
-
-    @property
-    @abstractmethod
-    def coordinate_names(self) -> tuple[str, ...]:
-        """The names of the coordinates."""
-
-    @property
-    @abstractmethod
-    def parameter_values(self) -> dict[str, float]:
-        """The default values of the parameters by name."""
-
-    @abstractmethod
-    def number(self, value: Written, where: str) -> float:
-        """A finite number, given as such or as a formula of parameters."""
-
-    @abstractmethod
-    def formula(
-        self,
-        value: Written,
-        where: str = "formula",
-        *,
-        rates: bool = True,
-        constant: bool = False,
-        momenta: bool = False,
-    ) -> Formula:
-        """Any formula of the declared names; `constant` allows parameters only, `momenta` p(x) in place of velocities."""
-
-    def _vector(self, values: object, where: str, *, constant: bool = False) -> Vector3:
-        return vector3(self.reader.constant if constant else self.reader.read, values, where)
 
 
 def row_of(values: object, where: str, expected: str) -> list[Written]:
@@ -87,26 +57,26 @@ def vector3(read: Callable[[Written, str], Formula], values: object, where: str)
     return (x, y, z)
 
 
-def motions(maker: Maker, formulas: object, count: int, where: str) -> tuple[Formula | None, ...]:
+def motions(model: Elements, formulas: object, count: int, where: str) -> tuple[Formula | None, ...]:
     """Motions of a joint; None where they are free, as in a joint that closes a loop."""
     if formulas is None:
         return (None,) * count
     if not several(formulas, count):
         raise InputError(f"{where}: got {shown(formulas)}. Expected {count} formulas.")
-    return tuple(motion(maker, formula, f"{where}[{i}]") for i, formula in enumerate(formulas))
+    return tuple(motion(model, formula, f"{where}[{i}]") for i, formula in enumerate(formulas))
 
 
-def motion(maker: Maker, formula: object, where: str) -> Formula | None:
+def motion(model: Elements, formula: object, where: str) -> Formula | None:
     """A motion of a joint; None where it is free."""
-    return None if formula is None else maker.reader.read(formula, where, rates=False)
+    return None if formula is None else model.reader.read(formula, where, rates=False)
 
 
-def points(maker: Maker, given: object, where: str) -> tuple[Vector3, Vector3]:
+def points(model: Elements, given: object, where: str) -> tuple[Vector3, Vector3]:
     """Two points, one on each of two bodies."""
     if not several(given, 2):
         count = len(given) if several(given) else repr(given)
         raise InputError(f"{where}: got {count}. Expected 2 points, one on each body.")
-    first, second = (vector3(maker.reader.constant, p, f"{where}[{i}]") for i, p in enumerate(given))
+    first, second = (vector3(model.reader.constant, p, f"{where}[{i}]") for i, p in enumerate(given))
     return first, second
 
 
@@ -170,3 +140,54 @@ def places_of(given: object, where: str) -> tuple[int, ...]:
     if len(found) < len(row):
         raise InputError(f"{where}: got {shown(given)}. Expected whole numbers, counted from 0.")
     return found if any(found) else ()
+
+
+MAX_NAME = 100  # characters
+
+
+def is_name(value: object) -> TypeGuard[str]:
+    """True for 1 to MAX_NAME printable characters.
+
+    >>> is_name("left wheel/2"), is_name("a\\nb"), is_name("")
+    (True, False, False)
+    """
+    return isinstance(value, str) and 0 < len(value) <= MAX_NAME and value.isprintable()
+
+
+def is_text(value: str) -> bool:
+    """True where there are no control characters besides line breaks and tabs, and no half of a surrogate pair."""
+    return all(c in "\n\t" or unicodedata.category(c) not in ("Cc", "Cs") for c in value)
+
+
+def require_name(name: object, what: str) -> None:
+    """Refuse a name that no file can hold.
+
+    >>> require_name("a\\nb", "model")
+    Traceback (most recent call last):
+        ...
+    dalembert.errors.InputError: model 'a\\nb': not a name. Expected 1 to 100 printable characters; choose another.
+    """
+    if not isinstance(name, str):
+        raise InputError(f"{what}: the name is {shown(name)}. Expected a str.")
+    if not is_name(name):
+        shown_name = ascii(name) if len(name) <= MAX_NAME else f"{name[:20]!a}... of {len(name)} characters"
+        expected = f"Expected 1 to {MAX_NAME} printable characters; choose another."
+        raise InputError(f"{what} {shown_name}: not a name. {expected}")
+
+
+def require_texts(element: object) -> None:
+    """Refuse an element whose name, description or unit no file can hold."""
+    what, name = type(element).__name__.lower(), getattr(element, "name", None)
+    if isinstance(name, str):
+        require_name(name, what)
+    for key in ("description", "unit"):
+        text = getattr(element, key, None)
+        if isinstance(text, str) and not is_text(text):
+            expected = "Expected text without control characters; line breaks and tabs are allowed."
+            raise InputError(f"{what} '{name}', {key}: got {text[:60]!a}. {expected}")
+
+
+def require_new_texts(elements: tuple[object, ...], known: tuple[object, ...]) -> None:
+    """The same for elements behind the known ones, or for all where none was added."""
+    for element in elements[len(known) :] or elements:
+        require_texts(element)

@@ -1,4 +1,4 @@
-"""Makers: free motions of joints that close loops, and our own message for whatever else is given."""
+"""Methods that add: free motions of joints that close loops, and our own message for whatever else is given."""
 
 import inspect
 import math
@@ -107,7 +107,7 @@ def test_a_body_needs_the_values_of_its_joint(kind):
         ),
     ],
 )
-def test_what_a_maker_says(call, message):
+def test_what_a_method_says(call, message):
     m = model()
     before = m.description
     with pytest.raises(InputError) as caught:
@@ -116,7 +116,7 @@ def test_what_a_maker_says(call, message):
     assert m.description == before
 
 
-def test_a_maker_keeps_its_signature_and_its_text():
+def test_a_method_has_its_signature_and_its_text():
     assert list(inspect.signature(Model.revolute).parameters)[:3] == ["self", "axis", "angle"]
     assert (Model.revolute.__doc__ or "").startswith("A joint that turns about `axis`")
 
@@ -185,7 +185,7 @@ CALLS = {
 
 
 @pytest.mark.parametrize("argument", CALLS)
-def test_no_foreign_exception_comes_out_of_a_maker(argument):
+def test_no_foreign_exception_comes_out_of_a_method(argument):
     for value in ODD:
         m = model()
         try:

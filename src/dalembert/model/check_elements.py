@@ -1,0 +1,340 @@
+"""What is wrong with bodies, loads, contacts and loops."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dalembert.errors import InputError, Problem, nearest
+from dalembert.model.contacts.base import Contact
+from dalembert.model.evaluation import CLOSE, Table, at_start, value
+from dalembert.model.loads.base import Load
+from dalembert.model.reference_model import Place
+from dalembert.model.values import WORLD
+from dalembert.symbolic.algebra_base import Algebra, Array, Scalar, identity, vector, zeros
+from dalembert.symbolic.floats import FLOATS, number
+from dalembert.symbolic.lower import Lowering
+from dalembert.symbolic.reserved_symbols import rate
+from dalembert.symbolic.rotations import roll_pitch_yaw
+from dalembert.symbolic.symbols import TIME, Formula
+
+if TYPE_CHECKING:
+    from dalembert.model.constraints.loop import Loop
+    from dalembert.model.description import Elements
+    from dalembert.model.elements import Body
+    from dalembert.model.joints.base import Joint
+
+_DEFINITE_TOLERANCE = 1e-9
+_ROUNDED = 0.1  # published inertias break the triangle inequality by this much; more is a mistake
+
+
+def body_problems(model: Elements) -> list[Problem]:
+    """Negative masses, inertias that no distribution of mass has, and bodies without mass that carry nothing."""
+    table = at_start(model)
+    used = {body.parent for body in model.bodies}
+    used |= {name for element in (*model.loads, *model.contacts) for _, name in element.named}
+    used |= {name for loop in model.loops for name in loop.bodies}
+    found = []
+    for body in model.bodies:
+        mass = value(body.mass, table)
+        if mass < 0:
+            advice = "Expected at least 0; correct `mass` or the parameters in it."
+            found.append(Problem(f"body '{body.name}', mass", f"the mass is {mass:g}.", advice))
+        inertia = _matrix(body, table)
+        found += _inertia(f"body '{body.name}', inertia", inertia, model.published)
+        moves = any(joint.values for joint in body.joints)  # a body that is fixed on another may be a mere frame
+        if moves and mass == 0 and not inertia.any() and body.name not in used:
+            fact = "it has no mass, carries no other body and no load acts on it."
+            tied = bool(_symbols(body) & {s for c in model.holonomic_constraints for s in c.phi.free_symbols})
+            tied = tied or any(body.name in loop.bodies for loop in model.loops)
+            found.append(Problem(f"body '{body.name}'", fact, "Give it a `mass`, or remove it.", blocking=not tied))
+    return found + _quaternions(model, table)
+
+
+def unknown(path: str, name: str, known: Collection[str]) -> list[Problem]:
+    """The problem of a body that is named but does not exist."""
+    return [] if name in known else [Problem(path, f"there is no body '{name}'.", nearest(name, known))]
+
+
+def _quaternions(model: Elements, table: Table) -> list[Problem]:
+    """Quaternions that are no rotation at the start: none is of length 0, and a guess may have any other length."""
+    found = []
+    for body in model.bodies:
+        for joint in (joint for joint in body.joints if joint.quaternion):
+            parts = [value(part, table) for part in joint.values[-4:]]
+            length = math.hypot(*parts)
+            if length == 0 or (abs(length - 1) > CLOSE and not model.assemble_start):
+                shown = ", ".join(f"{part:.10g}" for part in parts)
+                fact = f"its quaternion is ({shown}) at the start, of length {length:.10g}."
+                advice = "Start it at (1, 0, 0, 0), or at another quaternion (w, x, y, z) of length 1."
+                found.append(Problem(f"body '{body.name}'", fact, advice, blocking=False))
+    return found
+
+
+def _symbols(body: Body) -> set[Formula]:
+    return {s for joint in body.joints for formula in joint.values for s in formula.free_symbols}
+
+
+def weightless(model: Elements) -> list[str]:
+    """The bodies that move, have neither mass nor inertia, and carry no body that has.
+
+    >>> from dalembert.model.model import Model
+    >>> model = Model("knot").coordinates("x", "y")
+    >>> _ = model.body("cart", joint=model.prismatic((1, 0, 0), "x"), mass=1)
+    >>> weightless(model.body("knot", parent="cart", joint=model.prismatic((1, 0, 0), "y")))
+    ['knot']
+    """
+    table, heavy = at_start(model), set()
+    for body in reversed(model.bodies):
+        if body.name in heavy or value(body.mass, table) != 0 or _matrix(body, table).any():
+            heavy |= {body.name, body.parent}
+    return [body.name for body in model.bodies if body.name not in heavy and any(j.values for j in body.joints)]
+
+
+def _matrix(body: Body, table: Table) -> np.ndarray:
+    return np.array([[value(entry, table) for entry in row] for row in body.inertia])
+
+
+def _inertia(path: str, matrix: np.ndarray, published: bool) -> list[Problem]:
+    """An inertia is symmetric, no principal moment is negative, and none exceeds the sum of the other two."""
+    if not np.isfinite(matrix).all():
+        return []  # told by `formulas`
+    small = _DEFINITE_TOLERANCE * float(np.abs(matrix).max())
+    i, j = divmod(int(np.abs(matrix - matrix.T).argmax()), 3)
+    if abs(matrix[i, j] - matrix[j, i]) > small:
+        fact = f"the matrix is not symmetric: [{i}][{j}] is {matrix[i, j]:g} but [{j}][{i}] is {matrix[j, i]:g}."
+        return [Problem(path, fact, "Make both entries equal.")]
+    moments = np.linalg.eigvalsh(matrix)
+    shown = ", ".join(f"{0.0 if abs(m) <= small else m:.6g}" for m in moments)
+    if moments[0] < -small:
+        fact = f"a principal moment is negative; they are {shown}."
+        return [Problem(path, fact, "Expected moments of at least 0; check signs and the products of inertia.")]
+    # a single moment is what planar models give: the others never enter
+    if moments[1] > small and moments[2] > moments[0] + moments[1] + small:
+        fact = f"the principal moments {shown} break the triangle inequality."
+        advice = "No body has one moment larger than the sum of the others; take the inertia about the mass centre."
+        gross = moments[2] > (1 + _ROUNDED) * (moments[0] + moments[1])
+        return [Problem(path, fact, advice, blocking=bool(gross) and not published)]
+    return []
+
+
+def load_problems(model: Elements) -> list[Problem]:
+    """Loads and gravity without bodies, bodies and joints that do not exist, constraints that hold nothing or are violated."""
+    table = at_start(model)
+    found = _without_bodies(model) if model.energies is not None and not model.bodies else _on_bodies(model, table)
+    return found + [problem for c in model.formula_constraints for problem in c.problems(model, table)]
+
+
+def _on_bodies(model: Elements, table: Table) -> list[Problem]:
+    names = {body.name for body in model.bodies}
+    found = [problem for contact in model.contacts for problem in contact_problems(contact, model, table)]
+    found += [problem for loop in model.loops for problem in loop.problems(model, table)]
+    for rotor in model.rotors:
+        found += unknown(rotor.title, rotor.body, names)
+        found += joint_motion(rotor.title, rotor.body, rotor.joint, rotor.motion, model)
+        inertia = value(rotor.inertia, table)
+        if inertia < 0:
+            found.append(Problem(f"{rotor.title}, inertia", f"the inertia is {inertia:g}.", "Expected at least 0."))
+    for load in model.loads:
+        found += _bodies(load, names)
+        for place in load.in_joints:
+            found += joint_motion(load.title, *place, model)
+        found += load.problems(table)
+    return found + _impacts(model)
+
+
+def _impacts(model: Elements) -> list[Problem]:
+    """Rigid contacts that would meet in an impact by different laws."""
+    found = []
+    for known in model.rigid[1:]:
+        first = model.rigid[0]
+        if known.impact != first.impact:
+            fact = f"impacts are '{known.impact}' here and '{first.impact}' in {first.title}."
+            found.append(Problem(f"{known.title}, impact", fact, "Give all rigid contacts the same."))
+    return found
+
+
+def contact_problems(contact: Contact, model: Elements, table: Table) -> list[Problem]:
+    """Bodies, joints and motions that do not exist, else what the contact itself finds."""
+    names = {body.name for body in model.bodies}
+    known = names if contact.in_joints or len(contact.named) == 1 else {WORLD, *names}
+    found = [problem for _, name in contact.named for problem in unknown(contact.title, name, known)]
+    for place in contact.in_joints:
+        found += joint_motion(contact.title, *place, model)
+    return found or contact.problems(model, table)
+
+
+def _without_bodies(model: Elements) -> list[Problem]:
+    into = "Put it into the potential or the forces of the energies."
+    found = [(contact.title, "it touches a body", "Write a formula.") for contact in model.contacts]
+    found += [(load.title, "it acts on a body", into) for load in model.loads]
+    # a gravity that cannot be read is told by `formulas`
+    with suppress(InputError):
+        found += [("gravity", "it acts on bodies", into)] if any(g != 0 for g in model.gravity) else []
+    found += [(loop.title, "it joins bodies", "Write it as a holonomic formula.") for loop in model.loops]
+    term = "Write it as a term of the kinetic energy."
+    found += [(rotor.title, "it turns with a body", term) for rotor in model.rotors]
+    why = "but the system is described by energies."
+    return [Problem(path, f"{fact}, {why}", advice) for path, fact, advice in found]
+
+
+def _bodies(load: Load, names: set[str]) -> list[Problem]:
+    found = []
+    for key, name in load.named:
+        if name == WORLD and key == "body":
+            fact = "it acts on the world, which does not move."
+            found.append(Problem(f"{load.title}, body", fact, f"Expected a body. {nearest('', names)}"))
+        else:
+            found += unknown(f"{load.title}, {key}", name, names if key == "body" else {WORLD, *names})
+    return found
+
+
+def joint_motion(title: str, name: str, joint: int, motion: int, model: Elements) -> list[Problem]:
+    """The problem of a joint, or a motion of it, that does not exist or cannot be driven on its own."""
+    body = next((body for body in model.bodies if body.name == name), None)
+    if body is None:
+        return []
+    path, count = f"{title}, joint", len(body.joints)
+    if not 0 <= joint < count:
+        fact = f"body '{body.name}' has no joint {joint}."
+        return [Problem(path, fact, f"Expected 0 to {count - 1}: joints are counted from 0.")]
+    chosen = body.joints[joint]
+    if not chosen.values:
+        fact = f"joint {joint} of body '{body.name}' is fixed and cannot be driven."
+        return [Problem(path, fact, "Name a joint that moves, or apply a force or torque to the body.")]
+    if not 0 <= motion < len(chosen.values):
+        fact = f"joint {joint} of body '{body.name}' has no motion {motion}."
+        moves = ", ".join(f"{i} ({what})" for i, what in enumerate(chosen.motions))
+        return [Problem(f"{title}, motion", fact, f"Its motions are {moves}.")]
+    if chosen.quaternion and motion >= len(chosen.values) - 4:
+        fact = f"joint {joint} of body '{body.name}' turns by a quaternion, which has no angle to push along."
+        return [Problem(path, fact, "Apply a torque to the body, with a reaction on its parent.")]
+    return []
+
+
+Pose = tuple[Array, Array]  # R_WF and p_WF
+
+_GAP_TOLERANCE = 1e-8
+_STEP = 1e-30
+_ADVICE = "Change the initial {}, or set `assemble = true` in [simulation] (`dl.assembled(model)` in Python)."
+
+
+def loop_problems(model: Elements) -> list[Problem]:
+    """What does not hold at the start, or what the initial rates open; a start that is only a guess is not asked."""
+    if model.assemble_start or not (model.contacts or any(not loop.feedback for loop in model.loops)):
+        return []
+    with np.errstate(all="ignore"):
+        table, lower = at_start(model), Lowering(FLOATS, _stepped(model))
+        places = _places(model, lower)
+        closed = [loop for loop in model.loops if not loop.feedback and set(loop.bodies) <= set(places)]
+        found = [problem for loop in closed for problem in _open(loop, places, lower)]
+        seen = _Places(model, lower, {name: Place(p, R) for name, (R, p) in places.items()})
+        sound = [
+            c
+            for c in model.contacts
+            if {name for _, name in c.named} <= set(places) and not contact_problems(c, model, table)
+        ]
+        return found + [problem for contact in sound for problem in _apart(contact, seen)]
+
+
+@dataclass(frozen=True)
+class _Places:
+    """Where the bodies are at the start, with the rates as imaginary parts."""
+
+    model: Elements
+    lower: Lowering
+    frames: dict[str, Place]
+
+    @property
+    def algebra(self) -> Algebra:
+        return FLOATS
+
+    def point(self, body: str, x: Sequence[Formula]) -> Array:
+        return self.frames[body].point(vector([self.lower(each) for each in x]))
+
+    def placed(self, body: str, position: Sequence[Formula], rotation: Sequence[Formula]) -> Place:
+        turn = roll_pitch_yaw(FLOATS, [self.lower(angle) for angle in rotation])
+        return Place(self.point(body, position), self.frames[body].R @ turn)
+
+    def value(self, body: str, joint: int, motion: int) -> Scalar:
+        carried = next(each for each in self.model.bodies if each.name == body)
+        return self.lower(carried.joints[joint].values[motion])
+
+    def started(self, body: str, joint: int, motion: int) -> Scalar:
+        return np.real(number(self.value(body, joint, motion)))
+
+
+def _apart(contact: Contact, places: _Places) -> Iterator[Problem]:
+    """The problem of a contact or coupling that the start violates, in positions or in rates."""
+    held = contact.parts(places)
+    if held is None:
+        return
+    parts = np.array([[complex(number(x)) for x in row] for row in held])
+    for pick, step, letter, what in ((np.real, 1.0, "φ", "positions"), (np.imag, _STEP, "dφ/dt", "rates")):
+        terms = pick(parts) / step
+        gap, size = terms.sum(axis=1), np.abs(terms).sum(axis=1)
+        worst = int(np.argmax(np.abs(gap)))
+        if abs(gap[worst]) > _GAP_TOLERANCE * size[worst]:
+            shown = f"{letter} = {gap[worst]:.6g}, expected 0 (its terms are of size {size[worst]:.3g})"
+            yield Problem(
+                contact.title, f"the initial state violates it: {shown}.", _ADVICE.format(what), blocking=False
+            )
+            return
+
+
+def _stepped(model: Elements) -> dict[str, np.complex128]:
+    """A number for every symbol, with a small step of time as its imaginary part."""
+    table = {name: np.complex128(x) for name, x in at_start(model).items()}  # of NumPy: 1/0 is infinite
+    moved = {name: table[name] + 1j * _STEP * table[rate(name).name] for name in model.coordinate_names}
+    return {**table, **moved, TIME.name: np.complex128(1j * _STEP)}
+
+
+def _places(model: Elements, lower: Lowering) -> dict[str, Pose]:
+    """Where the bodies are; those that hang on nothing are left out, as another check tells of them."""
+    found: dict[str, Pose] = {WORLD: (identity(3), zeros(3))}
+    waiting = list(model.bodies)
+    while ready := [body for body in waiting if body.parent in found]:
+        for body in ready:
+            place = found[body.parent]
+            for joint in body.joints:
+                values = [lower(value) for value in joint.values]
+                R, p = _fixed(place, joint, lower)
+                place = (R @ joint.turn(FLOATS, values), p + R @ joint.shift(FLOATS, values)) if values else (R, p)
+            found[body.name] = place
+        waiting = [body for body in waiting if body.name not in found]
+    return found
+
+
+def _fixed(place: Pose, at: Joint | Loop, lower: Lowering) -> Pose:
+    """A frame with a constant position and rotation in another one."""
+    R, p = place
+    turned = roll_pitch_yaw(FLOATS, [lower(angle) for angle in at.rotation])
+    return R @ turned, p + R @ vector([lower(x) for x in at.position])
+
+
+def _open(loop: Loop, places: dict[str, Pose], lower: Lowering) -> Iterator[Problem]:
+    ends = [_fixed(places[body], half, lower) for body, half in zip(loop.bodies, (loop.joint, loop), strict=True)]
+    (R_F, p_F), (R_M, p_M) = ends
+    # of the whole mechanism: both ends may be at the origin, or at rest
+    rotations, positions = (np.array(each, complex) for each in zip(*places.values(), *ends, strict=True))
+    length, speed = (float(np.abs(part(positions)).sum(axis=1).max()) for part in (np.real, np.imag))
+    turning = float(np.abs(np.imag(rotations)).sum(axis=(1, 2)).max())
+    rows = loop.joint.closure(FLOATS, R_F.T @ R_M, R_F.T @ (p_M - p_F))
+    values = {row.name: complex(number(row.phi)) for row in rows}
+    scales = {row.name: (length, speed + length * turning) if any(row.force) else (1.0, turning) for row in rows}
+    apart = {name: x.real for name, x in values.items() if abs(x.real) > _GAP_TOLERANCE * scales[name][0]}
+    parting = {name: x.imag for name, x in values.items() if abs(x.imag) > _GAP_TOLERANCE * scales[name][1]}
+    if apart:
+        yield _problem(loop, "it is not closed at the start", apart, "positions")
+    elif parting:
+        yield _problem(loop, "the initial rates open it", {name: x / _STEP for name, x in parting.items()}, "rates")
+
+
+def _problem(loop: Loop, fact: str, rows: dict[str, float], what: str) -> Problem:
+    shown = ", ".join(f"{name} = {x:.6g}" for name, x in rows.items())
+    return Problem(f"loop '{loop.name}'", f"{fact}: {shown}, expected 0.", _ADVICE.format(what), blocking=False)
