@@ -44,7 +44,7 @@ def ours(name: str, cache: str) -> dict[str, Any]:
 
 def _shared(dl: Any, model: Any) -> None:
     """Check, structure and kinematics: what every formalism begins with."""
-    from dalembert.api.workspace import Workspace, setup
+    from dalembert.simulation.workspace import Workspace, setup
 
     workspace = Workspace(setup(model))
     _ = workspace.facts, workspace.system
@@ -55,7 +55,7 @@ def _formalism(dl: Any, model: Any, key: str, cache: Path) -> dict[str, Any]:
     import heyoka as hy
     import numpy as np
 
-    from dalembert.api.workspace import forget_workspaces
+    from dalembert.simulation.workspace import forget_workspaces
 
     cache.mkdir(parents=True, exist_ok=True)
     hy.llvm_state.set_diskcache_path(str(cache))

@@ -150,8 +150,8 @@ def measured(name: str, formalism: str) -> dict[str, Row]:
 def slowest(name: str) -> tuple[str, Row]:
     """The formalism that takes longest to derive and compile."""
     import dalembert as dl
-    from dalembert.api.workspace import setup, workspace_of
     from dalembert.formalisms import catalogue
+    from dalembert.simulation.workspace import setup, workspace_of
 
     space = workspace_of(setup(dl.load(name)))
     keys = catalogue.applicable(space.model, space.facts)

@@ -28,15 +28,15 @@ from rich.console import Console
 from rich.table import Table
 
 import dalembert as dl
-from dalembert.api.derivation import derivation_of
 from dalembert.api.equations import Equations
-from dalembert.api.workspace import setup, workspace_of
 from dalembert.codegen.program import program_of
 from dalembert.formalisms import catalogue
 from dalembert.recursive.forward import forward_dynamics
 from dalembert.recursive.inverse import inverse_dynamics
 from dalembert.recursive.link_states import moving
 from dalembert.recursive.plan import plan_of
+from dalembert.simulation.derivation import derivation_of
+from dalembert.simulation.workspace import setup, workspace_of
 from dalembert.symbolic.algebra_base import Array
 from dalembert.symbolic.graph import GRAPH
 from dalembert.symbolic.nodes import ZERO, node

@@ -18,13 +18,13 @@ from pathlib import Path
 from unittest.mock import patch
 
 import dalembert as dl
-from dalembert.api.workspace import Workspace, setup, workspace_of
 from dalembert.cli import program
 from dalembert.display.plots import plot
 from dalembert.evidence.agreement import PRINCIPLE, RECURSION, independent_roads
 from dalembert.formalisms import catalogue as formalisms
 from dalembert.formalisms.shared.about import FACTS, About, grouped
 from dalembert.io import gallery
+from dalembert.simulation.workspace import Workspace, setup, workspace_of
 
 DOCS = Path(__file__).parent
 INDEX = DOCS / "formalisms" / "index.md"

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import settings
 
 from dalembert.api.compiled_calls import forget_calls
-from dalembert.api.workspace import forget_workspaces
 from dalembert.model.model import Model
 from dalembert.recursive import trace_cache
 from dalembert.recursive.plan import forget_plans
+from dalembert.simulation.workspace import forget_workspaces
 
 # the same examples every time; HYPOTHESIS_PROFILE=nightly looks at ten times as many
 settings.register_profile("normal", max_examples=50, derandomize=True, deadline=None)

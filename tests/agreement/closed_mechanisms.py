@@ -12,10 +12,10 @@ from itertools import pairwise
 
 import numpy as np
 
-from dalembert.api.derivation import derivation_of
 from dalembert.api.equations import Equations
 from dalembert.mechanics import random_states
 from dalembert.model.model import Model
+from dalembert.simulation.derivation import derivation_of
 
 FREEDOMS = {"revolute": 1, "prismatic": 1, "universal": 2, "ball": 3}
 Place = tuple[np.ndarray, np.ndarray]  # rotation and position

@@ -11,12 +11,12 @@ import numpy as np
 import pytest
 from closed_mechanisms import FAMILIES, as_model, drawn, gaps, judged, well_conditioned
 
-from dalembert.api.derivation import derivation_of
 from dalembert.api.equations import Equations
-from dalembert.api.workspace import setup, workspace_of
 from dalembert.evidence.integrated_programs import batch_of, integrated_rates
 from dalembert.formalisms import catalogue
 from dalembert.mechanics import random_states
+from dalembert.simulation.derivation import derivation_of
+from dalembert.simulation.workspace import setup, workspace_of
 
 STATES, SEEDS = 3, (1, 2)
 DAILY = {("planar, pin", 1)}

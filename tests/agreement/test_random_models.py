@@ -10,12 +10,12 @@ import pytest
 from hypothesis import Phase, assume, given, note, seed, settings
 from hypothesis import strategies as st
 
-from dalembert.api.derivation import derivation_of
 from dalembert.api.equations import Equations
-from dalembert.api.workspace import setup, workspace_of
 from dalembert.errors import InconsistentStateError, SingularError
 from dalembert.formalisms import catalogue
 from dalembert.mechanics import random_states
+from dalembert.simulation.derivation import derivation_of
+from dalembert.simulation.workspace import setup, workspace_of
 
 CHUNKS = 10  # spread over the processes of a parallel run
 STATES = 5

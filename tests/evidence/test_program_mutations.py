@@ -17,7 +17,6 @@ import pytest
 
 import dalembert as dl
 from dalembert.analysis.sweeps import sweep_lanes as lanes
-from dalembert.api.workspace import setup, workspace_of
 from dalembert.codegen import heyoka_backend
 from dalembert.codegen.function import NativeFunction
 from dalembert.codegen.program import Program
@@ -28,6 +27,7 @@ from dalembert.simulation import impacts
 from dalembert.simulation import right_hand_side as kernels
 from dalembert.simulation.integrators.integrate import Settings
 from dalembert.simulation.mode_changes import Switchboard
+from dalembert.simulation.workspace import setup, workspace_of
 from dalembert.symbolic.nodes import Node, again, constant, node
 from dalembert.symbolic.traversal import ordered
 

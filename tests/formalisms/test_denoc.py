@@ -23,7 +23,7 @@ from dalembert.mechanics.system import system_of
 from dalembert.recursive.link_states import moving
 from dalembert.recursive.modules import Modular, modules_of
 from dalembert.recursive.orthogonal_complement import complement_of, nodes_of
-from dalembert.recursive.stages import stages
+from dalembert.formalisms.shared.recursive_stages import stages
 from dalembert.recursive.system_tree import in_motion
 from dalembert.recursive.tree import tree_of
 from dalembert.symbolic.algebra_base import stack, vector

@@ -6,10 +6,10 @@ import sympy as sp
 from sympy.physics.mechanics import dynamicsymbols
 
 import dalembert as dl
-from dalembert.api.workspace import setup, workspace_of
 from dalembert.codegen.function import compile_function
 from dalembert.formalisms.shared.phase_space import canonical_of
 from dalembert.mechanics import random_states
+from dalembert.simulation.workspace import setup, workspace_of
 from dalembert.symbolic.algebra_base import stack, vector
 
 

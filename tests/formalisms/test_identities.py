@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 import dalembert as dl
-from dalembert.api.workspace import setup, workspace_of
 from dalembert.codegen.function import compile_function
 from dalembert.formalisms import boltzmann_hamel, catalogue
 from dalembert.formalisms.shared.phase_space import canonical_of
 from dalembert.mechanics import random_states
+from dalembert.simulation.workspace import setup, workspace_of
 from dalembert.symbolic.algebra_base import stack, vector
 
 

@@ -5,9 +5,9 @@ import pytest
 from sympy.physics.mechanics import dynamicsymbols
 
 import dalembert as dl
-from dalembert.api.workspace import setup, workspace_of
 from dalembert.formalisms import catalogue
 from dalembert.mechanics import random_states
+from dalembert.simulation.workspace import setup, workspace_of
 
 OF_ENERGIES = [m.ABOUT.key for m in catalogue.FORMALISMS if m.ABOUT.needs == "energies"]
 

@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 
 import dalembert as dl
-from dalembert.api.workspace import setup, workspace_of
 from dalembert.formalisms import volterra_reduced
 from dalembert.io import gallery
 from dalembert.mechanics.applied_forces import active_forces
 from dalembert.mechanics.energies import kinetic, mass_matrix
 from dalembert.mechanics.generalized_speeds import Speeds
 from dalembert.mechanics.system import System
+from dalembert.simulation.workspace import setup, workspace_of
 from dalembert.symbolic.algebra_base import Array
 from dalembert.symbolic.function_identity import merged
 from dalembert.symbolic.nodes import ZERO, node

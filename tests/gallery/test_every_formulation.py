@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 import dalembert as dl
-from dalembert.api.workspace import setup, workspace_of
 from dalembert.formalisms import catalogue
 from dalembert.io import gallery
+from dalembert.simulation.workspace import setup, workspace_of
 
 LARGE = 9
 SHORTER = {

@@ -13,8 +13,8 @@ from sympy import symbols
 from sympy.physics.mechanics import dynamicsymbols
 
 import dalembert as dl
-from dalembert.api.workspace import forget_workspaces, setup, workspace_of
 from dalembert.model.frozen import Frozen
+from dalembert.simulation.workspace import forget_workspaces, setup, workspace_of
 
 
 def there_and_back(value):
@@ -174,7 +174,7 @@ def test_values_that_cannot_change_the_structure_find_nothing_again(monkeypatch)
         raise AssertionError("the structure was found again")
 
     eom.with_parameters(m1=2.0)
-    monkeypatch.setattr("dalembert.api.derivation.lost_fact", found_again)
+    monkeypatch.setattr("dalembert.simulation.derivation.lost_fact", found_again)
     assert eom.with_parameters(m1=3.0, g=1.6).parameters["m1"] == 3.0
     for change in ({"m1": -1.0}, {"m2": 0.0}, {"l": 0.7}):  # another sign, none, and a parameter of the constraint
         with pytest.raises((AssertionError, dl.ModelError)):

@@ -157,8 +157,8 @@ def test_a_run_of_too_many_steps_is_ended(pendulum):
 
 
 def test_a_state_that_cannot_be_brought_back_is_told():
-    from dalembert.api.workspace import setup, workspace_of
     from dalembert.simulation.projection import onto_positions
+    from dalembert.simulation.workspace import setup, workspace_of
 
     manifold = workspace_of(setup(bob(), "python")).manifold
     near = onto_positions(manifold, np.array([0.9, 0.3]), 0.0, np.zeros(0))

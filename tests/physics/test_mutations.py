@@ -21,9 +21,7 @@ import pytest
 import symengine as se
 
 import dalembert as dl
-from dalembert.api.derivation import derivation_of
 from dalembert.api.equations import Equations
-from dalembert.api.workspace import Workspace, setup, workspace_of
 from dalembert.errors import InconsistentStateError, SingularError
 from dalembert.evidence import principle
 from dalembert.formalisms import catalogue, kane
@@ -44,7 +42,9 @@ from dalembert.model.loads.base import Load
 from dalembert.model.model import Model
 from dalembert.recursive.link_states import Axis
 from dalembert.recursive.transforms import times
+from dalembert.simulation.derivation import derivation_of
 from dalembert.simulation.right_hand_side import Kernel
+from dalembert.simulation.workspace import Workspace, setup, workspace_of
 from dalembert.symbolic import rotations
 from dalembert.symbolic.rotations import roll_pitch_yaw
 

@@ -5,11 +5,11 @@ import pytest
 from closed_mechanisms import FAMILIES, as_model, drawn, judged, well_conditioned
 from closed_twins import Judge, drake_judge
 
-from dalembert.api.derivation import derivation_of
 from dalembert.api.equations import Equations
-from dalembert.api.workspace import setup, workspace_of
 from dalembert.formalisms import catalogue
 from dalembert.mechanics import random_states
+from dalembert.simulation.derivation import derivation_of
+from dalembert.simulation.workspace import setup, workspace_of
 
 STATES, TOLERANCE = 3, 1e-8
 EVERY_DAY = {("planar, pin", 11), ("spatial, two balls", 11)}

@@ -18,10 +18,8 @@ from matplotlib.lines import Line2D
 from matplotlib.text import Text
 from matplotlib.transforms import Bbox
 
-from dalembert.api.derivation import derivation_of
 from dalembert.api.derive import equations_of
 from dalembert.api.equations import Equations
-from dalembert.api.workspace import setup, workspace_of
 from dalembert.display.plots import axes, plot
 from dalembert.display.plots.axes import apart
 from dalembert.display.plots.comparison_plot import figures_of
@@ -41,7 +39,9 @@ from dalembert.formalisms import catalogue
 from dalembert.formalisms.shared.about import grouped
 from dalembert.io import gallery
 from dalembert.model.model import Model
+from dalembert.simulation.derivation import derivation_of
 from dalembert.simulation.trajectory import Trajectory
+from dalembert.simulation.workspace import setup, workspace_of
 
 
 @pytest.fixture(scope="module")

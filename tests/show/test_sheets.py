@@ -13,10 +13,10 @@ import pytest
 from gallery_models import up_to
 
 from dalembert.api.derive import equations_of
-from dalembert.api.workspace import setup, workspace_of
 from dalembert.display.math import latex, line_breaking
 from dalembert.formalisms import catalogue
 from dalembert.io import gallery
+from dalembert.simulation.workspace import setup, workspace_of
 
 TEXT_WIDTH = 483.7  # 17 cm, in points
 MOST = 8  # coordinates of the models whose sheets are all written

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 import dalembert as dl
-from dalembert.api.workspace import forget_workspaces
 from dalembert.mechanics.constraint_levels import Levels, levels
 from dalembert.mechanics.contact_constraints import with_contacts
 from dalembert.mechanics.facts import facts_of
 from dalembert.mechanics.ignorable import Ignorable, find_ignorable
 from dalembert.model.model import Model
+from dalembert.simulation.workspace import forget_workspaces
 
 FORCE = "the generalized force on x is not zero"
 LAGRANGIAN = "the Lagrangian depends on x"

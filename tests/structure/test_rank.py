@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 
 import dalembert as dl
-from dalembert.api.derivation import derivation_of
 from dalembert.api.equations import Equations
-from dalembert.api.workspace import setup, workspace_of
 from dalembert.formalisms import catalogue
 from dalembert.mechanics import rank
 from dalembert.mechanics.facts import facts_of
 from dalembert.model.model import Model
+from dalembert.simulation.derivation import derivation_of
+from dalembert.simulation.workspace import setup, workspace_of
 
 
 def rows_of_rank(seed: int, r: int, n: int, count: int) -> np.ndarray:

@@ -9,12 +9,11 @@ from typing import Any
 import numpy as np
 
 from dalembert.analysis.equilibrium_search import Search, Unknowns
-from dalembert.analysis.linear.residuals import Point, Residuals
+from dalembert.analysis.linear.residuals import Point, Residuals, residuals_of
 from dalembert.analysis.linear.state_solution import Solved, solved_at
 from dalembert.analysis.linearize import At, read_state
 from dalembert.analysis.stability import Stability, by_hessian, by_spectrum
 from dalembert.api.load import accepts_source
-from dalembert.api.workspace import Workspace, setup, workspace_of
 from dalembert.arguments import are_names, is_whole, shown
 from dalembert.errors import InconsistentStateError, InputError, WorkError, nearest
 from dalembert.mechanics import random_states
@@ -25,6 +24,7 @@ from dalembert.model.description import Description, Elements
 from dalembert.model.frozen import Frozen, Value
 from dalembert.model.scales import turning_coordinates
 from dalembert.simulation.load_outputs import load_forces
+from dalembert.simulation.workspace import Workspace, setup, workspace_of
 from dalembert.tables import Table, Tabular, short
 
 _SEED = 2718
@@ -260,7 +260,7 @@ class Looking:
 
     def __post_init__(self) -> None:
         self.qd[list(self.asked.speeds)] = list(self.asked.speeds.values())
-        self.residuals: Residuals = self.space.residuals(self.asked.parameters)
+        self.residuals: Residuals = residuals_of(self.space, self.asked.parameters)
         self.search = Search(self.residuals, self._unknowns())
         self._begin_rates()
         self.assembler = Assembler(self.space.model, {}, ())

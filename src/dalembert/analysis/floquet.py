@@ -12,17 +12,17 @@ from typing import Any
 import numpy as np
 
 from dalembert.analysis.linear.independent_states import Reduced, reduced
-from dalembert.analysis.linear.residuals import Residuals
+from dalembert.analysis.linear.residuals import Residuals, residuals_of
 from dalembert.analysis.linear.state_solution import Solved, require_on_constraints, solved_at
 from dalembert.analysis.linear.steadiness import state_units
 from dalembert.analysis.linearize import At, read_state, speed_names
 from dalembert.api.load import accepts_source
-from dalembert.api.workspace import Workspace, setup, workspace_of
 from dalembert.arguments import is_real, shown
 from dalembert.errors import InputError, SimulationError
 from dalembert.model.description import Description, Elements
 from dalembert.model.frozen import Value
 from dalembert.model.scales import turning_coordinates
+from dalembert.simulation.workspace import Workspace, setup, workspace_of
 from dalembert.tables import Table, Tabular, short
 
 _RTOL, _ATOL = 1e-12, 1e-13  # of DOP853; deviations are of size one in scales of the model
@@ -108,7 +108,7 @@ def floquet(model: Elements, period: float, at: At = None, *, t: float = 0.0) ->
     model.refuse_rigid("floquet")
     space = workspace_of(setup(model))
     q, qd, start = read_state(space.model, at, t, "floquet")
-    residuals = space.residuals()
+    residuals = residuals_of(space)
     first = solved_at(residuals, q, qd, start, space.values)
     require_on_constraints(residuals, first.point, "floquet")
     here = reduced(first)

@@ -9,12 +9,18 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from dalembert.analysis.linear.independent_states import Reduced, driven, reduced
-from dalembert.analysis.linear.residuals import Differentiated, Partials, Residuals, multipliers
+from dalembert.analysis.linear.residuals import (
+    Differentiated,
+    Partials,
+    Residuals,
+    differentiated,
+    multipliers,
+    residuals_of,
+)
 from dalembert.analysis.linear.state_solution import Solved, require_on_constraints, solved_at
 from dalembert.analysis.linear.steadiness import Verdict, judged
 from dalembert.analysis.linearization import Descriptor, Linearization
 from dalembert.api.load import accepts_source
-from dalembert.api.workspace import Workspace, setup, workspace_of
 from dalembert.arguments import are_names, numbers_given, shown
 from dalembert.errors import InputError, nearest
 from dalembert.mechanics import assembly
@@ -22,6 +28,7 @@ from dalembert.mechanics.system import System
 from dalembert.model.description import Elements
 from dalembert.model.initial_state import start_state
 from dalembert.simulation.trajectory import Trajectory
+from dalembert.simulation.workspace import Workspace, setup, workspace_of
 from dalembert.symbolic.algebra_base import Scalar
 from dalembert.symbolic.reserved_symbols import Kind
 
@@ -149,7 +156,7 @@ def linear_at(
     model, values = space.model, space.values if parameters is None else parameters
     _refuse_feedback(model.name, space)
     given = _read_inputs(model, inputs)
-    residuals = space.residuals(given.parameters)
+    residuals = residuals_of(space, given.parameters)
     found = solved_at(residuals, q, qd, t, values)
     require_on_constraints(residuals, found.point, "linearize")
     push = np.eye(len(q))[:, list(given.along)]
@@ -164,7 +171,7 @@ def linear_at(
         raise InputError(_unsteady(model.name, verdict))
     wanted = _read_outputs(space.system, outputs)
     here = _Here(space, found, linear, verdict, given, u0, tuple(names))
-    return here.with_outputs(tuple(wanted), space.seen(wanted, given.parameters))
+    return here.with_outputs(tuple(wanted), differentiated(space, wanted, given.parameters))
 
 
 def speed_names(space: Workspace) -> list[str]:

@@ -15,12 +15,12 @@ from dalembert.analysis.linear.spectrum import matched
 from dalembert.analysis.linearization import Linearization
 from dalembert.analysis.linearize import At, linear_at, read_state
 from dalembert.api.load import accepts_source
-from dalembert.api.workspace import Workspace, setup, workspace_of
 from dalembert.arguments import numbers_given
 from dalembert.errors import InputError, WorkError, nearest
 from dalembert.mechanics.facts import lost_fact
 from dalembert.model.description import Description, Elements
 from dalembert.model.frozen import Value
+from dalembert.simulation.workspace import Workspace, setup, workspace_of
 from dalembert.symbolic.reserved_symbols import Kind
 from dalembert.tables import Table, Tabular, short
 

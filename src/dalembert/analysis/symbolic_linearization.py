@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dalembert.analysis.linear.symbolic_reduction import SymbolicReduction
-from dalembert.api.derivation import derivation_of
-from dalembert.api.workspace import setup, workspace_of
 from dalembert.display.math.symbol_names import for_latex
 from dalembert.errors import InputError, nearest
+from dalembert.simulation.derivation import derivation_of
+from dalembert.simulation.workspace import setup, workspace_of
 from dalembert.symbolic.reserved_symbols import Kind
 from dalembert.symbolic.symbols import Written
 from dalembert.symbolic.sympy_bridge import to_sympy

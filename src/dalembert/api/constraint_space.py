@@ -19,7 +19,6 @@ from functools import cached_property
 
 import numpy as np
 
-from dalembert.api.workspace import Workspace
 from dalembert.errors import SingularError
 from dalembert.formalisms import dalembert
 from dalembert.formalisms.shared import solvers
@@ -28,6 +27,7 @@ from dalembert.mechanics import rank
 from dalembert.mechanics.applied_forces import non_ideal_forces
 from dalembert.mechanics.system import System
 from dalembert.model.frozen import Value
+from dalembert.simulation.workspace import Workspace
 from dalembert.symbolic.algebra_base import Array, stack, zeros
 
 

@@ -6,20 +6,20 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from dalembert.api.derivation import Derivation, derivation_of
 from dalembert.api.equation_reader import with_modules
 from dalembert.api.equations import Equations
 from dalembert.api.load import Source, described
 from dalembert.api.tree_equations import TreeEquations
 from dalembert.api.trial_vectors import Trial, with_trials
-from dalembert.api.workspace import Setup, setup
 from dalembert.arguments import checked
 from dalembert.formalisms import denoc
 from dalembert.mechanics.facts import Choice
 from dalembert.model.description import Elements
 from dalembert.recursive.execution import MANY, choose_execution
 from dalembert.recursive.plan import plan_of
+from dalembert.simulation.derivation import Derivation, derivation_of
 from dalembert.simulation.trajectory import Trajectory
+from dalembert.simulation.workspace import Setup, setup
 
 
 @checked

@@ -10,7 +10,6 @@ from typing import TypeVar
 
 import numpy as np
 
-from dalembert.api.derivation import Derivation
 from dalembert.arguments import shown
 from dalembert.codegen.function import Function, compile_function
 from dalembert.display.math.law_rows import WrittenLaw, written_law
@@ -25,7 +24,8 @@ from dalembert.formalisms.shared.linear_form import LinearForm
 from dalembert.formalisms.shared.quantities import Derived, Quantity
 from dalembert.mechanics.system import System, system_of
 from dalembert.model.frozen import Frozen, Value
-from dalembert.recursive.stages import stages
+from dalembert.formalisms.shared.recursive_stages import stages
+from dalembert.simulation.derivation import Derivation
 from dalembert.symbolic.algebra_base import Array, Scalar, stack, vector
 from dalembert.symbolic.exact_numbers import exact
 from dalembert.symbolic.reserved_symbols import Kind

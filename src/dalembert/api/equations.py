@@ -12,7 +12,6 @@ import numpy.typing as npt
 
 from dalembert.api import stabilization_gains
 from dalembert.api.constraint_space import ConstraintSpace, constraint_space
-from dalembert.api.derivation import derivation_of
 from dalembert.api.equation_reader import BlockValues
 from dalembert.api.quasi_accelerations import QuasiAccelerations
 from dalembert.api.readable import ReadableEquations
@@ -24,14 +23,13 @@ from dalembert.errors import InputError, SingularError
 from dalembert.formalisms.shared.about import Velocities
 from dalembert.formalisms.shared.solvers import gaussian
 from dalembert.mechanics.action import Actions, Path, Variation, along, beside
-from dalembert.mechanics.facts import Choice, facts_of
+from dalembert.mechanics.facts import facts_of
 from dalembert.mechanics.joint_reactions import JointForces
-from dalembert.mechanics.singular_coordinates import singular_coordinates
 from dalembert.model.description import parameter_changes
 from dalembert.model.initial_state import Start, start_state
 from dalembert.simulation import consistency
+from dalembert.simulation.derivation import derivation_of
 from dalembert.simulation.integrators.integrate import Settings
-from dalembert.simulation.right_hand_side import Kernel
 from dalembert.simulation.run_forces import joint_reactions, smallest_multipliers
 from dalembert.simulation.simulate import Task, run_of
 from dalembert.simulation.trajectory import Trajectory
@@ -49,17 +47,6 @@ class Equations(ReadableEquations):
     >>> eom.accelerations([0.3, 0.2, 0.0], [0.0, 0.0, 1.0]).shape
     (3,)
     """
-
-    @property
-    def working(self) -> tuple[str, ...]:
-        """What can do work on the system, by name: loads, forces, and constraints that move with time or are not ideal.
-
-        >>> import dalembert as dl
-        >>> model = dl.load("simple-pendulum").copy().joint_friction("bob", viscous=0.1, name="bearing")
-        >>> dl.derive(model, "kane").working
-        ('bearing',)
-        """
-        return self.kernel.working
 
     def __repr__(self) -> str:
         return (
@@ -93,11 +80,6 @@ class Equations(ReadableEquations):
         """The blocks as functions of the state."""
         return BlockValues(self.derivation)
 
-    @property
-    def kernel(self) -> Kernel:
-        """The compiled equations."""
-        return self.derivation.machine.kernel
-
     @checked
     def with_parameters(self, values: Mapping[Any, float] | None = None, **more: float) -> Equations:
         """The same equations with other parameter values, by name or SymPy symbol; nothing is derived or compiled again.
@@ -108,10 +90,6 @@ class Equations(ReadableEquations):
         changes = self.changes | parameter_changes(self.model, {**(values or {}), **more})
         self.derivation.require_same_structure(changes)
         return Equations(self.derivation, changes)
-
-    def with_choice(self, choice: Choice) -> Equations:
-        """The equations of the same model by the same formalism in other speeds and with other independent constraints."""
-        return Equations(self.derivation.with_choice(choice), self.changes)
 
     @property
     def parameters(self) -> dict[str, float]:
@@ -171,11 +149,6 @@ class Equations(ReadableEquations):
         )
         if chart is not None:
             raise SingularError(f"model '{self.model.name}': {chart}.")
-
-    def singular_coordinates(self, q: np.ndarray, t: float) -> str | None:
-        """A sentence that names the coordinates that are singular at a state, such as polar ones at r = 0; else None."""
-        known, values = self.workspace.facts, zip(self.model.parameter_values, self.values.tolist(), strict=True)
-        return singular_coordinates(self.model, known.levels, known.scales, q, t, dict(values))
 
     @with_regular_trials
     def reactions(self, q: npt.ArrayLike, qd: npt.ArrayLike, t: npt.ArrayLike = 0.0) -> np.ndarray:

@@ -7,21 +7,15 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-import numpy as np
-
-from dalembert.api.derivation import Derivation
 from dalembert.api.equation_reader import Blocks, Reading
-from dalembert.api.workspace import Workspace
 from dalembert.display.math import html, latex, plain_text
 from dalembert.display.math.law_rows import WrittenLaw
 from dalembert.display.math.quantity_blocks import Step
 from dalembert.display.math.sheet import notes_of
 from dalembert.errors import InputError
-from dalembert.formalisms.shared.about import About
 from dalembert.formalisms.shared.linear_form import LinearForm
 from dalembert.formalisms.shared.solvers import directions, trial_vectors
-from dalembert.model.description import Description
-from dalembert.model.frozen import Frozen, Value
+from dalembert.simulation.bound_equations import BoundEquations
 from dalembert.symbolic.algebra_base import Array
 from dalembert.tables import Table
 
@@ -32,59 +26,13 @@ _READABLE = 8  # coordinates of a model whose equations are printed when they ar
 
 
 @dataclass(frozen=True, repr=False)
-class ReadableEquations(Value):
+class ReadableEquations(BoundEquations):
     """What a derivation says; `Equations` adds what can be computed from it."""
-
-    derivation: Derivation
-    changes: Frozen[str, float] = Frozen()  # noqa: RUF009 (it cannot change) values of parameters other than the model's
-
-    # what was derived
-
-    @property
-    def about(self) -> About:
-        """What the formalism says of itself."""
-        return self.derivation.about
-
-    @property
-    def workspace(self) -> Workspace:
-        """What is worked out and compiled for the model."""
-        return self.derivation.workspace
-
-    @property
-    def form(self) -> LinearForm:
-        """The equations over the algebra of the engine, unsolved."""
-        return self.derivation.machine.form
-
-    @cached_property
-    def values(self) -> np.ndarray:
-        """The values of the parameters in use, in the order of their declaration."""
-        known = self.model.parameter_values
-        return np.array([self.changes.get(name, value) for name, value in known.items()], dtype=float)
-
-    @property
-    def formalism(self) -> str:
-        """The key of the formalism."""
-        return self.about.key
-
-    @property
-    def model(self) -> Description:
-        """The model, as it was when the equations were derived."""
-        return self.workspace.model
-
-    @property
-    def engine(self) -> str:
-        """`native` or `python`."""
-        return self.workspace.engine
 
     @property
     def n_dynamic(self) -> int:
         """The number of dynamic equations, as Table 1 of papers/volterra counts them."""
         return self.form.n_dynamic
-
-    @property
-    def n_states(self) -> int:
-        """The number of state variables."""
-        return self.form.n_states
 
     @property
     def constraint_names(self) -> tuple[str, ...]:
@@ -124,11 +72,6 @@ class ReadableEquations(Value):
         known = self.workspace.facts
         used = known.reduced if self.about.velocities.are_reduced else range(known.d)
         return {known.speed_names[i]: str(known.speeds[i]) for i in used}
-
-    @property
-    def velocity_names(self) -> tuple[str, ...]:
-        """The names of the velocity variables: rates of coordinates, speeds, momenta or twists."""
-        return tuple(str(v) for v in self.form.velocity.v)
 
     @property
     def notes(self) -> tuple[str, ...]:

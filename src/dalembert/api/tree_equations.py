@@ -11,10 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from dalembert.api.compiled_calls import calls_of
-from dalembert.api.derivation import Derivation
 from dalembert.api.equation_reader import Blocks, Reading
 from dalembert.api.equations import Equations
-from dalembert.api.workspace import Setup
 from dalembert.arguments import checked, is_whole, shown
 from dalembert.errors import InputError
 from dalembert.formalisms.shared.linear_form import LinearForm
@@ -23,10 +21,12 @@ from dalembert.model.initial_state import Start
 from dalembert.recursive.execution import MANY
 from dalembert.recursive.plan import Plan
 from dalembert.recursive.tree_state import read_state
+from dalembert.simulation.derivation import Derivation
 from dalembert.simulation.integrators.integrate import Settings
 from dalembert.simulation.right_hand_side import Kernel
 from dalembert.simulation.simulate import Task
 from dalembert.simulation.tree_simulation import Rates, TreeRun, run_tree
+from dalembert.simulation.workspace import Setup
 
 
 @dataclass(frozen=True, repr=False)

@@ -7,12 +7,12 @@ from dataclasses import replace
 
 import numpy as np
 
-from dalembert.api.derivation import Derivation
 from dalembert.arguments import is_real, shown
 from dalembert.errors import InputError, nearest
 from dalembert.formalisms import phong
 from dalembert.formalisms.shared.solvers import directions
 from dalembert.mechanics import random_states
+from dalembert.simulation.derivation import Derivation
 from dalembert.symbolic.floats import FLOATS
 
 Trial = str | Sequence[float]

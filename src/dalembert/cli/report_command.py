@@ -6,11 +6,11 @@ import shlex
 from argparse import Namespace
 
 import dalembert as dl
-from dalembert.api.workspace import setup, workspace_of
 from dalembert.cli import options as shared
 from dalembert.cli import output, output_files, progress
 from dalembert.formalisms.catalogue import applicable
 from dalembert.model.description import Elements
+from dalembert.simulation.workspace import setup, workspace_of
 
 
 def add(subparsers: shared.Subparsers) -> None:

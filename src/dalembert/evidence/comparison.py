@@ -7,15 +7,15 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dalembert.api.derivation import derivation_of
 from dalembert.api.equations import Equations
 from dalembert.api.load import accepts_source
-from dalembert.api.workspace import Workspace, setup, workspace_of
 from dalembert.errors import DalembertError, InputError
 from dalembert.formalisms import catalogue
 from dalembert.model.description import Elements
+from dalembert.simulation.derivation import derivation_of
 from dalembert.simulation.run_checks import CHECK
 from dalembert.simulation.trajectory import Trajectory
+from dalembert.simulation.workspace import Workspace, setup, workspace_of
 from dalembert.tables import Table, Tabular, short
 
 if TYPE_CHECKING:

@@ -6,11 +6,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from dalembert.api.derivation import derivation_of
 from dalembert.api.derive import derived
 from dalembert.api.equations import Equations
 from dalembert.api.tree_equations import TreeEquations
-from dalembert.api.workspace import Workspace
 from dalembert.errors import EngineError
 from dalembert.evidence.agreement import Verdict
 from dalembert.evidence.differences import Reference
@@ -26,6 +24,8 @@ from dalembert.evidence.integrated_programs import (
 from dalembert.formalisms import denoc
 from dalembert.formalisms.catalogue import refusal
 from dalembert.mechanics.state_batch import States
+from dalembert.simulation.derivation import derivation_of
+from dalembert.simulation.workspace import Workspace
 
 _RIGHT_HAND_SIDE = "integrated right-hand side"
 

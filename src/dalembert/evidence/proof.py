@@ -13,10 +13,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from fractions import Fraction
 
-from dalembert.api.derivation import derivation_of
 from dalembert.api.equations import Equations
 from dalembert.api.load import accepts_source
-from dalembert.api.workspace import Workspace, setup, workspace_of
 from dalembert.arguments import is_whole, shown
 from dalembert.errors import InputError, SingularError
 from dalembert.evidence.degrees import degrees_of
@@ -36,6 +34,8 @@ from dalembert.formalisms.shared.about import About
 from dalembert.formalisms.shared.linear_form import LinearForm
 from dalembert.mechanics.system import System, system_of
 from dalembert.model.description import Elements
+from dalembert.simulation.derivation import derivation_of
+from dalembert.simulation.workspace import Workspace, setup, workspace_of
 from dalembert.symbolic.algebra_base import Array
 from dalembert.symbolic.nodes import Constant, Node
 from dalembert.symbolic.prime_field import DivisibleByPrime, P, Undecidable, residue

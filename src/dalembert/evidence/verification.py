@@ -8,10 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from dalembert.api.derivation import derivation_of
 from dalembert.api.equations import Equations
 from dalembert.api.load import accepts_source
-from dalembert.api.workspace import Workspace, setup, workspace_of
 from dalembert.codegen.function import ENGINES, choose_engine
 from dalembert.errors import DalembertError, EngineError, InputError, SingularError
 from dalembert.evidence import principle
@@ -26,6 +24,8 @@ from dalembert.model.controllers import USUAL, Controller
 from dalembert.model.description import Elements
 from dalembert.model.loads.unilateral import Unilateral
 from dalembert.recursive import dynamics
+from dalembert.simulation.derivation import derivation_of
+from dalembert.simulation.workspace import Workspace, setup, workspace_of
 
 
 @dataclass(frozen=True)

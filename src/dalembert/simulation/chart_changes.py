@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dalembert.api.derivation import derivation_of
 from dalembert.errors import DalembertError, SimulationError
 from dalembert.mechanics.attitude_charts import (
     angles_of,
@@ -27,10 +26,11 @@ from dalembert.mechanics.attitude_charts import (
     sequence_angles,
 )
 from dalembert.simulation.chart_maps import ChangedAngles, Chart, Sequences, Track
+from dalembert.simulation.derivation import derivation_of
 from dalembert.symbolic.euler_angles import EulerAngles, solved
 
 if TYPE_CHECKING:
-    from dalembert.api.equations import Equations
+    from dalembert.simulation.bound_equations import BoundEquations
 
 NEAR = 0.1  # |sin B| at which a run goes on with other angles
 GOOD = 0.3  # and from which on the user's take their place again
@@ -41,7 +41,7 @@ _CLEAR = float(np.arcsin(NEAR))  # radians
 Singular = Callable[[int], bool]
 
 
-def equations_in(equations: Equations, sequences: Sequences) -> Equations:
+def equations_in(equations: BoundEquations, sequences: Sequences) -> BoundEquations:
     """The equations by the same formalism with other angles; raises where the formalism cannot treat them."""
     derivation = equations.derivation
     model = derivation.setup.declared
@@ -52,7 +52,7 @@ def equations_in(equations: Equations, sequences: Sequences) -> Equations:
     return replace(equations, derivation=known)
 
 
-def chart_of(equations: Equations, sequences: Sequences, sides: Sequence[float]) -> Chart | None:
+def chart_of(equations: BoundEquations, sequences: Sequences, sides: Sequence[float]) -> Chart | None:
     """The chart of sequences, None where all angles are the user's."""
     if not any(sequences):
         return None
@@ -70,7 +70,7 @@ def chart_of(equations: Equations, sequences: Sequences, sides: Sequence[float])
     return Chart(sequences, tuple(found))
 
 
-def gimbal_locks(equations: Equations) -> list[tuple[int, float]]:
+def gimbal_locks(equations: BoundEquations) -> list[tuple[int, float]]:
     """The place of the second angle of every attitude, and a value of it at which the angles are singular."""
     model = equations.derivation.setup.declared
     known, names = (
@@ -86,14 +86,14 @@ def gimbal_locks(equations: Equations) -> list[tuple[int, float]]:
 class Charts:
     """The angles that a run uses, and when they have served."""
 
-    def __init__(self, equations: Equations, forbidden: str | None = None) -> None:
+    def __init__(self, equations: BoundEquations, forbidden: str | None = None) -> None:
         self._equations = equations  # in the user's angles
         self._forbidden = forbidden  # why a run must not go on with other angles
         self.attitudes = attitudes_of(equations.derivation.setup.declared)
         self.sequences: Sequences = (None,) * len(self.attitudes)
         self.chart: Chart | None = None
         self._track: Track | None = None
-        self._known: dict[Sequences, Equations] = {self.sequences: equations}
+        self._known: dict[Sequences, BoundEquations] = {self.sequences: equations}
         self._sides = [1.0] * len(self.attitudes)
         self._sheets: list[float] = []
         self._forced: set[int] = set()  # attitudes whose next step would lead through the singularity
@@ -101,7 +101,7 @@ class Charts:
         self._leaps: list[tuple[float, str]] = []
 
     @property
-    def equations(self) -> Equations:
+    def equations(self) -> BoundEquations:
         """The equations with the angles in use, as first derived."""
         return self._known[self.sequences]
 
@@ -259,7 +259,7 @@ class Charts:
         rotations = np.stack([rotation, self._users[i].rotation(start[self._rows[i]])], axis=2)
         return best_sequence(self._users[i], rotations, GOOD, self.sequences[i])
 
-    def change(self, t: float, q: np.ndarray, qd: np.ndarray) -> tuple[Equations, np.ndarray, np.ndarray]:
+    def change(self, t: float, q: np.ndarray, qd: np.ndarray) -> tuple[BoundEquations, np.ndarray, np.ndarray]:
         """The equations with angles that serve here, and the state in them; q and q̇ are in the angles in use."""
         shown, new, out, rates = self._shown(q), list(self.sequences), q.copy(), qd.copy()
         for i, rows in enumerate(self._rows):
@@ -297,7 +297,7 @@ class Charts:
                 "Turn the body by a quaternion."
             )
 
-    def _equations_now(self, t: float) -> Equations:
+    def _equations_now(self, t: float) -> BoundEquations:
         """The equations with the angles in use."""
         if self.sequences not in self._known:
             try:

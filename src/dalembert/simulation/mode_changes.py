@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 import symengine as se
 
-from dalembert.api.workspace import Workspace
 from dalembert.codegen.function import Function
 from dalembert.errors import InconsistentStateError, SimulationError
 from dalembert.formalisms.shared.power import MOVING
@@ -36,10 +35,11 @@ from dalembert.simulation.integrators.integrate import Halt
 from dalembert.simulation.rigid_contacts import FASTER, RigidContacts, Watch, accumulation
 from dalembert.simulation.sliding_mode import SlidingKernel
 from dalembert.simulation.velocity_jumps import Kink, VelocityJump
+from dalembert.simulation.workspace import Workspace
 from dalembert.symbolic.algebra_base import Scalar, vector
 
 if TYPE_CHECKING:
-    from dalembert.api.equations import Equations
+    from dalembert.simulation.bound_equations import BoundEquations
     from dalembert.simulation.right_hand_side import Kernel
 
 _SAME = 1e-13  # of the time, or of the time of the model: crossings as close as this are at one instant
@@ -70,7 +70,7 @@ class Happening(Value):
 class Switchboard:
     """What holds the equations of a run, and the surfaces at which it changes."""
 
-    def __init__(self, equations: Equations, start: float = 0.0, end: float = np.inf) -> None:
+    def __init__(self, equations: BoundEquations, start: float = 0.0, end: float = np.inf) -> None:
         self._start, self._end = start, end  # of the run
         derivation = equations.derivation
         declared = derivation.setup.declared
@@ -80,7 +80,7 @@ class Switchboard:
         switching = any(constraint.formula != own.formula for constraint, own in self._constraints(declared))
         facts = None if switching else equations.workspace.facts  # facts hold the formulas of constraints
         known = replace(derivation, setup=setup, known=facts)
-        self.equations: Equations = replace(equations, derivation=known)  # with every condition held
+        self.equations: BoundEquations = replace(equations, derivation=known)  # with every condition held
         self._space = self.equations.workspace
         self._functions: dict[tuple[str, Workspace], Function] = {}
         self.happened: list[Happening] = []
@@ -165,11 +165,13 @@ class Switchboard:
 
     # what holds now
 
-    def settle(self, t: float, q: np.ndarray, qd: np.ndarray) -> Equations:
+    def settle(self, t: float, q: np.ndarray, qd: np.ndarray) -> BoundEquations:
         """The equations that hold at a state, with every condition as it is there."""
         return self._settle(t, q, qd, self.equations)
 
-    def begin(self, t: float, q: np.ndarray, qd: np.ndarray, equations: Equations) -> tuple[Equations, np.ndarray]:
+    def begin(
+        self, t: float, q: np.ndarray, qd: np.ndarray, equations: BoundEquations
+    ) -> tuple[BoundEquations, np.ndarray]:
         """The equations with what rigid contacts do at the start of a run, and the velocities behind an impact there."""
         self._require_facts(self.equations, equations, (t, q, qd), "the start")
         if self.contacts:
@@ -182,7 +184,7 @@ class Switchboard:
         t: float,
         q: np.ndarray,
         qd: np.ndarray,
-        equations: Equations,
+        equations: BoundEquations,
         wanted: Mapping[int, Mode] | None = None,
         calm: bool = False,
     ) -> np.ndarray:
@@ -197,7 +199,7 @@ class Switchboard:
         self.happened += [Happening(f"{title} {what}", t, q, after, after, switching=True) for title, what in changes]
         return after
 
-    def _settle(self, t: float, q: np.ndarray, qd: np.ndarray, equations: Equations) -> Equations:
+    def _settle(self, t: float, q: np.ndarray, qd: np.ndarray, equations: BoundEquations) -> BoundEquations:
         """Find every condition anew; conditions may stand inside others. Those of time alone are as they are just behind t."""
         count, tables = len(self._modes), self._held.tables
         self._sliding = ()
@@ -223,7 +225,7 @@ class Switchboard:
         self._fresh |= self._just_passed(exact, g)
         return self._now(equations)
 
-    def _noise(self, t: float, q: np.ndarray, qd: np.ndarray, equations: Equations) -> np.ndarray:
+    def _noise(self, t: float, q: np.ndarray, qd: np.ndarray, equations: BoundEquations) -> np.ndarray:
         """How much rounding changes each surface: of the state, of the scales of the model, and of the time."""
         scales, state, clock = self._space.facts.scales, np.concatenate([q, qd]), self._clock(t)
         moved = np.concatenate([np.abs(qd) * clock, scales.velocities * (clock / scales.time)])
@@ -234,7 +236,7 @@ class Switchboard:
         with np.errstate(invalid="ignore"):
             return np.nan_to_num(np.abs(g - g[:, :1]).max(axis=1), nan=0.0, posinf=0.0)
 
-    def _just_behind(self, t: float, q: np.ndarray, qd: np.ndarray, equations: Equations) -> np.ndarray:
+    def _just_behind(self, t: float, q: np.ndarray, qd: np.ndarray, equations: BoundEquations) -> np.ndarray:
         """The functions of all surfaces, those of prescribed motions in time alone a little later."""
         now, later = (np.concatenate([q, qd, [x]]) for x in (t, t + _LATER * self._clock(t)))
         g = self._surfaces(now, equations.values)
@@ -270,7 +272,9 @@ class Switchboard:
             self._known_felt[key] = self._held.felt(modes)
         return self._known_felt[key]
 
-    def _awake(self, before: tuple[bool, ...], t: float, q: np.ndarray, qd: np.ndarray, equations: Equations) -> None:
+    def _awake(
+        self, before: tuple[bool, ...], t: float, q: np.ndarray, qd: np.ndarray, equations: BoundEquations
+    ) -> None:
         """Behind a crossing: find conditions anew that did not matter `before`, and let go what no longer matters."""
         state, known = np.concatenate([q, qd, [t]]), np.array(before)
         while True:
@@ -285,7 +289,7 @@ class Switchboard:
         still = np.flatnonzero(np.abs(g) <= noise).tolist()
         self._fresh |= {(k, 0.0) for k in still if k not in self._sliding}
 
-    def _now(self, equations: Equations) -> Equations:
+    def _now(self, equations: BoundEquations) -> BoundEquations:
         """The equations with what holds now."""
         held = {one.parameter: float(mode) for one, mode in zip(self._held.switches, self._modes, strict=True)}
         for one, k in zip(self._held.tables, self._lines, strict=True):
@@ -359,8 +363,8 @@ class Switchboard:
                 self.happened.append(Happening(self._events[k].name, passed.t, q, qd, qd))
 
     def cross(
-        self, halt: Halt, also: Sequence[Halt], q: np.ndarray, qd: np.ndarray, equations: Equations
-    ) -> tuple[Equations, np.ndarray, bool]:
+        self, halt: Halt, also: Sequence[Halt], q: np.ndarray, qd: np.ndarray, equations: BoundEquations
+    ) -> tuple[BoundEquations, np.ndarray, bool]:
         """The equations and velocities behind a crossing, and whether the run ends there."""
         met, count, self._still_zero = self._watched[halt.which], len(self._modes), None
         self.event, self._impulses = None, len(self.contacts.impulses)
@@ -409,7 +413,7 @@ class Switchboard:
         return self._now(equations), qd, False
 
     def _turn_with(
-        self, turned: Sequence[int], t: float, q: np.ndarray, qd: np.ndarray, equations: Equations
+        self, turned: Sequence[int], t: float, q: np.ndarray, qd: np.ndarray, equations: BoundEquations
     ) -> list[int]:
         """Let every other surface of time alone follow that is crossed at the same instant; their rows."""
         surfaces, timed, count, out = self._held.surfaces, self._timed, len(self._modes), list[int]()
@@ -428,7 +432,9 @@ class Switchboard:
         self._fresh |= self._just_passed(exact, g)
         return out
 
-    def _jump(self, t: float, q: np.ndarray, qd: np.ndarray, before: Equations, turned: Sequence[int]) -> np.ndarray:
+    def _jump(
+        self, t: float, q: np.ndarray, qd: np.ndarray, before: BoundEquations, turned: Sequence[int]
+    ) -> np.ndarray:
         """The velocities behind a crossing of these surfaces: they jump where positions or constraints have a kink."""
         met = [self._held.surfaces[i] for i in turned if self._held.surfaces[i].kinematic]
         if not met or before.kernel.phase is not None:
@@ -520,8 +526,8 @@ class Switchboard:
         self.happened.append(Happening(self._held.switches[k].title, t, q, qd, qd, switching=True))
 
     def _happen(
-        self, k: int, halt: Halt, q: np.ndarray, qd: np.ndarray, equations: Equations
-    ) -> tuple[Equations, np.ndarray, bool]:
+        self, k: int, halt: Halt, q: np.ndarray, qd: np.ndarray, equations: BoundEquations
+    ) -> tuple[BoundEquations, np.ndarray, bool]:
         event, after, t = self._events[k], qd.copy(), halt.t
         self._signs[k] = 1.0 if halt.up else -1.0
         if not event.counts(up=halt.up):
@@ -545,7 +551,7 @@ class Switchboard:
         return equations, after, event.stop or self._comes_ever_faster(event.name)
 
     def _require_facts(
-        self, before: Equations, after: Equations, here: tuple[float, np.ndarray, np.ndarray], who: str
+        self, before: BoundEquations, after: BoundEquations, here: tuple[float, np.ndarray, np.ndarray], who: str
     ) -> None:
         """Raise where values that change along the run change a fact that the equations rest on."""
         t, q, qd = here
@@ -558,7 +564,7 @@ class Switchboard:
         kinematic = [one.kinematic for one in self._held.surfaces]
         return bool((turned & np.array(kinematic, dtype=bool)).any() or self._kinematic & event.set.keys())
 
-    def _require_sound(self, event: Event, t: float, q: np.ndarray, qd: np.ndarray, equations: Equations) -> None:
+    def _require_sound(self, event: Event, t: float, q: np.ndarray, qd: np.ndarray, equations: BoundEquations) -> None:
         """Raise where an event leads to no state that the run could go on from."""
         names = equations.model.coordinate_names
         new = {name: equations.changes[name] for name in event.set} | dict(zip(names, qd.tolist(), strict=True))
@@ -599,7 +605,7 @@ class Switchboard:
         return count > 0
 
 
-def switchboard_of(equations: Equations, start: float = 0.0, end: float = np.inf) -> Switchboard | None:
+def switchboard_of(equations: BoundEquations, start: float = 0.0, end: float = np.inf) -> Switchboard | None:
     """What follows the switchings and events of a run; None where nothing can change."""
     model = equations.model
     if not (model.switching or model.events or model.rigid):

@@ -33,8 +33,8 @@ from dalembert.simulation.integrators.interpolant import Polynomial
 from dalembert.simulation.integrators.taylor import Taylor
 
 if TYPE_CHECKING:
-    from dalembert.api.derivation import Derivation
-    from dalembert.api.equations import Equations
+    from dalembert.simulation.bound_equations import BoundEquations
+    from dalembert.simulation.derivation import Derivation
     from dalembert.simulation.mode_changes import Happening
 
 _WORN = 0.2  # a choice has served when it determines the motion five times worse than where it was made
@@ -51,7 +51,7 @@ Place = tuple[float, np.ndarray, np.ndarray]  # t, q, q̇
 class Part(Value):
     """A stretch of a run with one choice; its works begin at zero."""
 
-    equations: Equations
+    equations: BoundEquations
     solution: Solution
     constants: np.ndarray
     jumps: Frozen[str, float] = Frozen()  # noqa: RUF009 (it cannot change) energy that came in where it begins, by name
@@ -151,7 +151,7 @@ class Partition(Guide):
 
     looks_inside = False
 
-    def __init__(self, equations: Equations, *, change_charts: bool = True, fixed: bool = False) -> None:
+    def __init__(self, equations: BoundEquations, *, change_charts: bool = True, fixed: bool = False) -> None:
         forbidden = (
             None if change_charts else "derivatives of the motion are asked for, and they are those of its own angles"
         )
@@ -162,7 +162,7 @@ class Partition(Guide):
         known = equations.workspace.facts
         # trial vectors that a user gave are not such a choice
         dependent = known.dependent if equations.derivation.trials is None else ()
-        self._known: dict[tuple[Sequences, Choice], Equations] = {
+        self._known: dict[tuple[Sequences, Choice], BoundEquations] = {
             (self.charts.sequences, _ordered(Choice(known.speeds, known.rows, dependent))): equations
         }
         self._maps: dict[Derivation, Function] = {}  # Y of each choice
@@ -382,7 +382,7 @@ class Partition(Guide):
         self.equations = self._with_choice(self._best((t, q, qd)))
         self._fresh, self._usual = self._measures((t, q, qd)), self._held((t, q, qd))
 
-    def _with_choice(self, choice: Choice) -> Equations:
+    def _with_choice(self, choice: Choice) -> BoundEquations:
         """The equations with another choice, derived once."""
         facts, changes = self.equations.workspace.facts, self.equations.changes
         choice = replace(choice, steady=not changes.keys() & (facts.structural | facts.inertial))
@@ -429,7 +429,7 @@ class Partition(Guide):
         return self._measured(self.equations, t, q, qd)
 
     def _measured(
-        self, equations: Equations, t: np.ndarray, q: np.ndarray, qd: np.ndarray
+        self, equations: BoundEquations, t: np.ndarray, q: np.ndarray, qd: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
         """How well speeds or trial vectors determine the velocities, and how independent the chosen constraints are."""
         known, one = equations.workspace.facts, np.ones(len(t))
@@ -442,7 +442,7 @@ class Partition(Guide):
         first = one if Y is None else completeness(Y, others, known.scales.positions)
         return first, _share(self._independence.scaled(A, M), rows) if self._drops else one
 
-    def _speeds(self, equations: Equations, t: np.ndarray, q: np.ndarray) -> np.ndarray:
+    def _speeds(self, equations: BoundEquations, t: np.ndarray, q: np.ndarray) -> np.ndarray:
         """Y of u = Y q̇ + Z for the speeds of equations, (K, d, n), by a compiled function."""
         space = equations.workspace
         if equations.derivation not in self._maps:
@@ -458,7 +458,7 @@ class Partition(Guide):
         return self._independence.scaled(A[..., None], M[..., None])[0], A
 
 
-def _trials_of(equations: Equations) -> np.ndarray | None:
+def _trials_of(equations: BoundEquations) -> np.ndarray | None:
     solver = equations.form.solver
     if solver is None or solver.trials is None or not equations.kernel.fused:
         return None

@@ -29,8 +29,8 @@ from dalembert.simulation.sliding_mode import SlidingKernel
 from dalembert.symbolic.algebra_base import stack, vector
 
 if TYPE_CHECKING:
-    from dalembert.api.equations import Equations
     from dalembert.model.discontinuities import Switch
+    from dalembert.simulation.bound_equations import BoundEquations
 
 _TOUCH = 1e-11  # lengths of the model: gaps as small as this are closed
 _DEEP = 1e-8  # and what is deeper in the ground at the start is refused
@@ -86,7 +86,7 @@ class Watch:
 class RigidContacts:
     """The rigid contacts of a run."""
 
-    def __init__(self, equations: Equations) -> None:
+    def __init__(self, equations: BoundEquations) -> None:
         self._equations = equations
         self._known = equations.model.rigid
         self._modes: tuple[Mode, ...] = (OPEN,) * len(self._known)
@@ -110,7 +110,7 @@ class RigidContacts:
     def _speed(self) -> float:
         return self._length / self._equations.workspace.facts.scales.time
 
-    def _require_possible(self, equations: Equations) -> None:
+    def _require_possible(self, equations: BoundEquations) -> None:
         title, levels = self._known[0].title, equations.workspace.facts.levels
         if equations.kernel.phase is not None:
             raise NotApplicableError(
@@ -242,7 +242,7 @@ class RigidContacts:
         t: float,
         q: np.ndarray,
         qd: np.ndarray,
-        equations: Equations,
+        equations: BoundEquations,
         stuck: tuple[Switch, ...] = (),
         wanted: Mapping[int, Mode] | None = None,
         calm: bool = False,
@@ -343,7 +343,7 @@ class RigidContacts:
                     "since it is rigid. Start further away."
                 )
 
-    def jam(self, t: float, q: np.ndarray, qd: np.ndarray, equations: Equations) -> SimulationError:
+    def jam(self, t: float, q: np.ndarray, qd: np.ndarray, equations: BoundEquations) -> SimulationError:
         """The error where friction and normal force grow without bound."""
         here, seen = _Here(t, q, qd, equations, ()), self.see(t, q, qd, equations.values)
         closed = [i for i, mode in enumerate(self._modes) if mode.closed]
@@ -438,7 +438,7 @@ class _Here:
     t: float
     q: np.ndarray
     qd: np.ndarray
-    equations: Equations
+    equations: BoundEquations
     stuck: tuple[Switch, ...]
 
     def accelerations(self, changes: Sequence[Mapping[str, float]], impulsive: bool) -> np.ndarray:

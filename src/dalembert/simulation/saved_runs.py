@@ -16,7 +16,6 @@ import numpy as np
 from dalembert.api.derive import derived
 from dalembert.api.equations import Equations
 from dalembert.api.tree_equations import TreeEquations
-from dalembert.api.workspace import setup
 from dalembert.arguments import checked
 from dalembert.codegen.function import ENGINES
 from dalembert.errors import DalembertError, InputError
@@ -35,6 +34,7 @@ from dalembert.simulation.partition import Part
 from dalembert.simulation.rigid_contacts import Impulse
 from dalembert.simulation.trajectory import Trajectory
 from dalembert.simulation.tree_simulation import TreeRun
+from dalembert.simulation.workspace import setup
 
 if TYPE_CHECKING:
     import xarray

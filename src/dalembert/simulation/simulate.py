@@ -50,7 +50,7 @@ from dalembert.simulation.zero_lengths import ZeroLengths, depart
 from dalembert.symbolic.reserved_symbols import Kind
 
 if TYPE_CHECKING:
-    from dalembert.api.equations import Equations
+    from dalembert.simulation.bound_equations import BoundEquations
 
 Projection = Callable[[float, np.ndarray], np.ndarray]
 _DOUBLE = float(np.finfo(float).eps)  # the tolerance of a method that has none of its own
@@ -100,25 +100,25 @@ class Stretches:
     cpu_seconds: float
     notes: tuple[str, ...]
     happened: tuple[Happening, ...] = ()
-    held: Equations | None = None
+    held: BoundEquations | None = None
     impulses: tuple[Impulse, ...] = ()
     accuracy: Accuracy | None = None
 
-    def trajectory(self, equations: Equations) -> Trajectory:
+    def trajectory(self, equations: BoundEquations) -> Trajectory:
         """The run as users hold it."""
         known = (self.integrator, self.cpu_seconds, self.notes, self.happened, self.held, self.impulses)
         return Trajectory(equations, joined(self.parts), *known)
 
 
-def run_of(equations: Equations, task: Task) -> Trajectory:
-    """Run the equations from their initial state; see `Equations.simulate`."""
+def run_of(equations: BoundEquations, task: Task) -> Trajectory:
+    """Run the equations from their initial state; see `BoundEquations.simulate`."""
     found = stretches_of(equations, task)
     run = found.trajectory(equations)
     assert found.accuracy is not None
     return replace(run, notes=(*run.notes, *notes_on_rank(run), *check_run(run, found.accuracy)))
 
 
-def stretches_of(equations: Equations, task: Task) -> Stretches:
+def stretches_of(equations: BoundEquations, task: Task) -> Stretches:
     """Run the equations from their initial state."""
     model, workspace, settings, project = equations.model, equations.workspace, task.settings, task.project
     start_q, start_qd = start_state(model, task.q0, task.qd0)
@@ -181,7 +181,7 @@ def stretches_of(equations: Equations, task: Task) -> Stretches:
 
 
 @contextmanager
-def _naming_singular_coordinates(equations: Equations, q: np.ndarray, t: float) -> Iterator[None]:
+def _naming_singular_coordinates(equations: BoundEquations, q: np.ndarray, t: float) -> Iterator[None]:
     """Name the coordinates that are singular where a stretch begins in the error that ends it."""
     try:
         yield
@@ -223,7 +223,7 @@ def _depart(
     return *run.state(*end, constants), np.concatenate([[piece.t1], grid[1:]])
 
 
-def _require_held_tables(equations: Equations, start: float, end: float) -> None:
+def _require_held_tables(equations: BoundEquations, start: float, end: float) -> None:
     """Raise where tables that are too long to be held line by line prescribe velocities that jump."""
     model = equations.model
     if model.longest_table <= LONG:
@@ -237,7 +237,9 @@ def _require_held_tables(equations: Equations, start: float, end: float) -> None
         )
 
 
-def _held_at(equations: Equations, board: Switchboard | None, t: float, q: np.ndarray, qd: np.ndarray) -> Equations:
+def _held_at(
+    equations: BoundEquations, board: Switchboard | None, t: float, q: np.ndarray, qd: np.ndarray
+) -> BoundEquations:
     """The equations that hold at a start; raises where it does not fulfil the constraints."""
     held = equations if board is None else board.settle(t, q, qd)
     if equations.kernel.phase is None:  # else momenta are asked, not velocities
@@ -245,14 +247,19 @@ def _held_at(equations: Equations, board: Switchboard | None, t: float, q: np.nd
     return held
 
 
-def _other_measures(before: Equations, after: Equations) -> bool:
+def _other_measures(before: BoundEquations, after: BoundEquations) -> bool:
     """True where parameters in constraints or masses have other values than before."""
     known = after.workspace.facts
     return any(before.changes.get(name) != after.changes.get(name) for name in known.structural | known.inertial)
 
 
 def _put_in(
-    run: Partition, board: Switchboard, t: float, q: np.ndarray, before: tuple[Equations, np.ndarray], qd: np.ndarray
+    run: Partition,
+    board: Switchboard,
+    t: float,
+    q: np.ndarray,
+    before: tuple[BoundEquations, np.ndarray],
+    qd: np.ndarray,
 ) -> None:
     """Write down the energies that came in at once."""
     if board.acted:
@@ -261,7 +268,7 @@ def _put_in(
             run.jump(name, energy)
 
 
-def _energy(equations: Equations, t: float, q: np.ndarray, qd: np.ndarray) -> float:
+def _energy(equations: BoundEquations, t: float, q: np.ndarray, qd: np.ndarray) -> float:
     """The Jacobi function, which is T + V unless bodies move explicitly with time."""
     seen = equations.workspace.observables.along(np.array([t]), q[:, None], qd[:, None], equations.values)
     return float(seen.jacobi[0])
@@ -276,12 +283,12 @@ def _shared(settings: Settings, grid: np.ndarray, rest: np.ndarray) -> Settings:
     return replace(settings, progress=lambda fraction: told(done + fraction * (1 - done)))
 
 
-def _default_integrator(equations: Equations) -> str:
+def _default_integrator(equations: BoundEquations) -> str:
     """`taylor` where it can run, `dop853` elsewhere."""
     return "taylor" if has_series(equations) and equations.model.longest_table <= LONG else "dop853"
 
 
-def has_series(equations: Equations) -> bool:
+def has_series(equations: BoundEquations) -> bool:
     """True where heyoka can step the equations: laws in Python have no series."""
     return equations.kernel.fused and heyoka_backend.is_installed() and not equations.model.inputs.continuous
 
@@ -388,7 +395,7 @@ class Way:
             if isinstance(guide, BranchPoints):
                 guide.measure_anew()
 
-    def kernel(self, equations: Equations) -> Kernel:
+    def kernel(self, equations: BoundEquations) -> Kernel:
         """The compiled equations of the next stretch."""
         self._kernel = equations.kernel if self._board is None else self._board.kernel(equations.kernel)
         return self._kernel
@@ -402,7 +409,7 @@ class Way:
         machine.pars[:] = constants[: len(machine.pars)]
         return machine
 
-    def sizes(self, equations: Equations) -> np.ndarray:
+    def sizes(self, equations: BoundEquations) -> np.ndarray:
         """The sizes of the states, the same for every stretch with the same variables."""
         key = id(equations.kernel)
         if key not in self._sizes:
@@ -462,7 +469,7 @@ class Way:
 
 
 def mechanics_of(
-    equations: Equations, kernel: Kernel, constants: np.ndarray, inputs: Inputs, resting: Resting | None = None
+    equations: BoundEquations, kernel: Kernel, constants: np.ndarray, inputs: Inputs, resting: Resting | None = None
 ) -> Mechanics:
     """The equations as the guides ask for them."""
     space, values = equations.workspace, equations.values
@@ -475,7 +482,7 @@ def mechanics_of(
     return Mechanics(kernel, space.manifold, space.lengths, energy, values, constants, asked, resting)
 
 
-def _projection(equations: Equations, mechanics: Mechanics) -> Projection | None:
+def _projection(equations: BoundEquations, mechanics: Mechanics) -> Projection | None:
     """The function that brings a state back onto the constraints, or None when there is nothing to bring back."""
     size, known = equations.n_states, equations.values
     if (phase := equations.kernel.phase) is not None:
@@ -483,12 +490,12 @@ def _projection(equations: Equations, mechanics: Mechanics) -> Projection | None
     return mechanics.project if mechanics.drifts else None
 
 
-def usual_sizes(equations: Equations) -> np.ndarray:
+def usual_sizes(equations: BoundEquations) -> np.ndarray:
     """The sizes of the states (q, v, work), rounded to powers of two so that dividing by them is exact."""
     return sizes_by_values(equations, equations.values[:, None])[:, 0]
 
 
-def sizes_by_values(equations: Equations, values: np.ndarray) -> np.ndarray:
+def sizes_by_values(equations: BoundEquations, values: np.ndarray) -> np.ndarray:
     """The same (states, K) for K columns of parameters.
 
     Coordinates have the scales of the model. Each velocity variable, be it q̇, a quasi-velocity or a momentum, is as large as

@@ -26,7 +26,7 @@ from dalembert.simulation.rigid_contacts import Impulse
 from dalembert.symbolic.algebra_base import Array, stack, vector
 
 if TYPE_CHECKING:
-    from dalembert.api.equations import Equations
+    from dalembert.simulation.bound_equations import BoundEquations
 
 _SAME = 1e-9  # of the size of what is compared: less is rounding
 _ROUNDS = 30  # of Newton's method, where T is not quadratic in the velocities
@@ -42,8 +42,8 @@ class Kink:
     t: float
     q: np.ndarray
     qd: np.ndarray  # just before
-    before: Equations
-    after: Equations
+    before: BoundEquations
+    after: BoundEquations
     names: tuple[str, ...]  # what has the kink, as messages name it
     timed: bool  # the instant depends on time alone
     event: bool = False  # parameters change, by an event
@@ -58,7 +58,7 @@ class Kink:
 class Side:
     """What is known of the equations on one side of a kink."""
 
-    equations: Equations
+    equations: BoundEquations
     t: float
     q: np.ndarray
 

@@ -12,7 +12,7 @@ the program: it stays as short as inverse dynamics, and redundant constraints ar
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -25,7 +25,8 @@ from dalembert.formalisms.shared.common_quantities import unexplained_force
 from dalembert.mechanics.applied_forces import non_ideal_forces
 from dalembert.mechanics.generalized_speeds import speed_map
 from dalembert.mechanics.system import System
-from dalembert.symbolic.algebra_base import Array, stack, vector
+from dalembert.simulation.workspace import Workspace
+from dalembert.symbolic.algebra_base import Array, Scalar, stack, vector
 from dalembert.symbolic.reserved_symbols import Kind
 from dalembert.symbolic.traversal import ordered
 
@@ -151,3 +152,14 @@ def residual_rows(system: System) -> tuple[Array, ...]:
         u,
         system.derivative(u),
     )
+
+
+def residuals_of(workspace: Workspace, by: tuple[str, ...] = ()) -> Residuals:
+    """What vanishes along every motion, with its derivatives by the state and by the named parameters."""
+    return workspace.memoized((Residuals, by), lambda system: Residuals(system, by))
+
+
+def differentiated(workspace: Workspace, outputs: Mapping[str, Scalar], by: tuple[str, ...] = ()) -> Differentiated:
+    """Outputs of a linear system by name, with their derivatives by the state and by the named parameters."""
+    key = Differentiated, tuple(outputs), by
+    return workspace.memoized(key, lambda system: Differentiated(system, vector(list(outputs.values())), by))

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from threading import RLock
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
-from dalembert.analysis.linear.residuals import Differentiated, Residuals
 from dalembert.codegen.function import Function, choose_engine, compile_function
 from dalembert.errors import InputError, nearest
 from dalembert.formalisms import catalogue
@@ -33,8 +32,9 @@ from dalembert.simulation.constraint_manifold import Manifold
 from dalembert.simulation.observables import Observables
 from dalembert.simulation.right_hand_side import Kernel
 from dalembert.simulation.spring_lengths import Lengths
-from dalembert.symbolic.algebra_base import Array, Scalar, stack, vector
+from dalembert.symbolic.algebra_base import Array, stack, vector
 
+T = TypeVar("T")
 Mode = Literal["fused", "assembled"]
 Options = Frozen[str, Any]
 Maker = Callable[[System], Array]
@@ -69,8 +69,7 @@ class Workspace:
         self._facts = facts
         self._machines: dict[tuple[str, Options], Machine] = {}
         self._functions: dict[Maker, Function] = {}
-        self._residuals: dict[tuple[str, ...], Residuals] = {}
-        self._seen: dict[tuple[tuple[str, ...], tuple[str, ...]], Differentiated] = {}
+        self._memo: dict[Hashable, Any] = {}
 
     @cached_property
     def facts(self) -> Facts:
@@ -110,18 +109,11 @@ class Workspace:
         """The constraints as compiled functions."""
         return Manifold(self.system)
 
-    def residuals(self, by: tuple[str, ...] = ()) -> Residuals:
-        """What vanishes along every motion, with its slopes by the state and by parameters that are named."""
-        if by not in self._residuals:
-            self._residuals[by] = Residuals(self.system, by)
-        return self._residuals[by]
-
-    def seen(self, outputs: Mapping[str, Scalar], by: tuple[str, ...] = ()) -> Differentiated:
-        """Outputs of a linear system by name, with their slopes by the state and by parameters that are named."""
-        key = tuple(outputs), by
-        if key not in self._seen:
-            self._seen[key] = Differentiated(self.system, vector(list(outputs.values())), by)
-        return self._seen[key]
+    def memoized(self, key: Hashable, make: Callable[[System], T]) -> T:
+        """What `make` gives of the system, made once for each key."""
+        if key not in self._memo:
+            self._memo[key] = make(self.system)
+        return self._memo[key]
 
     @cached_property
     def lengths(self) -> Lengths:

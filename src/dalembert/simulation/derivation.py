@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
-from dalembert.api.workspace import Machine, Setup, Workspace, workspace_of
 from dalembert.errors import InputError, NotApplicableError, SimulationError
 from dalembert.formalisms import catalogue
 from dalembert.formalisms.shared.about import About, Velocities
@@ -18,6 +17,7 @@ from dalembert.mechanics.state_batch import States
 from dalembert.mechanics.system import system_of
 from dalembert.model.description import Description
 from dalembert.model.frozen import Frozen, Value
+from dalembert.simulation.workspace import Machine, Setup, Workspace, workspace_of
 
 _NEXT = 1e-3  # relative distance of the values next to a given one
 

@@ -1,0 +1,100 @@
+"""Equations of motion with values of their parameters: what a simulation, and everything that evaluates equations, works with."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Self
+
+import numpy as np
+
+from dalembert.formalisms.shared.about import About
+from dalembert.formalisms.shared.linear_form import LinearForm
+from dalembert.mechanics.facts import Choice
+from dalembert.mechanics.singular_coordinates import singular_coordinates
+from dalembert.model.description import Description
+from dalembert.model.frozen import Frozen, Value
+from dalembert.simulation.derivation import Derivation
+from dalembert.simulation.right_hand_side import Kernel
+from dalembert.simulation.workspace import Workspace
+
+
+@dataclass(frozen=True, repr=False)
+class BoundEquations(Value):
+    """A derivation with the values of its parameters; `Equations` adds how it is read and evaluated."""
+
+    derivation: Derivation
+    changes: Frozen[str, float] = Frozen()  # noqa: RUF009 (it cannot change) values of parameters other than the model's
+
+    # what was derived
+
+    @property
+    def about(self) -> About:
+        """What the formalism says of itself."""
+        return self.derivation.about
+
+    @property
+    def workspace(self) -> Workspace:
+        """What is worked out and compiled for the model."""
+        return self.derivation.workspace
+
+    @property
+    def form(self) -> LinearForm:
+        """The equations over the algebra of the engine, unsolved."""
+        return self.derivation.machine.form
+
+    @cached_property
+    def values(self) -> np.ndarray:
+        """The values of the parameters in use, in the order of their declaration."""
+        known = self.model.parameter_values
+        return np.array([self.changes.get(name, value) for name, value in known.items()], dtype=float)
+
+    @property
+    def formalism(self) -> str:
+        """The key of the formalism."""
+        return self.about.key
+
+    @property
+    def model(self) -> Description:
+        """The model, as it was when the equations were derived."""
+        return self.workspace.model
+
+    @property
+    def engine(self) -> str:
+        """`native` or `python`."""
+        return self.workspace.engine
+
+    @property
+    def n_states(self) -> int:
+        """The number of state variables."""
+        return self.form.n_states
+
+    @property
+    def velocity_names(self) -> tuple[str, ...]:
+        """The names of the velocity variables: rates of coordinates, speeds, momenta or twists."""
+        return tuple(str(v) for v in self.form.velocity.v)
+
+    @property
+    def working(self) -> tuple[str, ...]:
+        """What can do work on the system, by name: loads, forces, and constraints that move with time or are not ideal.
+
+        >>> import dalembert as dl
+        >>> model = dl.load("simple-pendulum").copy().joint_friction("bob", viscous=0.1, name="bearing")
+        >>> dl.derive(model, "kane").working
+        ('bearing',)
+        """
+        return self.kernel.working
+
+    @property
+    def kernel(self) -> Kernel:
+        """The compiled equations."""
+        return self.derivation.machine.kernel
+
+    def with_choice(self, choice: Choice) -> Self:
+        """The equations of the same model by the same formalism in other speeds and with other independent constraints."""
+        return replace(self, derivation=self.derivation.with_choice(choice))
+
+    def singular_coordinates(self, q: np.ndarray, t: float) -> str | None:
+        """A sentence that names the coordinates that are singular at a state, such as polar ones at r = 0; else None."""
+        known, values = self.workspace.facts, zip(self.model.parameter_values, self.values.tolist(), strict=True)
+        return singular_coordinates(self.model, known.levels, known.scales, q, t, dict(values))
