@@ -146,7 +146,7 @@ def test_the_same_motion_in_other_units(scaled, name, unit, size):
     assert gap(other.positions_before(found.q), expected.q, other.lengths) < 1e-8
     assert gap(other.velocities_before(found.qd), expected.qd, other.lengths) < 1e-8
     # names of switchings contain formulas, which are written differently
-    assert [each.switching for each in found.happened] == [each.switching for each in expected.happened]
+    assert [each.switching for each in found.records] == [each.switching for each in expected.records]
 
 
 @cache

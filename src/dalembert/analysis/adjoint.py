@@ -113,7 +113,7 @@ def gradient(
         weights, more, by_parameters = _Backwards(part, directions, integral).run(weights, until)
         value, slopes = value + more, slopes + directions.moved.T @ by_parameters
         until = float(part.solution.t[0])
-    return Gradient(value, directions.names, slopes + weights @ y.first, found.trajectory(equations))
+    return Gradient(value, directions.names, slopes + weights @ y.first, found.recording(equations).trajectory())
 
 
 def _require_smooth(found: Stretches, equations: Equations) -> None:

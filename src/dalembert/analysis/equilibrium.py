@@ -18,11 +18,11 @@ from dalembert.arguments import are_names, is_whole, shown
 from dalembert.errors import InconsistentStateError, InputError, WorkError, nearest
 from dalembert.mechanics import random_states
 from dalembert.mechanics.assembly import Assembler
-from dalembert.mechanics.joint_reactions import JointForces
 from dalembert.mechanics.scales import turning_coordinates
 from dalembert.mechanics.state_batch import States
 from dalembert.model.description import Description, Elements
 from dalembert.model.frozen import Frozen, Value
+from dalembert.simulation.joint_forces import JointForces
 from dalembert.simulation.load_outputs import load_forces
 from dalembert.tables import Table, Tabular, short
 

@@ -70,7 +70,7 @@ def _column(values: Any, name: str, count: int) -> np.ndarray:
 
 def _columns(data: Any) -> dict[str, Any]:
     if isinstance(data, Trajectory):
-        return {"t": data.t, **dict(zip(data.equations.model.coordinate_names, data.q, strict=True))}
+        return {"t": data.t, **dict(zip(data.model.coordinate_names, data.q, strict=True))}
     if isinstance(data, str | Path):
         return _read(Path(data))
     if isinstance(data, Mapping):

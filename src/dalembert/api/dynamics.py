@@ -25,7 +25,7 @@ from dalembert.recursive import dynamics as walk
 from dalembert.recursive.constrained_batch import named_speeds, require_tree
 from dalembert.recursive.traced import Detail
 from dalembert.recursive.tree_state import read_state
-from dalembert.simulation.tree_simulation import TreeRun
+from dalembert.simulation.trajectory import Trajectory
 from dalembert.tables import Table, Tabular
 
 
@@ -340,7 +340,7 @@ class Dynamics(Tabular, Compiled):
         step: float | None = None,
         progress: Callable[[float], bool | None] | None = None,
         friction: bool = True,
-    ) -> TreeRun:
+    ) -> Trajectory:
         """The motion of a tree of any size from (q0, qd0), by default the model's start, under gravity and all its loads.
 
         The cost of a step is linear in the number of links. `integrator` is dop853 (default), rk45 or rk4; the other arguments

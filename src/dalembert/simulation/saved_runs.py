@@ -1,4 +1,4 @@
-"""A run in a file: the model as text, the choices of its parts and their states, so that nothing is lost on the way back.
+"""A run in a file: its arrays with their names, and the model as text; reading it again derives and compiles nothing.
 
 The text of the model is read as any model file is, so a file from a stranger can do no more than a model from a stranger.
 """
@@ -6,139 +6,131 @@ The text of the model is read as any model file is, so a file from a stranger ca
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dalembert.api.derive import derived
-from dalembert.api.equations import Equations
-from dalembert.api.tree_equations import TreeEquations
-from dalembert.api.workspace import setup
 from dalembert.arguments import checked
-from dalembert.codegen.function import ENGINES
 from dalembert.errors import DalembertError, InputError
 from dalembert.io.files import checksum_fault
 from dalembert.io.toml_reader import loads_toml
 from dalembert.io.toml_writer import to_toml
-from dalembert.mechanics.facts import Choice
-from dalembert.model.description import Elements
+from dalembert.mechanics.contact_constraints import with_contacts
 from dalembert.model.frozen import Frozen
-from dalembert.simulation.chart_changes import chart_of, equations_in
-from dalembert.simulation.chart_maps import Chart
-from dalembert.simulation.integrators.integrate import Solution, Status
-from dalembert.simulation.integrators.interpolant import Piece, Polynomial
-from dalembert.simulation.mode_changes import Happening, Switchboard
-from dalembert.simulation.partition import Part
-from dalembert.simulation.rigid_contacts import Impulse
+from dalembert.model.vectors import WORLD
+from dalembert.simulation.integrators.interpolant import Interpolant, Piece, Polynomial
+from dalembert.simulation.joint_forces import JointForces, JointReaction
 from dalembert.simulation.trajectory import Trajectory
-from dalembert.simulation.tree_simulation import TreeRun
+from dalembert.simulation.trajectory_data import BodyMotion, EventRecord, Impulse, Segment
+from dalembert.simulation.work import Work
 
 if TYPE_CHECKING:
     import xarray
 
 _RECORD = "dalembert_run"
 _EXPECTED = "Expected a .nc file that run.save(...) wrote."
-_FORMAT = 3
+_FORMAT = 4
 Variables = dict[str, tuple[tuple[str, ...], np.ndarray]]
+
+_TEXTS = ("formalism", "engine", "integrator", "status")
+_NUMBERS = (
+    "force_scale",
+    "cpu_seconds",
+    "steps",
+    "evaluations",
+    "position_rows",
+    "velocities_are_rates",
+    "by_recursion",
+)
+_NAMES = ("speed_names", "speed_formulas", "constraint_names", "servo", "violation_names", "notes")
+# fields that are variables of the data set: their dimensions besides time, each with the names that count it
+_ARRAYS = {
+    **dict.fromkeys(("q", "qd", "qdd", "momenta", "reactions"), "coordinates"),
+    **dict.fromkeys(("kinetic", "potential", "jacobi", "balance"), ""),
+    **dict.fromkeys(("linear_momentum", "angular_momentum"), "axes"),
+    "speeds": "speed_names",
+    "multipliers": "constraint_names",
+    "violation": "violation_names",
+}
+_BODIES = {"rotation": (3, 3), "position": (3,), "velocity": (6,), "acceleration": (6,)}
 
 
 def record_of(run: Trajectory) -> tuple[dict[str, str], Variables]:
-    """Everything of a run that its samples do not tell, as an attribute of a data set and variables."""
-    derivation = run.equations.derivation
-    known = derivation.setup
+    """What a data set of a run does not hold, as an attribute of it and as variables."""
     try:
-        model = to_toml(known.declared)
+        model = to_toml(run.description)
     except InputError as error:  # the samples are saved all the same
         return {_RECORD: json.dumps({"format": _FORMAT, "problem": str(error)})}, {}
-    told = {
+    record = {
         "format": _FORMAT,
         "model": model,
-        "model_notes": known.declared.notes,
-        "formalism": derivation.formalism,
-        "engine": known.engine,
-        "mode": known.mode,
-        "alpha": derivation.alpha,
-        "choice": _choice(known.choice),
-        "changes": dict(run.equations.changes),
-        "integrator": run.integrator,
-        "cpu_seconds": run.cpu_seconds,
-        "notes": run.notes,
-        "parts": [_part(part) for part in run.parts],
-        "happened": [_happening(each) for each in run.happened],
-        "held": run.held is not None,
+        "model_notes": run.description.notes,
+        **{name: getattr(run, name) for name in (*_TEXTS, *_NUMBERS, *_NAMES)},
+        "parameters": dict(run.parameters),
+        "ignorable": [int(i) for i in run.ignorable],
+        "working": list(run.work),
+        "inputs": _rows(run.inputs),
+        "loads": None if run.loads is None else _rows(run.loads),
+        "efforts": None if run.efforts is None else list(run.efforts),
+        "joints": None if run.joints is None else [[name, x.body, x.parent] for name, x in run.joints.items()],
+        "undetermined": {} if run.joints is None else run.joints.undetermined,
+        "bodies": None if run.bodies is None else run.bodies.names,
+        "records": [_event(each) for each in run.records],
         "impulses": [{**vars(each), "vector": each.vector.tolist()} for each in run.impulses],
+        "segments": [{**vars(each), "jumps": dict(each.jumps)} for each in run.segments],
     }
-    if isinstance(run.equations, TreeEquations):
-        told["recursion"] = {"friction": run.equations.friction, "execution": run.equations.execution}
-    variables: Variables = {}
-    for k, part in enumerate(run.parts):
-        variables |= {f"part{k}_{name}": ((*(f"part{k}_{d}" for d in dims),), x) for name, dims, x in _arrays(part)}
-    return {_RECORD: json.dumps(told)}, variables
+    return {_RECORD: json.dumps(record)}, _variables(run)
 
 
-def _choice(choice: Choice | None) -> dict[str, Any] | None:
-    if choice is None:
-        return None
-    speeds = [str(formula) for formula in choice.speeds]
-    return {"speeds": speeds, "rows": choice.rows, "dependent": choice.dependent, "steady": choice.steady}
-
-
-def _part(part: Part) -> dict[str, Any]:
-    found = part.solution
-    return {
-        "choice": _choice(part.equations.derivation.setup.choice),
-        "status": found.status.name,
-        "steps": found.steps,
-        "evaluations": found.evaluations,
-        "dense": bool(found.dense),
-        "jumps": dict(part.jumps),
-        "chart": part.chart
-        and {"sequences": part.chart.sequences, "sides": [each.side for each in part.chart.changed]},
+def _variables(run: Trajectory) -> Variables:
+    """The arrays of a run that its data set does not show."""
+    found: Variables = {
+        "values": (("parameter", "time")[: run.values.ndim], run.values),
+        "v": (("velocity", "time"), run.v),
+        "jacobi": (("time",), run.jacobi),
+        "ideal_reactions": (("coordinate", "time"), run.ideal_reactions),
     }
+    if run.efforts:
+        found["efforts"] = (("drive", "time"), np.stack(list(run.efforts.values())))
+    if run.bodies is not None:
+        for name, shape in _BODIES.items():
+            dims = ("body", *(f"row{k}" for k in shape[:1]), *(f"column{k}" for k in shape[1:]), "time")
+            found[f"body_{name}"] = (dims, getattr(run.bodies, name))
+    if run.dense:
+        pieces = [x for x in run.dense if isinstance(x, Piece)]
+        nodes = [x for x in run.dense if isinstance(x, Interpolant)]
+        spans = [(x.t0, x.t1, x.unit) for x in pieces]
+        found |= _stacked("dense", [x.polynomial.coefficients for x in pieces], spans)
+        found |= _stacked("nodes", [x.values for x in nodes], [(x.t0, x.t1, 1.0) for x in nodes])
+    return found
 
 
-def _happening(each: Happening) -> dict[str, Any]:
-    state = {"q": each.q.tolist(), "qd": each.qd.tolist(), "after": each.after.tolist()}
-    return {"name": each.name, "t": each.t, **state, "switching": each.switching}
+def _stacked(name: str, pieces: Sequence[np.ndarray], spans: Sequence[tuple[float, float, float]]) -> Variables:
+    """Arrays (states, orders) of steps as one, with zeros behind those of fewer states or orders, and their spans."""
+    if not pieces:
+        return {}
+    out = np.zeros((len(pieces), *np.max([piece.shape for piece in pieces], axis=0)))
+    for k, piece in enumerate(pieces):
+        out[k, : piece.shape[0], : piece.shape[1]] = piece
+    dims = (f"{name}_piece", f"{name}_state", f"{name}_order")
+    return {name: (dims, out), f"{name}_spans": ((dims[0], "span"), np.array(spans))}
 
 
-def _happened(said: Mapping[str, Any]) -> Happening:
-    q, qd, after = (np.array(said[key], dtype=float) for key in ("q", "qd", "after"))
-    return Happening(str(said["name"]), float(said["t"]), q, qd, after, bool(said["switching"]))
+def _rows(found: Mapping[str, np.ndarray]) -> list[list[Any]]:
+    """Names with the number of their rows: 0 for an array over time alone."""
+    return [[name, 0 if x.ndim == 1 else len(x)] for name, x in found.items()]
 
 
-def _impulse(said: Mapping[str, Any]) -> Impulse:
-    numbers = (float(said[key]) for key in ("approach", "departure", "energy"))
-    return Impulse(str(said["name"]), float(said["t"]), np.array(said["vector"], dtype=float), *numbers)
-
-
-def _arrays(part: Part) -> Iterator[tuple[str, tuple[str, ...], np.ndarray]]:
-    """Names, dimensions and values of what a part holds."""
-    found = part.solution
-    yield "t", ("sample",), found.t
-    yield "y", ("state", "sample"), found.y
-    yield "constants", ("constant", "sample")[: part.constants.ndim], part.constants
-    if found.end is not None:
-        yield "end_t", (), np.array(found.end[0])
-        yield "end_y", ("state",), found.end[1]
-    if part.chart is not None:
-        yield "chart_t", ("chart_step",), part.chart.times
-        yield "chart_angles", ("chart_angle", "chart_step"), part.chart.angles
-    if found.dense:
-        orders = max(piece.polynomial.coefficients.shape[1] for piece in found.dense)
-        powers = np.zeros((len(found.dense), len(found.y), orders))
-        for piece, into in zip(found.dense, powers, strict=True):
-            into[:, : piece.polynomial.coefficients.shape[1]] = piece.polynomial.coefficients
-        yield "spans", ("piece", "span"), np.array([(piece.t0, piece.t1, piece.unit) for piece in found.dense])
-        yield "powers", ("piece", "state", "order"), powers
+def _event(each: EventRecord) -> dict[str, Any]:
+    return {**vars(each), "q": each.q.tolist(), "qd": each.qd.tolist(), "after": each.after.tolist()}
 
 
 @checked
 def load_run(path: str | Path) -> Trajectory:
-    """A run that `Trajectory.save` wrote as NetCDF (.nc), with everything that can be asked of it.
+    """A run that `Trajectory.save` wrote as NetCDF (.nc), the same data.
 
     >>> import dalembert as dl, tempfile
     >>> run = dl.simulate(dl.load("simple-pendulum"), 1.0, samples=11)
@@ -149,10 +141,10 @@ def load_run(path: str | Path) -> Trajectory:
     """
     data = _dataset(Path(path))
     try:
-        told = json.loads(data.attrs[_RECORD])
-        if told["format"] != _FORMAT:
-            raise InputError(f"'{path}' has format {told['format']}. This version reads format {_FORMAT}.")
-        return _run(data, told)
+        record = json.loads(data.attrs[_RECORD])
+        if record["format"] != _FORMAT:
+            raise InputError(f"'{path}' has format {record['format']}. This version reads format {_FORMAT}.")
+        return _run(data, record)
     except DalembertError as error:
         raise InputError(f"'{path}': {error}") from error
     except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RuntimeError) as error:
@@ -177,81 +169,113 @@ def _dataset(path: Path) -> xarray.Dataset:
         raise InputError(f"'{path}' cannot be read as a run: {error}. {_EXPECTED}") from error
 
 
-def _run(data: xarray.Dataset, told: Mapping[str, Any]) -> Trajectory:
-    if "problem" in told:
-        raise InputError(f"only the samples of this run were saved, since {told['problem']}")
-    model = loads_toml(told["model"]).replaced(notes=tuple(map(str, told["model_notes"])))
-    engine = told["engine"] if told["engine"] in ENGINES else None
-    known = setup(model, engine, told["mode"], _chosen(model, told["choice"]))
-    equations = derived(known, told["formalism"], float(told["alpha"]))
-    if "recursion" in told:
-        equations = TreeEquations(equations.derivation, **told["recursion"])
-    equations = equations.with_parameters(told["changes"])
-    held = Switchboard(equations).equations if told["held"] else None
-    parts = tuple(_read_part(data, k, said, held or equations) for k, said in enumerate(told["parts"]))
-    notes = tuple(str(note) for note in told["notes"])
-    happened = tuple(_happened(said) for said in told["happened"])
-    impulses = tuple(_impulse(said) for said in told.get("impulses", ()))
-    rest = parts, str(told["integrator"]), float(told["cpu_seconds"]), notes, happened, held, impulses
-    return TreeRun(equations, *rest) if isinstance(equations, TreeEquations) else Trajectory(equations, *rest)
+def _run(data: xarray.Dataset, record: Mapping[str, Any]) -> Trajectory:
+    if "problem" in record:
+        raise InputError(f"only the samples of this run were saved, since {record['problem']}")
+    declared = loads_toml(record["model"]).replaced(notes=tuple(map(str, record["model_notes"]))).description
+    model = declared if record["by_recursion"] else with_contacts(declared).description
+    names = {name: tuple(map(str, record[name])) for name in _NAMES}
+    read, count = _Reader(data), data.sizes["time"]
+    rows = {"coordinates": model.coordinate_names, "axes": "xyz", **names}
+    arrays = {name: read(name, *([len(rows[of])] if of else []), count) for name, of in _ARRAYS.items()}
+    shape = [count] * (data["values"].ndim - 1) if "values" in data else []
+    return Trajectory(
+        description=declared,
+        model=model,
+        parameters=Frozen({str(name): float(value) for name, value in record["parameters"].items()}),
+        values=read("values", None, *shape),
+        t=read("time", None),
+        v=read("v", None, count),
+        ideal_reactions=read("ideal_reactions", len(model.coordinate_names), count),
+        ignorable=tuple(int(i) for i in record["ignorable"]),
+        **arrays,
+        **names,
+        **{name: str(record[name]) for name in _TEXTS},
+        **{name: record[name] for name in _NUMBERS},
+        **_forces(read, record, count),
+        records=tuple(map(_read_event, record["records"])),
+        impulses=tuple(map(_read_impulse, record["impulses"])),
+        segments=tuple(map(_read_segment, record["segments"])),
+        dense=_read_dense(read),
+    )
 
 
-def _chosen(model: Elements, said: Mapping[str, Any] | None) -> Choice | None:
-    if said is None:
-        return None
-    rows, dependent = (tuple(int(i) for i in said.get(key, ())) for key in ("rows", "dependent"))
-    speeds = tuple(model.formula(text) for text in said["speeds"])
-    return Choice(speeds, rows, dependent, bool(said.get("steady", True)))
+def _forces(read: _Reader, record: Mapping[str, Any], count: int) -> dict[str, Any]:
+    """Work, inputs, loads, drives, joints and bodies."""
+    working, found = [str(name) for name in record["working"]], dict[str, Any]()
+    done, power = (read(name, len(working), count) if working else () for name in ("work_of", "power_of"))
+    found["work"] = Work(dict(zip(working, done, strict=True)), count)
+    found["powers"] = Frozen(dict(zip(working, power, strict=True)))
+    found["inputs"] = _read_rows(read, "inputs", record["inputs"], count)
+    if record["loads"] is not None:
+        found["loads"] = _read_rows(read, "load_force", record["loads"], count)
+    if (drives := record["efforts"]) is not None:
+        rows = read("efforts", len(drives), count) if drives else ()
+        found["efforts"] = Frozen(dict(zip(map(str, drives), rows, strict=True)))
+    if (joints := record["joints"]) is not None:
+        both = [read(f"joint_{what}", len(joints), 3, count) if joints else () for what in ("force", "moment")]
+        each = zip(joints, *both, strict=True)
+        known = {str(name): JointReaction(str(body), str(on), WORLD, F, M) for (name, body, on), F, M in each}
+        undetermined = {str(name): tuple(map(str, of)) for name, of in record["undetermined"].items()}
+        found["joints"] = JointForces(known, undetermined)
+    if (bodies := record["bodies"]) is not None:
+        moved = (read(f"body_{name}", len(bodies), *shape, count) for name, shape in _BODIES.items())
+        found["bodies"] = BodyMotion(tuple(map(str, bodies)), *moved)
+    return found
 
 
-def _read_part(data: xarray.Dataset, k: int, said: Mapping[str, Any], equations: Equations) -> Part:
-    choice, read = _chosen(equations.model, said["choice"]), _Numbers(data, k)
-    chart = _read_chart(read, said, equations)
-    base = equations if chart is None else equations_in(equations, chart.sequences)
-    own = base if choice == base.derivation.setup.choice else base.with_choice(choice or Choice())
-    states, samples = own.n_states + len(own.working), data.sizes.get(f"part{k}_sample", 0)
-    t, y = read("t", samples), read("y", states, samples)
-    count = 0 if isinstance(own, TreeEquations) else len(own.values) + len(own.form.constants.symbols)
-    constants = read("constants", count, *[samples] * (data[f"part{k}_constants"].ndim - 1))
-    end = (float(read("end_t")), read("end_y", states)) if f"part{k}_end_t" in data else None
-    dense: tuple[Piece, ...] = ()
-    if said["dense"]:
-        spans = read("spans", None, 3)
-        pairs = zip(spans.tolist(), read("powers", len(spans), states, None), strict=True)
-        dense = tuple(Piece(t0, t1, unit, Polynomial(rows)) for (t0, t1, unit), rows in pairs)
-    found = Solution(t, y, Status[said["status"]], said["steps"], said["evaluations"], dense, end)
-    jumps = {str(name): float(energy) for name, energy in said["jumps"].items()}
-    return Part(own, found, constants, Frozen(jumps), chart)
+def _read_rows(read: _Reader, name: str, rows: Sequence[Any], count: int) -> Frozen[str, np.ndarray]:
+    """Arrays by name that lie in one variable, one behind the other."""
+    if not rows:
+        return Frozen()
+    sizes = [max(1, int(size)) for _, size in rows]
+    parts = np.split(read(name, sum(sizes), count), np.cumsum(sizes)[:-1])
+    return Frozen({str(name): x if size else x[0] for (name, size), x in zip(rows, parts, strict=True)})
 
 
-def _read_chart(read: _Numbers, said: Mapping[str, Any], equations: Equations) -> Chart | None:
-    """The angles of a part that are not the user's."""
-    if said.get("chart") is None:
-        return None
-    sequences = tuple(None if each is None else str(each) for each in said["chart"]["sequences"])
-    known = iter(float(side) for side in said["chart"]["sides"])
-    chart = chart_of(equations, sequences, [1.0 if each is None else next(known) for each in sequences])
-    assert chart is not None
-    times = read("chart_t", None)
-    return replace(chart, times=times, angles=read("chart_angles", None, len(times)))
+def _read_event(record: Mapping[str, Any]) -> EventRecord:
+    q, qd, after = (np.array(record[key], dtype=float) for key in ("q", "qd", "after"))
+    return EventRecord(str(record["name"]), float(record["t"]), q, qd, after, bool(record["switching"]))
+
+
+def _read_impulse(record: Mapping[str, Any]) -> Impulse:
+    numbers = (float(record[key]) for key in ("approach", "departure", "energy"))
+    return Impulse(str(record["name"]), float(record["t"]), np.array(record["vector"], dtype=float), *numbers)
+
+
+def _read_segment(record: Mapping[str, Any]) -> Segment:
+    jumps = {str(name): float(energy) for name, energy in record["jumps"].items()}
+    speeds, dependent = tuple(map(str, record["speeds"])), tuple(int(i) for i in record["dependent"])
+    sequences = record["sequences"]
+    known = None if sequences is None else tuple(None if each is None else str(each) for each in sequences)
+    return Segment(float(record["t"]), Frozen(jumps), speeds, dependent, known)
+
+
+def _read_dense(read: _Reader) -> tuple[Piece | Interpolant, ...]:
+    """The steps in their order."""
+    found: list[Piece | Interpolant] = []
+    for name in ("dense", "nodes"):
+        if name in read.data:
+            spans = read(f"{name}_spans", None, 3)
+            for (t0, t1, unit), rows in zip(spans.tolist(), read(name, len(spans), None, None), strict=True):
+                found.append(Piece(t0, t1, unit, Polynomial(rows)) if name == "dense" else Interpolant(t0, t1, rows))
+    return tuple(sorted(found, key=lambda piece: piece.t0))
 
 
 @dataclass(frozen=True)
-class _Numbers:
-    """Reads the arrays of one part, and names what is missing or has another type or shape."""
+class _Reader:
+    """Reads the arrays of a file, and names what is missing or has another type or shape."""
 
     data: xarray.Dataset
-    part: int
 
     def __call__(self, name: str, *shape: int | None) -> np.ndarray:
         """The numbers of a variable; None stands for any length."""
-        key = f"part{self.part}_{name}"
-        if key not in self.data:
-            raise InputError(f"the variable '{key}' is missing. {_EXPECTED}")
-        found = self.data[key].to_numpy()
+        if name not in self.data.variables:
+            raise InputError(f"the variable '{name}' is missing. {_EXPECTED}")
+        found = self.data[name].to_numpy()
         if not np.issubdtype(found.dtype, np.floating):
-            raise InputError(f"the variable '{key}' has the type {found.dtype}. Expected float64.")
+            raise InputError(f"the variable '{name}' has the type {found.dtype}. Expected float64.")
         if len(shape) != found.ndim or any(n not in (None, m) for n, m in zip(shape, found.shape, strict=True)):
             expected = "×".join("n" if n is None else str(n) for n in shape) or "a single number"
-            raise InputError(f"the variable '{key}' has the shape {found.shape}. Expected {expected}.")
+            raise InputError(f"the variable '{name}' has the shape {found.shape}. Expected {expected}.")
         return found.astype(float, copy=False)

@@ -39,7 +39,7 @@ class Contents:
     @property
     def model(self) -> Elements:
         """The model as it was declared."""
-        return self.run.equations.derivation.setup.declared
+        return self.run.description
 
     @property
     def story(self) -> str:
@@ -63,7 +63,7 @@ def contents_of(
     `formalisms` are those whose equations are shown, that of the run by default; `budget` is the CPU time for the short forms of
     each.
     """
-    model, tell = run.equations.derivation.setup.declared, progress or (lambda share: None)
+    model, tell = run.description, progress or (lambda share: None)
     known = understood(model)
     keys = tuple(dict.fromkeys(formalisms)) or (run.formalism,)
     for key in keys:

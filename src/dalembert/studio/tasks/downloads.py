@@ -158,7 +158,7 @@ def _run(given: Given, folder: Folder) -> Trajectory:
 
 
 def _stem(run: Trajectory) -> str:
-    return f"{run.equations.model.name}-{run.formalism}"
+    return f"{run.model.name}-{run.formalism}"
 
 
 def _report(given: Given, folder: Folder, tell: Tell) -> list[Path]:

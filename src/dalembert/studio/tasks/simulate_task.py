@@ -161,7 +161,7 @@ def _told(run: Trajectory, moved: str) -> dict[str, Any]:
         "status": run.status,
         "notes": [each for each in (moved, *run.notes) if each],
         "tables": "\n".join(table.html() for table in run.tables()),
-        "events": [{"name": each.name, "t": each.t} for each in run.happened[:_MOST_EVENTS]],
+        "events": [{"name": each.name, "t": each.t} for each in run.records[:_MOST_EVENTS]],
         "integrator": run.integrator,
         "formalism": run.formalism,
         "energy_error": _finite(run.energy_error),
@@ -175,7 +175,7 @@ def _finite(value: float | None) -> float | None:
 
 def _bare_scene(run: Trajectory) -> dict[str, Any]:
     """The scene of a model that is given by its energies: its time histories, and nothing to be drawn."""
-    model, origin = run.equations.model, [0.0, 0.0, 0.0]
+    model, origin = run.model, [0.0, 0.0, 0.0]
     view = {
         "up": [0, 1, 0],
         "planar": True,
