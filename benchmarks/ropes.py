@@ -78,7 +78,7 @@ def fallen(links: int, seconds: float) -> Row:
     equations = dl.derive(dl.load("rope", links=links), "denoc")
     equations.simulate(1e-4, samples=2)  # compiles
     run, took = timed(lambda: equations.simulate(seconds, samples=101))
-    steps, calls = run.solution.steps, run.solution.evaluations
+    steps, calls = run.steps, run.evaluations
     error = balance(run.kinetic, run.potential)
     return {"links": links, "seconds": seconds, "cpu": took.cpu, "steps": steps, "calls": calls, "balance": error}
 

@@ -87,7 +87,7 @@ def parts(count: int) -> dict[str, float]:
     sizes = (64, 256, CHUNK)
     took = [best(lambda n=n: answer(question, points[:, :n])) for n in sizes]
     run, chunk = np.polyfit(sizes, took, 1)
-    steps = dl.derive(MODEL).simulate(DURATION, samples=SAMPLES, integrator="dop853").solution.steps
+    steps = dl.derive(MODEL).simulate(DURATION, samples=SAMPLES, integrator="dop853").steps
     found = answer(question, points)
     with tempfile.TemporaryDirectory() as folder:
         kept = Folder(question, Path(folder) / "sweep")

@@ -278,7 +278,7 @@ def ours(robot: Robot, duration: float, exact: np.ndarray, error: float) -> Chea
         run, took = timed(lambda options=options: equations.simulate(**options))
         off = float(np.abs(run.q - exact).max())
         if off <= error:
-            return Cheapest(tolerance, off, took.cpu, run.solution.steps, len(run.switchings), run.energy_error)
+            return Cheapest(tolerance, off, took.cpu, run.steps, len(run.switchings), run.energy_error)
     raise SystemExit(f"{robot.name}: no tolerance of ours reaches {error}")
 
 

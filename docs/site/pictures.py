@@ -17,10 +17,10 @@ from pathlib import Path
 import tutorial_code
 
 import dalembert as dl
+from dalembert.api.trajectory import Trajectory
 from dalembert.display.plots.figure import Plot
 from dalembert.display.video import Film
 from dalembert.io import gallery
-from dalembert.simulation.trajectory import Trajectory
 
 LONGEST = 10.0  # seconds of a motion
 SAMPLES = 301

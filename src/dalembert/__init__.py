@@ -86,8 +86,8 @@ _PUBLIC = {
     "papers": ("paper",),
     "papers.printed_values": ("Paper",),
     "recursive.dynamics": ("speed_names",),
-    "simulation.saved_runs": ("load_run",),
-    "simulation.trajectory": ("Trajectory",),
+    "api.saved_runs": ("load_run",),
+    "api.trajectory": ("Trajectory",),
 }
 _MODULE_OF = {name: module for module, names in _PUBLIC.items() for name in names}
 __all__ = sorted([*_MODULE_OF, "gallery"])  # pyright: ignore[reportUnsupportedDunderAll]

@@ -59,6 +59,8 @@ from dalembert.api.load import assemble as assemble
 from dalembert.api.load import assembled as assembled
 from dalembert.api.load import branches as branches
 from dalembert.api.load import load as load
+from dalembert.api.saved_runs import load_run as load_run
+from dalembert.api.trajectory import Trajectory as Trajectory
 from dalembert.display.plots.sweep_plot import plot_sweep as plot_sweep
 from dalembert.errors import CacheWarning as CacheWarning
 from dalembert.errors import DalembertError as DalembertError
@@ -89,7 +91,5 @@ from dalembert.model.splines import spline as spline
 from dalembert.papers import paper as paper
 from dalembert.papers.printed_values import Paper as Paper
 from dalembert.recursive.dynamics import speed_names as speed_names
-from dalembert.simulation.saved_runs import load_run as load_run
-from dalembert.simulation.trajectory import Trajectory as Trajectory
 
 __version__: str

@@ -107,7 +107,7 @@ def test_energies_are_those_of_the_hand(orbit):
     assert np.allclose(orbit.kinetic, 0.5 * (2.0 * (rd**2 + r**2 * w**2) + 0.3 * w**2))
     assert np.allclose(orbit.potential, 2.0 * 9.81 * 0.7)
     assert np.allclose(orbit.energy, orbit.kinetic + orbit.potential)
-    assert np.allclose(orbit.observed.jacobi, orbit.energy)
+    assert np.allclose(orbit.jacobi, orbit.energy)
     assert np.allclose(orbit.balance, orbit.energy)
 
 
@@ -140,9 +140,10 @@ def test_violation_names_and_rows_go_together():
     axes = ((1, 0, 0), (0, 1, 0), (0, 0, 1))
     model.body("point", joint=[model.prismatic(a, c) for a, c in zip(axes, "xyz", strict=True)], mass=1)
     model.holonomic("x - y", name="line").nonholonomic("dot(z) - x*dot(y)", name="screw")
-    run = dl.derive(model, "lagrange", engine="python").simulate(0.1, samples=2)
+    eom = dl.derive(model, "lagrange", engine="python")
+    run = eom.simulate(0.1, samples=2)
     assert run.violation_names == ("line, position", "line, velocity", "screw, velocity")
-    observed = run.equations.workspace.observables.along(
+    observed = eom.workspace.observables.along(
         np.zeros(1), np.array([[2.0], [0.5], [0.0]]), np.array([[1.0], [3.0], [4.0]]), np.zeros(0)
     )
     assert observed.position_violation.ravel().tolist() == [1.5]

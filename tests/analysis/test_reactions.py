@@ -34,11 +34,11 @@ def test_a_drive_shows_up_as_the_moment_about_its_axis():
 
 def test_the_world_carries_everything_in_the_end():
     model = dl.load("double-pendulum")
-    run = dl.derive(model, "volterra").simulate(1.0, samples=11)
+    equations = dl.derive(model, "volterra")
+    run = equations.simulate(1.0, samples=11)
     reactions = run.joint_reactions()
     first = reactions[model.bodies[0].name]
     # the rate of the total momentum is weight plus the pull of the pivot
-    equations = run.equations
     step = 1e-5
     t = run.t[5]
     ends = []

@@ -97,7 +97,7 @@ def at_state(model: Model, q=None, qd=None):
 
 
 def at_samples(run) -> list:
-    model = run.equations.model
+    model = run.model
     return [
         random_states.at(model, States(q[:, None], qd[:, None], np.array([t])))
         for q, qd, t in zip(run.q.T, run.qd.T, run.t, strict=True)
@@ -109,13 +109,13 @@ def places(run) -> dict[str, np.ndarray]:
     motions = at_samples(run)
     return {
         body.name: np.array([[*plain(m.frames[body.name].R).ravel(), *plain(m.frames[body.name].p)] for m in motions])
-        for body in run.equations.model.bodies
+        for body in run.model.bodies
     }
 
 
 def pairs(run) -> dict[frozenset, tuple[str, np.ndarray, np.ndarray, np.ndarray]]:
     """Joint by joint, by the two bodies it joins: which one it acts on, force, moment and the point of the moment."""
-    model, motions, found = run.equations.model, at_samples(run), run.joint_reactions()
+    model, motions, found = run.model, at_samples(run), run.joint_reactions()
     assert len(found) == len(model.bodies) + len(model.loops)
     out = {}
     for name, reaction in found.items():

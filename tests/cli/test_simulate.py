@@ -47,7 +47,7 @@ def test_no_constraints_give_null(run):
 
 
 def test_numbers_that_are_not_finite_give_null(run, monkeypatch):
-    monkeypatch.setattr("dalembert.simulation.trajectory.Trajectory.energy_error", math.nan)
+    monkeypatch.setattr("dalembert.api.trajectory.Trajectory.energy_error", math.nan)
     assert run("simulate", "simple-pendulum", *SHORT, "--json").data["energy_error"] is None
 
 

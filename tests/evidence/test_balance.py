@@ -21,7 +21,7 @@ from dalembert.errors import InputError
 from dalembert.evidence.numeric_differentiation import Watch, watch
 from dalembert.evidence.reference_forces import joint_work, non_ideal_work, second_moments
 from dalembert.mechanics import random_states
-from dalembert.mechanics.joint_reactions import JointReaction
+from dalembert.mechanics.joint_forces import JointReaction
 from dalembert.mechanics.state_batch import States
 from dalembert.model.description import Elements
 from dalembert.model.reference_model import Action, axes_of, turn_of

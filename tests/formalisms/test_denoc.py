@@ -15,6 +15,7 @@ from dalembert.cli.program import main
 from dalembert.codegen.function import compile_function
 from dalembert.errors import InputError
 from dalembert.formalisms import denoc
+from dalembert.formalisms.shared.recursive_stages import stages
 from dalembert.mechanics import random_states
 from dalembert.mechanics.contact_constraints import with_contacts
 from dalembert.mechanics.loop_closure import loop_rows
@@ -23,7 +24,6 @@ from dalembert.mechanics.system import system_of
 from dalembert.recursive.link_states import moving
 from dalembert.recursive.modules import Modular, modules_of
 from dalembert.recursive.orthogonal_complement import complement_of, nodes_of
-from dalembert.formalisms.shared.recursive_stages import stages
 from dalembert.recursive.system_tree import in_motion
 from dalembert.recursive.tree import tree_of
 from dalembert.symbolic.algebra_base import stack, vector

@@ -22,7 +22,7 @@ def known(name):
 
 def body_rates(run, body):
     """ω of a body in its own axes along a run."""
-    motion = random_states.at(run.equations.model, random_states.States(run.q, run.qd, run.t))
+    motion = random_states.at(run.model, random_states.States(run.q, run.qd, run.t))
     frame = motion.body(body)
     return numbers(frame.D @ motion.qd + frame.E, len(run.t))
 
@@ -88,7 +88,7 @@ def test_the_vertical_disc_rolls_in_a_circle():
 def test_the_rolling_disc_keeps_its_energy_and_its_contact():
     data, _ = known("rolling-disk")
     run = dl.simulate(dl.load("rolling-disk"))
-    r = run.equations.model.parameter_values["r"]
+    r = run.model.parameter_values["r"]
     assert run.energy_error < data["energy_tolerance"]
     assert is_near(run.q[2], r * np.cos(run.q[4]), 1e-12)
     assert np.abs(run.violation).max() < 1e-11
@@ -353,7 +353,7 @@ def test_without_friction_the_surface_is_ideal():
 def test_the_follower_comes_to_its_place(key):
     data, error = known("tracking")
     run = dl.simulate(dl.load("tracking"), formalism=key)
-    p = run.equations.model.parameter_values
+    p = run.model.parameter_values
     turned = p["w"] * run.t
     target = np.array(
         [p["a"] * np.sin(turned) + p["dx"], p["b"] * np.sin(2 * turned) + p["dy"], 0 * turned + p["h"] + p["dz"]]

@@ -156,7 +156,7 @@ def test_the_heavy_top_passes_the_vertical_and_its_run_is_whole(tmp_path):
     equations = dl.derive(dl.load("heavy-top"), "lagrange")
     run = equations.simulate(times=times, integrator="dop853", dense=True)
     require_same_motion(run, "top", R, w, 1e-8)
-    assert len(run.parts) == 5
+    assert len(run.segments) == 5
     # the sum of both angles is regular; the turns of the spin are counted
     assert run["phi"][-1] == pytest.approx(150.0 * 1.2, rel=0.1)
     assert np.abs(np.diff(run["psi"] - run["phi"])).max() < 2.0
@@ -183,7 +183,7 @@ def test_rates_and_accelerations_of_reported_angles_are_derivatives():
     run = dl.derive(model, "lagrange").simulate(
         times=times, q0=start.q[:, -1], qd0=start.qd[:, -1], integrator="dop853", rtol=1e-12
     )
-    assert run.parts[-1].chart is not None
+    assert run.segments[-1].sequences is not None
     assert np.abs(np.gradient(run.q, times, axis=1, edge_order=2) - run.qd)[:, 2:-2].max() < 1e-5 * np.abs(run.qd).max()
     assert (
         np.abs(np.gradient(run.qd, times, axis=1, edge_order=2) - run.qdd)[:, 2:-2].max() < 1e-3 * np.abs(run.qdd).max()
@@ -215,7 +215,7 @@ def test_a_run_may_begin_next_to_gimbal_lock():
     spin = np.array([0, 0, rates[0]]) + rates[1] * axes[0][:, 0] + rates[2] * axes[1][:, 2]
     R, w = reference(TIMES, R0, R0.T @ spin, np.diag(INERTIA), None)
     run = dl.derive(free_body("zxz", angles, rates), "lagrange").simulate(times=TIMES, integrator="dop853")
-    assert run.parts[0].chart is not None
+    assert run.segments[0].sequences is not None
     require_same_motion(run, "body", R, w, 1e-8)
     assert np.abs(run.q[:, 0] - angles).max() < 1e-12
 

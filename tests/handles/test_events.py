@@ -57,7 +57,7 @@ def test_dry_friction_sticks_where_the_spring_is_too_weak(engine, integrator):
     assert np.abs(run.qd[0, stuck]).max() < 1e-12
     assert np.abs(run.load_forces["rub"][0, stuck] + 0.2).max() < 1e-8  # of 0.3 that it could
     assert np.ptp(run.balance) < 1e-8
-    assert len(run.parts) == 1
+    assert len(run.segments) == 1
     assert run.work["rub"][-1] == pytest.approx(-0.3 * (3.4 + 2.2 + 1.0), abs=1e-7)  # F times the way
 
 

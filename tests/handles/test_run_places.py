@@ -61,10 +61,10 @@ def test_forces_and_motions_obey_newton(run):
 def test_loops_stay_closed_along_a_run():
     run = dl.simulate("crank-rocker", 0.5, samples=6)
     frames = run.frames()
-    assert list(frames) == [body.name for body in run.equations.model.bodies]
+    assert list(frames) == [body.name for body in run.model.bodies]
     copied = copy.deepcopy(run)
     np.testing.assert_array_equal(copied.path("coupler"), frames["coupler"].position)
-    loop = run.equations.model.loops[0]
+    loop = run.model.loops[0]
     np.testing.assert_array_equal(run[loop.name, "force"], run.joint_reactions()[loop.name].force)
 
 

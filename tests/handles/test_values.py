@@ -227,7 +227,7 @@ def test_a_saved_run_comes_back_without_loss(name, key, options, tmp_path):
     assert same_run(run, other)
     assert other.status == run.status
     assert (other.notes, other.integrator, other.cpu_seconds) == (run.notes, run.integrator, run.cpu_seconds)
-    assert (other.solution.steps, other.solution.evaluations) == (run.solution.steps, run.solution.evaluations)
+    assert (other.steps, other.evaluations) == (run.steps, run.evaluations)
     if options.get("dense"):
         assert np.array_equal(other.at(0.77), run.at(0.77))
 
@@ -237,7 +237,7 @@ def test_parameters_and_stabilisation_are_saved(tmp_path):
     run = eom.simulate(0.5, samples=6, stabilization=(4.0, 4.0), parameters={"m1": 2.0})
     other = dl.load_run(run.save(tmp_path / "run.nc"))
     assert same_run(run, other)
-    assert other.equations.parameters == run.equations.parameters
+    assert other.parameters == run.parameters
 
 
 def test_files_that_are_no_runs_are_told(tmp_path):

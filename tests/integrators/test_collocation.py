@@ -32,7 +32,7 @@ def test_the_pendulum_keeps_its_constraints_to_rounding_without_projection():
     eom = dl.derive("phong-pendulum", "phong")
     run = eom.simulate(period, samples=5, integrator="collocation", project=False, dense=True)
     assert_allclose(run.q[2], [np.pi / 3, 0, -np.pi / 3, 0, np.pi / 3], atol=1e-9)
-    x, y, phi = np.array([piece(piece.t1)[:3] for piece in run.solution.dense]).T
+    x, y, phi = np.array([piece(piece.t1)[:3] for piece in run.dense]).T
     assert_allclose(x - 0.5 * np.sin(phi), 0, atol=5e-16)
     assert_allclose(y + 0.5 * np.cos(phi), 0, atol=5e-16)
 

@@ -61,7 +61,7 @@ def test_implicit_methods_on_a_stiff_damper():
     for integrator in ("radau", "ida"):
         run = dl.derive(model, "lagrange").simulate(2.0, integrator=integrator, rtol=1e-7, atol=1e-9, samples=5)
         np.testing.assert_allclose(run.q[1], np.cos(run.t), atol=1e-5)
-        assert run.solution.steps < 5000
+        assert run.steps < 5000
 
 
 def test_messages_of_schemes_on_the_wrong_equations():

@@ -280,7 +280,7 @@ def test_models_run_alike_on_both_engines(model, key, name):
         dl.derive(dl.load(model), key, engine=engine).simulate(0.4, integrator=name, samples=9, **options)
         for engine in ("native", "python")
     )
-    assert (first.solution.steps, first.notes) == (second.solution.steps, second.notes)
+    assert (first.steps, first.notes) == (second.steps, second.notes)
     np.testing.assert_allclose(first.q, second.q, atol=1e-10)
     np.testing.assert_allclose(first.qd, second.qd, atol=1e-8)
     assert np.abs(first.violation).max() < 1e-12

@@ -107,17 +107,17 @@ def test_the_progress_callback_can_stop_a_run(equations, integrator):
 
 def test_rk4_takes_equal_steps_that_end_at_the_end(spring):
     run = spring.simulate(1.0, samples=2, integrator="rk4", step=0.3, dense=True)
-    ends = [piece.t1 for piece in run.solution.dense]
+    ends = [piece.t1 for piece in run.dense]
     assert ends == pytest.approx([0.25, 0.5, 0.75, 1.0], abs=1e-15)
     assert ends[-1] == 1.0
-    assert run.solution.steps == 4
-    assert run.solution.evaluations == 17
+    assert run.steps == 4
+    assert run.evaluations == 17
 
 
 @by_every_integrator
 def test_steps_are_no_longer_than_the_largest(equations, integrator):
     run = equations.simulate(20.0, samples=2, integrator=integrator, max_step=0.05, dense=True)
-    lengths = [piece.t1 - piece.t0 for piece in run.solution.dense]
+    lengths = [piece.t1 - piece.t0 for piece in run.dense]
     assert max(lengths) <= 0.05 + 1e-11
 
 

@@ -71,7 +71,7 @@ def test_a_driven_joint_puts_in_the_power_of_the_force_on_the_pivot():
     # L = ½m(ẋ² + 2ẋlθ̇cosθ + l²θ̇²) + mgl cosθ with the given x(t)
     jacobi = 2 / 2 * (0.7**2 * thetad**2 - pace**2) - 2 * G * 0.7 * np.cos(theta)
     slope = 2 * (pace * push + push * 0.7 * thetad * np.cos(theta))  # ∂L/∂t
-    assert np.allclose(run.observed.jacobi, jacobi, atol=1e-12)
+    assert np.allclose(run.jacobi, jacobi, atol=1e-12)
     assert np.allclose(jacobi - jacobi[0], cumulative_simpson(-slope, x=run.t, initial=0), atol=1e-7)
     assert run.energy_error <= 1e-13
     # the mass centre needs a horizontal force, and the pivot is all that can exert it

@@ -84,7 +84,7 @@ def motion_of_bodies(run) -> np.ndarray:
     """Rotations and origins of arm and link along a run."""
     rows = []
     for q, t in zip(run.q.T, run.t, strict=True):
-        frames = frames_of(run.equations.model, q, 0 * q, t)
+        frames = frames_of(run.model, q, 0 * q, t)
         rows.append(np.concatenate([plain(x).ravel() for b in ("arm", "link") for x in (frames[b].R, frames[b].p)]))
     return np.array(rows)
 
@@ -301,7 +301,7 @@ def moving(run, margin: int) -> list:
     """The three bodies of the four bars at the inner samples, body by body."""
     inner = slice(margin, -margin)
     at = [
-        random_states.at(run.equations.model, States(q[:, None], 0 * q[:, None], np.array([t])))
+        random_states.at(run.model, States(q[:, None], 0 * q[:, None], np.array([t])))
         for q, t in zip(run.q.T[inner], run.t[inner], strict=True)
     ]
     return [[motion.body(name) for motion in at] for name in ("crank", "coupler", "rocker")]
@@ -315,7 +315,7 @@ def test_stabilisation_keeps_a_loop_without_projection():
     held = dl.derive(model, "lagrange").simulate(
         3.0, samples=31, integrator="rk45", stabilization=(100.0, 20.0), rtol=1e-5, atol=1e-6
     )
-    drift, kept = (np.abs(run.observed.position_violation[:, -1]).max() for run in (free, held))
+    drift, kept = (np.abs(run.position_violation[:, -1]).max() for run in (free, held))
     assert kept < drift / 5
     assert kept < 1e-4
 
@@ -375,7 +375,7 @@ def test_a_free_rigid_body_turns_by_eulers_equations(key):
 
 
 def body_rates(run, body: str = "body") -> np.ndarray:
-    motion = random_states.at(run.equations.model, States(run.q, run.qd, run.t))
+    motion = random_states.at(run.model, States(run.q, run.qd, run.t))
     frame = motion.body(body)
     return numbers(frame.D @ motion.qd + frame.E, len(run.t))
 
@@ -450,7 +450,7 @@ def test_quaternion_and_angles_describe_the_same_top():
     run = dl.derive(heavy_top(), "lagrange").simulate(0.05, samples=6)
     gallery = dl.derive(dl.load("heavy-top"), "lagrange").simulate(0.05, samples=6)
     for k in range(6):
-        by_angles = frames_of(gallery.equations.model, gallery.q[:, k], 0 * gallery.q[:, k])["top"].R
+        by_angles = frames_of(gallery.model, gallery.q[:, k], 0 * gallery.q[:, k])["top"].R
         R = Rotation.from_quat(np.roll(run.q[:, k], -1)).as_matrix()
         assert np.allclose(R, plain(by_angles), atol=1e-10)
 

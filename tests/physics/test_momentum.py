@@ -33,7 +33,7 @@ def test_the_mass_centre_of_free_flight_moves_straight(flight):
 
 def mass_centre(run):
     states = random_states.States(run.q, run.qd, run.t)
-    bodies = random_states.at(run.equations.model, states).bodies
+    bodies = random_states.at(run.model, states).bodies
     masses = [float(body.mass) for body in bodies]
     return sum(m * numbers(body.p_WG, len(run.t)) for m, body in zip(masses, bodies, strict=True)) / sum(masses)
 

@@ -10,13 +10,13 @@ import numpy as np
 import pytest
 
 import dalembert as dl
+from dalembert.api.trajectory import Trajectory
 from dalembert.formalisms import catalogue
 from dalembert.io.gallery import names
 from dalembert.mechanics import random_states
 from dalembert.mechanics.contact_constraints import with_contacts
 from dalembert.mechanics.facts import Facts, facts_of
 from dalembert.model.model import Model
-from dalembert.simulation.trajectory import Trajectory
 
 # one of each sort: open and closed chains, wheels and blades, prescribed and nonlinear constraints, motors, redundancy
 USUAL = (
@@ -153,7 +153,7 @@ def behind_the_start(run: Trajectory) -> list[bool]:
 
     At the start a foot may touch the ground to rounding, which decides whether it is put down at t = 0 or touches already.
     """
-    return [each.switching for each in run.happened if each.t > 0]
+    return [each.switching for each in run.records if each.t > 0]
 
 
 def block_on_feet(**law) -> Model:

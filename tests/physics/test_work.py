@@ -13,6 +13,7 @@ import dalembert as dl
 from dalembert.model.frozen import Frozen
 from dalembert.model.model import Model
 from dalembert.simulation.partition import Partition
+from dalembert.simulation.simulate import Task, stretches_of
 
 G = 9.81
 M, K, C, F = 2.0, 18.0, 0.8, 1.5
@@ -121,7 +122,7 @@ def test_drives_that_say_the_same_are_not_told_apart():
 
 def test_what_turns_a_wire_at_a_constant_rate_works_though_its_jacobi_function_is_constant():
     run = dl.simulate("bead-on-wire", 2.0, samples=21)
-    m, w = run.equations.parameters["m"], run.equations.parameters["w"]
+    m, w = run.parameters["m"], run.parameters["w"]
     r = run.q[0]
     assert np.allclose(run.work["prescribed motion"], m * w**2 * (r**2 - r[0] ** 2), atol=1e-12)
     assert np.allclose(run.power("prescribed motion"), 2 * m * w**2 * r * run.qd[0], atol=1e-12)
@@ -187,22 +188,22 @@ def bouncing(e: float = 0.5) -> tuple[dl.Trajectory, float]:
     model = Model("ball", gravity=(0, 0, -G)).coordinate("z", 1.0, 0.0)
     model.body("ball", joint=model.prismatic((0, 0, 1), "z"), mass=M).joint_friction("ball", viscous=0.1, name="air")
     eom = dl.derive(model, "lagrange")
-    down = eom.simulate(0.4, samples=5)
+    down = stretches_of(eom, Task(0.4, samples=5))
     (fall,) = down.parts
-    v = float(down.qd[0, -1])
-    (rise,) = eom.simulate(0.4, q0=down.q[:, -1], qd0=[-e * v], t0=0.4, samples=5).parts
+    z, v = fall.solution.y[:2, -1].tolist()
+    (rise,) = stretches_of(eom, Task(0.4, [z], [-e * v], t0=0.4, samples=5)).parts
     record = Partition(eom)
     record.keep(fall.solution, fall.constants)
     lost = M * v**2 * (e**2 - 1) / 2
     record.jump("impact", 0.75 * lost)
     record.jump("impact", 0.25 * lost)
     record.keep(rise.solution, rise.constants)
-    return replace(down, parts=tuple(record.parts)), lost
+    return replace(down, parts=tuple(record.parts)).recording(eom).trajectory(), lost
 
 
 def test_the_balance_takes_jumps():
     run, lost = bouncing()
-    assert run.parts[1].jumps == Frozen(impact=lost)
+    assert run.segments[1].jumps == Frozen(impact=lost)
     assert np.allclose(run.work["impact"], np.where(run.t > 0.4, lost, 0.0))
     assert np.ptp(run.balance) <= 1e-13 * run.energy[0]
     assert np.ptp(run.energy - run.work.total) <= 1e-13 * run.energy[0]
@@ -220,7 +221,7 @@ def test_works_go_through_files(tmp_path):
     run, _ = bouncing()
     table = run.to_dataframe()
     again = dl.load_run(run.save(tmp_path / "run.nc"))
-    assert again.parts[1].jumps == run.parts[1].jumps
+    assert again.segments[1].jumps == run.segments[1].jumps
     assert np.array_equal(again.balance, run.balance)
     for name, values in run.work.items():
         assert np.array_equal(again.work[name], values)

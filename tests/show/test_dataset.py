@@ -12,11 +12,11 @@ import xarray
 
 from dalembert.api.derive import equations_of
 from dalembert.api.load import load
+from dalembert.api.trajectory import Trajectory
 from dalembert.display import dataset
 from dalembert.errors import EngineError, InputError, WorkError
 from dalembert.io import gallery
 from dalembert.model.model import Model
-from dalembert.simulation.trajectory import Trajectory
 
 
 @pytest.fixture(scope="module", params=["cart-pendulum", "simple-pendulum"])
@@ -27,7 +27,7 @@ def run(request: pytest.FixtureRequest) -> Trajectory:
 
 def test_dataset_names_what_it_holds(run: Trajectory) -> None:
     data = dataset.from_trajectory(run)
-    model = run.equations.model
+    model = run.model
     for index, name in enumerate(model.coordinate_names):
         np.testing.assert_array_equal(data.q.sel(coordinate=name), run.q[index])
         np.testing.assert_array_equal(data.qd.sel(coordinate=name), run.qd[index])
@@ -59,9 +59,9 @@ def test_csv_reads_back_equal(run: Trajectory, tmp_path: Path) -> None:
     with path.open(newline="", encoding="utf-8") as file:
         header, *rows = csv.reader(file)
     names = [title.partition(" [")[0] for title in header]
-    assert header[:2] == ["time [s]", f"{names[1]} [{run.equations.model.generalized_coordinates[0].unit}]"]
+    assert header[:2] == ["time [s]", f"{names[1]} [{run.model.generalized_coordinates[0].unit}]"]
     table = dict(zip(names, np.array(rows, dtype=float).T, strict=True))
-    for index, name in enumerate(run.equations.model.coordinate_names):
+    for index, name in enumerate(run.model.coordinate_names):
         np.testing.assert_array_equal(table[name], run.q[index])
         np.testing.assert_array_equal(table[f"dot({name})"], run.qd[index])
         np.testing.assert_array_equal(table[f"ddot({name})"], run.qdd[index])
@@ -122,7 +122,7 @@ def test_mat_reads_back_equal(run: Trajectory, tmp_path: Path) -> None:
     np.testing.assert_array_equal(found["time"][0], run.t)
     for name in ("q", "qd", "qdd", "multipliers", "reactions", "joint_force", "joint_moment"):
         np.testing.assert_array_equal(found[name].ravel(), data[name].to_numpy().ravel())
-    assert [str(cell[0]) for cell in found["coordinate"].ravel()] == list(run.equations.model.coordinate_names)
+    assert [str(cell[0]) for cell in found["coordinate"].ravel()] == list(run.model.coordinate_names)
     units = found["units"][0, 0]
     assert str(units["kinetic"][0]) == "J"
     assert [str(cell[0]) for cell in units["qd"].ravel()] == list(data.rate_unit.to_numpy())
@@ -139,7 +139,7 @@ def test_parquet_reads_back_equal(run: Trajectory, tmp_path: Path) -> None:
 
 def test_tables_hold_what_the_run_knows(run: Trajectory) -> None:
     table = run.to_dataframe()
-    units, model = table.attrs["units"], run.equations.model
+    units, model = table.attrs["units"], run.model
     assert table.shape[0] == len(run.t)
     assert list(units) == ["time", *table.columns]
     np.testing.assert_array_equal(table.index, run.t)

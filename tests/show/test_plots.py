@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from pathlib import Path
 from typing import Any, cast
@@ -20,6 +20,7 @@ from matplotlib.transforms import Bbox
 
 from dalembert.api.derive import equations_of
 from dalembert.api.equations import Equations
+from dalembert.api.trajectory import Trajectory
 from dalembert.display.plots import axes, plot
 from dalembert.display.plots.axes import apart
 from dalembert.display.plots.comparison_plot import figures_of
@@ -38,9 +39,9 @@ from dalembert.errors import InputError, WorkError
 from dalembert.formalisms import catalogue
 from dalembert.formalisms.shared.about import grouped
 from dalembert.io import gallery
+from dalembert.model.description import Description
 from dalembert.model.model import Model
 from dalembert.simulation.derivation import derivation_of
-from dalembert.simulation.trajectory import Trajectory
 from dalembert.simulation.workspace import setup, workspace_of
 
 
@@ -143,11 +144,11 @@ def test_drift_is_a_running_maximum(whole: Plot, runs: dict[str, Trajectory]) ->
         assert values[-1] == last
 
 
-def test_equal_constraints_are_drawn_once(runs: dict[str, Trajectory], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_equal_constraints_are_drawn_once(runs: dict[str, Trajectory]) -> None:
     size = np.linspace(0, 1e-9, 51)
-    monkeypatch.setattr(Trajectory, "violation", property(lambda _: np.stack([size, -size, 2 * size, 0 * size])))
-    monkeypatch.setattr(Trajectory, "violation_names", property(lambda _: ("a", "b", "c", "d")))
-    axis = plot.trajectory(runs["lagrange"], panels=["violation"]).axes[0]
+    rows = np.stack([size, -size, 2 * size, 0 * size])
+    run = replace(runs["lagrange"], violation=rows, violation_names=("a", "b", "c", "d"))
+    axis = plot.trajectory(run, panels=["violation"]).axes[0]
     assert len(axis.get_lines()) == 2
     assert legend_texts(axis) == ["a = b", "c", "zero to rounding: d"]
 
@@ -284,11 +285,12 @@ class AsIf:
 
     formalism: str
     t: np.ndarray
-    equations: Equations
+    model: Description
+    description: Description
 
 
 def crowd(run: Trajectory) -> Mapping[str, Trajectory]:
-    return cast(Mapping[str, Trajectory], {key: AsIf(key, run.t, run.equations) for key in catalogue.KEYS})
+    return cast(Mapping[str, Trajectory], {key: AsIf(key, run.t, run.model, run.description) for key in catalogue.KEYS})
 
 
 def test_every_formalism_has_its_own_style_and_every_lineage_its_colour() -> None:

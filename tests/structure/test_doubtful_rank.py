@@ -17,8 +17,8 @@ def nearly_equal_rows(share: str) -> dl.Model:
 
 def notes(share: str) -> list[tuple[str, ...]]:
     model = nearly_equal_rows(share)
-    run = dl.simulate(model, 1.0, formalism="lagrange")
-    return [run.notes, run.equations.notes, dl.mobility(model).warnings]
+    equations = dl.derive(model, "lagrange")
+    return [equations.simulate(1.0).notes, equations.notes, dl.mobility(model).warnings]
 
 
 @pytest.mark.parametrize(("share", "kept"), [("1e-8", True), ("1e-9", False)])

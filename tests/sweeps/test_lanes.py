@@ -31,7 +31,7 @@ def test_a_run_in_a_lane_is_the_run_alone_to_the_last_bit(name, formalism):
     for i in (0, 17, 39):
         changed = eom.with_parameters(dict(zip(eom.model.parameter_values, starts.values[:, i].tolist(), strict=True)))
         alone = changed.simulate(times=TIMES, integrator="dop853")
-        assert np.array_equal(np.concatenate([part.solution.y for part in alone.parts], axis=1).T, states[i])
+        assert np.array_equal(np.concatenate([alone.q, alone.v, *([x] for x in alone.work.values())]).T, states[i])
 
 
 def test_a_lane_does_not_know_its_neighbours():
@@ -47,7 +47,7 @@ def test_tolerances_and_longest_steps_are_those_of_simulate():
     states, _ = fly(eom, starts_of(eom, 1), TIMES, Settings(rtol=1e-6, atol=1e-7, max_step=0.05))
     values = dict(zip(eom.model.parameter_values, starts_of(eom, 1).values[:, 0].tolist(), strict=True))
     alone = eom.simulate(times=TIMES, integrator="dop853", rtol=1e-6, atol=1e-7, max_step=0.05, parameters=values)
-    assert np.array_equal(alone.parts[0].solution.y.T, states[0])
+    assert np.array_equal(np.concatenate([alone.q, alone.v]).T, states[0])
 
 
 def test_a_run_that_needs_more_is_left():

@@ -23,6 +23,7 @@ from dalembert.analysis.variational_equations import rates_program
 from dalembert.api.derive import equations_of
 from dalembert.api.equations import Equations
 from dalembert.api.load import accepts_source
+from dalembert.api.trajectory import Trajectory
 from dalembert.codegen.function import Function, function_of
 from dalembert.codegen.program import Program, nodes_of, program_of
 from dalembert.codegen.program_derivatives import vector_jacobian
@@ -35,7 +36,6 @@ from dalembert.simulation.integrators.integrate import InitialValueProblem, Sett
 from dalembert.simulation.integrators.interpolant import Piece
 from dalembert.simulation.partition import Part
 from dalembert.simulation.simulate import Stretches, Task, stretches_of
-from dalembert.simulation.trajectory import Trajectory
 from dalembert.tables import Table, Tabular, short
 
 _TOLERANCE = 1e-11
@@ -115,7 +115,7 @@ def gradient(
         weights, more, by_parameters = _Backwards(part, directions, integral).run(weights, until)
         value, slopes = value + more, slopes + directions.moved.T @ by_parameters
         until = float(part.solution.t[0])
-    return Gradient(value, directions.names, slopes + weights @ y.first, found.trajectory(equations))
+    return Gradient(value, directions.names, slopes + weights @ y.first, found.recording(equations).trajectory())
 
 
 def _require_smooth(found: Stretches, equations: Equations) -> None:

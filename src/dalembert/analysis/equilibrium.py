@@ -18,7 +18,7 @@ from dalembert.arguments import are_names, is_whole, shown
 from dalembert.errors import InconsistentStateError, InputError, WorkError, nearest
 from dalembert.mechanics import random_states
 from dalembert.mechanics.assembly import Assembler
-from dalembert.mechanics.joint_reactions import JointForces
+from dalembert.mechanics.joint_forces import JointForces
 from dalembert.mechanics.state_batch import States
 from dalembert.model.description import Description, Elements
 from dalembert.model.frozen import Frozen, Value

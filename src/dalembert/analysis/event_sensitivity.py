@@ -23,9 +23,9 @@ from dalembert.codegen.program import program_of
 from dalembert.errors import NotApplicableError
 from dalembert.model.discontinuities import Held, held
 from dalembert.model.events import Event
-from dalembert.simulation.mode_changes import Happening
 from dalembert.simulation.partition import Part
 from dalembert.simulation.simulate import Stretches
+from dalembert.simulation.trajectory_data import EventRecord
 from dalembert.symbolic.algebra_base import Scalar, stack, vector
 
 _SAME = 1e-13  # of the time, or of the time of the model: happenings as close as this are at one instant
@@ -97,7 +97,7 @@ class Jumps:
             )
         return self._saltation(happened[0], before, y, t, rates, new)
 
-    def _require_no_impulse(self, happened: list[Happening]) -> None:
+    def _require_no_impulse(self, happened: list[EventRecord]) -> None:
         for each in happened:
             if each.switching and not np.array_equal(each.qd, each.after):
                 raise NotApplicableError(
@@ -106,7 +106,7 @@ class Jumps:
                 )
 
     def _saltation(
-        self, what: Happening, before: Part, y: Varied, t: float, rates: np.ndarray, new: np.ndarray
+        self, what: EventRecord, before: Part, y: Varied, t: float, rates: np.ndarray, new: np.ndarray
     ) -> tuple[Varied, Crossing]:
         function, moved = self._function(what, before.equations), self.directions.moved
         values = before.constants
@@ -119,7 +119,7 @@ class Jumps:
         at = function(Varied(flow.value, np.concatenate([first, instant[None]])), values, moved)
         return Varied(at.value[1:], at.first[1:] - np.outer(new, instant)), Crossing(what.name, t, instant)
 
-    def _function(self, what: Happening, equations: Equations) -> Differentials:
+    def _function(self, what: EventRecord, equations: Equations) -> Differentials:
         """g and the state behind, of (q, q̇, t)."""
         system = equations.workspace.system
         rates: list[Scalar] = list(system.qd)
@@ -136,7 +136,7 @@ class Jumps:
         program = program_of(outputs, inputs, list(system.model.parameter_values))
         return Differentials(program, self.directions.parameters, equations.workspace.engine)
 
-    def _event(self, what: Happening) -> Event:
+    def _event(self, what: EventRecord) -> Event:
         return next(event for event in self.equations.derivation.setup.declared.events if event.name == what.name)
 
     def _require_constant(self, event: Event) -> None:
@@ -156,7 +156,7 @@ class Jumps:
             )
 
     def _require_transversal(
-        self, what: Happening, g: Differentials, at: np.ndarray, values: np.ndarray, rates: np.ndarray, slope: float
+        self, what: EventRecord, g: Differentials, at: np.ndarray, values: np.ndarray, rates: np.ndarray, slope: float
     ) -> None:
         parts = g(Varied(at, np.diag(np.append(rates, 1.0))), values, np.zeros((len(self.directions.moved), len(at))))
         if abs(slope) <= _ALONG * float(np.abs(parts.first[0]).sum()):

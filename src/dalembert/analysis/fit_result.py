@@ -66,8 +66,7 @@ class Fit(Value, Tabular):
     @property
     def model(self) -> Model:
         """The model with the fitted parameters, and with the start of the fitted run."""
-        equations = self.run.run.equations
-        known = equations.derivation.setup.declared
+        known = self.run.run.description
         parameters = {name: value for name, value in self.values.items() if name in known.parameter_values}
         return Model.of(known.with_parameters(parameters)).start(self.run.q[:, 0].tolist(), self.run.qd[:, 0].tolist())
 
@@ -91,7 +90,7 @@ class Fit(Value, Tabular):
             low, high = value - 1.96 * sigma, value + 1.96 * sigma
             rows.append((name, f"{value:.8g}", f"{sigma:.2g}", f"{low:.6g} to {high:.6g}", short(before)))
         title = (
-            f"{self.run.run.equations.model.name} fitted to {int(self.data.there.sum())} measurements: "
+            f"{self.run.run.model.name} fitted to {int(self.data.there.sum())} measurements: "
             f"χ² = {self.chi2:.4g} with {self.freedom} degrees of freedom."
         )
         columns = ("parameter", "value", "± σ", "95 %", "before")

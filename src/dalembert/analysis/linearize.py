@@ -21,13 +21,13 @@ from dalembert.analysis.linear.state_solution import Solved, require_on_constrai
 from dalembert.analysis.linear.steadiness import Verdict, judged
 from dalembert.analysis.linearization import Descriptor, Linearization
 from dalembert.api.load import accepts_source
+from dalembert.api.trajectory import Trajectory
 from dalembert.arguments import are_names, numbers_given, shown
 from dalembert.errors import InputError, nearest
 from dalembert.mechanics import assembly
 from dalembert.mechanics.system import System
 from dalembert.model.description import Elements
 from dalembert.model.initial_state import start_state
-from dalembert.simulation.trajectory import Trajectory
 from dalembert.simulation.workspace import Workspace, setup, workspace_of
 from dalembert.symbolic.algebra_base import Scalar
 from dalembert.symbolic.reserved_symbols import Kind

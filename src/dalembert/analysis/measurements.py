@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
+from dalembert.api.trajectory import Trajectory
 from dalembert.arguments import numbers_given, shown
 from dalembert.errors import InputError, nearest
-from dalembert.simulation.trajectory import Trajectory
 
 _UNIT = re.compile(r"\s*\[[^\]]*\]\s*$")  # a unit behind a name, as `run.save("x.csv")` writes it
 
@@ -70,7 +70,7 @@ def _column(values: Any, name: str, count: int) -> np.ndarray:
 
 def _columns(data: Any) -> dict[str, Any]:
     if isinstance(data, Trajectory):
-        return {"t": data.t, **dict(zip(data.equations.model.coordinate_names, data.q, strict=True))}
+        return {"t": data.t, **dict(zip(data.model.coordinate_names, data.q, strict=True))}
     if isinstance(data, str | Path):
         return _read(Path(data))
     if isinstance(data, Mapping):

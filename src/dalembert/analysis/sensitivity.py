@@ -108,7 +108,8 @@ class Differentiated:
         y, n = self.origin.at(equations, values, self.order), self.directions.coordinates
         found = stretches_of(equations, replace(self.task, q0=y.value[:n], qd0=y.value[n:]))
         state, method, crossings = self._along(found, y, equations)
-        return Sensitivity(found.trajectory(equations), self.directions, state, method, crossings)
+        run = found.recording(equations).trajectory()
+        return Sensitivity(found.held or equations, run, self.directions, state, method, crossings)
 
     def _along(self, found: Stretches, y: Varied, equations: Equations) -> tuple[Varied, str, tuple[Crossing, ...]]:
         """State and derivatives at the samples, stretch by stretch, with what was crossed between them."""

@@ -13,11 +13,12 @@ from dalembert.analysis.directional_derivatives import Differentials, Varied, wi
 from dalembert.analysis.event_sensitivity import Crossing
 from dalembert.analysis.observable_formulas import program_by_name, program_of_point
 from dalembert.analysis.sensitivity_directions import Directions
+from dalembert.api.equations import Equations
+from dalembert.api.trajectory import Trajectory
 from dalembert.arguments import checked
 from dalembert.codegen.program import Program
 from dalembert.errors import InputError, nearest
 from dalembert.model.frozen import Value
-from dalembert.simulation.trajectory import Trajectory
 from dalembert.symbolic.reserved_symbols import Kind
 from dalembert.tables import Table, Tabular, short
 
@@ -32,6 +33,7 @@ class Sensitivity(Value, Tabular):
     ((1, 2, 11), (11,))
     """
 
+    equations: Equations  # with every condition held
     run: Trajectory
     directions: Directions
     state: Varied  # (q, q̇) along the run
@@ -104,12 +106,12 @@ class Sensitivity(Value, Tabular):
         >>> bool(np.allclose(run.observe("l*sin(theta)").first[0, 0], expected))
         True
         """
-        names = self.run.equations.model.coordinate_names
+        names = self.run.model.coordinate_names
         states = [*names, *map(Kind.RATE.of, names)]
         if name in states:
             place = states.index(name)
             return self.state[place : place + 1]
-        return self._along(name, lambda: program_by_name(self.run.used, name))
+        return self._along(name, lambda: program_by_name(self.equations, name))
 
     @checked
     def path(self, body: str, point: Sequence[Any] = (0, 0, 0)) -> Varied:
@@ -117,14 +119,14 @@ class Sensitivity(Value, Tabular):
 
         >>> import dalembert as dl
         >>> run = dl.sensitivity("double-pendulum", 1.0, of=["l1"], samples=11)
-        >>> run.path(run.run.equations.model.bodies[-1].name).first.shape
+        >>> run.path(run.run.model.bodies[-1].name).first.shape
         (6, 1, 11)
         """
-        return self._along((body, str(point)), lambda: program_of_point(self.run.used, body, point))
+        return self._along((body, str(point)), lambda: program_of_point(self.equations, body, point))
 
     def _along(self, what: object, make: Callable[[], Program]) -> Varied:
         """What a program says along the run; it is compiled once for the equations."""
-        used = self.run.used
+        used = self.equations
         kept, key = used.kernel.kept, ("observed", what, self.directions.parameters)
         if key not in kept:
             kept[key] = Differentials(make(), self.directions.parameters, used.workspace.engine)
@@ -151,7 +153,7 @@ class Sensitivity(Value, Tabular):
 
     @cached_property
     def _shown(self) -> list[tuple[str, ...]]:
-        names = self.run.equations.model.coordinate_names
+        names = self.run.model.coordinate_names
         return [
             (f"d {x}", p, *(short(float(v)) for v in (row[0], row[-1], row[np.argmax(np.abs(row))])))
             for x, rows in zip(names, self.dq, strict=True)
@@ -161,11 +163,11 @@ class Sensitivity(Value, Tabular):
     def tables(self) -> tuple[Table, ...]:
         """Every coordinate by everything it was differentiated by: at both ends, and the largest."""
         first, last = f"t = {self.t[0]:g}", f"t = {self.t[-1]:g}"
-        title = f"{self.run.equations.model.name}: derivatives of the motion, {self.integrator}, {len(self.t)} samples."
+        title = f"{self.run.model.name}: derivatives of the motion, {self.integrator}, {len(self.t)} samples."
         return (Table(("derivative of", "by", first, last, "largest"), tuple(self._shown), title, self.run.notes),)
 
     def __repr__(self) -> str:
         return (
-            f"<Sensitivity of '{self.run.equations.model.name}' by {', '.join(self.of)}, order {self.order}: "
+            f"<Sensitivity of '{self.run.model.name}' by {', '.join(self.of)}, order {self.order}: "
             f"{len(self.t)} samples from t = {self.t[0]:g} to {self.t[-1]:g}>"
         )

@@ -9,6 +9,7 @@ from typing import Any
 from dalembert.api.equation_reader import with_modules
 from dalembert.api.equations import Equations
 from dalembert.api.load import Source, described
+from dalembert.api.trajectory import Trajectory
 from dalembert.api.tree_equations import TreeEquations
 from dalembert.api.trial_vectors import Trial, with_trials
 from dalembert.arguments import checked
@@ -18,7 +19,6 @@ from dalembert.model.description import Elements
 from dalembert.recursive.execution import MANY, choose_execution
 from dalembert.recursive.plan import plan_of
 from dalembert.simulation.derivation import Derivation, derivation_of
-from dalembert.simulation.trajectory import Trajectory
 from dalembert.simulation.workspace import Setup, setup
 
 

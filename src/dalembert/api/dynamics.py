@@ -15,6 +15,7 @@ from dalembert.api.kinematics import Kinematics
 from dalembert.api.lazy_functions import Compiled, Numbers, Out, batch_of, beside, counted, written
 from dalembert.api.load import accepts_source
 from dalembert.api.rollout import Forces, Method, Rollout, Stepper, forces_of
+from dalembert.api.trajectory import Trajectory
 from dalembert.api.tree_equations import equations_of_tree
 from dalembert.arguments import are_names, is_real, shown
 from dalembert.codegen.function import choose_engine
@@ -26,7 +27,6 @@ from dalembert.recursive import dynamics as walk
 from dalembert.recursive.constrained_batch import named_speeds, require_tree
 from dalembert.recursive.traced import Detail
 from dalembert.recursive.tree_state import read_state
-from dalembert.simulation.tree_simulation import TreeRun
 from dalembert.tables import Table, Tabular
 
 
@@ -341,7 +341,7 @@ class Dynamics(Tabular, Compiled):
         step: float | None = None,
         progress: Callable[[float], bool | None] | None = None,
         friction: bool = True,
-    ) -> TreeRun:
+    ) -> Trajectory:
         """The motion of a tree of any size from (q0, qd0), by default the model's start, under gravity and all its loads.
 
         The cost of a step is linear in the number of links. `integrator` is dop853 (default), rk45 or rk4; the other arguments

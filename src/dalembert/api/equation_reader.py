@@ -22,9 +22,9 @@ from dalembert.errors import EngineError, InputError, nearest
 from dalembert.formalisms import catalogue
 from dalembert.formalisms.shared.linear_form import LinearForm
 from dalembert.formalisms.shared.quantities import Derived, Quantity
+from dalembert.formalisms.shared.recursive_stages import stages
 from dalembert.mechanics.system import System, system_of
 from dalembert.model.frozen import Frozen, Value
-from dalembert.formalisms.shared.recursive_stages import stages
 from dalembert.simulation.derivation import Derivation
 from dalembert.symbolic.algebra_base import Array, Scalar, stack, vector
 from dalembert.symbolic.exact_numbers import exact

@@ -15,8 +15,10 @@ from dalembert.api.constraint_space import ConstraintSpace, constraint_space
 from dalembert.api.equation_reader import BlockValues
 from dalembert.api.quasi_accelerations import QuasiAccelerations
 from dalembert.api.readable import ReadableEquations
+from dalembert.api.recording import joint_reactions, smallest_multipliers, with_bodies
 from dalembert.api.regular_choice import with_regular_trials
 from dalembert.api.sympy_form import SympyEquations, sympy_equations
+from dalembert.api.trajectory import Trajectory
 from dalembert.arguments import checked, is_whole, numbers_given, shown
 from dalembert.codegen.function import Function
 from dalembert.errors import InputError, SingularError
@@ -24,15 +26,13 @@ from dalembert.formalisms.shared.about import Velocities
 from dalembert.formalisms.shared.solvers import gaussian
 from dalembert.mechanics.action import Actions, Path, Variation, along, beside
 from dalembert.mechanics.facts import facts_of
-from dalembert.mechanics.joint_reactions import JointForces
-from dalembert.model.description import parameter_changes
+from dalembert.mechanics.joint_forces import JointForces
+from dalembert.model.description import Elements, parameter_changes
 from dalembert.model.initial_state import Start, start_state
 from dalembert.simulation import consistency
 from dalembert.simulation.derivation import derivation_of
 from dalembert.simulation.integrators.integrate import Settings
-from dalembert.simulation.run_forces import joint_reactions, smallest_multipliers
 from dalembert.simulation.simulate import Task, run_of
-from dalembert.simulation.trajectory import Trajectory
 from dalembert.symbolic.algebra_base import stack
 
 
@@ -253,7 +253,18 @@ class Equations(ReadableEquations):
 
     @checked
     def action(self, t: npt.ArrayLike, q: npt.ArrayLike, qd: npt.ArrayLike, qdd: npt.ArrayLike) -> float:
-        """∫ L dt, (5.158) of papers/desapio, along any path: times (K,), and q, q̇, q̈ at them (n, K); see `Trajectory.action`."""
+        """∫ L dt, (5.158) of papers/desapio, along any path: times (K,), and q, q̇, q̈ at them (n, K), such as those of a run.
+
+        Between the samples the motion is the polynomial of degree 5 through q, q̇ and q̈ at both. Since the action is
+        stationary along a motion, the error falls with the tenth power of their distance.
+
+        >>> import dalembert as dl
+        >>> free = dl.Model.from_energies("free", coordinates=["x"], kinetic="dot(x)**2/2").start([0], [3])
+        >>> eom = dl.derive(free)
+        >>> run = eom.simulate(2.0, samples=5)
+        >>> round(eom.action(run.t, run.q, run.qd, run.qdd), 12)
+        9.0
+        """
         return self._actions.action(self._path(t, q, qd, qdd))
 
     @checked
@@ -268,9 +279,20 @@ class Equations(ReadableEquations):
         seed: int = 0,
         steps: Sequence[float] = (0.1, 0.01, 0.001),
     ) -> Variation:
-        """How the action changes about any path: times (K,), and q, q̇, q̈ at them (n, K); see `Trajectory.variation`.
+        """The first variation of the action under `count` random variations, and its change at steps ε along each of them.
 
-        The path has to fulfil the constraints; it need not be a motion.
+        Along any path: times (K,), and q, q̇, q̈ at them (n, K). It has to fulfil the constraints; it need not be a motion.
+        Variations are smooth, fulfil Φ δq = 0 and vanish at both ends: (5.258) of papers/desapio. Along a motion the first
+        variation vanishes, and the change falls with ε²; forces without potential enter by their virtual work (5.161),
+        constraints on velocities as d'Alembert has it. ε is counted in the scales of the coordinates: about a radian, or the
+        length of the model.
+
+        >>> import dalembert as dl
+        >>> eom = dl.derive("simple-pendulum")
+        >>> run = eom.simulate(1.0, samples=101)
+        >>> found = eom.variation(run.t, run.q, run.qd, run.qdd)
+        >>> found.vanishes, found.orders.round(2).tolist()
+        (True, [2.0, 2.0, 2.0, 2.0])
         """
         far = numbers_given(steps, "variation, steps")
         if count < 1 or far.ndim != 1 or len(far) < 2 or not (far > 0).all() or not (np.diff(far) < 0).all():
@@ -400,3 +422,21 @@ class Equations(ReadableEquations):
         return run_of(
             equations, Task(duration, q0, qd0, t0, integrator, samples, times, project, settings, rechoose=rechoose)
         )
+
+    @checked
+    def evaluate(self, run: Trajectory) -> Trajectory:
+        """A run of these equations with the motions of bodies, forces of loads and drives, and forces in joints.
+
+        `simulate` records them itself for models with up to 40 bodies.
+
+        >>> import dalembert as dl
+        >>> eom = dl.derive(dl.load("rope", links=50), "denoc")
+        >>> run = eom.evaluate(eom.simulate(0.01, samples=3))
+        >>> run.pose("rod50").position.shape
+        (3, 3)
+        """
+        return with_bodies(self, run)
+
+    def loaded_model(self, model: Elements) -> Elements:
+        """The model with the loads that act, of the model in use."""
+        return model

@@ -7,10 +7,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from dalembert.api import relative_motion
 from dalembert.api.lazy_functions import Compiled, Numbers, Out, beside
 from dalembert.api.load import accepts_source
-from dalembert.api.relative_motion import PointMotion
 from dalembert.arguments import numbers_given
 from dalembert.codegen.function import choose_engine
 from dalembert.errors import InputError, nearest
@@ -18,7 +16,9 @@ from dalembert.model.description import Elements
 from dalembert.model.frozen import Frozen
 from dalembert.model.values import WORLD
 from dalembert.recursive.traced import Detail
+from dalembert.symbolic import relative_motion as relative
 from dalembert.symbolic.frames import Pose
+from dalembert.symbolic.relative_motion import PointMotion
 
 ORIGIN = (0.0, 0.0, 0.0)
 
@@ -73,7 +73,7 @@ class Kinematics(Compiled):
         if relative_to == WORLD:
             return self.poses(q, t, bodies=(body,), threads=threads)[body]
         found = self.poses(q, t, bodies=tuple(dict.fromkeys((body, relative_to))), threads=threads)
-        return relative_motion.seen_pose(found[body], found[relative_to])
+        return relative.seen_pose(found[body], found[relative_to])
 
     def poses(
         self, q: Numbers, t: Numbers = 0.0, *, bodies: tuple[str, ...] | None = None, threads: int = 1
@@ -112,7 +112,7 @@ class Kinematics(Compiled):
         found = self._asked("position", (q, self._point(point, body, q)), t, (body,), out, threads)
         if relative_to == WORLD:
             return found
-        return _into(out, relative_motion.seen_position(found, self.pose(q, relative_to, t, threads=threads)))
+        return _into(out, relative.seen_position(found, self.pose(q, relative_to, t, threads=threads)))
 
     def velocity(
         self,
@@ -139,7 +139,7 @@ class Kinematics(Compiled):
         if relative_to == WORLD:
             return v
         p, base = self.position(q, body, point, t, threads=threads), self.pose(q, relative_to, t, threads=threads)
-        return relative_motion.seen_velocity(p, v, base, self.velocity(q, qd, relative_to, t=t, threads=threads))
+        return relative.seen_velocity(p, v, base, self.velocity(q, qd, relative_to, t=t, threads=threads))
 
     def acceleration(
         self,
@@ -169,7 +169,7 @@ class Kinematics(Compiled):
         v = self.velocity(q, qd, body, point, t, threads=threads)
         moved = self.velocity(q, qd, relative_to, t=t, threads=threads)
         driven = self.acceleration(q, qd, qdd, relative_to, t=t, threads=threads)
-        return relative_motion.seen_acceleration(p, v, a, base, moved, driven)
+        return relative.seen_acceleration(p, v, a, base, moved, driven)
 
     def jacobian(
         self,
@@ -195,9 +195,7 @@ class Kinematics(Compiled):
         if relative_to == WORLD:
             return J
         p, base = self.position(q, body, point, t, threads=threads), self.pose(q, relative_to, t, threads=threads)
-        return _into(
-            out, relative_motion.seen_jacobian(p, J, base, self.jacobian(q, relative_to, t=t, threads=threads))
-        )
+        return _into(out, relative.seen_jacobian(p, J, base, self.jacobian(q, relative_to, t=t, threads=threads)))
 
     def jacobian_rate(
         self,
@@ -226,7 +224,7 @@ class Kinematics(Compiled):
         J = self.jacobian(q, body, point, t, threads=threads)
         own = self.jacobian(q, relative_to, t=t, threads=threads)
         own_rate = self.jacobian_rate(q, qd, relative_to, t=t, threads=threads)
-        return _into(out, relative_motion.seen_jacobian_rate(p, v, J, rate, base, moved, own, own_rate))
+        return _into(out, relative.seen_jacobian_rate(p, v, J, rate, base, moved, own, own_rate))
 
     def center_of_mass(self, q: Numbers, t: Numbers = 0.0, *, out: Out = None, threads: int = 1) -> np.ndarray:
         """Where the mass centre of all bodies is, (3,) or (3, batch).

@@ -13,10 +13,12 @@ import numpy.typing as npt
 from dalembert.api.compiled_calls import calls_of
 from dalembert.api.equation_reader import Blocks, Reading
 from dalembert.api.equations import Equations
+from dalembert.api.trajectory import Trajectory
+from dalembert.api.tree_simulation import Rates, run_tree
 from dalembert.arguments import checked, is_whole, shown
 from dalembert.errors import InputError
 from dalembert.formalisms.shared.linear_form import LinearForm
-from dalembert.model.description import Description, parameter_changes
+from dalembert.model.description import Description, Elements, parameter_changes
 from dalembert.model.initial_state import Start
 from dalembert.recursive.execution import MANY
 from dalembert.recursive.plan import Plan
@@ -25,7 +27,6 @@ from dalembert.simulation.derivation import Derivation
 from dalembert.simulation.integrators.integrate import Settings
 from dalembert.simulation.right_hand_side import Kernel
 from dalembert.simulation.simulate import Task
-from dalembert.simulation.tree_simulation import Rates, TreeRun, run_tree
 from dalembert.simulation.workspace import Setup
 
 
@@ -96,6 +97,10 @@ class TreeEquations(Equations):
     def notes(self) -> tuple[str, ...]:
         """What was chosen."""
         return ("run link by link: the matrices of the equations are not written out",)
+
+    def loaded_model(self, model: Elements) -> Elements:
+        """The model with the loads that act."""
+        return self.plan.model if self.friction else self.plan.frictionless
 
     # what needs the equations written out
 
@@ -191,7 +196,7 @@ class TreeEquations(Equations):
         progress: Callable[[float], bool | None] | None = None,
         parameters: Mapping[str, float] | None = None,
         rechoose: bool = True,
-    ) -> TreeRun:
+    ) -> Trajectory:
         """The motion from (q0, qd0), by default the model's initial state; the cost of a step is linear in the number of links.
 
         `integrator` is dop853 (default), rk45 or rk4; the other arguments are those of `Equations.simulate`. After each step

@@ -7,6 +7,7 @@ from argparse import Namespace
 from rich.table import Table
 
 import dalembert as dl
+from dalembert.api.trajectory import Trajectory
 from dalembert.cli import options as shared
 from dalembert.cli import output, output_files, progress
 from dalembert.display import animation, dataset
@@ -14,7 +15,6 @@ from dalembert.display.plots import plot
 from dalembert.errors import InputError
 from dalembert.model.description import Elements
 from dalembert.simulation.integrators.integrate import listed
-from dalembert.simulation.trajectory import Trajectory
 
 _MOST_ROWS = 40  # of the table on the screen; `--json` and files hold all
 
@@ -108,16 +108,16 @@ def _gains(arguments: Namespace) -> float | tuple[float, float] | None:
 
 def _result(motion: Trajectory) -> dict[str, object]:
     """How a simulation went and where it ended, as plain data."""
-    names = motion.equations.model.coordinate_names
+    names = motion.model.coordinate_names
     return {
-        "model": motion.equations.model.name,
+        "model": motion.model.name,
         "formalism": motion.formalism,
-        "engine": motion.equations.engine,
+        "engine": motion.engine,
         "integrator": motion.integrator,
         "status": motion.status,
         "samples": len(motion.t),
-        "steps": motion.solution.steps,
-        "evaluations": motion.solution.evaluations,
+        "steps": motion.steps,
+        "evaluations": motion.evaluations,
         "cpu_seconds": motion.cpu_seconds,
         "energy_error": motion.energy_error,
         "constraint_error": motion.constraint_error,
@@ -134,8 +134,8 @@ def _result(motion: Trajectory) -> dict[str, object]:
 
 def _beyond_limits(motion: Trajectory) -> list[str]:
     """Which limits of the coordinates the motion went beyond; they are told, not enforced."""
-    names, found = motion.equations.model.coordinate_names, []
-    for name, limits in motion.equations.model.limits.items():
+    names, found = motion.model.coordinate_names, []
+    for name, limits in motion.model.limits.items():
         q, qd = (x[names.index(name)] for x in (motion.q, motion.qd))
         for what, values, lower, upper in (
             ("position", q, limits.lower, limits.upper),
@@ -148,9 +148,9 @@ def _beyond_limits(motion: Trajectory) -> list[str]:
 
 def _show(motion: Trajectory, notes: list[str]) -> None:
     pairs = [
-        ("integrator", f"{motion.integrator}, engine {motion.equations.engine}"),
+        ("integrator", f"{motion.integrator}, engine {motion.engine}"),
         ("samples", f"{len(motion.t)} from {motion.t[0]:g} s to {motion.t[-1]:g} s"),
-        ("steps", str(motion.solution.steps)),
+        ("steps", str(motion.steps)),
         ("CPU time", f"{output.number(motion.cpu_seconds)} s"),
         ("energy error", output.small(motion.energy_error)),
         ("constraint error", output.small(motion.constraint_error)),
@@ -158,7 +158,7 @@ def _show(motion: Trajectory, notes: list[str]) -> None:
         *([("events", _events(motion))] if motion.events else []),
         *([("switchings", str(len(motion.switchings)))] if motion.switchings else []),
     ]
-    head = f"{motion.equations.model.name} by {motion.formalism}: {motion.status}"
+    head = f"{motion.model.name} by {motion.formalism}: {motion.status}"
     output.show(head, "", output.facts(pairs), _final(motion), *(f"Note: {note}." for note in notes))
 
 
@@ -173,7 +173,7 @@ def _events(motion: Trajectory) -> str:
 def _final(motion: Trajectory) -> Table:
     columns = "coordinate", f"at {motion.t[-1]:g} s", "rate", "unit"
     table = output.table(*columns, numbers=columns[1:3])
-    rows = list(zip(motion.equations.model.generalized_coordinates, motion.q[:, -1], motion.qd[:, -1], strict=True))
+    rows = list(zip(motion.model.generalized_coordinates, motion.q[:, -1], motion.qd[:, -1], strict=True))
     for k, (c, q, qd) in enumerate(rows):
         if len(rows) <= _MOST_ROWS or not _MOST_ROWS // 2 <= k < len(rows) - _MOST_ROWS // 2:
             table.add_row(c.name, output.number(q, 8), output.number(qd, 8), c.unit)

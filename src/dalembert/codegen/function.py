@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import importlib.util
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import cached_property
 from itertools import pairwise
 from threading import local
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
     from dalembert.codegen.llvm.machine_code import MachineCode
 
 ENGINES: tuple[str, ...] = ("native", "python")
+LONG = 1500  # lines: compiling a longer program takes more time than NumPy needs for it at the samples of many runs
 FEW = 16  # columns: beyond them NumPy is quicker than floats one by one
 
 
@@ -46,6 +49,22 @@ def choose_engine(name: str | None) -> str:
             "the engine 'native' needs llvmlite, which is not installed. Use engine='python', or install it."
         )
     return name
+
+
+_AT_SAMPLES: ContextVar[bool] = ContextVar("at_samples", default=False)
+
+
+@contextmanager
+def interpreting_long_programs() -> Iterator[None]:
+    """Run programs of more than `LONG` lines in NumPy when they are called for many states, in place of compiling them.
+
+    The rule depends on the program alone, so that equal runs have equal bits.
+    """
+    token = _AT_SAMPLES.set(True)
+    try:
+        yield
+    finally:
+        _AT_SAMPLES.reset(token)
 
 
 class Native(NamedTuple):
@@ -290,6 +309,16 @@ class NativeFunction(MachineFunction):
         from dalembert.codegen.llvm.machine_code import MachineCode, host_target
 
         return MachineCode(self._program, host_target(many=True, single=self._single))
+
+    @cached_property
+    def _interpreted(self) -> PythonFunction:
+        return PythonFunction(self._program)
+
+    def __call__(self, inputs: np.ndarray, parameters: np.ndarray, threads: int = 1) -> np.ndarray:
+        """The outputs; `threads` share a batch."""
+        if inputs.ndim == 2 and len(self._program.lines) > LONG and _AT_SAMPLES.get():
+            return self._interpreted(inputs, parameters)
+        return super().__call__(inputs, parameters, threads)
 
     def _batch(self, x: np.ndarray, p: np.ndarray, threads: int) -> np.ndarray:
         out = np.empty((self.n_outputs, x.shape[1]), self._dtype)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     import pandas
     import xarray
 
-    from dalembert.simulation.trajectory import Trajectory
+    from dalembert.simulation.trajectory_data import TrajectoryData
 
 FORMATS = (".nc", ".csv", ".mat", ".parquet")
 Record = tuple[dict[str, str], dict[str, tuple[tuple[str, ...], np.ndarray]]]
@@ -72,7 +72,7 @@ _SERIES = {
 }
 
 
-def from_trajectory(run: Trajectory) -> xarray.Dataset:
+def from_trajectory(run: TrajectoryData) -> xarray.Dataset:
     """The run as a Dataset over time, coordinates, speeds, constraints, loads and joints, with units and descriptions.
 
     >>> import dalembert as dl
@@ -96,9 +96,9 @@ def from_trajectory(run: Trajectory) -> xarray.Dataset:
     return xarray.Dataset(series, places, _attributes(run))
 
 
-def _known(run: Trajectory) -> list[str]:
+def _known(run: TrajectoryData) -> list[str]:
     """What is asked of the run by its own name."""
-    model = run.equations.model
+    model = run.model
     absent = {"work", "work_of", "power_of", "load_force", "inputs", "joint_force", "joint_moment"}
     absent |= set() if model.non_ideal_forces else {"ideal_reactions", "non_ideal_reactions"}
     return [name for name in _SERIES if name not in absent]
@@ -107,9 +107,9 @@ def _known(run: Trajectory) -> list[str]:
 Places = dict[str, tuple[str, np.ndarray] | tuple[str, np.ndarray, dict[str, str]]]
 
 
-def _places(run: Trajectory) -> Places:
+def _places(run: TrajectoryData) -> Places:
     """The names along every dimension, with units and descriptions."""
-    model, units = run.equations.model, units_of(run)
+    model, units = run.model, units_of(run)
     names, said = model.coordinate_names, {speed.name: speed.description for speed in model.generalized_speeds}
     of_each = {"rate": units.rate, "acceleration": units.acceleration, "momentum": units.momentum, "force": units.force}
     return {
@@ -130,7 +130,7 @@ def _places(run: Trajectory) -> Places:
     }
 
 
-def _work(run: Trajectory) -> tuple[dict[str, np.ndarray], Places]:
+def _work(run: TrajectoryData) -> tuple[dict[str, np.ndarray], Places]:
     """The work, in all and by what did it, and the powers."""
     done = run.work
     if not done:
@@ -139,18 +139,18 @@ def _work(run: Trajectory) -> tuple[dict[str, np.ndarray], Places]:
     return {"work": done.total, **found}, {"working": ("working", _words(done))}
 
 
-def _loads(run: Trajectory) -> tuple[dict[str, np.ndarray], Places]:
+def _loads(run: TrajectoryData) -> tuple[dict[str, np.ndarray], Places]:
     """The forces of loads, component by component."""
-    return _parted(run, "load", "load_force", run.load_forces)
+    return _parted(run, "load", "load_force", run.loads or {})
 
 
-def _inputs(run: Trajectory) -> tuple[dict[str, np.ndarray], Places]:
+def _inputs(run: TrajectoryData) -> tuple[dict[str, np.ndarray], Places]:
     """What laws in Python gave, component by component."""
     return _parted(run, "input", "inputs", {name: np.atleast_2d(given) for name, given in run.inputs.items()})
 
 
 def _parted(
-    run: Trajectory, place: str, key: str, found: Mapping[str, np.ndarray]
+    run: TrajectoryData, place: str, key: str, found: Mapping[str, np.ndarray]
 ) -> tuple[dict[str, np.ndarray], Places]:
     """What loads have of one or three components, under a key along a dimension."""
     units = units_of(run)
@@ -164,12 +164,9 @@ def _parted(
     return {key: np.concatenate(list(found.values()))}, places
 
 
-def _joints(run: Trajectory) -> tuple[dict[str, np.ndarray], Places]:
+def _joints(run: TrajectoryData) -> tuple[dict[str, np.ndarray], Places]:
     """The forces and moments in the joints, loops included, where they can be had."""
-    if not run.knows_joints:
-        return {}, {}
-    found = run.joint_reactions()
-    if not found:
+    if not (found := run.joints):
         return {}, {}
     places: Places = {
         "joint": ("joint", _words(found)),
@@ -231,7 +228,7 @@ def frame_of(data: xarray.Dataset) -> pandas.DataFrame:
     return frame
 
 
-def save(run: Trajectory, path: Path, record: Callable[[], Record] | None = None) -> Path:
+def save(run: TrajectoryData, path: Path, record: Callable[[], Record] | None = None) -> Path:
     """Write a run to NetCDF (.nc), CSV (.csv), MATLAB (.mat) or Parquet (.parquet); the file appears only when it is complete.
 
     `record` gives what else a NetCDF file is to hold: attributes and variables.
@@ -301,15 +298,15 @@ def _write_parquet(data: xarray.Dataset, path: Path) -> None:
 _WRITERS = {".nc": write_netcdf, ".csv": _write_csv, ".mat": _write_mat, ".parquet": _write_parquet}
 
 
-def _attributes(run: Trajectory) -> dict[str, str | float]:
+def _attributes(run: TrajectoryData) -> dict[str, str | float]:
     return {
-        "model": run.equations.model.name,
-        "description": run.equations.model.text,
+        "model": run.model.name,
+        "description": run.model.text,
         "formalism": run.formalism,
         "integrator": run.integrator,
         "status": run.status,
         "cpu_seconds": run.cpu_seconds,
-        "parameters": json.dumps(run.equations.parameters),
+        "parameters": json.dumps(dict(run.parameters)),
         "dalembert_version": _version(),
     }
 

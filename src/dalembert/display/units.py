@@ -23,7 +23,7 @@ from dalembert.symbolic.reserved_symbols import Kind
 from dalembert.symbolic.symbols import TIME, Formula
 
 if TYPE_CHECKING:
-    from dalembert.simulation.trajectory import Trajectory
+    from dalembert.simulation.trajectory_data import TrajectoryData
 
 Powers = dict[str, Fraction]  # of base units
 
@@ -248,13 +248,12 @@ def _per_second(unit: Powers | None) -> Powers | None:
     return None if unit is None else _times(unit, {"s": Fraction(-1)})
 
 
-def units_of(run: Trajectory) -> Units:
+def units_of(run: TrajectoryData) -> Units:
     """The units of what a run holds."""
-    declared = run.equations.derivation.setup.declared
-    return Units(run.equations.model, declared.contacts)
+    return Units(run.model, run.description.contacts)
 
 
-def speed_units(run: Trajectory) -> tuple[str, ...]:
+def speed_units(run: TrajectoryData) -> tuple[str, ...]:
     """The unit of every speed of a run, '' where nothing is known.
 
     >>> import dalembert as dl
@@ -262,8 +261,8 @@ def speed_units(run: Trajectory) -> tuple[str, ...]:
     ('rad/s', 'm/s')
     """
     units = units_of(run)
-    known = {Kind.RATE.of(name): units.rate(name) for name in run.equations.model.coordinate_names}
+    known = {Kind.RATE.of(name): units.rate(name) for name in run.model.coordinate_names}
     known |= {text: "rad/s" for text in run.speed_formulas if text.startswith("omega_")}  # of quaternions
     if set(run.speed_formulas) <= set(known):  # as those of a tree, which knows no other
         return tuple(known[text] for text in run.speed_formulas)
-    return tuple(units.of(formula) for formula in run.equations.workspace.facts.speeds)
+    return tuple(units.of(run.model.formula(text)) for text in run.speed_formulas)

@@ -11,15 +11,14 @@ generalized forces Aᵀλ are known, forces and moments in the joints between it
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cached_property
 from itertools import takewhile
 
 import numpy as np
 
 from dalembert.codegen.function import Function, compile_function
-from dalembert.errors import InputError, nearest
 from dalembert.mechanics.applied_forces import applied_forces
+from dalembert.mechanics.joint_forces import JointForces, JointReaction
 from dalembert.mechanics.system import System
 from dalembert.model.contacts.base import Push
 from dalembert.model.description import Elements
@@ -30,53 +29,6 @@ from dalembert.symbolic.reserved_symbols import parted
 
 _EACH = 24  # numbers for each body in the compiled function
 Acting = tuple[str, np.ndarray, np.ndarray, np.ndarray]  # body, force, moment and point
-
-
-@dataclass(frozen=True)
-class JointReaction:
-    """What `parent` exerts on `body` through the joint between them, at the origin of the joint's moved frame.
-
-    That is the origin of the body's frame, unless fixed placements follow behind the joint.
-
-    `force` and `moment` have shape (3,) or (3, samples) and stand in the axes of `frame`.
-    """
-
-    body: str
-    parent: str
-    frame: str
-    force: np.ndarray
-    moment: np.ndarray
-
-
-class JointForces(dict[str, JointReaction]):
-    """The reactions of the joints by name; `undetermined` has the other joints, each with the constraints that are to blame."""
-
-    def __init__(self, found: Mapping[str, JointReaction], undetermined: Mapping[str, tuple[str, ...]]) -> None:
-        super().__init__(found)
-        self.undetermined = dict(undetermined)
-
-    def __missing__(self, name: str) -> JointReaction:
-        """No joint of this name, or one whose reaction is not determined."""
-        if name in self.undetermined:
-            raise InputError(f"joint_reactions, joint '{name}': {_why(self.undetermined[name])}")
-        raise InputError(f"joint_reactions: there is no joint '{name}'. {nearest(name, [*self, *self.undetermined])}")
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """Which joints are left out and why, as at most one sentence."""
-        if not self.undetermined:
-            return ()
-        blamed = tuple(dict.fromkeys(name for names in self.undetermined.values() for name in names))
-        return (f"not determined in {', '.join(self.undetermined)}: {_why(blamed)}",)
-
-
-def _why(names: tuple[str, ...]) -> str:
-    one = len(names) == 1
-    return (
-        f"the formula{'' if one else 's'} of the constraint{'' if one else 's'} {', '.join(names)} "
-        f"{'does' if one else 'do'} not say where the force acts. The generalized forces are in `reactions`; for forces and "
-        "moments in the joints declare a loop, a contact or a coupling instead."
-    )
 
 
 def undetermined_joints(model: Elements) -> dict[str, tuple[str, ...]]:
@@ -115,7 +67,7 @@ def _path(body: str, parents: Mapping[str, str]) -> list[str]:
 
 
 class JointReactions:
-    """The joint reactions of one system, compiled at first use."""
+    """The joint reactions of one system by a program that NumPy runs: at the samples of a run nothing has to be compiled."""
 
     def __init__(self, system: System, pushes: dict[str, list[Push]], undetermined: dict[str, tuple[str, ...]]) -> None:
         self.system, self._undetermined = system, undetermined
@@ -130,7 +82,7 @@ class JointReactions:
             parts += [push.force, push.moment, push.point]
         inputs = stack(system.q, system.qd, system.qdd, vector([system.t]))
         parameters = system.algebra.symbols(list(system.model.parameter_values))
-        return compile_function(system.algebra, inputs, stack(*parts), parameters, system.engine)
+        return compile_function(system.algebra, inputs, stack(*parts), parameters, "python")
 
     def _body(self, index: int) -> list[Array]:
         body = self.system.motion.bodies[index]
@@ -173,11 +125,11 @@ class JointReactions:
         moment = {n: m + cross(place[n] - hung[n], force[n]) for n, m in moment.items()}
         turn = {name: block[12:21].reshape(3, 3, *q.shape[1:]) for name, block in blocks.items()}
         found = {
-            body.name: _in_frame(body.name, parents[body.name], frame, force[body.name], moment[body.name], turn)
+            body.name: JointReaction(body.name, parents[body.name], WORLD, force[body.name], moment[body.name])
             for body in bodies
             if body.name not in self._undetermined
         }
-        return JointForces(found | self._cut_joints(acting, frame, turn), self._undetermined)
+        return JointForces(found | self._cut_joints(acting), self._undetermined).in_frame(frame, turn)
 
     def _acting(self, out: np.ndarray, multipliers: np.ndarray) -> dict[tuple[str, str], Acting]:
         """What the constraints do to the bodies, by constraint and body: body, force, moment and point."""
@@ -189,9 +141,7 @@ class JointReactions:
             acting[name, push.body] = (push.body, size * unit[:3], size * unit[3:6], unit[6:9])
         return acting
 
-    def _cut_joints(
-        self, acting: dict[tuple[str, str], Acting], frame: str, turn: dict[str, np.ndarray]
-    ) -> dict[str, JointReaction]:
+    def _cut_joints(self, acting: dict[tuple[str, str], Acting]) -> dict[str, JointReaction]:
         """The joints that close loops, by the name of the loop: what the first body exerts on the second."""
         found = {}
         for loop in self.system.model.loops:
@@ -199,14 +149,9 @@ class JointReactions:
             on, sign = (second, 1.0) if second != WORLD else (first, -1.0)
             parts = [acting[name, on] for name in loop.row_names]
             force, moment = (sign * np.sum(each, axis=0) for each in zip(*(part[1:3] for part in parts), strict=True))
-            found[loop.name] = _in_frame(second, first, frame, force, moment, turn)
+            found[loop.name] = JointReaction(second, first, WORLD, force, moment)
         return found
 
 
-def _in_frame(
-    body: str, parent: str, frame: str, force: np.ndarray, moment: np.ndarray, turn: dict[str, np.ndarray]
-) -> JointReaction:
-    axes = {"child": body, "parent": parent}.get(frame, WORLD)
-    if axes != WORLD:
-        force, moment = (np.einsum("ij...,i...->j...", turn[axes], x) for x in (force, moment))
-    return JointReaction(body, parent, axes, force, moment)
+def _cross(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    return np.cross(a, b, axis=0)

@@ -8,10 +8,10 @@ from functools import cache, partial
 import numpy as np
 
 import dalembert as dl
+from dalembert.api.trajectory import Trajectory
 from dalembert.papers.mechanism import Placed, placed
 from dalembert.papers.printed_facts import Picture
 from dalembert.papers.printed_values import Frame, Line, Panel, Stroke
-from dalembert.simulation.trajectory import Trajectory
 
 Q = ("q₁", "q₂", "q₃", "q₄", "q₅", "q₆", "q₇", "q₈", "q₉")
 STABILIZATION = (100.0, 20.0)  # α and β of (5.96); the text prints none
@@ -56,9 +56,9 @@ def _sketch(name: str, q: Sequence[float] | None) -> list[Frame]:
 
 def _shots(run: Trajectory) -> list[Frame]:
     """The mechanism at several moments; two unseen points give all frames one window."""
-    name = run.equations.model.name
+    name = run.model.name
     at = np.searchsorted(run.t, _SHOTS[name] - 1e-9)
-    drawn = [DRAWN[name](placed(run.equations.model, run.q[:, k])) for k in at]
+    drawn = [DRAWN[name](placed(run.model, run.q[:, k])) for k in at]
     points = np.concatenate([stroke.points for strokes in drawn for stroke in strokes])
     window = [Stroke(corner[None]) for corner in (points.min(axis=0), points.max(axis=0))]
     return [Frame(f"t = {run.t[k]:.3g} s", (*strokes, *window)) for k, strokes in zip(at, drawn, strict=True)]
@@ -72,7 +72,7 @@ def _astray(run: Trajectory, schemes: Sequence[tuple[str, str, float, dict]], ro
     """How far printed schemes come from the motion, the largest of some coordinates."""
     lines = []
     for scheme, formalism, step, options in schemes:
-        equations = dl.derive(run.equations.model, formalism)
+        equations = dl.derive(run.model, formalism)
         other = equations.simulate(run.t[-1], integrator=scheme, step=step, samples=_LONG + 1, **options)
         gap = np.abs(other.q[rows] - run.q[rows]).max(axis=0)
         label = f"Algorithm {scheme[-1]}, Δt = {1000 * step:g} ms"
@@ -109,7 +109,7 @@ def _precession(run: Trajectory) -> Picture:
 
 def _energies(run: Trajectory) -> Picture:
     """Figure 5.13: V counts from z = −2.5 (5.255)."""
-    p = run.equations.parameters
+    p = run.parameters
     V = run.potential + 2.5 * p["g"] * (p["M1"] + p["M2"] + p["M3"])
     curves = {"T": run.kinetic, "V": V, "E": run.kinetic + V}
     return [Panel("energy [J]", tuple(Line(name, run.t, values) for name, values in curves.items()))]

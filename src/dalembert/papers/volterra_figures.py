@@ -6,10 +6,10 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 
+from dalembert.api.trajectory import Trajectory
 from dalembert.papers.mechanism import Placed, box, placed
 from dalembert.papers.printed_facts import published
 from dalembert.papers.printed_values import Frame, Line, Panel, Stroke
-from dalembert.simulation.trajectory import Trajectory
 
 LABELS = {
     "lagrange": "Lagrange",
@@ -41,7 +41,7 @@ def constraint(run: Trajectory) -> np.ndarray:
 
 def momentum(run: Trajectory) -> np.ndarray:
     """|p − p₀|/|p₀| of the first ignorable coordinate."""
-    p = run.momenta[run.equations.workspace.facts.ignorable[0]]
+    p = run.momenta[run.ignorable[0]]
     return np.abs(p / p[0] - 1)
 
 
@@ -53,7 +53,7 @@ def coordinates(case: str, runs: Mapping[str, Trajectory]) -> list[Panel]:
     run = runs["volterra_reduced"]
     rows = np.array(published("volterra")["cases"][case]["volterra_reduced"]["time_and_state"]).T
     panels = []
-    for c, ours, theirs in zip(run.equations.model.generalized_coordinates, run.q, rows[1:], strict=False):
+    for c, ours, theirs in zip(run.model.generalized_coordinates, run.q, rows[1:], strict=False):
         curve, dots = Line("computed", run.t, ours), Line("published", rows[0], theirs, points=True)
         panels.append(Panel(f"{_LETTERS.get(c.name, c.name)} [{c.unit}]", (curve, dots)))
     return panels
@@ -78,7 +78,7 @@ def snapshots(case: str, run: Trajectory) -> list[Frame]:
     """The mechanism at several moments."""
     draw = {"cart-pendulum": cart, "three-bodies": panels}[case]
     at = np.searchsorted(run.t, _SHOTS[case] - 1e-9)
-    return [Frame(f"t = {run.t[k]:.4g} s", tuple(draw(placed(run.equations.model, run.q[:, k])))) for k in at]
+    return [Frame(f"t = {run.t[k]:.4g} s", tuple(draw(placed(run.model, run.q[:, k])))) for k in at]
 
 
 # Figures 1, 7 and 12

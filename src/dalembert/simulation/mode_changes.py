@@ -10,7 +10,7 @@ every crossing: see `rigid_contacts`.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -26,7 +26,6 @@ from dalembert.model.constraints.base import FormulaConstraint
 from dalembert.model.description import Description
 from dalembert.model.discontinuities import held, kinematic_names
 from dalembert.model.events import Event
-from dalembert.model.frozen import Value
 from dalembert.simulation import consistency
 from dalembert.simulation.complementarity import Mode
 from dalembert.simulation.crossings import Crossings, Watched, perturbed_states
@@ -34,6 +33,7 @@ from dalembert.simulation.guides import Mechanics
 from dalembert.simulation.integrators.integrate import Halt
 from dalembert.simulation.rigid_contacts import FASTER, RigidContacts, Watch, accumulation
 from dalembert.simulation.sliding_mode import SlidingKernel
+from dalembert.simulation.trajectory_data import EventRecord
 from dalembert.simulation.velocity_jumps import Kink, VelocityJump
 from dalembert.simulation.workspace import Workspace
 from dalembert.symbolic.algebra_base import Scalar, vector
@@ -52,21 +52,6 @@ _ZENO = 1e-10  # of the time: what is left until events that come ever faster co
 _LEFT = 1e-11  # of the energies: what is left of the work of an impact is rounding
 
 
-@dataclass(frozen=True)
-class Happening(Value):
-    """An event of a run, or a switching: when it happened, and the state on both sides."""
-
-    name: str
-    t: float
-    q: np.ndarray
-    qd: np.ndarray  # just before
-    after: np.ndarray  # q̇ just behind
-    switching: bool = False
-
-    def __repr__(self) -> str:
-        return f"<{self.name} at t = {self.t:.9g}>"
-
-
 class Switchboard:
     """What holds the equations of a run, and the surfaces at which it changes."""
 
@@ -83,7 +68,7 @@ class Switchboard:
         self.equations: BoundEquations = replace(equations, derivation=known)  # with every condition held
         self._space = self.equations.workspace
         self._functions: dict[tuple[str, Workspace], Function] = {}
-        self.happened: list[Happening] = []
+        self.happened: list[EventRecord] = []
         self._modes = np.zeros(len(self._held.switches))
         self._lines = np.zeros(len(self._held.tables), dtype=np.intp)
         self._signs = np.zeros(len(self._events))
@@ -195,8 +180,8 @@ class Switchboard:
         count = len(self.contacts.impulses)
         after, changes = self.contacts.settle(t, q, qd, self._now(equations), stuck, wanted, calm)
         if hit := dict.fromkeys(each.name for each in self.contacts.impulses[count:]):
-            self.happened.append(Happening(f"impact of {', '.join(hit)}", t, q, qd, after, switching=True))
-        self.happened += [Happening(f"{title} {what}", t, q, after, after, switching=True) for title, what in changes]
+            self.happened.append(EventRecord(f"impact of {', '.join(hit)}", t, q, qd, after, switching=True))
+        self.happened += [EventRecord(f"{title} {what}", t, q, after, after, switching=True) for title, what in changes]
         return after
 
     def _settle(self, t: float, q: np.ndarray, qd: np.ndarray, equations: BoundEquations) -> BoundEquations:
@@ -360,7 +345,7 @@ class Switchboard:
             self._signs[k] = 1.0 if passed.up else -1.0
             if self._events[k].counts(up=passed.up):
                 q, qd = state(passed)
-                self.happened.append(Happening(self._events[k].name, passed.t, q, qd, qd))
+                self.happened.append(EventRecord(self._events[k].name, passed.t, q, qd, qd))
 
     def cross(
         self, halt: Halt, also: Sequence[Halt], q: np.ndarray, qd: np.ndarray, equations: BoundEquations
@@ -453,7 +438,7 @@ class Switchboard:
         self._by_joints |= set(range(count, count + len(of_joints)))
         names = dict.fromkeys(each.name for each in (*of_joints, *of_constraints))
         title = f"impulse of {', '.join(names or kink.names)}"
-        self.happened.append(Happening(title, kink.t, kink.q, kink.qd, qd, switching=True))
+        self.happened.append(EventRecord(title, kink.t, kink.q, kink.qd, qd, switching=True))
         self._renew(kink, qd)
         return qd
 
@@ -523,7 +508,7 @@ class Switchboard:
         return k in self._turned and abs(t - self._turned[k][0]) <= _SAME * self._clock(t)
 
     def _tell(self, k: int, t: float, q: np.ndarray, qd: np.ndarray) -> None:
-        self.happened.append(Happening(self._held.switches[k].title, t, q, qd, qd, switching=True))
+        self.happened.append(EventRecord(self._held.switches[k].title, t, q, qd, qd, switching=True))
 
     def _happen(
         self, k: int, halt: Halt, q: np.ndarray, qd: np.ndarray, equations: BoundEquations
@@ -547,7 +532,7 @@ class Switchboard:
                 equations = self._now(equations)
             self._require_sound(event, t, q, after, equations)
             self._require_facts(given, equations, (t, q, after), event.title)
-        self.happened.append(Happening(event.name, t, q, qd, after))
+        self.happened.append(EventRecord(event.name, t, q, qd, after))
         return equations, after, event.stop or self._comes_ever_faster(event.name)
 
     def _require_facts(

@@ -35,7 +35,7 @@ from dalembert.simulation.integrators.taylor import Taylor
 if TYPE_CHECKING:
     from dalembert.simulation.bound_equations import BoundEquations
     from dalembert.simulation.derivation import Derivation
-    from dalembert.simulation.mode_changes import Happening
+    from dalembert.simulation.trajectory_data import EventRecord
 
 _WORN = 0.2  # a choice has served when it determines the motion five times worse than where it was made
 _BETTER = 2.5  # and another is this much better
@@ -354,7 +354,7 @@ class Partition(Guide):
             return (q, *rates)
         return (chart.positions(np.array([t]), q[:, None])[:, 0], *(chart.rates(q, qd) for qd in rates))
 
-    def show_happened(self, happened: list[Happening], since: int) -> None:
+    def show_happened(self, happened: list[EventRecord], since: int) -> None:
         """Write what happened at the end of the last stretch in the user's coordinates."""
         for k, each in enumerate(happened[since:], start=since):
             q, qd, after = self._shown(each.t, each.q, each.qd, each.after)

@@ -265,11 +265,23 @@ class Kernel:
         out = self._accelerations(stacked(q, v, t), constants, threads)
         return out[:n], out[n : 2 * n], out[2 * n :]
 
-    def reactions(self, q: np.ndarray, v: np.ndarray, t: npt.ArrayLike, constants: np.ndarray) -> np.ndarray:
-        """The generalized reaction forces Aᵀλ + C at states (q, v, t), by the formalism's own road."""
-        qd, qdd, lam = self.accelerations(q, v, t, constants)
+    def reactions(
+        self,
+        q: np.ndarray,
+        v: np.ndarray,
+        t: npt.ArrayLike,
+        constants: np.ndarray,
+        solution: tuple[np.ndarray, np.ndarray, np.ndarray] | None = None,
+    ) -> np.ndarray:
+        """The generalized reaction forces Aᵀλ + C at states (q, v, t), by the formalism's own road.
+
+        `solution` are the accelerations there, where they are known already.
+        """
+        qd, qdd, lam = solution or self.accelerations(q, v, t, constants)
         if self.residual is not None:
             return self._residual(stacked(q, qd, qdd, t), constants)
+        if not len(lam) and self.form.linear.C is None:
+            return np.zeros(q.shape)
         out = self._reaction_matrix(stacked(q, v, t), constants)
         k, n = len(lam), len(q)
         J, C = out[: k * n].reshape(k, n, *q.shape[1:]), out[k * n :]
@@ -287,7 +299,15 @@ class Kernel:
 
     def carried(self, q: np.ndarray, v: np.ndarray, t: npt.ArrayLike, constants: np.ndarray) -> np.ndarray:
         """Aᵀλ of M q̈ = h + C + Aᵀλ at states (q, v, t): the reaction less C."""
-        return self.reactions(q, v, t, constants) - self._non_ideal(stacked(q, v, t), constants)
+        return self.ideal_part(self.reactions(q, v, t, constants), q, v, t, constants)
+
+    def ideal_part(
+        self, reactions: np.ndarray, q: np.ndarray, v: np.ndarray, t: npt.ArrayLike, constants: np.ndarray
+    ) -> np.ndarray:
+        """Aᵀλ of the reactions Aᵀλ + C at states (q, v, t)."""
+        if self.form.linear.C is None:
+            return reactions
+        return reactions - self._non_ideal(stacked(q, v, t), constants)
 
     @cached_property
     def _non_ideal(self) -> Function:

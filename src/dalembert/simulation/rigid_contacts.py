@@ -18,7 +18,6 @@ import numpy as np
 
 from dalembert.codegen.function import Function
 from dalembert.errors import InputError, NotApplicableError, SimulationError
-from dalembert.model.frozen import Value
 from dalembert.model.loads.base import Load
 from dalembert.model.loads.unilateral import KeptRate, Unilateral
 from dalembert.simulation import impacts
@@ -26,6 +25,7 @@ from dalembert.simulation.closed_contacts import Resting
 from dalembert.simulation.complementarity import OPEN, Contacts, Mode, decided, paradox, sliding
 from dalembert.simulation.crossings import Watched
 from dalembert.simulation.sliding_mode import SlidingKernel
+from dalembert.simulation.trajectory_data import Impulse
 from dalembert.symbolic.algebra_base import stack, vector
 
 if TYPE_CHECKING:
@@ -43,21 +43,6 @@ _NEGLIGIBLE = 1e-9  # of the energies: what bounces without end with less than t
 _GAINED = 1e-9  # of the energies of an impact: more is no rounding
 FASTER = 8  # intervals, each shorter than the one before it
 _SOUND = 1e-7  # of its own: what pressing changes the rate of a gap by, where friction and the normal force nearly jam
-
-
-@dataclass(frozen=True)
-class Impulse(Value):
-    """What a rigid contact exerted in no time."""
-
-    name: str
-    t: float
-    vector: np.ndarray  # on the body, in world axes
-    approach: float  # the rate at which its gap closed just before
-    departure: float  # and opened just behind
-    energy: float  # what it gave the system, negative where it is lost
-
-    def __repr__(self) -> str:
-        return f"<impulse of '{self.name}' at t = {self.t:.9g}: {np.linalg.norm(self.vector):.6g}>"
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,4 @@
-"""What a run has to say about the rank of its constraints: doubtful decisions, and dropped rows that do not hold.
-
-Checks at the end of every run: energy balance, constraints and constant momenta against what the method allows.
+"""Checks at the end of every run: energy balance, constraints and constant momenta against what the method allows.
 
 | quantity | measured by |
 |---|---|
@@ -17,7 +15,9 @@ The relative error that is allowed, measured by these sizes:
 
 In gallery runs of 3 s the energy drifts by up to 5 rtol with dop853, 23 rtol in 267 steps with rk45, and 2600 rtol in
 7597 steps with ida (43 of 71 models run). A momentum whose rate is zero is measured by the scales of the model.
-At most `_MAX_SAMPLES` states are evaluated, in NumPy where no observables are compiled yet.
+At most `_MAX_SAMPLES` states are evaluated.
+
+Constraints that were dropped as redundant, and rank decisions that are doubtful, are noted too.
 """
 
 from __future__ import annotations
@@ -25,53 +25,19 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dalembert.api.recording import Recording, columns
 from dalembert.mechanics.newton import ACCEPTED
 from dalembert.simulation.observables import Energies
 from dalembert.simulation.partition import Part, work_along
-from dalembert.simulation.run_states import columns
-
-if TYPE_CHECKING:
-    from dalembert.simulation.trajectory import Trajectory
-
-
-_MORE = 10.0  # times as much as the constraints that are kept: an error of integration moves all of them alike
-
-
-def notes_on_rank(run: Trajectory) -> tuple[str, ...]:
-    """Sentences about constraints whose rank is doubtful, and about dropped ones that are violated along the run."""
-    known = run.used.workspace.facts
-    doubtful = () if known.rank_note is None else (known.rank_note,)
-    return (*doubtful, *_violated(run)) if known.dropped and not run.equations.model.canonical_constraints else doubtful
-
-
-def _violated(run: Trajectory) -> Iterator[str]:
-    """The dropped constraints that are violated by more than projection leaves of a constraint, relative to their sizes."""
-    known, seen = run.used.workspace.facts, run.observed
-    sizes = np.where(np.array(known.sizes) > 0, known.sizes, 1.0)
-    with np.errstate(invalid="ignore"):
-        position = np.abs(seen.position_violation) / sizes[: len(seen.position_violation), None]
-        velocity = np.abs(seen.velocity_violation) / (sizes[:, None] / known.scales.time)
-    for level, share in (("position", position), ("velocity", velocity)):
-        kept = [i for i in known.rows if i < len(share) and not known.levels.servo[i]]
-        allowed = max(ACCEPTED, _MORE * float(np.nanmax(share[kept], initial=0.0)))
-        for i in sorted(set(range(len(share))) - set(known.rows)):
-            k, name = int(np.argmax(share[i])), known.levels.names[i]
-            if share[i, k] > allowed:
-                yield (
-                    f"the constraint '{name}' was dropped as redundant, but does not hold: at t = {run.t[k]:.6g} its {level} is "
-                    f"off by {share[i, k]:.2g} of its size"
-                )
-                return
-
 
 _FEW = 50  # steps: errors of single steps grow along the motion
 _SMALLEST, _LARGEST, _FIXED_STEP = 1e-9, 5e-2, 1e-3
 _ROUNDING = 1e-11  # of energies, beside the largest potential energy
 _MAX_SAMPLES = 100
+_MORE = 10.0  # times as much as the constraints that are kept: an error of integration moves all of them alike
 CHECK = "check: "  # how these notes begin
 
 
@@ -95,7 +61,7 @@ class Accuracy:
         return min(_LARGEST, max(_SMALLEST, 2 * self.tolerance * max(steps, _FEW)))
 
 
-def check_run(run: Trajectory, accuracy: Accuracy) -> tuple[str, ...]:
+def check_run(run: Recording, accuracy: Accuracy) -> tuple[str, ...]:
     """A sentence for each quantity that errs by more than the method allows; none where the run can be right."""
     checked, allowed = _Checked(run), accuracy.allowed(sum(part.solution.steps for part in run.parts))
     with np.errstate(all="ignore"):  # what is not finite is no small error
@@ -112,7 +78,7 @@ def check_run(run: Trajectory, accuracy: Accuracy) -> tuple[str, ...]:
 class _Checked:
     """Some states of a run, and what can be observed in them."""
 
-    run: Trajectory
+    run: Recording
 
     @cached_property
     def _stretches(self) -> list[tuple[Part, dict[str, np.ndarray]]]:
@@ -214,3 +180,30 @@ def _rates(part: Part) -> np.ndarray:
 def _spread(count: int, most: int) -> list[int]:
     """The places of at most so many among `count`, the first and the last among them."""
     return sorted({*np.linspace(0, count - 1, min(count, most)).round().astype(int).tolist()})
+
+
+def notes_on_rank(run: Recording) -> tuple[str, ...]:
+    """Sentences about constraints whose rank is doubtful, and about dropped ones that are violated along the run."""
+    known = run.used.workspace.facts
+    doubtful = () if known.rank_note is None else (known.rank_note,)
+    return (*doubtful, *_violated(run)) if known.dropped and not run.equations.model.canonical_constraints else doubtful
+
+
+def _violated(run: Recording) -> Iterator[str]:
+    """The dropped constraints that are violated by more than projection leaves of a constraint, relative to their sizes."""
+    known, seen = run.used.workspace.facts, run.observed
+    sizes = np.where(np.array(known.sizes) > 0, known.sizes, 1.0)
+    with np.errstate(invalid="ignore"):
+        position = np.abs(seen.position_violation) / sizes[: len(seen.position_violation), None]
+        velocity = np.abs(seen.velocity_violation) / (sizes[:, None] / known.scales.time)
+    for level, share in (("position", position), ("velocity", velocity)):
+        kept = [i for i in known.rows if i < len(share) and not known.levels.servo[i]]
+        allowed = max(ACCEPTED, _MORE * float(np.nanmax(share[kept], initial=0.0)))
+        for i in sorted(set(range(len(share))) - set(known.rows)):
+            k, name = int(np.argmax(share[i])), known.levels.names[i]
+            if share[i, k] > allowed:
+                yield (
+                    f"the constraint '{name}' was dropped as redundant, but does not hold: at t = {run.t[k]:.6g} its {level} is "
+                    f"off by {share[i, k]:.2g} of its size"
+                )
+                return

@@ -11,8 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dalembert.api.recording import Recording
+from dalembert.api.trajectory import Trajectory
 from dalembert.arguments import numbers_given
 from dalembert.codegen import heyoka_backend
+from dalembert.codegen.function import interpreting_long_programs
 from dalembert.errors import InputError, SimulationError
 from dalembert.mechanics.singular_inertia import may_become_singular
 from dalembert.model.controllers import Inputs
@@ -37,15 +40,14 @@ from dalembert.simulation.integrators.integrate import (
     Status,
     integrate,
 )
-from dalembert.simulation.mode_changes import Happening, Switchboard, switchboard_of
+from dalembert.simulation.mode_changes import Switchboard, switchboard_of
 from dalembert.simulation.partition import Part, Partition, joined
 from dalembert.simulation.residual_forms import DaeFunctions, UnreducedFunctions
 from dalembert.simulation.right_hand_side import Kernel
-from dalembert.simulation.rigid_contacts import Impulse
 from dalembert.simulation.run_checks import Accuracy, check_run, notes_on_rank
 from dalembert.simulation.sampled_laws import Sampling
 from dalembert.simulation.sliding_mode import SlidingKernel
-from dalembert.simulation.trajectory import Trajectory
+from dalembert.simulation.trajectory_data import EventRecord, Impulse
 from dalembert.simulation.zero_lengths import ZeroLengths, depart
 from dalembert.symbolic.reserved_symbols import Kind
 
@@ -99,23 +101,25 @@ class Stretches:
     integrator: str
     cpu_seconds: float
     notes: tuple[str, ...]
-    happened: tuple[Happening, ...] = ()
+    happened: tuple[EventRecord, ...] = ()
     held: BoundEquations | None = None
     impulses: tuple[Impulse, ...] = ()
     accuracy: Accuracy | None = None
 
-    def trajectory(self, equations: BoundEquations) -> Trajectory:
-        """The run as users hold it."""
+    def recording(self, equations: BoundEquations) -> Recording:
+        """What is evaluated along the run."""
         known = (self.integrator, self.cpu_seconds, self.notes, self.happened, self.held, self.impulses)
-        return Trajectory(equations, joined(self.parts), *known)
+        return Recording(equations, joined(self.parts), *known)
 
 
 def run_of(equations: BoundEquations, task: Task) -> Trajectory:
     """Run the equations from their initial state; see `BoundEquations.simulate`."""
     found = stretches_of(equations, task)
-    run = found.trajectory(equations)
     assert found.accuracy is not None
-    return replace(run, notes=(*run.notes, *notes_on_rank(run), *check_run(run, found.accuracy)))
+    recording = found.recording(equations)
+    with interpreting_long_programs():
+        notes = (*notes_on_rank(recording), *check_run(recording, found.accuracy))
+    return recording.trajectory(notes)
 
 
 def stretches_of(equations: BoundEquations, task: Task) -> Stretches:

@@ -10,11 +10,12 @@ from dalembert.analysis.sweeps.sweep_lanes import Starts, fly, keeps_structure
 from dalembert.analysis.sweeps.sweep_observables import Observer
 from dalembert.analysis.sweeps.sweep_spec import Question
 from dalembert.api.equations import Equations
+from dalembert.api.recording import Recording
+from dalembert.api.trajectory import Trajectory
 from dalembert.errors import DalembertError
 from dalembert.simulation.consistency import are_consistent
 from dalembert.simulation.integrators.integrate import Solution, Status
 from dalembert.simulation.partition import Part
-from dalembert.simulation.trajectory import Trajectory
 
 _TOGETHER = 2**16  # states that are looked at in one go
 
@@ -117,7 +118,7 @@ class _Answering:
         eom, (values, q, qd) = self._changed(i), self._starts.one(i)
         _, moving = eom.kernel.start(q, qd, self._times[0], values)
         solution = Solution(self._times, y, Status.FINISHED, 0, None)
-        return Trajectory(eom, (Part(eom, solution, np.concatenate([values, moving])),), "dop853", 0.0)
+        return Recording(eom, (Part(eom, solution, np.concatenate([values, moving])),), "dop853", 0.0).trajectory()
 
     def _alone(self, i: int) -> Trajectory:
         asked, kept, (_, q, qd) = self._question, self._question.settings, self._starts.one(i)

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dalembert.api.equations import Equations
+from dalembert.api.trajectory import Trajectory
 from dalembert.codegen.function import Function
 from dalembert.errors import FormulaError, InputError, nearest
-from dalembert.simulation.trajectory import Trajectory
 from dalembert.symbolic.algebra_base import stack, vector
 from dalembert.symbolic.symbols import Formula
 

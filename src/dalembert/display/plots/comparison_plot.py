@@ -24,9 +24,9 @@ from dalembert.errors import InputError
 from dalembert.symbolic.reserved_symbols import Kind
 
 if TYPE_CHECKING:
-    from dalembert.simulation.trajectory import Trajectory
+    from dalembert.simulation.trajectory_data import TrajectoryData
 
-Runs = Mapping[str, "Trajectory"]
+Runs = Mapping[str, "TrajectoryData"]
 _MOST_COORDINATES = 12
 
 
@@ -53,7 +53,7 @@ def figures_of(runs: Runs, names: Sequence[str] = ()) -> dict[str, list[Panel]]:
     found = {name: FIGURES[name].make(runs) for name in names or FIGURES}
     for name in names:
         if not found[name]:
-            model = next(iter(runs.values())).equations.model.name
+            model = next(iter(runs.values())).model.name
             raise InputError(
                 f"plot: '{model}' has no {FIGURES[name].lack}, so there is no figure '{name}'. Leave it out."
             )
@@ -118,7 +118,7 @@ def _momentum(runs: Runs) -> list[Panel]:
     drifts = {key: drift for key, run in runs.items() if (drift := momentum_error(run)) is not None}
     if not drifts:
         return []
-    name = first.equations.model.coordinate_names[first.equations.workspace.facts.ignorable[0]]
+    name = first.model.coordinate_names[first.ignorable[0]]
     return [_drift(f"{for_plot(Kind.MOMENTUM.of(name))}, relative drift so far", "1", drifts)]
 
 
@@ -128,7 +128,7 @@ def _drift(what: str, unit: str, values: Mapping[str, np.ndarray]) -> Panel:
 
 def _coordinates(runs: Runs) -> list[Panel]:
     first = next(iter(runs.values()))
-    units, names = units_of(first), first.equations.model.coordinate_names
+    units, names = units_of(first), first.model.coordinate_names
     return [
         Panel(for_plot(names[i]), units.coordinate(names[i]), tuple(Line(key, run.q[i]) for key, run in runs.items()))
         for i in spread(len(names), _MOST_COORDINATES)

@@ -14,7 +14,7 @@ from dalembert.errors import InputError, nearest
 from dalembert.symbolic.reserved_symbols import Kind
 
 if TYPE_CHECKING:
-    from dalembert.simulation.trajectory import Trajectory
+    from dalembert.simulation.trajectory_data import TrajectoryData
 
 MOST_LINES = 8  # in one panel: as many as there are colours
 _MOST_OF_A_UNIT = 60
@@ -63,11 +63,11 @@ class Choice:
     """A kind of panel that can be asked for: what it shows, how it is made, and what a run without it lacks."""
 
     text: str
-    make: Callable[[Trajectory], list[Panel]]
+    make: Callable[[TrajectoryData], list[Panel]]
     lack: str = ""
 
 
-def panels_of(run: Trajectory, names: Sequence[str] = ()) -> list[Panel]:
+def panels_of(run: TrajectoryData, names: Sequence[str] = ()) -> list[Panel]:
     """The panels of these names, or the overview; raises for a name that is not known, or that the run has nothing for.
 
     >>> import dalembert as dl
@@ -87,7 +87,7 @@ def panels_of(run: Trajectory, names: Sequence[str] = ()) -> list[Panel]:
     return [panel for panels in found.values() for panel in panels]
 
 
-def drawable(run: Trajectory, names: Sequence[str]) -> tuple[list[str], list[str]]:
+def drawable(run: TrajectoryData, names: Sequence[str]) -> tuple[list[str], list[str]]:
     """Of the names, those that the run has a panel for, and a sentence for each of the others.
 
     >>> import dalembert as dl
@@ -99,8 +99,8 @@ def drawable(run: Trajectory, names: Sequence[str]) -> tuple[list[str], list[str
     return [name for name in names if has[name]], [_lacking(run, name) for name in names if not has[name]]
 
 
-def _lacking(run: Trajectory, name: str) -> str:
-    return f"'{run.equations.model.name}' has no {PANELS[name].lack}, so there is no panel '{name}'."
+def _lacking(run: TrajectoryData, name: str) -> str:
+    return f"'{run.model.name}' has no {PANELS[name].lack}, so there is no panel '{name}'."
 
 
 def require_known(names: Iterable[str], known: Iterable[str], what: str) -> None:
@@ -121,16 +121,16 @@ def running_maximum(values: np.ndarray) -> np.ndarray:
     return np.maximum.accumulate(np.abs(values), axis=-1)
 
 
-def balance_error(run: Trajectory) -> np.ndarray:
+def balance_error(run: TrajectoryData) -> np.ndarray:
     """|E − E₀| of the energy balance, relative to E₀, or to the largest energies where E₀ is nothing beside them."""
     size = float(np.max(np.abs(run.kinetic) + np.abs(run.potential)))
     start = abs(float(run.balance[0]))
     return np.abs(run.balance - run.balance[0]) / (start if start > 1e-6 * size else size or 1.0)
 
 
-def momentum_error(run: Trajectory) -> np.ndarray | None:
+def momentum_error(run: TrajectoryData) -> np.ndarray | None:
     """|p − p₀| of the first ignorable momentum, relative to p₀ unless that is 0; None without one."""
-    ignorable = run.equations.workspace.facts.ignorable
+    ignorable = run.ignorable
     if not ignorable:
         return None
     p = run.momenta[ignorable[0]]
@@ -211,15 +211,15 @@ def _label(name: str, description: str) -> str:
 # the panels
 
 
-def _coordinates(run: Trajectory) -> list[Panel]:
-    units, said = units_of(run), [c.description for c in run.equations.model.generalized_coordinates]
-    names = run.equations.model.coordinate_names
+def _coordinates(run: TrajectoryData) -> list[Panel]:
+    units, said = units_of(run), [c.description for c in run.model.generalized_coordinates]
+    names = run.model.coordinate_names
     return by_unit(_described(names, [units.coordinate(x) for x in names], said, run.q), "coordinates")
 
 
-def _velocities(run: Trajectory) -> list[Panel]:
-    units, model = units_of(run), run.equations.model
-    if run.equations.about.velocities.are_rates:
+def _velocities(run: TrajectoryData) -> list[Panel]:
+    units, model = units_of(run), run.model
+    if run.velocities_are_rates:
         names = model.coordinate_names
         rates = [Kind.RATE.of(x) for x in names]
         return by_unit(_described(rates, [units.rate(x) for x in names], [""] * len(names), run.qd), "velocities")
@@ -228,22 +228,22 @@ def _velocities(run: Trajectory) -> list[Panel]:
     return by_unit(_described(run.speed_names, speed_units(run), said, run.speeds), "speeds")
 
 
-def _energy(run: Trajectory) -> list[Panel]:
+def _energy(run: TrajectoryData) -> list[Panel]:
     named = (("kinetic", run.kinetic), ("potential", run.potential), ("total", run.energy))
     return [Panel("energy", "J", tuple(Line(name, values) for name, values in named))]
 
 
-def _work(run: Trajectory) -> list[Panel]:
+def _work(run: TrajectoryData) -> list[Panel]:
     lines = [("J", Line(for_words(name), values)) for name, values in run.work.items()]
     return _merged_by_unit(quiet(lines, float(run.kinetic.max())), "work from the start")
 
 
-def _balance(run: Trajectory) -> list[Panel]:
+def _balance(run: TrajectoryData) -> list[Panel]:
     line = Line("", running_maximum(balance_error(run)))
     return [Panel("energy balance,\nrelative error so far", "1", (line,), drift=True)]
 
 
-def _violation(run: Trajectory) -> list[Panel]:
+def _violation(run: TrajectoryData) -> list[Panel]:
     """The violation of every constraint, units apart: the largest so far, or how the error of a servo constraint goes."""
     units, away = units_of(run), _controlled(run)
     rows = [
@@ -261,18 +261,16 @@ def _violation(run: Trajectory) -> list[Panel]:
     return panels
 
 
-def _controlled(run: Trajectory) -> set[str]:
+def _controlled(run: TrajectoryData) -> set[str]:
     """The constraints with feedback that begin off their target: their error is to die out, and is no drift."""
     if not run.constraint_names:
         return set()
-    levels = run.equations.workspace.facts.levels
-    servo = {name for name, feedback in zip(levels.names, levels.servo, strict=True) if feedback}
     rows = zip(run.violation_names, run.violation, strict=True)
     off = {name.rsplit(", ", 1)[0] for name, row in rows if abs(row[0]) > _OFF * np.abs(row).max()}
-    return servo & off
+    return set(run.servo) & off
 
 
-def _multipliers(run: Trajectory) -> list[Panel]:
+def _multipliers(run: TrajectoryData) -> list[Panel]:
     units = units_of(run)
     rows = zip(run.constraint_names, run.multipliers, strict=True) if run.constraint_names else ()
     lines = [(units.multiplier(name), Line(for_words(name), row)) for name, row in rows]
@@ -286,37 +284,36 @@ def _merged_by_unit(rows: Sequence[tuple[str, Line]], what: str) -> list[Panel]:
     return by_unit(once, what)
 
 
-def _momenta(run: Trajectory) -> list[Panel]:
-    units, names = units_of(run), run.equations.model.coordinate_names
+def _momenta(run: TrajectoryData) -> list[Panel]:
+    units, names = units_of(run), run.model.coordinate_names
     rows = zip(names, run.momenta, strict=True)
     lines = [(units.momentum(x), Line(for_plot(Kind.MOMENTUM.of(x)), row)) for x, row in rows]
     return by_unit(quiet(lines), "momenta")
 
 
-def _reactions(run: Trajectory) -> list[Panel]:
+def _reactions(run: TrajectoryData) -> list[Panel]:
     if not run.constraint_names:
         return []
-    units, rows = units_of(run), zip(run.equations.model.coordinate_names, run.reactions, strict=True)
+    units, rows = units_of(run), zip(run.model.coordinate_names, run.reactions, strict=True)
     return by_unit(quiet([(units.force(x), Line(f"along {for_plot(x)}", row)) for x, row in rows]), "reactions")
 
 
-def _joints(run: Trajectory) -> list[Panel]:
+def _joints(run: TrajectoryData) -> list[Panel]:
     if not run.knows_joints or not (found := run.joint_reactions()):
         return []
     forces = [("N", Line(for_words(name), np.linalg.norm(each.force, axis=0))) for name, each in found.items()]
     moments = [("N·m", Line(for_words(name), np.linalg.norm(each.moment, axis=0))) for name, each in found.items()]
-    scales = run.equations.workspace.facts.scales
-    rows, k = quiet([*forces, *moments], scales.mass * scales.length / scales.time**2), len(forces)
+    rows, k = quiet([*forces, *moments], run.force_scale), len(forces)
     return [*_merged_by_unit(rows[:k], "forces in joints"), *_merged_by_unit(rows[k:], "moments in joints")]
 
 
-def _drives(run: Trajectory) -> list[Panel]:
-    units = units_of(run)
-    return by_unit([(units.drive(x), Line(for_words(x), row)) for x, row in run.drives.items()], "drives")
+def _drives(run: TrajectoryData) -> list[Panel]:
+    units, found = units_of(run), run.efforts or {}
+    return by_unit([(units.drive(x), Line(for_words(x), row)) for x, row in found.items()], "drives")
 
 
-def _phase(run: Trajectory) -> list[Panel]:
-    units, names = units_of(run), run.equations.model.coordinate_names
+def _phase(run: TrajectoryData) -> list[Panel]:
+    units, names = units_of(run), run.model.coordinate_names
     return [
         Panel(
             for_plot(Kind.RATE.of(names[i])),

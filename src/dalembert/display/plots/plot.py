@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from matplotlib.gridspec import SubplotSpec
 
     from dalembert.display.plots.figure import Plot
-    from dalembert.simulation.trajectory import Trajectory
+    from dalembert.simulation.trajectory_data import TrajectoryData
 
 __all__ = [
     "FIGURES",
@@ -43,7 +43,7 @@ _LOW = 0.6  # the height of a panel where there is nothing to be seen
 _ACROSS = 3  # phase portraits side by side
 
 
-def trajectory(run: Trajectory, path: Path | None = None, panels: Sequence[str] = ()) -> Plot:
+def trajectory(run: TrajectoryData, path: Path | None = None, panels: Sequence[str] = ()) -> Plot:
     """The figure of a run: the panels that are asked for, or an overview; see `PANELS` for their names.
 
     Given a path it is saved there too, as .png, .pdf or .svg.
@@ -63,7 +63,7 @@ def trajectory(run: Trajectory, path: Path | None = None, panels: Sequence[str] 
     heights = [1.75 * rows, 2.4 * lower]
     wide = 9.6 if len(found) > 1 else 5.4
     figure = Plot(figsize=(wide, max(3.2, sum(heights) + 0.5)), layout="constrained")
-    figure.suptitle(f"{run.equations.model.name}: {run.formalism}, {run.integrator}", fontsize=10)
+    figure.suptitle(f"{run.model.name}: {run.formalism}, {run.integrator}", fontsize=10)
     parts = figure.add_gridspec(2 if timed and phases else 1, 1, height_ratios=[x for x in heights if x])
     if timed:
         _time_panels(figure, parts[0, 0], run, timed)
@@ -74,7 +74,7 @@ def trajectory(run: Trajectory, path: Path | None = None, panels: Sequence[str] 
     return figure
 
 
-def _time_panels(figure: Figure, place: SubplotSpec, run: Trajectory, panels: Sequence[Panel]) -> None:
+def _time_panels(figure: Figure, place: SubplotSpec, run: TrajectoryData, panels: Sequence[Panel]) -> None:
     """Panels over time in two columns, each with one time axis."""
     said, rows = units_of(run).shown, (len(panels) + 1) // 2
     columns = [column for column in (panels[:rows], panels[rows:]) if column]
@@ -88,7 +88,7 @@ def _time_panels(figure: Figure, place: SubplotSpec, run: Trajectory, panels: Se
         plot_axes.time_axis(list(axes), run.t)
 
 
-def _portraits(figure: Figure, place: SubplotSpec, run: Trajectory, panels: Sequence[Panel]) -> None:
+def _portraits(figure: Figure, place: SubplotSpec, run: TrajectoryData, panels: Sequence[Panel]) -> None:
     """Phase portraits in rows."""
     columns = min(_ACROSS, len(panels))
     cells = place.subgridspec(-(-len(panels) // columns), columns)
@@ -97,7 +97,7 @@ def _portraits(figure: Figure, place: SubplotSpec, run: Trajectory, panels: Sequ
         plot_axes.draw(axis, run.t, panel, units_of(run).shown)
 
 
-def comparison(runs: Mapping[str, Trajectory], path: Path, figures: Sequence[str] = ()) -> list[Path]:
+def comparison(runs: Mapping[str, TrajectoryData], path: Path, figures: Sequence[str] = ()) -> list[Path]:
     """The figures of papers/volterra for several formalisms, saved: energy, constraint and momentum drift, and coordinates.
 
     `path` is a directory, where each figure becomes a PNG, or one picture file that takes them all. `figures` chooses among
@@ -109,7 +109,7 @@ def comparison(runs: Mapping[str, Trajectory], path: Path, figures: Sequence[str
     ...     [path.name for path in comparison(table.runs, Path(folder))]
     ['energy.png', 'coordinates.png']
     """
-    known: Mapping[str, Trajectory] = getattr(runs, "runs", runs)
+    known: Mapping[str, TrajectoryData] = getattr(runs, "runs", runs)
     if path.suffix:
         files.require_suffix(path, FORMATS, "a figure")
         save(comparison_figure(known, figures), path)
@@ -121,7 +121,7 @@ def comparison(runs: Mapping[str, Trajectory], path: Path, figures: Sequence[str
     return written
 
 
-def comparison_figure(runs: Mapping[str, Trajectory], figures: Sequence[str] = ()) -> Plot:
+def comparison_figure(runs: Mapping[str, TrajectoryData], figures: Sequence[str] = ()) -> Plot:
     """The figures of several formalisms above each other, all of them or those that are asked for.
 
     >>> import dalembert as dl
@@ -149,7 +149,7 @@ def save(figure: Figure, path: Path) -> Path:
     return path
 
 
-def _page(runs: Mapping[str, Trajectory], panels: Sequence[Panel]) -> Plot:
+def _page(runs: Mapping[str, TrajectoryData], panels: Sequence[Panel]) -> Plot:
     """Panels above each other, each line named at its end; the colours of lineages are explained on top."""
     from dalembert.display.plots.figure import Plot
 

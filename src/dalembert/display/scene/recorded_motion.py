@@ -13,18 +13,15 @@ from dalembert.display.scene.layout import Layout
 from dalembert.display.scene.scene_programs import Places, Poses, moved
 from dalembert.display.scene.scene_values import Arrow, Channel, Recorded
 from dalembert.display.units import Units, units_of
-from dalembert.mechanics.motion import values as symbol_values
 from dalembert.model.description import Elements
 from dalembert.model.loads.force import Force
 from dalembert.model.loads.torque import Torque
 from dalembert.model.values import WORLD
-from dalembert.symbolic.floats import FLOATS
-from dalembert.symbolic.lower import Lowering
 from dalembert.symbolic.reserved_symbols import Kind
 
 if TYPE_CHECKING:
-    from dalembert.mechanics.joint_reactions import JointReaction
-    from dalembert.simulation.trajectory import Trajectory
+    from dalembert.mechanics.joint_forces import JointReaction
+    from dalembert.simulation.trajectory_data import TrajectoryData
 
 _NUMBERS = 400_000  # of all time histories together: longer runs are thinned
 _BODIES = 40  # beyond, arrows hide what they explain
@@ -43,7 +40,7 @@ class Acting:
     vector: np.ndarray
 
 
-def recorded_of(run: Trajectory, layout: Layout, poses: Poses, unit: float) -> Recorded:
+def recorded_of(run: TrajectoryData, layout: Layout, poses: Poses, unit: float) -> Recorded:
     """The samples of a run, thinned where they are very many."""
     reactions = _reactions(run)
     plain, few = _samples(run, reactions)
@@ -52,7 +49,7 @@ def recorded_of(run: Trajectory, layout: Layout, poses: Poses, unit: float) -> R
     return replace(plain, arrows=tuple(_arrows(forces, units_of(run), unit)))
 
 
-def histories_of(run: Trajectory) -> Recorded:
+def histories_of(run: TrajectoryData) -> Recorded:
     """The samples of a run that cannot be drawn, since its model is given by its energies.
 
     >>> import dalembert as dl
@@ -63,7 +60,7 @@ def histories_of(run: Trajectory) -> Recorded:
     return _samples(run, {})[0]
 
 
-def _samples(run: Trajectory, reactions: Mapping[str, JointReaction]) -> tuple[Recorded, np.ndarray]:
+def _samples(run: TrajectoryData, reactions: Mapping[str, JointReaction]) -> tuple[Recorded, np.ndarray]:
     """The samples without arrows, and which of the run's they are."""
     channels = [*_coordinates(run), *_energies(run), *_constraints(run), *_joints(run, reactions), *_efforts(run)]
     every = max(1, -(-len(run.t) * (len(channels) + 3 * len(reactions)) // _NUMBERS))
@@ -105,8 +102,8 @@ def _positions(names: Sequence[str], units: Units, q: np.ndarray) -> Iterator[Hi
         yield name, name, for_text(name), units.shown(units.coordinate(name)), "coordinates", values
 
 
-def _coordinates(run: Trajectory) -> Iterator[History]:
-    names, units = run.equations.model.coordinate_names, units_of(run)
+def _coordinates(run: TrajectoryData) -> Iterator[History]:
+    names, units = run.model.coordinate_names, units_of(run)
     yield from _positions(names, units, run.q)
     for name, values in zip(names, run.qd, strict=True):
         rate = Kind.RATE.of(name)
@@ -117,7 +114,7 @@ def _coordinates(run: Trajectory) -> Iterator[History]:
         yield second, second, for_text(second), f"{unit}²" if unit.endswith("s") else "", "accelerations", values
 
 
-def _energies(run: Trajectory) -> Iterator[History]:
+def _energies(run: TrajectoryData) -> Iterator[History]:
     unit = units_of(run).shown("J")
     for key, label, values in (
         ("kinetic", "T", run.kinetic),
@@ -130,7 +127,7 @@ def _energies(run: Trajectory) -> Iterator[History]:
         yield Kind.WORK.of(name), f"work of {name}", f"W {name}", unit, "work", values
 
 
-def _constraints(run: Trajectory) -> Iterator[History]:
+def _constraints(run: TrajectoryData) -> Iterator[History]:
     units = units_of(run)
     for name, values in zip(run.violation_names, run.violation, strict=True):
         yield f"violation {name}", name, name, units.shown(units.violation(name)), "violation", values
@@ -138,7 +135,7 @@ def _constraints(run: Trajectory) -> Iterator[History]:
         yield f"lambda {name}", name, f"λ {name}", units.shown(units.multiplier(name)), "multipliers", values
 
 
-def _joints(run: Trajectory, reactions: Mapping[str, JointReaction]) -> Iterator[History]:
+def _joints(run: TrajectoryData, reactions: Mapping[str, JointReaction]) -> Iterator[History]:
     shown = units_of(run).shown
     for name, found in reactions.items():
         for letter, what, unit, vector in (("F", "force", "N", found.force), ("M", "moment", "N·m", found.moment)):
@@ -146,21 +143,18 @@ def _joints(run: Trajectory, reactions: Mapping[str, JointReaction]) -> Iterator
             yield f"{what} {name}", f"{what} in the joint of {name}", f"{letter} {name}", shown(unit), "reactions", size
 
 
-def _efforts(run: Trajectory) -> Iterator[History]:
+def _efforts(run: TrajectoryData) -> Iterator[History]:
     units = units_of(run)
-    for name, values in run.drives.items():
+    for name, values in (run.efforts or {}).items():
         yield f"effort {name}", name, name, units.shown(units.drive(name)), "efforts", values
 
 
 # arrows
 
 
-def _reactions(run: Trajectory) -> dict[str, JointReaction]:
+def _reactions(run: TrajectoryData) -> dict[str, JointReaction]:
     """The joint reactions, where the run has them and they are not too many."""
-    model = run.equations.model
-    if model.canonical_constraints or len(model.bodies) > _BODIES or not run.knows_joints:
-        return {}
-    return run.joint_reactions()
+    return {} if len(run.model.bodies) > _BODIES else run.joints or {}
 
 
 def _in_joints(reactions: Mapping[str, JointReaction], layout: Layout, at: Places, few: np.ndarray) -> Iterator[Acting]:
@@ -177,18 +171,13 @@ def _in_joints(reactions: Mapping[str, JointReaction], layout: Layout, at: Place
         yield Acting(name, "reaction", body, moved(at, body, point), found.force[:, few])
 
 
-def _loads(run: Trajectory, layout: Layout, at: Places, few: np.ndarray) -> Iterator[Acting]:
+def _loads(run: TrajectoryData, layout: Layout, at: Places, few: np.ndarray) -> Iterator[Acting]:
     """Forces and torques that the model applies to its bodies."""
-    state = run.t[few], list(run.q[:, few]), list(run.qd[:, few])
-    lower = Lowering(FLOATS, symbol_values(layout.model, *state, run.equations.parameters))
     for load in layout.model.loads:
-        if isinstance(load, Force | Torque):
-            given = load.force if isinstance(load, Force) else load.torque
-            parts = np.stack([np.zeros(len(few)) + lower(x) for x in given])  # pyright: ignore[reportOperatorIssue]
+        if isinstance(load, Force | Torque) and run.loads is not None:
             place = load.point if isinstance(load, Force) else None
             point = layout.placed[load.body].center if place is None else layout.vector(place)
-            vector = np.einsum("xyk,yk->xk", at[load.frame][0], parts)
-            yield Acting(load.name, load.kind, load.body, moved(at, load.body, point), vector)
+            yield Acting(load.name, load.kind, load.body, moved(at, load.body, point), run.loads[load.name][:, few])
 
 
 def _weights(layout: Layout, at: Places) -> Iterator[Acting]:

@@ -35,7 +35,7 @@ from dalembert.symbolic.floats import FLOATS
 from dalembert.symbolic.lower import Lowering
 
 if TYPE_CHECKING:
-    from dalembert.simulation.trajectory import Trajectory
+    from dalembert.simulation.trajectory_data import TrajectoryData
 
 _SAMPLES = 120  # of a run, for the view
 _CLOSED = 1e-6
@@ -45,7 +45,7 @@ _LONGEST = 4.0  # trail, in sizes of the view
 _THIN, _SEEN, _THICK = 0.022, 0.008, 0.15  # radius of rods: usual, in sizes of the view at least, at most
 
 
-def scene_of(model: Elements, run: Trajectory | None = None, *, motion: Recorded | None = None) -> Scene:
+def scene_of(model: Elements, run: TrajectoryData | None = None, *, motion: Recorded | None = None) -> Scene:
     """What a model looks like, and how it moves: by a run, by any motion that is recorded, or by hand.
 
     >>> import dalembert as dl
@@ -66,13 +66,13 @@ class _Making:
     """The parts of a scene, each when it is needed."""
 
     declared: Elements
-    run: Trajectory | None
+    run: TrajectoryData | None
     motion: Recorded | None
 
     @cached_property
     def forms(self) -> Forms:
         values = self.declared.parameter_values
-        return Forms(with_contacts(self.declared), values if self.run is None else dict(self.run.equations.parameters))
+        return Forms(with_contacts(self.declared), values if self.run is None else dict(self.run.parameters))
 
     @cached_property
     def states(self) -> tuple[np.ndarray, np.ndarray]:

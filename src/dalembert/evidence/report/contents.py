@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from dalembert.analysis.model_summary import Understanding, understood
 from dalembert.api.derive import equations_of
 from dalembert.api.equation_reader import Reading
+from dalembert.api.trajectory import Trajectory
 from dalembert.display.math.short_forms import BUDGET
 from dalembert.errors import InputError
 from dalembert.evidence.agreement import Agreement
@@ -16,7 +17,6 @@ from dalembert.evidence.verification import verify
 from dalembert.formalisms.catalogue import find
 from dalembert.io import gallery
 from dalembert.model.description import Elements
-from dalembert.simulation.trajectory import Trajectory
 
 Progress = Callable[[float], object]
 
@@ -39,7 +39,7 @@ class Contents:
     @property
     def model(self) -> Elements:
         """The model as it was declared."""
-        return self.run.equations.derivation.setup.declared
+        return self.run.description
 
     @property
     def story(self) -> str:
@@ -63,7 +63,7 @@ def contents_of(
     `formalisms` are those whose equations are shown, that of the run by default; `budget` is the CPU time for the short forms of
     each.
     """
-    model, tell = run.equations.derivation.setup.declared, progress or (lambda share: None)
+    model, tell = run.description, progress or (lambda share: None)
     known = understood(model)
     keys = tuple(dict.fromkeys(formalisms)) or (run.formalism,)
     for key in keys:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
+from dalembert.api.trajectory import Trajectory
 from dalembert.arguments import checked
 from dalembert.display import webpage
 from dalembert.display.math.short_forms import BUDGET
@@ -14,7 +15,6 @@ from dalembert.errors import InputError
 from dalembert.evidence.report.contents import Contents, Progress, contents_of
 from dalembert.evidence.report.tabs import tabs_of
 from dalembert.io.files import require_suffix, write_text
-from dalembert.simulation.trajectory import Trajectory
 
 
 @dataclass(frozen=True)

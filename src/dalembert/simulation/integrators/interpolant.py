@@ -85,6 +85,35 @@ class Piece:
         return self.polynomial.value((t - self.t0) / self.unit)
 
 
+@dataclass(frozen=True)
+class Interpolant:
+    """The motion between t0 and t1 by its values (states, nodes) at Chebyshev points, in the barycentric form.
+
+    >>> nodes = Interpolant.nodes(0.0, 2.0)
+    >>> bool(np.allclose(Interpolant(0.0, 2.0, np.sin(nodes)[None])(0.7), np.sin(0.7), atol=1e-14))
+    True
+    """
+
+    t0: float
+    t1: float
+    values: np.ndarray
+
+    @staticmethod
+    def nodes(t0: float, t1: float, count: int = 25) -> np.ndarray:
+        """The times of the nodes, from t0 to t1."""
+        return t0 + (t1 - t0) * np.sin(np.linspace(0.0, np.pi / 2, count)) ** 2
+
+    def __call__(self, t: float) -> np.ndarray:
+        """The state at a time."""
+        count = self.values.shape[1]
+        away = t - self.nodes(self.t0, self.t1, count)
+        if (found := np.flatnonzero(away == 0)).size:
+            return self.values[:, found[0]].copy()
+        weights = (-1.0) ** np.arange(count) / away
+        weights[[0, -1]] *= 0.5
+        return self.values @ weights / weights.sum()
+
+
 def hermite(t0: float, t1: float, ends: tuple[np.ndarray, np.ndarray], slopes: tuple[np.ndarray, np.ndarray]) -> Piece:
     """The cubic that fits both ends and both slopes.
 

@@ -12,6 +12,7 @@ from typing import Any
 
 import dalembert as dl
 from dalembert.api.equation_reader import Reading
+from dalembert.api.trajectory import Trajectory
 from dalembert.display.math import html, latex
 from dalembert.display.math.short_forms import BUDGET
 from dalembert.display.plots import plot
@@ -20,7 +21,6 @@ from dalembert.formalisms import catalogue
 from dalembert.io.code.languages import TARGETS
 from dalembert.io.files import complete, write_text
 from dalembert.io.urdf.urdf_writer import to_urdf
-from dalembert.simulation.trajectory import Trajectory
 from dalembert.studio.folder import Folder
 from dalembert.studio.payload import Given, Tell
 from dalembert.studio.tasks.script import script_of
@@ -158,7 +158,7 @@ def _run(given: Given, folder: Folder) -> Trajectory:
 
 
 def _stem(run: Trajectory) -> str:
-    return f"{run.equations.model.name}-{run.formalism}"
+    return f"{run.model.name}-{run.formalism}"
 
 
 def _report(given: Given, folder: Folder, tell: Tell) -> list[Path]:

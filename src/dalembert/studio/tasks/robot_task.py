@@ -14,6 +14,7 @@ import numpy as np
 
 import dalembert as dl
 from dalembert.analysis.tracking import joint_of
+from dalembert.api.trajectory import Trajectory
 from dalembert.display.scene.scene import scene_of
 from dalembert.display.scene.scene_programs import Forms
 from dalembert.errors import DalembertError, InputError
@@ -25,7 +26,6 @@ from dalembert.model.motion_profile import Profile
 from dalembert.model.profile_pieces import in_turn, points_of, through_points
 from dalembert.model.profiles import cycloidal, quintic, trapezoidal
 from dalembert.model.splines import spline
-from dalembert.simulation.trajectory import Trajectory
 from dalembert.studio.folder import Folder
 from dalembert.studio.payload import Given, Tell
 from dalembert.studio.tasks.tab_model import description_of

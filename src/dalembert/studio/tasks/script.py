@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 
 import numpy as np
 
+from dalembert.api.trajectory import Trajectory
 from dalembert.model.description import Description
-from dalembert.simulation.trajectory import Trajectory
 
 
 def script_of(file: str, model: Description, run: Trajectory | None) -> str:
@@ -43,7 +43,7 @@ def _simulation(model: Description, run: Trajectory) -> Iterator[str]:
         start = dict(zip(model.coordinate_names, values[:, 0].tolist(), strict=True))
         if not np.allclose(values[:, 0], usual, rtol=1e-12, atol=1e-12):
             parts.append(f"{key}={_dict(start)}")
-    changed = {name: x for name, x in run.equations.parameters.items() if model.parameter_values.get(name) != x}
+    changed = {name: x for name, x in run.parameters.items() if model.parameter_values.get(name) != x}
     if changed:
         parts.append(f"parameters={_dict(changed)}")
     yield f"run = eom.simulate({', '.join(parts)})"

@@ -13,6 +13,7 @@ import numpy as np
 
 import dalembert as dl
 from dalembert.api.equations import Equations
+from dalembert.api.trajectory import Trajectory
 from dalembert.display.math.symbol_names import for_text
 from dalembert.display.scene.recorded_motion import histories_of
 from dalembert.display.scene.scene_values import FORMAT
@@ -21,7 +22,6 @@ from dalembert.formalisms import catalogue
 from dalembert.model.description import Description
 from dalembert.model.integrator_names import METHODS
 from dalembert.model.values import WORLD
-from dalembert.simulation.trajectory import Trajectory
 from dalembert.studio.folder import Folder
 from dalembert.studio.payload import Given, Tell
 from dalembert.studio.tasks.form_edits import edit
@@ -161,7 +161,7 @@ def _told(run: Trajectory, moved: str) -> dict[str, Any]:
         "status": run.status,
         "notes": [each for each in (moved, *run.notes) if each],
         "tables": "\n".join(table.html() for table in run.tables()),
-        "events": [{"name": each.name, "t": each.t} for each in run.happened[:_MOST_EVENTS]],
+        "events": [{"name": each.name, "t": each.t} for each in run.records[:_MOST_EVENTS]],
         "integrator": run.integrator,
         "formalism": run.formalism,
         "energy_error": _finite(run.energy_error),
@@ -175,7 +175,7 @@ def _finite(value: float | None) -> float | None:
 
 def _bare_scene(run: Trajectory) -> dict[str, Any]:
     """The scene of a model that is given by its energies: its time histories, and nothing to be drawn."""
-    model, origin = run.equations.model, [0.0, 0.0, 0.0]
+    model, origin = run.model, [0.0, 0.0, 0.0]
     view = {
         "up": [0, 1, 0],
         "planar": True,

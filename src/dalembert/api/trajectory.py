@@ -1,4 +1,4 @@
-"""A motion that was computed, and everything that can be asked of it."""
+"""A simulated motion: its data, and how it is drawn, written and animated."""
 
 from __future__ import annotations
 
@@ -10,8 +10,7 @@ import numpy as np
 
 from dalembert.arguments import checked
 from dalembert.errors import InputError, nearest
-from dalembert.simulation.run_forces import Forces
-from dalembert.simulation.run_kinematics import asked
+from dalembert.simulation.trajectory_data import TrajectoryData
 from dalembert.tables import Table, Tabular, short
 
 if TYPE_CHECKING:
@@ -23,9 +22,11 @@ if TYPE_CHECKING:
     from dalembert.display.scene.scene_values import Scene
 
 
-@dataclass(frozen=True, repr=False)
-class Trajectory(Forces, Tabular):
-    """A sampled motion: coordinates on the first axis, samples on the last.
+@dataclass(frozen=True, eq=False, repr=False)
+class Trajectory(TrajectoryData, Tabular):
+    """A sampled motion: arrays with names, coordinates on the first axis, samples on the last.
+
+    Reading, plotting, saving and pickling it derives and compiles nothing.
 
     >>> import dalembert as dl
     >>> run = dl.derive(dl.load("simple-pendulum"), "lagrange").simulate(1.0, samples=11)
@@ -48,8 +49,8 @@ class Trajectory(Forces, Tabular):
         ((3, 11), (3, 11))
         """
         if isinstance(name, tuple):
-            return asked(self, *name)
-        names = self.equations.model.coordinate_names
+            return self.of_element(*name)
+        names = self.model.coordinate_names
         if name == "t":
             return self.t
         rows = dict(zip(names, self.q, strict=True)) | dict(zip((f"dot({x})" for x in names), self.qd, strict=True))
@@ -88,8 +89,8 @@ class Trajectory(Forces, Tabular):
         speeds, energies, works and powers, multipliers, reactions, and forces of loads and in joints, with names and units. The
         file appears only when it is complete.
         """
+        from dalembert.api.saved_runs import record_of
         from dalembert.display import dataset
-        from dalembert.simulation.saved_runs import record_of
 
         return dataset.save(self, Path(path), lambda: record_of(self))
 
@@ -121,7 +122,7 @@ class Trajectory(Forces, Tabular):
         """What the run looks like: shapes, motion, time histories and forces, as pages and films are made of it."""
         from dalembert.display.scene.scene import scene_of
 
-        return scene_of(self.equations.derivation.setup.declared, self)
+        return scene_of(self.description, self)
 
     @checked
     def animate(
@@ -157,7 +158,7 @@ class Trajectory(Forces, Tabular):
         from dalembert.display.animation import Animation
 
         tables = super()._repr_html_()
-        drawn = Animation(self.scene())._repr_html_() if self.equations.model.bodies else None
+        drawn = Animation(self.scene())._repr_html_() if self.model.bodies else None
         return tables if drawn is None else f"{tables}\n{drawn}"
 
     def tables(self) -> tuple[Table, ...]:
@@ -165,16 +166,14 @@ class Trajectory(Forces, Tabular):
         first, last = f"t = {self.t[0]:g}", f"t = {self.t[-1]:g}"
         rows = [
             (name, *(short(float(x)) for x in (values[0], values[-1], values.min(), values.max())))
-            for name, values in zip(self.equations.model.coordinate_names, self.q, strict=True)
+            for name, values in zip(self.model.coordinate_names, self.q, strict=True)
         ]
-        title = (
-            f"{self.equations.model.name} by {self.formalism}, {self.integrator}: {len(self.t)} samples. {self.status}"
-        )
+        title = f"{self.model.name} by {self.formalism}, {self.integrator}: {len(self.t)} samples. {self.status}"
         lost = f"Relative drift of the energy balance: {short(float(self.energy_error))}."
         return (Table(("coordinate", first, last, "least", "most"), tuple(rows), title, (lost, *self.notes)),)
 
     def __repr__(self) -> str:
         return (
-            f"<Trajectory of '{self.equations.model.name}' by {self.formalism}, {self.integrator}: "
+            f"<Trajectory of '{self.model.name}' by {self.formalism}, {self.integrator}: "
             f"{len(self.t)} samples from t = {self.t[0]:g} to {self.t[-1]:g}>"
         )

@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dalembert.api.compiled_calls import Calls
+from dalembert.api.recording import Recording
+from dalembert.api.trajectory import Trajectory
 from dalembert.codegen.compiled_loop import Machine
 from dalembert.codegen.function import Function, function_of
 from dalembert.errors import InputError
-from dalembert.mechanics.joint_reactions import JointForces
 from dalembert.mechanics.singular_inertia import reciprocal_condition
-from dalembert.model.description import Elements
 from dalembert.model.initial_state import start_state
 from dalembert.model.integrator_names import require_method
 from dalembert.recursive import dynamics as walk
@@ -39,7 +39,7 @@ from dalembert.simulation.integrators.integrate import InitialValueProblem, Mach
 from dalembert.simulation.observables import Observed
 from dalembert.simulation.partition import Part
 from dalembert.simulation.simulate import Task
-from dalembert.simulation.trajectory import Trajectory
+from dalembert.simulation.trajectory_data import Segment
 from dalembert.symbolic.algebra_base import vector
 from dalembert.symbolic.floats import FLOATS, numbers
 from dalembert.symbolic.reserved_symbols import Kind
@@ -123,47 +123,67 @@ class Rates:
 
 
 @dataclass(frozen=True, repr=False)
-class TreeRun(Trajectory):
-    """A motion of a tree: `v` are its speeds, which are q̇ but for quaternions; potential energy is that of gravity.
+class TreeRecording(Recording):
+    """What is evaluated along a motion of a tree: `v` are its speeds, which are q̇ but for quaternions.
 
-    `work` is what all other loads have done since the start, springs included. The energy balance is not
-    compared with the tolerance at the end of the run, as it is for equations that are written out; see `energy_error`.
+    Potential energy is that of gravity; `work` is what all other loads have done since the start, springs included. The energy
+    balance is not compared with the tolerance at the end of the run, as it is for equations that are written out.
     """
 
     equations: TreeEquations
+
+    @property
+    def by_recursion(self) -> bool:
+        """True."""
+        return True
 
     @property
     def _plan(self) -> Plan:
         return self.equations.plan
 
     @property
+    def _states(self) -> np.ndarray:
+        (part,) = self.parts
+        return part.solution.y
+
+    @property
     def v(self) -> np.ndarray:  # pyright: ignore[reportIncompatibleVariableOverride] (both are read only)
-        """The speeds along the run."""
-        return self.solution.y[len(self.q) : self.equations.n_states]
+        """The speeds."""
+        return self._states[len(self.q) : self.equations.n_states]
 
     @cached_property
-    def _found(self) -> np.ndarray:
-        """q̇ and q̈ along the run, (2, n, samples)."""
-        tree, last, q, s = self._plan.tree, self.equations.n_states, list(self.q), list(self.v)
-        found = self.equations.rates(self.t, self.solution.y)
-        second = to_second_rates(tree, FLOATS, q, s, list(found[tree.n : last]))
+    def _derivatives(self) -> np.ndarray:
+        """ẏ at the samples."""
+        return self.equations.rates(self.t, self._states)
+
+    @cached_property
+    def _rates(self) -> np.ndarray:
+        """q̇ and q̈, (2, n, samples)."""
+        tree, q, s, found = self._plan.tree, list(self.q), list(self.v), self._derivatives
+        second = to_second_rates(tree, FLOATS, q, s, list(found[tree.n : self.equations.n_states]))
         return np.stack([found[: tree.n], numbers(second, len(self.t))])
 
     @property
     def qd(self) -> np.ndarray:
-        """q̇ along the run, (n, samples)."""
-        return self._found[0] if self._plan.tree.attitudes else self.v
+        """q̇."""
+        return self._rates[0] if self._plan.tree.attitudes else self.v
 
     @property
-    def _natural(self) -> np.ndarray:  # pyright: ignore[reportIncompatibleVariableOverride]
-        return self.qd
+    def _regular_positions(self) -> np.ndarray:  # pyright: ignore[reportIncompatibleVariableOverride]
+        return self.q
+
+    def _has_own_variables(self, part: Part) -> bool:
+        return True
+
+    def _segment(self, part: Part) -> Segment:
+        return Segment(float(self.t[0]), part.jumps, self.speed_formulas, ())
 
     @cached_property
     def observed(self) -> Observed:
-        """Energies, momenta and speeds along the run, by walks over the links."""
+        """Energies, momenta and speeds, by recursions over the links."""
         plan, count = self._plan, len(self.t)
         links = moving(plan.tree, FLOATS, self.t, list(self.q), list(self.v), plan.parameters, plan.fixtures)
-        kinetic, potential = (np.zeros(count) + energy for energy in energies_of(links))
+        kinetic, potential = ((np.zeros(count) + energy).astype(float) for energy in energies_of(links))
         by_speed, linear, angular = momenta_of(links)
         by_rate = to_momenta(plan.tree, FLOATS, list(self.q), list(by_speed))
         p, P, H = (numbers(x, count) for x in (by_rate, vector(linear), vector(angular)))
@@ -181,59 +201,57 @@ class TreeRun(Trajectory):
         return self._plan.tree.speed_names
 
     @property
-    def reactions(self) -> np.ndarray:  # pyright: ignore[reportIncompatibleVariableOverride]
-        """No constraints, no reactions."""
-        return np.zeros(self.q.shape)
-
-    @property
-    def ideal_reactions(self) -> np.ndarray:  # pyright: ignore[reportIncompatibleVariableOverride]
-        """No constraints, no reactions."""
-        return np.zeros(self.q.shape)
-
-    @property
-    def multipliers(self) -> np.ndarray:  # pyright: ignore[reportIncompatibleVariableOverride]
-        """No constraints, no multipliers."""
-        return np.zeros((0, len(self.t)))
-
-    @property
-    def _canonical_violation(self) -> np.ndarray | None:  # pyright: ignore[reportIncompatibleVariableOverride]
-        return None
-
-    @property
-    def violation_names(self) -> tuple[str, ...]:
-        """No constraints, no violations."""
+    def ignorable(self) -> tuple[int, ...]:
+        """Not looked for."""
         return ()
 
     @property
-    def momentum_error(self) -> float | None:
-        """None: ignorable coordinates are not looked for."""
-        return None
+    def force_scale(self) -> float:
+        """Mass × length / time² of the model."""
+        scales = self._plan.scales
+        return scales.mass * scales.length / scales.time**2
 
     @property
     def _carried_along(self) -> None:  # pyright: ignore[reportIncompatibleVariableOverride]
         return None
 
     def _powers(self, part: Part) -> np.ndarray:
-        return self.equations.rates(part.solution.t, part.solution.y)[self.equations.n_states :]
+        return self._derivatives[self.equations.n_states :]
+
+    # no constraints, no reactions
 
     @property
-    def _loaded(self) -> Elements:
-        return self._plan.model if self.equations.friction else self._plan.frictionless
+    def servo(self) -> tuple[str, ...]:
+        """None."""
+        return ()
 
     @property
-    def knows_joints(self) -> bool:
-        """False: joint reactions are not of trees that are run link by link."""
-        return False
+    def violation(self) -> tuple[np.ndarray, tuple[str, ...], int]:
+        """None."""
+        return np.zeros((0, len(self.t))), (), 0
 
-    def joint_reactions(self, frame: str = "world") -> JointForces:
-        """Not of trees that are run link by link."""
-        raise InputError(
-            f"joint_reactions, frame '{frame}': runs link by link have none. Expected a run of equations that are written out: "
-            "`dl.simulate` of a model with fewer bodies, or by another formalism."
-        )
+    @property
+    def multipliers(self) -> np.ndarray:  # pyright: ignore[reportIncompatibleVariableOverride]
+        """None."""
+        return np.zeros((0, len(self.t)))
+
+    @property
+    def reactions(self) -> np.ndarray:  # pyright: ignore[reportIncompatibleVariableOverride]
+        """Zero."""
+        return np.zeros(self.q.shape)
+
+    @property
+    def ideal_reactions(self) -> np.ndarray:
+        """Zero."""
+        return np.zeros(self.q.shape)
+
+    @property
+    def joints(self) -> None:
+        """None: forces in joints are not found link by link."""
+        return None
 
 
-def run_tree(equations: TreeEquations, task: Task) -> TreeRun:
+def run_tree(equations: TreeEquations, task: Task) -> Trajectory:
     """The motion of a tree; see `TreeEquations.simulate`."""
     rates, settings, plan = equations.rates, task.settings, equations.plan
     tree, model = plan.tree, plan.tree.model.description
@@ -258,7 +276,8 @@ def run_tree(equations: TreeEquations, task: Task) -> TreeRun:
     stepper = find(name)(problem, settings, float(grid[-1]))  # compiles what it needs
     begun = time.process_time()
     found = integrate(problem, stepper, grid, settings)
-    return TreeRun(equations, (Part(equations, found, _NONE),), name, time.process_time() - begun)
+    used = time.process_time() - begun
+    return TreeRecording(equations, (Part(equations, found, _NONE),), name, used).trajectory()
 
 
 def _gimbal_stop(

@@ -1,0 +1,567 @@
+"""Recording a run: from what was integrated, segment by segment, to the arrays of a `Trajectory`.
+
+Everything is evaluated once, at the end of `simulate`, with the compiled functions of the equations; long programs are run in
+NumPy, since compiling them costs more than it saves. In a segment with other angles than the user's, quantities are evaluated in
+the angles in use, which are regular there, and then expressed in the user's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dalembert.api.body_motion import Samples, body_motion
+from dalembert.api.trajectory import Trajectory
+from dalembert.codegen.function import interpreting_long_programs
+from dalembert.errors import InputError
+from dalembert.formalisms.shared.power import MOVING, carried_along
+from dalembert.mechanics import rank
+from dalembert.mechanics.facts import Facts
+from dalembert.mechanics.joint_forces import JointForces, require_frame
+from dalembert.mechanics.system import System
+from dalembert.model.description import Elements
+from dalembert.model.frozen import Frozen, Value
+from dalembert.model.loads.damper import Damper
+from dalembert.simulation.integrators.interpolant import Interpolant, Piece
+from dalembert.simulation.load_outputs import drive_names, joint_efforts, load_forces
+from dalembert.simulation.mode_changes import Switchboard
+from dalembert.simulation.observables import Observed
+from dalembert.simulation.partition import Part, work_along
+from dalembert.simulation.trajectory_data import MAX_BODIES, BodyMotion, EventRecord, Impulse, Segment, joined_arrays
+from dalembert.simulation.work import Work
+from dalembert.symbolic.algebra_base import Array, vector
+
+if TYPE_CHECKING:
+    from dalembert.api.equations import Equations
+
+_NODES = 49  # of a step whose variables are not those of the start
+
+
+def joint_reactions(
+    equations: Equations,
+    values: np.ndarray,
+    frame: str,
+    state: tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray],
+) -> JointForces:
+    """The joint reactions at (q, q̇, q̈, t, λ), one state or many."""
+    model = equations.model
+    if not model.bodies:
+        raise InputError(f"model '{model.name}' is given by its energies, so it has no joints. Describe it by bodies.")
+    require_frame(frame)
+    return equations.workspace.joint_reactions.along(*state, values, frame)
+
+
+def smallest_multipliers(known: Facts, A: np.ndarray, reaction: np.ndarray) -> np.ndarray:
+    """The smallest λ with Aᵀλ = reaction; A (k, n) or (k, n, batch), reaction (n,) or (n, batch)."""
+    rows, force = np.moveaxis(A, (0, 1), (-2, -1)), np.moveaxis(reaction, 0, -1)
+    finite = np.isfinite(rows).all(axis=(-2, -1), keepdims=True)  # singular values need numbers
+    found = rank.smallest_multipliers(np.where(finite, rows, 0.0), force, known.scales.positions, len(known.rows))
+    return np.moveaxis(np.where(finite[..., 0], found, np.nan), -1, 0)
+
+
+def columns(part: Part) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """q, v, t and the constants along a segment."""
+    n, size, t = len(part.equations.model.coordinate_names), part.equations.n_states, part.solution.t
+    y, known = part.solution.y, part.constants
+    return y[:n], y[n:size], t, known if known.ndim == 2 else np.repeat(known[:, None], len(t), axis=1)
+
+
+def columns_apart(part: Part) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """The same, where the ends of dampers meet as they are a little later: their forces are 0/0 at the very meeting."""
+    q, v, t, known = columns(part)
+    if not any(isinstance(load, Damper) for load in part.equations.model.loads):
+        return q, v, t, known
+    kernel, values = part.equations.kernel, known[: len(part.equations.values)]
+    q, t = part.equations.workspace.lengths.apart(q, kernel.velocities(np.concatenate([q, v]), t, known), t, values)
+    return q, v, t, known
+
+
+def _carried(system: System) -> Array:
+    return vector([carried_along(system)])
+
+
+def _carrying_rate(system: System) -> Array:
+    return system.derivative(_carried(system))
+
+
+@dataclass(frozen=True, repr=False)
+class Recording(Value):
+    """What was integrated, and what is evaluated from it; each quantity once."""
+
+    equations: Equations
+    parts: tuple[Part, ...]  # later ones begin with the state the earlier ended in
+    integrator: str
+    cpu_seconds: float
+    notes: tuple[str, ...] = ()
+    happened: tuple[EventRecord, ...] = ()  # events and switchings
+    held: Equations | None = None  # the equations with every condition held, where there are such
+    impulses: tuple[Impulse, ...] = ()
+
+    def trajectory(self, notes: tuple[str, ...] = ()) -> Trajectory:
+        """The run as data, with more notes."""
+        with interpreting_long_programs(), np.errstate(all="ignore"):  # at a singular state nothing has to be finite
+            return Trajectory(
+                **self._identity, **self._motion, **self._balance, **self._constraints, **self._ending(notes)
+            )
+
+    @property
+    def _identity(self) -> dict[str, Any]:
+        known = self.equations
+        return {
+            "description": known.derivation.setup.declared,
+            "model": known.model,
+            "formalism": known.formalism,
+            "engine": known.engine,
+            "integrator": self.integrator,
+            "parameters": Frozen(known.parameters),
+            "values": self.values,
+            "force_scale": self.force_scale,
+            "by_recursion": self.by_recursion,
+        }
+
+    @property
+    def _motion(self) -> dict[str, Any]:
+        record = len(self.equations.model.bodies) <= MAX_BODIES
+        return {
+            **{name: getattr(self, name) for name in ("t", "q", "qd", "qdd", "v")},
+            "velocities_are_rates": self.equations.about.velocities.are_rates,
+            "speed_names": self.speed_names,
+            "speed_formulas": self.speed_formulas,
+            "inputs": self.inputs,
+            **(self.body_data if record else {}),
+            "loads": Frozen(self.load_forces) if record or not self.loaded_model.loads else None,
+            "efforts": Frozen(self.drives) if record or not self.loaded_model.loads else None,
+        }
+
+    @property
+    def _balance(self) -> dict[str, Any]:
+        seen = self.observed
+        names = ("kinetic", "potential", "jacobi", "momenta", "linear_momentum", "angular_momentum", "speeds")
+        return {
+            **{name: getattr(seen, name) for name in names},
+            "balance": seen.jacobi - sum(self._put_in.values()),
+            "work": self.work,
+            "powers": Frozen(self.powers),
+            "ignorable": self.ignorable,
+        }
+
+    @property
+    def _constraints(self) -> dict[str, Any]:
+        violation, names, positions = self.violation
+        return {
+            "constraint_names": self.equations.constraint_names,
+            "servo": self.servo,
+            "multipliers": self.multipliers,
+            "reactions": self.reactions,
+            "ideal_reactions": self.ideal_reactions,
+            "violation": violation,
+            "violation_names": names,
+            "position_rows": positions,
+        }
+
+    def _ending(self, notes: tuple[str, ...]) -> dict[str, Any]:
+        solutions = [part.solution for part in self.parts]
+        calls = [each.evaluations for each in solutions]
+        return {
+            "status": solutions[-1].status.value,
+            "steps": sum(each.steps for each in solutions),
+            "evaluations": None if None in calls else sum(c for c in calls if c is not None),
+            "cpu_seconds": self.cpu_seconds,
+            "notes": (*self.notes, *notes),
+            "records": self.happened,
+            "impulses": self.impulses,
+            "segments": tuple(map(self._segment, self.parts)),
+            "dense": tuple(piece for part in self.parts for piece in self._pieces(part)),
+        }
+
+    # the equations in use
+
+    @property
+    def used(self) -> Equations:
+        """The equations that were integrated, as they stand at the start: with every condition held."""
+        return self.held or self.equations
+
+    @property
+    def by_recursion(self) -> bool:
+        """True for trees that are run link by link."""
+        return False
+
+    @cached_property
+    def values(self) -> np.ndarray:
+        """The values of the parameters of `used`: (parameters,), or (parameters, samples) where they change on the way."""
+        if self.held is None and not self.equations.model.controllers:
+            return self.equations.values
+        count = len(self.used.values)
+        return self._together(lambda part: columns(part)[3][:count])
+
+    @property
+    def changed_charts(self) -> bool:
+        """True where the run went on with other angles next to gimbal lock."""
+        return any(part.chart is not None for part in self.parts)
+
+    def integrated(self, part: Part) -> Equations:
+        """The equations whose coordinates are those of a segment."""
+        return self.used if part.chart is None else part.equations
+
+    def _values_along(self, part: Part) -> np.ndarray:
+        """The values of the parameters along a segment, (parameters, samples)."""
+        return columns(part)[3][: len(self.used.values)]
+
+    def _together(self, values: Callable[[Part], np.ndarray]) -> np.ndarray:
+        return joined_arrays([values(part) for part in self.parts])
+
+    # states
+
+    @cached_property
+    def t(self) -> np.ndarray:
+        """The times of the samples."""
+        return self._together(lambda part: part.solution.t)
+
+    @cached_property
+    def q(self) -> np.ndarray:
+        """The coordinates."""
+        return self._together(lambda part: part.positions)
+
+    @cached_property
+    def _regular_positions(self) -> np.ndarray:
+        """The coordinates at which forces are evaluated."""
+        return self._together(lambda part: columns_apart(part)[0] if part.chart is None else part.positions)
+
+    def _has_own_variables(self, part: Part) -> bool:
+        """True where a segment was integrated in the variables of the start."""
+        choice = self.equations.derivation.setup.choice
+        return part.chart is None and part.equations.derivation.setup.choice == choice
+
+    @cached_property
+    def v(self) -> np.ndarray:
+        """The velocity variables of the formalism; with the speeds of the start, where they were chosen again."""
+        if self.equations.about.velocities.are_rates:
+            return self._together(lambda part: part.shown_motion(columns(part)[1][None])[0])
+        if all(map(self._has_own_variables, self.parts)):
+            return self._together(lambda part: columns(part)[1])
+        start, values = self.equations.kernel.start, self.equations.values
+        samples = zip(self.q.T, self._natural.T, self.t, strict=True)
+        return np.stack([start(q, qd, t, values)[0] for q, qd, t in samples], axis=1)
+
+    @cached_property
+    def _solved(self) -> list[tuple[tuple[np.ndarray, ...], tuple[np.ndarray, np.ndarray, np.ndarray]]]:
+        """The states of each part at which forces are regular, and q̇, q̈ and λ there."""
+        states = [columns_apart(part) for part in self.parts]
+        return [(at, part.equations.kernel.accelerations(*at)) for part, at in zip(self.parts, states, strict=True)]
+
+    @cached_property
+    def _rates(self) -> np.ndarray:
+        """q̇ and q̈ of the user's coordinates, (2, n, samples)."""
+        solved = zip(self.parts, self._solved, strict=True)
+        return joined_arrays([part.shown_motion(np.stack(found[:2])) for part, (_, found) in solved])
+
+    @property
+    def qd(self) -> np.ndarray:
+        """q̇: the rate that is integrated, with the term of the multipliers that dirac has."""
+        return self.v if self.equations.about.velocities.are_rates else self._rates[0]
+
+    @property
+    def qdd(self) -> np.ndarray:
+        """q̈."""
+        return self._rates[1]
+
+    @cached_property
+    def _natural(self) -> np.ndarray:
+        """The velocities that belong to the momenta, H_p: energies, momenta and violations are those of the state (q, p)."""
+        if self.equations.form.own_multipliers is None:
+            return self.qd
+        return self._together(
+            lambda part: part.shown_motion(part.equations.kernel.velocities(part.solution.y, *columns(part)[2:])[None])[
+                0
+            ]
+        )
+
+    def _segment(self, part: Part) -> Segment:
+        """What was chosen in a part."""
+        known, begin = part.equations.workspace.facts, float(part.solution.t[0])
+        sequences = None if part.chart is None else part.chart.sequences
+        return Segment(begin, part.jumps, tuple(map(str, known.speeds)), known.dependent, sequences)
+
+    def _pieces(self, part: Part) -> Sequence[Piece | Interpolant]:
+        """The states (q, v, ...) between the samples, in the variables of the start."""
+        if self._has_own_variables(part):
+            return part.solution.dense
+        return [self._interpolated(part, piece) for piece in part.solution.dense]
+
+    def _interpolated(self, part: Part, piece: Piece) -> Interpolant:
+        t, known = Interpolant.nodes(piece.t0, piece.t1, _NODES), part.constants
+        y = np.stack([piece(each) for each in t], axis=1)[: part.equations.n_states]
+        constants = known if known.ndim == 1 else known[:, 0]
+        part = replace(part, solution=replace(part.solution, t=t, y=y), constants=constants)
+        q, qd = part.positions, part.equations.kernel.velocities(y, t, columns(part)[3])
+        qd = part.shown_motion(qd[None])[0]
+        start = self.equations.kernel.start
+        v = np.stack([start(*each, self.equations.values)[0] for each in zip(q.T, qd.T, t, strict=True)], axis=1)
+        return Interpolant(piece.t0, piece.t1, np.concatenate([q, v]))
+
+    # energies
+
+    @cached_property
+    def observed(self) -> Observed:
+        """Energies, momenta, speeds and violations."""
+        if self.changed_charts:
+            found = [self._observed_along(part) for part in self.parts]
+            rows = {key.name: [getattr(each, key.name) for each in found] for key in fields(Observed)}
+            return Observed(**{name: joined_arrays(values) for name, values in rows.items()})
+        return self.used.workspace.observables.along(self.t, self.q, self._natural, self.values)
+
+    def _observed_along(self, part: Part) -> Observed:
+        """The same along a segment, in the coordinates it was integrated in: they are regular there."""
+        (q, _, t, constants), values = columns(part), self._values_along(part)
+        qd = part.equations.kernel.velocities(part.solution.y, t, constants)
+        found = self.integrated(part).workspace.observables.along(t, q, qd, values)
+        if part.chart is None:
+            return found
+        own = self.used.workspace.observables.along(t, part.positions, part.chart.rates(q, qd), values)
+        return replace(found, momenta=part.shown_forces(found.momenta), speeds=own.speeds)
+
+    @property
+    def speed_names(self) -> tuple[str, ...]:
+        """What the rows of `speeds` are."""
+        return self.equations.workspace.facts.speed_names
+
+    @property
+    def speed_formulas(self) -> tuple[str, ...]:
+        """The speeds as formulas of the velocities."""
+        return tuple(map(str, self.equations.workspace.facts.speeds))
+
+    @property
+    def ignorable(self) -> tuple[int, ...]:
+        """The ignorable coordinates."""
+        return self.equations.workspace.facts.ignorable
+
+    @property
+    def force_scale(self) -> float:
+        """Mass × length / time² of the model."""
+        scales = self.equations.workspace.facts.scales
+        return scales.mass * scales.length / scales.time**2
+
+    @cached_property
+    def work(self) -> Work:
+        """The work of everything that has no potential, from the start."""
+        found, moved = self._put_in, self._carried_along
+        if moved is not None:
+            found = found | {MOVING: found.get(MOVING, 0.0) + moved - moved[0]}
+        return Work(found, len(self.t))
+
+    @cached_property
+    def powers(self) -> dict[str, np.ndarray]:
+        """The rates of `work`; none where something does no work, or works at once."""
+        if not self.work:
+            return {}
+        along = [dict(zip(part.equations.working, self._powers(part), strict=True)) for part in self.parts]
+        nothing = [np.zeros(len(part.solution.t)) for part in self.parts]
+        found = {
+            name: joined_arrays([each.get(name, none) for each, none in zip(along, nothing, strict=True)])
+            for name in self.work
+        }
+        if self._carried_along is not None:
+            state, space = (self.q, self._natural, self.qdd), self.used.workspace
+            found[MOVING] += space.evaluated(_carrying_rate, state, self.t, self.values)[0]
+        return found
+
+    def _powers(self, part: Part) -> np.ndarray:
+        """The powers along a segment."""
+        if not part.equations.working:
+            return np.zeros((0, len(part.solution.t)))
+        q, v, t, constants = columns_apart(part)
+        return part.equations.kernel.state_rates(np.concatenate([q, v]), t, constants)[part.equations.n_states :]
+
+    @cached_property
+    def _put_in(self) -> dict[str, np.ndarray]:
+        """What the Jacobi function grew by, by what put it in."""
+        along = work_along(self.parts)
+        return {name: joined_arrays([found[name] for found in along]) for name in along[0]}
+
+    @cached_property
+    def _carried_along(self) -> np.ndarray | None:
+        """What T + V exceeds the Jacobi function by; None where bodies do not move explicitly with time."""
+        space = self.used.workspace
+        if not space.carries:
+            return None
+        return space.evaluated(_carried, (self.q, self._natural), self.t, self.values)[0]
+
+    # constraints
+
+    @property
+    def servo(self) -> tuple[str, ...]:
+        """The constraints with feedback."""
+        levels = self.equations.workspace.facts.levels
+        return tuple(name for name, servo in zip(levels.names, levels.servo, strict=True) if servo)
+
+    @property
+    def violation(self) -> tuple[np.ndarray, tuple[str, ...], int]:
+        """The violation of every constraint, the names of its rows, and how many of them are positions."""
+        phase = self.equations.kernel.phase
+        if phase is not None:
+            return phase.violations(np.concatenate([self.q, self.v]), self.t, self.values), phase.names, 0
+        seen, names = self.observed, self.equations.constraint_names
+        rows, held = np.concatenate([seen.position_violation, seen.velocity_violation]), len(seen.position_violation)
+        both = (*(f"{name}, position" for name in names[:held]), *(f"{name}, velocity" for name in names))
+        return rows, both, held
+
+    @cached_property
+    def _reactions(self) -> list[np.ndarray]:
+        """Aᵀλ + C along each part, in its own coordinates."""
+        solved = zip(self.parts, self._solved, strict=True)
+        return [part.equations.kernel.reactions(*at, solution=found) for part, (at, found) in solved]
+
+    @cached_property
+    def reactions(self) -> np.ndarray:
+        """The generalized reaction forces Aᵀλ + C."""
+        return self._shown(self._reactions)
+
+    @property
+    def ideal_reactions(self) -> np.ndarray:
+        """The reactions if C were zero."""
+        if all(part.equations.form.linear.C is None for part in self.parts):
+            return self.reactions
+        solved = zip(self.parts, self._solved, strict=True)
+        return self._shown([part.equations.kernel.ideal_reactions(*at) for part, (at, _) in solved])
+
+    def _shown(self, forces: Sequence[np.ndarray]) -> np.ndarray:
+        """Generalized forces along the parts, of the user's coordinates."""
+        return joined_arrays([part.shown_forces(found) for part, found in zip(self.parts, forces, strict=True)])
+
+    @property
+    def _ideal_parts(self) -> list[np.ndarray]:
+        """Aᵀλ along each part, in its own coordinates."""
+        along = zip(self.parts, self._reactions, self._solved, strict=True)
+        return [part.equations.kernel.ideal_part(found, *at) for part, found, (at, _) in along]
+
+    @cached_property
+    def _multipliers(self) -> list[np.ndarray]:
+        """λ along each part, by the rows in its coordinates."""
+        out = []
+        for part, (at, found), force in zip(self.parts, self._solved, self._ideal_parts, strict=True):
+            space = self.integrated(part).workspace
+            _, _, A, _ = space.manifold.evaluate(at[0], found[0], at[2], self._values_along(part))
+            out.append(smallest_multipliers(space.facts, A, force))
+        return out
+
+    @cached_property
+    def multipliers(self) -> np.ndarray:
+        """λ of M q̈ = h + C + Aᵀλ, one row for each of the constraints; the smallest where not unique.
+
+        With constraints on momenta it is Λ of (5.291) and (5.292) in papers/desapio: see `Equations.multipliers`.
+        """
+        if self.equations.form.constrains_momenta:
+            return self._shown([found[2] for _, found in self._solved])
+        if not self.equations.constraint_names:
+            return np.zeros((0, len(self.t)))
+        if self.changed_charts:
+            return joined_arrays(self._multipliers)
+        _, _, A, _ = self.used.workspace.manifold.evaluate(self.q, self.qd, self.t, self.values)
+        return smallest_multipliers(self.equations.workspace.facts, A, self._shown(self._ideal_parts))
+
+    # bodies, joints and loads
+
+    @cached_property
+    def body_data(self) -> dict[str, BodyMotion | JointForces | None]:
+        """The motions of bodies, and forces and moments in joints, where there are bodies."""
+        if not self.equations.model.bodies:
+            return {}
+        return {"bodies": body_motion(self._samples), "joints": self.joints}
+
+    @property
+    def _samples(self) -> list[Samples]:
+        """The states one behind the other, each in coordinates that are regular there."""
+        if not self.changed_charts:
+            return [Samples(self.equations, self.t, self.q, self.qd, self.qdd)]
+        return [
+            Samples(part.equations, at[2][i > 0 :], *(x[:, i > 0 :] for x in (at[0], *found[:2])))
+            for i, (part, (at, found)) in enumerate(zip(self.parts, self._solved, strict=True))
+        ]
+
+    @property
+    def joints(self) -> JointForces | None:
+        """Forces and moments in the joints, in world axes; None with constraints on momenta."""
+        if self.equations.model.canonical_constraints:
+            return None
+        if not self.changed_charts:
+            state = (self._regular_positions, self.qd, self.qdd, self.t, self.multipliers)
+            return joint_reactions(self.used, self.values, "world", state)
+        found = []
+        for part, (at, (qd, qdd, _)), lam in zip(self.parts, self._solved, self._multipliers, strict=True):
+            state = (at[0], qd, qdd, at[2], lam)
+            found.append(joint_reactions(self.integrated(part), self._values_along(part), "world", state))
+        together = {
+            name: replace(
+                each,
+                force=joined_arrays([along[name].force for along in found]),
+                moment=joined_arrays([along[name].moment for along in found]),
+            )
+            for name, each in found[0].items()
+        }
+        return JointForces(together, found[0].undetermined)
+
+    @property
+    def loaded_model(self) -> Elements:
+        """The model with the loads that act."""
+        return self.equations.loaded_model(self.used.model)
+
+    @property
+    def _named(self) -> dict[str, Any]:
+        return dict(zip(self.used.model.parameter_values, self.values, strict=True))
+
+    @property
+    def drives(self) -> dict[str, np.ndarray]:
+        """What every drive exerts, by name: torques and forces in joints, and the λ of prescribed motions."""
+        rows = dict(zip(self.equations.constraint_names, self.multipliers, strict=True))
+        return _drives(self.used.model, self._named, (self.t, self.q, self.qd), rows)
+
+    @property
+    def load_forces(self) -> dict[str, np.ndarray]:
+        """What every load exerts, by name."""
+        return load_forces(self.loaded_model, self._named, self.t, self._regular_positions, self.qd)
+
+    @property
+    def inputs(self) -> Frozen[str, np.ndarray]:
+        """What laws in Python gave, by the name of their load: (samples,), or (3, samples) for a force."""
+        known, out = self.equations.model.inputs, dict[str, np.ndarray]()
+        for controller in known.controllers:
+            for load in controller.loads:
+                rows = self.values[known.rows(controller.of_load(load))]
+                out[load] = rows if len(rows) > 1 else rows[0]
+        return Frozen(out)
+
+
+def _drives(
+    model: Elements,
+    named: dict[str, Any],
+    state: tuple[np.ndarray, np.ndarray, np.ndarray],
+    rows: dict[str, np.ndarray],
+) -> dict[str, np.ndarray]:
+    """The efforts of drives at (t, q, q̇), some of which are rows of the multipliers."""
+    return joint_efforts(model, named, *state) | {name: rows[name] for name in rows if name in drive_names(model)}
+
+
+def with_bodies(equations: Equations, run: Trajectory) -> Trajectory:
+    """The run with motions of bodies, forces of loads and drives, and forces in joints; see `Equations.evaluate`."""
+    if run.model != equations.model or run.formalism != equations.formalism:
+        raise InputError(
+            f"evaluate: the run is of '{run.model.name}' by {run.formalism}, the equations are of '{equations.model.name}' by "
+            f"{equations.formalism}. Expected the equations that were simulated."
+        )
+    equations = equations.with_parameters(run.parameters) if equations.parameters != dict(run.parameters) else equations
+    used = equations if len(run.values) == len(equations.values) else Switchboard(equations).equations
+    named, state = dict(zip(used.model.parameter_values, run.values, strict=True)), (run.t, run.q, run.qd)
+    found: dict[str, Any] = {}
+    with interpreting_long_programs(), np.errstate(all="ignore"):
+        if run.model.bodies:
+            found["bodies"] = body_motion([Samples(equations, run.t, run.q, run.qd, run.qdd)])
+        if run.model.bodies and not run.by_recursion and not run.model.canonical_constraints:
+            at = (run.q, run.qd, run.qdd, run.t, run.multipliers)
+            found["joints"] = joint_reactions(used, run.values, "world", at)
+    rows = dict(zip(run.constraint_names, run.multipliers, strict=True))
+    loads = load_forces(equations.loaded_model(used.model), named, *state)
+    return replace(run, **found, loads=Frozen(loads), efforts=Frozen(_drives(used.model, named, state, rows)))

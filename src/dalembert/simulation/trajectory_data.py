@@ -1,0 +1,423 @@
+"""A simulated motion as data: arrays over the samples with their names; reading them derives and compiles nothing.
+
+Coordinates are on the first axis, samples on the last. `simulate` records everything here, except for models with more than
+`MAX_BODIES` bodies: motions of bodies, forces of loads and efforts of drives are then added by `Equations.evaluate(run)`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, TypeVar
+
+import numpy as np
+
+from dalembert.arguments import checked, numbers_given
+from dalembert.errors import InputError, nearest
+from dalembert.mechanics.joint_forces import JointForces, require_frame
+from dalembert.model.description import Description
+from dalembert.model.frozen import Frozen, Value
+from dalembert.model.values import WORLD
+from dalembert.simulation import observables
+from dalembert.simulation.integrators.interpolant import Interpolant, Piece
+from dalembert.simulation.work import Work
+from dalembert.symbolic import relative_motion as relative
+from dalembert.symbolic.frames import Pose
+from dalembert.symbolic.relative_motion import PointMotion
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+MAX_BODIES = 40  # of models whose bodies and loads are recorded in every run
+ORIGIN = (0.0, 0.0, 0.0)
+MOTIONS = (
+    "position",
+    "velocity",
+    "acceleration",
+    "rotation",
+    "orientation",
+    "angular_velocity",
+    "angular_acceleration",
+)
+TRANSMITTED = ("force", "moment")  # of the joint between a body and its parent, or of a joint that closes a loop
+Arrays = Frozen[str, np.ndarray]
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class EventRecord(Value):
+    """An event of a run, or a switching: its time, and the state on both sides."""
+
+    name: str
+    t: float
+    q: np.ndarray
+    qd: np.ndarray  # just before
+    after: np.ndarray  # q̇ just behind
+    switching: bool = False
+
+    def __repr__(self) -> str:
+        return f"<{self.name} at t = {self.t:.9g}>"
+
+
+@dataclass(frozen=True)
+class Impulse(Value):
+    """What a rigid contact exerted in no time."""
+
+    name: str
+    t: float
+    vector: np.ndarray  # on the body, in world axes
+    approach: float  # the rate at which its gap closed just before
+    departure: float  # and opened just behind
+    energy: float  # what it gave the system, negative where it is lost
+
+    def __repr__(self) -> str:
+        return f"<impulse of '{self.name}' at t = {self.t:.9g}: {np.linalg.norm(self.vector):.6g}>"
+
+
+@dataclass(frozen=True)
+class Segment(Value):
+    """A part of a run that was integrated with one choice of speeds, dependent coordinates and angles."""
+
+    t: float  # where it begins
+    jumps: Frozen[str, float]  # energy that came in at its beginning, by name
+    speeds: tuple[str, ...]  # formulas
+    dependent: tuple[int, ...]  # coordinates
+    sequences: tuple[str | None, ...] | None = None  # of the angles in use; None: the user's
+
+
+@dataclass(frozen=True)
+class BodyMotion(Value):
+    """Motions of the frames of bodies in world axes; velocities and accelerations are linear above angular."""
+
+    names: tuple[str, ...]
+    rotation: np.ndarray  # R_WB, (bodies, 3, 3, samples)
+    position: np.ndarray  # (bodies, 3, samples)
+    velocity: np.ndarray  # (bodies, 6, samples)
+    acceleration: np.ndarray  # (bodies, 6, samples)
+
+    def pose(self, body: str) -> Pose:
+        """Where a body is in the world."""
+        i = self.names.index(body)
+        return Pose(body, WORLD, self.rotation[i], self.position[i])
+
+    def velocity_of(self, body: str, point: np.ndarray) -> PointMotion:
+        """The velocity of a point, given in axes of its body."""
+        i = self.names.index(body)
+        v, w = self.velocity[i, :3], self.velocity[i, 3:]
+        return PointMotion(v + _cross(w, self._arm(i, point)), w)
+
+    def acceleration_of(self, body: str, point: np.ndarray) -> PointMotion:
+        """The acceleration of a point, given in axes of its body."""
+        i, w = self.names.index(body), self.velocity[self.names.index(body), 3:]
+        a, alpha, r = self.acceleration[i, :3], self.acceleration[i, 3:], self._arm(i, point)
+        return PointMotion(a + _cross(alpha, r) + _cross(w, _cross(w, r)), alpha)
+
+    def _arm(self, i: int, point: np.ndarray) -> np.ndarray:
+        return np.einsum("xyk,y->xk", self.rotation[i], point)
+
+
+def _cross(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    return np.cross(a, b, axis=0)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class TrajectoryData(Value):
+    """The arrays of a run, with what names and draws them."""
+
+    description: Description  # the model as it was declared
+    model: Description  # the same with contacts and norms of quaternions as constraints
+    formalism: str
+    engine: str
+    integrator: str
+    parameters: Frozen[str, float]  # at the start; what laws in Python give is none of them
+    values: np.ndarray  # of all parameters in use: (parameters,), or (parameters, samples) where they change
+    t: np.ndarray
+    q: np.ndarray
+    qd: np.ndarray  # the rate that is integrated, with the term of the multipliers that dirac has
+    qdd: np.ndarray
+    v: np.ndarray  # velocity variables of the formalism; in those of the start where they were chosen again
+    velocities_are_rates: bool  # v is q̇
+    speeds: np.ndarray  # quasi-velocities u, (d, samples)
+    speed_names: tuple[str, ...]
+    speed_formulas: tuple[str, ...]
+    kinetic: np.ndarray
+    potential: np.ndarray
+    jacobi: np.ndarray  # q̇·∂L/∂q̇ − L
+    balance: np.ndarray  # energy less work, constant in an exact motion: (80) of papers/volterra
+    work: Work  # of everything without a potential, from the start: arrays by name, and `total`; T + V grows by it
+    powers: Arrays  # the rate of each of them
+    momenta: np.ndarray  # ∂L/∂q̇, (n, samples)
+    linear_momentum: np.ndarray  # Σ m V_G, world axes
+    angular_momentum: np.ndarray  # about the world origin, world axes
+    ignorable: tuple[int, ...]  # coordinates with constant momenta
+    constraint_names: tuple[str, ...]  # rows of `multipliers`; see `Equations.constraint_names`
+    servo: tuple[str, ...]  # constraints with feedback
+    multipliers: np.ndarray  # λ of M q̈ = h + C + Aᵀλ; the smallest where not unique
+    reactions: np.ndarray  # generalized reaction forces Aᵀλ + C, (n, samples)
+    ideal_reactions: np.ndarray  # the same if C were zero: first part of (3.47) in papers/poincare
+    violation: np.ndarray  # φ, then φ̇ and ψ; in phase space with constraints on momenta
+    violation_names: tuple[str, ...]
+    position_rows: int  # of `violation`
+    inputs: Arrays  # what laws in Python gave, by load: (samples,), or (3, samples) for a force
+    force_scale: float  # mass × length / time² of the model
+    status: str
+    steps: int
+    evaluations: int | None
+    cpu_seconds: float
+    notes: tuple[str, ...] = ()
+    records: tuple[EventRecord, ...] = ()  # events and switchings, in their order
+    impulses: tuple[Impulse, ...] = ()  # of rigid contacts, in their order
+    segments: tuple[Segment, ...] = ()
+    dense: tuple[Piece | Interpolant, ...] = field(default=())  # the states (q, v, ...) between the samples
+    by_recursion: bool = False  # a tree that was run link by link
+    bodies: BodyMotion | None = None
+    joints: JointForces | None = None  # in world axes
+    loads: Arrays | None = None
+    efforts: Arrays | None = None  # of drives
+
+    @property
+    def events(self) -> tuple[EventRecord, ...]:
+        """The events along the run, each with its name, its time and the state on both sides: see `Model.event`."""
+        return tuple(each for each in self.records if not each.switching)
+
+    @property
+    def switchings(self) -> tuple[EventRecord, ...]:
+        """Where formulas changed their branch along the run."""
+        return tuple(each for each in self.records if each.switching)
+
+    @property
+    def energy(self) -> np.ndarray:
+        """T + V along the run."""
+        return self.kinetic + self.potential
+
+    @property
+    def non_ideal_reactions(self) -> np.ndarray:
+        """The second part of (3.47) in papers/poincare along the run, (n, samples): what C adds to the reactions."""
+        return self.reactions - self.ideal_reactions
+
+    @property
+    def position_violation(self) -> np.ndarray:
+        """φ along the run."""
+        return self.violation[: self.position_rows]
+
+    @property
+    def velocity_violation(self) -> np.ndarray:
+        """φ̇ and ψ along the run; with constraints on momenta all constraints in phase space."""
+        return self.violation[self.position_rows :]
+
+    @property
+    def energy_error(self) -> float:
+        """The 2-norm over the samples of the relative drift of the energy balance."""
+        size = float(np.abs(self.kinetic).max() + np.abs(self.potential).max())
+        return observables.relative_drift(self.balance, size)
+
+    @property
+    def constraint_error(self) -> float | None:
+        """The 2-norm over the samples of all violations of velocities and momenta; None without constraints."""
+        return observables.violation(self.velocity_violation) if len(self.velocity_violation) else None
+
+    @property
+    def momentum_error(self) -> float | None:
+        """The 2-norm over the samples of the relative drift of the first ignorable momentum; None without one."""
+        return observables.relative_drift(self.momenta[self.ignorable[0]]) if self.ignorable else None
+
+    @checked
+    def power(self, name: str) -> np.ndarray:
+        """The power of one of `work` along the run: its rate, by the formulas that are integrated.
+
+        >>> import dalembert as dl
+        >>> model = dl.load("simple-pendulum").copy().joint_friction("bob", viscous=0.1, name="bearing")
+        >>> run = dl.simulate(model, 1.0, samples=11)
+        >>> bool(abs(run.power("bearing") + 0.1 * run.qd[0] ** 2).max() < 1e-12)
+        True
+        """
+        if name not in self.work:
+            raise InputError(f"power: {self.work.missing(name)}")
+        return self.powers[name]
+
+    @checked
+    def at(self, t: float) -> np.ndarray:
+        """The state (q, v) at any time of the run; needs `simulate(dense=True)`."""
+        if not self.dense:
+            raise InputError("this run kept only its samples. Simulate with dense=True to ask for other times.")
+        if not self.t[0] <= t <= self.t[-1]:
+            raise InputError(f"t = {t:g} is outside the run. Expected {self.t[0]:g} to {self.t[-1]:g}.")
+        index = max(0, int(np.searchsorted([piece.t0 for piece in self.dense], t, side="right")) - 1)
+        return self.dense[index](t)[: len(self.q) + len(self.v)]
+
+    # loads and joints
+
+    @property
+    def load_forces(self) -> Arrays:
+        """What every load exerts along the run, by name: world axes (3, samples), or along the motion of its joint (1, samples).
+
+        Between two points it is the pull on the second.
+
+        >>> import dalembert as dl
+        >>> model = dl.load("simple-pendulum").copy().joint_torque("bob", "2*t", name="motor")
+        >>> dl.simulate(model, 1.0, samples=3).load_forces["motor"]
+        array([[0., 1., 2.]])
+        """
+        return self._recorded(self.loads, "load_forces")
+
+    @property
+    def drives(self) -> Arrays:
+        """What every drive exerts along the run, by name: torques and forces in joints, and the λ of prescribed motions.
+
+        >>> import dalembert as dl
+        >>> model = dl.load("simple-pendulum").copy().drive("theta", "pi/2 + 0*t")
+        >>> run = dl.simulate(model, 1.0, samples=3)  # held level: τ = m g l
+        >>> run.drives["drive of theta"].round(9).tolist()
+        [9.81, 9.81, 9.81]
+        """
+        return self._recorded(self.efforts, "drives")
+
+    @property
+    def knows_joints(self) -> bool:
+        """True where the run has `joint_reactions`."""
+        return self.joints is not None
+
+    @checked
+    def joint_reactions(self, frame: str = "world") -> JointForces:
+        """The force and moment in the joints along the run, by the name of the child body.
+
+        What the parent exerts on the child through the joint, drives included, at the origin of the joint's moved frame, in the
+        axes of `frame`: `world`, `parent` or `child`. A constraint that is a formula of one coordinate, and C of non-ideal
+        ones, act through their coordinates, as drives do; contacts (knife edges, rolling discs) act at their point. A formula
+        of several coordinates does not say where its force acts: the joints between its bodies are not determined and left
+        out, see `undetermined` and `notes` of the result. The generalized forces are in `reactions`.
+
+        >>> import dalembert as dl
+        >>> found = dl.simulate("slider-crank-2", 0.1, samples=2).joint_reactions()
+        >>> list(found), found.undetermined
+        ([], {'link1': ('slider',), 'link2': ('slider',)})
+        """
+        require_frame(frame)
+        if not self.model.bodies:
+            raise InputError(
+                f"model '{self.model.name}' is given by its energies, so it has no joints. Describe it by bodies."
+            )
+        if self.by_recursion:
+            raise InputError(
+                f"joint_reactions, frame '{frame}': runs link by link have none. Expected a run of equations that are written "
+                "out: `dl.simulate` of a model with fewer bodies, or by another formalism."
+            )
+        self.model.refuse_canonical("joint_reactions")
+        moved = self._moved("joint_reactions")
+        return self._recorded(self.joints, "joint_reactions").in_frame(
+            frame, dict(zip(moved.names, moved.rotation, strict=True))
+        )
+
+    # bodies
+
+    def pose(self, body: str, *, relative_to: str = WORLD) -> Pose:
+        """Where a body is along the run: `.rotation` (3, 3, samples), `.position` (3, samples), `.matrix`, `.quaternion`.
+
+        With `relative_to`, here and below, it is seen from another body: positions and motions relative to it, in its axes.
+
+        >>> import dalembert as dl
+        >>> run = dl.simulate("four-bar", 1.0, samples=11)
+        >>> run.pose("coupler").rotation.shape
+        (3, 3, 11)
+        """
+        pose = self._moved("pose", body).pose(body)
+        return pose if relative_to == WORLD else relative.seen_pose(pose, self.pose(relative_to))
+
+    def frames(self) -> dict[str, Pose]:
+        """The poses of all bodies along the run, by name.
+
+        >>> import dalembert as dl
+        >>> list(dl.simulate("double-pendulum", 1.0, samples=11).frames())
+        ['upper', 'lower']
+        """
+        moved = self._moved("frames")
+        return {name: moved.pose(name) for name in moved.names}
+
+    def path(self, body: str, point: npt.ArrayLike = ORIGIN, *, relative_to: str = WORLD) -> np.ndarray:
+        """Where a point goes, given in axes of its body, (3, samples).
+
+        >>> import dalembert as dl
+        >>> run = dl.simulate("four-bar", 1.0, samples=11)
+        >>> run.path("coupler", (0.1, 0.0, 0.0)).shape
+        (3, 11)
+        """
+        p = self._moved("path", body).pose(body).at(_point(point, body))
+        return p if relative_to == WORLD else relative.seen_position(p, self.pose(relative_to))
+
+    def velocity(self, body: str, point: npt.ArrayLike = ORIGIN, *, relative_to: str = WORLD) -> PointMotion:
+        """The velocity of a point along the run, `.linear`, and the angular velocity of its body, `.angular`, (3, samples).
+
+        >>> import dalembert as dl
+        >>> dl.simulate("simple-pendulum", 1.0, samples=11).velocity("bob").linear.shape
+        (3, 11)
+        """
+        v = self._moved("velocity", body).velocity_of(body, _point(point, body))
+        if relative_to == WORLD:
+            return v
+        return relative.seen_velocity(self.path(body, point), v, self.pose(relative_to), self.velocity(relative_to))
+
+    def acceleration(self, body: str, point: npt.ArrayLike = ORIGIN, *, relative_to: str = WORLD) -> PointMotion:
+        """The acceleration of a point along the run, `.linear`, and the angular one of its body, `.angular`, (3, samples).
+
+        >>> import dalembert as dl
+        >>> dl.simulate("simple-pendulum", 1.0, samples=11).acceleration("bob").angular.shape
+        (3, 11)
+        """
+        a = self._moved("acceleration", body).acceleration_of(body, _point(point, body))
+        if relative_to == WORLD:
+            return a
+        p, v, base = self.path(body, point), self.velocity(body, point), self.pose(relative_to)
+        return relative.seen_acceleration(p, v, a, base, self.velocity(relative_to), self.acceleration(relative_to))
+
+    def of_element(self, name: str, what: str) -> np.ndarray:
+        """What is known of a body, of the joint that carries it or closes a loop, or of a load."""
+        known: dict[str, tuple[str, ...]] = {loop.name: TRANSMITTED for loop in self.model.loops}
+        known |= {body.name: MOTIONS + TRANSMITTED for body in self.model.bodies}
+        known |= {load: ("force",) for load in self.load_forces if load not in known}
+        if name not in known:
+            raise InputError(f"the run has no body, loop or load '{name}'. {nearest(name, known)}")
+        if what not in known[name]:
+            expected = ", ".join(known[name])
+            raise InputError(
+                f"the run has no '{what}' of '{name}'. {nearest(what, known[name])} Expected one of {expected}."
+            )
+        if what in TRANSMITTED:
+            return self.load_forces[name] if len(known[name]) == 1 else getattr(self.joint_reactions()[name], what)
+        if what in ("rotation", "orientation", "position"):
+            pose = self.pose(name)
+            return pose.quaternion if what == "orientation" else getattr(pose, what)
+        part, _, quantity = what.rpartition("_")
+        moved = self.velocity(name) if quantity == "velocity" else self.acceleration(name)
+        return moved.angular if part else moved.linear
+
+    def _moved(self, what: str, body: str | None = None) -> BodyMotion:
+        """The motions of bodies, where they are recorded."""
+        if not self.model.bodies:
+            raise InputError(
+                f"model '{self.model.name}' is given by its energies, so nothing is known of places. Expected bodies. "
+                "Describe it by bodies and joints."
+            )
+        names = [each.name for each in self.model.bodies]
+        if body is not None and body not in names:
+            raise InputError(f"model '{self.model.name}': there is no body '{body}'. {nearest(body, names)}")
+        return self._recorded(self.bodies, what)
+
+    def _recorded(self, found: T | None, what: str) -> T:
+        if found is None:
+            raise InputError(
+                f"{what}: this run does not hold it: '{self.model.name}' has {len(self.model.bodies)} bodies, more than the "
+                f"{MAX_BODIES} up to which `simulate` records them. Add them by run = eom.evaluate(run)."
+            )
+        return found
+
+
+def _point(point: npt.ArrayLike, body: str) -> np.ndarray:
+    found = numbers_given(point, "point")
+    if found.shape != (3,):
+        raise InputError(f"point has shape {found.shape}. Expected (3,), in axes of body '{body}'.")
+    return found
+
+
+def joined_arrays(values: Sequence[np.ndarray]) -> np.ndarray:
+    """Arrays along the segments of a run as one: each later segment begins with the sample the earlier ended with."""
+    return np.concatenate([each[..., i > 0 :] for i, each in enumerate(values)], axis=-1)
