@@ -16,7 +16,6 @@ from dalembert.api.derivation import derivation_of
 from dalembert.api.equation_reader import BlockValues
 from dalembert.api.quasi_accelerations import QuasiAccelerations
 from dalembert.api.readable import ReadableEquations
-from dalembert.api.recording import joint_reactions, smallest_multipliers, with_bodies
 from dalembert.api.regular_choice import with_regular_trials
 from dalembert.api.sympy_form import SympyEquations, sympy_equations
 from dalembert.arguments import checked, is_whole, numbers_given, shown
@@ -33,6 +32,7 @@ from dalembert.simulation import consistency
 from dalembert.simulation.integrators.integrate import Settings
 from dalembert.simulation.joint_forces import JointForces
 from dalembert.simulation.right_hand_side import Kernel
+from dalembert.simulation.run_forces import joint_reactions, smallest_multipliers, with_bodies
 from dalembert.simulation.simulate import Task, run_of
 from dalembert.simulation.trajectory import Trajectory
 from dalembert.symbolic.algebra_base import stack
