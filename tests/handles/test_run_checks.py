@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 import dalembert as dl
+from dalembert.api.run_checks import CHECK, check_run
 from dalembert.cli.program import main
 from dalembert.io import gallery
+from dalembert.simulation.main_loop import Accuracy, Task, stretches_of
 from dalembert.simulation.right_hand_side import Kernel
-from dalembert.simulation.run_checks import CHECK, Accuracy, check_run
-from dalembert.simulation.simulate import Task, stretches_of
 from dalembert.simulation.workspace import forget_workspaces
 
 ADAPTIVE = Accuracy(1e-10, projected=True)

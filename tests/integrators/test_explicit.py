@@ -287,7 +287,7 @@ def test_models_run_alike_on_both_engines(model, key, name):
 
 
 def test_the_slope_and_the_constraints_of_a_model_are_machine_code():
-    from dalembert.simulation.simulate import mechanics_of
+    from dalembert.simulation.main_loop import mechanics_of
 
     eom = dl.derive(dl.load("four-bar"), "kane", engine="native")
     machine = mechanics_of(eom, eom.kernel, eom.values, eom.model.inputs).machine

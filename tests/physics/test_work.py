@@ -12,8 +12,8 @@ from scipy.io import loadmat
 import dalembert as dl
 from dalembert.model.frozen import Frozen
 from dalembert.model.model import Model
+from dalembert.simulation.main_loop import Task, stretches_of
 from dalembert.simulation.partition import Partition
-from dalembert.simulation.simulate import Task, stretches_of
 
 G = 9.81
 M, K, C, F = 2.0, 18.0, 0.8, 1.5

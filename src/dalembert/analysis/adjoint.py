@@ -21,8 +21,8 @@ from dalembert.analysis.sensitivity_directions import Directions, directions_of
 from dalembert.analysis.start_sensitivity import origin_of
 from dalembert.analysis.variational_equations import rates_program
 from dalembert.api.derive import equations_of
-from dalembert.api.equations import Equations
 from dalembert.api.load import accepts_source
+from dalembert.api.simulate import recording_of
 from dalembert.api.trajectory import Trajectory
 from dalembert.codegen.function import Function, function_of
 from dalembert.codegen.program import Program, nodes_of, program_of
@@ -31,11 +31,12 @@ from dalembert.errors import InputError, NotApplicableError
 from dalembert.model.description import Elements
 from dalembert.model.frozen import Value
 from dalembert.model.initial_state import Start
+from dalembert.simulation.bound_equations import BoundEquations
 from dalembert.simulation.integrators.catalogue import find
 from dalembert.simulation.integrators.integrate import InitialValueProblem, Settings, integrate
 from dalembert.simulation.integrators.interpolant import Piece
+from dalembert.simulation.main_loop import Stretches, Task, stretches_of
 from dalembert.simulation.partition import Part
-from dalembert.simulation.simulate import Stretches, Task, stretches_of
 from dalembert.tables import Table, Tabular, short
 
 _TOLERANCE = 1e-11
@@ -115,10 +116,10 @@ def gradient(
         weights, more, by_parameters = _Backwards(part, directions, integral).run(weights, until)
         value, slopes = value + more, slopes + directions.moved.T @ by_parameters
         until = float(part.solution.t[0])
-    return Gradient(value, directions.names, slopes + weights @ y.first, found.recording(equations).trajectory())
+    return Gradient(value, directions.names, slopes + weights @ y.first, recording_of(equations, found).trajectory())
 
 
-def _require_smooth(found: Stretches, equations: Equations) -> None:
+def _require_smooth(found: Stretches, equations: BoundEquations) -> None:
     acting = {event.name for event in equations.derivation.setup.declared.events if event.acts}
     happened = [each for each in found.happened if each.switching or each.name in acting]
     if any(part.constants.ndim == 2 for part in found.parts) or happened:
@@ -129,7 +130,7 @@ def _require_smooth(found: Stretches, equations: Equations) -> None:
         )
 
 
-def _cost(equations: Equations, name: str | None, others: Program | None = None) -> Program:
+def _cost(equations: BoundEquations, name: str | None, others: Program | None = None) -> Program:
     """A cost of (q, q̇, t) behind other outputs; nothing for no cost."""
     cost = None if name is None else program_by_name(equations, name)
     if cost is not None and len(cost.outputs) != 1:
@@ -152,7 +153,7 @@ class _Slopes:
 class _End:
     """The cost at the end of a run."""
 
-    equations: Equations
+    equations: BoundEquations
     directions: Directions
     cost: str | None
 

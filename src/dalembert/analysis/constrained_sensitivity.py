@@ -13,12 +13,12 @@ import numpy as np
 
 from dalembert.analysis.directional_derivatives import Differentials, Varied, with_time
 from dalembert.analysis.sensitivity_directions import Directions
-from dalembert.api.equations import Equations
 from dalembert.codegen.function import nodes
 from dalembert.codegen.program import program_of
 from dalembert.errors import InconsistentStateError
 from dalembert.mechanics import rank
 from dalembert.mechanics.constraint_rows import dimensionless
+from dalembert.simulation.bound_equations import BoundEquations
 from dalembert.simulation.constraint_manifold import Manifold
 from dalembert.symbolic.algebra_base import stack, vector
 
@@ -37,7 +37,7 @@ class Ways:
 class Constrained:
     """The constraints of equations in q̇, with their derivatives along directions."""
 
-    equations: Equations
+    equations: BoundEquations
     directions: Directions
 
     @property

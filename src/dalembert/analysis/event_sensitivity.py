@@ -17,14 +17,14 @@ import numpy as np
 
 from dalembert.analysis.directional_derivatives import Differentials, Varied, with_time
 from dalembert.analysis.sensitivity_directions import Directions
-from dalembert.api.equations import Equations
 from dalembert.codegen.function import nodes
 from dalembert.codegen.program import program_of
 from dalembert.errors import NotApplicableError
 from dalembert.model.discontinuities import Held, held
 from dalembert.model.events import Event
+from dalembert.simulation.bound_equations import BoundEquations
+from dalembert.simulation.main_loop import Stretches
 from dalembert.simulation.partition import Part
-from dalembert.simulation.simulate import Stretches
 from dalembert.simulation.trajectory_data import EventRecord
 from dalembert.symbolic.algebra_base import Scalar, stack, vector
 
@@ -50,7 +50,7 @@ class Jumps:
     """What happens between the stretches of a run."""
 
     stretches: Stretches
-    equations: Equations  # as they were declared
+    equations: BoundEquations  # as they were declared
     directions: Directions
     order: int
 
@@ -119,7 +119,7 @@ class Jumps:
         at = function(Varied(flow.value, np.concatenate([first, instant[None]])), values, moved)
         return Varied(at.value[1:], at.first[1:] - np.outer(new, instant)), Crossing(what.name, t, instant)
 
-    def _function(self, what: EventRecord, equations: Equations) -> Differentials:
+    def _function(self, what: EventRecord, equations: BoundEquations) -> Differentials:
         """g and the state behind, of (q, q̇, t)."""
         system = equations.workspace.system
         rates: list[Scalar] = list(system.qd)

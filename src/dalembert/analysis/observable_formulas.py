@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.api.equations import Equations
 from dalembert.arguments import shown
 from dalembert.codegen.function import nodes
 from dalembert.codegen.program import Program, program_of
@@ -18,13 +17,14 @@ from dalembert.formalisms.shared.solve_form import fused
 from dalembert.mechanics.energies import kinetic, potential
 from dalembert.mechanics.system import System
 from dalembert.model.values import several
+from dalembert.simulation.bound_equations import BoundEquations
 from dalembert.symbolic.algebra_base import Array, stack, vector
 from dalembert.symbolic.reserved_symbols import Kind
 
 NAMED = ("kinetic", "potential", "energy", "jacobi", "multipliers", "reactions", "momenta")
 
 
-def program_by_name(equations: Equations, name: str) -> Program:
+def program_by_name(equations: BoundEquations, name: str) -> Program:
     """What a name or formula stands for, as a program: one of `NAMED`, ddot(x), or any formula of the model's names."""
     system, kernel = equations.workspace.system, equations.kernel
     names = equations.model.coordinate_names
@@ -44,7 +44,7 @@ def program_by_name(equations: Equations, name: str) -> Program:
     return _program(equations, vector([system.lower(formula)]))
 
 
-def _named(equations: Equations, system: System, name: str, qdd: Array) -> Array:
+def _named(equations: BoundEquations, system: System, name: str, qdd: Array) -> Array:
     if name == "multipliers":
         if equations.workspace.facts.dropped:
             raise InputError(
@@ -62,7 +62,7 @@ def _named(equations: Equations, system: System, name: str, qdd: Array) -> Array
     return vector([{"kinetic": T, "potential": V, "energy": T + V, "jacobi": jacobi(system)}[name]])
 
 
-def program_of_point(equations: Equations, body: str, point: Sequence[Any]) -> Program:
+def program_of_point(equations: BoundEquations, body: str, point: Sequence[Any]) -> Program:
     """Where a point of a body is, in world axes, and its velocity: six numbers."""
     system = equations.workspace.system
     found = [each for each in system.motion.bodies if each.name == body]
@@ -78,7 +78,7 @@ def program_of_point(equations: Equations, body: str, point: Sequence[Any]) -> P
     return _program(equations, stack(p, velocity))
 
 
-def _program(equations: Equations, outputs: Array) -> Program:
+def _program(equations: BoundEquations, outputs: Array) -> Program:
     system = equations.workspace.system
     inputs = [str(x) for x in stack(system.q, system.qd, vector([system.t]))]
     return program_of(

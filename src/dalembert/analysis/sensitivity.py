@@ -15,13 +15,14 @@ from dalembert.analysis.sensitivity_run import Sensitivity
 from dalembert.analysis.start_sensitivity import Origin, origin_of
 from dalembert.analysis.variational_equations import Variations
 from dalembert.api.derive import equations_of
-from dalembert.api.equations import Equations
 from dalembert.api.load import accepts_source
+from dalembert.api.simulate import recording_of
 from dalembert.errors import InputError, NotApplicableError
 from dalembert.model.description import Elements
 from dalembert.model.initial_state import Start
+from dalembert.simulation.bound_equations import BoundEquations
 from dalembert.simulation.integrators.integrate import Settings
-from dalembert.simulation.simulate import Stretches, Task, stretches_of
+from dalembert.simulation.main_loop import Stretches, Task, stretches_of
 
 
 @accepts_source
@@ -73,7 +74,7 @@ def sensitivity(
     return Differentiated(equations, directions, origin, task, order).run({})
 
 
-def require_differentiable(equations: Equations, who: str = "sensitivity") -> None:
+def require_differentiable(equations: BoundEquations, who: str = "sensitivity") -> None:
     """Raise where the equations cannot be differentiated by formulas."""
     equations.model.refuse_canonical(who)
     equations.model.refuse_laws(who, "Write the law as a formula.")
@@ -95,7 +96,7 @@ def require_differentiable(equations: Equations, who: str = "sensitivity") -> No
 class Differentiated:
     """A motion as a function of what it is differentiated by."""
 
-    equations: Equations
+    equations: BoundEquations
     directions: Directions
     origin: Origin
     task: Task
@@ -108,10 +109,12 @@ class Differentiated:
         y, n = self.origin.at(equations, values, self.order), self.directions.coordinates
         found = stretches_of(equations, replace(self.task, q0=y.value[:n], qd0=y.value[n:]))
         state, method, crossings = self._along(found, y, equations)
-        run = found.recording(equations).trajectory()
+        run = recording_of(equations, found).trajectory()
         return Sensitivity(found.held or equations, run, self.directions, state, method, crossings)
 
-    def _along(self, found: Stretches, y: Varied, equations: Equations) -> tuple[Varied, str, tuple[Crossing, ...]]:
+    def _along(
+        self, found: Stretches, y: Varied, equations: BoundEquations
+    ) -> tuple[Varied, str, tuple[Crossing, ...]]:
         """State and derivatives at the samples, stretch by stretch, with what was crossed between them."""
         named = dict(zip(equations.model.parameter_values, equations.values, strict=False))
         sizes = _sizes(self.directions.values_in(named, y.value))

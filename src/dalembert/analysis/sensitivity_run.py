@@ -13,12 +13,12 @@ from dalembert.analysis.directional_derivatives import Differentials, Varied, wi
 from dalembert.analysis.event_sensitivity import Crossing
 from dalembert.analysis.observable_formulas import program_by_name, program_of_point
 from dalembert.analysis.sensitivity_directions import Directions
-from dalembert.api.equations import Equations
 from dalembert.api.trajectory import Trajectory
 from dalembert.arguments import checked
 from dalembert.codegen.program import Program
 from dalembert.errors import InputError, nearest
 from dalembert.model.frozen import Value
+from dalembert.simulation.bound_equations import BoundEquations
 from dalembert.symbolic.reserved_symbols import Kind
 from dalembert.tables import Table, Tabular, short
 
@@ -33,7 +33,7 @@ class Sensitivity(Value, Tabular):
     ((1, 2, 11), (11,))
     """
 
-    equations: Equations  # with every condition held
+    equations: BoundEquations  # with every condition held
     run: Trajectory
     directions: Directions
     state: Varied  # (q, q̇) along the run

@@ -15,11 +15,11 @@ import numpy as np
 from dalembert.analysis.constrained_sensitivity import Constrained, Ways
 from dalembert.analysis.directional_derivatives import Differentials, Varied
 from dalembert.analysis.sensitivity_directions import Directions
-from dalembert.api.equations import Equations
 from dalembert.codegen.function import nodes
 from dalembert.codegen.program import program_of
 from dalembert.errors import InputError, nearest
 from dalembert.model.initial_state import Start, coordinate_name, start_state
+from dalembert.simulation.bound_equations import BoundEquations
 from dalembert.symbolic.algebra_base import vector
 
 
@@ -32,7 +32,7 @@ class Origin:
     given: Differentials  # (q, q̇) before the constraints are asked, of the parameters
     ways: Ways | None  # along which the constraints are fulfilled; None where there are none
 
-    def at(self, equations: Equations, starts: Mapping[str, float], order: int) -> Varied:
+    def at(self, equations: BoundEquations, starts: Mapping[str, float], order: int) -> Varied:
         """The start and its derivatives, with the parameters of the equations and values of named starts."""
         k = len(self.directions)
         nothing = Varied(np.zeros(0), np.zeros((0, k)), np.zeros((0, k, k)))
@@ -51,7 +51,7 @@ class Origin:
 
 
 def origin_of(
-    equations: Equations, directions: Directions, q0: Start, qd0: Start, t0: float, keep: Sequence[str]
+    equations: BoundEquations, directions: Directions, q0: Start, qd0: Start, t0: float, keep: Sequence[str]
 ) -> Origin:
     """The start of equations; those in `keep` stay where they are, as named starts do."""
     model = equations.model
@@ -69,12 +69,12 @@ def origin_of(
     return Origin(directions, t0, given, constrained.ways(y, t0, constrained.free(y, t0, kept)))
 
 
-def _changed(equations: Equations) -> dict[str, float]:
+def _changed(equations: BoundEquations) -> dict[str, float]:
     names = equations.model.parameter_values
     return {name: value for name, value in equations.changes.items() if name in names and "(" not in name}
 
 
-def _given(equations: Equations, directions: Directions, q0: Start, qd0: Start) -> Differentials:
+def _given(equations: BoundEquations, directions: Directions, q0: Start, qd0: Start) -> Differentials:
     """(q, q̇) as they are given, numbers or formulas of parameters, as functions of the parameters."""
     model, system = equations.model, equations.workspace.system
     names = model.coordinate_names

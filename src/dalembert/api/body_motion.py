@@ -23,13 +23,13 @@ from dalembert.symbolic.algebra_base import vector
 from dalembert.symbolic.floats import FLOATS, numbers
 
 if TYPE_CHECKING:
-    from dalembert.api.equations import Equations
+    from dalembert.simulation.bound_equations import BoundEquations
 
 
 class Samples(NamedTuple):
     """States of a run: t (samples,), and q, q̇ and q̈ (n, samples), by equations."""
 
-    equations: Equations
+    equations: BoundEquations
     t: np.ndarray
     q: np.ndarray
     qd: np.ndarray

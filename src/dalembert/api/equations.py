@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from dalembert.api import simulate as runs
 from dalembert.api import stabilization_gains
 from dalembert.api.constraint_space import ConstraintSpace, constraint_space
 from dalembert.api.equation_reader import BlockValues
 from dalembert.api.quasi_accelerations import QuasiAccelerations
 from dalembert.api.readable import ReadableEquations
-from dalembert.api.recording import joint_reactions, smallest_multipliers, with_bodies
 from dalembert.api.regular_choice import with_regular_trials
+from dalembert.api.run_forces import joint_reactions, smallest_multipliers, with_bodies
 from dalembert.api.sympy_form import SympyEquations, sympy_equations
 from dalembert.api.trajectory import Trajectory
 from dalembert.arguments import checked, is_whole, numbers_given, shown
@@ -27,12 +27,11 @@ from dalembert.formalisms.shared.solvers import gaussian
 from dalembert.mechanics.action import Actions, Path, Variation, along, beside
 from dalembert.mechanics.facts import facts_of
 from dalembert.mechanics.joint_forces import JointForces
-from dalembert.model.description import Elements, parameter_changes
 from dalembert.model.initial_state import Start, start_state
 from dalembert.simulation import consistency
 from dalembert.simulation.derivation import derivation_of
 from dalembert.simulation.integrators.integrate import Settings
-from dalembert.simulation.simulate import Task, run_of
+from dalembert.simulation.main_loop import Task
 from dalembert.symbolic.algebra_base import stack
 
 
@@ -79,24 +78,6 @@ class Equations(ReadableEquations):
     def _block_values(self) -> BlockValues:
         """The blocks as functions of the state."""
         return BlockValues(self.derivation)
-
-    @checked
-    def with_parameters(self, values: Mapping[Any, float] | None = None, **more: float) -> Equations:
-        """The same equations with other parameter values, by name or SymPy symbol; nothing is derived or compiled again.
-
-        Values that change what was found before deriving (which constraints are independent, which coordinates are
-        ignorable) are refused: those need equations of their own.
-        """
-        changes = self.changes | parameter_changes(self.model, {**(values or {}), **more})
-        self.derivation.require_same_structure(changes)
-        return Equations(self.derivation, changes)
-
-    @property
-    def parameters(self) -> dict[str, float]:
-        """The values of the parameters in use; what laws in Python give is none of them."""
-        given = {name for controller in self.model.controllers for name in controller.inputs}
-        both = zip(self.model.parameter_values, self.values.tolist(), strict=True)
-        return {name: value for name, value in both if name not in given}
 
     def to_sympy(self) -> SympyEquations:
         """The equations in the words of SymPy's `KanesMethod`: `mass_matrix_full`, `forcing_full`, `rhs`, `linearize`.
@@ -419,7 +400,7 @@ class Equations(ReadableEquations):
             equations = equations.stabilized(*stabilization_gains.read(stabilization))
             project = False
         settings = Settings(rtol, atol, max_step, step, dense, progress)
-        return run_of(
+        return runs.simulate(
             equations, Task(duration, q0, qd0, t0, integrator, samples, times, project, settings, rechoose=rechoose)
         )
 
@@ -436,7 +417,3 @@ class Equations(ReadableEquations):
         (3, 3)
         """
         return with_bodies(self, run)
-
-    def loaded_model(self, model: Elements) -> Elements:
-        """The model with the loads that act, of the model in use."""
-        return model

@@ -35,21 +35,6 @@ class ReadableEquations(BoundEquations):
         return self.form.n_dynamic
 
     @property
-    def constraint_names(self) -> tuple[str, ...]:
-        """The names of the rows of `multipliers`: every constraint, contacts and norms of quaternions written out.
-
-        With constraints on momenta they are those of c(q, p, t) in (5.287) of papers/desapio, implied ones included.
-
-        >>> import dalembert as dl
-        >>> dl.derive(dl.load("rolling-disk"), "lagrange").constraint_names
-        ('floor, contact', 'floor, slip 1', 'floor, slip 2')
-        """
-        own = self.form.own_multipliers if self.model.canonical_constraints else None
-        if own is not None:
-            return own.surface.names
-        return self.workspace.facts.levels.names
-
-    @property
     def ignorable(self) -> tuple[str, ...]:
         """The names of the ignorable coordinates."""
         return tuple(self.model.coordinate_names[i] for i in self.workspace.facts.ignorable)

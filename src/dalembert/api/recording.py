@@ -15,20 +15,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dalembert.api.body_motion import Samples, body_motion
+from dalembert.api.run_forces import drive_efforts, joint_reactions, smallest_multipliers
 from dalembert.api.trajectory import Trajectory
 from dalembert.codegen.function import interpreting_long_programs
-from dalembert.errors import InputError
 from dalembert.formalisms.shared.power import MOVING, carried_along
-from dalembert.mechanics import rank
-from dalembert.mechanics.facts import Facts
-from dalembert.mechanics.joint_forces import JointForces, require_frame
+from dalembert.mechanics.joint_forces import JointForces
 from dalembert.mechanics.system import System
-from dalembert.model.description import Elements
 from dalembert.model.frozen import Frozen, Value
 from dalembert.model.loads.damper import Damper
 from dalembert.simulation.integrators.interpolant import Interpolant, Piece
-from dalembert.simulation.load_outputs import drive_names, joint_efforts, load_forces
-from dalembert.simulation.mode_changes import Switchboard
+from dalembert.simulation.load_outputs import load_forces
 from dalembert.simulation.observables import Observed
 from dalembert.simulation.partition import Part, work_along
 from dalembert.simulation.trajectory_data import MAX_BODIES, BodyMotion, EventRecord, Impulse, Segment, joined_arrays
@@ -36,31 +32,9 @@ from dalembert.simulation.work import Work
 from dalembert.symbolic.algebra_base import Array, vector
 
 if TYPE_CHECKING:
-    from dalembert.api.equations import Equations
+    from dalembert.simulation.bound_equations import BoundEquations
 
 _NODES = 49  # of a step whose variables are not those of the start
-
-
-def joint_reactions(
-    equations: Equations,
-    values: np.ndarray,
-    frame: str,
-    state: tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray],
-) -> JointForces:
-    """The joint reactions at (q, q̇, q̈, t, λ), one state or many."""
-    model = equations.model
-    if not model.bodies:
-        raise InputError(f"model '{model.name}' is given by its energies, so it has no joints. Describe it by bodies.")
-    require_frame(frame)
-    return equations.workspace.joint_reactions.along(*state, values, frame)
-
-
-def smallest_multipliers(known: Facts, A: np.ndarray, reaction: np.ndarray) -> np.ndarray:
-    """The smallest λ with Aᵀλ = reaction; A (k, n) or (k, n, batch), reaction (n,) or (n, batch)."""
-    rows, force = np.moveaxis(A, (0, 1), (-2, -1)), np.moveaxis(reaction, 0, -1)
-    finite = np.isfinite(rows).all(axis=(-2, -1), keepdims=True)  # singular values need numbers
-    found = rank.smallest_multipliers(np.where(finite, rows, 0.0), force, known.scales.positions, len(known.rows))
-    return np.moveaxis(np.where(finite[..., 0], found, np.nan), -1, 0)
 
 
 def columns(part: Part) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
@@ -80,6 +54,11 @@ def columns_apart(part: Part) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.nd
     return q, v, t, known
 
 
+def _velocities(part: Part) -> np.ndarray:
+    """The velocities that belong to the velocity variables along a segment."""
+    return part.equations.kernel.velocities(part.solution.y, *columns(part)[2:])
+
+
 def _carried(system: System) -> Array:
     return vector([carried_along(system)])
 
@@ -92,13 +71,13 @@ def _carrying_rate(system: System) -> Array:
 class Recording(Value):
     """What was integrated, and what is evaluated from it; each quantity once."""
 
-    equations: Equations
+    equations: BoundEquations
     parts: tuple[Part, ...]  # later ones begin with the state the earlier ended in
     integrator: str
     cpu_seconds: float
     notes: tuple[str, ...] = ()
     happened: tuple[EventRecord, ...] = ()  # events and switchings
-    held: Equations | None = None  # the equations with every condition held, where there are such
+    held: BoundEquations | None = None  # the equations with every condition held, where there are such
     impulses: tuple[Impulse, ...] = ()
 
     def trajectory(self, notes: tuple[str, ...] = ()) -> Trajectory:
@@ -125,16 +104,17 @@ class Recording(Value):
 
     @property
     def _motion(self) -> dict[str, Any]:
-        record = len(self.equations.model.bodies) <= MAX_BODIES
+        few = len(self.equations.model.bodies) <= MAX_BODIES
+        record = few or not self.equations.loaded_model(self.used.model).loads
         return {
             **{name: getattr(self, name) for name in ("t", "q", "qd", "qdd", "v")},
             "velocities_are_rates": self.equations.about.velocities.are_rates,
             "speed_names": self.speed_names,
             "speed_formulas": self.speed_formulas,
             "inputs": self.inputs,
-            **(self.body_data if record else {}),
-            "loads": Frozen(self.load_forces) if record or not self.loaded_model.loads else None,
-            "efforts": Frozen(self.drives) if record or not self.loaded_model.loads else None,
+            **(self.body_data if few else {}),
+            "loads": Frozen(self.load_forces) if record else None,
+            "efforts": Frozen(self.drives) if record else None,
         }
 
     @property
@@ -178,10 +158,8 @@ class Recording(Value):
             "dense": tuple(piece for part in self.parts for piece in self._pieces(part)),
         }
 
-    # the equations in use
-
     @property
-    def used(self) -> Equations:
+    def used(self) -> BoundEquations:
         """The equations that were integrated, as they stand at the start: with every condition held."""
         return self.held or self.equations
 
@@ -203,7 +181,7 @@ class Recording(Value):
         """True where the run went on with other angles next to gimbal lock."""
         return any(part.chart is not None for part in self.parts)
 
-    def integrated(self, part: Part) -> Equations:
+    def integrated(self, part: Part) -> BoundEquations:
         """The equations whose coordinates are those of a segment."""
         return self.used if part.chart is None else part.equations
 
@@ -213,8 +191,6 @@ class Recording(Value):
 
     def _together(self, values: Callable[[Part], np.ndarray]) -> np.ndarray:
         return joined_arrays([values(part) for part in self.parts])
-
-    # states
 
     @cached_property
     def t(self) -> np.ndarray:
@@ -274,11 +250,7 @@ class Recording(Value):
         """The velocities that belong to the momenta, H_p: energies, momenta and violations are those of the state (q, p)."""
         if self.equations.form.own_multipliers is None:
             return self.qd
-        return self._together(
-            lambda part: part.shown_motion(part.equations.kernel.velocities(part.solution.y, *columns(part)[2:])[None])[
-                0
-            ]
-        )
+        return self._together(lambda part: part.shown_motion(_velocities(part)[None])[0])
 
     def _segment(self, part: Part) -> Segment:
         """What was chosen in a part."""
@@ -297,13 +269,9 @@ class Recording(Value):
         y = np.stack([piece(each) for each in t], axis=1)[: part.equations.n_states]
         constants = known if known.ndim == 1 else known[:, 0]
         part = replace(part, solution=replace(part.solution, t=t, y=y), constants=constants)
-        q, qd = part.positions, part.equations.kernel.velocities(y, t, columns(part)[3])
-        qd = part.shown_motion(qd[None])[0]
-        start = self.equations.kernel.start
+        q, qd, start = part.positions, part.shown_motion(_velocities(part)[None])[0], self.equations.kernel.start
         v = np.stack([start(*each, self.equations.values)[0] for each in zip(q.T, qd.T, t, strict=True)], axis=1)
         return Interpolant(piece.t0, piece.t1, np.concatenate([q, v]))
-
-    # energies
 
     @cached_property
     def observed(self) -> Observed:
@@ -316,8 +284,7 @@ class Recording(Value):
 
     def _observed_along(self, part: Part) -> Observed:
         """The same along a segment, in the coordinates it was integrated in: they are regular there."""
-        (q, _, t, constants), values = columns(part), self._values_along(part)
-        qd = part.equations.kernel.velocities(part.solution.y, t, constants)
+        (q, _, t, _), qd, values = columns(part), _velocities(part), self._values_along(part)
         found = self.integrated(part).workspace.observables.along(t, q, qd, values)
         if part.chart is None:
             return found
@@ -390,8 +357,6 @@ class Recording(Value):
             return None
         return space.evaluated(_carried, (self.q, self._natural), self.t, self.values)[0]
 
-    # constraints
-
     @property
     def servo(self) -> tuple[str, ...]:
         """The constraints with feedback."""
@@ -463,8 +428,6 @@ class Recording(Value):
         _, _, A, _ = self.used.workspace.manifold.evaluate(self.q, self.qd, self.t, self.values)
         return smallest_multipliers(self.equations.workspace.facts, A, self._shown(self._ideal_parts))
 
-    # bodies, joints and loads
-
     @cached_property
     def body_data(self) -> dict[str, BodyMotion | JointForces | None]:
         """The motions of bodies, and forces and moments in joints, where there are bodies."""
@@ -505,11 +468,6 @@ class Recording(Value):
         return JointForces(together, found[0].undetermined)
 
     @property
-    def loaded_model(self) -> Elements:
-        """The model with the loads that act."""
-        return self.equations.loaded_model(self.used.model)
-
-    @property
     def _named(self) -> dict[str, Any]:
         return dict(zip(self.used.model.parameter_values, self.values, strict=True))
 
@@ -517,12 +475,13 @@ class Recording(Value):
     def drives(self) -> dict[str, np.ndarray]:
         """What every drive exerts, by name: torques and forces in joints, and the λ of prescribed motions."""
         rows = dict(zip(self.equations.constraint_names, self.multipliers, strict=True))
-        return _drives(self.used.model, self._named, (self.t, self.q, self.qd), rows)
+        return drive_efforts(self.used.model, self._named, (self.t, self.q, self.qd), rows)
 
     @property
     def load_forces(self) -> dict[str, np.ndarray]:
         """What every load exerts, by name."""
-        return load_forces(self.loaded_model, self._named, self.t, self._regular_positions, self.qd)
+        loaded = self.equations.loaded_model(self.used.model)
+        return load_forces(loaded, self._named, self.t, self._regular_positions, self.qd)
 
     @property
     def inputs(self) -> Frozen[str, np.ndarray]:
@@ -533,35 +492,3 @@ class Recording(Value):
                 rows = self.values[known.rows(controller.of_load(load))]
                 out[load] = rows if len(rows) > 1 else rows[0]
         return Frozen(out)
-
-
-def _drives(
-    model: Elements,
-    named: dict[str, Any],
-    state: tuple[np.ndarray, np.ndarray, np.ndarray],
-    rows: dict[str, np.ndarray],
-) -> dict[str, np.ndarray]:
-    """The efforts of drives at (t, q, q̇), some of which are rows of the multipliers."""
-    return joint_efforts(model, named, *state) | {name: rows[name] for name in rows if name in drive_names(model)}
-
-
-def with_bodies(equations: Equations, run: Trajectory) -> Trajectory:
-    """The run with motions of bodies, forces of loads and drives, and forces in joints; see `Equations.evaluate`."""
-    if run.model != equations.model or run.formalism != equations.formalism:
-        raise InputError(
-            f"evaluate: the run is of '{run.model.name}' by {run.formalism}, the equations are of '{equations.model.name}' by "
-            f"{equations.formalism}. Expected the equations that were simulated."
-        )
-    equations = equations.with_parameters(run.parameters) if equations.parameters != dict(run.parameters) else equations
-    used = equations if len(run.values) == len(equations.values) else Switchboard(equations).equations
-    named, state = dict(zip(used.model.parameter_values, run.values, strict=True)), (run.t, run.q, run.qd)
-    found: dict[str, Any] = {}
-    with interpreting_long_programs(), np.errstate(all="ignore"):
-        if run.model.bodies:
-            found["bodies"] = body_motion([Samples(equations, run.t, run.q, run.qd, run.qdd)])
-        if run.model.bodies and not run.by_recursion and not run.model.canonical_constraints:
-            at = (run.q, run.qd, run.qdd, run.t, run.multipliers)
-            found["joints"] = joint_reactions(used, run.values, "world", at)
-    rows = dict(zip(run.constraint_names, run.multipliers, strict=True))
-    loads = load_forces(equations.loaded_model(used.model), named, *state)
-    return replace(run, **found, loads=Frozen(loads), efforts=Frozen(_drives(used.model, named, state, rows)))

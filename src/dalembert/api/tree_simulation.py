@@ -36,9 +36,9 @@ from dalembert.recursive.tree_state import read_state
 from dalembert.simulation.chart_changes import SINGULAR, Charts
 from dalembert.simulation.integrators.catalogue import find
 from dalembert.simulation.integrators.integrate import InitialValueProblem, MachineCode, integrate
+from dalembert.simulation.main_loop import Task
 from dalembert.simulation.observables import Observed
 from dalembert.simulation.partition import Part
-from dalembert.simulation.simulate import Task
 from dalembert.simulation.trajectory_data import Segment
 from dalembert.symbolic.algebra_base import vector
 from dalembert.symbolic.floats import FLOATS, numbers

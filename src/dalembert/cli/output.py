@@ -169,7 +169,7 @@ def failure(error: BaseException, *, as_json: bool) -> None:
 
 def warn(notes: Iterable[str], of: str = "") -> None:
     """Say on stderr which checks of a run failed, and of which run where there are several."""
-    from dalembert.simulation.run_checks import CHECK
+    from dalembert.api.run_checks import CHECK
 
     which = f"{of}: " if of else ""
     for note in notes:

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 from dalembert.api.equations import Equations
 from dalembert.api.load import accepts_source
+from dalembert.api.run_checks import CHECK
 from dalembert.api.trajectory import Trajectory
 from dalembert.errors import DalembertError, InputError
 from dalembert.formalisms import catalogue
 from dalembert.model.description import Elements
 from dalembert.simulation.derivation import derivation_of
-from dalembert.simulation.run_checks import CHECK
 from dalembert.simulation.workspace import Workspace, setup, workspace_of
 from dalembert.tables import Table, Tabular, short
 

@@ -16,7 +16,6 @@ from itertools import pairwise
 
 import numpy as np
 
-from dalembert.api.equations import Equations
 from dalembert.api.tree_equations import TreeEquations
 from dalembert.codegen import heyoka_backend
 from dalembert.codegen.function import NativeFunction
@@ -26,10 +25,11 @@ from dalembert.formalisms.shared.power import powers_into
 from dalembert.mechanics.state_batch import States
 from dalembert.mechanics.system import System
 from dalembert.recursive.tree_state import read_state
+from dalembert.simulation.bound_equations import BoundEquations
 from dalembert.simulation.integrators.taylor import unusual_sizes
+from dalembert.simulation.main_loop import has_series, usual_sizes
 from dalembert.simulation.mode_changes import switchboard_of
 from dalembert.simulation.right_hand_side import Kernel, stacked
-from dalembert.simulation.simulate import has_series, usual_sizes
 from dalembert.symbolic.algebra_base import Array
 
 _INSTANT = 1e-300  # seconds of a step whose coefficients are wanted, and nothing else
@@ -47,7 +47,7 @@ class NotInstalled(NotRun):
 class Batch:
     """A batch of states y = (q, v) in the variables of the equations that a run integrates, with times and constants."""
 
-    equations: Equations
+    equations: BoundEquations
     y: np.ndarray
     t: np.ndarray
     values: (
@@ -67,7 +67,7 @@ class Batch:
         return stacked(self.y, self.t)
 
 
-def batch_of(equations: Equations, states: States, values: np.ndarray | None = None, first: bool = False) -> Batch:
+def batch_of(equations: BoundEquations, states: States, values: np.ndarray | None = None, first: bool = False) -> Batch:
     """The states in the variables of a formalism; `values` are what `held_values` found for another one."""
     run = run_equations(equations)
     values = held_values(equations, states) if values is None else values
@@ -75,13 +75,13 @@ def batch_of(equations: Equations, states: States, values: np.ndarray | None = N
     return Batch(run, np.concatenate([states.q, v]), states.t, values, np.concatenate([values, moving]), first)
 
 
-def run_equations(equations: Equations) -> Equations:
+def run_equations(equations: BoundEquations) -> BoundEquations:
     """The equations that a run integrates: with every condition held by a parameter where some switch."""
     board = switchboard_of(equations)
     return equations if board is None else board.equations
 
 
-def held_values(equations: Equations, states: States) -> np.ndarray:
+def held_values(equations: BoundEquations, states: States) -> np.ndarray:
     """The values of the parameters of `run_equations` at every state, (parameters, K)."""
     board, model = switchboard_of(equations), equations.model
     if board is None:

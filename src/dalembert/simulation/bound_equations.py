@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 
+from dalembert.arguments import checked
 from dalembert.formalisms.shared.about import About
 from dalembert.formalisms.shared.linear_form import LinearForm
 from dalembert.mechanics.facts import Choice
 from dalembert.mechanics.singular_coordinates import singular_coordinates
-from dalembert.model.description import Description
+from dalembert.model.description import Description, Elements, parameter_changes
 from dalembert.model.frozen import Frozen, Value
 from dalembert.simulation.derivation import Derivation
 from dalembert.simulation.right_hand_side import Kernel
@@ -98,3 +100,40 @@ class BoundEquations(Value):
         """A sentence that names the coordinates that are singular at a state, such as polar ones at r = 0; else None."""
         known, values = self.workspace.facts, zip(self.model.parameter_values, self.values.tolist(), strict=True)
         return singular_coordinates(self.model, known.levels, known.scales, q, t, dict(values))
+
+    @property
+    def constraint_names(self) -> tuple[str, ...]:
+        """The names of the rows of `multipliers`: every constraint, contacts and norms of quaternions written out.
+
+        With constraints on momenta they are those of c(q, p, t) in (5.287) of papers/desapio, implied ones included.
+
+        >>> import dalembert as dl
+        >>> dl.derive(dl.load("rolling-disk"), "lagrange").constraint_names
+        ('floor, contact', 'floor, slip 1', 'floor, slip 2')
+        """
+        own = self.form.own_multipliers if self.model.canonical_constraints else None
+        if own is not None:
+            return own.surface.names
+        return self.workspace.facts.levels.names
+
+    @checked
+    def with_parameters(self, values: Mapping[Any, float] | None = None, **more: float) -> Self:
+        """The same equations with other parameter values, by name or SymPy symbol; nothing is derived or compiled again.
+
+        Values that change what was found before deriving (which constraints are independent, which coordinates are
+        ignorable) are refused: those need equations of their own.
+        """
+        changes = self.changes | parameter_changes(self.model, {**(values or {}), **more})
+        self.derivation.require_same_structure(changes)
+        return replace(self, changes=changes)
+
+    @property
+    def parameters(self) -> dict[str, float]:
+        """The values of the parameters in use; what laws in Python give is none of them."""
+        given = {name for controller in self.model.controllers for name in controller.inputs}
+        both = zip(self.model.parameter_values, self.values.tolist(), strict=True)
+        return {name: value for name, value in both if name not in given}
+
+    def loaded_model(self, model: Elements) -> Elements:
+        """The model with the loads that act, of the model in use."""
+        return model

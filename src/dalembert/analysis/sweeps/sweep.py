@@ -24,7 +24,7 @@ from dalembert.errors import InputError
 from dalembert.model.description import Elements
 from dalembert.model.integrator_names import require_method
 from dalembert.simulation.integrators.integrate import Settings
-from dalembert.simulation.simulate import Task
+from dalembert.simulation.main_loop import Task
 
 if TYPE_CHECKING:
     import xarray

@@ -11,11 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dalembert.api.recording import Recording
-from dalembert.api.trajectory import Trajectory
 from dalembert.arguments import numbers_given
 from dalembert.codegen import heyoka_backend
-from dalembert.codegen.function import interpreting_long_programs
 from dalembert.errors import InputError, SimulationError
 from dalembert.mechanics.singular_inertia import may_become_singular
 from dalembert.model.controllers import Inputs
@@ -41,10 +38,9 @@ from dalembert.simulation.integrators.integrate import (
     integrate,
 )
 from dalembert.simulation.mode_changes import Switchboard, switchboard_of
-from dalembert.simulation.partition import Part, Partition, joined
+from dalembert.simulation.partition import Part, Partition
 from dalembert.simulation.residual_forms import DaeFunctions, UnreducedFunctions
 from dalembert.simulation.right_hand_side import Kernel
-from dalembert.simulation.run_checks import Accuracy, check_run, notes_on_rank
 from dalembert.simulation.sampled_laws import Sampling
 from dalembert.simulation.sliding_mode import SlidingKernel
 from dalembert.simulation.trajectory_data import EventRecord, Impulse
@@ -93,6 +89,30 @@ class Task:
         return np.linspace(self.t0, self.t0 + duration, int(samples))
 
 
+_SMALLEST, _LARGEST, _FIXED_STEP = 1e-9, 5e-2, 1e-3
+_FEW = 50  # steps: errors of single steps grow along the motion
+
+
+@dataclass(frozen=True)
+class Accuracy:
+    """What a run was made with: the relative tolerance of its method (None: steps of one length), projection and feedback."""
+
+    tolerance: float | None
+    projected: bool
+
+    def allowed(self, steps: int) -> float:
+        """The relative error that a right run of so many steps may have.
+
+        >>> Accuracy(1e-10, projected=True).allowed(400), Accuracy(None, projected=True).allowed(400)
+        (8e-08, 0.001)
+        """
+        if not self.projected:
+            return _LARGEST
+        if self.tolerance is None:
+            return _FIXED_STEP
+        return min(_LARGEST, max(_SMALLEST, 2 * self.tolerance * max(steps, _FEW)))
+
+
 @dataclass(frozen=True)
 class Stretches:
     """A run as it was integrated: every stretch between two switchings, events or choices for itself."""
@@ -105,21 +125,6 @@ class Stretches:
     held: BoundEquations | None = None
     impulses: tuple[Impulse, ...] = ()
     accuracy: Accuracy | None = None
-
-    def recording(self, equations: BoundEquations) -> Recording:
-        """What is evaluated along the run."""
-        known = (self.integrator, self.cpu_seconds, self.notes, self.happened, self.held, self.impulses)
-        return Recording(equations, joined(self.parts), *known)
-
-
-def run_of(equations: BoundEquations, task: Task) -> Trajectory:
-    """Run the equations from their initial state; see `BoundEquations.simulate`."""
-    found = stretches_of(equations, task)
-    assert found.accuracy is not None
-    recording = found.recording(equations)
-    with interpreting_long_programs():
-        notes = (*notes_on_rank(recording), *check_run(recording, found.accuracy))
-    return recording.trajectory(notes)
 
 
 def stretches_of(equations: BoundEquations, task: Task) -> Stretches:

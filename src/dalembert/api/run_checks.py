@@ -30,35 +30,14 @@ import numpy as np
 
 from dalembert.api.recording import Recording, columns
 from dalembert.mechanics.newton import ACCEPTED
+from dalembert.simulation.main_loop import Accuracy
 from dalembert.simulation.observables import Energies
 from dalembert.simulation.partition import Part, work_along
 
-_FEW = 50  # steps: errors of single steps grow along the motion
-_SMALLEST, _LARGEST, _FIXED_STEP = 1e-9, 5e-2, 1e-3
 _ROUNDING = 1e-11  # of energies, beside the largest potential energy
 _MAX_SAMPLES = 100
 _MORE = 10.0  # times as much as the constraints that are kept: an error of integration moves all of them alike
 CHECK = "check: "  # how these notes begin
-
-
-@dataclass(frozen=True)
-class Accuracy:
-    """What a run was made with: the relative tolerance of its method (None: steps of one length), projection and feedback."""
-
-    tolerance: float | None
-    projected: bool
-
-    def allowed(self, steps: int) -> float:
-        """The relative error that a right run of so many steps may have.
-
-        >>> Accuracy(1e-10, projected=True).allowed(400), Accuracy(None, projected=True).allowed(400)
-        (8e-08, 0.001)
-        """
-        if not self.projected:
-            return _LARGEST
-        if self.tolerance is None:
-            return _FIXED_STEP
-        return min(_LARGEST, max(_SMALLEST, 2 * self.tolerance * max(steps, _FEW)))
 
 
 def check_run(run: Recording, accuracy: Accuracy) -> tuple[str, ...]:
