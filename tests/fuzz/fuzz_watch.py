@@ -30,6 +30,7 @@ from dalembert.symbolic.parser import parse
 
 MOST_SECONDS = 2.0
 MOST_BYTES = 500_000_000
+WAIT_SECONDS = 30.0  # of the clock on the wall: other processes may take most of them
 HANG_SECONDS = 60.0  # code outside Python cannot be interrupted: then the process ends with a traceback
 
 
@@ -83,23 +84,31 @@ class _TooLong(Exception):
 
 @contextmanager
 def _limited() -> Iterator[None]:
-    """An alarm after the time allowed, and room for the memory allowed."""
+    """Alarms after the time allowed, of the processor and on the wall, and room for the memory allowed."""
 
-    def ring(*_: object) -> None:
-        raise _TooLong(f"still running after {2 * MOST_SECONDS} s")
+    def ring(number: int, _: object) -> None:
+        limit = f"{2 * MOST_SECONDS} CPU s" if number == signal.SIGPROF else f"{WAIT_SECONDS} s"
+        raise _TooLong(f"still running after {limit}")
 
-    old = signal.signal(signal.SIGALRM, ring)
+    timers = (
+        (signal.ITIMER_PROF, signal.SIGPROF, 2 * MOST_SECONDS),
+        (signal.ITIMER_REAL, signal.SIGALRM, WAIT_SECONDS),
+    )
+    old = [signal.signal(number, ring) for _, number, _ in timers]
     limits = resource.getrlimit(resource.RLIMIT_AS)
     resource.setrlimit(resource.RLIMIT_AS, (_mapped() + 2 * MOST_BYTES, limits[1]))
     faulthandler.dump_traceback_later(HANG_SECONDS, exit=True)
-    signal.setitimer(signal.ITIMER_REAL, 2 * MOST_SECONDS)
+    for timer, _, seconds in timers:
+        signal.setitimer(timer, seconds)
     try:
         yield
     finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
+        for timer, _, _ in timers:
+            signal.setitimer(timer, 0)
         faulthandler.cancel_dump_traceback_later()
         resource.setrlimit(resource.RLIMIT_AS, limits)
-        signal.signal(signal.SIGALRM, old)
+        for (_, number, _), before in zip(timers, old, strict=True):
+            signal.signal(number, before)
 
 
 def _peak() -> int:
