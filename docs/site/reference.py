@@ -12,8 +12,7 @@ SOURCE = "A `Source` is a model, its description, the name of a gallery example,
 
 def public() -> dict[str, Any]:
     """Everything that `import dalembert as dl` offers, by name."""
-    names = (name for name in sorted(vars(dl), key=str.lower) if not name.startswith("_"))
-    offered = {name: getattr(dl, name) for name in names}
+    offered = {name: getattr(dl, name) for name in sorted(dl.__all__, key=str.lower)}
     return {
         name: thing
         for name, thing in offered.items()

@@ -149,9 +149,9 @@ def test_an_interrupt_ends_with_a_sentence():
     script = (
         # a job in the background of a shell ignores interrupts, and its children inherit that
         "import signal, sys, time; signal.signal(signal.SIGINT, signal.default_int_handler)\n"
-        "from dalembert.cli import check, main\n"
+        "from dalembert.cli import check_command, main\n"
         "def work(arguments): print('ready', flush=True); time.sleep(60)\n"
-        "check.run = work; sys.exit(main(['check', 'cart-pendulum']))"
+        "check_command.run = work; sys.exit(main(['check', 'cart-pendulum']))"
     )
     words = [sys.executable, "-c", script]
     with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:

@@ -34,8 +34,9 @@ def test_different_functions_end_with_code_1(run, monkeypatch):
     right = module.derive
 
     def wrong(*given, **named):
-        form = right(*given, **named)
-        return replace(form, linear=replace(form.linear, f=form.linear.f * 1.000000001))
+        found = right(*given, **named)
+        linear = replace(found.form.linear, f=found.form.linear.f * 1.000000001)
+        return replace(found, form=replace(found.form, linear=linear))
 
     monkeypatch.setattr(module, "derive", wrong)
     found = run("prove", "double-pendulum", "--formalism", "hamilton")

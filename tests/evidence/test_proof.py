@@ -81,9 +81,10 @@ def falsified(monkeypatch, key, **change):
     right = module.derive
 
     def wrong(system, *more, **named):
-        form = right(system, *more, **named)
-        parts = {name: spoil(getattr(form.linear, name)) for name, spoil in change.items()}
-        return replace(form, linear=replace(form.linear, **parts))
+        found = right(system, *more, **named)
+        linear = found.form.linear
+        parts = {name: spoil(getattr(linear, name)) for name, spoil in change.items()}
+        return replace(found, form=replace(found.form, linear=replace(linear, **parts)))
 
     monkeypatch.setattr(module, "derive", wrong)
 

@@ -1,7 +1,5 @@
 """`verify` counts what it compares, and never certifies nothing."""
 
-import inspect
-
 import numpy as np
 import pytest
 from sympy.physics.mechanics import dynamicsymbols
@@ -121,8 +119,8 @@ def test_a_further_row_counts(monkeypatch, status):
 
 
 def test_the_page_of_contents_only_names_the_stages():
-    assert inspect.unwrap(dl.verify) is verification.verify
-    assert inspect.unwrap(dl.compare) is comparison.compare
+    assert dl.verify is verification.verify
+    assert dl.compare is comparison.compare
 
 
 def test_a_formalism_that_cannot_be_evaluated_does_not_end_the_verification(monkeypatch):

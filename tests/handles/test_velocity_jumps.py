@@ -11,6 +11,7 @@ from scipy.integrate import solve_ivp
 import dalembert as dl
 from dalembert.errors import InconsistentStateError, NotApplicableError, SimulationError
 from dalembert.io.toml_reader import loads_toml
+from dalembert.io.toml_writer import to_toml
 
 G = 9.81
 nightly = pytest.mark.nightly
@@ -352,7 +353,7 @@ def double(rng, kind, duration=1.5):
         values = np.concatenate([[0.0], np.cumsum(rates * np.diff(times))])
         text = f"times = {times.tolist()}, values = {values.tolist()}, bends = {[0] * len(times)}"
         written = f'\n[[drive]]\nname = "drive"\ncoordinate = "x"\nmotion = {{ {text} }}\n'
-        model = loads_toml(dl.exporters.toml.to_toml(model) + written)
+        model = loads_toml(to_toml(model) + written)
     return model, reference(rates, knots, duration, start), knots
 
 

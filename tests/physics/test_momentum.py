@@ -8,6 +8,7 @@ import dalembert as dl
 from dalembert.formalisms import catalogue
 from dalembert.mechanics import random_states
 from dalembert.mechanics.constraint_levels import Constraints, levels
+from dalembert.mechanics.state_batch import at_formulas
 from dalembert.symbolic.floats import numbers
 
 # Dirac's equations do not take the nonholonomic constraints of these models
@@ -69,7 +70,7 @@ def test_ideal_reactions_do_no_virtual_work_on_the_cart_pendulum(key):
 def test_ideal_reactions_do_no_virtual_work_on_a_random_model(random_tree, key):
     model = random_tree(10, bodies=2, coordinates=3, holonomic=1, nonholonomic=1, loads=("force", "damper"))
     states = random_states.consistent(model, 5)
-    A = numbers(Constraints(random_states.at_formulas(model, states), levels(model)).A, 5)
+    A = numbers(Constraints(at_formulas(model, states), levels(model)).A, 5)
     reactions = dl.derive(model, key, engine="python").reactions(states.q, states.qd, states.t)
     assert np.abs(reactions).max() > 0.1
     for k in range(5):

@@ -8,13 +8,12 @@ import numpy as np
 import pytest
 import symengine as se
 
-from dalembert import mechanics
 from dalembert.api.derive import equations_of
 from dalembert.display.math.simplify import tidy, tidy_matrix
 from dalembert.display.math.velocity_rows import tidy_rows
 from dalembert.formalisms.shared.phase_space import canonical_of
 from dalembert.io import gallery
-from dalembert.mechanics.system import System
+from dalembert.mechanics.system import System, system_of
 from dalembert.symbolic.equality import proved_equal
 
 x, y, m, d, theta = se.symbols("x y m d theta")
@@ -22,7 +21,7 @@ x, y, m, d, theta = se.symbols("x y m d theta")
 
 @cache
 def system(name: str) -> System:
-    return mechanics.system_of(gallery.load(name), "symbolic")
+    return system_of(gallery.load(name), "symbolic")
 
 
 def printed(name: str, key: str, block: str) -> int:

@@ -21,8 +21,8 @@ from dalembert.codegen.serialize import Plain, from_bytes, to_bytes
 from dalembert.model.description import Description
 
 _PACKAGE = Path(__file__).parents[1]
-# rooms that this one does not import: they have no part in what is traced
-_ABOVE = ("analysis", "cli", "evidence", "formalisms", "handles", "integrators", "kernels", "show")
+# packages that this one does not import: they have no part in what is traced
+_ABOVE = ("analysis", "api", "cli", "display", "evidence", "formalisms", "papers", "simulation", "studio")
 
 
 @cache
