@@ -31,7 +31,7 @@ nightly: .venv/installed
 # installs JAX, CasADi, FMPy and control
 exports: .venv/installed
 	$(BIN)/python -m pip install --quiet --group exports
-	$(BIN)/python -m pytest -n auto --dist worksteal -m "nightly or not nightly" tests/exporters
+	$(BIN)/python -m pytest -n auto --dist worksteal -m "nightly or not nightly" tests/exports
 
 # the vendors' robots of example-robot-data and 500 random trees against Pinocchio, contact and modes against MuJoCo and Exudyn; installs all
 robots: .venv/installed

@@ -26,7 +26,7 @@ QUICK = ("pendulum",)
     [
         pytest.param(name, marks=() if name in QUICK else pytest.mark.nightly)
         for name in tutorial_code.NAMES
-        if name not in tutorial_code.NEEDS  # tests/exporters has those
+        if name not in tutorial_code.NEEDS  # tests/io has those
     ],
 )
 def test_tutorials_print_what_they_say(name, tmp_path):

@@ -1,7 +1,7 @@
 """Exponential, logarithm and power.
 
 The polynomials interpolate the power series of eʳ and artanh s / s, without their first terms, at the Chebyshev nodes of the
-interval of r or s², computed with mpmath to 120 digits and rounded (tests/programs/test_functions.py finds them again).
+interval of r or s², computed with mpmath to 120 digits and rounded (tests/codegen/test_functions.py finds them again).
 """
 
 from __future__ import annotations

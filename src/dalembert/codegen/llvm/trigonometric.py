@@ -1,7 +1,7 @@
 """Sine, cosine, tangent and their inverses.
 
 The polynomials interpolate the power series of sin r / r, cos r and arctan u / u, without their first terms, at the Chebyshev
-nodes of the interval of r² or u², computed with mpmath to 120 digits and rounded (tests/programs/test_functions.py finds
+nodes of the interval of r² or u², computed with mpmath to 120 digits and rounded (tests/codegen/test_functions.py finds
 them again).
 """
 

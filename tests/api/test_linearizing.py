@@ -216,7 +216,7 @@ def test_others_take_the_equations():
     assert all(np.array_equal(getattr(system, name), getattr(linear, name)) for name in "ABCD")
     with pytest.raises(InputError, match="there are 0 inputs and 1 outputs"):
         dl.linearize("simple-pendulum", at=[0.0]).to_scipy()
-    if importlib.util.find_spec("control") is None:  # with it: tests/exporters/test_control.py
+    if importlib.util.find_spec("control") is None:  # with it: tests/exports/test_control.py
         with pytest.raises(EngineError, match="pip install control"):
             linear.to_control()
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from tests.variations.differences import slope_of_run
+from tests.analysis.differences import slope_of_run
 
 import dalembert as dl
 from dalembert.errors import InconsistentStateError, InputError, NotApplicableError
