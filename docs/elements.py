@@ -28,7 +28,7 @@ _MODULES = {
     "typing": ("Any", "Self"),
     "dalembert.symbolic.symbols": ("Written",),
     "dalembert.model.constraints.base": ("Gains",),
-    "dalembert.model.controllers": ("Law",),
+    "dalembert.model.python_laws": ("Law",),
     "dalembert.model.description": ("Description", "Elements"),
     "dalembert.model.events": ("Direction",),
     "dalembert.model.formulas": ("TimeLaw",),

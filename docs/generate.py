@@ -18,7 +18,7 @@ from pathlib import Path
 from unittest.mock import patch
 
 import dalembert as dl
-from dalembert.cli import program
+from dalembert.cli import entry_point
 from dalembert.display.plots import plot
 from dalembert.evidence.agreement import PRINCIPLE, RECURSION, independent_roads
 from dalembert.formalisms import catalogue as formalisms
@@ -164,7 +164,7 @@ def exercises() -> dict[str, Block]:
 def printed(command: str) -> str:
     """What a command prints, 100 columns wide."""
     with redirect_stdout(StringIO()) as found, patch.dict("os.environ", COLUMNS="100"):
-        assert program.main(command.split()[1:]) == 0, command
+        assert entry_point.main(command.split()[1:]) == 0, command
     return f"```text\n{found.getvalue().strip()}\n```"
 
 

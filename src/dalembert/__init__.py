@@ -75,7 +75,7 @@ _PUBLIC = {
     ),
     "evidence.comparison": ("compare",),
     "evidence.proof": ("prove",),
-    "evidence.report.report": ("report",),
+    "evidence.report.report_page": ("report",),
     "evidence.verification": ("verify",),
     "formalisms.catalogue": ("citation",),
     "model.description": ("Description",),
@@ -85,7 +85,7 @@ _PUBLIC = {
     "model.splines": ("sampled", "spline"),
     "papers": ("paper",),
     "papers.printed_values": ("Paper",),
-    "recursive.dynamics": ("speed_names",),
+    "recursive.tree_dynamics": ("speed_names",),
     "api.saved_runs": ("load_run",),
     "api.trajectory": ("Trajectory",),
 }

@@ -76,7 +76,7 @@ from dalembert.errors import SimulationError as SimulationError
 from dalembert.errors import SingularError as SingularError
 from dalembert.evidence.comparison import compare as compare
 from dalembert.evidence.proof import prove as prove
-from dalembert.evidence.report.report import report as report
+from dalembert.evidence.report.report_page import report as report
 from dalembert.evidence.verification import verify as verify
 from dalembert.formalisms.catalogue import citation as citation
 from dalembert.io import gallery as gallery
@@ -90,6 +90,6 @@ from dalembert.model.splines import sampled as sampled
 from dalembert.model.splines import spline as spline
 from dalembert.papers import paper as paper
 from dalembert.papers.printed_values import Paper as Paper
-from dalembert.recursive.dynamics import speed_names as speed_names
+from dalembert.recursive.tree_dynamics import speed_names as speed_names
 
 __version__: str

@@ -1,6 +1,6 @@
 """`python -m dalembert` is the command line."""
 
-from dalembert.cli.program import main
+from dalembert.cli.entry_point import main
 
 if __name__ == "__main__":
     raise SystemExit(main())

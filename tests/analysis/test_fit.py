@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import dalembert as dl
-from dalembert.cli.program import main
+from dalembert.cli.entry_point import main
 from dalembert.errors import InputError
 
 TIMES = np.linspace(0.0, 1.5, 61)

@@ -6,7 +6,7 @@ from scipy.linalg import expm
 
 import dalembert as dl
 from dalembert.errors import InputError
-from dalembert.model.controllers import State, places
+from dalembert.model.python_laws import State, places
 
 
 def block(x=0.0, v=0.0):

@@ -9,7 +9,7 @@ import pytest
 
 import dalembert as dl
 from dalembert.api.run_checks import CHECK, check_run
-from dalembert.cli.program import main
+from dalembert.cli.entry_point import main
 from dalembert.io import gallery
 from dalembert.simulation.main_loop import Accuracy, Task, stretches_of
 from dalembert.simulation.right_hand_side import Kernel

@@ -10,14 +10,14 @@ from import_graph import Measure, Sources
 
 # Each bound is the value of the day it was last lowered. A bound may only go down: lower it when the value falls, never raise it.
 BOUNDS = {
-    "coupled_pairs": 286,
+    "coupled_pairs": 126,
     "modules_in_cycles": 0,
-    "repeated_names": 80,
-    "longest_module": 608,
+    "repeated_names": 3,
+    "longest_module": 599,
     "longest_function": 63,
-    "files": 643,
-    "lines": 95672,
-    "uses_of_any": 388,
+    "files": 609,
+    "lines": 95566,
+    "uses_of_any": 385,
 }
 
 

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import ast
 from difflib import unified_diff
+from pathlib import Path
 
+import pytest
 from public_api import SNAPSHOT, public_names, signature, snapshot
+
+import dalembert
 
 COMMAND = "python tests/architecture/snapshot.py api"
 
@@ -41,3 +46,17 @@ def test_signatures_are_written_as_in_the_sources() -> None:
     assert signature(lambda x, /: x) == "(x, /)"
     assert signature(lambda *, x=len: x) == "(*, x=len)"
     assert signature(lambda self, y=frozenset("ba"): y, bound=True) == "(y=frozenset([\"'a'\", \"'b'\"]))"
+
+
+def test_the_stub_imports_every_public_name_from_the_module_that_defines_it():
+    stub = ast.parse(Path(dalembert.__file__).with_suffix(".pyi").read_text(encoding="utf-8"))
+    imports = [node for node in stub.body if isinstance(node, ast.ImportFrom)]
+    found = {alias.asname: f"{node.module}" for node in imports for alias in node.names}
+    assert found.pop("gallery") == "dalembert.io"
+    assert found == {name: f"dalembert.{module}" for name, module in dalembert._MODULE_OF.items()}
+
+
+def test_the_package_lists_its_public_names_only():
+    assert dir(dalembert) == sorted([*dalembert.__all__, "__version__"])
+    with pytest.raises(AttributeError, match="has no attribute 'sweeps'"):
+        _ = dalembert.sweeps

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from dalembert.cli.program import main
+from dalembert.cli.entry_point import main
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from dalembert.cli.program import main
+from dalembert.cli.entry_point import main
 
 
 def said(capsys, *words):

@@ -20,8 +20,8 @@ from dalembert.codegen.program_derivatives import (
 )
 from dalembert.errors import InputError
 from dalembert.symbolic.algebra_base import choose, vector
+from dalembert.symbolic.elimination import ldl_solve, orthogonal_solve
 from dalembert.symbolic.graph import GRAPH
-from dalembert.symbolic.linear_algebra import ldl_solve, orthogonal_solve
 from dalembert.symbolic.lookup_tables import table
 from dalembert.symbolic.operations import BLOCKS, CONDITIONS, FUNCTIONS, OPERATIONS
 

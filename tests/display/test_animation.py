@@ -8,7 +8,7 @@ import pytest
 from PIL import Image
 
 import dalembert as dl
-from dalembert.cli.program import main
+from dalembert.cli.entry_point import main
 from dalembert.display import video
 from dalembert.display.renderer import Painter
 

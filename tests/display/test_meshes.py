@@ -7,7 +7,7 @@ import pytest
 
 import dalembert as dl
 from dalembert.display.scene.meshes import SHOWN, merged, mesh_of
-from dalembert.display.scene.scene import scene_of
+from dalembert.display.scene.scene_builder import scene_of
 from dalembert.io.urdf.visuals import mesh_file
 
 POINTS = np.array([(0, 0, 0), (1, 0, 0), (0, 2, 0), (0, 0, 3)], dtype=float)

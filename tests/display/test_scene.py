@@ -10,7 +10,7 @@ import pytest
 import dalembert as dl
 from dalembert.display.scene.camera import ANGLE
 from dalembert.display.scene.declared_shapes import corners
-from dalembert.display.scene.scene import scene_of
+from dalembert.display.scene.scene_builder import scene_of
 from dalembert.display.scene.scene_values import Recorded
 from dalembert.mechanics.constraint_levels import Constraints, levels
 from dalembert.mechanics.contact_constraints import with_contacts

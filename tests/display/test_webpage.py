@@ -9,7 +9,7 @@ import pytest
 
 import dalembert as dl
 from dalembert.display import webpage
-from dalembert.display.scene.scene import scene_of
+from dalembert.display.scene.scene_builder import scene_of
 from dalembert.display.viewer import is_built
 
 EVIL = "</script><script>alert(1)</script><!-- "

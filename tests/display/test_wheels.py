@@ -5,7 +5,7 @@ import pytest
 
 import dalembert as dl
 from dalembert.display.scene.layout import Layout
-from dalembert.display.scene.scene import scene_of
+from dalembert.display.scene.scene_builder import scene_of
 from dalembert.display.scene.wheels import Wheels
 from dalembert.model.model import Model
 

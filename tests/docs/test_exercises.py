@@ -11,7 +11,7 @@ import sympy as sp
 from numpy.testing import assert_allclose
 
 import dalembert as dl
-from dalembert.cli import program
+from dalembert.cli import entry_point
 from dalembert.symbolic.reserved_symbols import Kind
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -203,10 +203,10 @@ def test_the_page_has_a_command_for_every_exercise(capsys, monkeypatch):
         assert "    dalembert " in part, part.splitlines()[0]
     assert re.findall(r"^## Exercise (\d)$", text, re.MULTILINE) == list("12345678")
     assert len(COMMANDS) == len(set(COMMANDS)) == 15
-    assert program.main(COMMANDS[0].split()) == 0
+    assert entry_point.main(COMMANDS[0].split()) == 0
     printed = capsys.readouterr().out.split("\n\n")
     assert all(part.strip() in text for part in printed)
-    assert program.main(["check", "slider-crank-2"]) == 0
+    assert entry_point.main(["check", "slider-crank-2"]) == 0
     assert "1 (2 coordinates, 1 independent of 1 constraints)" in capsys.readouterr().out
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import dalembert as dl
-from dalembert.cli.program import main
+from dalembert.cli.entry_point import main
 from dalembert.evidence import principle
 from dalembert.evidence.numeric_differentiation import watch
 from dalembert.evidence.reference_poses import places

@@ -6,7 +6,7 @@ from html.parser import HTMLParser
 import pytest
 
 import dalembert as dl
-from dalembert.cli.program import main
+from dalembert.cli.entry_point import main
 from dalembert.display import diagram
 from dalembert.display.prose import markdown
 from dalembert.errors import InputError

@@ -11,7 +11,7 @@ import sympy as sp
 
 import dalembert as dl
 from dalembert.api.equation_reader import Reading
-from dalembert.cli.program import main
+from dalembert.cli.entry_point import main
 from dalembert.codegen.function import compile_function
 from dalembert.errors import InputError
 from dalembert.formalisms import denoc

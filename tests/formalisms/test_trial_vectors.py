@@ -12,8 +12,8 @@ import dalembert as dl
 from dalembert.formalisms.shared.solvers import least_solution
 from dalembert.mechanics.speed_choice import best_coordinates
 from dalembert.model.model import Model
+from dalembert.symbolic.elimination import cross_product
 from dalembert.symbolic.floats import FLOATS
-from dalembert.symbolic.linear_algebra import cross_product
 
 PROJECTIONS = ["phong", "nullspace"]
 OTHER_ANGLES = [0.3, 1.5, np.pi / 2, 2.0, 3.0]

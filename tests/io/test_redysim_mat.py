@@ -12,7 +12,7 @@ from scipy.io import savemat
 from scipy.sparse import csc_matrix
 
 import dalembert as dl
-from dalembert.cli.program import main
+from dalembert.cli.entry_point import main
 from dalembert.errors import InputError, ModelFileError
 from dalembert.io.mat_file import MAX_UNPACKED, stored
 from dalembert.io.redysim import read_redysim

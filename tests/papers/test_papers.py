@@ -9,7 +9,7 @@ import pytest
 
 import dalembert as dl
 from dalembert import papers
-from dalembert.cli.program import _parser
+from dalembert.cli.entry_point import _parser
 from dalembert.errors import InputError
 from dalembert.io import gallery
 from dalembert.papers.printed_values import Figure, Frame, Line, Note, Panel, Paper, Stroke, Table

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from dalembert.model.model import Model
-from dalembert.recursive.dynamics import speed_names
+from dalembert.recursive.tree_dynamics import speed_names
 
 
 def every_joint() -> Model:

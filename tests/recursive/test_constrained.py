@@ -13,8 +13,8 @@ from dalembert.mechanics.system import system_of
 from dalembert.model.model import Model
 from dalembert.recursive import null_space_solve
 from dalembert.recursive.constraint_batch import rows_of
-from dalembert.recursive.dynamics import forward_dynamics, inverse_dynamics, mass_matrix
 from dalembert.recursive.plan import plan_of
+from dalembert.recursive.tree_dynamics import forward_dynamics, inverse_dynamics, mass_matrix
 from dalembert.symbolic.algebra_base import choose, stack, vector
 
 

@@ -6,7 +6,7 @@ import pytest
 import dalembert as dl
 from dalembert.errors import InconsistentStateError, InputError, ModelError
 from dalembert.model.model import Model
-from dalembert.recursive.dynamics import forward_dynamics, inverse_dynamics, mass_matrix, speed_names
+from dalembert.recursive.tree_dynamics import forward_dynamics, inverse_dynamics, mass_matrix, speed_names
 
 
 @pytest.mark.parametrize("name", ["every joint", "floating"])

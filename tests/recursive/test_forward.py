@@ -11,10 +11,10 @@ from dalembert.codegen.function import compile_function
 from dalembert.errors import SingularError
 from dalembert.mechanics import random_states
 from dalembert.model.model import Model
-from dalembert.recursive.dynamics import forward_dynamics, inverse_dynamics, mass_matrix
 from dalembert.recursive.forward import forward_dynamics as forward
 from dalembert.recursive.link_states import moving
 from dalembert.recursive.tree import tree_of
+from dalembert.recursive.tree_dynamics import forward_dynamics, inverse_dynamics, mass_matrix
 from dalembert.symbolic.algebra_base import choose, stack, vector
 from dalembert.symbolic.floats import FLOATS
 

@@ -8,11 +8,11 @@ import dalembert as dl
 from dalembert.mechanics import random_states
 from dalembert.model.model import Model
 from dalembert.recursive.composite_inertia import mass_matrix as composite_matrix
-from dalembert.recursive.dynamics import inverse_dynamics
 from dalembert.recursive.inverse import inverse_dynamics as inverse
 from dalembert.recursive.joint_speeds import to_rates
 from dalembert.recursive.link_states import moving
 from dalembert.recursive.tree import tree_of
+from dalembert.recursive.tree_dynamics import inverse_dynamics
 from dalembert.symbolic.algebra_base import choose, vector, zeros
 from dalembert.symbolic.floats import FLOATS, numbers
 

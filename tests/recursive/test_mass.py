@@ -12,10 +12,10 @@ from dalembert.mechanics import random_states
 from dalembert.model.model import Model
 from dalembert.recursive.composite_inertia import diagonal
 from dalembert.recursive.composite_inertia import mass_matrix as composite_matrix
-from dalembert.recursive.dynamics import mass_matrix
 from dalembert.recursive.joint_speeds import to_rates
 from dalembert.recursive.link_states import moving
 from dalembert.recursive.tree import tree_of
+from dalembert.recursive.tree_dynamics import mass_matrix
 from dalembert.symbolic.algebra_base import choose, stack
 from dalembert.symbolic.floats import FLOATS, numbers
 

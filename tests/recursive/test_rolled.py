@@ -15,8 +15,8 @@ from dalembert.recursive.link_states import moving
 from dalembert.recursive.plan import plan_of
 from dalembert.recursive.rolled_sweeps import can_roll, rolled_function, sweeps_of
 from dalembert.recursive.tree import tree_of
-from dalembert.simulation.integrators.catalogue import find
 from dalembert.simulation.integrators.integrate import InitialValueProblem, MachineCode, Settings, integrate
+from dalembert.simulation.integrators.registry import find
 from dalembert.symbolic.algebra_base import vector
 from dalembert.symbolic.floats import FLOATS
 

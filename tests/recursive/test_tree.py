@@ -5,9 +5,9 @@ import pytest
 
 from dalembert.errors import InputError
 from dalembert.model.model import Model
-from dalembert.recursive.dynamics import mass_matrix, speed_names
 from dalembert.recursive.plan import plan_of
 from dalembert.recursive.tree import tree_of
+from dalembert.recursive.tree_dynamics import mass_matrix, speed_names
 
 
 def test_every_motion_has_a_link_and_the_last_one_the_mass(make):

@@ -12,8 +12,8 @@ from pinocchio_twins import PARTS, condition, kind_of, make_possible, pin, place
 
 from dalembert.io.urdf.urdf_reader import read_urdf
 from dalembert.recursive.constraint_batch import rows_of
-from dalembert.recursive.dynamics import forward_dynamics, inverse_dynamics, mass_matrix, speed_names
 from dalembert.recursive.plan import plan_of
+from dalembert.recursive.tree_dynamics import forward_dynamics, inverse_dynamics, mass_matrix, speed_names
 
 STATES = 20
 TOLERANCE = 1e-9

@@ -8,7 +8,7 @@ import pytest
 import dalembert as dl
 from dalembert.errors import EngineError, InconsistentStateError, InputError, SimulationError
 from dalembert.model.model import Model
-from dalembert.simulation.integrators.catalogue import NAMES
+from dalembert.simulation.integrators.registry import NAMES
 
 by_every_integrator = pytest.mark.parametrize("integrator", NAMES)
 
@@ -145,8 +145,8 @@ def test_dense_output_must_be_asked_for_and_has_ends(pendulum):
 
 
 def test_a_run_of_too_many_steps_is_ended(pendulum):
-    from dalembert.simulation.integrators.catalogue import find
     from dalembert.simulation.integrators.integrate import InitialValueProblem, Settings, integrate
+    from dalembert.simulation.integrators.registry import find
 
     problem = InitialValueProblem(("x",), 0.0, np.array([1.0]), lambda t, y: -y)
     settings = Settings(step=1e-3, max_steps=20)

@@ -15,7 +15,6 @@ from dalembert.codegen.compiled_loop import Machine
 from dalembert.codegen.llvm.loop_statements import c_functions
 from dalembert.errors import SimulationError
 from dalembert.simulation.integrators import integrate as base
-from dalembert.simulation.integrators.catalogue import find
 from dalembert.simulation.integrators.explicit_steps import HELD, Surface
 from dalembert.simulation.integrators.integrate import (
     Guide,
@@ -25,6 +24,7 @@ from dalembert.simulation.integrators.integrate import (
     Status,
     integrate,
 )
+from dalembert.simulation.integrators.registry import find
 
 G = 9.81
 by_engine = pytest.mark.parametrize("native", [True, False], ids=["native", "python"])

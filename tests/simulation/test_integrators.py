@@ -7,7 +7,7 @@ import pytest
 
 import dalembert as dl
 from dalembert.model.model import Model
-from dalembert.simulation.integrators.catalogue import NAMES
+from dalembert.simulation.integrators.registry import NAMES
 
 TIGHT = {
     "taylor": {},

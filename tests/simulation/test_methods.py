@@ -6,9 +6,9 @@ import pytest
 import dalembert as dl
 from dalembert.errors import InputError
 from dalembert.model.integrator_names import FIXED, METHODS
-from dalembert.simulation.integrators.catalogue import INTEGRATORS, NAMES
 from dalembert.simulation.integrators.integrate import InitialValueProblem, Settings, Status, integrate
 from dalembert.simulation.integrators.radau import RadauIIA
+from dalembert.simulation.integrators.registry import INTEGRATORS, NAMES
 
 
 def test_every_integrator_is_named_with_its_settings():

@@ -18,7 +18,7 @@ from scipy import ndimage
 import dalembert as dl
 from dalembert.display import webpage
 from dalembert.display.math import html
-from dalembert.display.scene.scene import scene_of
+from dalembert.display.scene.scene_builder import scene_of
 from dalembert.display.viewer import math_style
 
 LETTERS = ("q", r"\theta", r"\varphi", "x", "p", "Q", r"\mathbf{q}", r"\lambda", r"\psi")

@@ -14,7 +14,7 @@ import pytest
 from talking import SECONDS, TEXT, TOKEN, Place, answer, heard, program, studio_here
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 
-from dalembert.cli.program import main
+from dalembert.cli.entry_point import main
 from dalembert.display.viewer import studio_file
 from dalembert.errors import InputError, WorkError
 from dalembert.studio import protocol, server

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from dalembert.codegen.function import compile_function
 from dalembert.errors import SingularError
 from dalembert.symbolic.algebra_base import choose, identity, stack, zeros
+from dalembert.symbolic.elimination import kkt_solve, ldl, ldl_solve, lu_solve, orthogonal_solve, pivot_order
 from dalembert.symbolic.floats import FLOATS, numbers
-from dalembert.symbolic.linear_algebra import kkt_solve, ldl, ldl_solve, lu_solve, orthogonal_solve, pivot_order
 
 ALGEBRAS = {algebra.name: algebra for algebra in (FLOATS, choose("symbolic"), choose("graph"))}
 COMMON = settings(max_examples=8, derandomize=True, deadline=None)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import dalembert as dl
-from dalembert.display.scene.scene import scene_of
+from dalembert.display.scene.scene_builder import scene_of
 
 
 def placed(page, names):

@@ -8,7 +8,7 @@ import pytest
 from test_viewer import colors
 
 import dalembert as dl
-from dalembert.cli.program import main
+from dalembert.cli.entry_point import main
 
 MODELS = {
     "cart-pendulum": "volterra_reduced",

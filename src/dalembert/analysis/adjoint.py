@@ -32,9 +32,9 @@ from dalembert.model.description import Elements
 from dalembert.model.frozen import Value
 from dalembert.model.initial_state import Start
 from dalembert.simulation.bound_equations import BoundEquations
-from dalembert.simulation.integrators.catalogue import find
 from dalembert.simulation.integrators.integrate import InitialValueProblem, Settings, integrate
 from dalembert.simulation.integrators.interpolant import Piece
+from dalembert.simulation.integrators.registry import find
 from dalembert.simulation.main_loop import Stretches, Task, stretches_of
 from dalembert.simulation.partition import Part
 from dalembert.tables import Table, Tabular, short

@@ -78,7 +78,7 @@ class Modes(Tabular, Sequence[Mode]):
     def scene(self, index: int = 0, size: float = 0.3) -> Scene:
         """What a mode looks like, as pages and films are made of it."""
         from dalembert.display.scene.recorded_motion import recorded_motion
-        from dalembert.display.scene.scene import scene_of
+        from dalembert.display.scene.scene_builder import scene_of
 
         return scene_of(self.model, motion=recorded_motion("mode", self.model, *self.motion(index, size)))
 

@@ -19,7 +19,7 @@ from dalembert.model.description import Elements
 from dalembert.model.formulas import TimeLaw
 from dalembert.model.model import Model
 from dalembert.model.motion_profile import Profile
-from dalembert.recursive.dynamics import inverse_dynamics
+from dalembert.recursive.tree_dynamics import inverse_dynamics
 from dalembert.symbolic.symbols import coordinate
 
 Designed: TypeAlias = "Mapping[str, TimeLaw] | Profile"

@@ -23,8 +23,8 @@ from dalembert.codegen.function import Function, function_of
 from dalembert.codegen.heyoka_backend import TaylorMachine
 from dalembert.codegen.program import Program, nodes_of, program_of
 from dalembert.simulation.bound_equations import BoundEquations
-from dalembert.simulation.integrators.catalogue import find
 from dalembert.simulation.integrators.integrate import InitialValueProblem, MachineCode, Settings, integrate
+from dalembert.simulation.integrators.registry import find
 from dalembert.simulation.main_loop import usual_sizes
 from dalembert.simulation.projection import onto_positions, onto_velocities
 from dalembert.simulation.right_hand_side import Kernel

@@ -10,7 +10,7 @@ import numpy as np
 from dalembert.api.rollout import RK4, Stepper
 from dalembert.errors import SimulationError
 from dalembert.mechanics import newton
-from dalembert.recursive import dynamics as walk
+from dalembert.recursive import tree_dynamics as walk
 from dalembert.recursive.constrained_batch import require_fulfilled
 from dalembert.recursive.constraint_batch import rows_of
 from dalembert.recursive.joint_speeds import to_rates, with_unit_quaternions

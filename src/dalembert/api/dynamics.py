@@ -23,7 +23,7 @@ from dalembert.errors import InputError, nearest
 from dalembert.model.description import Elements
 from dalembert.model.initial_state import Start
 from dalembert.model.velocity_kinks import refuse_time_kinks
-from dalembert.recursive import dynamics as walk
+from dalembert.recursive import tree_dynamics as walk
 from dalembert.recursive.constrained_batch import named_speeds, require_tree
 from dalembert.recursive.traced import Detail
 from dalembert.recursive.tree_state import read_state

@@ -20,7 +20,7 @@ from dalembert.io.code.languages import TARGETS
 from dalembert.io.files import require_suffix
 from dalembert.simulation.right_hand_side import Kernel
 from dalembert.symbolic.algebra_base import Array, stack, vector, zeros
-from dalembert.symbolic.linear_algebra import ldl_solve
+from dalembert.symbolic.elimination import ldl_solve
 from dalembert.symbolic.optimize import shortened
 
 

@@ -17,7 +17,7 @@ from dalembert.arguments import is_whole, numbers_given, shown
 from dalembert.errors import InputError
 from dalembert.model.description import Description
 from dalembert.model.frozen import Value
-from dalembert.recursive import dynamics as walk
+from dalembert.recursive import tree_dynamics as walk
 from dalembert.recursive.plan import Plan, plan_of
 from dalembert.recursive.traced import TASKS, Detail
 from dalembert.recursive.tree_state import State, read_array, read_speed_rates, read_state

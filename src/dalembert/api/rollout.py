@@ -12,7 +12,7 @@ import numpy.typing as npt
 from dalembert.api.compiled_calls import Calls
 from dalembert.arguments import is_whole, numbers_given, shown
 from dalembert.errors import InputError, nearest
-from dalembert.recursive import dynamics as walk
+from dalembert.recursive import tree_dynamics as walk
 from dalembert.recursive.joint_speeds import with_unit_quaternions
 from dalembert.recursive.plan import Plan
 from dalembert.recursive.tree_state import State, read_array

@@ -120,7 +120,7 @@ class Trajectory(TrajectoryData, Tabular):
 
     def scene(self) -> Scene:
         """What the run looks like: shapes, motion, time histories and forces, as pages and films are made of it."""
-        from dalembert.display.scene.scene import scene_of
+        from dalembert.display.scene.scene_builder import scene_of
 
         return scene_of(self.description, self)
 

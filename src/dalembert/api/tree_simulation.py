@@ -23,7 +23,7 @@ from dalembert.errors import InputError
 from dalembert.mechanics.singular_inertia import reciprocal_condition
 from dalembert.model.initial_state import start_state
 from dalembert.model.integrator_names import require_method
-from dalembert.recursive import dynamics as walk
+from dalembert.recursive import tree_dynamics as walk
 from dalembert.recursive.execution import choose_execution
 from dalembert.recursive.joint_speeds import to_momenta, to_rates, to_second_rates, with_unit_quaternions
 from dalembert.recursive.link_states import moving
@@ -34,8 +34,8 @@ from dalembert.recursive.traced import task_program
 from dalembert.recursive.tree_energies import energies_of, momenta_of
 from dalembert.recursive.tree_state import read_state
 from dalembert.simulation.chart_changes import SINGULAR, Charts
-from dalembert.simulation.integrators.catalogue import find
 from dalembert.simulation.integrators.integrate import InitialValueProblem, MachineCode, integrate
+from dalembert.simulation.integrators.registry import find
 from dalembert.simulation.main_loop import Task
 from dalembert.simulation.observables import Observed
 from dalembert.simulation.partition import Part

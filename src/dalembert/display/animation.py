@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dalembert.display import webpage
-from dalembert.display.scene.scene import scene_of
+from dalembert.display.scene.scene_builder import scene_of
 from dalembert.display.scene.scene_values import Scene
 from dalembert.display.video import Film
 from dalembert.display.viewer import is_built

@@ -20,10 +20,10 @@ from dalembert.formalisms import catalogue
 from dalembert.mechanics import random_states
 from dalembert.mechanics.facts import with_regular_speeds
 from dalembert.mechanics.state_batch import States
-from dalembert.model.controllers import USUAL, Controller
 from dalembert.model.description import Elements
 from dalembert.model.loads.unilateral import Unilateral
-from dalembert.recursive import dynamics
+from dalembert.model.python_laws import USUAL, Controller
+from dalembert.recursive import tree_dynamics
 from dalembert.simulation.derivation import derivation_of
 from dalembert.simulation.workspace import Workspace, setup, workspace_of
 
@@ -172,7 +172,7 @@ def recursion(task: Task, known: Reference) -> Verdict | None:
     model, at = task.first.declared, task.states
     if not model.bodies:
         return None
-    qdd = dynamics.forward_dynamics(model, at.q, at.qd, None, at.t, friction=True)
+    qdd = tree_dynamics.forward_dynamics(model, at.q, at.qd, None, at.t, friction=True)
     return Verdict(*task.judged(difference_of_accelerations(qdd, known), None), RECURSION)
 
 

@@ -44,7 +44,7 @@ from dalembert.formalisms.shared.quantities import Definitions, Derived
 from dalembert.mechanics.applied_forces import generalized_forces, non_ideal_forces, working_forces
 from dalembert.mechanics.system import System
 from dalembert.symbolic.algebra_base import Array, identity, scaled, stack, vector, zeros
-from dalembert.symbolic.linear_algebra import PivotOrder
+from dalembert.symbolic.elimination import PivotOrder
 
 ABOUT = About(
     key="dirac",

@@ -26,7 +26,7 @@ from dalembert.formalisms.shared.quantities import Definitions, Derived
 from dalembert.mechanics.applied_forces import generalized_forces, non_ideal_forces
 from dalembert.mechanics.system import System
 from dalembert.symbolic.algebra_base import Array, identity, zeros
-from dalembert.symbolic.linear_algebra import ldl_solve
+from dalembert.symbolic.elimination import ldl_solve
 
 ABOUT = About(
     key="hamilton",

@@ -30,7 +30,7 @@ from dalembert.formalisms.shared.solvers import solve_body_by_body
 from dalembert.mechanics.applied_forces import applied_forces, non_ideal_forces
 from dalembert.mechanics.system import System
 from dalembert.symbolic.algebra_base import Array, identity, stack, zeros
-from dalembert.symbolic.linear_algebra import ldl_solve
+from dalembert.symbolic.elimination import ldl_solve
 from dalembert.symbolic.reserved_symbols import TWIST
 from dalembert.symbolic.rotations import cross, skew
 

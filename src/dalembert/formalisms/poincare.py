@@ -34,7 +34,7 @@ from dalembert.mechanics.energies import kinetic, potential
 from dalembert.mechanics.generalized_speeds import Speeds
 from dalembert.mechanics.system import System
 from dalembert.symbolic.algebra_base import Array, identity, zeros
-from dalembert.symbolic.linear_algebra import lu_solve
+from dalembert.symbolic.elimination import lu_solve
 
 ABOUT = About(
     key="poincare",

@@ -22,7 +22,7 @@ from dalembert.mechanics.applied_forces import generalized_forces, non_ideal_for
 from dalembert.mechanics.energies import kinetic, potential
 from dalembert.mechanics.system import System
 from dalembert.symbolic.algebra_base import Array, identity, vector, zeros
-from dalembert.symbolic.linear_algebra import ldl_solve
+from dalembert.symbolic.elimination import ldl_solve
 from dalembert.symbolic.reserved_symbols import Kind
 
 ABOUT = About(

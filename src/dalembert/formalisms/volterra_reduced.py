@@ -40,7 +40,7 @@ from dalembert.mechanics.energies import kinetic
 from dalembert.mechanics.generalized_speeds import Speeds, invert
 from dalembert.mechanics.system import System
 from dalembert.symbolic.algebra_base import Array, identity
-from dalembert.symbolic.linear_algebra import ldl_solve
+from dalembert.symbolic.elimination import ldl_solve
 from dalembert.symbolic.reserved_symbols import Kind
 
 ABOUT = About(

@@ -35,7 +35,7 @@ from dalembert.model.check_elements import weightless
 from dalembert.model.description import Elements
 from dalembert.model.frozen import Frozen
 from dalembert.model.scales import Scales, scales_of
-from dalembert.symbolic.linear_algebra import PivotOrder, pivots_hold
+from dalembert.symbolic.elimination import PivotOrder, pivots_hold
 from dalembert.symbolic.reserved_symbols import rate
 from dalembert.symbolic.symbols import Formula
 

@@ -9,7 +9,7 @@ import symengine as se
 
 from dalembert.mechanics.motion import Motion
 from dalembert.symbolic.algebra_base import Array, identity, matrix, stack, vector, zeros
-from dalembert.symbolic.linear_algebra import PivotOrder, lu_solve
+from dalembert.symbolic.elimination import PivotOrder, lu_solve
 from dalembert.symbolic.reserved_symbols import rate
 from dalembert.symbolic.symbols import Formula
 

@@ -19,7 +19,7 @@ from __future__ import annotations
 import numpy as np
 
 from dalembert.codegen.linear_algebra import inverse, leading, qr, svd
-from dalembert.symbolic.linear_algebra import RANK_TOLERANCE
+from dalembert.symbolic.elimination import RANK_TOLERANCE
 
 TOLERANCE = RANK_TOLERANCE  # singular values below this fraction of the largest are zero
 DOUBTFUL = 1e3  # a singular value within this factor of the tolerance is a doubtful decision, which is noted

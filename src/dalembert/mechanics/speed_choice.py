@@ -22,8 +22,8 @@ from dalembert.model.elements import Speed
 from dalembert.model.joints.spherical import Quaternion
 from dalembert.model.scales import Scales, scales_of
 from dalembert.symbolic.algebra_base import choose, vector
+from dalembert.symbolic.elimination import PivotOrder, pivot_order
 from dalembert.symbolic.floats import FLOATS, numbers
-from dalembert.symbolic.linear_algebra import PivotOrder, pivot_order
 from dalembert.symbolic.reserved_symbols import rate
 from dalembert.symbolic.symbols import Formula
 

@@ -24,7 +24,6 @@ from dalembert.model.constraints.holonomic import Holonomic
 from dalembert.model.constraints.loop import Loop
 from dalembert.model.constraints.nonholonomic import Nonholonomic
 from dalembert.model.contacts.base import Contact
-from dalembert.model.controllers import Controller, Inputs
 from dalembert.model.elements import Body, Coordinate, Energies, Limits, Parameter, Rotor, Shape, Speed
 from dalembert.model.evaluation import value as evaluate
 from dalembert.model.events import Event
@@ -32,6 +31,7 @@ from dalembert.model.formulas import Reader
 from dalembert.model.frozen import Frozen, Value
 from dalembert.model.loads.base import Load
 from dalembert.model.loads.unilateral import Unilateral
+from dalembert.model.python_laws import Controller, Inputs
 from dalembert.model.values import Values, Vector3
 from dalembert.symbolic.expression_reading import decimal
 from dalembert.symbolic.lookup_tables import tables_in

@@ -4,7 +4,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dalembert.model.attitude import Rotation
 from dalembert.model.constraints.base import Gains
-from dalembert.model.controllers import Law
+from dalembert.model.python_laws import Law
 from dalembert.model.description import Description, Elements
 from dalembert.model.events import Direction
 from dalembert.model.formulas import TimeLaw

@@ -29,7 +29,7 @@ from dalembert.recursive.link_states import Axis, Moving, MovingLink
 from dalembert.recursive.spherical_blocks import Ball, ball_accelerations, ball_block, ball_ends, freed, moments
 from dalembert.recursive.transforms import NONE, Three, Way, absent, crossed, nothing, plus, times
 from dalembert.symbolic.algebra_base import Algebra, Array, Scalar, matrix, vector, zeros
-from dalembert.symbolic.linear_algebra import ldl, ldl_apply, lower_solve, upper_solve
+from dalembert.symbolic.elimination import ldl, ldl_apply, lower_solve, upper_solve
 
 
 @dataclass(frozen=True)

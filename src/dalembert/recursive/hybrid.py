@@ -21,7 +21,7 @@ from dalembert.recursive.inverse import effort, inverse_dynamics, second_rates
 from dalembert.recursive.link_states import Moving, MovingLink
 from dalembert.recursive.transforms import plus
 from dalembert.symbolic.algebra_base import Array, vector, zeros
-from dalembert.symbolic.linear_algebra import ldl, ldl_apply
+from dalembert.symbolic.elimination import ldl, ldl_apply
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ import numpy as np
 from dalembert.errors import InputError, nearest
 from dalembert.recursive.orthogonal_complement import Complement
 from dalembert.symbolic.algebra_base import Array, identity, stack, zeros
-from dalembert.symbolic.linear_algebra import ldl_solve
+from dalembert.symbolic.elimination import ldl_solve
 
 Named = Mapping[str, Sequence[str]]  # the bodies of each module, by its name
 

@@ -24,7 +24,7 @@ from dalembert.model.elements import Body
 from dalembert.recursive.link_states import Moving, MovingLink
 from dalembert.recursive.tree import Link, Tree
 from dalembert.symbolic.algebra_base import Algebra, Array, Scalar, identity, matrix, vector, zeros
-from dalembert.symbolic.linear_algebra import ldl, ldl_solve
+from dalembert.symbolic.elimination import ldl, ldl_solve
 from dalembert.symbolic.rotations import skew
 
 Short = Callable[[Array], Array]  # a value in a shorter form

@@ -18,7 +18,7 @@ from dalembert.recursive.inertias import NO_BODY, Articulated, Six, six, symmetr
 from dalembert.recursive.link_states import MovingLink
 from dalembert.recursive.transforms import Planar, Three, Way, absent, nothing, three
 from dalembert.symbolic.algebra_base import Algebra, Array, Scalar, matrix, vector
-from dalembert.symbolic.linear_algebra import lower_solve, upper_solve
+from dalembert.symbolic.elimination import lower_solve, upper_solve
 
 
 @dataclass(frozen=True)

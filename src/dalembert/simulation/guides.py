@@ -14,7 +14,7 @@ from dalembert.errors import SimulationError
 from dalembert.formalisms import catalogue
 from dalembert.formalisms.shared.about import Velocities
 from dalembert.mechanics import newton, rank
-from dalembert.model.controllers import Inputs
+from dalembert.model.python_laws import Inputs
 from dalembert.simulation import projection
 from dalembert.simulation.closed_contacts import Resting
 from dalembert.simulation.compiled_laws import Sizes, with_law

@@ -15,11 +15,11 @@ from dalembert.arguments import numbers_given
 from dalembert.codegen import heyoka_backend
 from dalembert.errors import InputError, SimulationError
 from dalembert.mechanics.singular_inertia import may_become_singular
-from dalembert.model.controllers import Inputs
 from dalembert.model.description import Description
 from dalembert.model.discontinuities import LONG
 from dalembert.model.initial_state import Start, start_state
 from dalembert.model.integrator_names import require_method
+from dalembert.model.python_laws import Inputs
 from dalembert.model.velocity_kinks import time_kinks
 from dalembert.simulation import consistency
 from dalembert.simulation.branch_points import BranchPoints
@@ -27,7 +27,6 @@ from dalembert.simulation.closed_contacts import Resting
 from dalembert.simulation.coordinate_singularities import SingularInertia
 from dalembert.simulation.crossings import Crossings
 from dalembert.simulation.guides import Mechanics
-from dalembert.simulation.integrators.catalogue import find
 from dalembert.simulation.integrators.integrate import (
     Guide,
     Halt,
@@ -37,6 +36,7 @@ from dalembert.simulation.integrators.integrate import (
     Status,
     integrate,
 )
+from dalembert.simulation.integrators.registry import find
 from dalembert.simulation.mode_changes import Switchboard, switchboard_of
 from dalembert.simulation.partition import Part, Partition
 from dalembert.simulation.residual_forms import DaeFunctions, UnreducedFunctions

@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from dalembert.model.controllers import Controller, Inputs, Remembering, State
+from dalembert.model.python_laws import Controller, Inputs, Remembering, State
 from dalembert.simulation.integrators.integrate import Clock
 
 _SAME = 1e-9  # of a period: instants as close as this are one

@@ -22,7 +22,7 @@ from dalembert.model.discontinuities import Switch
 from dalembert.model.loads.unilateral import KeptRate
 from dalembert.simulation.right_hand_side import Kernel, stacked
 from dalembert.symbolic.algebra_base import Array, stack, vector
-from dalembert.symbolic.linear_algebra import orthogonal_solve
+from dalembert.symbolic.elimination import orthogonal_solve
 
 Sliding = tuple[Switch | KeptRate, ...]
 

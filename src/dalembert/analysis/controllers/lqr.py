@@ -16,9 +16,9 @@ from dalembert.analysis.linearization import Linearization
 from dalembert.analysis.linearize import linearize
 from dalembert.arguments import numbers_given
 from dalembert.errors import InputError
-from dalembert.model.controllers import State
 from dalembert.model.description import Elements
 from dalembert.model.loads.joint_friction import JointFriction
+from dalembert.model.python_laws import State
 
 
 class LQR:

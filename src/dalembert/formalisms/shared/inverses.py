@@ -8,7 +8,7 @@ import numpy as np
 
 from dalembert.formalisms.shared.quantities import Definitions
 from dalembert.symbolic.algebra_base import Array, DifferentialAlgebra, Scalar, identity, vector, zeros
-from dalembert.symbolic.linear_algebra import ldl, ldl_solve, lower_solve, orthogonal_solve
+from dalembert.symbolic.elimination import ldl, ldl_solve, lower_solve, orthogonal_solve
 
 _SMALL = 3  # rows of a block whose cofactors are written out
 

@@ -21,7 +21,7 @@ from dalembert.mechanics.facts import Facts
 from dalembert.mechanics.generalized_speeds import Speeds
 from dalembert.mechanics.system import System
 from dalembert.symbolic.algebra_base import Algebra, Array, identity, zeros
-from dalembert.symbolic.linear_algebra import PivotOrder
+from dalembert.symbolic.elimination import PivotOrder
 
 if TYPE_CHECKING:
     from dalembert.formalisms.shared.phase_space import Surface

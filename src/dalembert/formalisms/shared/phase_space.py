@@ -28,7 +28,7 @@ from dalembert.mechanics.energies import kinetic, potential
 from dalembert.mechanics.motion import values
 from dalembert.mechanics.system import System, system_of
 from dalembert.symbolic.algebra_base import Array, DifferentialAlgebra, Scalar, identity, stack, vector, zeros
-from dalembert.symbolic.linear_algebra import PivotOrder, ldl, ldl_apply, lu_solve
+from dalembert.symbolic.elimination import PivotOrder, ldl, ldl_apply, lu_solve
 from dalembert.symbolic.lower import Lowering
 from dalembert.symbolic.nodes import node
 from dalembert.symbolic.reserved_symbols import Kind, momentum

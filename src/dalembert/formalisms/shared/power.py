@@ -16,7 +16,7 @@ from dalembert.mechanics.applied_forces import non_ideal_forces, working_forces
 from dalembert.mechanics.energies import kinetic, potential
 from dalembert.mechanics.system import System
 from dalembert.symbolic.algebra_base import Array, Scalar, matrix, stack, vector, zeros
-from dalembert.symbolic.linear_algebra import ldl_solve
+from dalembert.symbolic.elimination import ldl_solve
 
 MOVING = "prescribed motion"  # of what moves explicitly with time
 CONSTRAINTS = "constraints"  # those that work, where their multipliers are not unique

@@ -33,7 +33,7 @@ from dalembert.recursive.system_tree import (
     rate,
 )
 from dalembert.symbolic.algebra_base import Array, stack, zeros
-from dalembert.symbolic.linear_algebra import ldl_solve
+from dalembert.symbolic.elimination import ldl_solve
 
 
 def stages(system: System, modules: Named | None = None) -> Iterator[Stage]:

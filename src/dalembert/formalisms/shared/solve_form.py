@@ -10,7 +10,7 @@ from dalembert.formalisms.shared.linear_form import LinearForm, LinearSystem, Ro
 from dalembert.mechanics.system import combined
 from dalembert.symbolic.algebra_base import Array, stack, zeros
 from dalembert.symbolic.block_nodes import solver as block_solver
-from dalembert.symbolic.linear_algebra import kkt_solve, ldl_solve, lu_solve
+from dalembert.symbolic.elimination import kkt_solve, ldl_solve, lu_solve
 
 
 def fused(form: LinearForm) -> tuple[Array, Array]:

@@ -20,7 +20,7 @@ from dalembert.formalisms.shared.linear_form import LinearSystem
 from dalembert.formalisms.shared.quantities import Definitions
 from dalembert.mechanics.system import System
 from dalembert.symbolic.algebra_base import Algebra, Array, Scalar, identity, stack, zeros
-from dalembert.symbolic.linear_algebra import (
+from dalembert.symbolic.elimination import (
     CROSSED,
     PivotOrder,
     cross_product,

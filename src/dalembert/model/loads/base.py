@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self
 import symengine as se
 
 from dalembert.errors import InputError, Problem
-from dalembert.model.controllers import USUAL, Controller, Law, Timing, controller_of
 from dalembert.model.elements import Parameter
 from dalembert.model.file_form import Element, unsaid
 from dalembert.model.frozen import mapped
@@ -34,6 +33,7 @@ from dalembert.model.keys import (
     whole,
 )
 from dalembert.model.loads.unilateral import Opening, Unilateral
+from dalembert.model.python_laws import USUAL, Controller, Law, Timing, controller_of
 from dalembert.model.record import Record, argument, record
 from dalembert.model.reference_model import Action, Traced, Watch, Work
 from dalembert.model.values import WORLD, Vector3

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from dalembert.display.scene.scene import scene_of
+from dalembert.display.scene.scene_builder import scene_of
 from dalembert.errors import DalembertError, ModelError, Problem
 from dalembert.io.file_formats import READERS, read
 from dalembert.io.toml_source import read_text

@@ -11,7 +11,7 @@ import numpy as np
 import dalembert as dl
 from dalembert.analysis.equilibrium import Equilibrium
 from dalembert.analysis.linearization import Linearization
-from dalembert.display.scene.scene import scene_of
+from dalembert.display.scene.scene_builder import scene_of
 from dalembert.display.scene.scene_values import Recorded, Scene
 from dalembert.errors import InputError
 from dalembert.model.description import Description

@@ -13,7 +13,7 @@ from dalembert.display.scene import camera, colors, ground, guide_curves
 from dalembert.display.scene.body_shapes import Sketch, Travel
 from dalembert.display.scene.declared_shapes import corners, declared_shapes
 from dalembert.display.scene.layout import Layout
-from dalembert.display.scene.planar import normal_of
+from dalembert.display.scene.planar_motion import normal_of
 from dalembert.display.scene.recorded_motion import recorded_of
 from dalembert.display.scene.scene_programs import Forms, Places, moved
 from dalembert.display.scene.scene_values import Cord, Part, Recorded, Scene, Shape, Slider, Trail, View
