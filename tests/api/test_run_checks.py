@@ -9,6 +9,7 @@ import pytest
 
 import dalembert as dl
 from dalembert.api.run_checks import CHECK, check_run
+from dalembert.api.simulate import recording_of
 from dalembert.cli.entry_point import main
 from dalembert.io import gallery
 from dalembert.simulation.main_loop import Accuracy, Task, stretches_of
@@ -25,7 +26,7 @@ def checks(run):
 def recorded(model, duration, samples):
     """What is evaluated along a run."""
     eom = dl.derive(model)
-    return stretches_of(eom, Task(duration, integrator="dop853", samples=samples)).recording(eom)
+    return recording_of(eom, stretches_of(eom, Task(duration, integrator="dop853", samples=samples)))
 
 
 def falsified(run, row, factor):

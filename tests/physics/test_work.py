@@ -10,6 +10,7 @@ from scipy.integrate import cumulative_simpson
 from scipy.io import loadmat
 
 import dalembert as dl
+from dalembert.api.simulate import recording_of
 from dalembert.model.frozen import Frozen
 from dalembert.model.model import Model
 from dalembert.simulation.main_loop import Task, stretches_of
@@ -198,7 +199,7 @@ def bouncing(e: float = 0.5) -> tuple[dl.Trajectory, float]:
     record.jump("impact", 0.75 * lost)
     record.jump("impact", 0.25 * lost)
     record.keep(rise.solution, rise.constants)
-    return replace(down, parts=tuple(record.parts)).recording(eom).trajectory(), lost
+    return recording_of(eom, replace(down, parts=tuple(record.parts))).trajectory(), lost
 
 
 def test_the_balance_takes_jumps():
