@@ -1,4 +1,4 @@
-"""Models as TOML, the inverse of `importers.toml`: every element is written, and reading the text gives the same model.
+"""Models as TOML, the inverse of `io.toml_reader`: every element is written, and reading the text gives the same model.
 
 Written by hand: tomli-w gives a joint a header of its own and a vector a line for each number, and tomlkit would have to be told
 of every table and list where it goes.

@@ -63,7 +63,7 @@ def _function(
 
 
 def _block(name: str, array: Callable[..., Operand], cost: Callable[[int], int], latex: str) -> Operation:
-    """A part of a linear system; `algebra.blocks` differentiates it."""
+    """A part of a linear system; `symbolic.block_nodes` differentiates it."""
     return Operation(name, 0, array, None, name, name, latex, cost=cost)
 
 

@@ -1,4 +1,4 @@
-"""Linear systems in machine code: the loops of `algebra.rolled` over memory, a state in each lane.
+"""Linear systems in machine code: the loops of `symbolic.rolled_solve` over memory, a state in each lane.
 
 A symmetric matrix lies row by row, of which only the lower triangle is looked at; L and D take its place. A general matrix lies
 column by column and becomes its orthogonal columns; R lies row by row behind it. A right side becomes the solution.

@@ -361,7 +361,7 @@ def _projected(surface: Surface, t: float, y: np.ndarray) -> bool:
 
 
 def _settled(surface: Surface, t: float, q: np.ndarray, qd: np.ndarray, moving: bool) -> bool:
-    """Newton's method on q at rest, or on q̇, as `structure.newton.onto` takes it where steps are good; False where not."""
+    """Newton's method on q at rest, or on q̇, as `mechanics.newton.onto` takes it where steps are good; False where not."""
     n, rounding, good = surface.n, surface.limits[0], surface.limits[1]
     rows, scale, sizes, first = surface.rows_q, surface.scale_q, surface.size_q, 0
     if moving:
