@@ -274,3 +274,13 @@ def spherical_loop() -> dl.Model:
 @pytest.mark.parametrize("name", WORKS)
 def test_what_is_plain_works(name):
     assert WORKS[name]() is not None
+
+
+@pytest.mark.parametrize("name", ["mobility", "sweep", "pose", "equilibrium", "prove", "inverse_dynamics"])
+def test_a_public_function_names_itself_and_the_missing_model(name):
+    with pytest.raises(dl.InputError, match=rf"^{name}: missing a required argument: 'model'\. Expected model"):
+        getattr(dl, name)()
+
+
+def test_a_model_may_be_given_by_keyword():
+    assert dl.mobility(model="four-bar").degrees_of_freedom == 1

@@ -103,7 +103,10 @@ def _kind(parameter: inspect.Parameter) -> tuple[Callable[[object], bool], str] 
 
 
 def _mismatch(signature: inspect.Signature, named: Mapping[str, object], error: TypeError) -> str:
-    known = [name for name in signature.parameters if name not in ("self", "model", "where")]
+    hidden = (
+        ("self", "where") if "'model'" in str(error) else ("self", "model", "where")
+    )  # methods of Model have it as self
+    known = [name for name in signature.parameters if name not in hidden]
     for name in named:
         if name not in signature.parameters:
             return f"there is no argument '{name}'. {nearest(name, known)}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from functools import wraps
+from inspect import signature
 from pathlib import Path
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
@@ -72,10 +73,15 @@ def described(source: Source) -> Description:
 def accepts_source(function: Callable[Concatenate[Elements, P], R]) -> Callable[Concatenate[Source, P], R]:
     """Let a public function of a model also take a gallery name or the path of a model file; its arguments are checked."""
     function = checked(function)
+    first = next(iter(signature(function).parameters))
 
     @wraps(function)
-    def called(model: Source, *arguments: P.args, **options: P.kwargs) -> R:
-        return function(described(model), *arguments, **options)
+    def called(*arguments: Any, **options: Any) -> R:
+        if arguments:
+            arguments = (described(arguments[0]), *arguments[1:])
+        elif first in options:
+            options[first] = described(options[first])
+        return function(*arguments, **options)
 
     return called
 
