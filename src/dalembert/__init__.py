@@ -8,7 +8,6 @@
 """
 
 from importlib import import_module
-from typing import Any
 
 __version__ = "0.1.0"
 
@@ -93,7 +92,7 @@ _MODULE_OF = {name: module for module, names in _PUBLIC.items() for name in name
 __all__ = sorted([*_MODULE_OF, "gallery"])  # pyright: ignore[reportUnsupportedDunderAll]
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> object:
     if name == "gallery":
         return import_module("dalembert.io.gallery")
     if name not in _MODULE_OF:

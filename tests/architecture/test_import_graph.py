@@ -16,8 +16,8 @@ BOUNDS = {
     "longest_module": 599,
     "longest_function": 63,
     "files": 609,
-    "lines": 95566,
-    "uses_of_any": 385,
+    "lines": 95574,
+    "uses_of_any": 386,
 }
 
 
