@@ -35,6 +35,7 @@ class Reference:
 
     qdd: np.ndarray
     reaction: np.ndarray
+    M: np.ndarray  # (n, n, batch)
     unit: np.ndarray  # (n, 1), the scales of the coordinates: lengths and angles count alike
     pace: np.ndarray  # size of the accelerations at each state, 1/time²; larger where M magnifies rounding
     energy: np.ndarray  # size of the forces at play at each state, times the scales of what they act on
@@ -56,7 +57,7 @@ def reference(road: Road, states: States, M: np.ndarray, scales: Scales) -> Refe
     magnification = _magnification(M)
     pace = _or_usual(np.abs(qdd / unit).max(axis=0), usual) * magnification
     forces = _or_usual(energy, scales.mass * scales.length**2 * usual)
-    return Reference(qdd, reaction, unit, pace, forces, magnification)
+    return Reference(qdd, reaction, M, unit, pace, forces, magnification)
 
 
 def _magnification(M: np.ndarray) -> np.ndarray:
@@ -84,6 +85,17 @@ def largest_differences(road: Road, states: States, known: Reference) -> tuple[f
 def difference_of_accelerations(qdd: np.ndarray, known: Reference) -> float:
     """The largest difference in q̈ over the states, relative to the accelerations of each state."""
     return largest_ratio((qdd - known.qdd) / known.unit, known.pace)
+
+
+def difference_of_momentum_rates(qdd: np.ndarray, qd: np.ndarray, known: Reference) -> float:
+    """The largest difference in ṗ = M q̈ + Ṁ q̇ over the states, relative to the forces and the kinetic energy of each state.
+
+    Formulations in momenta integrate ṗ(q, p). It depends on q̇ = M⁻¹ p, which loses the digits that the condition of M takes.
+    Accelerations would be compared after a second solve with M, which loses them again and says nothing about ṗ.
+    """
+    gap = known.unit * np.einsum("ijs,js->is", known.M, qdd - known.qdd)
+    kinetic = np.einsum("is,ijs,js->s", np.abs(qd), np.abs(known.M), np.abs(qd))
+    return largest_ratio(gap, np.maximum(known.energy, kinetic) * known.magnification)
 
 
 def largest_ratio(gap: np.ndarray, size: np.ndarray) -> float:

@@ -20,7 +20,12 @@ from dalembert.api.tree_equations import TreeEquations
 from dalembert.codegen import heyoka_backend
 from dalembert.codegen.function import NativeFunction
 from dalembert.errors import EngineError
-from dalembert.evidence.differences import Reference, difference_of_accelerations, largest_ratio
+from dalembert.evidence.differences import (
+    Reference,
+    difference_of_accelerations,
+    difference_of_momentum_rates,
+    largest_ratio,
+)
 from dalembert.formalisms.shared.power import powers_into
 from dalembert.mechanics.state_batch import States
 from dalembert.mechanics.system import System
@@ -162,10 +167,11 @@ def difference_of_rates(rates: np.ndarray, given: Batch, states: States, known: 
     same = np.abs(rates[:n] - states.qd) <= _inconsistency(given, states)
     qd = np.where(same, rates[:n], states.qd)
     if given.equations.about.velocities.are_momenta:
-        # q̇ = M⁻¹ p loses the digits that the condition of M takes; q̈ = M⁻¹ (ṗ − Ṁ q̇) loses them twice
-        pace = pace * known.magnification
-        known = replace(known, pace=known.pace * known.magnification)
-    found = [difference_of_accelerations(qdd, known), largest_ratio((rates[:n] - qd) / known.unit, pace)]
+        pace = pace * known.magnification  # of q̇ = M⁻¹ p
+        second = difference_of_momentum_rates(qdd, states.qd, known)
+    else:
+        second = difference_of_accelerations(qdd, known)
+    found = [second, largest_ratio((rates[:n] - qd) / known.unit, pace)]
     if kernel.working:
         names, state = powers_into(space.system)[0], (states.q, qd, known.qdd)
         powers = dict(zip(names, space.evaluated(_powers, state, states.t, given.values), strict=True))
