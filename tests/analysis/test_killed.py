@@ -38,7 +38,7 @@ def children(parent):
     told = subprocess.run(
         ["ps", "--ppid", str(parent), "-o", "pid=,args="], capture_output=True, text=True, check=False
     )
-    return [int(line.split()[0]) for line in told.stdout.splitlines() if "sweeps.worker" in line]
+    return [int(line.split()[0]) for line in told.stdout.splitlines() if "sweeps.sweep_worker" in line]
 
 
 def lines(folder):
@@ -80,6 +80,7 @@ def test_a_driver_that_is_killed_loses_nothing_and_leaves_nobody_behind(tmp_path
     try:
         assert waited_for(lambda: lines(tmp_path) >= 6)
         workers = children(process.pid)
+        assert workers
     finally:
         process.kill()
         process.wait()

@@ -176,8 +176,8 @@ def difference_of_rates(rates: np.ndarray, given: Batch, states: States, known: 
         names, state = powers_into(space.system)[0], (states.q, qd, known.qdd)
         powers = dict(zip(names, space.evaluated(_powers, state, states.t, given.values), strict=True))
         for name, rate in zip(kernel.working, rates[size:], strict=True):
-            usual = np.maximum(known.energy * pace, np.abs(powers[name]))
-            found.append(largest_ratio((rate - powers[name])[None], usual))
+            power = powers.get(name, 0.0)  # dirac lists constraints whose power vanishes only where all of them hold
+            found.append(largest_ratio((rate - power)[None], np.maximum(known.energy * pace, np.abs(power))))
     return max(found)
 
 

@@ -107,12 +107,23 @@ def _flowing(head: str, tex: str, room: float) -> list[str]:
 
 
 def _narrow(parts: Sequence[str], room: float) -> list[str]:
-    """The parts, those that are wider than a line between their factors too."""
+    """The parts, those that are wider than a line between their factors too, and conditions of cases below their values."""
     out: list[str] = []
     for part in parts:
-        factors = [part] if width(part) <= room else _factors(part)
+        factors = [part] if width(part) <= room else _factors(_in_one_column(part))
         out += [factors[0], *(rf" \cdot {factor}" for factor in factors[1:])]
     return out
+
+
+def _in_one_column(part: str) -> str:
+    r"""Cases with each condition below its value.
+
+    >>> _in_one_column(r"\begin{cases} a & \text{for}\: b > 0 \\0 & \text{otherwise} \end{cases}")
+    '\\begin{cases} a \\\\ \\quad \\text{for}\\: b > 0 \\\\0 \\quad \\text{otherwise} \\end{cases}'
+    """
+    return part.replace(r"& \text{for}", r"\\ \quad \text{for}").replace(
+        r"& \text{otherwise}", r"\quad \text{otherwise}"
+    )
 
 
 def _factors(part: str) -> list[str]:

@@ -116,6 +116,11 @@ class LinePrinter(_MovingFirst, LatexPrinter):
         tex = _plain(super()._print_Function(expr, exp))
         return tex.replace("{(", "(", 1)[:-3] + ")" if tex.endswith(" )}") else tex
 
+    def _print_Piecewise(self, expr: sympy.Piecewise) -> str:
+        """A positive part as max(0, f), which a line break may part; else the cases."""
+        positive = _positive_part(expr)
+        return super()._print_Piecewise(expr) if positive is None else rf"\max(0, {self._print(positive)})"
+
     def _print_Pow(self, expr: sympy.Pow) -> str:
         base, power = expr.base, expr.exp
         if power.is_Rational and (not power.is_Integer or power.is_negative) and width(self._print(base)) > _LONG:
@@ -144,6 +149,18 @@ class LinePrinter(_MovingFirst, LatexPrinter):
         """A part of a product: a sum in brackets."""
         tex = self._print(part)
         return f"({tex})" if part.is_Add or (tex.startswith("-") and not first) else tex
+
+
+def _positive_part(expr: sympy.Piecewise) -> sympy.Expr | None:
+    """The f of a distinction "f where f > 0, else 0", None for others."""
+    pairs = [(pair.expr, pair.cond) for pair in expr.args if isinstance(pair, ExprCondPair)]
+    if len(pairs) != 2 or pairs[1] != (0, True):
+        return None
+    value, condition = pairs[0]
+    if not isinstance(value, sympy.Expr) or not isinstance(condition, sympy.Lt | sympy.Le | sympy.Gt | sympy.Ge):
+        return None
+    excess = sympy.Add(condition.gts, -value, sympy.Mul(-1, condition.lts))
+    return value if sympy.expand(excess) == 0 else None
 
 
 def _is_below(factor: sympy.Expr) -> bool:
