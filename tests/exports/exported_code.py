@@ -27,6 +27,8 @@ def run_code(target: str, source: Source, folder: Path, q: np.ndarray, qd: np.nd
         return _octave(source, folder, q, qd, t)
     path = folder / f"code_{target}{'.c' if target == 'c' else '.py'}"
     TARGETS[target].write(source, path)
+    if target == "jax":
+        pytest.importorskip("jax", reason="JAX is not installed: make exports installs it")
     if target in ("numpy", "jax"):
         return _batch(module_at(path), source, q, qd, t)
     call = {"c": _compiled, "numba": _numba, "casadi": _casadi}[target](path, source)

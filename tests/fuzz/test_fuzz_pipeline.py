@@ -41,6 +41,14 @@ def test_a_number_to_a_variable_power_is_printed_and_integrated():
     assert run.q[0, -1] == pytest.approx(other.q[0, -1], rel=1e-11)
 
 
+def test_a_deeply_nested_sine_is_printed_in_bounded_time():
+    """Its derivative is a product of 30 cosines: as sines of summed angles it has 2**29 terms."""
+    model = dl.Model("m").coordinates("x", "y")
+    model.body("b", joint=[model.prismatic((1, 0, 0), "x"), model.prismatic((0, 1, 0), "y")], mass=1)
+    model.nonholonomic(f"dot(y) - {'sin(' * 30}x{')' * 30}")
+    assert str(dl.derive(model, "lagrange"))
+
+
 def test_a_power_of_zero_is_refused():
     with pytest.raises(dl.FormulaError, match="has the base 0 and no constant exponent"):
         falling("0**x")

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
+from math import prod
 
 import symengine as se
 
@@ -14,6 +15,18 @@ Wave = tuple[str, tuple[int, ...]]  # "sin" or "cos", and how often each angle i
 
 # of the waves of summed and of subtracted angles; sin·sin and cos·sin carry a minus, each on another side
 _SIGNS = {("cos", "cos"): (1, 1), ("sin", "sin"): (-1, 1), ("sin", "cos"): (1, 1), ("cos", "sin"): (1, -1)}
+
+
+def wave_count(factors: Iterable[tuple[int, str, int]]) -> int:
+    """A bound on the number of waves in `sum_of_waves`: a product of n different cosines has 2ⁿ⁻¹.
+
+    >>> wave_count(((0, "sin", 2), (1, "cos", 1)))
+    6
+    """
+    powers: Counter[int] = Counter()
+    for index, _, power in factors:
+        powers[index] += power
+    return prod(power + 1 for power in powers.values())
 
 
 @lru_cache(maxsize=5_000)

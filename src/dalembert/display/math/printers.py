@@ -159,8 +159,10 @@ def _positive_part(expr: sympy.Piecewise) -> sympy.Expr | None:
     value, condition = pairs[0]
     if not isinstance(value, sympy.Expr) or not isinstance(condition, sympy.Lt | sympy.Le | sympy.Gt | sympy.Ge):
         return None
-    excess = sympy.Add(condition.gts, -value, sympy.Mul(-1, condition.lts))
-    return value if sympy.expand(excess) == 0 else None
+    more, less = condition.gts, condition.lts
+    if not isinstance(more, sympy.Expr) or not isinstance(less, sympy.Expr):
+        return None
+    return value if sympy.expand(more - less - value) == 0 else None
 
 
 def _is_below(factor: sympy.Expr) -> bool:

@@ -19,6 +19,7 @@ from dalembert.symbolic.symbols import Formula
 
 MAX_TERMS = 400
 _RARELY = 30  # calls between two looks at the clock
+_MAX_WAVES = 4096  # in a sum of sines and cosines of summed angles
 
 
 class TooLarge(Exception):
@@ -255,12 +256,12 @@ class Ring:
         return total.xreplace(table) if table else total
 
     def waves(self, total: Formula) -> Formula:
-        """Products of sines and cosines as sines and cosines of summed angles."""
+        """Products of sines and cosines as sines and cosines of summed angles; what would have too many stays as it is."""
         out = []
         for term in terms(total):
             found = tuple((*self.trig[base], int(power)) for base, power in factors(term) if base in self.trig)
             other = se.Mul(*(base**power for base, power in factors(term) if base not in self.trig))
-            if any(power < 0 for *_, power in found):
+            if any(power < 0 for *_, power in found) or fourier.wave_count(found) > _MAX_WAVES:
                 return self.restored(total)
             out.append(other * fourier.sum_of_waves(found, tuple(self.angles.basis)))
         return se.expand(se.Add(*out))
