@@ -10,13 +10,13 @@ from import_graph import Measure, Sources
 
 # Each bound is the value of the day it was last lowered. A bound may only go down: lower it when the value falls, never raise it.
 BOUNDS = {
-    "coupled_pairs": 126,
+    "coupled_pairs": 125,
     "modules_in_cycles": 0,
     "repeated_names": 3,
     "longest_module": 599,
     "longest_function": 63,
-    "files": 609,
-    "lines": 95574,
+    "files": 601,
+    "lines": 95558,
     "uses_of_any": 386,
 }
 

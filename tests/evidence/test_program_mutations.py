@@ -20,8 +20,7 @@ from dalembert.analysis.sweeps import sweep_lanes as lanes
 from dalembert.codegen import heyoka_backend
 from dalembert.codegen.function import NativeFunction
 from dalembert.codegen.program import Program
-from dalembert.evidence.program_checks import ProgramChecks
-from dalembert.evidence.verification import Task, _finding, _states
+from dalembert.evidence.verification import ProgramChecks, Task, _finding, _states
 from dalembert.model.events import Event
 from dalembert.simulation import impacts
 from dalembert.simulation import right_hand_side as kernels

@@ -12,15 +12,16 @@ from typing import Any, Literal, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from dalembert.codegen.function import Function, choose_engine, compile_function
+from dalembert.codegen.function import Function, choose_engine, compile_function, nodes
+from dalembert.codegen.program import program_of
 from dalembert.errors import InputError, nearest
 from dalembert.formalisms import catalogue
-from dalembert.formalisms.shared import operation_count as operations
 from dalembert.formalisms.shared.about import About
 from dalembert.formalisms.shared.common_quantities import free_equations
 from dalembert.formalisms.shared.linear_form import LinearForm
 from dalembert.formalisms.shared.power import carried_along
 from dalembert.formalisms.shared.quantities import Derived
+from dalembert.formalisms.shared.solve_form import fused
 from dalembert.mechanics.applied_forces import non_ideal_forces
 from dalembert.mechanics.contact_constraints import pushes, with_contacts
 from dalembert.mechanics.facts import Choice, Facts, facts_of
@@ -33,6 +34,18 @@ from dalembert.simulation.observables import Observables
 from dalembert.simulation.right_hand_side import Kernel
 from dalembert.simulation.spring_lengths import Lengths
 from dalembert.symbolic.algebra_base import Array, stack, vector
+from dalembert.symbolic.optimize import shortened
+
+
+def count(form: LinearForm) -> int:
+    """Operations for q̇ and v̇ at one state, the linear solve included."""
+    system, (x, _) = form.system, fused(form)
+    k, qd, own = len(form.velocity.v), form.velocity.qd, form.own_multipliers
+    outputs = stack(qd, x) if own is None else stack(qd + own.S @ x[k:], x[:k])
+    names = [str(y) for y in (*system.q, *form.velocity.v, system.t)]
+    constants = [*system.model.parameter_values, *(str(c) for c in form.constants.symbols)]
+    return program_of(shortened(nodes(system.algebra, outputs)), names, constants).operations
+
 
 T = TypeVar("T")
 Mode = Literal["fused", "assembled"]
@@ -208,7 +221,7 @@ class Machine:
     @cached_property
     def operations(self) -> int:
         """The number of arithmetic operations in one evaluation of the whole right-hand side."""
-        return operations.count(self.form)
+        return count(self.form)
 
 
 _MOST = 64  # setups whose compiled code is kept

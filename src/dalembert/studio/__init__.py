@@ -1,7 +1,6 @@
 """The studio: a web page on this machine in which a mechanism is described, derived, proved and moved.
 
-The way of a request: `guard` lets it in, `app` takes it, `talk` hears what a tab asks, `workers` hand it, when it is its
-turn (`turns`), to a process (`worker`), where a function of `tasks` calls the pipeline; what it answers goes back to the tab.
-`opening` is what a new tab begins with, `upload` takes a file that is dropped on the page. `folder` is the only place where
-files are written. Nothing here knows mechanics.
+A request passes `guard` (token and origin) and reaches `app`; `protocol` reads its messages, `scheduler` and `process_pool` give
+each task its turn in its own process (`task_process`), where a function of `tasks` calls the public API. `start_model` is
+what a new tab shows. Only `folder` writes files. No module here contains mechanics.
 """

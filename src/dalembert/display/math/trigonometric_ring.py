@@ -5,17 +5,72 @@ Sums of parameters that occur as factors are kept in one piece (`kept`), and so 
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Callable, Iterable
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from functools import lru_cache
+from math import prod
 from time import thread_time
 
 import symengine as se
 
-from dalembert.display.math import fourier
 from dalembert.display.math.angles import Angles
 from dalembert.display.math.factor import exact_quotient, factored, factors, number_in, terms
 from dalembert.symbolic.exact_numbers import rebuild
 from dalembert.symbolic.symbols import Formula
+
+Wave = tuple[str, tuple[int, ...]]  # "sin" or "cos", and how often each angle is in its argument
+
+# of the waves of summed and of subtracted angles; sin·sin and cos·sin carry a minus, each on another side
+_SIGNS = {("cos", "cos"): (1, 1), ("sin", "sin"): (-1, 1), ("sin", "cos"): (1, 1), ("cos", "sin"): (1, -1)}
+
+
+def wave_count(factors: Iterable[tuple[int, str, int]]) -> int:
+    """A bound on the number of waves in `sum_of_waves`: a product of n different cosines has 2ⁿ⁻¹.
+
+    >>> wave_count(((0, "sin", 2), (1, "cos", 1)))
+    6
+    """
+    powers: Counter[int] = Counter()
+    for index, _, power in factors:
+        powers[index] += power
+    return prod(power + 1 for power in powers.values())
+
+
+@lru_cache(maxsize=5_000)
+def sum_of_waves(factors: tuple[tuple[int, str, int], ...], angles: tuple[Formula, ...]) -> Formula:
+    """The product of sin or cos of the angles to powers, given as (angle, kind, power), written as a sum.
+
+    >>> x, y = se.symbols("x y")
+    >>> sum_of_waves(((0, "sin", 1), (0, "cos", 1)), (x, y))
+    (1/2)*sin(2*x)
+    """
+    waves: dict[Wave, int] = {("cos", (0,) * len(angles)): 1}
+    for index, kind, power in factors:
+        for _ in range(power):
+            waves = _times(waves, kind, index)
+    halves = se.Integer(2) ** sum(power for *_, power in factors)
+    return se.Add(*(amount / halves * _written(wave, angles) for wave, amount in waves.items() if amount))
+
+
+def _times(waves: dict[Wave, int], kind: str, index: int) -> dict[Wave, int]:
+    """Twice the sum of waves times one more sine or cosine, by the product formulas."""
+    out: defaultdict[Wave, int] = defaultdict(int)
+    for (name, counts), amount in waves.items():
+        result = "cos" if name == kind else "sin"
+        for step, sign in zip((1, -1), _SIGNS[name, kind], strict=True):
+            angle = (*counts[:index], counts[index] + step, *counts[index + 1 :])
+            flip = next((c < 0 for c in angle if c), False)
+            turned = tuple(-c for c in angle) if flip else angle
+            if result == "cos" or any(angle):
+                out[result, turned] += -amount * sign if flip and result == "sin" else amount * sign
+    return out
+
+
+def _written(wave: Wave, angles: Sequence[Formula]) -> Formula:
+    name, counts = wave
+    argument = se.expand(se.Add(*(count * angle for count, angle in zip(counts, angles, strict=True) if count)))
+    return se.cos(argument) if name == "cos" else se.sin(argument)
+
 
 MAX_TERMS = 400
 _RARELY = 30  # calls between two looks at the clock
@@ -261,7 +316,7 @@ class Ring:
         for term in terms(total):
             found = tuple((*self.trig[base], int(power)) for base, power in factors(term) if base in self.trig)
             other = se.Mul(*(base**power for base, power in factors(term) if base not in self.trig))
-            if any(power < 0 for *_, power in found) or fourier.wave_count(found) > _MAX_WAVES:
+            if any(power < 0 for *_, power in found) or wave_count(found) > _MAX_WAVES:
                 return self.restored(total)
-            out.append(other * fourier.sum_of_waves(found, tuple(self.angles.basis)))
+            out.append(other * sum_of_waves(found, tuple(self.angles.basis)))
         return se.expand(se.Add(*out))

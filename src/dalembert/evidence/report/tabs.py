@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import platform
 from collections.abc import Iterator
 from html import escape
+from importlib.metadata import PackageNotFoundError, version
 
 from dalembert.display.math import html
 from dalembert.display.prose import markdown
@@ -11,9 +13,25 @@ from dalembert.display.units import units_of
 from dalembert.display.webpage import Tab
 from dalembert.evidence.report import structure_tables
 from dalembert.evidence.report.contents import Contents
-from dalembert.evidence.report.provenance import versions
 from dalembert.formalisms.catalogue import citation, find
 from dalembert.tables import Table, short
+
+_PACKAGES = ("dalembert", "numpy", "scipy", "symengine", "llvmlite", "heyoka")
+
+
+def versions() -> dict[str, str]:
+    """The versions of Python and of the packages that took part; those that are not installed are left out.
+
+    >>> "python" in versions(), "numpy" in versions()
+    (True, True)
+    """
+    found = {"python": platform.python_version()}
+    for name in _PACKAGES:
+        try:
+            found[name] = version(name)
+        except PackageNotFoundError:
+            continue
+    return found
 
 
 def tabs_of(contents: Contents, command: str) -> tuple[Tab, ...]:
