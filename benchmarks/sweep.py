@@ -35,8 +35,7 @@ import dalembert as dl
 from dalembert.analysis.sweeps import sweep, worker_pool
 from dalembert.analysis.sweeps.checkpoint import Folder
 from dalembert.analysis.sweeps.evaluate_chunk import Answer, answer
-from dalembert.analysis.sweeps.sweep_spec import Question
-from dalembert.analysis.sweeps.sweep_variation import Points
+from dalembert.analysis.sweeps.sweep_spec import Points, Question
 
 MODEL, DURATION, SAMPLES, CHUNK = "cart-pendulum", 10.0, 51, 1000
 VARY = {"l": (0.15, 0.25), "m2": (0.4, 0.6)}

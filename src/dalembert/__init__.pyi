@@ -22,7 +22,7 @@ from dalembert.analysis.inverse_kinematics import inverse_kinematics as inverse_
 from dalembert.analysis.linearization import Linearization as Linearization
 from dalembert.analysis.linearize import linearize as linearize
 from dalembert.analysis.loop_cut import recut as recut
-from dalembert.analysis.mobility import mobility as mobility
+from dalembert.analysis.model_summary import mobility as mobility
 from dalembert.analysis.modes import Modes as Modes
 from dalembert.analysis.regressor import regressor as regressor
 from dalembert.analysis.root_locus import Locus as Locus
@@ -32,7 +32,7 @@ from dalembert.analysis.sensitivity_run import Sensitivity as Sensitivity
 from dalembert.analysis.subsystems import subsystem_dynamics as subsystem_dynamics
 from dalembert.analysis.sweeps.sweep import sweep as sweep
 from dalembert.analysis.sweeps.sweep_result import sweep_summary as sweep_summary
-from dalembert.analysis.task_targets import Target as Target
+from dalembert.analysis.task_kinematics import Target as Target
 from dalembert.analysis.tracking import computed_torque as computed_torque
 from dalembert.analysis.tracking import feedforward as feedforward
 from dalembert.api.animate import animate as animate
@@ -85,9 +85,9 @@ from dalembert.model.model import Model as Model
 from dalembert.model.motion_profile import Profile as Profile
 from dalembert.model.profiles import cycloidal as cycloidal
 from dalembert.model.profiles import quintic as quintic
+from dalembert.model.profiles import sampled as sampled
+from dalembert.model.profiles import spline as spline
 from dalembert.model.profiles import trapezoidal as trapezoidal
-from dalembert.model.splines import sampled as sampled
-from dalembert.model.splines import spline as spline
 from dalembert.papers import paper as paper
 from dalembert.papers.printed_values import Paper as Paper
 from dalembert.recursive.tree_dynamics import speed_names as speed_names

@@ -9,8 +9,8 @@ from scipy.spatial.transform import Rotation
 import dalembert as dl
 from dalembert.errors import InputError, ModelError
 from dalembert.mechanics import random_states
-from dalembert.mechanics.loop_closure import displacement, loop_rows
-from dalembert.mechanics.loop_closure import ends as ends_of
+from dalembert.mechanics.contact_constraints import displacement, loop_rows
+from dalembert.mechanics.contact_constraints import ends as ends_of
 from dalembert.mechanics.motion import move
 from dalembert.mechanics.state_batch import States
 from dalembert.model.constraints.loop import ancestors, loop_bodies

@@ -9,8 +9,7 @@ from scipy import stats
 import dalembert as dl
 from dalembert.analysis.sweeps.evaluate_chunk import answer
 from dalembert.analysis.sweeps.sweep_observables import Observable
-from dalembert.analysis.sweeps.sweep_spec import Question
-from dalembert.analysis.sweeps.sweep_variation import Points, variation_of
+from dalembert.analysis.sweeps.sweep_spec import Points, Question, variation_of
 from dalembert.analysis.sweeps.worker_pool import by_processes
 from dalembert.simulation.integrators.integrate import Settings
 

@@ -6,8 +6,8 @@ import pytest
 import dalembert as dl
 from dalembert.api.derive import equations_of
 from dalembert.mechanics.facts import Choice
+from dalembert.mechanics.generalized_speeds import completeness
 from dalembert.mechanics.rank import best_rows
-from dalembert.mechanics.speed_choice import completeness
 
 
 def test_the_best_rows_are_independent_ones():

@@ -8,7 +8,7 @@ import sys
 
 import numpy as np
 
-from dalembert.cli import output, progress
+from dalembert.cli import output
 
 
 def test_json_is_plain():
@@ -32,7 +32,7 @@ def test_nothing_is_taken_for_markup(capsys):
 
 
 def test_no_bar_on_a_pipe(capsys):
-    with progress.bar("working") as advance:
+    with output.bar("working") as advance:
         advance(0.5)
     assert capsys.readouterr() == ("", "")
 
@@ -46,7 +46,7 @@ def test_a_bar_on_a_terminal(monkeypatch):
     monkeypatch.setenv("TERM", "xterm")
     screen = Terminal()
     monkeypatch.setattr(sys, "stderr", screen)
-    with progress.bar("working") as advance:
+    with output.bar("working") as advance:
         for step in range(11):
             advance(step / 10)
     assert "working" in screen.getvalue()

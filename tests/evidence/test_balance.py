@@ -19,9 +19,9 @@ import pytest
 import dalembert as dl
 from dalembert.errors import InputError
 from dalembert.evidence.numeric_differentiation import Watch, watch
-from dalembert.evidence.reference_forces import joint_work, non_ideal_work, second_moments
+from dalembert.evidence.reference_constraints import joint_work, non_ideal_work, second_moments
 from dalembert.mechanics import random_states
-from dalembert.mechanics.joint_forces import JointReaction
+from dalembert.mechanics.joint_reactions import JointReaction
 from dalembert.mechanics.state_batch import States
 from dalembert.model.description import Elements
 from dalembert.model.reference_model import Action, axes_of, turn_of
@@ -164,7 +164,7 @@ SHARED = {
         "at_point",
         lambda parts: tuple(replace(p, force=-p.force) for p in parts),
     ),
-    "push of a loop": ("mechanics.loop_closure", "_row", lambda row: replace(row, force=2 * row.force)),
+    "push of a loop": ("mechanics.contact_constraints", "_row", lambda row: replace(row, force=2 * row.force)),
     "place of a joint": ("mechanics.motion", None, lambda body: replace(body, p_WJ=body.p_WJ + 0.1)),
 }
 

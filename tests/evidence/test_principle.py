@@ -6,8 +6,7 @@ import pytest
 import dalembert as dl
 from dalembert.cli.entry_point import main
 from dalembert.evidence import principle
-from dalembert.evidence.numeric_differentiation import watch
-from dalembert.evidence.reference_poses import places
+from dalembert.evidence.numeric_differentiation import places, watch
 from dalembert.mechanics import random_states
 from dalembert.mechanics.contact_constraints import with_contacts
 from dalembert.mechanics.motion import move

@@ -22,7 +22,7 @@ from dalembert.codegen.function import NativeFunction
 from dalembert.codegen.program import Program
 from dalembert.evidence.verification import ProgramChecks, Task, _finding, _states
 from dalembert.model.events import Event
-from dalembert.simulation import impacts
+from dalembert.simulation import complementarity
 from dalembert.simulation import right_hand_side as kernels
 from dalembert.simulation.integrators.integrate import Settings
 from dalembert.simulation.mode_changes import Switchboard
@@ -385,12 +385,12 @@ def contact_checks() -> dict[str, bool]:
 
 def wrong_newton(change: Callable[[np.ndarray, int], np.ndarray], restitution: float = 1.0):
     def mutate(monkeypatch):
-        right = impacts.newton
+        right = complementarity.newton
 
         def newton(asked, e):
             return change(right(asked, restitution * e), asked.m)
 
-        monkeypatch.setattr(impacts, "newton", newton)
+        monkeypatch.setattr(complementarity, "newton", newton)
 
     return mutate
 

@@ -17,8 +17,7 @@ from dalembert.errors import InputError
 from dalembert.formalisms import denoc
 from dalembert.formalisms.shared.recursive_stages import stages
 from dalembert.mechanics import random_states
-from dalembert.mechanics.contact_constraints import with_contacts
-from dalembert.mechanics.loop_closure import loop_rows
+from dalembert.mechanics.contact_constraints import loop_rows, with_contacts
 from dalembert.mechanics.motion import move
 from dalembert.mechanics.system import system_of
 from dalembert.recursive.link_states import moving

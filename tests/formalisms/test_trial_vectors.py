@@ -10,7 +10,7 @@ from scipy.special import ellipj, ellipk
 
 import dalembert as dl
 from dalembert.formalisms.shared.solvers import least_solution
-from dalembert.mechanics.speed_choice import best_coordinates
+from dalembert.mechanics.generalized_speeds import best_coordinates
 from dalembert.model.model import Model
 from dalembert.symbolic.elimination import cross_product
 from dalembert.symbolic.floats import FLOATS

@@ -15,8 +15,7 @@ import dalembert as dl
 from dalembert.cli.entry_point import main
 from dalembert.errors import InputError, ModelFileError
 from dalembert.io.mat_file import MAX_UNPACKED, stored
-from dalembert.io.redysim import read_redysim
-from dalembert.io.redysim_matlab import read_trajectory
+from dalembert.io.redysim import read_redysim, read_trajectory
 from dalembert.papers.printed_facts import published
 
 FILE = Path(__file__).parents[1] / "papers" / "redysim_models.json"

@@ -17,7 +17,7 @@ from dalembert.io import gallery
 from dalembert.mechanics.energies import kinetic, potential
 from dalembert.mechanics.motion import move
 from dalembert.papers import denoc_figures as figures
-from dalembert.papers.denoc_biped import Step, hip, lift
+from dalembert.papers.denoc_figures import Step, hip, lift
 from dalembert.papers.mechanism import placed
 from dalembert.papers.printed_facts import published
 from dalembert.symbolic.algebra_base import vector

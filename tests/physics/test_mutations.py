@@ -49,14 +49,13 @@ from dalembert.symbolic import rotations
 from dalembert.symbolic.rotations import roll_pitch_yaw
 
 # some of these modules hold a function of their own name
-applied, constraints, contacts, energies, loops, motion, speeds = (
+applied, constraints, contacts, energies, motion, speeds = (
     import_module(f"dalembert.mechanics.{name}")
     for name in (
         "applied_forces",
         "constraint_levels",
         "contact_constraints",
         "energies",
-        "loop_closure",
         "motion",
         "generalized_speeds",
     )
@@ -467,7 +466,7 @@ def loop_row(**changes: Callable) -> Callable[[pytest.MonkeyPatch], None]:
     def changed(found):
         return [replace(found[0], **{k: f(getattr(found[0], k)) for k, f in changes.items()}), *found[1:]]
 
-    return function(loops.loop_rows, changed)
+    return function(contacts.loop_rows, changed)
 
 
 def first_shifted(b):

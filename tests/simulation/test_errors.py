@@ -157,7 +157,7 @@ def test_a_run_of_too_many_steps_is_ended(pendulum):
 
 
 def test_a_state_that_cannot_be_brought_back_is_told():
-    from dalembert.simulation.projection import onto_positions
+    from dalembert.simulation.constraint_manifold import onto_positions
     from dalembert.simulation.workspace import setup, workspace_of
 
     manifold = workspace_of(setup(bob(), "python")).manifold

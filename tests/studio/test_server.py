@@ -20,7 +20,7 @@ from dalembert.errors import InputError, WorkError
 from dalembert.studio import protocol, server
 from dalembert.studio.app import Studio
 from dalembert.studio.folder import OWN, Folder
-from dalembert.studio.start_model import opened
+from dalembert.studio.server import opened
 from dalembert.studio.tasks import Task
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*multi-threaded, use of fork:DeprecationWarning")

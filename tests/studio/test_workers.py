@@ -15,8 +15,7 @@ from talking import copies
 
 from dalembert.errors import InputError, WorkError
 from dalembert.studio import task_process
-from dalembert.studio.process_pool import Workers, WorkLost
-from dalembert.studio.scheduler import Turns
+from dalembert.studio.process_pool import Turns, Workers, WorkLost
 from dalembert.studio.tasks import Task
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*multi-threaded, use of fork:DeprecationWarning")

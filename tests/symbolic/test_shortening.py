@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import dalembert as dl
-from dalembert.formalisms.shared.solve_form import fused
+from dalembert.formalisms.shared.linear_form import fused
 from dalembert.symbolic.function_identity import merged
 from dalembert.symbolic.nodes import ONE, PI, Constant, Node, Symbol, call, constant, divide, less, node, select, symbol
 from dalembert.symbolic.optimize import folded_with, operations, shortened

@@ -10,16 +10,15 @@ import numpy as np
 import numpy.typing as npt
 
 from dalembert.analysis.inverse_kinematics import inverse_kinematics
-from dalembert.analysis.task_targets import Given, Target, read_targets
+from dalembert.analysis.task_kinematics import Given, Target, read_targets
 from dalembert.api.load import accepts_source
 from dalembert.arguments import numbers_given
 from dalembert.errors import InputError, nearest
 from dalembert.model.description import Elements
 from dalembert.model.initial_state import Start, start_state
 from dalembert.model.motion_profile import Profile
-from dalembert.model.profiles import cycloidal, quintic, trapezoidal
+from dalembert.model.profiles import cycloidal, quintic, spline, trapezoidal
 from dalembert.model.scales import scales_of
-from dalembert.model.splines import spline
 
 Timing = Literal["cycloidal", "quintic", "trapezoidal"]
 TIMINGS: dict[str, Callable[[float, float, float], Profile]] = {

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
 
 import numpy as np
 
-from dalembert.analysis.dh_axes import Axis, rows_between
-from dalembert.analysis.dh_rows import CONVENTIONS, EQUAL, Convention, DHTable, Motion, Row
 from dalembert.analysis.task_kinematics import Places, places_of
 from dalembert.api.load import accepts_source
 from dalembert.errors import InputError, NotApplicableError, nearest
@@ -17,8 +17,21 @@ from dalembert.model.evaluation import at_start, value
 from dalembert.model.initial_state import Start, start_state
 from dalembert.model.values import WORLD
 from dalembert.symbolic.symbols import coordinate
+from dalembert.tables import Table, Tabular
 
 _SEED = 7
+
+
+Convention: TypeAlias = Literal["dh", "mdh"]
+
+
+CONVENTIONS: tuple[Convention, ...] = ("dh", "mdh")
+
+
+ORDER = {"dh": ("θ", "d", "a", "α"), "mdh": ("α", "a", "θ", "d")}
+
+
+EQUAL = 1e-9  # frames that differ by less are the same
 
 
 @accepts_source
@@ -189,3 +202,209 @@ def _from_axes(model: Elements, chain: Sequence[Body], convention: Convention) -
         raise _refused(model, chain[-1].name, "no coordinate moves it")
     base, rows, last = rows_between(axes, T, convention)
     return _made(model, chain, convention, rows, base, np.linalg.inv(last) @ T, written=False)
+
+
+@dataclass(frozen=True)
+class Axis:
+    """The axis of a joint where all coordinates are zero: a direction, and a point on it; None where any will do."""
+
+    coordinate: str
+    kind: str
+    z: np.ndarray
+    point: np.ndarray | None
+
+
+def rows_between(
+    axes: Sequence[Axis], T: np.ndarray, convention: Convention
+) -> tuple[np.ndarray, list[Row], np.ndarray]:
+    """Frame 0, the rows, and frame n, for axes and a body at T where all coordinates are zero."""
+    frames, last = [_base(axes[0])], len(axes) - 1
+    for i, axis in enumerate(axes):  # frame i + 1 lies on the normal from this axis to the next
+        if i < last:
+            frames.append(_next(frames[-1], axes[i + 1].z, axes[i + 1].point, None))
+        elif convention == "dh":  # the last one, where it can be, on the body
+            frames.append(_next(frames[-1], T[:3, 2], T[:3, 3], T))
+        else:
+            at = frames[-1][:3, 3] if axis.point is None else axis.point
+            frames.append(_next(frames[-1], axis.z, at + axis.z * ((T[:3, 3] - at) @ axis.z), T))
+    if convention == "dh":
+        rows = [_row_dh(*each) for each in zip(axes, frames[:-1], frames[1:], strict=True)]
+    else:
+        frames, rows = _modified(axes, frames)
+    return frames[0], rows, frames[-1]
+
+
+def _base(axis: Axis) -> np.ndarray:
+    """Frame 0: z along the first axis, the origin nearest to the world's, x as near to the world's as can be."""
+    z = axis.z
+    x = np.eye(3)[0] - z * z[0]
+    x = x if np.linalg.norm(x) > 1e-6 else np.eye(3)[1] - z * z[1]
+    x = x / np.linalg.norm(x)
+    p = np.zeros(3) if axis.point is None else axis.point - z * (axis.point @ z)
+    return _frame(x, z, p)
+
+
+def _next(before: np.ndarray, z: np.ndarray, point: np.ndarray | None, end: np.ndarray | None) -> np.ndarray:
+    """The frame on an axis whose x is the common normal with z of the frame before; `end` is met where it can be."""
+    x0, z0, p0 = before[:3, 0], before[:3, 2], before[:3, 3]
+    point = p0 if point is None else point
+    normal = np.cross(z0, z)
+    if np.linalg.norm(normal) > 1e-7:
+        x = normal / np.linalg.norm(normal)
+        x = x if x @ x0 > -EQUAL else -x
+        # the foot of the normal on this axis: point + z s, at the same distance from the axis before all along x
+        side = np.cross(x, z0)
+        return _frame(x, z, point - z * ((point - p0) @ side) / (z @ side))
+    across = point - p0 - z0 * ((point - p0) @ z0)
+    if end is not None and np.linalg.norm(across) < EQUAL:
+        x = (
+            end[:3, 0] if abs(end[:3, 0] @ z) < 0.5 else end[:3, 1]
+        )  # that of the body, or its y where x lies along the axis
+        x = x - z * (x @ z)
+        return _frame(x / np.linalg.norm(x), z, point)
+    foot = point - z * ((point - p0) @ z)
+    if np.linalg.norm(across) < EQUAL:
+        return _frame(x0, z, p0)
+    x = across / np.linalg.norm(across)
+    return _frame(x if x @ x0 > -EQUAL else -x, z, foot)
+
+
+def _modified(axes: Sequence[Axis], standard: list[np.ndarray]) -> tuple[list[np.ndarray], list[Row]]:
+    """The frames of Craig, z along their own axis, from those of the standard convention: x of each is the normal behind it."""
+    frames, rows = [standard[0]], []
+    for axis, before, after in zip(axes, standard[:-1], standard[1:], strict=True):
+        # on this axis, with the x of the normal to the next
+        z, x = before[:3, 2], after[:3, 0]
+        x = x - z * (x @ z)
+        p = before[:3, 3] + z * ((after[:3, 3] - before[:3, 3]) @ z)
+        here = _frame(x / np.linalg.norm(x), z, p)
+        rows.append(_row_mdh(axis, frames[-1], here))
+        frames.append(here)
+    return frames, rows
+
+
+def _row_dh(axis: Axis, before: np.ndarray, after: np.ndarray) -> Row:
+    """Rz(θ) Tz(d) Tx(a) Rx(α) from one frame to the next."""
+    step = np.linalg.inv(before) @ after
+    theta, alpha = np.arctan2(step[1, 0], step[0, 0]), np.arctan2(step[2, 1], step[2, 2])
+    a = step[0, 3] * np.cos(theta) + step[1, 3] * np.sin(theta)
+    return Row(axis.coordinate, axis.kind, *(_clean(x) for x in (theta, step[2, 3], a, alpha)))
+
+
+def _row_mdh(axis: Axis, before: np.ndarray, after: np.ndarray) -> Row:
+    """Rx(α) Tx(a) Rz(θ) Tz(d) from one frame to the next."""
+    step = np.linalg.inv(before) @ after
+    theta, alpha = np.arctan2(-step[0, 1], step[0, 0]), np.arctan2(-step[1, 2], step[2, 2])
+    d = step[2, 3] * np.cos(alpha) - step[1, 3] * np.sin(alpha)
+    return Row(axis.coordinate, axis.kind, *(_clean(x) for x in (theta, d, step[0, 3], alpha)))
+
+
+def _clean(x: float) -> float:
+    """Without rounding about zero."""
+    return 0.0 if abs(x) < 1e-11 else float(x)
+
+
+def _frame(x: np.ndarray, z: np.ndarray, p: np.ndarray) -> np.ndarray:
+    out = np.eye(4)
+    out[:3, 0], out[:3, 1], out[:3, 2], out[:3, 3] = x, np.cross(z, x), z, p
+    return out
+
+
+@dataclass(frozen=True)
+class Row:
+    """One row: θ of a turning joint and d of a sliding one are offsets, to which the coordinate is added."""
+
+    coordinate: str
+    kind: str  # revolute, prismatic or fixed
+    theta: float
+    d: float
+    a: float
+    alpha: float
+
+    def numbers(self, q: float) -> dict[str, float]:
+        """θ, d, a and α where the coordinate is q."""
+        theta = self.theta + (q if self.kind == "revolute" else 0.0)
+        return {"θ": theta, "d": self.d + (q if self.kind == "prismatic" else 0.0), "a": self.a, "α": self.alpha}
+
+
+@dataclass(frozen=True)
+class Motion:
+    """One elementary motion of a row, and the frame after it, as T (4, 4) in the world."""
+
+    row: int
+    name: str  # θ, d, a or α
+    value: float
+    frame: np.ndarray
+
+
+@dataclass(frozen=True)
+class DHTable(Tabular):
+    """The table of a chain of links: world ─ base ─► frame 0 ─ rows ─► frame n ─ tool ─► body.
+
+    `written` is True where the model was written as this table, and False where the table was found from the axes.
+    """
+
+    model: str
+    body: str
+    convention: Convention
+    rows: tuple[Row, ...]
+    base: np.ndarray
+    tool: np.ndarray
+    names: tuple[str, ...]  # all coordinates of the model
+    start: np.ndarray
+    written: bool
+
+    def frames(self, q: Sequence[float] | np.ndarray | None = None) -> tuple[Motion, ...]:
+        """The four elementary motions of every row and the frame after each; at the start of the model without q."""
+        at = dict(zip(self.names, self.start if q is None else q, strict=True))
+        T, out = self.base, []
+        for i, row in enumerate(self.rows):
+            numbers = row.numbers(float(at.get(row.coordinate, 0.0)))
+            for name in ORDER[self.convention]:
+                T = T @ _elementary(name, numbers[name])
+                out.append(Motion(i, name, numbers[name], T))
+        return tuple(out)
+
+    def pose(self, q: Sequence[float] | np.ndarray | None = None) -> np.ndarray:
+        """T (4, 4) of the body in the world."""
+        frames = self.frames(q)
+        return (frames[-1].frame if frames else self.base) @ self.tool
+
+    def tables(self) -> Sequence[Table]:
+        """The table, with the base and the tool below it where they are not the identity."""
+        rows = tuple(
+            (
+                str(i + 1),
+                _sum(row.theta, row.coordinate if row.kind == "revolute" else ""),
+                _sum(row.d, row.coordinate if row.kind == "prismatic" else ""),
+                f"{row.a:.6g}",
+                f"{row.alpha:.6g}",
+            )
+            for i, row in enumerate(self.rows)
+        )
+        notes = [] if self.written else ["The table was found from the axes of the joints."]
+        for name, T in (("base", self.base), ("tool", self.tool)):
+            if np.abs(T - np.eye(4)).max() > EQUAL:
+                notes.append(f"{name}: {np.round(T, 6).tolist()}")
+        what = "Denavit–Hartenberg" if self.convention == "dh" else "Modified Denavit–Hartenberg"
+        return (
+            Table(("row", "θ", "d", "a", "α"), rows, f"{what} table of '{self.model}' to '{self.body}'", tuple(notes)),
+        )
+
+
+def _elementary(name: str, value: float) -> np.ndarray:
+    """One of Rz, Tz, Tx and Rx."""
+    T, c, s = np.eye(4), np.cos(value), np.sin(value)
+    if name == "θ":
+        T[:2, :2] = [[c, -s], [s, c]]
+    elif name == "α":
+        T[1:3, 1:3] = [[c, -s], [s, c]]
+    else:
+        T[2 if name == "d" else 0, 3] = value
+    return T
+
+
+def _sum(offset: float, coordinate: str) -> str:
+    if not coordinate:
+        return f"{offset:.6g}"
+    return f"{coordinate} {'-' if offset < 0 else '+'} {abs(offset):.6g}" if offset else coordinate

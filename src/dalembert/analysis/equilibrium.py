@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 
 from dalembert.analysis.equilibrium_search import Search, Unknowns
-from dalembert.analysis.linear.residuals import Point, Residuals, residuals_of
-from dalembert.analysis.linear.state_solution import Solved, solved_at
+from dalembert.analysis.linear.residuals import Point, Residuals, Solved, residuals_of, solved_at
 from dalembert.analysis.linearize import At, read_state
 from dalembert.analysis.stability import Stability, by_hessian, by_spectrum
 from dalembert.api.load import accepts_source
@@ -18,7 +17,7 @@ from dalembert.arguments import are_names, is_whole, shown
 from dalembert.errors import InconsistentStateError, InputError, WorkError, nearest
 from dalembert.mechanics import random_states
 from dalembert.mechanics.assembly import Assembler
-from dalembert.mechanics.joint_forces import JointForces
+from dalembert.mechanics.joint_reactions import JointForces
 from dalembert.mechanics.state_batch import States
 from dalembert.model.description import Description, Elements
 from dalembert.model.frozen import Frozen, Value

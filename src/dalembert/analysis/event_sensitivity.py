@@ -15,8 +15,7 @@ from functools import cached_property
 
 import numpy as np
 
-from dalembert.analysis.directional_derivatives import Differentials, Varied, with_time
-from dalembert.analysis.sensitivity_directions import Directions
+from dalembert.analysis.directional_derivatives import Differentials, Directions, Varied, with_time
 from dalembert.codegen.function import nodes
 from dalembert.codegen.program import program_of
 from dalembert.errors import NotApplicableError

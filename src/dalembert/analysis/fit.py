@@ -9,12 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.analysis.fit_result import Fit, covariance_of, seen
-from dalembert.analysis.measurements import Measured, measurements
+from dalembert.analysis.constrained_sensitivity import origin_of
+from dalembert.analysis.directional_derivatives import Directions, directions_of
+from dalembert.analysis.fit_result import Fit, Measured, covariance_of, measurements, seen
 from dalembert.analysis.sensitivity import Differentiated, require_differentiable
-from dalembert.analysis.sensitivity_directions import Directions, directions_of
 from dalembert.analysis.sensitivity_run import Sensitivity
-from dalembert.analysis.start_sensitivity import origin_of
 from dalembert.api.derive import equations_of
 from dalembert.api.load import accepts_source
 from dalembert.arguments import is_real, shown

@@ -14,8 +14,7 @@ import numpy.typing as npt
 
 from dalembert.analysis import posture_search
 from dalembert.analysis.posture_search import Effort, Task
-from dalembert.analysis.task_kinematics import Places, Seen, places_of
-from dalembert.analysis.task_targets import Asked, Given, read_targets
+from dalembert.analysis.task_kinematics import Asked, Given, Places, Seen, places_of, read_targets
 from dalembert.api.load import accepts_source
 from dalembert.arguments import numbers_given
 from dalembert.codegen.function import choose_engine

@@ -8,17 +8,18 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from dalembert.analysis.linear.independent_states import Reduced, driven, reduced
+from dalembert.analysis.linear.independent_states import Reduced, Verdict, driven, judged, reduced
 from dalembert.analysis.linear.residuals import (
     Differentiated,
     Partials,
     Residuals,
+    Solved,
     differentiated,
     multipliers,
+    require_on_constraints,
     residuals_of,
+    solved_at,
 )
-from dalembert.analysis.linear.state_solution import Solved, require_on_constraints, solved_at
-from dalembert.analysis.linear.steadiness import Verdict, judged
 from dalembert.analysis.linearization import Descriptor, Linearization
 from dalembert.api.load import accepts_source
 from dalembert.api.trajectory import Trajectory

@@ -19,7 +19,7 @@ import symengine as se
 from dalembert.api.load import accepts_source
 from dalembert.errors import InputError, nearest
 from dalembert.mechanics import random_states, rank
-from dalembert.mechanics.loop_closure import displacement, ends
+from dalembert.mechanics.contact_constraints import displacement, ends
 from dalembert.mechanics.state_batch import one_state
 from dalembert.model.constraints.loop import Loop, ancestors, loop_bodies
 from dalembert.model.description import Elements

@@ -11,18 +11,19 @@ For one body with velocity ω, angular acceleration α and acceleration a of the
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
-from dalembert.analysis.base_parameters import BaseParameters, base_parameters_of
-from dalembert.analysis.torque_identification import Identified, identified
+from dalembert.analysis.fit_result import Estimate
+from dalembert.api.compiled_calls import Numbers
 from dalembert.api.dynamics import Dynamics, dynamics
-from dalembert.api.lazy_functions import Numbers
 from dalembert.api.load import accepts_source
 from dalembert.arguments import numbers_given
 from dalembert.errors import InputError, NotApplicableError
+from dalembert.mechanics.rank import TOLERANCE
 from dalembert.model.description import Description, Elements
 from dalembert.model.elements import Body
 from dalembert.model.evaluation import value
@@ -31,7 +32,29 @@ from dalembert.recursive.constrained_batch import require_tree
 from dalembert.tables import Table, Tabular, short
 
 LETTERS = ("m", "mx", "my", "mz", "Ixx", "Ixy", "Iyy", "Ixz", "Iyz", "Izz")
+
+
 _PLACES = ((0, 0), (0, 1), (1, 1), (0, 2), (1, 2), (2, 2))  # of the six numbers of an inertia
+
+
+_ROUNDS = 3  # in which the noise of every joint is found, and found again with it
+
+
+_KEEP = (
+    "Izz",
+    "Ixy",
+    "Ixz",
+    "Iyz",
+    "Ixx",
+    "Iyy",
+    "mx",
+    "my",
+    "mz",
+    "m",
+)  # those behind are rather given to those before
+
+
+_SMALL = 1e-9  # of the largest: coefficients of a combination below this are rounding
 
 
 @dataclass(frozen=True, repr=False)
@@ -198,3 +221,165 @@ def _inertia(w: np.ndarray) -> np.ndarray:
         if i != j:
             out[j, k] += w[i]
     return out
+
+
+@dataclass(frozen=True, repr=False)
+class Identified(Value, Tabular):
+    """Base parameters with uncertainties."""
+
+    base: BaseParameters
+    x: np.ndarray  # in the order of the base parameters
+    covariance: np.ndarray
+    sigma: np.ndarray  # the noise of every joint, as it is left over
+    condition: float  # of the weighted regressor with columns of length 1: near 1 for a motion that excites everything
+
+    @property
+    def estimates(self) -> dict[str, Estimate]:
+        """The values with their standard deviations, by the names of the combinations."""
+        size = np.sqrt(np.diag(self.covariance))
+        return {name: Estimate(float(x), float(s)) for name, x, s in zip(self.base.names, self.x, size, strict=True)}
+
+    def tables(self) -> tuple[Table, ...]:
+        """The combinations, as found and as the model has them."""
+        rows = [
+            (name, f"{found.value:.6g}", f"{found.sigma:.2g}", short(float(known)))
+            for (name, found), known in zip(self.estimates.items(), self.base.values, strict=True)
+        ]
+        joints = ", ".join(f"{x:.3g}" for x in self.sigma)
+        noise = f"Noise of the joints: {joints}. Condition of the motion: {self.condition:.3g}."
+        return (Table(("combination", "value", "± σ", "in the model"), tuple(rows), "", (noise,)),)
+
+    def __repr__(self) -> str:
+        return f"<Identified: {self.base.rank} base parameters>"
+
+
+def identified(Y: np.ndarray, tau: np.ndarray, base: BaseParameters) -> Identified:
+    """The base parameters behind torques (joints, samples), with Y (joints, rank, samples); joints are weighed by their noise."""
+    joints, rank, samples = Y.shape
+    if joints * samples <= rank:
+        raise InputError(
+            f"identify: {joints * samples} torques do not tell {rank} base parameters. Measure more samples."
+        )
+    weights = np.ones(joints)
+    for _ in range(_ROUNDS):
+        x, *_ = _solved(Y, tau, weights, base)
+        left = tau - np.einsum("jrs,r->js", Y, x)
+        noise = np.sqrt((left**2).sum(axis=1) / max(samples - rank / joints, 1.0))
+        weights = 1.0 / np.maximum(noise, 1e-14 * max(float(np.abs(tau).max()), 1e-300))
+    x, covariance, condition = _solved(Y, tau, weights, base)
+    return Identified(base, x, covariance, 1.0 / weights, condition)
+
+
+def _solved(
+    Y: np.ndarray, tau: np.ndarray, weights: np.ndarray, base: BaseParameters
+) -> tuple[np.ndarray, np.ndarray, float]:
+    """Weighted least squares: the solution, its covariance, and the condition."""
+    A = np.moveaxis(Y * weights[:, None, None], 1, 2).reshape(-1, Y.shape[1])
+    size = np.linalg.norm(A, axis=0)
+    if not (size > 0).all():
+        raise InputError(
+            f"identify: the motion does not excite {base.names[int(np.argmin(size))]}. Measure another one."
+        )
+    U, s, Vt = np.linalg.svd(A / size, full_matrices=False)
+    if s[-1] <= TOLERANCE * s[0]:
+        raise InputError(
+            "identify: the motion does not excite all base parameters: their regressor is singular. Measure a richer one."
+        )
+    parts = (Vt.T / s) / size[:, None]
+    return parts @ (U.T @ (tau * weights[:, None]).ravel()), parts @ parts.T, float(s[0] / s[-1])
+
+
+@dataclass(frozen=True, repr=False)
+class BaseParameters(Value, Tabular):
+    """Combinations `combine` π of the parameters, one for each of the independent `columns` of the regressor."""
+
+    columns: tuple[int, ...]
+    combine: np.ndarray  # (rank, parameters)
+    parameters: tuple[str, ...]
+    values: np.ndarray  # of the combinations, for the model as it is
+    states: int  # at which the rank was tested
+    gap: tuple[float, float]  # the smallest relative singular value that counts, and the largest that does not
+
+    @property
+    def rank(self) -> int:
+        """The number of base parameters."""
+        return len(self.columns)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Each combination as a sum."""
+        return tuple(_sum(row, self.parameters, lead) for row, lead in zip(self.combine, self.columns, strict=True))
+
+    @property
+    def unseen(self) -> tuple[str, ...]:
+        """The parameters that no torque depends on."""
+        return tuple(name for name, column in zip(self.parameters, self.combine.T, strict=True) if not column.any())
+
+    def tables(self) -> tuple[Table, ...]:
+        """The combinations with their values."""
+        rows = [(name, short(float(x))) for name, x in zip(self.names, self.values, strict=True)]
+        low, high = self.gap
+        title = f"{self.rank} base parameters of {len(self.parameters)}"
+        note = (
+            f"The rank was tested at {self.states} random states: relative singular values that count go down to {low:.1e}, the "
+            f"others are at most {high:.1e}. Samples can miss what is rare; they cannot find too many."
+        )
+        seen = f"No torque depends on {', '.join(self.unseen)}." if self.unseen else ""
+        return (Table(("combination", "value"), tuple(rows), title, tuple(x for x in (note, seen) if x)),)
+
+    def __repr__(self) -> str:
+        return f"<BaseParameters: {self.rank} of {len(self.parameters)}, tested at {self.states} random states>"
+
+
+def base_parameters_of(Y: np.ndarray, names: Sequence[str], values: np.ndarray, states: int) -> BaseParameters:
+    """The base parameters behind rows of a regressor.
+
+    >>> found = base_parameters_of(np.array([[1.0, 2.0, 0.0], [3.0, 6.0, 0.0]]), ["a", "b", "c"], np.array([1.0, 1.0, 1.0]), 2)
+    >>> found.names, found.values.tolist(), found.unseen
+    (('a + 2·b',), [3.0], ('c',))
+    """
+    size = np.linalg.norm(Y, axis=0)
+    used = np.flatnonzero(size > TOLERANCE * max(float(size.max(initial=0.0)), 1e-300))
+    order = np.array(sorted(used.tolist(), key=lambda k: (_place(names[k]), k)), dtype=np.intp)
+    columns = np.sort(order[_independent(Y[:, order] / size[order])])
+    B, *_ = np.linalg.lstsq(Y[:, columns] / size[columns], Y[:, used] / size[used], rcond=None)
+    combine = np.zeros((len(columns), len(names)))
+    combine[:, used] = B * size[used] / size[columns][:, None]
+    combine[np.abs(combine) < _SMALL * np.abs(combine).max(axis=1, keepdims=True)] = 0.0
+    combine[:, columns] = np.eye(len(columns))
+    sigma = np.linalg.svd(Y[:, used] / size[used], compute_uv=False)
+    sigma = sigma / sigma[0]
+    gap = float(sigma[len(columns) - 1]), float(sigma[len(columns)]) if len(columns) < len(sigma) else 0.0
+    return BaseParameters(tuple(columns.tolist()), combine, tuple(names), combine @ values, states, gap)
+
+
+def _place(name: str) -> int:
+    """Where the letter of a parameter stands among those to keep."""
+    letter = name.partition("(")[0]
+    return _KEEP.index(letter) if letter in _KEEP else 0
+
+
+def _independent(Y: np.ndarray) -> list[int]:
+    """The columns that have a part of their own beside those taken before them."""
+    taken: list[int] = []
+    Q = np.zeros((len(Y), 0))
+    for k in range(Y.shape[1]):
+        part = Y[:, k] - Q @ (Q.T @ Y[:, k])
+        part = part - Q @ (Q.T @ part)
+        length = float(np.linalg.norm(part))
+        if length > TOLERANCE:
+            taken.append(k)
+            Q = np.column_stack([Q, part / length])
+    return taken
+
+
+def _sum(row: np.ndarray, names: Sequence[str], lead: int) -> str:
+    """A combination as a sum, the parameter that leads it first."""
+    order = [lead, *(k for k in np.flatnonzero(row) if k != lead)]
+    words = ""
+    for k in order:
+        c = float(row[k])
+        sign = ("− " if c < 0 else "+ ") if words else ("−" if c < 0 else "")
+        factor = "" if abs(abs(c) - 1) < 1e-9 else f"{abs(c):.6g}·"
+        words += f"{' ' if words else ''}{sign}{factor}{names[k]}"
+    return words

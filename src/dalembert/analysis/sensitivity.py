@@ -8,11 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.analysis.directional_derivatives import Varied
+from dalembert.analysis.constrained_sensitivity import Origin, origin_of
+from dalembert.analysis.directional_derivatives import Directions, Varied, directions_of
 from dalembert.analysis.event_sensitivity import Crossing, Jumps
-from dalembert.analysis.sensitivity_directions import Directions, directions_of
 from dalembert.analysis.sensitivity_run import Sensitivity
-from dalembert.analysis.start_sensitivity import Origin, origin_of
 from dalembert.analysis.variational_equations import Variations
 from dalembert.api.derive import equations_of
 from dalembert.api.load import accepts_source

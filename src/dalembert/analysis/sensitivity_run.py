@@ -9,10 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.analysis.directional_derivatives import Differentials, Varied, with_time
+from dalembert.analysis.directional_derivatives import Differentials, Directions, Varied, with_time
 from dalembert.analysis.event_sensitivity import Crossing
 from dalembert.analysis.observable_formulas import program_by_name, program_of_point
-from dalembert.analysis.sensitivity_directions import Directions
 from dalembert.api.trajectory import Trajectory
 from dalembert.arguments import checked
 from dalembert.codegen.program import Program

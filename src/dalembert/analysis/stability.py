@@ -6,9 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dalembert.analysis.linear.independent_states import reduced
-from dalembert.analysis.linear.state_solution import Solved
-from dalembert.analysis.linear.steadiness import followers_in, state_units
+from dalembert.analysis.linear.independent_states import followers_in, reduced, state_units
+from dalembert.analysis.linear.residuals import Solved
 from dalembert.mechanics import rank
 
 _ZERO = 1e-9  # of the largest eigenvalue

@@ -15,18 +15,17 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from dalembert.analysis.constrained_sensitivity import Constrained
-from dalembert.analysis.directional_derivatives import Differentials, Varied, pairs, with_time
-from dalembert.analysis.sensitivity_directions import Directions
+from dalembert.analysis.directional_derivatives import Differentials, Directions, Varied, pairs, with_time
 from dalembert.codegen import heyoka_backend
 from dalembert.codegen.compiled_loop import Machine
 from dalembert.codegen.function import Function, function_of
 from dalembert.codegen.heyoka_backend import TaylorMachine
 from dalembert.codegen.program import Program, nodes_of, program_of
 from dalembert.simulation.bound_equations import BoundEquations
+from dalembert.simulation.constraint_manifold import onto_positions, onto_velocities
 from dalembert.simulation.integrators.integrate import InitialValueProblem, MachineCode, Settings, integrate
 from dalembert.simulation.integrators.registry import find
 from dalembert.simulation.main_loop import usual_sizes
-from dalembert.simulation.projection import onto_positions, onto_velocities
 from dalembert.simulation.right_hand_side import Kernel
 from dalembert.symbolic.algebra_base import stack, vector
 from dalembert.symbolic.graph import GRAPH

@@ -9,12 +9,10 @@ from typing import ClassVar, Literal, NamedTuple
 
 import numpy as np
 
-from dalembert.api.compiled_calls import Alone, calls_of
-from dalembert.api.constrained_rollout import HeldStepper
+from dalembert.api.compiled_calls import Alone, Compiled, Numbers, Out, batch_of, beside, calls_of, counted, written
 from dalembert.api.kinematics import Kinematics
-from dalembert.api.lazy_functions import Compiled, Numbers, Out, batch_of, beside, counted, written
 from dalembert.api.load import accepts_source
-from dalembert.api.rollout import Forces, Method, Rollout, Stepper, forces_of
+from dalembert.api.rollout import Forces, HeldStepper, Method, Rollout, Stepper, forces_of
 from dalembert.api.trajectory import Trajectory
 from dalembert.api.tree_equations import equations_of_tree
 from dalembert.arguments import are_names, is_real, shown

@@ -11,9 +11,8 @@ import numpy.typing as npt
 
 from dalembert.api import simulate as runs
 from dalembert.api import stabilization_gains
-from dalembert.api.constraint_space import ConstraintSpace, constraint_space
+from dalembert.api.constraint_space import ConstraintSpace, QuasiAccelerations, constraint_space
 from dalembert.api.equation_reader import BlockValues
-from dalembert.api.quasi_accelerations import QuasiAccelerations
 from dalembert.api.readable import ReadableEquations
 from dalembert.api.regular_choice import with_regular_trials
 from dalembert.api.run_forces import joint_reactions, smallest_multipliers, with_bodies
@@ -26,9 +25,9 @@ from dalembert.formalisms.shared.about import Velocities
 from dalembert.formalisms.shared.solvers import gaussian
 from dalembert.mechanics.action import Actions, Path, Variation, along, beside
 from dalembert.mechanics.facts import facts_of
-from dalembert.mechanics.joint_forces import JointForces
+from dalembert.mechanics.joint_reactions import JointForces
 from dalembert.model.initial_state import Start, start_state
-from dalembert.simulation import consistency
+from dalembert.simulation import constraint_manifold
 from dalembert.simulation.derivation import derivation_of
 from dalembert.simulation.integrators.integrate import Settings
 from dalembert.simulation.main_loop import Task
@@ -119,7 +118,7 @@ class Equations(ReadableEquations):
             if self.changes:  # values may have taken the inertia of a motion, which has its own message
                 facts_of(self.model.with_parameters(self.changes), self.derivation.setup.choice)
         if self.form.own_multipliers is None:  # else the given velocities stand for momenta, and q̇ follows from these
-            consistency.require_same_velocities(self.model, self.workspace.facts.scales, velocities, rates)
+            constraint_manifold.require_same_velocities(self.model, self.workspace.facts.scales, velocities, rates)
         return qdd
 
     def _require_regular_coordinates(self, q: np.ndarray, t: np.ndarray, values: np.ndarray) -> None:
@@ -396,7 +395,7 @@ class Equations(ReadableEquations):
         if stabilization is not None:
             q, qd = start_state(equations.model, q0, qd0)
             if equations.kernel.phase is None:
-                consistency.require_consistent(equations.workspace.manifold, q, qd, t0, equations.values)
+                constraint_manifold.require_consistent(equations.workspace.manifold, q, qd, t0, equations.values)
             equations = equations.stabilized(*stabilization_gains.read(stabilization))
             project = False
         settings = Settings(rtol, atol, max_step, step, dense, progress)

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from dalembert.api.lazy_functions import Compiled, Numbers, Out, beside
+from dalembert.api.compiled_calls import Compiled, Numbers, Out, beside
 from dalembert.api.load import accepts_source
 from dalembert.arguments import numbers_given
 from dalembert.codegen.function import choose_engine

@@ -14,12 +14,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dalembert.api.body_motion import Samples, body_motion
-from dalembert.api.run_forces import drive_efforts, joint_reactions, smallest_multipliers
+from dalembert.api.run_forces import Samples, body_motion, drive_efforts, joint_reactions, smallest_multipliers
 from dalembert.api.trajectory import Trajectory
 from dalembert.codegen.function import interpreting_long_programs
 from dalembert.formalisms.shared.power import MOVING, carried_along
-from dalembert.mechanics.joint_forces import JointForces
+from dalembert.mechanics.joint_reactions import JointForces
 from dalembert.mechanics.system import System
 from dalembert.model.frozen import Frozen, Value
 from dalembert.model.loads.damper import Damper

@@ -20,7 +20,7 @@ from dalembert.io.files import checksum_fault
 from dalembert.io.toml_reader import loads_toml
 from dalembert.io.toml_writer import to_toml
 from dalembert.mechanics.contact_constraints import with_contacts
-from dalembert.mechanics.joint_forces import JointForces, JointReaction
+from dalembert.mechanics.joint_reactions import JointForces, JointReaction
 from dalembert.model.frozen import Frozen
 from dalembert.model.values import WORLD
 from dalembert.simulation.integrators.interpolant import Interpolant, Piece, Polynomial

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from dalembert.errors import NotApplicableError
 from dalembert.formalisms.shared.linear_form import LinearForm
-from dalembert.io.code.identifiers import Namer
+from dalembert.io.code.code_source import Namer
 from dalembert.symbolic.algebra_base import Array
 from dalembert.symbolic.symbols import TIME
 from dalembert.symbolic.sympy_bridge import to_sympy

@@ -12,7 +12,7 @@ from dalembert.api.derive import equations_by
 from dalembert.api.equation_reader import Reading, missing
 from dalembert.api.equations import Equations
 from dalembert.cli import options as shared
-from dalembert.cli import output, output_files, progress
+from dalembert.cli import output
 from dalembert.display.math import html, latex, plain_text
 from dalembert.display.math.quantity_blocks import Block, Step
 from dalembert.errors import InputError
@@ -50,7 +50,7 @@ def add(subparsers: shared.Subparsers) -> None:
 
 def run(arguments: Namespace) -> int:
     """Derive, and print or write what was found."""
-    path = None if arguments.output is None else output_files.target(arguments.output, "--output")
+    path = None if arguments.output is None else output.target(arguments.output, "--output")
     wanted = shared.keys(arguments.formalism) or ["lagrange"]
     arguments.set = [pair for pairs in arguments.set for pair in pairs]
     model = shared.load(arguments)
@@ -77,7 +77,7 @@ def run(arguments: Namespace) -> int:
 @contextmanager
 def _watched(readings: Sequence[Reading]) -> Iterator[None]:
     """A bar of the time that short forms take, and at the end the formalisms for which it was too short."""
-    with progress.bar("short forms, of the time they may take") as advance:
+    with output.bar("short forms, of the time they may take") as advance:
         for k, reading in enumerate(readings):
             reading.shortening.watched(lambda share, k=k: advance((k + share) / len(readings)))
         yield

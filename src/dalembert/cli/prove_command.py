@@ -10,7 +10,7 @@ from rich.text import Text
 
 import dalembert as dl
 from dalembert.cli import options as shared
-from dalembert.cli import output, progress
+from dalembert.cli import output
 from dalembert.evidence.proof import FINE, Claim
 
 _STYLE = {"proved": "green", "different": "bold red", "refused": "dim", "undecided": "yellow", "not used": "dim"}
@@ -31,7 +31,7 @@ def add(subparsers: shared.Subparsers) -> None:
 def run(arguments: Namespace) -> int:
     """Print the proof; 1 when formalisms or identities are different functions, or could not be decided."""
     model, wanted = shared.load(arguments), shared.keys(["lagrange", *arguments.formalism])
-    with progress.bar(f"proving {model.name}") as advance:
+    with output.bar(f"proving {model.name}") as advance:
         proof = dl.prove(model, wanted if arguments.formalism else None, seed=arguments.seed, progress=advance)
     tables = (
         _table("formalism", proof.formalisms),

@@ -7,7 +7,7 @@ from argparse import Namespace
 
 import dalembert as dl
 from dalembert.cli import options as shared
-from dalembert.cli import output, output_files, progress
+from dalembert.cli import output
 from dalembert.formalisms.catalogue import applicable
 from dalembert.model.description import Elements
 from dalembert.simulation.workspace import setup, workspace_of
@@ -36,14 +36,14 @@ def add(subparsers: shared.Subparsers) -> None:
 def run(arguments: Namespace) -> int:
     """Simulate, look, and write the page."""
     model = shared.load(arguments)
-    path = output_files.target(arguments.output or f"{output_files.file_name(model.name)}.html", "--output", (".html",))
+    path = output.target(arguments.output or f"{output.file_name(model.name)}.html", "--output", (".html",))
     keys = shared.keys(arguments.formalism) or [_usual(model)]
-    with progress.bar(f"simulating {model.name} by {keys[0]}") as advance:
+    with output.bar(f"simulating {model.name} by {keys[0]}") as advance:
         equations = dl.derive(model, keys[0])
         motion = equations.simulate(arguments.duration, progress=advance, **shared.how_to_run(arguments))
     shared.note_unused(arguments, motion.integrator)
     output.warn(motion.notes)
-    with progress.bar(f"comparing the formalisms on {model.name}") as advance:
+    with output.bar(f"comparing the formalisms on {model.name}") as advance:
         found = dl.report(
             motion,
             path,

@@ -14,9 +14,9 @@ from rich.table import Table
 import dalembert as dl
 from dalembert.analysis.sweeps import sweep_result, worker_pool
 from dalembert.analysis.sweeps.sweep_observables import REDUCTIONS
-from dalembert.analysis.sweeps.sweep_variation import SAMPLES
+from dalembert.analysis.sweeps.sweep_spec import SAMPLES
 from dalembert.cli import options as shared
-from dalembert.cli import output, output_files, progress
+from dalembert.cli import output
 from dalembert.errors import InputError
 from dalembert.model.description import Elements
 
@@ -91,9 +91,9 @@ def varied(text: str) -> tuple[str, Any]:
 
 def run(arguments: Namespace) -> int:
     """Run all, write the file, print the summary."""
-    target = output_files.target(arguments.to, "--to", sweep_result.FORMATS)
+    target = output.target(arguments.to, "--to", sweep_result.FORMATS)
     sweep_result.require_writable(target)
-    picture = None if arguments.plot is None else output_files.target(arguments.plot, "--plot", output_files.PICTURES)
+    picture = None if arguments.plot is None else output.target(arguments.plot, "--plot", output.PICTURES)
     model = shared.load(arguments)
     folder = Path(arguments.checkpoint or f"{target}.sweep")
     found = _swept(model, arguments, folder)
@@ -125,7 +125,7 @@ def _swept(model: Elements, arguments: Namespace, folder: Path) -> xarray.Datase
     asked = {name: getattr(arguments, name) for name in ("samples", "runs", "seed", "duration", "times", "formalism")}
     with (
         nullcontext() if arguments.cluster is None else worker_pool.joined(arguments.cluster) as client,
-        progress.bar(f"sweeping {model.name}") as advance,
+        output.bar(f"sweeping {model.name}") as advance,
     ):
         return dl.sweep(
             model,

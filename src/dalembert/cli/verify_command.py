@@ -9,7 +9,7 @@ from rich.text import Text
 
 import dalembert as dl
 from dalembert.cli import options as shared
-from dalembert.cli import output, progress
+from dalembert.cli import output
 from dalembert.evidence.agreement import Agreement
 from dalembert.formalisms.shared.about import grouped
 
@@ -35,7 +35,7 @@ def add(subparsers: shared.Subparsers) -> None:
 def run(arguments: Namespace) -> int:
     """Print the findings; 1 when formalisms differ."""
     model = shared.load(arguments)
-    with progress.bar(f"verifying {model.name}") as advance:
+    with output.bar(f"verifying {model.name}") as advance:
         agreement = dl.verify(
             model,
             states=arguments.states,

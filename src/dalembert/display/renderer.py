@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dalembert.display import rasterizer
+from dalembert.display.rasterizer import Surface, surface_of
 from dalembert.display.scene import colors
 from dalembert.display.scene.declared_shapes import corners
 from dalembert.display.scene.primitives import hull
 from dalembert.display.scene.scene_programs import Places, moved
 from dalembert.display.scene.scene_values import Cord, Scene, Shape
-from dalembert.display.scene.triangles import Surface, surface_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -12,11 +12,17 @@ import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from html import escape
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dalembert.display.scene.scene_values import Scene
 from dalembert.display.viewer import bundle
+
+if TYPE_CHECKING:
+    from markdown_it import MarkdownIt
+    from markdown_it.token import Token
+
 
 _PAGE = """<!DOCTYPE html>
 <html lang="en">
@@ -33,6 +39,8 @@ _PAGE = """<!DOCTYPE html>
 </body>
 </html>
 """
+
+
 _POLICY = (
     "default-src 'none'; script-src {script}; style-src {style}; img-src data: blob:; font-src data:;"
     " base-uri 'none'; form-action 'none'"
@@ -89,3 +97,31 @@ def embedded(data: object) -> str:
 def _hash(text: str) -> str:
     """The hash of an element's text, as the policy names it."""
     return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode('ascii')}'"
+
+
+def markdown(text: str) -> str:
+    """Paragraphs, headings, lists, tables and code; headings one level lower, since a page has its own title.
+
+    >>> markdown("# Pendulum\\n\\nIt *swings* <b>free</b>.")
+    '<h2>Pendulum</h2>\\n<p>It <em>swings</em> &lt;b&gt;free&lt;/b&gt;.</p>\\n'
+    """
+    parser = _parser()
+    tokens = parser.parse(text)
+    for token in tokens:
+        if token.type.startswith("heading"):
+            token.tag = f"h{min(int(token.tag[1:]) + 1, 6)}"
+        elif token.type == "inline":
+            token.children = [child for child in token.children or () if _stays(child)]
+    return parser.renderer.render(tokens, parser.options, {})
+
+
+@cache
+def _parser() -> MarkdownIt:
+    from markdown_it import MarkdownIt
+
+    return MarkdownIt("commonmark", {"html": False}).enable("table").disable("image")
+
+
+def _stays(token: Token) -> bool:
+    """Links to places inside a repository lead nowhere from a page; their words stay."""
+    return token.type not in ("link_open", "link_close")

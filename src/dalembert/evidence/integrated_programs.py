@@ -10,12 +10,13 @@ powers that loads and constraints have at these.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
 
+from dalembert.api.equations import Equations
 from dalembert.api.tree_equations import TreeEquations
 from dalembert.codegen import heyoka_backend
 from dalembert.codegen.function import NativeFunction
@@ -26,6 +27,7 @@ from dalembert.evidence.differences import (
     difference_of_momentum_rates,
     largest_ratio,
 )
+from dalembert.evidence.field_states import ExactState, Solved, form_symbols, nodes
 from dalembert.formalisms.shared.power import powers_into
 from dalembert.mechanics.state_batch import States
 from dalembert.mechanics.system import System
@@ -36,8 +38,14 @@ from dalembert.simulation.main_loop import has_series, usual_sizes
 from dalembert.simulation.mode_changes import switchboard_of
 from dalembert.simulation.right_hand_side import Kernel, stacked
 from dalembert.symbolic.algebra_base import Array
+from dalembert.symbolic.nodes import Node
+from dalembert.symbolic.random_points import root_beyond
+from dalembert.symbolic.residues import as_residues
 
 _INSTANT = 1e-300  # seconds of a step whose coefficients are wanted, and nothing else
+
+
+SOLVED_IN_NUMBERS = "a run solves these equations in numbers at every step: there is no shortened program"
 
 
 class NotRun(Exception):
@@ -202,3 +210,49 @@ def tree_difference(equations: TreeEquations, states: States, known: Reference) 
     y = np.concatenate([whole.q, whole.s, np.zeros((len(equations.working), len(states)))])
     rates = np.stack([equations.rates(float(t), y[:, k]) for k, t in enumerate(states.t)], axis=1)
     return difference_of_accelerations(whole.shaped(whole.second_rates(rates[n : equations.n_states])), known)
+
+
+@dataclass(frozen=True)
+class ShortenedRates:
+    """The right-hand side of one formalism before and after shortening, as nodes of the graph."""
+
+    kernel: Kernel
+    raw: Array
+    short: Array
+    held: bool  # conditions are parameters here, and choices in the formalisms: accelerations cannot be compared
+
+    @property
+    def roots(self) -> list[Node]:
+        """Everything that is evaluated."""
+        velocity = self.kernel.form.velocity
+        return [y for part in (self.raw, self.short, velocity.W, velocity.qdd_bias) for y in nodes(part)]
+
+    def differences(self, state: ExactState, known: Solved) -> Iterator[str]:
+        """What the shortened rates do not share with the raw ones, or with the accelerations that were proved."""
+        form = self.kernel.form
+        table = form_symbols(form, state)
+        raw, short = (state.at(part, table, state.point.any_root) for part in (self.raw, self.short))
+        names = [str(x) for x in self.kernel.state_symbols]
+        if wrong := [name for name, a, b in zip(names, raw, short, strict=True) if a != b]:
+            yield f"the shortened program has another rate of {', '.join(wrong)}"
+        if self.held:
+            return
+        n, m = len(form.system.q), form.n_states
+        short, W, bias = (
+            state.at(part, table, root_beyond) for part in (self.short, form.velocity.W, form.velocity.qdd_bias)
+        )
+        qdd = W @ short[n:m] + bias
+        if not (qdd == known.qdd).all():
+            yield "the shortened program has other accelerations than were proved"
+        if form.own_multipliers is None and not (short[:n] == as_residues(state.qd)).all():
+            yield "the shortened program has other velocities"
+
+
+def shortened_rates(equations: Equations) -> ShortenedRates | None:
+    """The right-hand side that a run of the equations integrates; None where they are solved in numbers."""
+    run = run_equations(equations)
+    kernel = run.kernel
+    if not kernel.fused:
+        return None
+    short = np.array(kernel.shortened_rates, dtype=object)
+    return ShortenedRates(kernel, kernel.rates, short, held=run is not equations)

@@ -17,8 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dalembert.evidence.numeric_differentiation import watch
-from dalembert.evidence.reference_constraints import declared_conditions
-from dalembert.evidence.reference_forces import declared_work, inertias, non_ideal_work
+from dalembert.evidence.reference_constraints import declared_conditions, declared_work, inertias, non_ideal_work
 from dalembert.mechanics.rank import TOLERANCE
 from dalembert.mechanics.state_batch import States
 from dalembert.model.description import Elements

@@ -27,8 +27,8 @@ from dalembert.evidence.field_states import (
     roots_are_independent,
     solved,
 )
+from dalembert.evidence.integrated_programs import SOLVED_IN_NUMBERS, ShortenedRates, shortened_rates
 from dalembert.evidence.mechanics_identities import Identity, identities_of
-from dalembert.evidence.optimized_program import SOLVED_IN_NUMBERS, ShortenedRates, shortened_rates
 from dalembert.formalisms import catalogue as formalisms
 from dalembert.formalisms.shared.about import About
 from dalembert.formalisms.shared.linear_form import LinearForm

@@ -7,22 +7,52 @@ The arrays can stand in a TOML file with `convention = "redysim"`, in JSON, or i
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import NoReturn
 
+import numpy as np
+
 from dalembert.errors import InputError, nearest
-from dalembert.io.mat_file import Stored
-from dalembert.io.matlab_interpreter import read_assignments
-from dalembert.io.redysim_arrays import KEYS, from_arrays
-from dalembert.io.redysim_matlab import from_matlab, opened, opener, started
+from dalembert.io.mat_file import Stored, Values, read_mat
+from dalembert.io.matlab_interpreter import call, read_assignments
+from dalembert.io.matlab_values import Function
+from dalembert.io.redysim_arrays import (
+    APART,
+    BODY,
+    GROUND,
+    KEYS,
+    LENGTHS,
+    SCALARS,
+    STEP,
+    TIPS,
+    from_arrays,
+    sample_count,
+)
 from dalembert.io.toml_source import Table, beyond_bounds, failure, read_text, require_short, tables
 from dalembert.model.keys import quote
 from dalembert.model.model import Model
 from dalembert.model.values import MAX_NAME
 
 KINDS = {".toml": "toml", ".json": "json", ".m": "matlab", ".mat": "mat"}
+
+
 MAX_SHOWN = 20  # names in a message
+
+
+FIELDS = ("gx", "gy", "gz")
+
+
+TIMES = ("Tp", "steps")
+
+
+SPAN = (("ti", "t_initial"), ("tf", "t_final"), ("incr",))  # in initials.m, as editions name them
+
+
+LINKS = ("bt", "r", "th", *STEP, *BODY)  # arrays with an entry for each link
+
+
+INPUTS, INITIALS, TRAJECTORY = "inputs.m", "initials.m", "trajectory.m"
 
 
 def read_redysim(
@@ -158,3 +188,171 @@ def _chosen(data: Table, model: str | None, source: str) -> tuple[Table, str | N
     if model not in data:
         raise failure(source, f"there is no robot {quote(model)}.", nearest(model[:MAX_NAME], data))
     return data[model], model.rsplit("/", 1)[-1]
+
+
+def opened(path: Path) -> Stored:
+    """What a data file holds; what the equations of motion do not need may be anything."""
+    return read_mat(path).without(APART)
+
+
+def opener(path: Path) -> Callable[[str], Stored]:
+    """What opens the data files that a MATLAB text asks for, in its directory or below."""
+
+    def load(name: str) -> Stored:
+        file = path.parent / name.replace("\\", "/")
+        if not file.exists():
+            raise failure(str(file), "there is no such file.", f"Copy it into the directory of {path.name}.")
+        return opened(file)
+
+    return load
+
+
+def from_matlab(values: Mapping[str, Values], source: str, name: str, *, quaternion: bool) -> Model:
+    """The robot of ReDySim's arrays as MATLAB holds them, all of them vectors.
+
+    >>> names = ("n", "alp", "a", "b", "th", "bt", "r", "dx", "dy", "dz", "m", "Icxx", "Icyy", "Iczz")
+    >>> one = dict.fromkeys(names, (0.0,)) | dict.fromkeys(("n", "r", "m", "dx"), (1.0,)) | {"g": (0.0, -9.81, 0.0)}
+    >>> from_matlab(one | {"Tp": (0.0,)}, "inputs.mat", "rod", quaternion=False).notes
+    ('Tp is 0 and not used: no time to simulate is set.',)
+    """
+    data: Table = {"name": name, **{key: list(value) for key, value in values.items() if key in KEYS}}
+    remarks = [*_left_over(data), *_too_long(data), *_gravity(data), *_empty(data), *_times(data)]
+    model = from_arrays(data, source, quaternion=quaternion)
+    for sentence in remarks:
+        model.note(sentence)
+    return model
+
+
+def _left_over(data: Table) -> Iterator[str]:
+    """ReDySim's floating bases have revolute joints that start elsewhere: r and th are left from another robot."""
+    for key in ("r", "th") if "nq" in data else ():
+        if key in data and [len(data[key])] != data.get("n"):
+            count = len(data.pop(key))
+            yield f"{key} has {count} entries and is not used: with nq ReDySim does not read it."
+
+
+def _too_long(data: Table) -> Iterator[str]:
+    """ReDySim goes from link 1 to link n, so arrays that are longer are left from a longer robot."""
+    n = data["n"][0] if len(data.get("n", ())) == 1 else 0.0
+    if n < 1 or not n.is_integer():
+        return
+    feet = (LENGTHS, TIPS) if GROUND in data else ()
+    long = [key for key in (*LINKS, *feet) if len(data.get(key, ())) > n]
+    for key in long:
+        data[key] = data[key][: int(n)]
+    if long:
+        yield f"more than n = {n:g} entries, of which ReDySim reads the first: {', '.join(long)}."
+
+
+def _empty(data: Table) -> Iterator[str]:
+    """Scalars that were left empty, []."""
+    for key in SCALARS:
+        if key in data and not data[key]:
+            del data[key]
+            yield f"{key} is empty and not used."
+
+
+def _gravity(data: Table) -> Iterator[str]:
+    """g is what ReDySim reads; what its window shows stands in gx, gy, gz."""
+    if not all(len(data.get(key, ())) == 1 for key in FIELDS):
+        return
+    shown = [data[key][0] for key in FIELDS]
+    if "g" not in data:
+        data["g"] = shown
+        for key in FIELDS:
+            del data[key]
+    elif data["g"] != shown:
+        yield f"gravity is g = {data['g']}, which ReDySim reads, and not {shown} of gx, gy, gz."
+
+
+def _times(data: Table) -> Iterator[str]:
+    """ReDySim's window stores 0 where a time was left empty."""
+    for key in TIMES:
+        if data.get(key) == [0]:
+            del data[key]
+            yield f"{key} is 0 and not used: no time to simulate is set."
+    if "Tp" not in data:
+        data.pop("steps", None)
+
+
+def started(model: Model, path: Path, initials: str | Path | None, *, quaternion: bool) -> Model:
+    """The model with the start and the time of `initials`, or of the initials.m beside ReDySim's inputs.
+
+    A file that was asked for has to be sound; why the one beside the inputs was left out is told in a note.
+    """
+    if initials is not None:
+        return _started(model, Path(initials), quaternion=quaternion)
+    beside = path.with_name(INITIALS)
+    if path.stem != "inputs" or path.suffix.lower() not in (".m", ".mat") or not beside.is_file():
+        return model
+    try:
+        return _started(model, beside, quaternion=quaternion)
+    except InputError as error:
+        return model.note(f"{INITIALS} is not used, and the robot starts as the arrays say: {error}")
+
+
+def _started(model: Model, path: Path, *, quaternion: bool) -> Model:
+    source = str(path)
+    links = float(len(model.bodies))
+    values = read_assignments(read_text(path), source, functions=_functions(path, links))
+    state = values.get("y0", values.get("yo"))
+    if state is None:
+        raise failure(source, "there is no y0.", "Give the state at the start, y0 = [q; dq; 0].")
+    names = model.coordinate_names
+    if quaternion and "e0" in names:
+        raise failure(source, "y0 has angles of the base, but the model a quaternion.", "Leave out quaternion=True.")
+    q, qd = _halves(state, names, source)
+    first, last, step = (_first(values, keys) for keys in SPAN)
+    if len(first) == len(last) == len(step) == 1 and step[0] > 0 and last[0] > first[0]:
+        time = last[0] - first[0]
+        model.simulation(time, sample_count(time, step[0], f"{source}: (tf - ti)/incr"))
+    return model.start(q, qd).note(f"start and time are those of {path.name}.")
+
+
+def _first(values: Mapping[str, Values], keys: Iterable[str]) -> Values:
+    """What stands under the first of these names that is there; nothing where none is."""
+    return next((values[key] for key in keys if key in values), ())
+
+
+def _functions(path: Path, links: float) -> dict[str, Function]:
+    """What initials.m can call: the inputs.m and trajectory.m beside it; inputs() is the number of links where there is none."""
+    found: dict[str, Function] = {"inputs": lambda arguments: [(links,)]}
+    if (inputs_file := path.with_name(INPUTS)).is_file():
+        said = read_text(inputs_file)
+        found["inputs"] = lambda arguments: call(said, str(inputs_file), arguments, load=opener(inputs_file))
+    if (beside := path.with_name(TRAJECTORY)).is_file():
+        text, inputs = read_text(beside), dict(found)
+        found["trajectory"] = lambda arguments: call(text, str(beside), arguments, inputs)
+    return found
+
+
+def read_trajectory(path: str | Path, times: Iterable[float], *others: float) -> tuple[np.ndarray, ...]:
+    """The designed motion in ReDySim's trajectory.m at many times: q, q̇ and q̈, an entry of the function's results in each row.
+
+    The function is called with the time and `others`, as in trajectory(tim, dof, Tp).
+    """
+    text, rest = read_text(path), [(float(value),) for value in others]
+    found = [call(text, str(path), [(float(time),), *rest]) for time in times]
+    rows = [[len(result) for result in results] for results in found]
+    if not found or any(row != rows[0] for row in rows):
+        raise failure(
+            str(path), "the number of results changes with time, or there is no time.", "Expected equal ones."
+        )
+    return tuple(np.array(result).T for result in zip(*found, strict=True))
+
+
+def _halves(state: Values, names: tuple[str, ...], source: str) -> tuple[list[float], list[float]]:
+    """q and q̇ of ReDySim's state [base; joints; their rates; energies], whose base in the plane has six places too."""
+    planar = names[:3] == ("x", "y", "phi")
+    n = len(names) + (3 if planar else 0)
+    if len(state) < 2 * n:
+        fact = f"y0 has {len(state)} entries."
+        raise failure(source, fact, f"Expected at least {2 * n}: {n} coordinates, then their rates.")
+    halves = list(state[:n]), list(state[n : 2 * n])
+    if not planar:
+        return halves
+    for half in halves:
+        if any(half[2:3] + half[4:6]):
+            raise failure(source, "y0 moves the base out of the plane.", "Set nq = 1, or these entries to 0.")
+        del half[4:6], half[2]
+    return halves

@@ -12,7 +12,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from dalembert.errors import InputError, Problem
-from dalembert.io.redysim_ground import GROUND, LENGTHS, TIPS, add_feet, ground_problems, ground_remarks
 from dalembert.io.robot_rows import Row, add_rows, build, described, merged, names_in
 from dalembert.io.toml_reader import Builder
 from dalembert.io.toml_source import Table, failure
@@ -22,10 +21,23 @@ from dalembert.model.model import Model
 from dalembert.model.values import WORLD
 
 STEP = ("alp", "a", "b")
+
+
 PRODUCTS = ("Icxy", "Icyz", "Iczx")  # zero where they are not given
+
+
 BODY = ("dx", "dy", "dz", "m", "Icxx", "Icyy", "Iczz", *PRODUCTS)
+
+
 NEEDED = ("n", "bt", "g", *STEP, *(key for key in BODY if key not in PRODUCTS))
+
+
 SCALARS = ("dof", "nq", "type", "Tp", "steps")
+
+
+TIPS, LENGTHS = "alt", "al"
+
+
 # what ReDySim needs for drawings and control, and the equations of motion do not; lengths and tips tell where feet are
 APART = {
     LENGTHS: "the lengths of the links",
@@ -35,20 +47,40 @@ APART = {
     "gy": "gravity along y in ReDySim's window",
     "gz": "gravity along z in ReDySim's window",
 }
+
+
+GROUND = "g_prop"
+
+
 KEYS = (*NEEDED, *PRODUCTS, "r", "th", *SCALARS, *APART, GROUND)
+
+
 OWN = ("convention", "quaternion", "names", *KEYS)
+
 
 # the base that floats: coordinate, unit, description
 _SPACE = {axis: ("m", f"position of the base along world {axis}") for axis in "xyz"}
+
+
 _PLANE = {"x": _SPACE["x"], "y": _SPACE["y"], "phi": ("rad", "angle of the base about world z")}
+
+
 _ANGLES = {
     "phi": ("rad", "first angle of the base, about world z"),
     "theta": ("rad", "second angle of the base, about its turned x axis"),
     "psi": ("rad", "third angle of the base, about its own y axis"),
 }
+
+
 _QUATERNION = {
     f"e{i}": ("1", f"{part} part of the base's quaternion") for i, part in enumerate(("scalar", "x", "y", "z"))
 }
+
+
+_LAW = {0: "stiffness", 1: "damping", 3: "friction", 4: "viscous"}  # places of numbers, and what they are to a contact
+
+
+_VMAX, _AXES = 2, slice(5, 8)
 
 
 def from_arrays(data: Table, source: str, *, quaternion: bool = False) -> Model:
@@ -300,3 +332,78 @@ def _remarks(data: Table, n: int) -> Iterator[str]:
         )
     if data.get("type", 0) == 0 and data.get("dof", freedoms) != freedoms:
         yield f"dof says {data['dof']:g} degrees of freedom, but the tree has {freedoms}."
+
+
+def ground_problems(data: Table, n: int) -> Iterator[Problem]:
+    """What is wrong with the ground, where there is one."""
+    if GROUND not in data:
+        return
+    given = data[GROUND]
+    said = "an array of 8: stiffness, damping, a speed, friction, its damping, and the numbers of three axes, the vertical first"
+    if not isinstance(given, list) or len(given) != 8 or not all(map(_is_number, given)):
+        yield wrong(GROUND, said, given)
+        return
+    for place, name in _LAW.items():
+        if given[place] < 0 or (name == "stiffness" and given[place] == 0):
+            yield Problem(GROUND, f"the {name} is {given[place]:g}.", "Expected a positive number.")
+    if sorted(given[_AXES]) != [1, 2, 3]:
+        yield Problem(GROUND, f"the axes are {given[_AXES]}.", "Expected 1, 2 and 3 in some order, the vertical first.")
+    elif isinstance(data.get("g"), list) and len(data["g"]) == 3:
+        up = int(given[_AXES][0]) - 1
+        if any(x != 0 for i, x in enumerate(data["g"]) if i != up) or data["g"][up] == 0:
+            fact = f"the ground presses along axis {up + 1}, but gravity is {data['g']}."
+            yield Problem(GROUND, fact, "Expected gravity along the vertical axis.")
+    for key in (TIPS, LENGTHS):
+        if key in data and (not isinstance(data[key], list) or len(data[key]) != n):
+            yield wrong(key, f"an array of {n}, one entry for each link", data[key])
+    if TIPS not in data:
+        yield Problem(GROUND, f"the array '{TIPS}' is missing.", f"Add {TIPS} with {n} entries: the tips of the links.")
+
+
+def add_feet(model: Model, data: Table, names: list[str]) -> None:
+    """Let the last links stand on the ground."""
+    given = data[GROUND]
+    law = {name: given[place] for place, name in _LAW.items() if given[place] != 0}
+    if law.get("friction") is None:
+        law.pop("viscous", None)
+    up = int(given[_AXES][0]) - 1
+    normal = [0, 0, 0]
+    normal[up] = -1 if _positive(data["g"][up]) else 1
+    carriers = {int(parent) for parent in data["bt"]}
+    for i in (i for i in range(len(names)) if i + 1 not in carriers):
+        for name, x in _points(names[i], data[TIPS][i], data.get(LENGTHS, data[TIPS])[i]):
+            model.sphere_on_plane(names[i], center=(x, 0, 0), normal=normal, name=name, **law)
+
+
+def ground_remarks(data: Table) -> Iterator[str]:
+    """What the ground became, and which of its numbers is not used."""
+    if GROUND not in data:
+        return
+    carriers = {int(parent) for parent in data["bt"]}
+    feet = sum(i not in carriers for i in range(1, len(data["bt"]) + 1))
+    yield (
+        f"the ground of {GROUND} is a contact under each of the {feet} last links. Its speed {data[GROUND][_VMAX]:g} is not "
+        "used: what ReDySim does with it is not published."
+    )
+
+
+def _points(name: str, tip: str | float, length: str | float) -> Iterator[tuple[str, str | float]]:
+    """Where a foot stands, by the names of the contacts."""
+    if isinstance(tip, str) or isinstance(length, str):
+        behind = None if length == tip else f"({tip}) - ({length})"
+    else:
+        behind = tip - length if length > tip else None
+    if behind is None:
+        yield f"foot of {name}", tip
+    else:
+        yield f"toe of {name}", tip
+        yield f"heel of {name}", behind
+
+
+def _positive(value: str | float) -> bool:
+    """True for numbers above zero; formulas of gravity have their sign in front."""
+    return not value.lstrip().startswith("-") if isinstance(value, str) else value > 0
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)

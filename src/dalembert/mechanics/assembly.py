@@ -15,8 +15,7 @@ from dalembert.errors import InconsistentStateError, InputError, nearest
 from dalembert.mechanics import newton, random_states, rank
 from dalembert.mechanics.constraint_levels import levels
 from dalembert.mechanics.constraint_rows import dimensionless
-from dalembert.mechanics.contact_constraints import with_contacts
-from dalembert.mechanics.loop_closure import displacement, ends
+from dalembert.mechanics.contact_constraints import displacement, ends, with_contacts
 from dalembert.mechanics.motion import Motion
 from dalembert.mechanics.state_batch import States, mass_matrices, one_state
 from dalembert.model.constraints.loop import ancestors, loop_bodies

@@ -21,10 +21,9 @@ from dalembert.model.joints.base import HERE, Joint
 from dalembert.model.joints.free import Free
 from dalembert.model.joints.revolute import Revolute
 from dalembert.model.joints.spherical import UNITS, Spherical
-from dalembert.symbolic.euler_angles import EulerAngles, solved
 from dalembert.symbolic.floats import FLOATS
 from dalembert.symbolic.reserved_symbols import rate
-from dalembert.symbolic.rotations import roll_pitch_yaw
+from dalembert.symbolic.rotations import EulerAngles, roll_pitch_yaw, solved
 from dalembert.symbolic.symbols import Formula, coordinate
 
 _AXES = "xyz"

@@ -16,7 +16,7 @@ from functools import cached_property
 
 import symengine as se
 
-from dalembert.mechanics.loop_closure import LoopRow, loop_rows
+from dalembert.mechanics.contact_constraints import LoopRow, loop_rows
 from dalembert.mechanics.motion import Motion
 from dalembert.model.description import Elements
 from dalembert.model.evaluation import at_start, is_affine

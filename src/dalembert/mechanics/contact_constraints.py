@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
+import numpy as np
 import symengine as se
 
-from dalembert.mechanics.loop_closure import loop_rows
 from dalembert.mechanics.motion import Motion, move
 from dalembert.model.constraints.holonomic import Holonomic
+from dalembert.model.constraints.loop import Loop
 from dalembert.model.constraints.nonholonomic import Nonholonomic
 from dalembert.model.contacts.base import Push, pushed
 from dalembert.model.description import Elements
-from dalembert.symbolic.algebra_base import choose
+from dalembert.model.joints.constraint_rows_of_joints import Row
+from dalembert.symbolic.algebra_base import Array, Scalar, choose, vector
+from dalembert.symbolic.floats import plain
+from dalembert.symbolic.frames import Frame
 from dalembert.symbolic.reserved_symbols import rate
+from dalembert.symbolic.rotations import skew
 
 
 def with_contacts(model: Elements) -> Elements:
@@ -44,3 +51,63 @@ def pushes(declared: Elements, motion: Motion) -> dict[str, list[Push]]:
     """Constraint by constraint, where its force acts: contacts on their bodies, loops on the second and back on the first."""
     out = {name: acting for contact in declared.contacts for name, acting in contact.pushes(motion).items()}
     return out | {row.name: pushed(row.bodies, row.force, row.point, row.moment) for row in loop_rows(motion)}
+
+
+@dataclass(frozen=True)
+class LoopRow:
+    """One constraint of a loop: φ, its rate a q̇ + b, and the unit wrench on the second body at the origin of M, world axes."""
+
+    name: str
+    bodies: tuple[str, str]
+    phi: Scalar
+    a: Array
+    b: Scalar
+    force: Array
+    moment: Array
+    point: Array
+
+
+def loop_rows(motion: Motion) -> list[LoopRow]:
+    """The rows of all loops, in the order of their declaration."""
+    return [row for loop in motion.model.loops for row in _rows(loop, motion)]
+
+
+def ends(loop: Loop, motion: Motion) -> tuple[Frame, Frame]:
+    """The frames F on the first body and M on the second."""
+    halves = zip(loop.bodies, (loop.joint, loop), strict=True)
+    first, second = (
+        motion.frames[body].placed(
+            motion.algebra, vector([motion.lower(x) for x in half.position]), [motion.lower(x) for x in half.rotation]
+        )
+        for body, half in halves
+    )
+    return first, second
+
+
+def _rows(loop: Loop, motion: Motion) -> list[LoopRow]:
+    F, M = ends(loop, motion)
+    R, p = F.R.T @ M.R, F.R.T @ (M.p - F.p)
+    # velocity of M relative to F as seen in F: v_M − v_F − ω_F × p
+    arm = skew(p)
+    v, v0 = F.R.T @ (M.J - F.J) + arm @ F.D, F.R.T @ (M.c - F.c) + arm @ F.E
+    w, w0 = R @ M.D - F.D, R @ M.E - F.E
+    return [_row(loop, row, F, M, v, v0, w, w0) for row in loop.joint.closure(motion.algebra, R, p)]
+
+
+def _row(loop: Loop, row: Row, F: Frame, M: Frame, v: Array, v0: Array, w: Array, w0: Array) -> LoopRow:
+    return LoopRow(
+        f"{loop.name}, {row.name}",
+        loop.bodies,
+        row.phi,
+        row.force @ v + row.moment @ w,
+        row.force @ v0 + row.moment @ w0,
+        F.R @ row.force,
+        F.R @ row.moment,
+        M.p,
+    )
+
+
+def displacement(F: Frame, M: Frame) -> tuple[np.ndarray, np.ndarray]:
+    """R_FM and p_FM at one state, in numbers."""
+    R_F, R_M, d = (plain(x) for x in (F.R, M.R, M.p - F.p))
+    return R_F.T @ R_M, R_F.T @ d

@@ -11,15 +11,7 @@ from dalembert.errors import SingularError
 from dalembert.mechanics import random_states, rank
 from dalembert.mechanics.constraint_levels import Levels, levels
 from dalembert.mechanics.constraint_rows import Rows, dimensionless, rows_at
-from dalembert.mechanics.ignorable import find_ignorable
-from dalembert.mechanics.parameter_dependence import (
-    changed_along_runs,
-    constraint_parameters,
-    inertial_parameters,
-    parameters_in,
-)
-from dalembert.mechanics.singular_coordinates import singular_coordinates
-from dalembert.mechanics.speed_choice import (
+from dalembert.mechanics.generalized_speeds import (
     Chosen,
     Reduced,
     choose_reduced,
@@ -30,6 +22,14 @@ from dalembert.mechanics.speed_choice import (
     named_speeds,
     quaternions,
 )
+from dalembert.mechanics.ignorable import (
+    changed_along_runs,
+    constraint_parameters,
+    find_ignorable,
+    inertial_parameters,
+    parameters_in,
+)
+from dalembert.mechanics.singular_inertia import singular_coordinates
 from dalembert.mechanics.state_batch import States, constraint_matrix, mass_matrices, slopes
 from dalembert.model.check_elements import weightless
 from dalembert.model.description import Elements

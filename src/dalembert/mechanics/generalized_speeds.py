@@ -2,16 +2,29 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
 import symengine as se
 
+from dalembert.errors import InputError
+from dalembert.mechanics import rank
+from dalembert.mechanics.constraint_rows import Rows
 from dalembert.mechanics.motion import Motion
-from dalembert.symbolic.algebra_base import Array, identity, matrix, stack, vector, zeros
-from dalembert.symbolic.elimination import PivotOrder, lu_solve
+from dalembert.mechanics.state_batch import States, one_state, slopes
+from dalembert.model.description import Elements
+from dalembert.model.elements import Speed
+from dalembert.model.joints.spherical import Quaternion
+from dalembert.model.scales import Scales, scales_of
+from dalembert.symbolic.algebra_base import Array, choose, identity, matrix, stack, vector, zeros
+from dalembert.symbolic.elimination import PivotOrder, lu_solve, pivot_order
+from dalembert.symbolic.floats import FLOATS, numbers
 from dalembert.symbolic.reserved_symbols import rate
 from dalembert.symbolic.symbols import Formula
+
+_MUCH_BETTER = 1e3  # another choice is taken when it is so much more independent
 
 
 @dataclass(frozen=True)
@@ -53,3 +66,219 @@ def invert(
     right[:, d] = -bias
     solved = lu_solve(motion.algebra, S, right, order)
     return Speeds(u, Y, Z, solved[:, :d], solved[:, d])
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """Names and formulas of d speeds; `given` of them, the first, are the user's."""
+
+    names: tuple[str, ...]
+    formulas: tuple[Formula, ...]
+    given: int
+
+
+@dataclass(frozen=True)
+class Reduced:
+    """The d − s speeds that serve as u_NI, or why there are none, and what to say about those left out."""
+
+    chosen: tuple[int, ...]
+    problem: str | None
+    note: str | None
+
+
+def named_speeds(model: Elements, formulas: Sequence[Formula]) -> tuple[Speed, ...]:
+    """Speeds with names that nothing else has."""
+    taken = {*model.coordinate_names, *model.parameter_values}
+    fresh = (name for i in itertools.count(1) if (name := f"u{i}") not in taken)
+    return tuple(Speed(name, formula) for name, formula in zip(fresh, formulas, strict=False))
+
+
+def choose_speeds(model: Elements, rows: Rows, states: States, scales: Scales) -> Chosen:
+    """d speeds: the user's, completed by velocities that stay independent at all states."""
+    n, r = len(model.generalized_coordinates), len(rows.independent)
+    d, given = n - r, model.generalized_speeds
+    if len(given) > d:
+        raise InputError(
+            f"model '{model.name}': {len(given)} speeds for {d} degrees of freedom "
+            f"({n} coordinates, {r} independent constraints). Give at most {d} speeds, or none."
+        )
+    Y = slopes(model, tuple(u.value for u in given), states)
+    held = np.concatenate([even(rows.a, scales.positions), even(Y, scales.positions)], axis=1)
+    if rank.usual_rank(held, scales.positions) < r + len(given):
+        raise InputError(
+            f"model '{model.name}': the speeds {', '.join(u.name for u in given)} are not independent of each other "
+            "and of the constraints. Expected independent combinations of the velocities. Replace one of them."
+        )
+    # the columns that are not solved for are the velocities that can be chosen freely
+    natural, H, unit = _natural_speeds(model, states, scales)
+    taken_up = held @ H
+    told = np.linalg.norm(taken_up * unit, axis=2) > rank.ROUNDING * np.linalg.norm(held * scales.positions, axis=2)
+    taken_up = taken_up[:, told.any(axis=0)]  # norms say nothing about ω
+    added = [natural[j] for j in free_columns(taken_up, unit)]
+    taken = {*model.coordinate_names, *model.parameter_values, *(u.name for u in given)}
+    fresh = (name for i in itertools.count(len(given) + 1) if (name := f"u{i}") not in taken)
+    names = (*(u.name for u in given), *itertools.islice(fresh, len(added)))
+    return Chosen(names, (*(u.value for u in given), *added), len(given))
+
+
+def _natural_speeds(model: Elements, states: States, scales: Scales) -> tuple[list[Formula], np.ndarray, np.ndarray]:
+    """The velocities a choice is made from, H of q̇ = H s (K, n, m), and their scales: rates, and ω for a quaternion."""
+    names = model.coordinate_names
+    n, K = len(names), len(states)
+    speeds: list[Formula] = []
+    columns: list[np.ndarray] = []
+    units: list[float] = []
+    turned = {part.name: ball for ball in quaternions(model) for part in ball.parts}
+    for i, name in enumerate(names):
+        ball = turned.get(name)
+        if ball is None:
+            speeds.append(rate(name))
+            units.append(scales.q[i])
+            columns.append(np.repeat(np.eye(n)[None, i], K, axis=0))
+        elif ball.parts[0].name == name:
+            places = [names.index(part.name) for part in ball.parts]
+            G = ball.angular(choose("symbolic"), ball.parts)
+            speeds += list(G @ vector([rate(part.name) for part in ball.parts]))
+            units += [1.0, 1.0, 1.0]
+            values = numbers(ball.angular(FLOATS, list(states.q[places])), K)  # 2 G / |q|²
+            for row in values:
+                column = np.zeros((K, n))
+                column[:, places] = row.T / 4  # Gᵀ/2 on the unit sphere
+                columns.append(column)
+    return speeds, np.stack(columns, axis=2), np.array(units)
+
+
+def quaternions(model: Elements) -> list[Quaternion]:
+    """The attitudes of a model that are given by quaternions."""
+    found = [getattr(joint, "attitude", joint) for body in model.bodies for joint in body.joints]
+    return [ball for ball in found if isinstance(ball, Quaternion)]
+
+
+def even(rows: np.ndarray, unit: np.ndarray) -> np.ndarray:
+    """Rows (K, r, n), each divided by its largest length over all states: what is the same everywhere stays so."""
+    size = np.linalg.norm(rows * unit, axis=2).max(axis=0, initial=0.0)
+    return rows / np.where(size > 0, size, 1.0)[:, None]
+
+
+def elimination(rows: np.ndarray, unit: np.ndarray, rank_: int | None = None) -> PivotOrder:
+    """The order in which rows (K, r, n) are eliminated, with rows and columns in comparable units."""
+    return pivot_order(even(rows, unit) * unit, rank=rank_)
+
+
+def free_columns(a: np.ndarray, unit: np.ndarray) -> list[int]:
+    """The velocities that a q̇ = 0 leaves free: those that elimination leaves over, unless they fail at some state.
+
+    On another branch of the motion a velocity can vanish; then those are taken whose smallest share in the null space of a,
+    over all states, is largest. `a` is (K, r, n) with independent rows.
+    """
+    r = a.shape[1]
+    usual = sorted(elimination(a, unit, r).columns[r:])
+    _, _, Vt = np.linalg.svd(rank.leveled(a, unit)[0])
+    left = np.swapaxes(Vt[:, r:], 1, 2)  # (K, n, n − r)
+    best = rank.best_rows(left, len(usual))
+    if not usual or _least(left[:, usual]) * _MUCH_BETTER > _least(left[:, list(best)]):
+        return usual
+    return list(best)
+
+
+def _least(rows: np.ndarray) -> float:
+    return float(np.linalg.svd(rows, compute_uv=False).min())
+
+
+def choose_reduced(
+    choice: Chosen, Y: np.ndarray, momenta: np.ndarray, a: np.ndarray, ignorable: tuple[int, ...], unit: np.ndarray
+) -> Reduced:
+    """u_NI: d − s of the speeds, independent together with the momenta M′ of the ignorable coordinates and with a.
+
+    The user's come first, those without velocities of ignorable coordinates ahead; of d − s given ones or fewer none is left out.
+    """
+    d, s = len(choice.names), len(ignorable)
+    base = np.concatenate([even(momenta, unit), a], axis=1)
+    mixing = np.linalg.norm((Y * unit)[:, :, list(ignorable)], axis=2).max(axis=0, initial=0.0) > 0
+    first = list(range(choice.given)) if choice.given <= d - s else []
+    if first and not _independent(base, Y[:, first], unit):
+        return Reduced((), _why(choice, first, s), None)
+    chosen = first
+    for i in sorted(range(d), key=lambda i: (i >= choice.given, bool(mixing[i]))):
+        if i not in chosen and len(chosen) < d - s and _independent(base, Y[:, [*chosen, i]], unit):
+            chosen = [*chosen, i]
+    if len(chosen) < d - s:
+        return Reduced((), _why(choice, list(range(d)), s), None)
+    chosen.sort()
+    return Reduced(tuple(chosen), None, _left_out(choice, chosen, mixing))
+
+
+def _independent(base: np.ndarray, Y: np.ndarray, unit: np.ndarray) -> bool:
+    full = np.concatenate([rank.leveled(base, unit)[0], rank.leveled(Y, unit)[0]], axis=1)
+    return rank.usual_rank(full) == full.shape[1]
+
+
+def _why(choice: Chosen, tried: list[int], s: int) -> str:
+    names = ", ".join(choice.names[i] for i in tried)
+    return (
+        f"the speeds {names} cannot serve as u_NI: together with the {s} constant momenta of the ignorable coordinates and "
+        "with the constraints they are dependent, so they do not determine the velocities"
+    )
+
+
+def _left_out(choice: Chosen, chosen: list[int], mixing: np.ndarray) -> str | None:
+    """Which of the user's speeds do not serve as u_NI, and why."""
+    left = [i for i in range(choice.given) if i not in chosen]
+    if not left:
+        return None
+    serving = f"{len(chosen)} {'serves' if len(chosen) == 1 else 'serve'}"
+    was, contain = ("was", "it contains") if len(left) == 1 else ("were", "they contain")
+    why = f"{contain} velocities of ignorable coordinates" if mixing[left].all() else "the others are enough"
+    return (
+        f"of the {choice.given} given speeds {serving} as u_NI; {', '.join(choice.names[i] for i in left)} {was} left out: "
+        f"{why}, and the constant momenta stand in their place"
+    )
+
+
+# choices along a run
+
+
+def completeness(Y: np.ndarray, a: np.ndarray, unit: np.ndarray) -> np.ndarray:
+    """How well directions Y (K, d, n) complete the constraints a (K, r, n) at each state, from 1 down to 0.
+
+    It is the smallest singular value of [Y; B] with rows of length one, B being an orthonormal basis of the rows of a. So it
+    does not decrease where the constraints become dependent on each other: no choice of directions could help there.
+
+    >>> a = np.array([[[1.0, 0.0, 0.0], [1.0, 1e-6, 0.0]]])
+    >>> completeness(np.array([[[0.0, 0.0, 1.0]]]), a, np.ones(3)).round(6).tolist()
+    [1.0]
+    >>> completeness(np.array([[[0.0, 1.0, 0.0]]]), a, np.ones(3)).round(6).tolist()
+    [0.0]
+    """
+    basis = np.linalg.qr(np.swapaxes(rank.leveled(a, unit)[0], 1, 2))[0]
+    S = np.concatenate([rank.leveled(Y, unit)[0], np.swapaxes(basis, 1, 2)], axis=1)
+    return rank.singular_value(S, S.shape[1] - 1)
+
+
+def speed_rows(model: Elements, speeds: tuple[Formula, ...], q: np.ndarray, t: float) -> np.ndarray:
+    """Y of u = Y q̇ + Z at one state."""
+    return slopes(model, speeds, one_state(q, t=t))[0]
+
+
+def best_speeds(model: Elements, a: np.ndarray, q: np.ndarray, t: float) -> tuple[Formula, ...]:
+    """The natural speeds that complete the independent constraints a q̇ + b = 0 best at one state."""
+    state, scales = one_state(q, t=t), scales_of(model)
+    natural, _, _ = _natural_speeds(model, state, scales)
+    found = _completing_rows(slopes(model, tuple(natural), state)[0], a, scales.positions)
+    return tuple(natural[i] for i in found)
+
+
+def best_coordinates(a: np.ndarray, unit: np.ndarray) -> tuple[int, ...]:
+    """The coordinates whose rates complete the independent constraints a (r, n) best at one state.
+
+    >>> best_coordinates(np.array([[1.0, 0.1]]), np.ones(2)), best_coordinates(np.array([[0.1, 1.0]]), np.ones(2))
+    ((1,), (0,))
+    """
+    return _completing_rows(np.eye(len(unit)), a, unit)
+
+
+def _completing_rows(Y: np.ndarray, a: np.ndarray, unit: np.ndarray) -> tuple[int, ...]:
+    """Which of the rows Y (m, n) complete the independent rows a (r, n) best."""
+    rows = rank.leveled(Y, unit)[0]
+    held = np.linalg.qr(rank.leveled(a, unit)[0].T)[0] if len(a) else np.zeros((len(unit), 0))
+    return rank.best_rows(rows - (rows @ held) @ held.T, len(unit) - len(a))

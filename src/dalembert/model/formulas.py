@@ -11,7 +11,7 @@ import numpy as np
 
 from dalembert.errors import FormulaError, InputError
 from dalembert.model.motion_profile import Profile
-from dalembert.model.splines import sampled, spline
+from dalembert.model.profiles import sampled, spline
 from dalembert.symbolic.parser import parse
 from dalembert.symbolic.symbols import Formula, Written
 from dalembert.symbolic.sympy_bridge import from_sympy

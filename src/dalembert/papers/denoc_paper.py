@@ -16,7 +16,7 @@ from dalembert.mechanics.motion import move_symbols
 from dalembert.model.description import Elements
 from dalembert.papers import denoc_figures as figures
 from dalembert.papers.claims import Finding
-from dalembert.papers.denoc_biped import Step
+from dalembert.papers.denoc_figures import Step
 from dalembert.papers.denoc_links import Elimination, Links, links_of
 from dalembert.papers.mechanism import placed, walked
 from dalembert.papers.printed_facts import Computed, Picture, Recipe, printed

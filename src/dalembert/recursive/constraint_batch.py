@@ -13,13 +13,20 @@ import numpy as np
 
 from dalembert.mechanics.constraint_levels import Constraints
 from dalembert.mechanics.state_batch import States, constraints_at
+from dalembert.model.constraints.loop import Loop
+from dalembert.model.joints.constraint_rows_of_joints import Row
+from dalembert.model.values import WORLD, Vector3
+from dalembert.recursive.composite_inertia import share
+from dalembert.recursive.inverse import Motion, carried, combined
 from dalembert.recursive.joint_speeds import to_second_rates, to_speed_forces
-from dalembert.recursive.link_states import Moving
-from dalembert.recursive.loop_rows import closures_of
+from dalembert.recursive.link_states import Moving, MovingLink
 from dalembert.recursive.plan import Plan
-from dalembert.symbolic.algebra_base import Array, Scalar, matrix, vector, zeros
+from dalembert.recursive.point_jacobians import link_of
+from dalembert.recursive.transforms import NONE, moved, plus, three
+from dalembert.symbolic.algebra_base import Array, Scalar, identity, matrix, stack, vector, zeros
 from dalembert.symbolic.floats import FLOATS, numbers
 from dalembert.symbolic.graph import GRAPH
+from dalembert.symbolic.rotations import cross, roll_pitch_yaw, skew
 
 _STEP = 1e-30
 
@@ -99,4 +106,111 @@ def _loop_beta(plan: Plan, known: Constraints, q: np.ndarray, qd: np.ndarray, t:
         if gains:
             alpha, beta = (lower(gain) for gain in gains)
             out[i] -= beta * np.real(moved[i]) + alpha * row.phi
+    return out
+
+
+@dataclass(frozen=True)
+class Closure:
+    """One row of a cut joint: φ, its rate, its row of J for the speeds, and β."""
+
+    phi: Scalar
+    rate: Scalar
+    J: Array
+    beta: Scalar
+
+
+@dataclass(frozen=True)
+class _Half:
+    """F or M: on which way outwards, where on its last link, and how it moves; along axes of the link where the ways part."""
+
+    way: list[MovingLink]
+    seat: tuple[Array, Array]  # its axes and place on the last link
+    R: Array
+    p: Array
+    w: Array
+    v: Array
+    wd: Array  # at ṡ = 0, as is
+    vd: Array
+
+
+def closures_of(moving: Moving) -> list[Closure]:
+    """The rows of all loops in the order of their declaration, over the graph; links stand in the frames of the model."""
+    return [row for loop in moving.tree.model.loops for row in _closures(moving, loop)]
+
+
+def _closures(moving: Moving, loop: Loop) -> list[Closure]:
+    first, second = (_path(moving, body) for body in loop.bodies)
+    shared = sum(1 for a, b in zip(first, second, strict=False) if a == b)
+    F = _half(moving, first[shared:], loop.joint.position, loop.joint.rotation)
+    M = _half(moving, second[shared:], loop.position, loop.rotation)
+    R, p = F.R.T @ M.R, F.R.T @ (M.p - F.p)
+    w_F, turning = F.R.T @ F.w, F.R.T @ F.wd
+    v = F.R.T @ (M.v - F.v) - cross(w_F, p)
+    w = F.R.T @ (M.w - F.w)
+    vd = F.R.T @ (M.vd - F.vd) - cross(w_F, 2 * v + cross(w_F, p)) - cross(turning, p)
+    wd = F.R.T @ (M.wd - F.wd) - cross(w_F, w)
+    out = list[Closure]()
+    rows = loop.joint.closure(GRAPH, R, p)
+    for row, (force, moment) in zip(rows, _wrench_rates(loop, R, p, w, v), strict=True):
+        rate = row.force @ v + row.moment @ w
+        beta = -(row.force @ vd + row.moment @ wd + force @ v + moment @ w)
+        if loop.feedback:
+            alpha, gain = map(moving.lower, loop.feedback)
+            beta = beta - gain * rate - alpha * row.phi
+        out.append(Closure(row.phi, rate, _row(moving, F, M, row, R, p), beta))
+    return out
+
+
+def _path(moving: Moving, body: str) -> list[int]:
+    """The links from the world to a body."""
+    out, index = list[int](), -1 if body == WORLD else link_of(moving, body)
+    while index >= 0:
+        out.append(index)
+        index = moving.links[index].parent
+    return out[::-1]
+
+
+def _half(moving: Moving, path: Sequence[int], position: Vector3, rotation: Vector3) -> _Half:
+    way = [moving.links[index] for index in path]
+    seat = GRAPH.pack(roll_pitch_yaw(GRAPH, list(map(moving.lower, rotation)))), vector([*map(moving.lower, position)])
+    R, p, motion, velocity = identity(3), zeros(3), Motion.of(NONE, NONE, NONE), NONE
+    for link in way:
+        axes = link.fixture.axes
+        R, p = R @ link.way.R, p + R @ link.way.p
+        slid = combined(axes, link.rates)[1]
+        velocity = plus(link.way.rates_outwards(motion.w, velocity)[1], slid)  # (22)
+        motion = carried(link.way, axes, link.rates, list(link.drift), motion)  # (23)
+    at, w, wd = seat[1], vector(motion.w), vector(motion.wd)
+    v = vector(velocity) + cross(w, at)
+    vd = vector(motion.vd) + cross(wd, at) + cross(w, cross(w, at))
+    return _Half(way, seat, R @ seat[0], p + R @ at, R @ w, R @ v, R @ wd, R @ vd)
+
+
+def _wrench_rates(loop: Loop, R: Array, p: Array, w: Array, v: Array) -> list[tuple[Array, Array]]:
+    """ḟ and ṅ of the unit wrenches, which follow the joint: differentiated for symbols in place of R, p, ω and v."""
+    names = [f"closure({k})" for k in range(18)]
+    symbols = vector(list(GRAPH.symbols(names)))
+    turned, shift = matrix([list(symbols[3 * k : 3 * k + 3]) for k in range(3)]), symbols[9:12]
+    rates = stack((skew(symbols[12:15]) @ turned).ravel(), symbols[15:])
+    rows = loop.joint.closure(GRAPH, turned, shift)
+    wrenches = stack(*(part for row in rows for part in (row.force, row.moment)))
+    found = GRAPH.total_derivative(wrenches, (symbols[:12], rates))
+    known = dict(zip(names, stack(R.ravel(), p, w, v), strict=True))
+    six = GRAPH.substitute(found, known).reshape(-1, 2, 3)
+    return [(force, moment) for force, moment in six]
+
+
+def _row(moving: Moving, F: _Half, M: _Half, row: Row, R: Array, p: Array) -> Array:
+    """What the wrench of a row does along the speeds: on M, and back on F."""
+    out = zeros(moving.tree.n_speeds)
+    on_F = (vector([0 - x for x in row.moment + cross(p, row.force)]), vector([0 - x for x in row.force]))
+    on_M = (R.T @ row.moment, R.T @ row.force)
+    for half, (moment, force) in ((F, on_F), (M, on_M)):
+        n, f = three(half.seat[0] @ moment), three(half.seat[0] @ force)
+        n = moved(n, f, three(half.seat[1]))
+        for link in reversed(half.way):
+            for k, axis in enumerate(link.fixture.axes if link.speeds else ()):
+                for speed, g in zip(link.speeds, link.G[k], strict=True):
+                    out[speed] = out[speed] + g * share(axis, (n, f))
+            n, f = link.way.wrench_inwards(n, f)
     return out

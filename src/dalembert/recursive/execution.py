@@ -10,14 +10,13 @@ from dalembert.codegen.function import Function, choose_engine, function_of
 from dalembert.codegen.program import Program
 from dalembert.errors import InputError, SingularError, nearest
 from dalembert.mechanics.state_batch import drawn
-from dalembert.recursive.checked import ROLLED, Alarmed, Loops, loops_of
 from dalembert.recursive.composite_inertia import mass_matrix
 from dalembert.recursive.constrained_batch import usual_rank
 from dalembert.recursive.constrained_forward import ConstrainedForward
 from dalembert.recursive.constrained_sweeps import Closed
 from dalembert.recursive.link_states import moving
 from dalembert.recursive.plan import Plan
-from dalembert.recursive.rolled_sweeps import can_roll
+from dalembert.recursive.rolled_sweeps import ROLLED, Alarmed, Loops, can_roll, loops_of
 from dalembert.recursive.traced import Detail, task_program
 from dalembert.recursive.tree_state import singular_mass
 from dalembert.symbolic.floats import FLOATS, numbers

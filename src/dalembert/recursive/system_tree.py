@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import symengine as se
 
-from dalembert.mechanics.loop_closure import loop_rows
+from dalembert.mechanics.contact_constraints import loop_rows
 from dalembert.mechanics.system import System
 from dalembert.recursive.joint_speeds import to_speed_forces, to_speed_rates, to_speeds
 from dalembert.recursive.link_states import Moving, moving

@@ -24,7 +24,7 @@ import numpy.typing as npt
 
 from dalembert.errors import SingularError
 from dalembert.mechanics.constraint_levels import levels
-from dalembert.mechanics.singular_coordinates import singular_coordinates
+from dalembert.mechanics.singular_inertia import singular_coordinates
 from dalembert.model.description import Elements
 from dalembert.recursive import composite_inertia, constrained_batch, forward, hybrid, inverse, link_states
 from dalembert.recursive.constraint_batch import Rows, rows_of

@@ -6,23 +6,32 @@ called as any program is, `one(x, p, tables, out)`. On the engine `python` it ru
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache, cached_property
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 
-from dalembert.codegen.compiled_loop import CompiledText
+from dalembert.codegen.compiled_loop import CompiledText, as_record, call
 from dalembert.codegen.function import Code, Function, MachineFunction
+from dalembert.codegen.linear_algebra import bordered, cholesky, inverse, qr, solve, svd
 from dalembert.formalisms.shared.linear_form import LinearForm, Numeric, Rows
-from dalembert.simulation import numeric_solution
+from dalembert.mechanics import rank
+from dalembert.mechanics.constraint_rows import dimensionless
 from dalembert.symbolic.algebra_base import Array
 
 Wanted = Literal["rates", "accelerations"]  # (q̇, v̇, powers) or (q̇, q̈, λ)
 
 
+Solution = tuple[np.ndarray, np.ndarray]
+
+
+Solver = Callable[..., Solution]  # of (M, h, A, β, J)
+
+
 def parts_of(form: LinearForm) -> Array:
-    """The parts of a form side by side, in the order in which `simulation/numeric_solution` reads them."""
+    """The parts of a form side by side, in the order in which the solution reads them."""
     linear, velocity, own = form.linear, form.velocity, form.own_multipliers
     parts = [linear.M, linear.push, linear.A, linear.beta, velocity.W]
     parts += [] if linear.J is None else [linear.J]
@@ -59,14 +68,14 @@ class Assembly:
             return AssembledCode(self, self.parts, self.power)
         return Interpreted(self)
 
-    def plan(self, **programs: int) -> numeric_solution.Plan:
+    def plan(self, **programs: int) -> Plan:
         """What the text has to know of the form."""
         form, linear, known, most = self.form, self.form.linear, self.form.system.facts, -1
         nearly = known.nearly_dependent and known.mix is None and form.rows is Rows.INDEPENDENT
         if linear.constrained and (self.way.takes_dependent_rows or nearly):
             most = len(known.rows)
         nothing = dict.fromkeys(("parts", "power", "parts_tables", "power_tables"), 0)
-        return numeric_solution.Plan(
+        return Plan(
             inputs=self.parts.sizes[0],
             outputs=self.n_outputs,
             n_parts=self.parts.n_outputs,
@@ -84,7 +93,7 @@ class Assembly:
             **nothing | programs,
         )
 
-    def numbers(self, plan: numeric_solution.Plan) -> np.ndarray:
+    def numbers(self, plan: Plan) -> np.ndarray:
         """A plan, the scales of the coordinates and the sizes of the rows."""
         form, known = self.form, self.form.system.facts
         rows = range(len(known.levels.names)) if form.rows is Rows.ALL else known.rows
@@ -97,7 +106,7 @@ class Interpreted(Function):
 
     def __init__(self, assembly: Assembly) -> None:
         self.n_outputs, self.sizes = assembly.n_outputs, assembly.parts.sizes
-        self._assembly, self._plan, self._solver = assembly, assembly.plan(), numeric_solution.SOLVERS[assembly.way]
+        self._assembly, self._plan, self._solver = assembly, assembly.plan(), SOLVERS[assembly.way]
         self._numbers = assembly.numbers(self._plan)
 
     def __call__(self, inputs: np.ndarray, parameters: np.ndarray, threads: int = 1) -> np.ndarray:
@@ -108,8 +117,8 @@ class Interpreted(Function):
         out, plan = np.empty((self.n_outputs, inputs.shape[1])), self._plan
         power, moved = self._assembly.power, np.empty((2 * plan.n_q, inputs.shape[1]))
         for k in range(inputs.shape[1]):
-            x, lam = numeric_solution.unknowns(plan, self._solver, self._numbers, parts[k])
-            numeric_solution.motion(plan, parts[k], x, lam, moved[:, k], out[:, k])
+            x, lam = unknowns(plan, self._solver, self._numbers, parts[k])
+            motion(plan, parts[k], x, lam, moved[:, k], out[:, k])
         if power is not None and not plan.accelerations:
             n, k = plan.n_q, plan.n_v
             out[n + k :] = power(np.concatenate([inputs[:n], moved, inputs[n + k :]]), parameters, threads)
@@ -157,4 +166,218 @@ class AssembledCode(MachineFunction):
 @cache
 def compiled_solution(way: Numeric) -> CompiledText:
     """The text as machine code."""
-    return CompiledText(numeric_solution.one, numeric_solution.SOLVERS[way])
+    return CompiledText(one, SOLVERS[way])
+
+
+def whole(M: np.ndarray, h: np.ndarray, A: np.ndarray, beta: np.ndarray, J: np.ndarray) -> Solution:
+    """x and λ of [M −Jᵀ; A 0] (x, λ) = (h, β)."""
+    found = solve(bordered(M, J, A), np.concatenate((h, beta)))
+    return found[: len(h)], found[len(h) :]
+
+
+def smallest_force(M: np.ndarray, h: np.ndarray, A: np.ndarray, beta: np.ndarray, J: np.ndarray) -> Solution:
+    """x = x₀ + M^(−1/2) B⁺(β − A x₀) with B = A M^(−1/2): (3.22)–(3.35) of papers/poincare, by the symmetric root of M."""
+    V, values, _ = svd(M)  # M = V values Vᵀ, for M is symmetric and has no negative values
+    if not rank.above(values, rank.DEFINITE).all():
+        return where_mass_is_singular(M, h, A, beta, J)
+    half = (V * (1 / np.sqrt(values))) @ V.T  # M^(−1/2)
+    free = solve(M, h)  # (3.22)
+    B_plus = rank.pseudo_inverse(A @ half, None, len(beta))  # (3.27)
+    pull = B_plus @ (beta - A @ free)
+    return free + half @ pull, B_plus.T @ pull  # (3.35)
+
+
+def least_gaussian(M: np.ndarray, h: np.ndarray, A: np.ndarray, beta: np.ndarray, J: np.ndarray) -> Solution:
+    """min ‖Rᵀ(x − x₀)‖ over A x = β with M = R Rᵀ: (3.36)(3.37) of papers/poincare, by orthogonal factors of Aᵀ and RᵀN."""
+    n, r = len(h), len(beta)
+    R = cholesky(M)
+    target = solve(R, h)  # Rᵀ x₀
+    Q, S = qr(A.T)
+    Y, N, S = Q[:, :r], Q[:, r:], S[:r]  # Aᵀ = Y S, A N = 0
+    x = Y @ solve(S.T, beta)
+    if r < n:
+        P, L = qr(R.T @ N)
+        gap = P.T @ (target - R.T @ x)
+        x = x + N @ solve(L[: n - r], gap[: n - r])
+    return x, solve(S, Y.T @ (M @ x - h))
+
+
+def in_null_space(M: np.ndarray, h: np.ndarray, A: np.ndarray, beta: np.ndarray, J: np.ndarray) -> Solution:
+    """x with an orthonormal basis N of the null space, and A⁺: (5.299)–(5.302) of papers/desapio."""
+    A_plus, N = rank.split(A, None, len(beta))  # (5.299)
+    x = A_plus @ beta
+    if N.shape[1]:
+        z = solve(N.T @ (M @ N), N.T @ (h - M @ x))  # (5.302)
+        x = x + N @ z
+    return x, A_plus.T @ (M @ x - h)
+
+
+def along_directions(M: np.ndarray, h: np.ndarray, G: np.ndarray, beta: np.ndarray, J: np.ndarray) -> Solution:
+    """[DᵀM; G] x = [Dᵀh; β], (2.7) of papers/phong: redundant rows left out in step 1, trial vectors chosen in step 2."""
+    rows, D = free_directions(G)
+    left = np.concatenate((D.T @ M, G[rows]))
+    x = solve(left, np.concatenate((D.T @ h, beta[rows])))  # (2.7)
+    Q, S = qr(G.T)
+    return x, solve(S[: len(beta)], (Q.T @ (M @ x - h))[: len(beta)])
+
+
+SOLVERS: dict[Numeric, Solver] = {
+    Numeric.WHOLE: whole,
+    Numeric.MOORE_PENROSE: smallest_force,
+    Numeric.LEAST_SQUARES: least_gaussian,
+    Numeric.NULL_SPACE: in_null_space,
+    Numeric.GRAM_SCHMIDT: along_directions,
+}
+
+
+class Plan(NamedTuple):
+    """What the text has to know of a form, in front of the tables of numbers."""
+
+    inputs: int
+    outputs: int
+    parts: int  # the address of the program of the parts
+    power: int  # that of the powers, 0 where there is none
+    parts_tables: int  # where their tables begin
+    power_tables: int
+    n_parts: int
+    n_q: int
+    n_v: int
+    n_x: int  # unknowns: v̇ and what is behind it
+    n_rows: int
+    n_lam: int
+    n_work: int  # powers
+    own: int  # multipliers are among the unknowns, and move q
+    apart: int  # J is not A
+    accelerations: int  # q̇, q̈ and λ are asked for, not q̇, v̇ and the powers
+    even: int  # in units of equal energy
+    most: int  # rows are combined, into no more than these; −1: they are taken as they are
+
+
+HEAD = len(Plan._fields)
+
+
+def unknowns(plan: Plan, solver: Solver, numbers: np.ndarray, parts: np.ndarray) -> Solution:
+    """x and λ of M x = h + Jᵀλ, A x = β; not a number where the parts are not finite."""
+    m, r, k, n = plan.n_x, plan.n_rows, plan.n_v, plan.n_q
+    h = m * m
+    rows = h + m
+    beta = rows + r * m
+    W = beta + r
+    J = W + n * k
+    if not np.isfinite(parts[: J + r * m if plan.apart else J]).all():
+        return np.full(m, np.nan), np.full(r, np.nan)
+    M, A = parts[:h].reshape((m, m)), parts[rows:beta].reshape((r, m))
+    rules = Rules(plan.even == 1, plan.most, numbers[HEAD : HEAD + n], numbers[HEAD + n : HEAD + n + r])
+    unit, T = independent(rules, M, A, parts[W:J].reshape((n, k)))
+    start = J if plan.apart else rows
+    directions = parts[start : start + r * m].reshape((r, m)) * unit
+    M, push = M * unit[:, None] * unit, parts[h:rows] * unit
+    if not len(T):
+        return solve(M, push) * unit, np.zeros(r)
+    x, lam = solver(M, push, T @ (A * unit), T @ parts[beta:W], T @ directions)
+    return x * unit, T.T @ lam
+
+
+def motion(plan: Plan, parts: np.ndarray, x: np.ndarray, lam: np.ndarray, moved: np.ndarray, out: np.ndarray) -> None:
+    """Write (q̇, q̈), and what is asked for, but for powers that have a program of their own."""
+    m, r, k, n = plan.n_x, plan.n_rows, plan.n_v, plan.n_q
+    W = m * m + m + r * m + r
+    qd = W + n * k + (r * m if plan.apart else 0)
+    S = qd + 2 * n
+    power = S + n * (m - k)
+    for i in range(n):
+        moved[i], moved[n + i] = parts[qd + i], parts[qd + n + i]
+        for j in range(k):
+            moved[n + i] += parts[W + i * k + j] * x[j]
+        for j in range(k, m if plan.own else k):
+            moved[i] += parts[S + i * (m - k) + j - k] * x[j]
+    for i in range(n):
+        out[i] = moved[i]
+    if plan.accelerations:
+        for i in range(n):
+            out[n + i] = moved[n + i]
+        for i in range(plan.n_lam):
+            out[2 * n + i] = x[k + i] if plan.own else lam[i]
+        return
+    for j in range(k):
+        out[n + j] = x[j]
+    for i in range(plan.n_work if plan.own else 0):
+        row = power + i * (1 + m - k)
+        out[n + k + i] = parts[row]
+        for j in range(k, m):
+            out[n + k + i] += parts[row + 1 + j - k] * x[j]
+
+
+def one(solver: Solver, x: np.ndarray, p: np.ndarray, tables: np.ndarray, out: np.ndarray) -> None:
+    """What is asked for at one state, with the signature of programs behind the solver."""
+    plan = as_record(Plan, tables)
+    n, k = plan.n_q, plan.n_v
+    parts, moved = np.empty(plan.n_parts), np.empty(2 * n)
+    call(plan.parts, x, p, tables[plan.parts_tables :], parts)
+    unknown, lam = unknowns(plan, solver, tables, parts)
+    motion(plan, parts, unknown, lam, moved, out)
+    if plan.power and not plan.accelerations:
+        state = np.concatenate((x[:n], moved, x[n + k : plan.inputs]))
+        call(plan.power, state, p, tables[plan.power_tables :], out[n + k :])
+
+
+class Rules(NamedTuple):
+    """How the rows of a form are taken."""
+
+    even: bool  # v is measured in units of equal energy
+    most: int  # rows are combined, into no more than these; −1: they are taken as they are
+    positions: np.ndarray  # (n,) by how much coordinates move
+    sizes: np.ndarray  # (r,) how large the rows are by nature
+
+
+def independent(rules: Rules, M: np.ndarray, A: np.ndarray, W: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The units of v and combinations T of the rows, in which M x = h + Jᵀλ, A x = β is solved; q̇ = W v.
+
+    Where a formalism solves by its own way, v is measured in M_ii^(−1/2). Roots of M and orthogonal factors mix the
+    velocities: with lengths in micrometres M has entries from 1e-12 to 1, and what is small drowns in the rounding of what is
+    large. In units of equal energy the diagonal of M is 1.
+    """
+    unit = rank.inertia_scale(M, A) if rules.even else np.ones(len(M))
+    if rules.most < 0:
+        return unit, np.eye(len(A))
+    move = np.linalg.norm((W * unit).T * (1 / rules.positions), axis=-1)
+    step = inverse(move > 0, move, 1.0)  # of v: what moves the coordinates by their scales
+    rows = dimensionless(A * unit, step, rules.sizes)
+    return unit, rank.combined(rows, step, rules.most) * (1 / rules.sizes)
+
+
+def where_mass_is_singular(M: np.ndarray, h: np.ndarray, A: np.ndarray, beta: np.ndarray, J: np.ndarray) -> Solution:
+    """x = [(1 − A⁺A) M; A]⁺ [(1 − A⁺A) h; β]: Udwadia and Phohomsiri (2006)."""
+    A_plus = rank.pseudo_inverse(A, None, len(beta))
+    P = np.eye(len(h)) - A_plus @ A
+    x = rank.pseudo_inverse(np.concatenate((P @ M, A)), None, None) @ np.concatenate((P @ h, beta))
+    return x, A_plus.T @ (M @ x - h)
+
+
+def free_directions(G: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Independent rows, and D at one state, with orthonormal columns.
+
+    >>> rows, D = free_directions(np.array([[2.0, 0.0, 0.0], [1.0, 0.0, 0.0]]))
+    >>> rows.tolist(), D.shape
+    ([0], (3, 2))
+    """
+    n, even = G.shape[1], rank.leveled(G, None)[0]
+    basis, rows, count = np.zeros((n, n)), np.zeros(len(G), dtype=np.int64), 0
+    for i in range(len(G)):  # step 1
+        b = apart(basis, even[i])
+        length = np.sqrt(np.sum(b * b))
+        if length > rank.TOLERANCE and count < n:
+            rows[count] = i
+            basis[count] = b / length
+            count += 1
+    for k in range(count, n):  # step 2, with the unit vector that is farthest from what is there
+        rest = np.eye(n) - basis.T @ basis
+        d = apart(basis, rest[np.argmax(np.diagonal(rest))])
+        basis[k] = d / np.sqrt(np.sum(d * d))
+    return rows[:count], basis[count:].T
+
+
+def apart(basis: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """What is left of b without its part along orthonormal rows; twice, for rounding."""
+    b = b - basis.T @ (basis @ b)
+    return b - basis.T @ (basis @ b)

@@ -13,7 +13,7 @@ from dalembert.arguments import checked
 from dalembert.formalisms.shared.about import About
 from dalembert.formalisms.shared.linear_form import LinearForm
 from dalembert.mechanics.facts import Choice
-from dalembert.mechanics.singular_coordinates import singular_coordinates
+from dalembert.mechanics.singular_inertia import singular_coordinates
 from dalembert.model.description import Description, Elements, parameter_changes
 from dalembert.model.frozen import Frozen, Value
 from dalembert.simulation.derivation import Derivation

@@ -13,7 +13,7 @@ from dataclasses import replace
 import numpy as np
 
 from dalembert.errors import SimulationError
-from dalembert.simulation.constraint_independence import Independence
+from dalembert.simulation.constraint_manifold import Independence
 from dalembert.simulation.guides import Mechanics
 from dalembert.simulation.integrators.integrate import Burst, Guide, Method, Step, listed
 from dalembert.simulation.integrators.interpolant import Polynomial

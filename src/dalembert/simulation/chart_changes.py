@@ -27,7 +27,7 @@ from dalembert.mechanics.attitude_charts import (
 )
 from dalembert.simulation.chart_maps import ChangedAngles, Chart, Sequences, Track
 from dalembert.simulation.derivation import derivation_of
-from dalembert.symbolic.euler_angles import EulerAngles, solved
+from dalembert.symbolic.rotations import EulerAngles, solved
 
 if TYPE_CHECKING:
     from dalembert.simulation.bound_equations import BoundEquations

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from dalembert.model.frozen import Value
-from dalembert.symbolic.euler_angles import EulerAngles, solved, swept_angle
+from dalembert.symbolic.rotations import EulerAngles, solved, swept_angle
 
 _FULL = 2 * np.pi
 Sequences = tuple[str | None, ...]  # for every attitude: the sequence in use, None for the user's angles

@@ -13,7 +13,7 @@ F. Pfeiffer and Ch. Glocker, Multibody Dynamics with Unilateral Contacts, Wiley 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import product
 from typing import NamedTuple
@@ -23,9 +23,18 @@ import numpy as np
 from dalembert.errors import SimulationError
 
 _TOLERANCE = 1e-12  # of what is compared
+
+
 _SINGULAR = 1e-9  # of the rows in the metric of the response
+
+
 _SAME = 1e-5  # of the forces, in the metric of the response: solutions as close as this are one
+
+
 MOST = 20_000  # modes that are tried
+
+
+_MOST = 100_000  # single impacts in succession
 
 
 class Mode(NamedTuple):
@@ -222,3 +231,50 @@ def _fits(
     if mode.slide == 0:  # without friction, since others carry it
         return follows and bool(abs(slipping) <= tolerance)
     return bool(mode.slide * slipping >= -tolerance)
+
+
+def newton(asked: Contacts, restitution: np.ndarray) -> np.ndarray:
+    """The impulses; `asked.free` are the rates just before.
+
+    >>> wall = Contacts(np.array([-2.0, 0.0]), np.diag([0.5, 0.0]), np.zeros(1), np.zeros(1), 1.0, np.zeros(1))
+    >>> newton(wall, np.array([0.5])).tolist()  # 2 kg thrown back with 1 m/s
+    [6.0, 0.0]
+    """
+    free = asked.free.copy()
+    free[: asked.m] *= 1 + np.where(free[: asked.m] < 0, restitution, 0.0)
+    return decided(replace(asked, free=free)).forces
+
+
+def poisson(asked: Contacts, restitution: np.ndarray) -> np.ndarray:
+    """The impulses of both phases."""
+    taken = decided(asked).forces
+    least = restitution * taken[: asked.m]
+    if not least.any():
+        return taken
+    return taken + decided(replace(asked, free=asked.free + asked.response @ taken, least=least)).forces
+
+
+def successive(asked: Contacts, restitution: np.ndarray, slow: np.ndarray, enough: float) -> np.ndarray:
+    """The impulses of single impacts one after the other; those slower than `slow` do not bounce, below `enough` none is left."""
+    m, rates, total = asked.m, asked.free.copy(), np.zeros(2 * asked.m)
+    for _ in range(_MOST):
+        i = int(np.argmin(rates[:m]))
+        if rates[i] >= -enough:
+            return total
+        own = [i, m + i]
+        alone = replace(
+            asked,
+            free=rates[own],
+            response=asked.response[np.ix_(own, own)],
+            friction=asked.friction[[i]],
+            slip=asked.slip[[i]],
+            least=asked.least[[i]],
+            names=asked.names[i : i + 1],
+        )
+        e = restitution[[i]] if -rates[i] > slow[i] else np.zeros(1)
+        impulse = newton(alone, e)
+        total[own] += impulse
+        rates = rates + asked.response[:, own] @ impulse
+    raise SimulationError(
+        f"{asked.where} {_MOST} successive impacts do not end: {', '.join(asked.names)}. Take impact = 'newton' or 'poisson'."
+    )

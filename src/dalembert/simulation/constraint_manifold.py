@@ -2,14 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cached_property
 
 import numpy as np
 
 from dalembert.codegen.function import Function, compile_function
+from dalembert.errors import InconsistentStateError, SimulationError
+from dalembert.mechanics import newton
 from dalembert.mechanics.energies import kinetic, mass_matrix
+from dalembert.mechanics.rank import singular_value
 from dalembert.mechanics.system import System
+from dalembert.model.description import Elements
+from dalembert.model.scales import Scales
 from dalembert.symbolic.algebra_base import Array, stack, vector
+
+_TOLERANCE = 1e-8  # of a constraint, relative to the size of its terms
+
+
+_SAME = 1e-7  # of a velocity, relative to the largest and to the scale of its own
+
+
+ROUNDS = 10
+
+
+Look = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray, np.ndarray]]  # what is to vanish at x, its slope, and M
 
 
 class Manifold:
@@ -57,3 +74,149 @@ class Manifold:
         h, k, n = self.system.facts.levels.held, len(self.system.facts.levels.names), len(q)
         phi, velocity, A, M = np.split(out, [h, h + k, h + k + k * n])
         return phi, velocity, A.reshape(k, n, *q.shape[1:]), M.reshape(n, n, *q.shape[1:])
+
+
+def require_consistent(manifold: Manifold, q: np.ndarray, qd: np.ndarray, t: float, parameters: np.ndarray) -> None:
+    """Raise with every violated constraint, its size, time and state, unless all constraints hold."""
+    known = manifold.system.facts
+    if not known.levels.names:
+        return
+    phi, velocity, A, _ = manifold.evaluate(q, qd, t, parameters)
+    names, servo, sizes = known.levels.names, known.levels.servo, np.array(known.sizes)
+    scale = sizes + np.abs(A) @ np.abs(q), sizes / known.scales.time + np.abs(A) @ np.abs(qd)
+    broken = [
+        f"{level} of '{names[i]}' is {value:.6g}"
+        for level, values, size in (("position", phi, scale[0]), ("velocity", velocity, scale[1]))
+        for i, value in enumerate(values)
+        if not servo[i] and not abs(value) <= _TOLERANCE * size[i]
+    ]
+    if broken:
+        shown = ", ".join(
+            f"{name} = {x:.6g} (rate {xd:.6g})"
+            for name, x, xd in zip(manifold.system.model.coordinate_names, q, qd, strict=True)
+        )
+        raise InconsistentStateError(
+            f"the state at t = {t:.9g} does not fulfil the constraints: {'; '.join(broken)}. Expected 0. "
+            f"State: {shown}. Start from a state that fulfils them."
+        )
+
+
+def are_consistent(manifold: Manifold, q: np.ndarray, qd: np.ndarray, t: float, parameters: np.ndarray) -> np.ndarray:
+    """Which of many states (n, K) with parameters (m, K) `require_consistent` takes."""
+    phi, velocity, A, _ = manifold.evaluate(q, qd, t, parameters)
+    known, held = manifold.system.facts, len(phi)
+    sizes, counts = np.array(known.sizes)[:, None], ~np.array(known.levels.servo, dtype=bool)
+    scale = sizes + np.einsum("knb,nb->kb", np.abs(A), np.abs(q))
+    pace = sizes / known.scales.time + np.einsum("knb,nb->kb", np.abs(A), np.abs(qd))
+    fits = (np.abs(velocity) <= _TOLERANCE * pace)[counts].all(axis=0)
+    return fits & (np.abs(phi) <= _TOLERANCE * scale[:held])[counts[:held]].all(axis=0)
+
+
+def require_same_velocities(model: Elements, scales: Scales, given: np.ndarray, rebuilt: np.ndarray) -> None:
+    """Raise when velocities that were rebuilt from quasi-velocities are not the given ones: those break a constraint."""
+    unit = scales.velocities.reshape(-1, *(1 for _ in given.shape[1:]))
+    gap, allowed = np.abs(given - rebuilt), _SAME * unit * (1 + np.abs(given / unit).max(axis=0))
+    if (gap <= allowed).all():
+        return
+    worst = np.unravel_index(np.argmax(gap / allowed), gap.shape)
+    i = int(worst[0])
+    state = f"state {int(worst[1])} of the batch" if gap.ndim == 2 else "the state"
+    raise InconsistentStateError(
+        f"{state} does not fulfil the constraints at velocity level: the rate of '{model.coordinate_names[i]}' is "
+        f"{given[worst]:.6g}, the constraints and the quasi-velocities give {rebuilt[worst]:.6g}. "
+        "Give velocities that fulfil the constraints."
+    )
+
+
+class Independence:
+    """The smallest singular value that should not vanish, of constraint rows without dimensions.
+
+    Columns are scaled by diag(M)^(-1/2), rows by the largest length they have had. A row's own length at a state would hide
+    rows that vanish as a whole, as those of a parallelogram do where it lies flat.
+
+    >>> rows, M = np.array([[1.0, 0.0], [1.0, 1.0]])[..., None], np.eye(2)[..., None]
+    >>> kept = Independence(2)
+    >>> float(kept.measure(rows, M)[0]) > 0.5, float(kept.measure(rows * [[[1e-3]], [[1.0]]], M)[0]) < 1e-2
+    (True, True)
+    """
+
+    def __init__(self, rank: int) -> None:
+        self.rank = rank
+        self.usual = 0.0  # the largest value on the way, kept by whoever measures
+        self._longest = np.zeros(1)
+
+    def scaled(self, A: np.ndarray, M: np.ndarray) -> np.ndarray:
+        """Rows without dimensions; A is (r, n, K), M is (n, n, K), the result (K, r, n)."""
+        diagonal = np.sqrt(np.maximum(np.einsum("iik->ik", M), 0.0))
+        largest = diagonal.max(axis=0, initial=0.0)
+        weights = 1 / np.maximum(diagonal, 1e-8 * np.where(largest > 0, largest, 1.0))
+        rows = np.moveaxis(A * weights[None], -1, 0)
+        lengths = np.linalg.norm(rows, axis=2).max(axis=0)
+        self._longest = np.maximum(self._longest, lengths)
+        return rows / np.where(self._longest > 0, self._longest, 1.0)[:, None]
+
+    def measure(self, A: np.ndarray, M: np.ndarray) -> np.ndarray:
+        """The value at every state."""
+        return singular_value(self.scaled(A, M), self.rank - 1)
+
+    def missed(self, A: np.ndarray, M: np.ndarray, phi: np.ndarray, below: float) -> float:
+        """φ in the directions of small singular values, by the lengths of rows: how far from a crossing the branches are."""
+        left, small = self._small(A, M, below)
+        return float(np.linalg.norm(left[:, small].T @ (phi / np.where(self._longest > 0, self._longest, 1.0))))
+
+    def spoilers(self, A: np.ndarray, M: np.ndarray, below: float) -> list[int]:
+        """The rows that are dependent on others, or vanish, at one state: those with a share in small singular values."""
+        left, small = self._small(A, M, below)
+        share = np.linalg.norm(left[:, small], axis=1)
+        return [int(i) for i in np.flatnonzero(share > 0.3 * share.max())]
+
+    def _small(self, A: np.ndarray, M: np.ndarray, below: float) -> tuple[np.ndarray, list[int]]:
+        """Left singular vectors at one state, and which of them belong to small singular values."""
+        left, sizes, _ = np.linalg.svd(self.scaled(A[..., None], M[..., None])[0])
+        return left, [i for i in range(self.rank) if sizes[i] <= below * self.usual] or [self.rank - 1]
+
+
+def onto_positions(manifold: Manifold, q: np.ndarray, t: float, parameters: np.ndarray) -> np.ndarray:
+    """The q nearest in the metric of M with φ(q, t) = 0; at rounding level it stays as it is."""
+    facts, rows = manifold.system.facts, manifold.holonomic
+    if not rows:
+        return q
+
+    def look(x: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        phi, _, A, M = manifold.evaluate(x, np.zeros_like(x), t, parameters)
+        return phi[rows], A[rows], M
+
+    found = _nearest(look, q, facts.scales.positions, manifold.sizes[rows])
+    if not found.good[0]:
+        worst = int(np.argmax(found.share[0]))
+        raise SimulationError(
+            f"at t = {t:.9g} the state could not be brought back onto the constraints: the largest violation is "
+            f"{found.residual[0, worst]:.3g}, of '{manifold.names[rows[worst]]}'. "
+            "The configuration is close to a singular one."
+        )
+    return found.x[0]
+
+
+def onto_velocities(manifold: Manifold, q: np.ndarray, qd: np.ndarray, t: float, parameters: np.ndarray) -> np.ndarray:
+    """The q̇ nearest in the metric of M with φ̇ = 0 and ψ = 0; several rounds where ψ is nonlinear."""
+    facts, rows = manifold.system.facts, manifold.rows
+    if not rows:
+        return qd
+
+    def look(x: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        _, residual, A, M = manifold.evaluate(q, x, t, parameters)
+        return residual[rows], A[rows], M
+
+    return _nearest(look, qd, facts.scales.velocities, manifold.sizes[rows] / facts.scales.time).x[0]
+
+
+def _nearest(look: Look, x: np.ndarray, scales: np.ndarray, sizes: np.ndarray) -> newton.Projected:
+    """Newton's method from x, its steps weighed by the mass matrix that was looked at last."""
+    M = np.zeros((0, 0))
+
+    def residual(x: np.ndarray, which: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        nonlocal M
+        value, A, M = look(x[0])
+        return value[None], A[None]
+
+    return newton.onto(residual, x[None], scales, sizes, lambda x, A, which: newton.mass_root(M[None], A), ROUNDS)

@@ -15,7 +15,7 @@ from dalembert.formalisms import catalogue
 from dalembert.formalisms.shared.about import Velocities
 from dalembert.mechanics import newton, rank
 from dalembert.model.python_laws import Inputs
-from dalembert.simulation import projection
+from dalembert.simulation import constraint_manifold
 from dalembert.simulation.closed_contacts import Resting
 from dalembert.simulation.compiled_laws import Sizes, with_law
 from dalembert.simulation.constraint_manifold import Manifold
@@ -102,7 +102,7 @@ class Mechanics:
     def project(self, t: float, y: np.ndarray) -> np.ndarray:
         """The state on the constraints that is nearest; quasi-velocities keep the velocity constraints by construction."""
         n, out = self.positions, y.copy()
-        out[:n] = projection.onto_positions(self.resting or self.manifold, y[:n], t, self.values)
+        out[:n] = constraint_manifold.onto_positions(self.resting or self.manifold, y[:n], t, self.values)
         kept = self._velocities.keep_constraints and self.resting is None
         return out if kept else self._with_velocities(t, out, self.velocities(t, out))
 
@@ -110,7 +110,7 @@ class Mechanics:
         """The state on the constraints nearest to y with velocities q̇, and how much of the motion had to be corrected."""
         n, out = self.positions, y.copy()
         try:
-            out[:n] = projection.onto_positions(self.manifold, y[:n], t, self.values)
+            out[:n] = constraint_manifold.onto_positions(self.manifold, y[:n], t, self.values)
             out = self._with_velocities(t, out, qd)
         except SimulationError:
             return y, np.inf
@@ -122,7 +122,7 @@ class Mechanics:
 
     def _with_velocities(self, t: float, y: np.ndarray, qd: np.ndarray) -> np.ndarray:
         n, size, out = self.positions, self.kernel.form.n_states, y.copy()
-        allowed = projection.onto_velocities(self.resting or self.manifold, y[:n], qd, t, self.values)
+        allowed = constraint_manifold.onto_velocities(self.resting or self.manifold, y[:n], qd, t, self.values)
         out[n:size], _ = self.kernel.start(y[:n], allowed, t, self.values)
         return out
 
@@ -178,7 +178,7 @@ class Mechanics:
             size_q=sizes[rows_q],
             size_v=sizes[rows_v] / scales.time,
             limits=np.array([newton.ROUNDING, newton.GOOD, rank.TOLERANCE, rank.MASSLESS]),
-            rounds=projection.ROUNDS,
+            rounds=constraint_manifold.ROUNDS,
         )
 
     def balance(self, t: float, y: np.ndarray) -> tuple[float, float]:

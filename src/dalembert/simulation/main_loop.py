@@ -21,7 +21,7 @@ from dalembert.model.initial_state import Start, start_state
 from dalembert.model.integrator_names import require_method
 from dalembert.model.python_laws import Inputs
 from dalembert.model.velocity_kinks import time_kinks
-from dalembert.simulation import consistency
+from dalembert.simulation import constraint_manifold
 from dalembert.simulation.branch_points import BranchPoints
 from dalembert.simulation.closed_contacts import Resting
 from dalembert.simulation.coordinate_singularities import SingularInertia
@@ -252,7 +252,7 @@ def _held_at(
     """The equations that hold at a start; raises where it does not fulfil the constraints."""
     held = equations if board is None else board.settle(t, q, qd)
     if equations.kernel.phase is None:  # else momenta are asked, not velocities
-        consistency.require_consistent(held.workspace.manifold, q, qd, t, held.values)
+        constraint_manifold.require_consistent(held.workspace.manifold, q, qd, t, held.values)
     return held
 
 

@@ -26,7 +26,7 @@ from dalembert.model.constraints.base import FormulaConstraint
 from dalembert.model.description import Description
 from dalembert.model.discontinuities import held, kinematic_names
 from dalembert.model.events import Event
-from dalembert.simulation import consistency
+from dalembert.simulation import constraint_manifold
 from dalembert.simulation.complementarity import Mode
 from dalembert.simulation.crossings import Crossings, Watched, perturbed_states
 from dalembert.simulation.guides import Mechanics
@@ -558,7 +558,7 @@ class Switchboard:
                 fact = f"at t = {t:.9g} {event.title} gives '{name}' the value {value}"
                 raise SimulationError(f"{fact}. Expected a finite number.")
         try:
-            consistency.require_consistent(equations.workspace.manifold, q, qd, t, equations.values)
+            constraint_manifold.require_consistent(equations.workspace.manifold, q, qd, t, equations.values)
         except InconsistentStateError as error:
             advice = "Reset all rates that the constraints tie together."
             raise SimulationError(f"{event.title} breaks a constraint: {error} {advice}") from error

@@ -19,14 +19,13 @@ from dalembert.codegen.function import Function
 from dalembert.errors import SimulationError
 from dalembert.formalisms.shared.about import Velocities
 from dalembert.mechanics.facts import Choice, completing_rows
-from dalembert.mechanics.generalized_speeds import speed_map
+from dalembert.mechanics.generalized_speeds import best_coordinates, best_speeds, completeness, speed_map, speed_rows
 from dalembert.mechanics.rank import best_rows, singular_value
 from dalembert.mechanics.singular_inertia import reciprocal_condition
-from dalembert.mechanics.speed_choice import best_coordinates, best_speeds, completeness, speed_rows
 from dalembert.model.frozen import Frozen, Value
 from dalembert.simulation.chart_changes import SINGULAR, Charts
 from dalembert.simulation.chart_maps import Chart, Sequences, joined_charts
-from dalembert.simulation.constraint_independence import Independence
+from dalembert.simulation.constraint_manifold import Independence
 from dalembert.simulation.guides import Mechanics
 from dalembert.simulation.integrators.integrate import Burst, Guide, Method, Solution, Step
 from dalembert.simulation.integrators.interpolant import Polynomial

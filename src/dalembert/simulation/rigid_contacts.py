@@ -20,7 +20,7 @@ from dalembert.codegen.function import Function
 from dalembert.errors import InputError, NotApplicableError, SimulationError
 from dalembert.model.loads.base import Load
 from dalembert.model.loads.unilateral import KeptRate, Unilateral
-from dalembert.simulation import impacts
+from dalembert.simulation import complementarity
 from dalembert.simulation.closed_contacts import Resting
 from dalembert.simulation.complementarity import OPEN, Contacts, Mode, decided, paradox, sliding
 from dalembert.simulation.crossings import Watched
@@ -380,11 +380,11 @@ class RigidContacts:
         slow, e = seen.slow[which], seen.restitution[which]
         match self._known[0].impact:
             case "newton":
-                return impacts.newton(asked, np.where(-seen.rate[which] > slow, e, 0.0))
+                return complementarity.newton(asked, np.where(-seen.rate[which] > slow, e, 0.0))
             case "poisson":
-                return impacts.poisson(asked, np.where(-seen.rate[which] > slow, e, 0.0))
+                return complementarity.poisson(asked, np.where(-seen.rate[which] > slow, e, 0.0))
             case "successive":
-                return impacts.successive(asked, e, slow, _STILL * self._speed)
+                return complementarity.successive(asked, e, slow, _STILL * self._speed)
 
     def _rest(self, asked: Contacts, seen: Seen, which: list[int]) -> np.ndarray:
         """The small impulses after which gaps that open slowly do not open, and what sticks does not slip."""

@@ -14,7 +14,7 @@ import numpy as np
 
 from dalembert.arguments import checked, numbers_given
 from dalembert.errors import InputError, nearest
-from dalembert.mechanics.joint_forces import JointForces, require_frame
+from dalembert.mechanics.joint_reactions import JointForces, require_frame
 from dalembert.model.description import Description
 from dalembert.model.frozen import Frozen, Value
 from dalembert.model.values import WORLD

@@ -18,10 +18,9 @@ from dalembert.errors import InputError, nearest
 from dalembert.formalisms import catalogue
 from dalembert.formalisms.shared.about import About
 from dalembert.formalisms.shared.common_quantities import free_equations
-from dalembert.formalisms.shared.linear_form import LinearForm
+from dalembert.formalisms.shared.linear_form import LinearForm, fused
 from dalembert.formalisms.shared.power import carried_along
 from dalembert.formalisms.shared.quantities import Derived
-from dalembert.formalisms.shared.solve_form import fused
 from dalembert.mechanics.applied_forces import non_ideal_forces
 from dalembert.mechanics.contact_constraints import pushes, with_contacts
 from dalembert.mechanics.facts import Choice, Facts, facts_of

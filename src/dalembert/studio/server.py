@@ -10,21 +10,37 @@ import sys
 import threading
 import webbrowser
 from pathlib import Path
+from typing import Any
 
 import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from dalembert.errors import InputError, WorkError
+from dalembert.api import load
+from dalembert.errors import DalembertError, InputError, WorkError
+from dalembert.io import gallery
+from dalembert.io.toml_source import read_text
+from dalembert.io.toml_writer import to_toml
 from dalembert.studio.app import Options, Studio
 from dalembert.studio.folder import Folder
 from dalembert.studio.guard import MAX_HEAD
+from dalembert.studio.payload import MAX_TEXT
 from dalembert.studio.protocol import MAX_MESSAGE
-from dalembert.studio.start_model import opened
+from dalembert.studio.task_process import told
+from dalembert.studio.tasks import TASKS
 
 LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
+
+
 EVERYWHERE = ("0.0.0.0", "::")
+
+
 HEAD_SECONDS = 10.0  # within which it has to be complete
+
+
 MAX_CONNECTIONS = 400
+
+
+DEFAULT = "four-bar"
 
 
 class Prompt(H11Protocol):
@@ -132,3 +148,31 @@ def settings(studio: Studio) -> uvicorn.Config:
         server_header=False,
         proxy_headers=False,
     )
+
+
+def opened(model: str, folder: Folder) -> dict[str, Any]:
+    """Text and description for the first picture; raises where there is no such model, or its file is broken.
+
+    A model file may still have problems: the page shows them beside its text.
+    """
+    text = _text(model or DEFAULT, folder)
+    if len(text) > MAX_TEXT:
+        raise InputError(f"{model}: the model has {len(text)} characters. Expected at most {MAX_TEXT}.")
+    try:
+        described = TASKS["describe"].work({"text": text}, folder, _silent)
+    except DalembertError as error:
+        described = {"problems": [{"path": "the model", "fact": told(error)["text"], "advice": ""}]}
+    return {"text": text, "described": described}
+
+
+def _text(model: str, folder: Folder) -> str:
+    """The text of a model; a file in another format becomes one in ours."""
+    if model in gallery.names():
+        return TASKS["example"].work({"name": model}, folder, _silent)["text"]
+    if Path(model).suffix.lower() == ".toml":
+        return read_text(model, MAX_TEXT)
+    return to_toml(load.load(model))
+
+
+def _silent(share: float, words: str = "") -> None:
+    """Nobody is told."""

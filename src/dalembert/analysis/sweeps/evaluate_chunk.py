@@ -13,7 +13,7 @@ from dalembert.api.equations import Equations
 from dalembert.api.recording import Recording
 from dalembert.api.trajectory import Trajectory
 from dalembert.errors import DalembertError
-from dalembert.simulation.consistency import are_consistent
+from dalembert.simulation.constraint_manifold import are_consistent
 from dalembert.simulation.integrators.integrate import Solution, Status
 from dalembert.simulation.partition import Part
 

@@ -13,8 +13,7 @@ from dalembert.analysis.sweeps.checkpoint import Folder, Memory
 from dalembert.analysis.sweeps.sweep_lanes import reason_to_run_alone
 from dalembert.analysis.sweeps.sweep_observables import observables_of
 from dalembert.analysis.sweeps.sweep_result import REASON, RUN, dataset_of
-from dalembert.analysis.sweeps.sweep_spec import Question
-from dalembert.analysis.sweeps.sweep_variation import variation_of
+from dalembert.analysis.sweeps.sweep_spec import Question, variation_of
 from dalembert.analysis.sweeps.worker_pool import answers
 from dalembert.api.derive import equations_of
 from dalembert.api.equations import Equations

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dalembert.analysis.sweeps.sweep_observables import REDUCTIONS
-from dalembert.analysis.sweeps.sweep_spec import Question
-from dalembert.analysis.sweeps.sweep_variation import Points
+from dalembert.analysis.sweeps.sweep_spec import Points, Question
 from dalembert.arguments import checked
 from dalembert.display import dataset
 from dalembert.errors import InputError

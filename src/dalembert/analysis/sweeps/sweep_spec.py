@@ -3,22 +3,48 @@
 from __future__ import annotations
 
 import hashlib
+import math
+import warnings
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any, Literal, Protocol, cast, runtime_checkable
 
 import numpy as np
 
 from dalembert.analysis.sweeps.sweep_lanes import reason_to_run_alone
 from dalembert.analysis.sweeps.sweep_observables import Observable
-from dalembert.analysis.sweeps.sweep_variation import Variation
 from dalembert.api.equations import Equations
+from dalembert.arguments import is_real, is_whole, numbers_given, shown
+from dalembert.errors import InputError, nearest
+from dalembert.model.description import Elements
 from dalembert.model.frozen import Value
 from dalembert.simulation.integrators.dop853 import DormandPrince853
 from dalembert.simulation.integrators.integrate import Settings
+from dalembert.symbolic.reserved_symbols import Kind
 
 _RUNS, _FEW = 1024, 16  # of a chunk, in lanes and one by one
+
+
 _SHARES = 64  # chunks at least, where there are runs enough for so many cores
+
+
 _NUMBERS = 2**22  # of the samples of a chunk, 32 MB
+
+
+Samples = Literal["grid", "sobol", "random"]
+
+
+SAMPLES: tuple[Samples, ...] = ("grid", "sobol", "random")
+
+
+MOST = 10**12  # runs
+
+
+_BITS = 32  # of the points of Sobol: SciPy has no more
+
+
+_OPEN = 2.0**-54  # shares lie between this and one
 
 
 @dataclass(frozen=True)
@@ -93,3 +119,164 @@ def _law(law: object) -> str:
     code = getattr(function, "__code__", None) or getattr(type(function).__call__, "__code__", None)
     name = getattr(function, "__qualname__", type(function).__qualname__)
     return f"{name} {hashlib.sha256(code.co_code).hexdigest() if code is not None else ''}"
+
+
+@runtime_checkable
+class Distribution(Protocol):
+    """A distribution with an inverse, such as scipy.stats.norm(1, 0.1)."""
+
+    def ppf(self, share: Any) -> Any:
+        """The value below which a share of all values lies."""
+        ...
+
+
+@dataclass(frozen=True)
+class Axis:
+    """One name that is varied: a parameter, a position or a velocity at the start."""
+
+    name: str
+    room: Literal["parameter", "position", "velocity"]
+    place: int
+    unit: str
+    values: tuple[float, ...] = ()  # of a grid
+    law: Distribution | None = None  # of samples; None: uniform
+    ends: tuple[float, float] = (0.0, 1.0)
+
+    def spread(self, shares: np.ndarray) -> np.ndarray:
+        """The values at shares between 0 and 1."""
+        if self.law is not None:
+            return np.asarray(self.law.ppf(shares), dtype=float)
+        low, high = self.ends
+        return low + (high - low) * shares
+
+    @property
+    def said(self) -> str:
+        """All that decides its values, for comparison."""
+        law = self.law
+        known = (getattr(getattr(law, "dist", law), "name", type(law).__name__), getattr(law, "args", ()))
+        return repr((self.name, self.values, None if law is None else (known, getattr(law, "kwds", {})), self.ends))
+
+
+@dataclass(frozen=True)
+class Variation:
+    """Which values every run has."""
+
+    axes: tuple[Axis, ...]
+    samples: Samples
+    runs: int
+    seed: int
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The runs along every axis of a grid, else all of them."""
+        return tuple(len(axis.values) for axis in self.axes) if self.samples == "grid" else (self.runs,)
+
+
+class Points:
+    """The values of runs, for any of them; quick where they are asked for in their order."""
+
+    def __init__(self, variation: Variation) -> None:
+        self._variation = variation
+        self._sequence: Any = None  # of Sobol
+        self._next = 0
+
+    def __call__(self, first: int, count: int) -> np.ndarray:
+        """The values (axes, count) of runs first, first + 1, ..."""
+        known = self._variation
+        if known.samples == "grid":
+            places = np.unravel_index(np.arange(first, first + count), known.shape)
+            return np.stack([np.array(a.values)[i] for a, i in zip(known.axes, places, strict=True)])
+        shares = self._random(first, count) if known.samples == "random" else self._sobol(first, count)
+        shares = np.clip(shares, _OPEN, 1 - _OPEN)
+        return np.stack([axis.spread(row) for axis, row in zip(known.axes, shares, strict=True)])
+
+    def _random(self, first: int, count: int) -> np.ndarray:
+        """A counter makes every number, so that any of them can be asked for."""
+        d = len(self._variation.axes)
+        words = -(-d // 4)
+        source = np.random.Philox(key=self._variation.seed)
+        source.advance(first * words)
+        return np.random.Generator(source).random((count, 4 * words))[:, :d].T
+
+    def _sobol(self, first: int, count: int) -> np.ndarray:
+        from scipy.stats import qmc
+
+        if self._sequence is None or first < self._next:
+            self._sequence = qmc.Sobol(len(self._variation.axes), scramble=True, bits=_BITS, rng=self._variation.seed)
+            self._next = 0
+        with warnings.catch_warnings():  # that balance is best for powers of two
+            warnings.simplefilter("ignore", UserWarning)
+            if first > self._next:
+                self._sequence.fast_forward(first - self._next)
+            self._next = first + count
+            return self._sequence.random(count).T
+
+
+def variation_of(model: Elements, vary: Mapping[str, Any], samples: str, runs: int | None, seed: int) -> Variation:
+    """What a user asked to vary; raises with all that is wrong.
+
+    >>> import dalembert as dl
+    >>> variation_of(dl.load("simple-pendulum"), {"l": [0.5, 1.0], "theta": [0.1, 0.2, 0.3]}, "grid", None, 0).runs
+    6
+    """
+    if samples not in SAMPLES:
+        raise InputError(
+            f"sweep, samples: there is no '{samples}'. {nearest(samples, SAMPLES)} Expected grid, sobol or random."
+        )
+    if not vary:
+        raise InputError("sweep: nothing is varied. Expected names with their values, such as {'l': [0.5, 1.0, 1.5]}.")
+    if not is_whole(seed) or seed < 0:
+        raise InputError(f"sweep, seed: got {shown(seed)}. Expected a whole number of at least 0.")
+    axes = tuple(_axis(model, str(name), given, samples == "grid") for name, given in vary.items())
+    if samples == "grid":
+        if runs is not None:
+            raise InputError("sweep, runs: a grid has as many runs as points. Leave it out, or take samples='sobol'.")
+        count = math.prod(len(axis.values) for axis in axes)
+    else:
+        if not is_whole(runs) or cast("int", runs) < 1:
+            raise InputError(f"sweep, runs: got {shown(runs)}. Expected the number of runs for samples='{samples}'.")
+        count = int(cast("int", runs))
+    most = 2**_BITS if samples == "sobol" else MOST
+    if count > most:
+        raise InputError(f"sweep: these are {count:.3g} runs. Expected at most {most:.3g}: vary fewer names or values.")
+    return Variation(axes, cast("Samples", samples), count, int(seed))
+
+
+def _axis(model: Elements, name: str, given: Any, grid: bool) -> Axis:
+    room, place, unit = _place(model, name)
+    if grid:
+        if isinstance(given, Distribution):
+            raise InputError(f"sweep, '{name}': a distribution has no grid. Give values, or take samples='random'.")
+        values = np.atleast_1d(numbers_given(given, f"sweep, '{name}'"))
+        if values.ndim != 1 or not len(values):
+            raise InputError(f"sweep, '{name}': got shape {values.shape}. Expected one or more numbers in a row.")
+        return Axis(name, room, place, unit, tuple(values.tolist()))
+    if isinstance(given, Distribution):
+        return Axis(name, room, place, unit, law=given)
+    if not (isinstance(given, tuple | list | np.ndarray) and len(given) == 2 and all(map(is_real, given))):
+        raise InputError(
+            f"sweep, '{name}': got {shown(given)}. Expected the ends of a range such as (0.5, 1.5), or a distribution with "
+            "`ppf` such as scipy.stats.norm(1, 0.1)."
+        )
+    return Axis(name, room, place, unit, ends=(float(given[0]), float(given[1])))
+
+
+def _place(model: Elements, name: str) -> tuple[Literal["parameter", "position", "velocity"], int, str]:
+    given = {each for controller in model.controllers for each in controller.inputs}
+    parameters = [p for p in model.declared_parameters if p.name not in given]
+    for p in parameters:
+        if p.name == name:
+            return "parameter", list(model.parameter_values).index(name), p.unit
+    for i, c in enumerate(model.generalized_coordinates):
+        if c.name == name:
+            return "position", i, c.unit
+        if Kind.RATE.of(c.name) == name:
+            return "velocity", i, f"{c.unit}/s" if c.unit else ""
+    known = [
+        *(p.name for p in parameters),
+        *(x for c in model.generalized_coordinates for x in (c.name, Kind.RATE.of(c.name))),
+    ]
+    raise InputError(
+        f"sweep: there is no '{name}' to vary. {nearest(name, known)} Expected a parameter, or a coordinate x or its "
+        "velocity dot(x) at the start."
+    )

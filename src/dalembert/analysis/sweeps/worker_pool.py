@@ -25,8 +25,7 @@ from threading import Event, Lock, Thread
 from typing import Any, cast
 
 from dalembert.analysis.sweeps.evaluate_chunk import Answer, answer
-from dalembert.analysis.sweeps.sweep_spec import Question
-from dalembert.analysis.sweeps.sweep_variation import Points
+from dalembert.analysis.sweeps.sweep_spec import Points, Question
 from dalembert.analysis.sweeps.sweep_worker import KEY
 from dalembert.errors import DalembertError, EngineError, InputError, WorkError
 

@@ -13,16 +13,63 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from llvmlite import ir
 
-from dalembert.codegen.llvm import array_functions
+from dalembert.codegen.compiled_loop import in_machine_code
 from dalembert.codegen.llvm.loop_expressions import Expressions
 from dalembert.codegen.llvm.value_types import INT, Array, Kind, Record, Scalar, Value, View, Word, integer
 
+
+def product(A: np.ndarray, B: np.ndarray) -> np.ndarray:
+    """A B."""
+    out = np.zeros((A.shape[0], B.shape[1]))
+    for i in range(A.shape[0]):
+        for k in range(A.shape[1]):
+            for j in range(B.shape[1]):
+                out[i, j] += A[i, k] * B[k, j]
+    return out
+
+
+def times(A: np.ndarray, x: np.ndarray) -> np.ndarray:
+    """A x."""
+    out = np.zeros(A.shape[0])
+    for i in range(A.shape[0]):
+        for j in range(A.shape[1]):
+            out[i] += A[i, j] * x[j]
+    return out
+
+
+def dot(x: np.ndarray, y: np.ndarray) -> float:
+    """x · y."""
+    total = 0.0
+    for i in range(len(x)):
+        total += x[i] * y[i]
+    return total
+
+
 _PRODUCTS = {
-    (2, 2): array_functions.product,
-    (2, 1): array_functions.times,
-    (1, 1): array_functions.dot,
+    (2, 2): product,
+    (2, 1): times,
+    (1, 1): dot,
 }
-_TAKEN = {1: array_functions.taken, 2: array_functions.taken_rows}
+
+
+def taken(values: np.ndarray, places: np.ndarray) -> np.ndarray:
+    """values[places]."""
+    out = np.empty(len(places))
+    for i in range(len(places)):
+        out[i] = values[places[i]]
+    return out
+
+
+def taken_rows(A: np.ndarray, places: np.ndarray) -> np.ndarray:
+    """A[places]."""
+    out = np.empty((len(places), A.shape[1]))
+    for i in range(len(places)):
+        for j in range(A.shape[1]):
+            out[i, j] = A[places[i], j]
+    return out
+
+
+_TAKEN = {1: taken, 2: taken_rows}
 
 
 def shape_of(value: Value) -> list[Word]:
@@ -301,3 +348,74 @@ ARRAY_WRITERS = {
     np.copy: ArrayExpressions.copied,
     np.concatenate: ArrayExpressions.concatenated,
 }
+
+
+@in_machine_code(np.eye)
+def identity(n: int) -> np.ndarray:
+    """The identity matrix."""
+    out = np.zeros((n, n))
+    for i in range(n):
+        out[i, i] = 1.0
+    return out
+
+
+@in_machine_code(np.linalg.norm, axis=-1)
+def row_norms(A: np.ndarray) -> np.ndarray:
+    """The lengths of rows."""
+    out = np.empty(A.shape[0])
+    for i in range(A.shape[0]):
+        square = 0.0
+        for j in range(A.shape[1]):
+            square += A[i, j] * A[i, j]
+        out[i] = np.sqrt(square)
+    return out
+
+
+@in_machine_code(np.max, axis=-1, keepdims=True, initial=0.0)
+def largest(values: np.ndarray) -> float:
+    """The largest value, or 0."""
+    most = 0.0
+    for i in range(len(values)):
+        most = max(most, values[i])
+    return most
+
+
+@in_machine_code(np.sum)
+def total(values: np.ndarray) -> float:
+    """The sum of values."""
+    found = 0.0
+    for i in range(len(values)):
+        found += values[i]
+    return found
+
+
+@in_machine_code(np.count_nonzero)
+def count(which: np.ndarray) -> int:
+    """How many are true."""
+    found = 0
+    for i in range(len(which)):
+        if which[i]:
+            found += 1
+    return found
+
+
+@in_machine_code(np.all)
+def all_of(which: np.ndarray) -> bool:
+    """True where all are."""
+    return count(which) == len(which)
+
+
+@in_machine_code(np.argmax)
+def place_of_largest(values: np.ndarray) -> int:
+    """The place of the largest value, the first of equals."""
+    best = 0
+    for i in range(1, len(values)):
+        if values[i] > values[best]:
+            best = i
+    return best
+
+
+@in_machine_code(np.nan_to_num)
+def numbers(values: np.ndarray) -> np.ndarray:
+    """The values, zero where they are not a number."""
+    return np.where(values == values, values, 0.0)

@@ -1,6 +1,6 @@
 """Loops over links for one state as a program has it: loads added, and an alarm behind the results.
 
-One small text serves all trees; what differs is a table of words. See `recursive/checked` for what the functions do.
+One small text serves all trees; what differs is a table of words. See `recursive/rolled_sweeps` for what the functions do.
 """
 
 from __future__ import annotations

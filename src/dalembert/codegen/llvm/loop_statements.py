@@ -27,8 +27,8 @@ from dalembert.codegen.compiled_loop import INSTEAD, call
 from dalembert.codegen.llvm.array_expressions import ARRAY_WRITERS, ArrayExpressions, sizes_of
 from dalembert.codegen.llvm.loop_expressions import WRITERS, jumped
 from dalembert.codegen.llvm.machine_code import loaded
-from dalembert.codegen.llvm.memory import ARENA, Memory
 from dalembert.codegen.llvm.value_types import (
+    ARENA,
     BOOL,
     INT,
     NOTHING,
@@ -36,6 +36,7 @@ from dalembert.codegen.llvm.value_types import (
     Array,
     Kind,
     Known,
+    Memory,
     Record,
     Scalar,
     Value,

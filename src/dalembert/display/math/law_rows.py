@@ -11,8 +11,7 @@ import symengine as se
 
 from dalembert.display.math import latex, line_breaking
 from dalembert.display.math import plain_text as text
-from dalembert.display.math.graph_to_formula import unfolded
-from dalembert.display.math.short_forms import Shortening, TooLong
+from dalembert.display.math.short_forms import Shortening, TooLong, unfolded
 from dalembert.display.math.symbol_names import PLAIN, Letters
 from dalembert.formalisms.shared.quantities import Law
 from dalembert.model.frozen import Value

@@ -12,7 +12,6 @@ import symengine as se
 
 from dalembert.display.math import intermediates, latex, line_breaking, symbol_names
 from dalembert.display.math import plain_text as text
-from dalembert.display.math.graph_to_formula import unfolded
 from dalembert.display.math.law_rows import WrittenLaw
 from dalembert.display.math.short_forms import (
     Shortening,
@@ -20,6 +19,7 @@ from dalembert.display.math.short_forms import (
     is_text,
     length_without_names,
     operations_of,
+    unfolded,
     without_names,
 )
 from dalembert.display.math.symbol_names import PLAIN, Letters

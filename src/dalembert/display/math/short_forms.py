@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+import operator
+from collections.abc import Callable, Collection, Mapping, Sequence
+from fractions import Fraction
 from time import thread_time
 from typing import TYPE_CHECKING, Any
 
@@ -13,17 +15,36 @@ from dalembert.display.math.intermediates import uses
 from dalembert.display.math.simplify import tidy
 from dalembert.display.math.velocity_rows import tidy_rows
 from dalembert.errors import InputError
-from dalembert.mechanics.notation import Notation
-from dalembert.symbolic.algebra_base import Array
+from dalembert.mechanics.system import Notation
+from dalembert.symbolic.algebra_base import Array, Operand
 from dalembert.symbolic.equality import Line
 from dalembert.symbolic.exact_numbers import with_exact_numbers
+from dalembert.symbolic.nodes import Constant, HeldTable, Node, Symbol
+from dalembert.symbolic.operations import FUNCTIONS
 from dalembert.symbolic.symbols import Formula
+from dalembert.symbolic.symengine_algebra import SYMBOLIC
+from dalembert.symbolic.traversal import ordered
 
 if TYPE_CHECKING:
     import sympy
 
 
 _MOST = 150  # operations of a vector whose factors are looked for
+
+
+_SIGNS: dict[str, Callable[..., Operand]] = {
+    "add": operator.add,
+    "subtract": operator.sub,
+    "multiply": operator.mul,
+    "divide": operator.truediv,
+    "negative": operator.neg,
+    "less": lambda a, b: SYMBOLIC.less(a, b, or_equal=False),
+    "less_equal": lambda a, b: SYMBOLIC.less(a, b, or_equal=True),
+    "and": lambda a, b: SYMBOLIC.logical("and", a, b),
+    "or": lambda a, b: SYMBOLIC.logical("or", a, b),
+    "select": SYMBOLIC.select,
+    "interpolate": SYMBOLIC.interpolate,
+}
 
 
 def without_factors(vector: Array) -> Array:
@@ -84,10 +105,20 @@ def _divided(found: list[sympy.Expr]) -> list[sympy.Expr]:
 
 
 BUDGET = 6.0  # seconds of CPU time for all short forms of one derivation
+
+
 HUGE = 200_000  # operations of a value on the way to others
+
+
 _LONG = 6_000  # operations of an entry that is left as it is
+
+
 _WORTH = 15  # how much longer a value without names may be that could become shorter than the one by names
+
+
 _ROWS = 120  # operations of rows that need no names
+
+
 _SHORT = 6  # operations of an entry that goes on as it is, and not by its name
 
 
@@ -294,3 +325,42 @@ def _has_denominator(entry: Formula) -> bool:
     if isinstance(entry, se.Pow) and isinstance(entry.args[0], se.Add) and not entry.args[1].is_positive:
         return any(isinstance(part, se.sin | se.cos) for part in entry.args[0].atoms(se.Function))
     return any(map(_has_denominator, entry.args))
+
+
+def unfolded(value: Array) -> Array:
+    """The value with formulas in place of nodes; other values are what they are. `TooLong` where they would be a wall.
+
+    >>> from dalembert.symbolic.nodes import call, symbol
+    >>> x, y = symbol("x"), symbol("y")
+    >>> unfolded(np.array([x * call("sin", y) + 1, 0], dtype=object))
+    array([1 + x*sin(y), 0], dtype=object)
+    """
+    roots = [x for x in value.flat if isinstance(x, Node)]
+    if not roots:
+        return value
+    order = ordered(roots)
+    length: dict[Node, int] = {}
+    for y in order:
+        length[y] = sum(length[a] for a in y.arguments) + bool(y.arguments)
+    if (total := sum(length[y] for y in roots)) > HUGE:
+        raise TooLong(total)
+    known: dict[Node, Operand] = {}
+    for y in order:
+        known[y] = _formula(y, [known[a] for a in y.arguments])
+    out = np.empty(value.shape, dtype=object)
+    for index in np.ndindex(*value.shape):
+        entry = value[index]
+        out[index] = known[entry] if isinstance(entry, Node) else entry
+    return out
+
+
+def _formula(y: Node, arguments: Sequence[Operand]) -> Operand:
+    if isinstance(y, Constant):
+        return y.value if isinstance(y.value, float) else SYMBOLIC.number(Fraction(y.value))
+    if isinstance(y, Symbol):
+        return SYMBOLIC.symbols([y.value])[0]
+    if isinstance(y, HeldTable):
+        return y.value
+    if y.operation == "pi":
+        return SYMBOLIC.pi
+    return SYMBOLIC.function(y.operation, *arguments) if y.operation in FUNCTIONS else _SIGNS[y.operation](*arguments)

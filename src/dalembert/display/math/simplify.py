@@ -16,9 +16,8 @@ from time import thread_time
 import numpy as np
 import symengine as se
 
-from dalembert.display.math.angles import Angles
 from dalembert.display.math.factor import collected, collected_by, factors, greatest_factor, terms
-from dalembert.display.math.trigonometric_ring import Ring, TooLarge
+from dalembert.display.math.trigonometric_ring import Angles, Ring, TooLarge
 from dalembert.symbolic.algebra_base import Array
 from dalembert.symbolic.exact_numbers import with_exact_numbers
 from dalembert.symbolic.expression_reading import fold

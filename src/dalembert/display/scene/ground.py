@@ -8,8 +8,8 @@ import numpy as np
 
 from dalembert.display.scene import colors, primitives
 from dalembert.display.scene.body_shapes import Sketch
-from dalembert.display.scene.guide_curves import Held
 from dalembert.display.scene.scene_values import Shape, View
+from dalembert.display.scene.tracks import Held
 from dalembert.model.contacts.rolling import Rolling
 from dalembert.model.loads.ellipsoid_on_plane import EllipsoidOnPlane
 from dalembert.model.loads.sphere_on_box import SphereOnBox

@@ -20,7 +20,7 @@ from dalembert.model.values import WORLD
 from dalembert.symbolic.reserved_symbols import Kind
 
 if TYPE_CHECKING:
-    from dalembert.mechanics.joint_forces import JointReaction
+    from dalembert.mechanics.joint_reactions import JointReaction
     from dalembert.simulation.trajectory_data import TrajectoryData
 
 _NUMBERS = 400_000  # of all time histories together: longer runs are thinned

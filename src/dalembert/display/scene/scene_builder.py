@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dalembert.display.math.symbol_names import for_text
-from dalembert.display.scene import camera, colors, ground, guide_curves
+from dalembert.display.scene import camera, colors, ground, tracks
 from dalembert.display.scene.body_shapes import Sketch, Travel
+from dalembert.display.scene.camera import normal_of
 from dalembert.display.scene.declared_shapes import corners, declared_shapes
 from dalembert.display.scene.layout import Layout
-from dalembert.display.scene.planar_motion import normal_of
 from dalembert.display.scene.recorded_motion import recorded_of
 from dalembert.display.scene.scene_programs import Forms, Places, moved
 from dalembert.display.scene.scene_values import Cord, Part, Recorded, Scene, Shape, Slider, Trail, View
@@ -243,14 +243,8 @@ class _Making:
         parts, notes = self.parts
         world, *bodies = parts
         paths = {name: self.places[name][1] for name in self.layout.placed}
-        below = (
-            guide_curves.surfaces(self.layout, self.surfaces, self.forms.values, self.view.up, paths)
-            if self.run
-            else ()
-        )
-        held = (
-            guide_curves.held(self.layout, self.places) if self.declared.holonomic_constraints else guide_curves.Held()
-        )
+        below = tracks.surfaces(self.layout, self.surfaces, self.forms.values, self.view.up, paths) if self.run else ()
+        held = tracks.held(self.layout, self.places) if self.declared.holonomic_constraints else tracks.Held()
         fixed = [*below] or ground.shapes(self.sketch, self.view, self.gravity, self.clouds, held)
         return Scene(
             self.declared.name,
@@ -343,4 +337,4 @@ class _Making:
             if isinstance(element, Between | Distance):
                 first, second = (self.layout.vector(point) for point in element.points)
                 out.append(Cord(element.name, element.kind, element.bodies, (first, second), colors.CORD))
-        return (*out, *self.sketch.wheels.belts, *guide_curves.strings(self.layout))
+        return (*out, *self.sketch.wheels.belts, *tracks.strings(self.layout))

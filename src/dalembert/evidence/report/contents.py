@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from html import escape
 
 from dalembert.analysis.model_summary import Understanding, understood
 from dalembert.api.derive import equations_of
 from dalembert.api.equation_reader import Reading
 from dalembert.api.trajectory import Trajectory
+from dalembert.display.diagram import tree_in_svg
 from dalembert.display.math.short_forms import BUDGET
 from dalembert.errors import InputError
 from dalembert.evidence.agreement import Agreement
@@ -17,11 +19,19 @@ from dalembert.evidence.verification import verify
 from dalembert.formalisms.catalogue import find
 from dalembert.io import gallery
 from dalembert.model.description import Elements
+from dalembert.model.overview import tables_of
+from dalembert.symbolic.exact_numbers import written_out
+from dalembert.tables import Table
 
 Progress = Callable[[float], object]
 
+
 _STATES = 60  # random states at which the formalisms are compared
+
+
 _LONGEST = 10.0  # seconds of the run that are run again by every formalism
+
+
 _SMALL = 10  # coordinates up to which all formalisms are run
 
 
@@ -97,3 +107,40 @@ def _skipped(known: Understanding, agreement: Agreement, wanted: Sequence[str]) 
     if not skipped:
         return ()
     return (f"Not run for the comparison, to save time with a model of this size: {', '.join(skipped)}.",)
+
+
+@dataclass(frozen=True)
+class Part:
+    """Some HTML under a title; the key says what it is about."""
+
+    key: str
+    title: str
+    html: str
+
+
+def drawn(model: Elements) -> Iterator[Part]:
+    """The tree of bodies with its loops, where there are bodies."""
+    if tree := tree_in_svg(model):
+        yield Part("tree", "Bodies, joints and loops", f'<div class="wide">{tree}</div>')
+
+
+def followed(known: Understanding) -> Iterator[Part]:
+    """What follows from the declarations: mobility, and which coordinates are ignorable, with their reasons."""
+    yield Part("mobility", "Mobility", "\n".join(table.html() for table in known.moves.tables()))
+    rows = tuple(
+        (name, "yes" if name in known.moves.ignorable else "no", reason) for name, reason in known.known.reasons.items()
+    )
+    yield Part("ignorable", "Ignorable coordinates", Table(("coordinate", "ignorable", "reason"), rows).html())
+
+
+def declared(model: Elements) -> Iterator[Part]:
+    """The model in tables, as it was declared."""
+    title, *tables = tables_of(model)
+    gravity = ", ".join(written_out(g) for g in model.gravity)
+    lines = [f"<p>{escape(title.title)}</p>", f"<p>Gravity: ({escape(gravity)})</p>", *(t.html() for t in tables)]
+    yield Part("declared", "As declared", "\n".join([*lines, *([listed(model.notes)] if model.notes else [])]))
+
+
+def listed(sentences: tuple[str, ...]) -> str:
+    """Sentences as a list."""
+    return f"<ul>{''.join(f'<li>{escape(each)}</li>' for each in sentences)}</ul>"

@@ -8,10 +8,8 @@ from html import escape
 from importlib.metadata import PackageNotFoundError, version
 
 from dalembert.display.math import html
-from dalembert.display.prose import markdown
 from dalembert.display.units import units_of
-from dalembert.display.webpage import Tab
-from dalembert.evidence.report import structure_tables
+from dalembert.display.webpage import Tab, markdown
 from dalembert.evidence.report.contents import Contents
 from dalembert.formalisms.catalogue import citation, find
 from dalembert.tables import Table, short
@@ -59,7 +57,7 @@ def _story(contents: Contents) -> Iterator[str]:
     yield f"<p>{escape(words)}</p>"
     yield from (table.html() for table in run.tables())
     if run.notes:
-        yield structure_tables.listed(run.notes)
+        yield contents.listed(run.notes)
 
 
 def _equations(contents: Contents) -> Iterator[str]:
@@ -118,9 +116,9 @@ def _model(contents: Contents) -> Iterator[str]:
     """The tree, what follows from the declarations, and the declarations."""
     model = contents.model
     for part in (
-        *structure_tables.drawn(model),
-        *structure_tables.followed(contents.known),
-        *structure_tables.declared(model),
+        *contents.drawn(model),
+        *contents.followed(contents.known),
+        *contents.declared(model),
     ):
         yield f"<h2>{part.title}</h2>\n{part.html}"
 

@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, TypeVar, cast
 
 import numpy as np
 
-from dalembert.mechanics.notation import Notation
-from dalembert.mechanics.system import System
+from dalembert.mechanics.system import Notation, System
 from dalembert.symbolic.algebra_base import Array, Scalar
 
 if TYPE_CHECKING:

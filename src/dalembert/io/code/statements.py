@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from math import isqrt
 
 from dalembert.codegen.program import Program
-from dalembert.io.code.identifiers import Namer
+from dalembert.io.code.code_source import Namer
 from dalembert.symbolic.operations import BLOCKS, CONDITIONS, OPERATIONS
 from dalembert.symbolic.rolled_solve import order_of_symmetric
 

@@ -10,8 +10,7 @@ import numpy as np
 from dalembert.io.toml_source import Enough
 from dalembert.io.urdf.urdf_poses import Numbers3, Pose
 from dalembert.io.urdf.visuals import Visual, read_colors, read_visual
-from dalembert.io.urdf.xml_reading import Reading, hint, shown
-from dalembert.io.xml import Element
+from dalembert.io.urdf.xml_reading import Element, Reading, hint, shown
 from dalembert.model.joints import JOINTS
 from dalembert.model.keys import quote
 

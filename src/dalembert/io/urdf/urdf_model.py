@@ -8,8 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from dalembert.io.toml_source import Table
-from dalembert.io.urdf.link_tree import Part, Tree
-from dalembert.io.urdf.rigid_groups import is_empty
+from dalembert.io.urdf.link_tree import Part, Tree, is_empty
 from dalembert.io.urdf.urdf_elements import COORDINATES, Joint, Robot
 from dalembert.io.urdf.urdf_poses import Pose
 from dalembert.io.urdf.xml_reading import Reading, hint

@@ -10,13 +10,11 @@ from contextlib import suppress
 from pathlib import Path
 
 from dalembert.io.toml_source import Enough, failure
-from dalembert.io.urdf.link_tree import grow
-from dalembert.io.urdf.rigid_groups import judge, merged, without_rounding
+from dalembert.io.urdf.link_tree import grow, judge, merged, without_rounding
 from dalembert.io.urdf.urdf_elements import read_robot
 from dalembert.io.urdf.urdf_model import build
 from dalembert.io.urdf.visuals import remark_missing
-from dalembert.io.urdf.xml_reading import Options, Reading
-from dalembert.io.xml import Element, parse_xml, read_xml
+from dalembert.io.urdf.xml_reading import Element, Options, Reading, parse_xml, read_xml
 from dalembert.model.model import Model
 
 

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from dalembert.io.urdf.urdf_poses import Pose
-from dalembert.io.urdf.xml_reading import Reading, shown
-from dalembert.io.xml import Element
+from dalembert.io.urdf.xml_reading import Element, Reading, shown
 from dalembert.model.keys import quote
 
 Color = tuple[float, ...]

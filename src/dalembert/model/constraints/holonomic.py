@@ -14,7 +14,7 @@ from dalembert.model.evaluation import Table, open_rate, unfulfilled
 from dalembert.model.file_form import Element, Value, unless
 from dalembert.model.formulas import TimeLaw
 from dalembert.model.keys import MAX_FILE_ROWS, Key, Keys, Kind, attempt, many, name, number, of_time, position, table
-from dalembert.model.profile_pieces import points_of
+from dalembert.model.profiles import points_of
 from dalembert.model.record import argument, builds, record
 from dalembert.symbolic.formula_writer import written
 from dalembert.symbolic.symbols import TIME, Formula, Written, coordinate

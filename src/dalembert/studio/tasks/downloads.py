@@ -5,10 +5,12 @@ from __future__ import annotations
 import shutil
 import tempfile
 import zipfile
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 import dalembert as dl
 from dalembert.api.equation_reader import Reading
@@ -21,9 +23,9 @@ from dalembert.formalisms import catalogue
 from dalembert.io.code.languages import TARGETS
 from dalembert.io.files import complete, write_text
 from dalembert.io.urdf.urdf_writer import to_urdf
+from dalembert.model.description import Description
 from dalembert.studio.folder import Folder
 from dalembert.studio.payload import Given, Tell
-from dalembert.studio.tasks.script import script_of
 from dalembert.studio.tasks.tab_model import description_of
 
 
@@ -230,3 +232,46 @@ KINDS: dict[str, Kind] = {
         for key, target in TARGETS.items()
     },
 }
+
+
+def script_of(file: str, model: Description, run: Trajectory | None) -> str:
+    """A script that loads the model, derives its equations, and makes the run and its files again."""
+    return "\n".join(_lines(file, model, run)) + "\n"
+
+
+def _lines(file: str, model: Description, run: Trajectory | None) -> Iterator[str]:
+    words = " ".join(model.name.replace("\\", "/").replace('"', "'").split())
+    yield f'"""{words}: what was done in the studio, as a script."""'
+    yield ""
+    yield "import dalembert as dl"
+    yield ""
+    yield f"model = dl.load({file!r})"
+    formalism = run.formalism if run is not None else "lagrange"
+    yield f"eom = dl.derive(model, {formalism!r})"
+    yield "print(eom)"
+    if run is None:
+        return
+    yield from _simulation(model, run)
+    stem = file.removesuffix(".toml")
+    yield f"run.save({stem + '.csv'!r})"
+    yield f"run.plot(path={stem + '.png'!r})"
+    if model.bodies:
+        yield f"run.animate({stem + '-film.html'!r})"
+    yield f"dl.report(run, {stem + '-report.html'!r}, formalisms=[{formalism!r}])"
+
+
+def _simulation(model: Description, run: Trajectory) -> Iterator[str]:
+    """The call that makes the run again: only what differs from the model is said."""
+    parts = [f"{float(run.t[-1] - run.t[0])!r}", f"samples={len(run.t)}", f"integrator={run.integrator!r}"]
+    for key, values, usual in zip(("q0", "qd0"), (run.q, run.qd), model.initial, strict=True):
+        start = dict(zip(model.coordinate_names, values[:, 0].tolist(), strict=True))
+        if not np.allclose(values[:, 0], usual, rtol=1e-12, atol=1e-12):
+            parts.append(f"{key}={_dict(start)}")
+    changed = {name: x for name, x in run.parameters.items() if model.parameter_values.get(name) != x}
+    if changed:
+        parts.append(f"parameters={_dict(changed)}")
+    yield f"run = eom.simulate({', '.join(parts)})"
+
+
+def _dict(values: Mapping[str, float]) -> str:
+    return "{" + ", ".join(f"{name!r}: {float(x)!r}" for name, x in values.items()) + "}"

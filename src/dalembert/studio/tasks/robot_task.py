@@ -23,9 +23,7 @@ from dalembert.mechanics.rank import numeric_rank
 from dalembert.model.description import Elements
 from dalembert.model.model import Model
 from dalembert.model.motion_profile import Profile
-from dalembert.model.profile_pieces import in_turn, points_of, through_points
-from dalembert.model.profiles import cycloidal, quintic, trapezoidal
-from dalembert.model.splines import spline
+from dalembert.model.profiles import cycloidal, in_turn, points_of, quintic, spline, through_points, trapezoidal
 from dalembert.studio.folder import Folder
 from dalembert.studio.payload import Given, Tell
 from dalembert.studio.tasks.tab_model import description_of
