@@ -5,7 +5,7 @@ import pytest
 
 import dalembert as dl
 from dalembert.analysis.sweeps.sweep_lanes import Starts, fly, reason_to_run_alone
-from dalembert.simulation.integrators.integrate import Settings
+from dalembert.simulation.integrators.base import Settings
 
 TIMES = np.linspace(0.0, 2.0, 21)
 

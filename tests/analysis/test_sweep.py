@@ -11,7 +11,7 @@ from dalembert.analysis.sweeps.evaluate_chunk import answer
 from dalembert.analysis.sweeps.sweep_observables import Observable
 from dalembert.analysis.sweeps.sweep_spec import Points, Question, variation_of
 from dalembert.analysis.sweeps.worker_pool import by_processes
-from dalembert.simulation.integrators.integrate import Settings
+from dalembert.simulation.integrators.base import Settings
 
 PENDULUM = {"duration": 2.0, "workers": 1}
 

@@ -24,8 +24,8 @@ from dalembert.evidence.verification import ProgramChecks, Task, _finding, _stat
 from dalembert.model.events import Event
 from dalembert.simulation import complementarity
 from dalembert.simulation import right_hand_side as kernels
-from dalembert.simulation.integrators.integrate import Settings
-from dalembert.simulation.mode_changes import Switchboard
+from dalembert.simulation.integrators.base import Settings
+from dalembert.simulation.mode_changes import ModeManager
 from dalembert.simulation.workspace import setup, workspace_of
 from dalembert.symbolic.nodes import ZERO, Node, again, constant, node
 from dalembert.symbolic.traversal import ordered
@@ -303,13 +303,13 @@ def _steps(integrator: str) -> dict[str, float]:
 
 
 def dropped_root(monkeypatch):
-    right = Switchboard.note
+    right = ModeManager.note
 
     def note(self, crossings, state):
         crossings.noted = crossings.noted[1:]
         right(self, crossings, state)
 
-    monkeypatch.setattr(Switchboard, "note", note)
+    monkeypatch.setattr(ModeManager, "note", note)
 
 
 def wrong_direction(monkeypatch):
@@ -318,23 +318,23 @@ def wrong_direction(monkeypatch):
 
 
 def wrong_time(monkeypatch):
-    right = Switchboard.note
+    right = ModeManager.note
 
     def note(self, crossings, state):
         crossings.noted = [halt._replace(t=halt.t + 1e-6) for halt in crossings.noted]
         right(self, crossings, state)
 
-    monkeypatch.setattr(Switchboard, "note", note)
+    monkeypatch.setattr(ModeManager, "note", note)
 
 
 def wrong_state(monkeypatch):
-    right = Switchboard.note
+    right = ModeManager.note
 
     def note(self, crossings, state):
         crossings.noted = [halt._replace(t=halt.t, y=halt.y + 1e-6) for halt in crossings.noted]
         right(self, crossings, state)
 
-    monkeypatch.setattr(Switchboard, "note", note)
+    monkeypatch.setattr(ModeManager, "note", note)
 
 
 EVENTS = {dropped_root: "complete", wrong_direction: "complete", wrong_time: "times", wrong_state: "surfaces"}

@@ -1,7 +1,5 @@
 """The rolled recursion against the walk over floats in the model's own frames, on random trees with joints of all kinds."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 from grown_trees import MOTIONS, UNITS, drawn, grown
@@ -15,7 +13,8 @@ from dalembert.recursive.link_states import moving
 from dalembert.recursive.plan import plan_of
 from dalembert.recursive.rolled_sweeps import can_roll, rolled_function, sweeps_of
 from dalembert.recursive.tree import tree_of
-from dalembert.simulation.integrators.integrate import InitialValueProblem, MachineCode, Settings, integrate
+from dalembert.simulation.integrators.base import InitialValueProblem, MachineCode, PlainSystem, Settings
+from dalembert.simulation.integrators.integrate import integrate
 from dalembert.simulation.integrators.registry import find
 from dalembert.symbolic.algebra_base import vector
 from dalembert.symbolic.floats import FLOATS
@@ -134,13 +133,15 @@ def test_compiled_integrators_step_on_the_rolled_recursion(method):
     assert function.native is not None
     machine = MachineCode(Machine(function.native.address, NONE, function.native.tables), 2 * N, None)
     names = (*plan.tree.model.coordinate_names, *plan.tree.speed_names)
-    given = InitialValueProblem(
-        names, 0.0, y0, lambda t, y: function(np.append(y, t), NONE), positions=N, machine=machine
+    given, plain = (
+        InitialValueProblem(
+            names, 0.0, y0, PlainSystem(lambda t, y: function(np.append(y, t), NONE), positions=N, machine=each)
+        )
+        for each in (machine, None)
     )
     settings, times = Settings(step=1e-4, rtol=1e-10, atol=1e-10), np.array([0.0, 0.01])
     native, python = (
-        integrate(each, find(method)(each, settings, times[-1]), times, settings)
-        for each in (given, replace(given, machine=None))
+        integrate(each, find(method)(each, settings, times[-1]), times, settings) for each in (given, plain)
     )
     assert np.abs(native.y[:, -1] - y0).max() > 1e-3
     assert np.abs(native.y - python.y).max() <= 1e-9

@@ -145,10 +145,11 @@ def test_dense_output_must_be_asked_for_and_has_ends(pendulum):
 
 
 def test_a_run_of_too_many_steps_is_ended(pendulum):
-    from dalembert.simulation.integrators.integrate import InitialValueProblem, Settings, integrate
+    from dalembert.simulation.integrators.base import InitialValueProblem, PlainSystem, Settings
+    from dalembert.simulation.integrators.integrate import integrate
     from dalembert.simulation.integrators.registry import find
 
-    problem = InitialValueProblem(("x",), 0.0, np.array([1.0]), lambda t, y: -y)
+    problem = InitialValueProblem(("x",), 0.0, np.array([1.0]), PlainSystem(lambda t, y: -y))
     settings = Settings(step=1e-3, max_steps=20)
     with pytest.raises(SimulationError) as caught:
         integrate(problem, find("rk4")(problem, settings, 1.0), np.array([0.0, 1.0]), settings)

@@ -15,18 +15,21 @@ from dalembert.codegen.compiled_loop import Machine
 from dalembert.codegen.llvm.loop_statements import c_functions
 from dalembert.errors import SimulationError
 from dalembert.simulation.integrators import integrate as base
-from dalembert.simulation.integrators.explicit_steps import HELD, Surface
-from dalembert.simulation.integrators.integrate import (
+from dalembert.simulation.integrators.base import (
     Guide,
     InitialValueProblem,
     MachineCode,
+    PlainSystem,
     Settings,
     Status,
-    integrate,
+    StepParts,
 )
+from dalembert.simulation.integrators.explicit_steps import HELD, Surface
+from dalembert.simulation.integrators.integrate import integrate
 from dalembert.simulation.integrators.registry import find
 
 G = 9.81
+FREE = StepParts()
 by_engine = pytest.mark.parametrize("native", [True, False], ids=["native", "python"])
 EXPLICIT = {
     "dop853": {"rtol": 1e-10, "atol": 1e-12},
@@ -88,18 +91,22 @@ def called(text, size: int, p=()):
     return function
 
 
-def problem(code, names, y0, native: bool, inputs: int | None = None, p=(), **more) -> InitialValueProblem:
+def problem(
+    code, names, y0, native: bool, inputs: int | None = None, p=(), parts=FREE, surface=None
+) -> InitialValueProblem:
     inputs = len(y0) if inputs is None else inputs
     function = called(code, len(y0), p)
-    machine = MachineCode(Machine(machine_code(code), np.array(p, dtype=float), np.zeros(0)), inputs, None)
+    machine = MachineCode(Machine(machine_code(code), np.array(p, dtype=float), np.zeros(0)), inputs, surface)
     return InitialValueProblem(
         names,
         0.0,
         np.array(y0, dtype=float),
-        lambda t, y: function(np.append(y[:inputs], t)),
-        positions=inputs // 2,
-        machine=machine if native else None,
-        **more,
+        PlainSystem(
+            lambda t, y: function(np.append(y[:inputs], t)),
+            positions=inputs // 2,
+            machine=machine if native else None,
+        ),
+        parts=parts,
     )
 
 
@@ -118,7 +125,7 @@ def run(given: InitialValueProblem, name: str, times, **options):
 @pytest.mark.parametrize("rtol", [1e-6, 1e-10, 1e-13])
 def test_dop853_takes_the_steps_of_scipy(native, rtol):
     given = planet(native)
-    other = DOP853(given.rates, 0.0, given.y0, 20.0, rtol=rtol, atol=1e-12)
+    other = DOP853(given.system.rates, 0.0, given.y0, 20.0, rtol=rtol, atol=1e-12)
     ends, states = [], []
     while other.status == "running":
         other.step()
@@ -134,7 +141,7 @@ def test_dop853_takes_the_steps_of_scipy(native, rtol):
 @by_engine
 def test_between_steps_dop853_is_as_scipy_has_it(native):
     given, times = planet(native), np.linspace(0.0, 20.0, 997)
-    other, states = DOP853(given.rates, 0.0, given.y0, 20.0, rtol=1e-8, atol=1e-10), [given.y0]
+    other, states = DOP853(given.system.rates, 0.0, given.y0, 20.0, rtol=1e-8, atol=1e-10), [given.y0]
     while other.status == "running":
         other.step()
         inside = times[(times > other.t_old) & (times <= other.t)]
@@ -151,7 +158,10 @@ def test_machine_code_and_python_give_the_same(name):
     given = planet(native=True)
     if name == "algorithm5":
         given = replace(given, names=("x", "y", "p(x)", "p(y)"))
-    first, second = run(given, name, times, **options), run(replace(given, machine=None), name, times, **options)
+    first, second = (
+        run(given, name, times, **options),
+        run(replace(given, system=replace(given.system, machine=None)), name, times, **options),
+    )
     assert (first.steps, first.evaluations) == (second.steps, second.evaluations)
     np.testing.assert_allclose(first.y, second.y, rtol=1e-11, atol=1e-11)
     assert len(first.dense) == len(second.dense) == first.steps
@@ -169,7 +179,7 @@ def test_orders_of_convergence_at_the_ends_of_steps(native, name, h, order):
 
     def error(h: float) -> float:
         # tolerances so loose that all steps have the largest length
-        options = {"step": h} if find(name).fixed else {"max_step": h, "rtol": 1e3, "atol": 1e3}
+        options = {"step": h} if not find(name).capabilities.adaptive else {"max_step": h, "rtol": 1e3, "atol": 1e3}
         return abs(run(given, name, [0.0, 4.0], **options).y[0, -1] - exact)
 
     assert np.log2(error(h) / error(h / 2)) == pytest.approx(order, abs=0.45)
@@ -211,18 +221,14 @@ def pendulum(native: bool, guides: tuple[Guide, ...] = ()) -> InitialValueProble
         return np.concatenate([q, nearest(y[2:], lambda x: np.array([*q, *x, t]), 1)])
 
     none = np.zeros(0)
-    given = problem(
-        bob, ("x", "y", "dot(x)", "dot(y)"), [1.0, 0.0, 0.0, 0.0], native, p=MASSES, project=project, guides=guides
-    )
-    if given.machine is None:
-        return given
     half = Machine(machine_code(second_half), none, none)
     limits = np.array([newton.ROUNDING, newton.GOOD, rank.TOLERANCE, rank.MASSLESS])
     known = Machine(machine_code(rod), np.array(MASSES), none)
     surface = Surface(
         HELD, known, half, half, False, 2, 4, 2, 1, 1, rows, rows, ones, ones, ones[:1], ones[:1], limits, 10
     )
-    return replace(given, machine=given.machine._replace(surface=surface))
+    names, parts = ("x", "y", "dot(x)", "dot(y)"), StepParts(projection=project, guides=guides)
+    return problem(bob, names, [1.0, 0.0, 0.0, 0.0], native, p=MASSES, parts=parts, surface=surface)
 
 
 def off(y: np.ndarray) -> float:
@@ -239,7 +245,7 @@ def test_projected_runs_keep_their_constraints(name, options):
     assert off(found.y) < 1e-12
     assert (found.steps, found.evaluations) == (by_python.steps, by_python.evaluations)
     np.testing.assert_allclose(found.y, by_python.y, atol=1e-9)
-    free = run(replace(pendulum(native=True), project=None), name, times, **options)
+    free = run(replace(pendulum(native=True), parts=StepParts()), name, times, **options)
     assert off(free.y) > 1e-9
 
 
@@ -253,15 +259,15 @@ def test_what_machine_code_does_not_settle_is_left_to_python():
     # rows that are called dependent from the start: every step and every sample is Python's
     asked = []
     given = pendulum(native=True)
-    assert given.machine is not None
-    assert given.machine.surface is not None
-    assert given.project is not None
-    project = given.project
-    strict = given.machine.surface._replace(limits=np.array([1e-14, 0.1, 2.0, 1e-26]))  # no M is definite enough
+    machine, project = given.system.machine_code(), given.parts.projection
+    assert machine is not None
+    assert machine.surface is not None
+    assert project is not None
+    strict = machine.surface._replace(limits=np.array([1e-14, 0.1, 2.0, 1e-26]))  # no M is definite enough
     hard = replace(
         given,
-        machine=given.machine._replace(surface=strict),
-        project=lambda t, y: (asked.append(t), project(t, y))[1],
+        system=replace(given.system, machine=machine._replace(surface=strict)),
+        parts=StepParts(projection=lambda t, y: (asked.append(t), project(t, y))[1]),
     )
     times = np.linspace(0, 2, 21)
     found, usual = run(hard, "rk4", times, step=0.01), run(given, "rk4", times, step=0.01)
@@ -287,7 +293,7 @@ def test_models_run_alike_on_both_engines(model, key, name):
 
 
 def test_the_slope_and_the_constraints_of_a_model_are_machine_code():
-    from dalembert.simulation.main_loop import mechanics_of
+    from dalembert.simulation.segment_problem import mechanics_of
 
     eom = dl.derive(dl.load("four-bar"), "kane", engine="native")
     machine = mechanics_of(eom, eom.kernel, eom.values, eom.model.inputs).machine
@@ -315,14 +321,15 @@ class Notes(Guide):
 @by_engine
 def test_guides_see_every_step_once(native):
     notes = Notes()
-    found = run(replace(planet(native), guides=(notes,)), "rk4", [0.0, 6.0], step=0.01)
+    found = run(replace(planet(native), parts=StepParts(guides=(notes,))), "rk4", [0.0, 6.0], step=0.01)
     assert found.steps == len(notes.ends) == 600
     np.testing.assert_allclose(notes.ends, 0.01 * np.arange(1, 601), atol=1e-12)
 
 
 @by_engine
 def test_a_run_that_is_to_go_on_otherwise_ends_at_that_step(native):
-    given = replace(planet(native), turn=lambda t, y: next((int(k) for k in np.flatnonzero(t > 1.005)), None))
+    late = StepParts(repartition=lambda t, y: next((int(k) for k in np.flatnonzero(t > 1.005)), None))
+    given = replace(planet(native), parts=late)
     found = run(given, "rk4", np.linspace(0, 6, 61), step=0.01)
     assert found.status is Status.TURNED
     assert found.steps == 101

@@ -32,7 +32,8 @@ from dalembert.model.description import Elements
 from dalembert.model.frozen import Value
 from dalembert.model.initial_state import Start
 from dalembert.simulation.bound_equations import BoundEquations
-from dalembert.simulation.integrators.integrate import InitialValueProblem, Settings, integrate
+from dalembert.simulation.integrators.base import InitialValueProblem, PlainSystem, Settings
+from dalembert.simulation.integrators.integrate import integrate
 from dalembert.simulation.integrators.interpolant import Piece
 from dalembert.simulation.integrators.registry import find
 from dalembert.simulation.main_loop import Stretches, Task, stretches_of
@@ -201,7 +202,7 @@ class _Backwards:
         start = np.concatenate([weights, np.zeros(count + 1)])
         sizes = np.maximum(np.abs(start), max(float(np.abs(weights).max()), 1.0))
         names = tuple(f"adjoint {i}" for i in range(len(start)))
-        problem = InitialValueProblem(names, 0.0, start, rates, sizes=sizes)
+        problem = InitialValueProblem(names, 0.0, start, PlainSystem(rates), sizes)
         settings = Settings(rtol=_TOLERANCE)
         span = end - float(self.part.solution.t[0])
         stepper = find("dop853")(problem, settings, span)

@@ -21,7 +21,7 @@ from dalembert.errors import DalembertError, InputError, SimulationError, neares
 from dalembert.model.description import Elements
 from dalembert.model.initial_state import Start
 from dalembert.model.values import several
-from dalembert.simulation.integrators.integrate import Settings
+from dalembert.simulation.integrators.base import Settings
 from dalembert.simulation.main_loop import Task
 
 _ROUNDS = 2  # fits that find the noise of each column again

@@ -20,7 +20,7 @@ from dalembert.errors import InputError, NotApplicableError
 from dalembert.model.description import Elements
 from dalembert.model.initial_state import Start
 from dalembert.simulation.bound_equations import BoundEquations
-from dalembert.simulation.integrators.integrate import Settings
+from dalembert.simulation.integrators.base import Settings
 from dalembert.simulation.main_loop import Stretches, Task, stretches_of
 
 

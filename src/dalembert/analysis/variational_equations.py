@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -23,10 +24,17 @@ from dalembert.codegen.heyoka_backend import TaylorMachine
 from dalembert.codegen.program import Program, nodes_of, program_of
 from dalembert.simulation.bound_equations import BoundEquations
 from dalembert.simulation.constraint_manifold import onto_positions, onto_velocities
-from dalembert.simulation.integrators.integrate import InitialValueProblem, MachineCode, Settings, integrate
+from dalembert.simulation.integrators.base import (
+    FirstOrderSystem,
+    InitialValueProblem,
+    MachineCode,
+    Settings,
+    StepParts,
+)
+from dalembert.simulation.integrators.integrate import integrate
 from dalembert.simulation.integrators.registry import find
-from dalembert.simulation.main_loop import usual_sizes
 from dalembert.simulation.right_hand_side import Kernel
+from dalembert.simulation.segment_problem import usual_sizes
 from dalembert.symbolic.algebra_base import stack, vector
 from dalembert.symbolic.graph import GRAPH
 from dalembert.symbolic.nodes import node
@@ -103,7 +111,7 @@ class Variations:
         count = 1 + len(self.directions) + (len(pairs(len(self.directions))) if self.order == 2 else 0)
         return len(self._kernel.program.lines) * count <= most and len(self.written.lines) <= most
 
-    def _machine_code(self, constants: np.ndarray) -> MachineCode | None:
+    def machine_code(self, constants: np.ndarray) -> MachineCode | None:
         """The written-out equations as machine code."""
         if not self._few(_LONGEST):
             return None
@@ -181,18 +189,34 @@ class Variations:
         ij = pairs(len(sizes)) if self.order == 2 else []
         scales = [own, *(own / s for s in sizes), *(own / (sizes[i] * sizes[j]) for i, j in ij)]
         names = self._kernel.program.inputs[:-1]
-        machine = self.machine if method == "taylor" and self.has_series else None
         problem = InitialValueProblem(
             (*names, *(f"slope {i}" for i in range(len(names) * (len(scales) - 1)))),
             float(times[0]),
             self.flat(y),
-            lambda t, Y: self.rates(t, Y, constants),
-            None if machine is None else lambda tolerance, sizes: machine.make(tolerance, constants, sizes),
-            self._project(Constrained(self.equations, self.directions)),
-            len(names) // 2,
-            sizes=np.exp2(np.round(np.log2(np.concatenate(scales)))),
-            machine=self._machine_code(constants),
-            constants=constants,
+            _System(self, constants, len(names) // 2),
+            np.exp2(np.round(np.log2(np.concatenate(scales)))),
+            StepParts(projection=self._project(Constrained(self.equations, self.directions))),
         )
         stepper = find(method)(problem, settings, float(times[-1]))
         return self.varied(integrate(problem, stepper, times, settings).y)
+
+
+class _System(FirstOrderSystem):
+    """The variational equations with the constants of one segment."""
+
+    def __init__(self, equations: Variations, constants: np.ndarray, positions: int) -> None:
+        self._equations, self.constants, self._constants, self.positions = equations, constants, constants, positions
+
+    def rates(self, t: float, y: np.ndarray) -> np.ndarray:
+        """The rates of state and derivatives."""
+        return self._equations.rates(t, y, self._constants)
+
+    def machine_code(self) -> MachineCode | None:
+        """The rates written out, where they are short."""
+        return self._equations.machine_code(self._constants)
+
+    def taylor(self, tolerance: float | None, sizes: np.ndarray) -> Any | None:
+        """heyoka's integrator of the rates written out."""
+        if not self._equations.has_series:
+            return None
+        return self._equations.machine.make(tolerance, self._constants, sizes)

@@ -29,7 +29,7 @@ from dalembert.mechanics.joint_reactions import JointForces
 from dalembert.model.initial_state import Start, start_state
 from dalembert.simulation import constraint_manifold
 from dalembert.simulation.derivation import derivation_of
-from dalembert.simulation.integrators.integrate import Settings
+from dalembert.simulation.integrators.base import Settings
 from dalembert.simulation.main_loop import Task
 from dalembert.symbolic.algebra_base import stack
 

@@ -20,7 +20,7 @@ from dalembert.recursive.joint_speeds import to_speed_rates, to_speeds, with_uni
 from dalembert.recursive.link_states import moving
 from dalembert.recursive.plan import Plan, plan_of
 from dalembert.simulation.load_outputs import drive_names, joint_efforts, load_forces
-from dalembert.simulation.mode_changes import Switchboard
+from dalembert.simulation.mode_changes import ModeManager
 from dalembert.simulation.trajectory_data import BodyMotion
 from dalembert.symbolic.algebra_base import vector
 from dalembert.symbolic.floats import FLOATS, numbers
@@ -71,7 +71,7 @@ def with_bodies(equations: BoundEquations, run: Trajectory) -> Trajectory:
             f"{equations.formalism}. Expected the equations that were simulated."
         )
     equations = equations.with_parameters(run.parameters) if equations.parameters != dict(run.parameters) else equations
-    used = equations if len(run.values) == len(equations.values) else Switchboard(equations).equations
+    used = equations if len(run.values) == len(equations.values) else ModeManager(equations).equations
     named, state = dict(zip(used.model.parameter_values, run.values, strict=True)), (run.t, run.q, run.qd)
     found: dict[str, Any] = {}
     with interpreting_long_programs(), np.errstate(all="ignore"):

@@ -24,7 +24,7 @@ from dalembert.recursive.execution import MANY
 from dalembert.recursive.plan import Plan
 from dalembert.recursive.tree_state import read_state
 from dalembert.simulation.derivation import Derivation
-from dalembert.simulation.integrators.integrate import Settings
+from dalembert.simulation.integrators.base import Settings
 from dalembert.simulation.main_loop import Task
 from dalembert.simulation.right_hand_side import Kernel
 from dalembert.simulation.workspace import Setup

@@ -34,7 +34,8 @@ from dalembert.recursive.traced import task_program
 from dalembert.recursive.tree_energies import energies_of, momenta_of
 from dalembert.recursive.tree_state import read_state
 from dalembert.simulation.chart_changes import SINGULAR, Charts
-from dalembert.simulation.integrators.integrate import InitialValueProblem, MachineCode, integrate
+from dalembert.simulation.integrators.base import InitialValueProblem, MachineCode, PlainSystem, StepParts
+from dalembert.simulation.integrators.integrate import integrate
 from dalembert.simulation.integrators.registry import find
 from dalembert.simulation.main_loop import Task
 from dalembert.simulation.observables import Observed
@@ -266,12 +267,12 @@ def run_tree(equations: TreeEquations, task: Task) -> Trajectory:
         names,
         float(grid[0]),
         np.concatenate([start.q[:, 0], start.s[:, 0], np.zeros(len(rates.working))]),
-        rates,
-        project=_projection(rates) if task.project else None,
-        positions=tree.n,
-        sizes=rates.sizes,
-        machine=rates.machine,
-        turn=_gimbal_stop(equations, float(grid[0]), start.q[:, 0]),
+        PlainSystem(rates, positions=tree.n, machine=rates.machine),
+        rates.sizes,
+        StepParts(
+            projection=_projection(rates) if task.project else None,
+            repartition=_gimbal_stop(equations, float(grid[0]), start.q[:, 0]),
+        ),
     )
     stepper = find(name)(problem, settings, float(grid[-1]))  # compiles what it needs
     begun = time.process_time()

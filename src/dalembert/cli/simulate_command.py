@@ -14,7 +14,7 @@ from dalembert.display import animation, dataset
 from dalembert.display.plots import plot
 from dalembert.errors import InputError
 from dalembert.model.description import Elements
-from dalembert.simulation.integrators.integrate import listed
+from dalembert.simulation.integrators.base import listed
 
 _MOST_ROWS = 40  # of the table on the screen; `--json` and files hold all
 

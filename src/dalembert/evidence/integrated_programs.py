@@ -34,9 +34,9 @@ from dalembert.mechanics.system import System
 from dalembert.recursive.tree_state import read_state
 from dalembert.simulation.bound_equations import BoundEquations
 from dalembert.simulation.integrators.taylor import unusual_sizes
-from dalembert.simulation.main_loop import has_series, usual_sizes
-from dalembert.simulation.mode_changes import switchboard_of
+from dalembert.simulation.mode_changes import mode_manager_of
 from dalembert.simulation.right_hand_side import Kernel, stacked
+from dalembert.simulation.segment_problem import has_series, usual_sizes
 from dalembert.symbolic.algebra_base import Array
 from dalembert.symbolic.nodes import Node
 from dalembert.symbolic.random_points import root_beyond
@@ -90,13 +90,13 @@ def batch_of(equations: BoundEquations, states: States, values: np.ndarray | Non
 
 def run_equations(equations: BoundEquations) -> BoundEquations:
     """The equations that a run integrates: with every condition held by a parameter where some switch."""
-    board = switchboard_of(equations)
+    board = mode_manager_of(equations)
     return equations if board is None else board.equations
 
 
 def held_values(equations: BoundEquations, states: States) -> np.ndarray:
     """The values of the parameters of `run_equations` at every state, (parameters, K)."""
-    board, model = switchboard_of(equations), equations.model
+    board, model = mode_manager_of(equations), equations.model
     if board is None:
         return np.repeat(equations.values[:, None], len(states), axis=1)
     found = [board.settle(float(t), q, qd) for q, qd, t in zip(states.q.T, states.qd.T, states.t, strict=True)]

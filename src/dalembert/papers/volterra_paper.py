@@ -17,7 +17,8 @@ from dalembert.papers.mechanism import Placed, box, placed
 from dalembert.papers.printed_facts import Computed, Picture, Recipe, printed, published
 from dalembert.papers.printed_values import Frame, Line, Panel, Stroke
 from dalembert.simulation import observables
-from dalembert.simulation.integrators.integrate import InitialValueProblem, Settings, integrate
+from dalembert.simulation.integrators.base import InitialValueProblem, PlainSystem, Settings
+from dalembert.simulation.integrators.integrate import integrate
 from dalembert.simulation.integrators.rk45 import RungeKutta45
 
 METHODS = ("lagrange", "maggi", "gibbs_appell", "volterra_reduced")  # the columns of Tables 2, 3 and 6
@@ -162,7 +163,9 @@ def with_multiplier(case: str) -> tuple[np.ndarray, np.ndarray]:
 
     start = np.concatenate([*equations.model.initial, [0.0]])
     times = np.linspace(0.0, equations.model.duration, equations.model.samples)
-    problem = InitialValueProblem((*equations.model.coordinate_names,) * 2 + ("multiplier",), 0.0, start, rates)
+    problem = InitialValueProblem(
+        (*equations.model.coordinate_names,) * 2 + ("multiplier",), 0.0, start, PlainSystem(rates)
+    )
     settings = Settings(max_step=times[1])
     return times, integrate(problem, RungeKutta45(problem, settings, times[-1]), times, settings).y
 

@@ -15,7 +15,7 @@ import numpy as np
 from dalembert.errors import SimulationError
 from dalembert.simulation.constraint_manifold import Independence
 from dalembert.simulation.guides import Mechanics
-from dalembert.simulation.integrators.integrate import Burst, Guide, Method, Step, listed
+from dalembert.simulation.integrators.base import Burst, Guide, Method, Step, listed
 from dalembert.simulation.integrators.interpolant import Polynomial
 from dalembert.simulation.integrators.taylor import Taylor
 
@@ -188,7 +188,7 @@ class BranchPoints(Guide):
         last = self.look(step.t1, step.y1)
         if last < _LANDING:
             raise self._stuck(step.t1, step.y1, "a step ends at it, where rounding is magnified without bound", _OTHERS)
-        if stepper.fixed and last > 0.1:
+        if not stepper.capabilities.adaptive and last > 0.1:
             return step
         s = step.t0 + (step.t1 - step.t0) * _SHARES
         sizes = self._independence.measure(*self.mechanics.rows(s, np.stack([step.at(float(t)) for t in s], axis=1)))
@@ -206,7 +206,7 @@ class BranchPoints(Guide):
             return
         found = measure(*rows(np.append(steps.t0[0], steps.t1), np.column_stack([steps.powers[0, :, 0], steps.y1.T])))
         last = self._remember(steps.t1, found[1:], np.full(len(burst), True))
-        within = np.flatnonzero((last <= 0.1) | (not stepper.fixed))
+        within = np.flatnonzero((last <= 0.1) | (stepper.capabilities.adaptive))
         suspect = last < _LANDING
         if len(within):
             inner = _SHARES[1:-1]

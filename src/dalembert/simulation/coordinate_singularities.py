@@ -13,7 +13,7 @@ import numpy as np
 from dalembert.errors import SimulationError
 from dalembert.mechanics.singular_inertia import reciprocal_condition
 from dalembert.simulation.guides import Mechanics
-from dalembert.simulation.integrators.integrate import Burst, Guide, Method, Step, describe
+from dalembert.simulation.integrators.base import Burst, Guide, Method, Step, describe
 from dalembert.simulation.integrators.interpolant import hermite
 
 STOP = 1e-10  # the least inertia, by the largest, at which a run ends

@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from dalembert.errors import SimulationError
-from dalembert.simulation.integrators.integrate import Burst, Guide, Halt, Method, Step
+from dalembert.simulation.integrators.base import Burst, Guide, Halt, Method, Step
 from dalembert.simulation.integrators.interpolant import Piece
 from dalembert.simulation.integrators.taylor import Taylor
 from dalembert.simulation.root_isolation import (

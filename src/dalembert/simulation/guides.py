@@ -19,8 +19,8 @@ from dalembert.simulation import constraint_manifold
 from dalembert.simulation.closed_contacts import Resting
 from dalembert.simulation.compiled_laws import Sizes, with_law
 from dalembert.simulation.constraint_manifold import Manifold
+from dalembert.simulation.integrators.base import MachineCode
 from dalembert.simulation.integrators.explicit_steps import HELD, Surface
-from dalembert.simulation.integrators.integrate import MachineCode
 from dalembert.simulation.right_hand_side import Kernel
 from dalembert.simulation.spring_lengths import Lengths
 

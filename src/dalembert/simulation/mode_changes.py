@@ -30,7 +30,7 @@ from dalembert.simulation import constraint_manifold
 from dalembert.simulation.complementarity import Mode
 from dalembert.simulation.crossings import Crossings, Watched, perturbed_states
 from dalembert.simulation.guides import Mechanics
-from dalembert.simulation.integrators.integrate import Halt
+from dalembert.simulation.integrators.base import Halt
 from dalembert.simulation.rigid_contacts import FASTER, RigidContacts, Watch, accumulation
 from dalembert.simulation.sliding_mode import SlidingKernel
 from dalembert.simulation.trajectory_data import EventRecord
@@ -52,7 +52,7 @@ _ZENO = 1e-10  # of the time: what is left until events that come ever faster co
 _LEFT = 1e-11  # of the energies: what is left of the work of an impact is rounding
 
 
-class Switchboard:
+class ModeManager:
     """What holds the equations of a run, and the surfaces at which it changes."""
 
     def __init__(self, equations: BoundEquations, start: float = 0.0, end: float = np.inf) -> None:
@@ -590,10 +590,10 @@ class Switchboard:
         return count > 0
 
 
-def switchboard_of(equations: BoundEquations, start: float = 0.0, end: float = np.inf) -> Switchboard | None:
+def mode_manager_of(equations: BoundEquations, start: float = 0.0, end: float = np.inf) -> ModeManager | None:
     """What follows the switchings and events of a run; None where nothing can change."""
     model = equations.model
     if not (model.switching or model.events or model.rigid):
         return None
-    board = Switchboard(equations, start, end)
+    board = ModeManager(equations, start, end)
     return None if board.idle else board

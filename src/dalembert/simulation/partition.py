@@ -27,7 +27,7 @@ from dalembert.simulation.chart_changes import SINGULAR, Charts
 from dalembert.simulation.chart_maps import Chart, Sequences, joined_charts
 from dalembert.simulation.constraint_manifold import Independence
 from dalembert.simulation.guides import Mechanics
-from dalembert.simulation.integrators.integrate import Burst, Guide, Method, Solution, Step
+from dalembert.simulation.integrators.base import Burst, Guide, Method, Solution, Step
 from dalembert.simulation.integrators.interpolant import Polynomial
 from dalembert.simulation.integrators.taylor import Taylor
 

@@ -11,7 +11,7 @@ from collections.abc import Callable
 import numpy as np
 
 from dalembert.model.python_laws import Controller, Inputs, Remembering, State
-from dalembert.simulation.integrators.integrate import Clock
+from dalembert.simulation.integrators.base import Clock
 
 _SAME = 1e-9  # of a period: instants as close as this are one
 Place = tuple[np.ndarray, np.ndarray]  # q, q̇

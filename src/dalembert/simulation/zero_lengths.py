@@ -12,7 +12,7 @@ from collections.abc import Callable
 import numpy as np
 
 from dalembert.simulation.guides import Mechanics
-from dalembert.simulation.integrators.integrate import Burst, Guide, Method, Step, listed
+from dalembert.simulation.integrators.base import Burst, Guide, Method, Step, listed
 from dalembert.simulation.integrators.interpolant import Piece, Polynomial, hermite
 from dalembert.simulation.integrators.taylor import Taylor
 

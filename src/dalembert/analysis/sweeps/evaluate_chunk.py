@@ -14,7 +14,7 @@ from dalembert.api.recording import Recording
 from dalembert.api.trajectory import Trajectory
 from dalembert.errors import DalembertError
 from dalembert.simulation.constraint_manifold import are_consistent
-from dalembert.simulation.integrators.integrate import Solution, Status
+from dalembert.simulation.integrators.base import Solution, Status
 from dalembert.simulation.partition import Part
 
 _TOGETHER = 2**16  # states that are looked at in one go

@@ -22,7 +22,7 @@ from dalembert.arguments import is_whole, shown
 from dalembert.errors import InputError
 from dalembert.model.description import Elements
 from dalembert.model.integrator_names import require_method
-from dalembert.simulation.integrators.integrate import Settings
+from dalembert.simulation.integrators.base import Settings
 from dalembert.simulation.main_loop import Task
 
 if TYPE_CHECKING:

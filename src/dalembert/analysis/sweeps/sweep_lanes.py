@@ -18,13 +18,13 @@ from dalembert.mechanics.attitude_charts import attitude_varies, attitudes_of
 from dalembert.simulation.chart_changes import NEAR, gimbal_locks
 from dalembert.simulation.guides import Mechanics
 from dalembert.simulation.integrators import lane_steps as text
+from dalembert.simulation.integrators.base import Settings
 from dalembert.simulation.integrators.dop853 import DormandPrince853, first_steps
 from dalembert.simulation.integrators.explicit import unheld
 from dalembert.simulation.integrators.explicit_steps import FREE, HAIRER, Control, Scheme, Surface
-from dalembert.simulation.integrators.integrate import Settings
 from dalembert.simulation.integrators.lane_steps import Crowd, Lanes, Runs
-from dalembert.simulation.main_loop import mechanics_of, sizes_by_values
 from dalembert.simulation.right_hand_side import stacked
+from dalembert.simulation.segment_problem import mechanics_of, sizes_by_values
 
 WIDTH = 32  # lanes: their stages fit into the nearest memory
 _MOST = 1_000_000  # steps of a run: one that needs more is looked at alone

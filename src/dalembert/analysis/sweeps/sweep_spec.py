@@ -19,8 +19,8 @@ from dalembert.arguments import is_real, is_whole, numbers_given, shown
 from dalembert.errors import InputError, nearest
 from dalembert.model.description import Elements
 from dalembert.model.frozen import Value
+from dalembert.simulation.integrators.base import Settings
 from dalembert.simulation.integrators.dop853 import DormandPrince853
-from dalembert.simulation.integrators.integrate import Settings
 from dalembert.symbolic.reserved_symbols import Kind
 
 _RUNS, _FEW = 1024, 16  # of a chunk, in lanes and one by one

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from dalembert.errors import InputError
-from dalembert.simulation.integrators.integrate import InitialValueProblem, Settings, Step, Stepper, collapse
+from dalembert.simulation.integrators.base import Capabilities, InitialValueProblem, Settings, Step, Stepper, collapse
 from dalembert.simulation.integrators.interpolant import Piece, Polynomial
 
 _STAGES = 5
@@ -43,17 +43,19 @@ class Collocation(Stepper):
     """
 
     name = "collocation"
+    capabilities = Capabilities(continuous_laws=False, rigid_contacts=False)
 
     def __init__(self, problem: InitialValueProblem, settings: Settings, end: float) -> None:
-        if problem.unreduced is None:
+        functions = problem.system.unreduced()
+        if functions is None:
             raise InputError("the integrator 'collocation' takes equations of the formalism phong. Use radau or ida.")
-        self._problem, self._functions = problem, problem.unreduced()
+        self._problem, self._functions = problem, functions
         self._n = self._functions.n
         self.tolerance, self.evaluations = settings.rtol or 1e-9, 0
         self._errors = settings.atol or problem.errors(1e-9)[: self._n]
         self._most = settings.max_step or np.inf
         self._t, self._y = problem.t0, problem.y0
-        self._qdd = problem.rates(problem.t0, problem.y0)[self._n : 2 * self._n]
+        self._qdd = problem.system.rates(problem.t0, problem.y0)[self._n : 2 * self._n]
         self._h = min(self._most, (end - problem.t0) / 100)
 
     def restart(self, y: np.ndarray) -> None:
@@ -62,7 +64,7 @@ class Collocation(Stepper):
 
     def renew(self, y: np.ndarray) -> None:
         """Go on with other accelerations."""
-        self._y, self._qdd = y, self._problem.rates(self._t, y)[self._n : 2 * self._n]
+        self._y, self._qdd = y, self._problem.system.rates(self._t, y)[self._n : 2 * self._n]
 
     def advance(self, limit: float) -> Step:
         """One accepted step."""

@@ -11,9 +11,9 @@ from functools import cache
 
 import numpy as np
 
+from dalembert.simulation.integrators.base import InitialValueProblem, Settings
 from dalembert.simulation.integrators.explicit import Explicit
 from dalembert.simulation.integrators.explicit_steps import HAIRER, Control, Scheme
-from dalembert.simulation.integrators.integrate import InitialValueProblem, Settings
 
 _STAGES, _ALL = 12, 16
 _SMALLEST = 100 * np.finfo(float).eps  # relative tolerance
@@ -42,7 +42,7 @@ class DormandPrince853(Explicit):
         largest, y, f = settings.max_step or np.inf, problem.y0[:, None], self.first_slope()[:, None]
 
         def rates(t: np.ndarray, y: np.ndarray) -> np.ndarray:
-            return problem.rates(float(t[0]), y[:, 0])[:, None]
+            return problem.system.rates(float(t[0]), y[:, 0])[:, None]
 
         h = first_steps(problem.t0, y, f, rates, end - problem.t0, (atol[:, None], rtol, largest))
         self.count(1)

@@ -11,15 +11,16 @@ import numpy as np
 from dalembert.codegen.compiled_loop import Machine
 from dalembert.errors import SimulationError
 from dalembert.simulation.integrators import explicit_steps as text
-from dalembert.simulation.integrators.explicit_steps import Control, Now, Scheme, Surface, Taken
-from dalembert.simulation.integrators.integrate import (
+from dalembert.simulation.integrators.base import (
     Burst,
+    Capabilities,
     InitialValueProblem,
     Runner,
     Settings,
     collapse,
     not_finite,
 )
+from dalembert.simulation.integrators.explicit_steps import Control, Now, Scheme, Surface, Taken
 
 
 class Explicit(Runner):
@@ -30,24 +31,24 @@ class Explicit(Runner):
     def __init__(self, problem: InitialValueProblem, settings: Settings, end: float) -> None:
         self._problem, n = problem, len(problem.y0)
         self._pace = 0.0  # the longest step since the last goal
-        self._scheme = self.scheme()._replace(positions=problem.positions)
+        self._scheme = self.scheme()._replace(positions=problem.system.positions)
         K = np.zeros((len(self._scheme.c), n))
         self._now = Now(problem.y0.astype(float), K, np.array([problem.t0, 0.0]), np.zeros(4, dtype=np.int64))
         if self._scheme.carried:
-            K[0] = problem.rates(problem.t0, problem.y0)
+            K[0] = problem.system.rates(problem.t0, problem.y0)
             self._now.counts[text.CALLS] = self._now.counts[text.KNOWN] = 1
         with np.errstate(all="ignore"):
             h, rule = self.rule(problem, settings, end)
         self._now.clock[text.H], self.tolerance = h, rule.rtol
-        keep = settings.dense or any(guide.looks_inside for guide in problem.guides)
+        keep = settings.dense or any(guide.looks_inside for guide in problem.parts.guides)
         self._control = rule._replace(kind=self.kind, start=problem.t0, end=end, inputs=n, keep=keep)
-        self._surface = unheld(text.FREE if problem.project is None else text.ASK)
-        self._burst, self._rates = text.burst, Machine(_as_machine(problem.rates), np.zeros(0), np.zeros(0))
-        machine = problem.machine
+        self._surface = unheld(text.FREE if problem.parts.projection is None else text.ASK)
+        self._burst, self._rates = text.burst, Machine(_as_machine(problem.system.rates), np.zeros(0), np.zeros(0))
+        machine = problem.system.machine_code()
         if machine is not None:
             self._burst, self._rates = text.compiled, machine.rates
             self._control = self._control._replace(inputs=machine.inputs)
-            if problem.project is not None and machine.surface is not None:
+            if problem.parts.projection is not None and machine.surface is not None:
                 self._surface = machine.surface
 
     @classmethod
@@ -101,7 +102,7 @@ class Explicit(Runner):
             count, why = self._burst(
                 self._scheme, self._control, self._rates, self._surface, now, taken, times, samples, stop, most
             )
-        if self._problem.clock is not None:
+        if self._problem.parts.clock is not None:
             self._pace = max(self._pace, *taken.h[:count].tolist(), 0.0)
         self.evaluations = int(now.counts[text.CALLS])
         done, failure = int(now.counts[text.SAMPLE]), self._failure(why, taken, count)
@@ -118,7 +119,7 @@ class Explicit(Runner):
 class FixedStepper(Explicit):
     """Equal steps of size `step` (default: a thousandth of the run) that end exactly at the end."""
 
-    fixed = True
+    capabilities = Capabilities(adaptive=False)
     kind = text.FIXED
 
     def rule(self, problem: InitialValueProblem, settings: Settings, end: float) -> tuple[float, Control]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from dalembert.errors import EngineError, InputError
-from dalembert.simulation.integrators.integrate import InitialValueProblem, Settings, Step, Stepper, collapse
+from dalembert.simulation.integrators.base import Capabilities, InitialValueProblem, Settings, Step, Stepper, collapse
 from dalembert.simulation.integrators.interpolant import hermite
 
 _ANY = 1e100  # an error nobody asks about, in any units
@@ -18,7 +18,7 @@ class Ida(Stepper):
     """
 
     name = "ida"
-    multistep = True
+    capabilities = Capabilities(continuous_laws=False, rigid_contacts=False, restarts=False)
 
     def __init__(self, problem: InitialValueProblem, settings: Settings, end: float) -> None:
         try:
@@ -27,12 +27,13 @@ class Ida(Stepper):
             raise EngineError(
                 "the integrator 'ida' needs scikit-sundae, which is not installed here. Install dalembert[ida], or use radau."
             ) from error
-        if problem.dae is None:
+        residuals = problem.system.residuals()
+        if residuals is None:
             raise InputError(
                 "the integrator 'ida' cannot treat this formalism, whose unknowns are more than velocities and multipliers. "
                 "Use another integrator, or another formalism such as lagrange."
             )
-        self._problem, self._dae, self._size = problem, problem.dae(), len(problem.y0)
+        self._problem, self._dae, self._size = problem, residuals, len(problem.y0)
         y, yd = self._dae.start(problem.t0, problem.y0)
         self.evaluations, self.tolerance = 0, settings.rtol or 1e-9
         atol = np.full(self._size, settings.atol) if settings.atol else problem.errors(1e-11)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.simulation.integrators.integrate import InitialValueProblem, Settings, Step, Stepper, collapse
+from dalembert.simulation.integrators.base import InitialValueProblem, Settings, Step, Stepper, collapse
 from dalembert.simulation.integrators.interpolant import Piece, Polynomial
 
 _SHARE = 2.0**-26  # the root of the rounding of a double
@@ -30,7 +30,7 @@ class RadauIIA(Stepper):
         solver: Any = Radau
         with np.errstate(all="ignore"):
             return solver(
-                self._problem.rates,
+                self._problem.system.rates,
                 t,
                 y,
                 self._end,
@@ -67,7 +67,7 @@ class RadauIIA(Stepper):
 
     def _jacobian(self, t: float, y: np.ndarray) -> np.ndarray:
         """∂(rates)/∂y as the problem knows it; by differences where it does not, or where a formula has no slope."""
-        if self._problem.slope is not None and np.isfinite(found := self._problem.slope(t, y)).all():
+        if (found := self._problem.system.jacobian(t, y)) is not None and np.isfinite(found).all():
             return found
         return self._differences(t, y)
 
@@ -77,7 +77,7 @@ class RadauIIA(Stepper):
         SciPy's own differences widen the step for a state that moves nothing, such as an ignorable coordinate, without bound.
         """
         self._before += len(y) + 1  # evaluations that SciPy does not see
-        rates, steps = self._problem.rates, _SHARE * np.maximum(np.abs(y), self._problem.errors(1.0))
+        rates, steps = self._problem.system.rates, _SHARE * np.maximum(np.abs(y), self._problem.errors(1.0))
         moved = y[:, None] + np.diag(steps)
         steps = moved.diagonal() - y  # as the numbers of the machine have it
         here = rates(t, y)

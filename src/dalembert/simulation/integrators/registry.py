@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from dalembert.model.integrator_names import require_method
+from dalembert.simulation.integrators.base import InitialValueProblem as InitialValueProblem
+from dalembert.simulation.integrators.base import Method
+from dalembert.simulation.integrators.base import Settings as Settings
+from dalembert.simulation.integrators.base import Solution as Solution
+from dalembert.simulation.integrators.base import Status as Status
 from dalembert.simulation.integrators.collocation import Collocation
 from dalembert.simulation.integrators.dop853 import DormandPrince853
 from dalembert.simulation.integrators.ida import Ida
-from dalembert.simulation.integrators.integrate import InitialValueProblem as InitialValueProblem
-from dalembert.simulation.integrators.integrate import Method
-from dalembert.simulation.integrators.integrate import Settings as Settings
-from dalembert.simulation.integrators.integrate import Solution as Solution
-from dalembert.simulation.integrators.integrate import Status as Status
 from dalembert.simulation.integrators.integrate import integrate as integrate
 from dalembert.simulation.integrators.radau import RadauIIA
 from dalembert.simulation.integrators.rk4 import RungeKutta4

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from dalembert.simulation.integrators.base import InitialValueProblem, Settings
 from dalembert.simulation.integrators.explicit import Explicit
 from dalembert.simulation.integrators.explicit_steps import ODE45, Control, Scheme
-from dalembert.simulation.integrators.integrate import InitialValueProblem, Settings
 
 # Dormand & Prince (1980): nodes, stage weights, the fifth-order solution (last stage) and the error weights
 _C = np.array([0, 1 / 5, 3 / 10, 4 / 5, 8 / 9, 1, 1])

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from dalembert.errors import EngineError
-from dalembert.simulation.integrators.integrate import InitialValueProblem, Settings, Step, Stepper, collapse
+from dalembert.simulation.integrators.base import Capabilities, InitialValueProblem, Settings, Step, Stepper, collapse
 from dalembert.simulation.integrators.interpolant import Piece, Polynomial
 
 _USUAL = 8  # sizes from 2⁻⁸ to 2⁸ are left as they are: they cost two digits of sixteen at most
@@ -17,18 +17,20 @@ class Taylor(Stepper):
     """heyoka's adaptive integrator, stepped one by one."""
 
     name = "taylor"
+    capabilities = Capabilities(continuous_laws=False)
     evaluations = None
 
     def __init__(self, problem: InitialValueProblem, settings: Settings, end: float) -> None:
-        if problem.taylor is None:
+        self._sizes = unusual_sizes(problem.errors(1.0))
+        machine = problem.system.taylor(settings.rtol, self._sizes)
+        if machine is None:
             raise EngineError(
                 "the integrator 'taylor' needs heyoka (Linux) and equations that are solved as formulas, and these are solved in "
                 "numbers. Use integrator='dop853', or derive with engine='native' where heyoka is installed."
             )
         self._problem = problem
         self._largest = settings.max_step or np.inf
-        self._sizes = unusual_sizes(problem.errors(1.0))
-        self._machine: Any = problem.taylor(settings.rtol, self._sizes)
+        self._machine: Any = machine
         self._machine.time = problem.t0
         self._state, self._tc = self._machine.state, self._machine.tc  # windows on heyoka's own memory
         self._state[:] = problem.y0 / self._sizes
@@ -40,8 +42,8 @@ class Taylor(Stepper):
 
     def renew(self, y: np.ndarray) -> None:
         """Go on with other parameters of the machine."""
-        assert self._problem.constants is not None
-        self._machine.pars[:] = self._problem.constants[: len(self._machine.pars)]
+        assert self._problem.system.constants is not None
+        self._machine.pars[:] = self._problem.system.constants[: len(self._machine.pars)]
         self.restart(y)
 
     def go_on(self, step: Step, s: float, y: np.ndarray | None = None, order: int | None = None) -> Step:

@@ -7,15 +7,16 @@ from typing import ClassVar
 import numpy as np
 
 from dalembert.errors import InputError
+from dalembert.simulation.integrators.base import Capabilities, InitialValueProblem, Settings
 from dalembert.simulation.integrators.explicit import FixedStepper
 from dalembert.simulation.integrators.explicit_steps import Scheme
-from dalembert.simulation.integrators.integrate import InitialValueProblem, Settings
 from dalembert.symbolic.reserved_symbols import Kind, kind_of
 
 
 class _Printed(FixedStepper):
     """One look at the rates in a step, straight lines between the steps; for velocity variables of one kind."""
 
+    capabilities = Capabilities(adaptive=False, rigid_contacts=False)
     variables: ClassVar[Kind]
     steps: ClassVar[str]
     formalisms: ClassVar[str]  # that have it
@@ -23,7 +24,8 @@ class _Printed(FixedStepper):
 
     def __init__(self, problem: InitialValueProblem, settings: Settings, end: float) -> None:
         if not all(
-            kind_of(name) is self.variables for name in problem.names[problem.positions : 2 * problem.positions]
+            kind_of(name) is self.variables
+            for name in problem.names[problem.system.positions : 2 * problem.system.positions]
         ):
             raise InputError(
                 f"the integrator '{self.name}' steps {self.steps}, and this formalism has other velocity variables. "

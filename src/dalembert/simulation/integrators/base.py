@@ -1,0 +1,345 @@
+"""The contract of an integrator: the initial value problem, steps, and what a method states of itself.
+
+Integrator, step control (`Settings`) and the parts that act on accepted steps (`StepParts`: projection, monitors, repartition,
+sampled laws) are independent of each other. A system offers what it has beyond its rates; a method states what it can do.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+from functools import cached_property
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from dalembert.codegen.compiled_loop import Machine
+from dalembert.errors import InputError, SimulationError
+from dalembert.simulation.integrators.explicit_steps import Surface, Taken
+from dalembert.simulation.integrators.interpolant import Piece, Polynomial, powers
+from dalembert.simulation.residual_forms import DaeFunctions, UnreducedFunctions
+
+Rates = Callable[[float, np.ndarray], np.ndarray]
+
+
+class Status(Enum):
+    """How a simulation ended; the value is the sentence people read."""
+
+    FINISHED = "The simulation reached its end."
+    TURNED = "The simulation waits for other speeds."
+    MET = "The simulation was ended by an event."
+    STOPPED = "The simulation was stopped by its progress callback before its end."
+
+
+class Halt(NamedTuple):
+    """Where a run ends before its time, and which of the things that are watched ends it."""
+
+    t: float
+    y: np.ndarray
+    which: int
+    up: bool = True  # from below to above
+
+
+class Guide(ABC):
+    """Looks ahead along every step for places where the equations fail or bend, and leads the run across or ends it."""
+
+    looks_inside: bool = True  # it asks for the motion within steps
+
+    def limit(self, t: float) -> float:
+        """The time that a step from `t` may not go beyond."""
+        return np.inf
+
+    @abstractmethod
+    def mend(self, stepper: Method, step: Step, end: float) -> Step:
+        """The step to take in place of this one, often the same; raises when there is no way on."""
+
+    @property
+    def halted(self) -> bool:
+        """True when the last step was cut where the run must end, whatever comes then."""
+        return False
+
+    def cut(self, burst: Burst) -> tuple[int, Halt] | None:
+        """Among steps that are taken already: the first in which the run must end, and where."""
+        return None
+
+    def watch(self, stepper: Method, burst: Burst, end: float) -> None:
+        """Look at steps that are taken already; raises when there was no way on."""
+        for k in range(len(burst)):
+            self.mend(stepper, burst.step(k), end)
+
+
+class Clock(ABC):
+    """Instants at which constants of the equations change, whatever the motion does: a step ends at each of them."""
+
+    @property
+    @abstractmethod
+    def next(self) -> float:
+        """The next instant."""
+
+    @abstractmethod
+    def tick(self, t: float, y: np.ndarray) -> None:
+        """Change the constants, in their place, at an instant and the state there; asked once."""
+
+
+class MachineCode(NamedTuple):
+    """The rates of a problem in machine code, and its constraints where those are machine code too."""
+
+    rates: Machine
+    inputs: int  # how many of the states enter the rates
+    surface: Surface | None
+
+
+class FirstOrderSystem(ABC):
+    """ẏ = f(t, y), and what else of it an integrator may ask for: None where the system does not have it."""
+
+    positions: int = 0  # how many of the states are coordinates; the velocity variables follow them
+    constants: np.ndarray | None = None  # what a clock changes; rates and machine code read them in place
+
+    @abstractmethod
+    def rates(self, t: float, y: np.ndarray) -> np.ndarray:
+        """ẏ at one state."""
+
+    def jacobian(self, t: float, y: np.ndarray) -> np.ndarray | None:
+        """∂ẏ/∂y at one state."""
+        return None
+
+    def machine_code(self) -> MachineCode | None:
+        """The rates as machine code, with the constraints where these are machine code too."""
+        return None
+
+    def taylor(self, tolerance: float | None, sizes: np.ndarray) -> Any | None:
+        """heyoka's integrator of y / sizes."""
+        return None
+
+    def residuals(self) -> DaeFunctions | None:
+        """The same equations as residuals with multipliers."""
+        return None
+
+    def unreduced(self) -> UnreducedFunctions | None:
+        """The same equations with their constraints on positions and velocities, not differentiated."""
+        return None
+
+
+@dataclass(frozen=True)
+class PlainSystem(FirstOrderSystem):
+    """A system that is known by its rates as a function, and perhaps by their Jacobian or machine code."""
+
+    function: Rates
+    positions: int = 0
+    slope: Rates | None = None
+    machine: MachineCode | None = None
+
+    def rates(self, t: float, y: np.ndarray) -> np.ndarray:
+        """ẏ at one state."""
+        return self.function(t, y)
+
+    def jacobian(self, t: float, y: np.ndarray) -> np.ndarray | None:
+        """∂ẏ/∂y where it was given."""
+        return None if self.slope is None else self.slope(t, y)
+
+    def machine_code(self) -> MachineCode | None:
+        """What was given."""
+        return self.machine
+
+
+@dataclass(frozen=True)
+class StepParts:
+    """What acts on accepted steps, each independent of the others and of the method."""
+
+    projection: Rates | None = None  # (t, y) to the nearest state on the constraints
+    guides: tuple[Guide, ...] = ()
+    repartition: Callable[[np.ndarray, np.ndarray], int | None] | None = None  # the first of K states to stop at
+    clock: Clock | None = None
+
+
+@dataclass(frozen=True)
+class InitialValueProblem:
+    """ẏ = f(t, y) with y(t0) = y0; `sizes` are the usual sizes of the states, None for 1."""
+
+    names: tuple[str, ...]
+    t0: float
+    y0: np.ndarray
+    system: FirstOrderSystem
+    sizes: np.ndarray | None = None
+    parts: StepParts = StepParts()
+
+    def errors(self, tolerance: float) -> np.ndarray:
+        """The absolute error allowed in each state by a tolerance that has no unit."""
+        return tolerance * (np.ones(len(self.y0)) if self.sizes is None else self.sizes)
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What the user may choose; None leaves the choice to the method."""
+
+    rtol: float | None = None
+    atol: float | None = None
+    max_step: float | None = None
+    step: float | None = None
+    dense: bool = False
+    progress: Callable[[float], bool | None] | None = None  # gets the fraction done; True stops the run
+    max_steps: int = 10_000_000
+
+    def __post_init__(self) -> None:
+        for name in ("rtol", "atol", "max_step", "step"):
+            value = getattr(self, name)
+            if value is not None and not (np.isfinite(value) and value > 0):
+                raise InputError(f"simulate: {name} is {value}. Expected a positive number.")
+
+
+@dataclass(frozen=True)
+class Step:
+    """One accepted step: its ends, and the solution in between."""
+
+    t0: float
+    t1: float
+    y1: np.ndarray
+    between: Callable[[], Piece]  # asked before the next step is taken, if at all
+    coefficients: np.ndarray | None = None  # (states, orders) of the powers of t − t0, where the method has them
+    sure: Callable[[float], bool] = lambda _: True  # False where the constraints are too dependent to project onto
+
+    @cached_property
+    def piece(self) -> Piece:
+        """The motion along the step."""
+        return self.between()
+
+    def at(self, t: float) -> np.ndarray:
+        """The state at a time of the step."""
+        return self.piece(t)
+
+
+@dataclass(frozen=True)
+class Burst:
+    """Accepted steps in a row."""
+
+    steps: Taken
+    done: int  # samples there are
+    left: bool = False  # the last step has not been brought back onto the constraints
+    failure: SimulationError | None = None  # with which the run ends
+
+    def __len__(self) -> int:
+        return len(self.steps.t0)
+
+    def piece(self, k: int) -> Piece:
+        """The motion along step k."""
+        t0, t1, h, powers = (part[k] for part in (self.steps.t0, self.steps.t1, self.steps.h, self.steps.powers))
+        return Piece(float(t0), float(t1), float(h), Polynomial(powers.copy()))
+
+    def step(self, k: int) -> Step:
+        """Step k by itself."""
+        return Step(float(self.steps.t0[k]), float(self.steps.t1[k]), self.steps.y1[k].copy(), lambda: self.piece(k))
+
+    def inside(self, x: np.ndarray, which: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
+        """Times (steps × x) and states (states, steps × x) at shares x of the steps, of all or of some."""
+        chosen = np.arange(len(self)) if which is None else which
+        powers = x[None, :] ** np.arange(self.steps.powers.shape[2])[:, None]
+        if len(chosen) == 1:
+            k = chosen[0]
+            return self.steps.t0[k] + x * self.steps.h[k], self.steps.powers[k] @ powers
+        values = self.steps.powers[chosen] @ powers
+        times = self.steps.t0[chosen, None] + x * self.steps.h[chosen, None]
+        return times.ravel(), np.moveaxis(values, 1, 0).reshape(values.shape[1], -1)
+
+    def at(self, which: np.ndarray, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Times (I × P) and states (states, I × P) at shares x (I, P) of the steps `which` (I,)."""
+        values = self.steps.powers[which] @ powers(x, self.steps.powers.shape[2])
+        times = self.steps.t0[which, None] + x * self.steps.h[which, None]
+        return times.ravel(), np.moveaxis(values, 1, 0).reshape(values.shape[1], -1)
+
+
+@dataclass(frozen=True)
+class Solution:
+    """Samples of a solution, and how it was reached."""
+
+    t: np.ndarray
+    y: np.ndarray  # (states, samples)
+    status: Status
+    steps: int
+    evaluations: int | None
+    dense: tuple[Piece, ...] = field(default=(), repr=False)
+    end: tuple[float, np.ndarray] | None = field(default=None, repr=False)  # where the last step led
+    before: tuple[float, np.ndarray] | None = field(default=None, repr=False)  # where it began
+
+
+@dataclass(frozen=True)
+class Capabilities:
+    """What a method can do, stated once on its class."""
+
+    continuous_laws: bool = True  # laws in Python: it needs the values of the rates only
+    rigid_contacts: bool = True  # forces that are found from the accelerations
+    adaptive: bool = True  # the step size follows the tolerances
+    restarts: bool = True  # a new state at the end of a step costs it nothing; else only samples are projected
+
+
+class Method(ABC):
+    """A method, prepared to advance one problem."""
+
+    name: str
+    capabilities: ClassVar[Capabilities] = Capabilities()
+    evaluations: int | None = 0
+    tolerance: float = 0.0  # the relative error that a step may have
+
+    @abstractmethod
+    def __init__(self, problem: InitialValueProblem, settings: Settings, end: float) -> None:
+        """Prepare to advance from the start of the problem to `end`."""
+
+    @abstractmethod
+    def restart(self, y: np.ndarray) -> None:
+        """Go on from `y` at the present time (after a projection)."""
+
+    @abstractmethod
+    def renew(self, y: np.ndarray) -> None:
+        """Go on from `y` at the present time with other constants, in memory of the pace."""
+
+
+class Stepper(Method):
+    """A method that is led step by step."""
+
+    @abstractmethod
+    def advance(self, limit: float) -> Step:
+        """One accepted step that does not go beyond `limit`."""
+
+
+class Runner(Method):
+    """A method that takes many steps in one go, with samples and projections."""
+
+    @abstractmethod
+    def head_for(self, end: float) -> None:
+        """Let a step end at `end`, and none go beyond."""
+
+    @abstractmethod
+    def burst(self, times: np.ndarray, samples: np.ndarray, done: int, stop: float, most: int) -> Burst:
+        """Up to `most` steps, none that begins behind `stop`; writes samples (times, states), of which `done` are there."""
+
+
+def not_finite(problem: InitialValueProblem, t: float, y: np.ndarray, new: np.ndarray) -> SimulationError:
+    """The error for a step from y that leads to what has no value."""
+    bad = [name for name, value in zip(problem.names, new, strict=True) if not np.isfinite(value)]
+    return SimulationError(
+        f"at t = {t:.9g} the next step gives values that are not finite for {', '.join(bad[:6])}. "
+        f"{describe(problem.names, y)} "
+        "The motion ends here: look for a singular configuration, a division by zero or a force that grows without bound."
+    )
+
+
+def collapse(problem: InitialValueProblem, t: float, h: float, y: np.ndarray) -> SimulationError:
+    """The error for a step size that has become too small to move on."""
+    return SimulationError(
+        f"at t = {t:.9g} the step size fell to {h:.3g}, too small to go on. {describe(problem.names, y)} "
+        "The motion has a singularity here, or the tolerances are too tight for it."
+    )
+
+
+def listed(times: Sequence[float]) -> str:
+    """Times in words, shortened when they are many."""
+    more = f" and {len(times) - 8} more" if len(times) > 8 else ""
+    return ", ".join(f"{t:.6g}" for t in times[:8]) + more
+
+
+def describe(names: Sequence[str], y: np.ndarray) -> str:
+    """A state in words, shortened when it is long."""
+    shown = ", ".join(f"{name} = {value:.6g}" for name, value in list(zip(names, y, strict=True))[:12])
+    more = f", and {len(names) - 12} more" if len(names) > 12 else ""
+    return f"State: {shown}{more}."

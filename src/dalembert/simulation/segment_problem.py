@@ -1,0 +1,258 @@
+"""The initial value problem of each segment of a run.
+
+A segment ends at an event, a mode change or a repartition. What does not depend on the segment, such as Taylor's machine code,
+the sizes of the states and what the monitors have seen, is carried over to the next.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from dalembert.codegen import heyoka_backend
+from dalembert.mechanics.singular_inertia import may_become_singular
+from dalembert.model.python_laws import Inputs
+from dalembert.simulation.bound_equations import BoundEquations
+from dalembert.simulation.branch_points import BranchPoints
+from dalembert.simulation.closed_contacts import Resting
+from dalembert.simulation.coordinate_singularities import SingularInertia
+from dalembert.simulation.crossings import Crossings
+from dalembert.simulation.guides import Mechanics
+from dalembert.simulation.integrators.base import (
+    FirstOrderSystem,
+    Guide,
+    InitialValueProblem,
+    MachineCode,
+    Rates,
+    Solution,
+    StepParts,
+)
+from dalembert.simulation.mode_changes import ModeManager
+from dalembert.simulation.partition import Partition
+from dalembert.simulation.residual_forms import DaeFunctions, UnreducedFunctions
+from dalembert.simulation.right_hand_side import Kernel
+from dalembert.simulation.sampled_laws import Sampling
+from dalembert.simulation.sliding_mode import SlidingKernel
+from dalembert.simulation.zero_lengths import ZeroLengths
+from dalembert.symbolic.reserved_symbols import Kind
+
+_AWAY = 0.3  # distance from the start, in scales of the coordinates, at which the sizes of states are measured again
+_Machines = dict[tuple[int, float | None, tuple[float, ...]], tuple[Kernel, Any]]
+
+
+class SegmentSystem(FirstOrderSystem):
+    """The compiled equations of one segment, as integrators ask for them."""
+
+    def __init__(self, equations: BoundEquations, mechanics: Mechanics, machines: _Machines) -> None:
+        self._equations, self._mechanics, self._machines = equations, mechanics, machines
+        self._kernel, self.constants, self.positions = mechanics.kernel, mechanics.constants, mechanics.positions
+        self._has_continuous_laws = mechanics.inputs is not None
+
+    def rates(self, t: float, y: np.ndarray) -> np.ndarray:
+        """ẏ at one state."""
+        return self._mechanics.rates(t, y)
+
+    def jacobian(self, t: float, y: np.ndarray) -> np.ndarray | None:
+        """∂ẏ/∂y where the rates are formulas."""
+        if not self._kernel.fused or self._has_continuous_laws:
+            return None
+        return self._kernel.state_slopes(y, t, self._mechanics.constants)
+
+    def machine_code(self) -> MachineCode | None:
+        """The rates, and the constraints to project onto."""
+        return self._mechanics.machine
+
+    def taylor(self, tolerance: float | None, sizes: np.ndarray) -> Any | None:
+        """heyoka's integrator, the same for every segment with these equations."""
+        if not has_series(self._equations):
+            return None
+        key, constants = (id(self._kernel), tolerance, tuple(sizes)), self._mechanics.constants
+        if key not in self._machines:
+            self._machines[key] = self._kernel, self._kernel.taylor.make(tolerance, constants, sizes)
+        machine = self._machines[key][1]
+        machine.pars[:] = constants[: len(machine.pars)]
+        return machine
+
+    def residuals(self) -> DaeFunctions | None:
+        """The equations with multipliers."""
+        slides = isinstance(self._kernel, SlidingKernel)
+        if self._equations.form.behind is not None or slides or self._has_continuous_laws:
+            return None
+        return DaeFunctions(self._kernel, self._mechanics.constants)
+
+    def unreduced(self) -> UnreducedFunctions:
+        """The equations with constraints on positions and velocities."""
+        return UnreducedFunctions(self._kernel, self._mechanics.constants)
+
+
+class SegmentProblems:
+    """The problems of all segments of a run, with the monitors that follow it from start to end."""
+
+    def __init__(self, project: bool, modes: ModeManager | None, inputs: Inputs, sampling: Sampling | None) -> None:
+        self._project, self._modes = project, modes
+        self.inputs, self.sampling = inputs, sampling
+        self._monitors: tuple[ZeroLengths | BranchPoints | SingularInertia, ...] = ()
+        self._inertia: tuple[SingularInertia, ...] = ()
+        self._crossings: Crossings | None = None
+        self._kernel: Kernel | None = None
+        self._machines: _Machines = {}
+        self._sizes: dict[int, tuple[Kernel, np.ndarray]] = {}
+
+    def start(
+        self, equations: BoundEquations, t: float, q: np.ndarray, qd: np.ndarray
+    ) -> tuple[Mechanics, np.ndarray, np.ndarray]:
+        """The equations of a segment, its first state y and its constants."""
+        kernel = self._kernel = equations.kernel if self._modes is None else self._modes.kernel(equations.kernel)
+        v, constants_of_motion = kernel.start(q, qd, t, equations.values)
+        constants = np.concatenate([equations.values, constants_of_motion])
+        resting = None if self._modes is None else self._modes.contacts.resting
+        mechanics = mechanics_of(equations, kernel, constants, self.inputs, resting)
+        return mechanics, np.concatenate([q, v, np.zeros(len(kernel.working))]), constants
+
+    def problem(
+        self, partition: Partition, t: float, q: np.ndarray, qd: np.ndarray
+    ) -> tuple[InitialValueProblem, np.ndarray]:
+        """The problem of the segment that begins at a state, and its constants."""
+        equations = partition.equations
+        mechanics, y, constants = self.start(equations, t, q, qd)
+        kernel, n = mechanics.kernel, len(q)
+        if kernel.phase is not None:
+            kernel.phase.require_on(y[: equations.n_states], t, equations.values)
+        partition.use(mechanics)
+        if self.sampling is not None:
+            self.sampling.use(constants, lambda t, y: (y[:n], mechanics.velocities(t, y)))
+        names = (*equations.model.coordinate_names, *equations.velocity_names, *map(Kind.WORK.of, kernel.working))
+        parts = StepParts(
+            projection=_projection(equations, mechanics) if self._project else None,
+            guides=((partition,) if partition.watched else ()) + self._guides(mechanics),
+            repartition=partition.turn if partition.watched else None,
+            clock=self.sampling,
+        )
+        system = SegmentSystem(equations, mechanics, self._machines)
+        return InitialValueProblem(names, t, y, system, self._usual_sizes(equations), parts), constants
+
+    def _guides(self, mechanics: Mechanics) -> tuple[Guide, ...]:
+        """The monitors, on the equations of this segment; without projection branch points are only reported."""
+        if not self._monitors:
+            meetings = (ZeroLengths(mechanics),) if mechanics.lengths.spans else ()
+            branches = (BranchPoints(mechanics, lead=self._project),) if mechanics.manifold.rows else ()
+            model = mechanics.manifold.system.model.description
+            if may_become_singular(model) and not model.canonical_constraints:
+                self._inertia = (SingularInertia(mechanics, model.coordinate_names),)
+            self._monitors = meetings + branches + self._inertia
+        for monitor in self._monitors:
+            monitor.mechanics = mechanics
+        if self._modes is None:
+            return self._monitors
+        self._crossings = self._modes.guide(mechanics)
+        return (*self._monitors, self._crossings)
+
+    def _usual_sizes(self, equations: BoundEquations) -> np.ndarray:
+        """The sizes of the states, the same for every segment with the same variables."""
+        key = id(equations.kernel)
+        if key not in self._sizes:
+            self._sizes[key] = equations.kernel, usual_sizes(equations)
+        return self._sizes[key][1]
+
+    def review(self, solution: Solution) -> None:
+        """Check the samples of a finished segment."""
+        for monitor in self._inertia:
+            monitor.review(solution.t, solution.y)
+
+    def measure_anew(self) -> None:
+        """Let monitors forget what they measured with other values of parameters."""
+        for monitor in self._monitors:
+            if isinstance(monitor, BranchPoints):
+                monitor.measure_anew()
+
+    def constants_along(self, solution: Solution, constants: np.ndarray) -> np.ndarray:
+        """The constants of a segment, at each sample where laws or sliding modes change them along it."""
+        kernel, t, y = self._kernel, solution.t, solution.y
+        assert kernel is not None
+        if not isinstance(kernel, SlidingKernel) and not self.inputs.controllers:
+            return constants
+        along = np.repeat(constants[:, None], len(t), axis=1)
+        if self.sampling is not None:
+            rows, given = self.sampling.along(t)
+            along[rows] = given
+        if self.inputs.continuous:
+            n = len(self.inputs.coordinates)
+            along = self.inputs.filled(t, y[:n], kernel.velocities(y, t, along), along)
+        if isinstance(kernel, SlidingKernel):
+            along[kernel.rows] = kernel.held(y, t, along)
+        return along
+
+    def law_values(self, t: float, q: np.ndarray, qd: np.ndarray, constants: np.ndarray) -> dict[str, float]:
+        """The outputs of laws in Python at a state, by the names of the parameters."""
+        inputs = self.inputs
+        values = inputs.filled(t, q, qd, constants) if inputs.continuous else constants
+        names = [name for controller in inputs.controllers for name in controller.inputs]
+        return dict(zip(names, values[inputs.rows(names)].tolist(), strict=True)) if names else {}
+
+    @property
+    def crossings(self) -> Crossings:
+        """The crossings of the present segment."""
+        assert self._crossings is not None
+        return self._crossings
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What the monitors report."""
+        return tuple(note for monitor in reversed(self._monitors) for note in monitor.notes)
+
+
+def has_series(equations: BoundEquations) -> bool:
+    """True where heyoka can step the equations: laws in Python have no series."""
+    return equations.kernel.fused and heyoka_backend.is_installed() and not equations.model.inputs.continuous
+
+
+def mechanics_of(
+    equations: BoundEquations, kernel: Kernel, constants: np.ndarray, inputs: Inputs, resting: Resting | None = None
+) -> Mechanics:
+    """The equations as the guides ask for them."""
+    space, values = equations.workspace, equations.values
+
+    def energy(t: float, q: np.ndarray, qd: np.ndarray) -> tuple[float, float]:
+        seen = space.observables.along(np.array([t]), q[:, None], qd[:, None], values)
+        return float(seen.jacobi[0]), float(np.abs(seen.kinetic[0]) + np.abs(seen.potential[0]))
+
+    asked = inputs if inputs.continuous else None
+    return Mechanics(kernel, space.manifold, space.lengths, energy, values, constants, asked, resting)
+
+
+def _projection(equations: BoundEquations, mechanics: Mechanics) -> Rates | None:
+    """The function that projects a state onto the constraints; None where steps do not leave them."""
+    size, values = equations.n_states, equations.values
+    if (phase := equations.kernel.phase) is not None:
+        return lambda t, y: np.concatenate([phase.project(y[:size], t, values), y[size:]])
+    return mechanics.project if mechanics.drifts else None
+
+
+def usual_sizes(equations: BoundEquations) -> np.ndarray:
+    """The sizes of the states (q, v, work), rounded to powers of two so that dividing by them is exact."""
+    return sizes_by_values(equations, equations.values[:, None])[:, 0]
+
+
+def sizes_by_values(equations: BoundEquations, values: np.ndarray) -> np.ndarray:
+    """The same (states, K) for K columns of parameters.
+
+    Coordinates have the scales of the model. Each velocity variable, be it q̇, a quasi-velocity or a momentum, is as large as
+    the velocities of the model's scale make it, at the start and next to it; the work is measured by mass × length² / time².
+    """
+    kernel, model, scales = equations.kernel, equations.model, equations.workspace.facts.scales
+    n, K = len(scales.q), values.shape[1]
+    q0, qd0 = model.initial
+    away = q0 + _AWAY * scales.positions * np.cos(np.arange(n))
+    speeds = np.zeros((kernel.form.n_states - n, K))
+    moves = np.concatenate([np.zeros((n, 1)), np.diag(scales.velocities)], axis=1)
+    columns = np.repeat(values, n + 1, axis=1)
+    for q in (q0, away):
+        places, rates = np.repeat(q[:, None], K * (n + 1), axis=1), np.tile(qd0[:, None] + moves, (1, K))
+        with np.errstate(all="ignore"):
+            found = kernel.start(places, rates, 0.0, columns)[0].reshape(len(speeds), K, n + 1)
+            v = np.nan_to_num(np.abs(found[..., 1:] - found[..., :1]), nan=0.0, posinf=0.0)
+        speeds = np.maximum(speeds, v.max(axis=2, initial=0.0))
+    work = np.full((len(kernel.working), K), scales.mass * (scales.length / scales.time) ** 2)
+    sizes = np.concatenate([np.repeat(scales.positions[:, None], K, axis=1), np.where(speeds > 0, speeds, 1.0), work])
+    return np.exp2(np.round(np.log2(sizes)))
