@@ -1,50 +1,41 @@
-"""A run across switchings and events: what is held between them, and what happens at each.
+"""Mode changes of a run at switches, tables, events and rigid contacts.
 
-The equations of a run hold every condition (see `model/discontinuities`), so that they are smooth between two crossings. At a
-crossing the condition is turned over, a table goes on with its next line, or an event happens, and the run goes on from there.
-Where the forces on both sides of a surface push the motion onto it, it slides along: the mixture of both sides that keeps ġ = 0
-takes their place (Filippov), which for dry friction is sticking, until one side is enough. Rigid contacts are found anew at
-every crossing: see `rigid_contacts`.
+Between two crossings every condition is fixed (see `model/discontinuities`), so that the equations are smooth. At a crossing a
+condition is reversed, a table continues with its next line, or an event is applied. Where the forces on both sides of a surface
+push the motion onto it, it slides along: the mixture of both sides that keeps ġ = 0 takes their place (Filippov), which for dry
+friction is sticking, until one side is enough. The modes of rigid contacts are found again at every crossing: `rigid_contacts`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
-import symengine as se
 
-from dalembert.codegen.function import Function
 from dalembert.errors import InconsistentStateError, SimulationError
 from dalembert.formalisms.shared.power import MOVING
 from dalembert.mechanics.state_batch import one_state
-from dalembert.mechanics.system import System
-from dalembert.model.constraints.base import FormulaConstraint
-from dalembert.model.description import Description
-from dalembert.model.discontinuities import held, kinematic_names
+from dalembert.model.discontinuities import held
 from dalembert.model.events import Event
 from dalembert.simulation import constraint_manifold
 from dalembert.simulation.complementarity import Mode
-from dalembert.simulation.crossings import Crossings, Watched, perturbed_states
+from dalembert.simulation.crossings import Crossings, Watched
 from dalembert.simulation.guides import Mechanics
 from dalembert.simulation.integrators.base import Halt
 from dalembert.simulation.rigid_contacts import FASTER, RigidContacts, Watch, accumulation
 from dalembert.simulation.sliding_mode import SlidingKernel
+from dalembert.simulation.switching_surfaces import SAME_INSTANT, SwitchingSurfaces
 from dalembert.simulation.trajectory_data import EventRecord
 from dalembert.simulation.velocity_jumps import Kink, VelocityJump
 from dalembert.simulation.workspace import Workspace
-from dalembert.symbolic.algebra_base import Scalar, vector
 
 if TYPE_CHECKING:
     from dalembert.simulation.bound_equations import BoundEquations
     from dalembert.simulation.right_hand_side import Kernel
 
-_SAME = 1e-13  # of the time, or of the time of the model: crossings as close as this are at one instant
-_LATER = 4 * _SAME  # how much later surfaces of time alone are looked at, to know the side behind an instant
-_ZERO = 1e-15  # of a state and its scale: what this changes a surface by is zero
+
 _MOST = 100  # crossings that follow each other within no time, and
 _EACH = 4  # for each surface that is watched
 _IMPACTS = 40  # and of rigid contacts, before it is looked at whether their energy is negligible
@@ -56,18 +47,18 @@ class ModeManager:
     """What holds the equations of a run, and the surfaces at which it changes."""
 
     def __init__(self, equations: BoundEquations, start: float = 0.0, end: float = np.inf) -> None:
-        self._start, self._end = start, end  # of the run
+        self._end = end  # of the run
         derivation = equations.derivation
         declared = derivation.setup.declared
         self._held, self._events = held(declared.replaced(events=())), declared.events
         # the events stay declared: what they set is no ground for facts
         setup = replace(derivation.setup, declared=self._held.description.replaced(events=declared.events))
-        switching = any(constraint.formula != own.formula for constraint, own in self._constraints(declared))
+        constraints = zip(declared.formula_constraints, self._held.description.formula_constraints, strict=True)
+        switching = any(constraint.formula != own.formula for constraint, own in constraints)
         facts = None if switching else equations.workspace.facts  # facts hold the formulas of constraints
         known = replace(derivation, setup=setup, known=facts)
         self.equations: BoundEquations = replace(equations, derivation=known)  # with every condition held
-        self._space = self.equations.workspace
-        self._functions: dict[tuple[str, Workspace], Function] = {}
+        self._surfaces = SwitchingSurfaces(self.equations.workspace, self._held, self._events, end - start)
         self.happened: list[EventRecord] = []
         self._modes = np.zeros(len(self._held.switches))
         self._lines = np.zeros(len(self._held.tables), dtype=np.intp)
@@ -75,9 +66,7 @@ class ModeManager:
         self._sliding: tuple[int, ...] = ()
         self._fresh: set[tuple[int, float]] = set()  # rows and offsets that are zero where the present stretch begins
         self._begins = True  # until the run has left its start
-        self._still_zero: set[tuple[int, float]] | None = (
-            None  # of `_fresh`, where a stretch goes on without a crossing
-        )
+        self._still_zero: set[tuple[int, float]] | None = None  # of `_fresh`, after a segment without a crossing
         self._turned: dict[int, tuple[float, int]] = {}  # when each switch was last turned over, and how often then
         self.event: str | None = None  # what has just changed the state, by name
         self._at_once = (-np.inf, 0)  # the last instant of a crossing, and how many there were
@@ -90,63 +79,14 @@ class ModeManager:
         self._by_joints: set[int] = set()  # which of those at it are of joints that move with time
         self._leapt = False  # True where velocities jumped at it
 
-    def _constraints(self, declared: Description) -> Iterator[tuple[FormulaConstraint, FormulaConstraint]]:
-        """The constraints by formulas, as declared and held."""
-        yield from zip(declared.formula_constraints, self._held.description.formula_constraints, strict=True)
-
     @property
     def idle(self) -> bool:
         """True where nothing can change on the way: parameters alone decide, such as inputs that are cut off at limits."""
         return not (self._held.surfaces or self._events or self.contacts)
 
-    def _clock(self, t: float) -> float:
-        """What small differences of time are measured by."""
-        return self._space.facts.scales.instant(t, self._end - self._start)
-
-    # the surfaces
-
     def use(self, space: Workspace) -> None:
         """Go on with a model in these coordinates: other angles may have taken the place of the user's."""
-        self._space = space
-
-    def _in_use(self, make: Callable[[System], list[Scalar]]) -> Function:
-        """Formulas as a function of (q, q̇, t) in the coordinates in use, compiled once."""
-        key, space = (make.__name__, self._space), self._space
-        if key not in self._functions:
-            self._functions[key] = space.compiled(vector(make(space.system)), space.system.q, space.system.qd)
-        return self._functions[key]
-
-    @property
-    def _surfaces(self) -> Function:
-        """g of switches, arguments of tables, and the formulas of events, at (q, q̇, t)."""
-        return self._in_use(self._surface_formulas)
-
-    def _surface_formulas(self, system: System) -> list[Scalar]:
-        motion = system.motion
-        return [one.at(motion) for one in self._held.surfaces] + [motion.lower(event.when) for event in self._events]
-
-    @property
-    def _changes(self) -> Function:
-        """What events make of parameters and rates, one after the other, at (q, q̇, t)."""
-        return self._in_use(self._change_formulas)
-
-    def _change_formulas(self, system: System) -> list[Scalar]:
-        formulas = [f for event in self._events for f in (*event.set.values(), *event.reset.values())]
-        return [system.motion.lower(formula) for formula in formulas]
-
-    @cached_property
-    def _kinematic(self) -> frozenset[str]:
-        """The parameters that joints, constraints and energies name."""
-        return kinematic_names(self._held.description)
-
-    @property
-    def _grips(self) -> Function:
-        """The least and the greatest mixture of each switch that it can hold, one after the other."""
-        return self._in_use(self._grip_formulas)
-
-    def _grip_formulas(self, system: System) -> list[Scalar]:
-        sides = [one.grip or (se.Integer(0), se.Integer(1)) for one in self._held.switches]
-        return [system.motion.lower(side) for both in sides for side in both]
+        self._surfaces.space = space
 
     # what holds now
 
@@ -188,63 +128,27 @@ class ModeManager:
         """Find every condition anew; conditions may stand inside others. Those of time alone are as they are just behind t."""
         count, tables = len(self._modes), self._held.tables
         self._sliding = ()
-        g = self._just_behind(t, q, qd, equations)
+        g = self._surfaces.just_after(t, q, qd, equations.values)
         for _ in range(count):
             if ((g[:count] > 0) == self._modes).all():
                 break
             self._modes = (g[:count] > 0).astype(float)
             equations = self._now(equations)
-            g = self._just_behind(t, q, qd, equations)
+            g = self._surfaces.just_after(t, q, qd, equations.values)
         self._at_once = t, self._at_once[1]
         found = [
             int(np.searchsorted(one.table.times, x, side="right")) for one, x in zip(tables, g[count:], strict=False)
         ]
         self._lines = np.array(found, dtype=np.intp)
-        exact = self._surfaces(np.concatenate([q, qd, [t]]), equations.values)
-        signs, is_zero = exact[count + len(tables) :], np.abs(exact) <= self._noise(t, q, qd, equations)
+        exact = self._surfaces.at(np.concatenate([q, qd, [t]]), equations.values)
+        signs, is_zero = exact[count + len(tables) :], np.abs(exact) <= self._surfaces.noise(t, q, qd, equations.values)
         kept = np.where(self._signs == 0, 1.0, self._signs)
         self._signs = np.where(is_zero[count + len(tables) :], kept, np.sign(signs))
         zero = np.flatnonzero(is_zero).tolist()
         self._sliding = tuple(i for i in zero if i < count and self._held.switches[i].grip is not None)
         self._fresh = {(i, 0.0) for i in zero if not count <= i < count + len(tables) and i not in self._sliding}
-        self._fresh |= self._just_passed(exact, g)
+        self._fresh |= self._surfaces.just_passed(exact, g)
         return self._now(equations)
-
-    def _noise(self, t: float, q: np.ndarray, qd: np.ndarray, equations: BoundEquations) -> np.ndarray:
-        """How much rounding changes each surface: of the state, of the scales of the model, and of the time."""
-        scales, state, clock = self._space.facts.scales, np.concatenate([q, qd]), self._clock(t)
-        moved = np.concatenate([np.abs(qd) * clock, scales.velocities * (clock / scales.time)])
-        size = np.abs(state) + np.concatenate([scales.positions, scales.velocities]) + moved
-        here, off = (np.array([t]), state[:, None]), (np.array([_ZERO * clock]), _ZERO * size[:, None])
-        times, states, _ = perturbed_states(*here, *off)
-        g = self._surfaces(np.concatenate([states, times[None]]), equations.values)
-        with np.errstate(invalid="ignore"):
-            return np.nan_to_num(np.abs(g - g[:, :1]).max(axis=1), nan=0.0, posinf=0.0)
-
-    def _just_behind(self, t: float, q: np.ndarray, qd: np.ndarray, equations: BoundEquations) -> np.ndarray:
-        """The functions of all surfaces, those of prescribed motions in time alone a little later."""
-        now, later = (np.concatenate([q, qd, [x]]) for x in (t, t + _LATER * self._clock(t)))
-        g = self._surfaces(now, equations.values)
-        if (rows := self._timed).any():
-            g[: len(rows)] = np.where(rows, self._surfaces(later, equations.values)[: len(rows)], g[: len(rows)])
-        return g
-
-    @cached_property
-    def _timed(self) -> np.ndarray:
-        """Which surfaces belong to prescribed motions and depend on time alone."""
-        return np.array([one.kinematic and one.timed for one in self._held.surfaces], dtype=bool)
-
-    def _just_passed(self, g: np.ndarray, behind: np.ndarray) -> set[tuple[int, float]]:
-        """The rows and offsets of the surfaces of time alone that lie at t, where only a later return counts."""
-        count, out = len(self._modes), set[tuple[int, float]]()
-        for i in np.flatnonzero(self._timed).tolist():
-            near = 4 * abs(float(behind[i] - g[i]))
-            if i < count:
-                out |= {(i, 0.0)} if abs(g[i]) <= near else set()
-            else:
-                times = self._held.tables[i - count].table.times
-                out |= {(i, float(x)) for x in times[np.abs(times - g[i]) <= near]}
-        return out
 
     @property
     def _felt(self) -> tuple[bool, ...]:
@@ -263,14 +167,14 @@ class ModeManager:
         """Behind a crossing: find conditions anew that did not matter `before`, and let go what no longer matters."""
         state, known = np.concatenate([q, qd, [t]]), np.array(before)
         while True:
-            g = self._surfaces(state, self._now(equations).values)[: len(before)]
+            g = self._surfaces.at(state, self._now(equations).values)[: len(before)]
             felt = self._felt
             self._sliding = tuple(k for k in self._sliding if felt[k])
             new = [k for k, matters in enumerate(felt) if matters and not known[k]]
             if not new:
                 break
             self._modes[new], known[new] = (g[new] > 0), True
-        noise = self._noise(t, q, qd, self._now(equations))[: len(before)]
+        noise = self._surfaces.noise(t, q, qd, self._now(equations).values)[: len(before)]
         still = np.flatnonzero(np.abs(g) <= noise).tolist()
         self._fresh |= {(k, 0.0) for k in still if k not in self._sliding}
 
@@ -293,15 +197,11 @@ class ModeManager:
 
         def surfaces(t: np.ndarray, y: np.ndarray) -> np.ndarray:
             state = np.concatenate([y[:n], mechanics.velocities(t, y), t[None]])
-            g, shares, forces, jam = (
-                self._surfaces(state, values),
-                len(self._sliding),
-                np.zeros((0, len(t))),
-                np.ones(len(t)),
-            )
+            g, forces, jam = self._surfaces.at(state, values), np.zeros((0, len(t))), np.ones(len(t))
             if isinstance(kernel, SlidingKernel):
                 constants = mechanics.constants_at(t, y)
                 found, jam = kernel.mixture(y, t, constants), self.contacts.jamming(kernel, y, t, constants)
+                shares = len(self._sliding)
                 g, forces = np.concatenate([g, found[:shares]]), found[shares:]
             return np.concatenate([g, self.contacts.functions(state, values, forces, jam)]) if self.contacts else g
 
@@ -318,7 +218,7 @@ class ModeManager:
             up, down = (event.acts and event.counts(up=way) for way in (True, False))
             starts = [self._begins and event.direction == way for way in ("up", "down")]
             watched.append(Watched(i, float(sign), 0.0, False, True, up, down, *starts, title=event.title))
-        grips = self._grips(np.zeros(2 * n + 1), values).reshape(-1, 2) if self._sliding else []
+        grips = self._surfaces.grips(np.zeros(2 * n + 1), values).reshape(-1, 2) if self._sliding else []
         for i, k in enumerate(self._sliding, start=rows + len(self._events)):
             low, high = map(float, grips[k])
             watched += [Watched(i, 1.0, low), Watched(i, -1.0, high)]
@@ -401,11 +301,11 @@ class ModeManager:
         self, turned: Sequence[int], t: float, q: np.ndarray, qd: np.ndarray, equations: BoundEquations
     ) -> list[int]:
         """Let every other surface of time alone follow that is crossed at the same instant; their rows."""
-        surfaces, timed, count, out = self._held.surfaces, self._timed, len(self._modes), list[int]()
+        surfaces, timed, count, out = self._held.surfaces, self._surfaces.timed, len(self._modes), list[int]()
         if not turned or not surfaces[turned[0]].timed or not timed.any():
             return out
-        exact = self._surfaces(np.concatenate([q, qd, [t]]), self._now(equations).values)
-        g = self._just_behind(t, q, qd, self._now(equations))
+        exact = self._surfaces.at(np.concatenate([q, qd, [t]]), self._now(equations).values)
+        g = self._surfaces.just_after(t, q, qd, self._now(equations).values)
         for i in (i for i in np.flatnonzero(timed).tolist() if i not in turned):
             if i < count and (g[i] > 0) != self._modes[i] and i not in self._sliding:
                 self._turn(i, t, q, qd)
@@ -414,7 +314,7 @@ class ModeManager:
                 line = int(np.searchsorted(self._held.tables[i - count].table.times, g[i], side="right"))
                 out += [i] if line != self._lines[i - count] else []
                 self._lines[i - count] = line
-        self._fresh |= self._just_passed(exact, g)
+        self._fresh |= self._surfaces.just_passed(exact, g)
         return out
 
     def _jump(
@@ -445,8 +345,8 @@ class ModeManager:
     def _renew(self, kink: Kink, qd: np.ndarray) -> None:
         """Find the conditions anew that a jump of the velocities has changed."""
         count, values = len(self._modes), kink.after.values
-        old, new = (self._surfaces(np.concatenate([kink.q, x, [kink.t]]), values)[:count] for x in (kink.qd, qd))
-        noise = self._noise(kink.t, kink.q, qd, kink.after)[:count]
+        old, new = (self._surfaces.at(np.concatenate([kink.q, x, [kink.t]]), values)[:count] for x in (kink.qd, qd))
+        noise = self._surfaces.noise(kink.t, kink.q, qd, kink.after.values)[:count]
         for i in np.flatnonzero(np.abs(new - old) > noise + 1e-9 * np.abs(old)).tolist():
             self._sliding = tuple(k for k in self._sliding if k != i)
             self._fresh.discard((i, 0.0))
@@ -505,7 +405,7 @@ class ModeManager:
             self.happened.pop(max(i for i, each in enumerate(self.happened) if each.name == title))
 
     def _just_turned(self, k: int, t: float) -> bool:
-        return k in self._turned and abs(t - self._turned[k][0]) <= _SAME * self._clock(t)
+        return k in self._turned and abs(t - self._turned[k][0]) <= SAME_INSTANT * self._surfaces.instant(t)
 
     def _tell(self, k: int, t: float, q: np.ndarray, qd: np.ndarray) -> None:
         self.happened.append(EventRecord(self._held.switches[k].title, t, q, qd, qd, switching=True))
@@ -520,7 +420,7 @@ class ModeManager:
         if event.set or event.reset:
             self.event = event.name if self.event is None else f"{self.event}, {event.name}"
             before = sum(len(one.set) + len(one.reset) for one in self._events[:k])
-            new = self._changes(np.concatenate([q, qd, [t]]), equations.values)[before:].tolist()
+            new = self._surfaces.changes(np.concatenate([q, qd, [t]]), equations.values)[before:].tolist()
             values = dict(zip(event.set, new, strict=False))
             names = equations.model.coordinate_names
             for name, rate in zip(event.reset, new[len(event.set) :], strict=False):
@@ -547,7 +447,7 @@ class ModeManager:
         """True where an event changes what bodies or constraints move by, or has changed one of their conditions."""
         turned = np.concatenate([modes != self._modes, lines != self._lines])
         kinematic = [one.kinematic for one in self._held.surfaces]
-        return bool((turned & np.array(kinematic, dtype=bool)).any() or self._kinematic & event.set.keys())
+        return bool((turned & np.array(kinematic, dtype=bool)).any() or self._surfaces.kinematic & event.set.keys())
 
     def _require_sound(self, event: Event, t: float, q: np.ndarray, qd: np.ndarray, equations: BoundEquations) -> None:
         """Raise where an event leads to no state that the run could go on from."""
@@ -566,7 +466,7 @@ class ModeManager:
     def _comes_ever_faster(self, name: str) -> bool:
         """True where the intervals of an event shrink so that all that are left come within rounding."""
         times = [each.t for each in self.happened[-4 * FASTER :] if each.name == name]
-        if (found := accumulation(times)) is None or found[1] > _ZENO * self._clock(times[-1]):
+        if (found := accumulation(times)) is None or found[1] > _ZENO * self._surfaces.instant(times[-1]):
             return False
         ratio, left = found
         self.accumulated = (
@@ -578,7 +478,7 @@ class ModeManager:
     def _count(self, t: float) -> bool:
         """True where the last crossing was at the same instant; raises where they do not end."""
         last, count = self._at_once
-        count = count + 1 if abs(t - last) <= _SAME * self._clock(t) else 0
+        count = count + 1 if abs(t - last) <= SAME_INSTANT * self._surfaces.instant(t) else 0
         self._at_once = t, count
         if count > _MOST + _EACH * len(self._watched):
             names = sorted({each.name for each in self.happened[-_MOST:]})
