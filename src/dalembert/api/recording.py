@@ -26,8 +26,15 @@ from dalembert.simulation.integrators.interpolant import Interpolant, Piece
 from dalembert.simulation.load_outputs import load_forces
 from dalembert.simulation.observables import Observed
 from dalembert.simulation.partition import Part, work_along
-from dalembert.simulation.trajectory_data import MAX_BODIES, BodyMotion, EventRecord, Impulse, Segment, joined_arrays
-from dalembert.simulation.work import Work
+from dalembert.simulation.trajectory_data import (
+    MAX_BODIES,
+    BodyMotion,
+    EventRecord,
+    Impulse,
+    Segment,
+    Work,
+    joined_arrays,
+)
 from dalembert.symbolic.algebra_base import Array, vector
 
 if TYPE_CHECKING:

@@ -24,8 +24,7 @@ from dalembert.mechanics.joint_reactions import JointForces, JointReaction
 from dalembert.model.frozen import Frozen
 from dalembert.model.values import WORLD
 from dalembert.simulation.integrators.interpolant import Interpolant, Piece, Polynomial
-from dalembert.simulation.trajectory_data import BodyMotion, EventRecord, Impulse, Segment
-from dalembert.simulation.work import Work
+from dalembert.simulation.trajectory_data import BodyMotion, EventRecord, Impulse, Segment, Work
 
 if TYPE_CHECKING:
     import xarray

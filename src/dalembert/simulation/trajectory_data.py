@@ -6,7 +6,7 @@ Coordinates are on the first axis, samples on the last. `simulate` records every
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeVar
 
@@ -20,16 +20,21 @@ from dalembert.model.frozen import Frozen, Value
 from dalembert.model.values import WORLD
 from dalembert.simulation import observables
 from dalembert.simulation.integrators.interpolant import Interpolant, Piece
-from dalembert.simulation.work import Work
 from dalembert.symbolic import relative_motion as relative
 from dalembert.symbolic.frames import Pose
 from dalembert.symbolic.relative_motion import PointMotion
+from dalembert.tables import Table, Tabular, short
 
 if TYPE_CHECKING:
     import numpy.typing as npt
 
+
 MAX_BODIES = 40  # of models whose bodies and loads are recorded in every run
+
+
 ORIGIN = (0.0, 0.0, 0.0)
+
+
 MOTIONS = (
     "position",
     "velocity",
@@ -39,8 +44,14 @@ MOTIONS = (
     "angular_velocity",
     "angular_acceleration",
 )
+
+
 TRANSMITTED = ("force", "moment")  # of the joint between a body and its parent, or of a joint that closes a loop
+
+
 Arrays = Frozen[str, np.ndarray]
+
+
 T = TypeVar("T")
 
 
@@ -421,3 +432,51 @@ def _point(point: npt.ArrayLike, body: str) -> np.ndarray:
 def joined_arrays(values: Sequence[np.ndarray]) -> np.ndarray:
     """Arrays along the segments of a run as one: each later segment begins with the sample the earlier ended with."""
     return np.concatenate([each[..., i > 0 :] for i, each in enumerate(values)], axis=-1)
+
+
+class Work(Mapping[str, np.ndarray], Tabular):
+    """The work of everything that can do work, from the start: arrays over the samples by name, and their sum `total`.
+
+    >>> done = Work({"motor": np.array([0.0, 3.0]), "friction": np.array([0.0, -1.0])}, 2)
+    >>> done["motor"], done.total
+    (array([0., 3.]), array([0., 2.]))
+    >>> print(done)
+    from the start  at the end  least  most
+    motor           3           0      3
+    friction        -1          -1     0
+    total           2           0      2
+    """
+
+    def __init__(self, found: Mapping[str, np.ndarray], samples: int) -> None:
+        self._found, self._samples = Frozen(found), samples
+
+    def __getitem__(self, name: str) -> np.ndarray:
+        if name not in self._found:
+            raise KeyError(self.missing(name))
+        return self._found[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._found)
+
+    def __len__(self) -> int:
+        return len(self._found)
+
+    @property
+    def total(self) -> np.ndarray:
+        """The sum of all of them."""
+        return sum(self._found.values(), start=np.zeros(self._samples))
+
+    def missing(self, name: str) -> str:
+        """What is said of a name that does no work."""
+        return f"nothing called '{name}' does work. {nearest(name, self) if self else 'Nothing does here.'}"
+
+    def tables(self) -> tuple[Table, ...]:
+        """Each at the end, with its smallest and largest value."""
+        rows = [
+            (name, *(short(float(x)) for x in (values[-1], values.min(), values.max())))
+            for name, values in (*self.items(), ("total", self.total))
+        ]
+        return (Table(("from the start", "at the end", "least", "most"), tuple(rows)),)
+
+    def __repr__(self) -> str:
+        return f"<Work of {', '.join(self) or 'nothing'}>"
