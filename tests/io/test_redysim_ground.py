@@ -9,7 +9,7 @@ import pytest
 from dalembert.errors import ModelFileError
 from dalembert.io.redysim import read_redysim
 from dalembert.io.redysim_arrays import from_arrays
-from dalembert.simulation.load_outputs import load_forces
+from dalembert.simulation.observables import load_forces
 
 FILE = Path(__file__).parents[1] / "papers" / "redysim_models.json"
 MODELS = json.loads(FILE.read_text(encoding="utf-8"))

@@ -8,7 +8,7 @@ import pytest
 
 import dalembert as dl
 from dalembert.io import gallery
-from dalembert.simulation.load_outputs import load_forces
+from dalembert.simulation.observables import load_forces
 from dalembert.symbolic.floats import FLOATS
 from dalembert.symbolic.lower import Lowering
 

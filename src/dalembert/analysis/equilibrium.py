@@ -22,7 +22,7 @@ from dalembert.mechanics.state_batch import States
 from dalembert.model.description import Description, Elements
 from dalembert.model.frozen import Frozen, Value
 from dalembert.model.scales import turning_coordinates
-from dalembert.simulation.load_outputs import load_forces
+from dalembert.simulation.observables import load_forces
 from dalembert.simulation.workspace import Workspace, setup, workspace_of
 from dalembert.tables import Table, Tabular, short
 

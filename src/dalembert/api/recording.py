@@ -23,8 +23,7 @@ from dalembert.mechanics.system import System
 from dalembert.model.frozen import Frozen, Value
 from dalembert.model.loads.damper import Damper
 from dalembert.simulation.integrators.interpolant import Interpolant, Piece
-from dalembert.simulation.load_outputs import load_forces
-from dalembert.simulation.observables import Observed
+from dalembert.simulation.observables import Observed, load_forces
 from dalembert.simulation.partition import Part, work_along
 from dalembert.simulation.trajectory_data import (
     MAX_BODIES,

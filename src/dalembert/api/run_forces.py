@@ -19,8 +19,8 @@ from dalembert.model.frozen import Frozen
 from dalembert.recursive.joint_speeds import to_speed_rates, to_speeds, with_unit_quaternions
 from dalembert.recursive.link_states import moving
 from dalembert.recursive.plan import Plan, plan_of
-from dalembert.simulation.load_outputs import drive_names, joint_efforts, load_forces
 from dalembert.simulation.mode_changes import ModeManager
+from dalembert.simulation.observables import drive_names, joint_efforts, load_forces
 from dalembert.simulation.trajectory_data import BodyMotion
 from dalembert.symbolic.algebra_base import vector
 from dalembert.symbolic.floats import FLOATS, numbers
