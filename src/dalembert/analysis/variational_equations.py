@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
@@ -30,6 +29,7 @@ from dalembert.simulation.integrators.base import (
     MachineCode,
     Settings,
     StepParts,
+    TaylorIntegrator,
 )
 from dalembert.simulation.integrators.integrate import integrate
 from dalembert.simulation.integrators.registry import find
@@ -215,7 +215,7 @@ class _System(FirstOrderSystem):
         """The rates written out, where they are short."""
         return self._equations.machine_code(self._constants)
 
-    def taylor(self, tolerance: float | None, sizes: np.ndarray) -> Any | None:
+    def taylor(self, tolerance: float | None, sizes: np.ndarray) -> TaylorIntegrator | None:
         """heyoka's integrator of the rates written out."""
         if not self._equations.has_series:
             return None

@@ -6,8 +6,6 @@ the sizes of the states and what the monitors have seen, is carried over to the 
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from dalembert.codegen import heyoka_backend
@@ -27,6 +25,7 @@ from dalembert.simulation.integrators.base import (
     Rates,
     Solution,
     StepParts,
+    TaylorIntegrator,
 )
 from dalembert.simulation.mode_changes import ModeManager
 from dalembert.simulation.partition import Partition
@@ -38,7 +37,7 @@ from dalembert.simulation.zero_lengths import ZeroLengths
 from dalembert.symbolic.reserved_symbols import Kind
 
 _AWAY = 0.3  # distance from the start, in scales of the coordinates, at which the sizes of states are measured again
-_Machines = dict[tuple[int, float | None, tuple[float, ...]], tuple[Kernel, Any]]
+_Machines = dict[tuple[int, float | None, tuple[float, ...]], tuple[Kernel, TaylorIntegrator]]
 
 
 class SegmentSystem(FirstOrderSystem):
@@ -63,7 +62,7 @@ class SegmentSystem(FirstOrderSystem):
         """The rates, and the constraints to project onto."""
         return self._mechanics.machine
 
-    def taylor(self, tolerance: float | None, sizes: np.ndarray) -> Any | None:
+    def taylor(self, tolerance: float | None, sizes: np.ndarray) -> TaylorIntegrator | None:
         """heyoka's integrator, the same for every segment with these equations."""
         if not has_series(self._equations):
             return None

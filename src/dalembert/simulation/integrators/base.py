@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from functools import cached_property
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple, Protocol
 
 import numpy as np
 
@@ -91,6 +91,31 @@ class MachineCode(NamedTuple):
     surface: Surface | None
 
 
+class TaylorIntegrator(Protocol):
+    """heyoka's adaptive integrator, as far as it is used here; the arrays are its own memory."""
+
+    time: float
+
+    @property
+    def state(self) -> np.ndarray:
+        """The state, which may be written."""
+        ...
+
+    @property
+    def tc(self) -> np.ndarray:
+        """The Taylor coefficients of the last step, (states, orders)."""
+        ...
+
+    @property
+    def pars(self) -> np.ndarray:
+        """The values of the parameters, which may be written."""
+        ...
+
+    def step(self, max_delta_t: float, write_tc: bool) -> tuple[object, float]:
+        """Take one step; its outcome and its length."""
+        ...
+
+
 class FirstOrderSystem(ABC):
     """ẏ = f(t, y), and what else of it an integrator may ask for: None where the system does not have it."""
 
@@ -109,7 +134,7 @@ class FirstOrderSystem(ABC):
         """The rates as machine code, with the constraints where these are machine code too."""
         return None
 
-    def taylor(self, tolerance: float | None, sizes: np.ndarray) -> Any | None:
+    def taylor(self, tolerance: float | None, sizes: np.ndarray) -> TaylorIntegrator | None:
         """heyoka's integrator of y / sizes."""
         return None
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from dalembert.errors import EngineError
@@ -30,7 +28,7 @@ class Taylor(Stepper):
             )
         self._problem = problem
         self._largest = settings.max_step or np.inf
-        self._machine: Any = machine
+        self._machine = machine
         self._machine.time = problem.t0
         self._state, self._tc = self._machine.state, self._machine.tc  # windows on heyoka's own memory
         self._state[:] = problem.y0 / self._sizes
