@@ -101,6 +101,22 @@ def test_laws_that_numba_compiled_run_in_machine_code(formalism):
         block(numba.njit(lambda t, q: 0.0))
 
 
+@pytest.mark.parametrize("integrator", ["dop853", "rk45", "rk4"])
+@pytest.mark.parametrize("by", ["time", "state"])
+def test_a_compiled_law_without_a_value_is_named(integrator, by):
+    numba = pytest.importorskip("numba")
+
+    def in_time(t, q, qd, out):
+        out[0] = np.nan if t > 0.6 else 1.0
+
+    def in_state(t, q, qd, out):
+        out[0] = np.sqrt(1.5 - q[0])
+
+    law = in_time if by == "time" else in_state
+    with pytest.raises(InputError, match=r"the law of 'push' at t = [0-9.]+ gave nan\. Expected finite numbers"):
+        dl.simulate(block(numba.njit(law)), 2.0, integrator=integrator)
+
+
 # sampled
 
 

@@ -52,6 +52,10 @@ class SegmentSystem(FirstOrderSystem):
         """ẏ at one state."""
         return self._mechanics.rates(t, y)
 
+    def check(self, t: float, y: np.ndarray) -> None:
+        """Raise where a continuous law gives something else than finite numbers."""
+        self._mechanics.constants_at(t, y)
+
     def jacobian(self, t: float, y: np.ndarray) -> np.ndarray | None:
         """∂ẏ/∂y where the rates are formulas."""
         if not self._kernel.fused or self._has_continuous_laws:

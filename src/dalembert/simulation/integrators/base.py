@@ -126,6 +126,10 @@ class FirstOrderSystem(ABC):
     def rates(self, t: float, y: np.ndarray) -> np.ndarray:
         """ẏ at one state."""
 
+    def check(self, t: float, y: np.ndarray) -> None:
+        """Raise where something outside the equations, such as a law of the user, has no value at a state."""
+        return
+
     def jacobian(self, t: float, y: np.ndarray) -> np.ndarray | None:
         """∂ẏ/∂y at one state."""
         return None

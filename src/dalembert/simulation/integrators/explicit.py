@@ -111,9 +111,19 @@ class Explicit(Runner):
     def _failure(self, why: int, taken: Taken, count: int) -> SimulationError | None:
         """The error with which a burst ends, if it does."""
         problem, (t, h) = self._problem, self._now.clock.tolist()
+        if why in (text.COLLAPSED, text.NOT_FINITE):
+            self._check_ahead(t, float(taken.h[count - 1]) if count else h)
         if why == text.COLLAPSED:
             return collapse(problem, t, h, self._now.y)
         return not_finite(problem, t, self._now.y, taken.y1[count]) if why == text.NOT_FINITE else None
+
+    def _check_ahead(self, t: float, h: float) -> None:
+        """Let the system name a law that has no value just ahead: machine code does not see which of them fails."""
+        system, y = self._problem.system, self._now.y
+        system.check(t, y)
+        slope = system.rates(t, y)
+        for s in h * np.geomspace(1e-12, 1.0, 13):
+            system.check(t + float(s), y + s * slope)
 
 
 class FixedStepper(Explicit):
