@@ -33,7 +33,7 @@ _MODULES = {
     "dalembert.model.events": ("Direction",),
     "dalembert.model.formulas": ("TimeLaw",),
     "dalembert.model.joints": ("Joint", *(joint.__name__ for joint in JOINTS)),
-    "dalembert.model.loads.unilateral": ("Impact",),
+    "dalembert.model.loads.contact_laws": ("Impact",),
     "dalembert.model.record": ("Record",),
     "dalembert.model.solids": ("Matter",),
     "dalembert.model.initial_state": ("Start",),

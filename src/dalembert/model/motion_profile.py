@@ -13,7 +13,8 @@ import symengine as se
 
 from dalembert.arguments import numbers_given, shown
 from dalembert.errors import InputError, nearest
-from dalembert.symbolic.floats import FLOATS, number
+from dalembert.symbolic.floats import FLOATS
+from dalembert.symbolic.floats import number as as_number
 from dalembert.symbolic.lower import Lowering
 from dalembert.symbolic.symbols import TIME, Formula
 
@@ -93,7 +94,7 @@ class Profile:
         if level:  # at its end, what it has as it comes there
             times = np.where(times == self.end, np.nextafter(self.end, -np.inf), times)
         lower = Lowering(FLOATS, {TIME.name: times})
-        rows = [np.broadcast_to(number(lower(f)), times.shape) for f in self._levels[level]]
+        rows = [np.broadcast_to(as_number(lower(f)), times.shape) for f in self._levels[level]]
         return np.array(rows[0] if self.scalar else rows, dtype=float)
 
 

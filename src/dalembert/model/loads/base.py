@@ -32,7 +32,6 @@ from dalembert.model.keys import (
     two_bodies,
     whole,
 )
-from dalembert.model.loads.unilateral import Opening, Unilateral
 from dalembert.model.python_laws import USUAL, Controller, Law, Timing, controller_of
 from dalembert.model.record import Record, argument, record
 from dalembert.model.reference_model import Action, Traced, Watch, Work
@@ -46,6 +45,7 @@ from dalembert.symbolic.symbols import Formula
 
 if TYPE_CHECKING:
     from dalembert.model.description import Elements
+    from dalembert.model.loads.unilateral import Opening, Unilateral
     from dalembert.model.model import Model
 
 

@@ -15,13 +15,13 @@ than the ground can follow have left it although δ > 0.
 Friction is μ N against the slip. In a planar motion it is exact, with its jump at rest; else it has a slope at rest,
 μ N s/√(s² + v²), or is viscous up to Coulomb's bound, min(b |s|, μ N).
 
-With a coefficient of restitution in place of a stiffness a contact is rigid: its force follows from the motion, see `unilateral`.
+With a coefficient of restitution in place of a stiffness a contact is rigid: its force follows from the motion, see `touching`.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, Literal, get_args
 
 import numpy as np
 import symengine as se
@@ -31,7 +31,6 @@ from dalembert.errors import InputError, Problem
 from dalembert.model.evaluation import value
 from dalembert.model.keys import constant, constant_stiffness, direction, fitting, optional, optional_constant
 from dalembert.model.loads.force_laws import RATE, law, measure, plain
-from dalembert.model.loads.unilateral import IMPACTS, Impact
 from dalembert.model.record import argument, record
 from dalembert.model.reference_model import Watch
 from dalembert.symbolic.exact_numbers import written_out
@@ -41,6 +40,8 @@ from dalembert.symbolic.symbols import Formula, piecewise, signum
 if TYPE_CHECKING:
     from dalembert.model.description import Elements
 
+Impact = Literal["newton", "poisson", "successive"]
+IMPACTS: tuple[str, ...] = get_args(Impact)
 DEPTH, SLIP, SQUARE = "depth", "slip", "square"
 SMOOTHING = 1e-3  # a speed
 REST_SPEED = 1e-6  # a speed: what approaches more slowly does not bounce

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import TYPE_CHECKING
 
 import symengine as se
 
@@ -25,9 +25,8 @@ from dalembert.symbolic.symbols import Formula
 
 if TYPE_CHECKING:
     from dalembert.model.loads.base import Motion
+    from dalembert.model.loads.contact_laws import Impact
 
-Impact = Literal["newton", "poisson", "successive"]
-IMPACTS: tuple[str, ...] = get_args(Impact)
 FORCES = (Kind.PRESS, Kind.RUB, Kind.SLIDE)
 
 
