@@ -13,13 +13,12 @@ from typing import Any, ClassVar, Self
 import pytest
 
 import dalembert as dl
-from dalembert.io import toml_schema
+from dalembert.io import toml_reader
 from dalembert.io.toml_reader import loads_toml
 from dalembert.io.toml_writer import to_toml
 from dalembert.model import joints, loads
 from dalembert.model.joints import JOINTS
-from dalembert.model.joints.base import Joint, Numbers3, Rows, Step
-from dalembert.model.joints.constraint_rows_of_joints import Row, along, on_line, plane
+from dalembert.model.joints.base import Joint, Numbers3, Row, Rows, Step, along, on_line, plane
 from dalembert.model.keys import constant, direction, position, size
 from dalembert.model.loads import LOADS
 from dalembert.model.loads.base import Applied, InJoint, Motion
@@ -148,8 +147,8 @@ def test_methods_make_what_a_file_describes():
 
 def test_the_studio_has_a_form_for_new_members():
     assert "cubic_spring" in families()["Loads"]
-    assert form_of("body", toml_schema.elements()["cubic_spring"]["body"]) == "body"
-    assert toml_schema.joint_keys()["rack"]["radius"].required
+    assert form_of("body", toml_reader.elements()["cubic_spring"]["body"]) == "body"
+    assert toml_reader.joint_keys()["rack"]["radius"].required
 
 
 def test_new_members_are_read_from_a_file():

@@ -12,8 +12,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from dalembert.errors import InputError, Problem, nearest
-from dalembert.io.dh_toml import from_links
-from dalembert.io.robot_rows import CONVENTIONS, UNITS
+from dalembert.io.robot_rows import CONVENTIONS, UNITS, from_links
 from dalembert.io.toml_source import Enough, Findings, Table, failure, read_text, require_short
 from dalembert.model.keys import MAX_ELEMENTS, quote
 from dalembert.model.model import Model

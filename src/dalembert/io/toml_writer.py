@@ -18,7 +18,7 @@ from dalembert.model.description import Elements
 from dalembert.model.elements import Body, Coordinate, Parameter, Shape, Speed
 from dalembert.model.file_form import ORIGIN, Element, Value, given, unless, vector
 from dalembert.model.keys import entries
-from dalembert.model.loads.unilateral import FORCES
+from dalembert.model.loads.touching import FORCES
 from dalembert.model.values import WORLD
 from dalembert.symbolic.formula_writer import written
 from dalembert.symbolic.reserved_symbols import kind_of

@@ -14,10 +14,9 @@ import numpy as np
 from dalembert.errors import InconsistentStateError, InputError, nearest
 from dalembert.mechanics import newton, random_states, rank
 from dalembert.mechanics.constraint_levels import levels
-from dalembert.mechanics.constraint_rows import dimensionless
 from dalembert.mechanics.contact_constraints import displacement, ends, with_contacts
 from dalembert.mechanics.motion import Motion
-from dalembert.mechanics.state_batch import States, mass_matrices, one_state
+from dalembert.mechanics.state_batch import States, dimensionless, mass_matrices, one_state
 from dalembert.model.constraints.loop import ancestors, loop_bodies
 from dalembert.model.description import Elements
 from dalembert.model.elements import Body

@@ -13,7 +13,7 @@ from dalembert.model.constraints.loop import Loop
 from dalembert.model.constraints.nonholonomic import Nonholonomic
 from dalembert.model.contacts.base import Push, pushed
 from dalembert.model.description import Elements
-from dalembert.model.joints.constraint_rows_of_joints import Row
+from dalembert.model.joints.base import Row
 from dalembert.symbolic.algebra_base import Array, Scalar, choose, vector
 from dalembert.symbolic.floats import plain
 from dalembert.symbolic.frames import Frame

@@ -10,7 +10,6 @@ import numpy as np
 from dalembert.errors import SingularError
 from dalembert.mechanics import random_states, rank
 from dalembert.mechanics.constraint_levels import Levels, levels
-from dalembert.mechanics.constraint_rows import Rows, dimensionless, rows_at
 from dalembert.mechanics.generalized_speeds import (
     Chosen,
     Reduced,
@@ -30,7 +29,15 @@ from dalembert.mechanics.ignorable import (
     parameters_in,
 )
 from dalembert.mechanics.singular_inertia import singular_coordinates
-from dalembert.mechanics.state_batch import States, constraint_matrix, mass_matrices, slopes
+from dalembert.mechanics.state_batch import (
+    Rows,
+    States,
+    constraint_matrix,
+    dimensionless,
+    mass_matrices,
+    rows_at,
+    slopes,
+)
 from dalembert.model.check_elements import weightless
 from dalembert.model.description import Elements
 from dalembert.model.frozen import Frozen

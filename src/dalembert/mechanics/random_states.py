@@ -15,7 +15,6 @@ from dalembert.errors import InconsistentStateError
 from dalembert.mechanics import newton, rank
 from dalembert.mechanics.applied_forces import active_forces, generalized_forces
 from dalembert.mechanics.constraint_levels import Levels, levels
-from dalembert.mechanics.constraint_rows import row_sizes
 from dalembert.mechanics.energies import kinetic, potential
 from dalembert.mechanics.state_batch import (
     States,
@@ -25,6 +24,7 @@ from dalembert.mechanics.state_batch import (
     drawn,
     joined,
     one_state,
+    row_sizes,
 )
 from dalembert.model.description import Elements
 from dalembert.model.scales import Scales, scales_of

@@ -17,30 +17,44 @@ from symengine import Piecewise
 
 from dalembert.arguments import shown
 from dalembert.errors import InputError, NotApplicableError, Problem, nearest, unsound
-from dalembert.model.body_points import Point, named_points
 from dalembert.model.constraints.base import FormulaConstraint
 from dalembert.model.constraints.canonical import Canonical
 from dalembert.model.constraints.holonomic import Holonomic
 from dalembert.model.constraints.loop import Loop
 from dalembert.model.constraints.nonholonomic import Nonholonomic
 from dalembert.model.contacts.base import Contact
-from dalembert.model.elements import Body, Coordinate, Energies, Limits, Parameter, Rotor, Shape, Speed
+from dalembert.model.elements import (
+    Body,
+    Coordinate,
+    Energies,
+    Event,
+    Limits,
+    Parameter,
+    Point,
+    Rotor,
+    Shape,
+    Speed,
+    named_points,
+)
 from dalembert.model.evaluation import value as evaluate
-from dalembert.model.events import Event
 from dalembert.model.formulas import Reader
 from dalembert.model.frozen import Frozen, Value
 from dalembert.model.loads.base import Load
-from dalembert.model.loads.unilateral import Unilateral
+from dalembert.model.loads.touching import Unilateral
 from dalembert.model.python_laws import Controller, Inputs
 from dalembert.model.values import Values, Vector3
+from dalembert.symbolic.exact_numbers import written_out
 from dalembert.symbolic.expression_reading import decimal
 from dalembert.symbolic.lookup_tables import tables_in
 from dalembert.symbolic.parser import parse
 from dalembert.symbolic.symbols import Formula, Written
-from dalembert.tables import Table, Tabular
+from dalembert.tables import Table, Tabular, short
 
 if TYPE_CHECKING:
     import sympy
+
+
+_MOST = 60  # rows of a table
 
 
 @dataclass(repr=False, eq=False)
@@ -354,3 +368,62 @@ def parameter_changes(model: Elements, values: Mapping[Any, float]) -> dict[str,
             raise InputError(f"model '{model.name}': there is no parameter '{name}'. {nearest(name, known)}")
         out[name] = model.number(value, f"parameter '{name}'")
     return out
+
+
+def tables_of(model: Elements) -> tuple[Table, ...]:
+    """Coordinates, parameters, bodies, loads and constraints, each a table; without those that are empty.
+
+    >>> from dalembert.model.model import Model
+    >>> print(*tables_of(Model("slide").coordinates("x").parameters(m=2.0)), sep="\\n")
+    slide
+    coordinate  start  rate
+    x           0      0
+    parameter  value
+    m          2
+    """
+    bodies = [
+        (body.name, body.parent, ", ".join(joint.kind for joint in body.joints) or "fixed", written_out(body.mass))
+        for body in model.bodies
+    ]
+    coordinates = [
+        (c.name, short(float(c.start)), short(float(c.start_rate)), c.unit, c.description)
+        for c in model.generalized_coordinates
+    ]
+    given = {name for controller in model.controllers for name in controller.inputs}
+    given |= {name for known in model.rigid for name in known.parameters}
+    parameters = [
+        (p.name, short(float(p.value)), p.unit, p.description) for p in model.declared_parameters if p.name not in given
+    ]
+    constraints = [(name, kind) for kind, names in _constraints(model).items() for name in names]
+    found = (
+        _table("coordinate, start, rate, unit, meaning", coordinates),
+        _table("parameter, value, unit, meaning", parameters),
+        _table("body, carried by, joints, mass", bodies),
+        _table("load, kind", [(load.name, load.kind) for load in model.loads]),
+        _table("constraint, kind", constraints),
+    )
+    title = f"{model.name}: {model.text}" if model.text else model.name
+    return (Table(title=title), *(table for table in found if table.rows))
+
+
+def _constraints(model: Elements) -> dict[str, list[str]]:
+    """The names of what holds the model, by kind."""
+    return {
+        "holonomic": [c.name for c in model.holonomic_constraints],
+        "nonholonomic": [c.name for c in model.nonholonomic_constraints],
+        "of momenta": [c.name for c in model.canonical_constraints],
+        **{
+            kind: [c.name for c in model.contacts if c.kind == kind]
+            for kind in dict.fromkeys(c.kind for c in model.contacts)
+        },
+        "loop": [c.name for c in model.loops],
+    }
+
+
+def _table(headings: str, rows: list[tuple[str, ...]]) -> Table:
+    """A table without columns in which nothing stands, and not longer than anybody reads."""
+    columns = headings.split(", ")
+    kept = [i for i in range(len(columns)) if any(row[i] for row in rows)]
+    notes = (f"and {len(rows) - _MOST} more",) if len(rows) > _MOST else ()
+    body = tuple(tuple(row[i] for i in kept) for row in rows[:_MOST])
+    return Table(tuple(columns[i] for i in kept), body, "", notes)

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from dalembert.errors import FormulaError, InputError
-from dalembert.model.motion_profile import Profile
-from dalembert.model.profiles import sampled, spline
+from dalembert.model.profiles import Profile, sampled, spline
 from dalembert.symbolic.parser import parse
 from dalembert.symbolic.symbols import Formula, Written
 from dalembert.symbolic.sympy_bridge import from_sympy

@@ -18,11 +18,9 @@ from dalembert.arguments import checked, shown
 from dalembert.errors import InputError, nearest
 from dalembert.model import constraints, contacts, joints, loads
 from dalembert.model.attitude import Rotation, roll_pitch_yaw, turned_inertia
-from dalembert.model.body_points import Point
 from dalembert.model.description import FIELDS, Description, Elements
-from dalembert.model.elements import Body, Coordinate, Energies, Limits, Parameter, Rotor, Shape, Speed
+from dalembert.model.elements import Body, Coordinate, Energies, Event, Limits, Parameter, Point, Rotor, Shape, Speed
 from dalembert.model.evaluation import value as evaluate
-from dalembert.model.events import Event
 from dalembert.model.frozen import Frozen
 from dalembert.model.initial_state import Start, by_coordinate, coordinate_name, start_state
 from dalembert.model.joints.base import Joint, joints_of

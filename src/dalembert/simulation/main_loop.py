@@ -16,11 +16,10 @@ from dalembert.codegen import heyoka_backend
 from dalembert.errors import InputError, SimulationError
 from dalembert.mechanics.singular_inertia import may_become_singular
 from dalembert.model.description import Description
-from dalembert.model.discontinuities import LONG
+from dalembert.model.discontinuities import LONG, time_kinks
 from dalembert.model.initial_state import Start, start_state
 from dalembert.model.integrator_names import require_method
 from dalembert.model.python_laws import Inputs
-from dalembert.model.velocity_kinks import time_kinks
 from dalembert.simulation import constraint_manifold
 from dalembert.simulation.branch_points import BranchPoints
 from dalembert.simulation.closed_contacts import Resting

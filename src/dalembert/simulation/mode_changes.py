@@ -25,7 +25,7 @@ from dalembert.mechanics.system import System
 from dalembert.model.constraints.base import FormulaConstraint
 from dalembert.model.description import Description
 from dalembert.model.discontinuities import held, kinematic_names
-from dalembert.model.events import Event
+from dalembert.model.elements import Event
 from dalembert.simulation import constraint_manifold
 from dalembert.simulation.complementarity import Mode
 from dalembert.simulation.crossings import Crossings, Watched, perturbed_states

@@ -7,8 +7,7 @@ from importlib.resources import files
 from pathlib import Path
 
 from dalembert.codegen.program import Program
-from dalembert.io.code.code_source import CodeFunction, Source, plain
-from dalembert.io.code.statements import Language, body_of, indented, wrapped
+from dalembert.io.code.code_source import CodeFunction, Language, Source, body_of, indented, plain, wrapped
 
 C = Language(
     words={

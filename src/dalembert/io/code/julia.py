@@ -6,8 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from dalembert.io.code.c99 import places, text_of
-from dalembert.io.code.code_source import CodeFunction, Source, plain
-from dalembert.io.code.statements import Language, body_of, indented, wrapped
+from dalembert.io.code.code_source import CodeFunction, Language, Source, body_of, indented, plain, wrapped
 
 JULIA = Language(
     words={

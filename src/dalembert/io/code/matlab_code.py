@@ -8,8 +8,7 @@ from pathlib import Path
 from dalembert.codegen.program import Program
 from dalembert.errors import InputError
 from dalembert.io.code.c99 import places, text_of
-from dalembert.io.code.code_source import CodeFunction, Source, plain
-from dalembert.io.code.statements import Language, body_of, indented, wrapped
+from dalembert.io.code.code_source import CodeFunction, Language, Source, body_of, indented, plain, wrapped
 
 _ONWARD = " ..."
 MATLAB = Language(

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from dalembert.io.code.c99 import places, text_of
-from dalembert.io.code.code_source import CodeFunction, Source
-from dalembert.io.code.statements import Language, body_of, indented, wrapped
+from dalembert.io.code.code_source import CodeFunction, Language, Source, body_of, indented, wrapped
 
 
 @dataclass(frozen=True)

@@ -23,22 +23,26 @@ from dalembert.arguments import shown
 from dalembert.errors import InputError
 from dalembert.model.attitude import turn
 from dalembert.model.file_form import Element, Urdf, Value, given, place
-from dalembert.model.joints.constraint_rows_of_joints import Row
 from dalembert.model.keys import entries, fixed_vector
 from dalembert.model.record import Record, argument, record
 from dalembert.model.reference_model import Place
 from dalembert.model.values import ZERO, Vector3, several
-from dalembert.symbolic.algebra_base import Algebra, Array, Scalar, identity, matrix, vector, zeros
+from dalembert.symbolic.algebra_base import Algebra, Array, Scalar, identity, matrix, scaled, vector, zeros
 from dalembert.symbolic.floats import FLOATS
-from dalembert.symbolic.rotations import about_axis, angle_about
+from dalembert.symbolic.rotations import about_axis, angle_about, cross, perpendicular
 from dalembert.symbolic.surds import Component
 from dalembert.symbolic.symbols import Formula, Written
 
 if TYPE_CHECKING:
     from dalembert.model.model import Model
 
+
 Numbers3 = tuple[Component, Component, Component]
+
+
 Rows = tuple[list[Scalar], list[Scalar]]  # lengths and directions that vanish
+
+
 HERE: Vector3 = (Integer(0), Integer(0), Integer(0))
 
 
@@ -248,3 +252,76 @@ def joints_of(given: object, where: str) -> tuple[Joint, ...]:
             )
         joints.append(joint)
     return tuple(joints)
+
+
+@dataclass(frozen=True)
+class Row:
+    """φ = 0, kept by a multiple of (force, moment)."""
+
+    name: str
+    phi: Scalar
+    force: Array
+    moment: Array
+
+
+def along(name: str, n: Sequence[Component], p: Array) -> Row:
+    """The origin of M does not move along n, a unit vector of F: n · p = 0."""
+    direction = vector(list(n))
+    return Row(name, direction @ p, direction, zeros(3))
+
+
+def across(name: str, a: Sequence[Component], b: Sequence[Component], R: Array) -> Row:
+    """Vector a of F and vector b of M stay perpendicular: a · R b = 0."""
+    first, second = vector(list(a)), R @ vector(list(b))
+    return Row(name, first @ second, zeros(3), cross(second, first))
+
+
+def together(p: Array) -> list[Row]:
+    """The origins of F and M coincide."""
+    return [along(name, n, p) for name, n in zip("xyz", np.eye(3, dtype=int).tolist(), strict=True)]
+
+
+def unturned(algebra: Algebra, R: Array) -> list[Row]:
+    """M is not turned against F: twice the vector part of the quaternion of R, 2 sin(θ/2) along the axis, vanishes.
+
+    It is zero for no other rotation than R = 1, so that a rough guess cannot end in another one.
+    """
+    w = 0.5 * algebra.sqrt(1 + R[0, 0] + R[1, 1] + R[2, 2])  # cos(θ/2)
+    twice = vector([_ratio(algebra, R[k, j] - R[j, k], 2 * w) for j, k in ((1, 2), (2, 0), (0, 1))])
+    rows = []
+    for name in "zxy":
+        e = vector([int(name == axis) for axis in "xyz"])
+        # the rate of the vector part is (w ω + ω × part) / 2
+        moment = scaled(w, e) + scaled(0.5, cross(twice, e))
+        rows.append(Row(f"turn {name}", twice @ e, zeros(3), moment))
+    return rows
+
+
+def _ratio(algebra: Algebra, a: Scalar, b: Scalar) -> Scalar:
+    """a / b, where a zero stays structural."""
+    return 0 if algebra.is_zero(a) else a / b
+
+
+def aligned(axis: Sequence[Component], R: Array) -> list[Row]:
+    """The axis has the same direction in both frames."""
+    return [across(f"tilt {i + 1}", e, axis, R) for i, e in enumerate(plane(axis))]
+
+
+def on_line(axis: Sequence[Component], p: Array) -> list[Row]:
+    """The origin of M stays on the axis through the origin of F."""
+    return [along(f"side {i + 1}", e, p) for i, e in enumerate(plane(axis))]
+
+
+def plane(axis: Sequence[Component]) -> tuple[list[Component], list[Component]]:
+    """Two unit vectors that complete the axis to a right-handed frame; for a principal axis the next two.
+
+    >>> plane((0, 0, 1))
+    ([1, 0, 0], [0, 1, 0])
+    """
+    n = np.array(axis, dtype=float)
+    for i in range(3):
+        if abs(n[i]) == 1.0 and not n[(i + 1) % 3] and not n[(i + 2) % 3]:
+            first, second = np.eye(3, dtype=int)[[(i + 1) % 3, (i + 2) % 3]]
+            return (first.tolist(), second.tolist()) if n[i] > 0 else (second.tolist(), first.tolist())
+    u = perpendicular(axis)
+    return list(u), list(cross(vector(list(axis)), vector(list(u))))

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar
 
-from dalembert.model.joints.base import Joint, Numbers3, Rows, Step
-from dalembert.model.joints.constraint_rows_of_joints import Row, aligned, on_line
+from dalembert.model.joints.base import Joint, Numbers3, Row, Rows, Step, aligned, on_line
 from dalembert.model.keys import direction, position
 from dalembert.model.record import argument, motion, record
 from dalembert.model.reference_model import Place, apart, beside, parallel, slid, turned

@@ -9,8 +9,7 @@ from symengine import Integer, sympify
 
 from dalembert.errors import InputError
 from dalembert.model.file_form import Urdf
-from dalembert.model.joints.base import HERE, Joint, Rows, Undone
-from dalembert.model.joints.constraint_rows_of_joints import Row, together, unturned
+from dalembert.model.joints.base import HERE, Joint, Row, Rows, Undone, together, unturned
 from dalembert.model.record import record
 from dalembert.model.reference_model import Place, apart, twisted
 from dalembert.model.values import Vector3

@@ -11,8 +11,7 @@ import numpy as np
 from dalembert.model import file_form
 from dalembert.model.attitude import Rotation, placement
 from dalembert.model.file_form import Element, Urdf
-from dalembert.model.joints.base import HERE, Joint, Rows, Step
-from dalembert.model.joints.constraint_rows_of_joints import Row
+from dalembert.model.joints.base import HERE, Joint, Row, Rows, Step
 from dalembert.model.joints.spherical import ATTITUDE, Quaternion, Spherical, attitude
 from dalembert.model.keys import Key, moves
 from dalembert.model.record import builds, record

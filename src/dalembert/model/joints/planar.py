@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from dalembert.model.file_form import Urdf
-from dalembert.model.joints.base import HERE, Joint, Numbers3, Rows, Step, Undone
-from dalembert.model.joints.constraint_rows_of_joints import Row, aligned, along, plane
+from dalembert.model.joints.base import HERE, Joint, Numbers3, Row, Rows, Step, Undone, aligned, along, plane
 from dalembert.model.joints.prismatic import Prismatic
 from dalembert.model.joints.revolute import Revolute
 from dalembert.model.keys import direction, moves, position

@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from dalembert.model.file_form import Urdf
-from dalembert.model.joints.base import Joint, Numbers3, Rows, Step
-from dalembert.model.joints.constraint_rows_of_joints import Row, aligned, together
+from dalembert.model.joints.base import Joint, Numbers3, Row, Rows, Step, aligned, together
 from dalembert.model.keys import direction, position
 from dalembert.model.record import argument, motion, record
 from dalembert.model.reference_model import Place, apart, parallel, turned

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 
 from dalembert.errors import InputError
-from dalembert.model.joints.base import Joint, Numbers3, Rows, Step
-from dalembert.model.joints.constraint_rows_of_joints import Row, aligned, on_line, plane
+from dalembert.model.joints.base import Joint, Numbers3, Row, Rows, Step, aligned, on_line, plane
 from dalembert.model.keys import direction, position, size
 from dalembert.model.record import argument, motion, record
 from dalembert.model.reference_model import Place, apart, beside, parallel, slid, turned

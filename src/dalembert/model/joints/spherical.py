@@ -11,8 +11,7 @@ from dalembert.errors import InputError, nearest
 from dalembert.model import file_form
 from dalembert.model.attitude import PLACE, Rotation, placement
 from dalembert.model.file_form import Element
-from dalembert.model.joints.base import HERE, Joint, Rows, Step, Undone
-from dalembert.model.joints.constraint_rows_of_joints import Row, together
+from dalembert.model.joints.base import HERE, Joint, Row, Rows, Step, Undone, together
 from dalembert.model.keys import Key, Keys, moves, name
 from dalembert.model.record import argument, builds, record
 from dalembert.model.reference_model import Place, apart, rotation, turned

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from dalembert.errors import InputError
-from dalembert.model.joints.base import HERE, Joint, Numbers3, Rows, Step, Undone
-from dalembert.model.joints.constraint_rows_of_joints import Row, across, together
+from dalembert.model.joints.base import HERE, Joint, Numbers3, Row, Rows, Step, Undone, across, together
 from dalembert.model.keys import Kind, array, direction, moves
 from dalembert.model.record import argument, motion, record
 from dalembert.model.reference_model import Place, apart, turned

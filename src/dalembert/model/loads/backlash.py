@@ -8,7 +8,7 @@ from dalembert.errors import InputError, Problem
 from dalembert.model.evaluation import value
 from dalembert.model.keys import constant, counted, switch, two_bodies
 from dalembert.model.loads.base import Applied, Motion
-from dalembert.model.loads.walls import Walls
+from dalembert.model.loads.contact_laws import Walls
 from dalembert.model.record import argument, record
 from dalembert.model.reference_model import Places, Watch, Work, product
 from dalembert.model.values import several

@@ -20,34 +20,56 @@ With a coefficient of restitution in place of a stiffness a contact is rigid: it
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import TYPE_CHECKING, ClassVar, Literal, get_args
+from abc import abstractmethod
+from collections.abc import Callable, Iterator
+from dataclasses import field, replace
+from typing import TYPE_CHECKING, ClassVar, Literal, Self, get_args
 
 import numpy as np
 import symengine as se
 
 from dalembert.arguments import shown
 from dalembert.errors import InputError, Problem
+from dalembert.model import scales
 from dalembert.model.evaluation import value
 from dalembert.model.keys import constant, constant_stiffness, direction, fitting, optional, optional_constant
-from dalembert.model.loads.force_laws import RATE, law, measure, plain
+from dalembert.model.loads.base import Load, Motion
+from dalembert.model.loads.force_laws import RATE, law, measure, numbers_but, plain
 from dalembert.model.record import argument, record
-from dalembert.model.reference_model import Watch
+from dalembert.model.reference_model import Traced, Watch
+from dalembert.symbolic.algebra_base import Scalar
 from dalembert.symbolic.exact_numbers import written_out
+from dalembert.symbolic.lower import Lowering
 from dalembert.symbolic.surds import Component
 from dalembert.symbolic.symbols import Formula, piecewise, signum
 
 if TYPE_CHECKING:
     from dalembert.model.description import Elements
 
+
 Impact = Literal["newton", "poisson", "successive"]
+
+
 IMPACTS: tuple[str, ...] = get_args(Impact)
+
+
 DEPTH, SLIP, SQUARE = "depth", "slip", "square"
+
+
 SMOOTHING = 1e-3  # a speed
+
+
 REST_SPEED = 1e-6  # a speed: what approaches more slowly does not bounce
+
+
 # by the scales of the model: a depth below which a power without a series at zero begins smoothly, and the slowest slip
 ONSET, SLOWEST = "onset", "slowest"
+
+
 NOTHING = se.Integer(0)
+
+
+PLACE = measure("position")
 
 
 def _manner(model: Elements, given: object, where: str) -> object:
@@ -57,6 +79,8 @@ def _manner(model: Elements, given: object, where: str) -> object:
 
 
 _MANNERS = "'newton', 'poisson' or 'successive'"
+
+
 _IMPACT = replace(fitting(lambda x: x in IMPACTS, _MANNERS, "Impact"), read=_manner)
 
 
@@ -270,3 +294,59 @@ def not_negative(title: str, known: dict[str, float]) -> list[Problem]:
 def _positive(x: Formula) -> Formula:
     """x, where it is positive."""
     return piecewise(x, se.Lt(0, x), NOTHING)
+
+
+@record
+class Walls(Press, Load):
+    """Two walls, or one, and how strongly they press."""
+
+    held_law: Formula | None = field(default=None, kw_only=True)  # what a run holds in place of the law
+
+    @property
+    @abstractmethod
+    def walls(self) -> tuple[Formula | None, Formula | None]:
+        """Where they stand; None where there is none."""
+
+    @property
+    def resistance(self) -> Formula:
+        """What pushes back, a formula of the place and its rate."""
+        if self.held_law is not None:
+            return self.held_law
+        (lower, upper), rate, total = self.walls, measure(RATE), NOTHING
+        if lower is not None:
+            total += self.press.subs({measure(DEPTH): lower - PLACE, rate: -rate})
+        if upper is not None:
+            total -= self.press.subs({measure(DEPTH): PLACE - upper})
+        return total
+
+    @property
+    def formulas(self) -> tuple[Formula, ...]:
+        """The law."""
+        return (self.resistance,)
+
+    def numbers(self) -> Iterator[tuple[str, Formula]]:
+        """All but the law."""
+        return super().numbers() if self.push is None else numbers_but(self.push, super().numbers())
+
+    def held(self, hold: Callable[[Formula], Formula]) -> Self:
+        """With its law held."""
+        return replace(self, held_law=hold(self.resistance))
+
+    def measured(self, motion: Motion, place: Scalar, rate: Scalar) -> Lowering:
+        """Makes scalars of its law, knowing the place, its rate, and the depth below which the law begins smoothly."""
+        body, joint, k = self.in_joints[0]
+        joints = next(each.joints for each in motion.model.bodies if each.name == body)
+        least = scales.ONSET if scales.turns(joints[joint], k) else scales.onset(motion.model.description)
+        known = {PLACE: place, measure(RATE): rate, measure(ONSET): motion.lower(least)}
+        return motion.lower.knowing({symbol.name: x for symbol, x in known.items()})
+
+    # for the evidence
+
+    def pushed_back(self, watch: Watch, x: Traced) -> np.ndarray:
+        """What pushes back at every state."""
+        (lower, upper), total = self.walls, np.zeros(watch.K)
+        if lower is not None:
+            total = total + self.pressed(watch, watch.number(lower) - x.value, -x.rate)
+        if upper is not None:
+            total = total - self.pressed(watch, x.value - watch.number(upper), x.rate)
+        return total

@@ -10,7 +10,7 @@ import numpy as np
 from dalembert.model.file_form import Element
 from dalembert.model.keys import body_name, entries, moving_vector, optional_point
 from dalembert.model.loads.base import Applied, Load, Motion, add, at_point, by_law, vector_of
-from dalembert.model.loads.measured_curves import in_words, timed
+from dalembert.model.loads.force_laws import in_words, timed
 from dalembert.model.python_laws import Law, Timing
 from dalembert.model.record import argument, builds, record
 from dalembert.model.reference_model import Action, Watch, Work, in_world, on_point, point_of

@@ -9,7 +9,7 @@ from dalembert.errors import InputError, Problem
 from dalembert.model.evaluation import value
 from dalembert.model.keys import optional_constant
 from dalembert.model.loads.base import Applied, InJoint, Motion
-from dalembert.model.loads.walls import Walls
+from dalembert.model.loads.contact_laws import Walls
 from dalembert.model.record import argument, builds, record
 from dalembert.model.reference_model import Watch, Work, product
 from dalembert.symbolic.exact_numbers import written_out

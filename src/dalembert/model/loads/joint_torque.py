@@ -12,7 +12,7 @@ from dalembert.model.evaluation import value as evaluate
 from dalembert.model.file_form import Element
 from dalembert.model.keys import Key, constant, entries, limit, moving
 from dalembert.model.loads.base import Applied, InJoint, Motion, add, controlled, new_name
-from dalembert.model.loads.measured_curves import TIMES, curve, in_words, increasing_times, opposite, rows, short
+from dalembert.model.loads.force_laws import TIMES, curve, in_words, increasing_times, opposite, rows, short
 from dalembert.model.python_laws import Law, Timing, controller_of
 from dalembert.model.record import argument, builds, record
 from dalembert.model.reference_model import Watch, Work, product

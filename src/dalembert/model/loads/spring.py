@@ -7,8 +7,7 @@ from typing import ClassVar
 import numpy as np
 
 from dalembert.model.keys import constant_length, constant_stiffness
-from dalembert.model.loads.base import Applied, Motion, Span
-from dalembert.model.loads.between import Between
+from dalembert.model.loads.base import Applied, Between, Motion, Span
 from dalembert.model.record import argument, record
 from dalembert.model.reference_model import Places, Traced, Watch, Work, product
 from dalembert.symbolic.algebra_base import Scalar, scaled

@@ -6,8 +6,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from dalembert.model.loads.base import Applied, Motion, Span
-from dalembert.model.loads.between import Between
+from dalembert.model.loads.base import Applied, Between, Motion, Span
 from dalembert.model.loads.force_laws import RATE, ByLaw, law, measure
 from dalembert.model.record import argument, record
 from dalembert.model.reference_model import Traced, Watch

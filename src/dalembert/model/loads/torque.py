@@ -12,7 +12,7 @@ from dalembert.model.file_form import Element
 from dalembert.model.keys import body_name, entries, fixed_vector, moving_vector
 from dalembert.model.loads.base import Applied, Load, Motion, Wrench, add, by_law, new_name, vector_of
 from dalembert.model.loads.force import Force
-from dalembert.model.loads.measured_curves import TIMES, in_words, increasing_times, rows, three_curves, timed
+from dalembert.model.loads.force_laws import TIMES, in_words, increasing_times, rows, three_curves, timed
 from dalembert.model.python_laws import Law, Timing
 from dalembert.model.record import argument, builds, record
 from dalembert.model.reference_model import Action, Watch, Work, axes_of, in_world, turn_of

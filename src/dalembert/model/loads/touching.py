@@ -15,7 +15,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 import symengine as se
@@ -26,17 +26,25 @@ from dalembert.model.keys import body_name
 from dalembert.model.loads.base import Applied, Load, Motion, at_point
 from dalembert.model.loads.contact_laws import DEPTH, ONSET, SLIP, SLOWEST, SQUARE, Laws
 from dalembert.model.loads.force_laws import RATE, measure, numbers_but
-from dalembert.model.loads.unilateral import Opening, Unilateral
 from dalembert.model.record import argument, record
 from dalembert.model.reference_model import Action, Places, Watch, Work, axes_of, point_of
 from dalembert.model.scales import onset, slowest_slip
 from dalembert.model.values import WORLD
 from dalembert.symbolic.algebra_base import Array, Scalar, scaled, vector, zeros
 from dalembert.symbolic.lower import Lowering
+from dalembert.symbolic.reserved_symbols import Kind
 from dalembert.symbolic.rotations import cross
 from dalembert.symbolic.symbols import Formula
 
+if TYPE_CHECKING:
+    from dalembert.model.loads.base import Motion
+    from dalembert.model.loads.contact_laws import Impact
+
+
 ORIGIN = (0, 0, 0)
+
+
+FORCES = (Kind.PRESS, Kind.RUB, Kind.SLIDE)
 
 
 @dataclass(frozen=True)
@@ -225,3 +233,74 @@ def _flat(seen: tuple[Scalar, Array, Array]) -> Iterator[Scalar]:
     yield seen[0]
     yield from seen[1]
     yield from seen[2]
+
+
+@dataclass(frozen=True)
+class Opening:
+    """A gap in motion: its width, its rate, the slip, and the directions of both, in world axes."""
+
+    gap: Scalar
+    rate: Scalar
+    slip: Scalar
+    normal: Array
+    way: Array
+
+
+@dataclass(frozen=True)
+class Unilateral:
+    """The constants of a rigid contact."""
+
+    load: str
+    title: str
+    restitution: Formula
+    friction: Formula
+    rest_speed: Formula  # an approach that is slower does not bounce
+    impact: Impact
+
+    @property
+    def rubs(self) -> bool:
+        """True where it has friction."""
+        return bool(self.friction != 0)
+
+    @property
+    def press(self) -> str:
+        """The parameter that holds N."""
+        return Kind.PRESS.of(self.load)
+
+    @property
+    def rub(self) -> str:
+        """The parameter that holds the friction where it sticks."""
+        return Kind.RUB.of(self.load)
+
+    @property
+    def slide(self) -> str:
+        """The parameter that holds the sign of the slip where it slides."""
+        return Kind.SLIDE.of(self.load)
+
+    @property
+    def parameters(self) -> Iterator[str]:
+        """The parameters that hold its force."""
+        yield self.press
+        if self.rubs:
+            yield from (self.rub, self.slide)
+
+    @property
+    def laws(self) -> tuple[Formula, Formula]:
+        """Press and drag, which is against the slip."""
+        N, rub, slide = (se.Symbol(name) for name in (self.press, self.rub, self.slide))
+        return N, slide * self.friction * N + rub if self.rubs else se.Integer(0)
+
+
+@dataclass(frozen=True)
+class KeptRate:
+    """A rate of a rigid contact that its force keeps at zero, and the parameter of this force."""
+
+    load: str
+    slips: bool  # the slip, else the rate of the gap
+    parameter: str
+
+    def at(self, motion: Motion) -> Scalar:
+        """Its value, a function of (q, q̇, t)."""
+        load = next(load for load in motion.model.loads if load.name == self.load)
+        opening = load.opening(motion)
+        return opening.slip if self.slips else opening.rate
