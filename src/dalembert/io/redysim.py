@@ -35,23 +35,11 @@ from dalembert.model.model import Model
 from dalembert.model.values import MAX_NAME
 
 KINDS = {".toml": "toml", ".json": "json", ".m": "matlab", ".mat": "mat"}
-
-
 MAX_SHOWN = 20  # names in a message
-
-
 FIELDS = ("gx", "gy", "gz")
-
-
 TIMES = ("Tp", "steps")
-
-
 SPAN = (("ti", "t_initial"), ("tf", "t_final"), ("incr",))  # in initials.m, as editions name them
-
-
 LINKS = ("bt", "r", "th", *STEP, *BODY)  # arrays with an entry for each link
-
-
 INPUTS, INITIALS, TRAJECTORY = "inputs.m", "initials.m", "trajectory.m"
 
 

@@ -21,23 +21,11 @@ from dalembert.model.model import Model
 from dalembert.model.values import WORLD
 
 STEP = ("alp", "a", "b")
-
-
 PRODUCTS = ("Icxy", "Icyz", "Iczx")  # zero where they are not given
-
-
 BODY = ("dx", "dy", "dz", "m", "Icxx", "Icyy", "Iczz", *PRODUCTS)
-
-
 NEEDED = ("n", "bt", "g", *STEP, *(key for key in BODY if key not in PRODUCTS))
-
-
 SCALARS = ("dof", "nq", "type", "Tp", "steps")
-
-
 TIPS, LENGTHS = "alt", "al"
-
-
 # what ReDySim needs for drawings and control, and the equations of motion do not; lengths and tips tell where feet are
 APART = {
     LENGTHS: "the lengths of the links",
@@ -47,39 +35,21 @@ APART = {
     "gy": "gravity along y in ReDySim's window",
     "gz": "gravity along z in ReDySim's window",
 }
-
-
 GROUND = "g_prop"
-
-
 KEYS = (*NEEDED, *PRODUCTS, "r", "th", *SCALARS, *APART, GROUND)
-
-
 OWN = ("convention", "quaternion", "names", *KEYS)
-
-
 # the base that floats: coordinate, unit, description
 _SPACE = {axis: ("m", f"position of the base along world {axis}") for axis in "xyz"}
-
-
 _PLANE = {"x": _SPACE["x"], "y": _SPACE["y"], "phi": ("rad", "angle of the base about world z")}
-
-
 _ANGLES = {
     "phi": ("rad", "first angle of the base, about world z"),
     "theta": ("rad", "second angle of the base, about its turned x axis"),
     "psi": ("rad", "third angle of the base, about its own y axis"),
 }
-
-
 _QUATERNION = {
     f"e{i}": ("1", f"{part} part of the base's quaternion") for i, part in enumerate(("scalar", "x", "y", "z"))
 }
-
-
 _LAW = {0: "stiffness", 1: "damping", 3: "friction", 4: "viscous"}  # places of numbers, and what they are to a contact
-
-
 _VMAX, _AXES = 2, slice(5, 8)
 
 

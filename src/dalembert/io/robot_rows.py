@@ -31,17 +31,9 @@ from dalembert.model.model import Model
 from dalembert.model.values import WORLD
 
 CONVENTIONS = ("dh", "mdh")
-
-
 KINDS = ("revolute", "prismatic", "fixed")
-
-
 UNITS = ("rad", "deg")
-
-
 HEAD = ("name", "description", "gravity", "parameters", "coordinates")
-
-
 Value = str | float  # a number, or a formula of parameters as text
 
 
@@ -225,14 +217,10 @@ def inside(allowed: Keys) -> Check:
 
 
 _CONSTANT = Key(keys.constant)
-
-
 _FRICTION = {
     **dict.fromkeys(("viscous", "coulomb", "smoothing"), _CONSTANT),
     "side": Key(one_of(("joint", "motor"))),
 }
-
-
 LINK: Keys = {
     "name": Key(keys.name, required=True),
     "description": Key(keys.text),
@@ -248,11 +236,7 @@ LINK: Keys = {
     "friction": Key(inside(_FRICTION)),
     "limits": Key(inside(toml_reader.LIMITS)),
 }
-
-
 OWN = ("convention", "unit", "link")
-
-
 _MOVING = ("coordinate", "start", "rate", "motor", "friction", "limits")
 
 

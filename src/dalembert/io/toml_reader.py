@@ -252,23 +252,11 @@ def make_joint(given: Table, where: str, model: Elements, *, loop: bool = False)
 
 
 _TEXT, _NAME, _CONSTANT = Key(keys.text), Key(keys.name), Key(keys.constant)
-
-
 _REQUIRED_NAME = Key(keys.name, required=True)
-
-
 PARAMETER: Keys = {"value": Key(keys.constant, required=True), "unit": _TEXT, "description": _TEXT}
-
-
 COORDINATE: Keys = {"start": _CONSTANT, "rate": _CONSTANT, "unit": _TEXT, "description": _TEXT}
-
-
 SPEED: Keys = {"formula": Key(keys.moving, required=True), "description": _TEXT}
-
-
 LIMITS: Keys = dict.fromkeys(("lower", "upper", "velocity", "effort"), _CONSTANT)
-
-
 SIMULATION: Keys = {
     "duration": _CONSTANT,
     "samples": Key(keys.whole),
@@ -276,8 +264,6 @@ SIMULATION: Keys = {
     "step": _CONSTANT,
     "assemble": Key(keys.switch),
 }
-
-
 _BEFORE: dict[str, Keys] = {
     "body": {
         "name": _REQUIRED_NAME,
@@ -293,8 +279,6 @@ _BEFORE: dict[str, Keys] = {
     **Point.forms(),
     "loop": {**constraints.Loop.forms()["loop"], "joint": Key(partial(joint, loop=True), required=True)},
 }
-
-
 _LAST: dict[str, Keys] = {
     **Event.forms(),
     "shape": {
@@ -320,8 +304,6 @@ def forces(value: object, where: str, model: Elements) -> Iterator[Problem]:
 
 
 ENERGIES: Keys = {"kinetic": Key(keys.moving, True), "potential": Key(keys.position), "forces": Key(forces)}
-
-
 TABLES = ("parameters", "coordinates", "speeds", "energies", "non_ideal", "limits", "simulation")
 
 

@@ -35,20 +35,10 @@ from dalembert.symbolic.symbols import Formula, coordinate
 from dalembert.symbolic.traversal import numbers_in, ordered
 
 _TRIES = 5000
-
-
 _SIGNS = 32  # points where roots are taken: √(x²) is x at half of all points and −x at the others, as for real numbers
-
-
 _LOOKS = 20
-
-
 _ROUNDING = 1e-14
-
-
 _SWITCHES = frozenset(("less", "less_equal", "interpolate"))
-
-
 _CHANGED_BY = {
     Kind.INPUT: "a law gives {}",
     Kind.HELD: "a formula that switches gives {}",

@@ -29,11 +29,7 @@ from dalembert.symbolic.frames import cross
 from dalembert.symbolic.reserved_symbols import parted
 
 _EACH = 24  # numbers for each body in the compiled function
-
-
 Acting = tuple[str, np.ndarray, np.ndarray, np.ndarray]  # body, force, moment and point
-
-
 FRAMES = ("world", "parent", "child")
 
 

@@ -21,11 +21,7 @@ from dalembert.model.evaluation import at_start, value
 from dalembert.model.scales import Scales
 
 _NOTHING = 1e-13  # of the inertia at a neighbouring state: what is smaller is none
-
-
 _ASIDE = 0.3  # scales of a coordinate to the neighbouring states
-
-
 _SHARE = 1e-6  # of the largest part of a direction: what is smaller does not take part
 
 

@@ -22,11 +22,7 @@ from dalembert.symbolic.reserved_symbols import rate
 from dalembert.symbolic.symbols import Formula
 
 _AFTER = 1.5  # times the last switch: so long is looked at what came of it
-
-
 _SEED = 0
-
-
 _NEAR = 4
 
 

@@ -39,29 +39,13 @@ _LISTS = (
     "rotors",
     "generalized_speeds",
 )
-
-
 _HELD = f"{Kind.HELD.value}("
-
-
 _WALKED = ("bodies", *_LISTS, "energies", "non_ideal_forces")
-
-
 LONG = 2000  # points of a table: a longer one is not held line by line, since every point would end a step
-
-
 _GRID = 4097  # times at which conditions are looked at
-
-
 _HALVED = 60  # how often an interval around a root is halved
-
-
 _BESIDE = 1e-9  # of the span: how far beside an instant rates are compared
-
-
 _CLOSER = 64  # and how much closer they are compared again: a steep rate changes less there, a jump does not
-
-
 _JUMP = 1e-9  # of the largest rate: less is rounding
 
 

@@ -45,11 +45,7 @@ if TYPE_CHECKING:
 
 
 Direction = Literal["up", "down", "both"]
-
-
 DIRECTIONS: tuple[str, ...] = get_args(Direction)
-
-
 _direction = fitting(lambda x: x in DIRECTIONS, "'up', 'down' or 'both'", "Direction")
 
 

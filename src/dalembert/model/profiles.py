@@ -22,11 +22,7 @@ from dalembert.symbolic.lower import Lowering
 from dalembert.symbolic.symbols import TIME, Formula
 
 ACCURACY = 1e-8
-
-
 _FIRST, _MOST = 33, 16385  # samples of a function
-
-
 Ends = tuple[npt.ArrayLike, npt.ArrayLike]
 
 

@@ -28,8 +28,6 @@ Vector3 = tuple[Formula, Formula, Formula]
 Matrix3 = tuple[Vector3, Vector3, Vector3]
 
 WORLD = "world"
-
-
 # values in a row as users write them: numbers, text or SymPy, in a list, tuple or array
 Given: TypeAlias = "Sequence[Written | Given] | np.ndarray"
 ZERO = (0, 0, 0)

@@ -16,8 +16,6 @@ from dalembert.symbolic.reserved_symbols import Kind, parted
 from dalembert.symbolic.rolled_solve import order_of_symmetric
 
 Given = Literal["state", "start", "along"]  # (t, y); (t, q, q̇); (t, y) and the rates of t, y and p
-
-
 # words that mean something in one of the languages, or to the text around the lines
 _WORDS = """
     auto break case char const continue default do double else enum extern float for goto if inline int long register restrict
@@ -31,20 +29,10 @@ _WORDS = """
     parameters initial constants start rhs accelerations mass_matrix forcing constraint_matrix constraint_forcing kinematics
     reactions multipliers jacobian none ifelse power seed
 """
-
-
 _RESERVED = frozenset(_WORDS.split())
-
-
 _LONG = 90  # signs of a value that stands where it is used
-
-
 _WIDE = 118  # signs of a line
-
-
 _ATOM = 9
-
-
 _BINDING = {
     "or": 1,
     "and": 2,

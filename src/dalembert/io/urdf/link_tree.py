@@ -16,20 +16,10 @@ from dalembert.model.keys import quote
 from dalembert.model.values import WORLD
 
 MAX_COORDINATES = 2000
-
-
 _Named = TypeVar("_Named", Link, Joint)
-
-
 _CLOSE = 1e-9
-
-
 _GROSS = 5.0  # the files of robots that were built have moments of up to 4.9 times the sum of the others
-
-
 _POINT = 1e-12  # square of a micrometre: moments below mass × this are no moments
-
-
 _LOOSE = "read the file with strict=False to take it as it is"
 
 

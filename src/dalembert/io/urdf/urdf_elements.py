@@ -15,47 +15,23 @@ from dalembert.model.joints import JOINTS
 from dalembert.model.keys import quote
 
 MAX_LINKS = 2000
-
-
 MAX_SHAPES = 10_000
-
-
 # what the coordinates of each kind of joint are, with their units; a free one has a quaternion (w, x, y, z)
 _FORMS = [joint.urdf for joint in JOINTS if joint.urdf is not None]
-
-
 COORDINATES = {kind: form.coordinates for form in _FORMS for kind in (form.type, form.unlimited) if kind is not None}
-
-
 MOTIONS = {kind: len(units) for kind, units in COORDINATES.items()}
-
-
 MOMENTS = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
-
-
 GRAVITY: Numbers3 = (0.0, 0.0, -9.81)
-
-
 _ELSEWHERE = {
     "transmission": "drives are added by model.actuator and model.rotor",
     "gazebo": "it holds settings of another program",
     "ros2_control": "it holds settings of another program",
     "sensor": "sensors have no part in the equations",
 }
-
-
 Color = tuple[float, ...]
-
-
 MAX_FILE_NAME = 1000
-
-
 _PACKAGE = "package://"
-
-
 _LEVELS = 8
-
-
 # the sizes a shape has, in the order of `Model.shape`
 _SIZES = {"box": ("size",), "cylinder": ("radius", "length"), "capsule": ("radius", "length"), "sphere": ("radius",)}
 

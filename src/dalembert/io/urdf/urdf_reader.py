@@ -26,8 +26,6 @@ from dalembert.model.values import WORLD
 from dalembert.symbolic.symbols import is_identifier
 
 BASE = "base"
-
-
 _LENGTH = 56  # an identifier has at most 64 characters, and room is left for endings
 
 

@@ -21,47 +21,21 @@ from dalembert.io.urdf.urdf_poses import Pose
 from dalembert.model.keys import quote
 
 MAX_REMARKS = 200
-
-
 MAX_SHOWN = 20
-
-
 MAX_NAME = 200
-
-
 MAX_NUMBER = 1e60  # products of masses and squares of lengths stay finite
-
-
 UNLIMITED = 1e300  # limits from here on are none
-
-
 _NUMBER = re.compile(r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
-
-
 _MAX_TEXT = 1000
-
-
 _NO_PART = {
     "safety_controller": "limits are told and not enforced",
     "calibration": "sensors have no part in the equations",
 }
-
-
 MAX_BYTES = 20_000_000
-
-
 MAX_ELEMENTS = 200_000
-
-
 MAX_DEPTH = 64
-
-
 MAX_ATTRIBUTES = 1000
-
-
 _CUT_OFF = "The text ends too early: the file is empty or cut off."
-
-
 # what mostly causes what the parser says
 _ADVICE = {
     "no element found": _CUT_OFF,

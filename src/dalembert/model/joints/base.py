@@ -38,11 +38,7 @@ if TYPE_CHECKING:
 
 
 Numbers3 = tuple[Component, Component, Component]
-
-
 Rows = tuple[list[Scalar], list[Scalar]]  # lengths and directions that vanish
-
-
 HERE: Vector3 = (Integer(0), Integer(0), Integer(0))
 
 

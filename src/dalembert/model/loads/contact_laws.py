@@ -48,27 +48,13 @@ if TYPE_CHECKING:
 
 
 Impact = Literal["newton", "poisson", "successive"]
-
-
 IMPACTS: tuple[str, ...] = get_args(Impact)
-
-
 DEPTH, SLIP, SQUARE = "depth", "slip", "square"
-
-
 SMOOTHING = 1e-3  # a speed
-
-
 REST_SPEED = 1e-6  # a speed: what approaches more slowly does not bounce
-
-
 # by the scales of the model: a depth below which a power without a series at zero begins smoothly, and the slowest slip
 ONSET, SLOWEST = "onset", "slowest"
-
-
 NOTHING = se.Integer(0)
-
-
 PLACE = measure("position")
 
 
@@ -79,8 +65,6 @@ def _manner(model: Elements, given: object, where: str) -> object:
 
 
 _MANNERS = "'newton', 'poisson' or 'successive'"
-
-
 _IMPACT = replace(fitting(lambda x: x in IMPACTS, _MANNERS, "Impact"), read=_manner)
 
 

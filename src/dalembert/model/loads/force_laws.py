@@ -38,11 +38,7 @@ if TYPE_CHECKING:
 
 
 RATE = "rate"
-
-
 MAX_ROWS = 1_000_000
-
-
 Read = Callable[[Written, str], float]  # a number, or a formula of parameters, at a place that messages name
 
 
@@ -102,8 +98,6 @@ def _rows(held: Table, where: str) -> Value:
 
 
 _PAIRS: Check = many(array(2, constant, "numbers"), "rows of two", MAX_FILE_ROWS)
-
-
 curve_points = Kind(_PAIRS, _points, _rows, argument="Given")
 
 

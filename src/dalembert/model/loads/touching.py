@@ -42,8 +42,6 @@ if TYPE_CHECKING:
 
 
 ORIGIN = (0, 0, 0)
-
-
 FORCES = (Kind.PRESS, Kind.RUB, Kind.SLIDE)
 
 
