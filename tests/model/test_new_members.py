@@ -18,13 +18,14 @@ from dalembert.io.toml_reader import loads_toml
 from dalembert.io.toml_writer import to_toml
 from dalembert.model import joints, loads
 from dalembert.model.joints import JOINTS
-from dalembert.model.joints.base import Joint, Numbers3, Row, Rows, Step, along, on_line, plane
+from dalembert.model.joints.base import Joint, Row, Rows, Step, along, on_line, plane
 from dalembert.model.keys import constant, direction, position, size
 from dalembert.model.loads import LOADS
 from dalembert.model.loads.base import Applied, InJoint, Motion
 from dalembert.model.model import Model
 from dalembert.model.record import argument, builders, motion, record
 from dalembert.model.reference_model import Place, Watch, Work, apart, parallel, product, slid, turned
+from dalembert.model.values import UnitVector
 from dalembert.studio.tasks.forms import families, form_of
 from dalembert.symbolic.algebra_base import Algebra, Array, Scalar
 from dalembert.symbolic.symbols import Formula
@@ -36,7 +37,7 @@ class Rack(Joint):
 
     kind: ClassVar[str] = "rack"
 
-    axis: Numbers3 = argument(direction, positional=True)
+    axis: UnitVector = argument(direction, positional=True)
     angle: Formula = motion(position)
     radius: float = argument(size, 1.0, required=True, positional=True, about="a constant: of the pinion")
 

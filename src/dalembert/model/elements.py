@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import symengine as se
 
@@ -112,7 +112,7 @@ class Rotor(Record):
     geared drives.
     """
 
-    kind: ClassVar[str] = "rotor"
+    kind = "rotor"
 
     name: str = argument(name, None, about="the name of the rotor", absent="numbered")
     body: str = argument(body_name, positional=True, about="the body whose joint is driven")
@@ -179,7 +179,7 @@ class Point(Record):
     0.451026812
     """
 
-    kind: ClassVar[str] = "point"
+    kind = "point"
 
     name: str = argument(name, positional=True, about="an identifier")
     body: str = argument(body_name, positional=True, about="the body, declared before")
@@ -300,7 +300,7 @@ class Event(Record):
     [0.451523640986]
     """
 
-    kind: ClassVar[str] = "event"
+    kind = "event"
 
     name: str = argument(name, positional=True, about="its name")
     when: Formula = argument(moving, positional=True, about="a formula of coordinates, rates, parameters and `t`")

@@ -6,7 +6,7 @@ form of the studio, table of the documentation and type stub all come from the f
 
     @record
     class Damper(Between):
-        kind: ClassVar[str] = "damper"
+        kind = "damper"
         damping: Formula = argument(constant)
 
 A record whose method does more than read its arguments has a function beside it, marked by `builds`.

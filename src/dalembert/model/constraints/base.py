@@ -56,7 +56,6 @@ one_gain = Kind(
 class Constraint(Record):
     """What a model is held by."""
 
-    kind: ClassVar[str]
     gains: ClassVar[int] = 2  # how many gains feedback has: (α, β), or β alone
 
     name: str = argument(name, None, about="the name of the constraint", absent="numbered")
@@ -107,14 +106,12 @@ class FormulaConstraint(Constraint):
 
     @classmethod
     def build(cls, model: Model, **given: Any) -> Model:
-        """Add the constraint."""
         earlier = getattr(model, cls.stored)
         name = given.pop("name") or f"{cls.kind}{len(earlier) + 1}"
         setattr(model, cls.stored, (*earlier, cls.read(model, {"name": name, **given}, f"{cls.kind} '{name}'")))
         return model
 
     def numbers(self) -> Iterator[tuple[str, Formula]]:
-        """The formula."""
         yield self.title, self.formula
 
     def _idle(self, lacks: str, advice: str) -> list[Problem]:

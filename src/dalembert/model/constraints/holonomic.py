@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -42,8 +42,8 @@ def _motion(value: object, where: str, model: Elements) -> Iterator[Problem]:
 class Holonomic(FormulaConstraint):
     """A constraint φ(q, t) = 0; with feedback gains (α, β) a servo constraint φ̈ + β φ̇ + α φ = 0."""
 
-    kind: ClassVar[str] = "holonomic"
-    stored: ClassVar[str] = "holonomic_constraints"
+    kind = "holonomic"
+    stored = "holonomic_constraints"
 
     formula: Formula = argument(_formula, positional=True, about="a formula that must be zero")
 
@@ -58,7 +58,6 @@ class Holonomic(FormulaConstraint):
         return beta * velocity + alpha * self.phi
 
     def problems(self, model: Elements, table: Table) -> list[Problem]:
-        """A formula of no coordinate, and a start that violates it."""
         q = {coordinate(name) for name in model.coordinate_names}
         if not self.phi.free_symbols & q:
             return self._idle("no coordinate", "Remove it, or use the coordinates it ties together.")

@@ -63,14 +63,12 @@ def pushed(bodies: Sequence[str], force: Array, point: Array, moment: Array | No
 class Contact(Record):
     """What ties bodies to each other or to the ground without a joint."""
 
-    kind: ClassVar[str]
     unit: ClassVar[str | None] = "m"  # of its constraints on positions; None: that of their formulas
 
     name: str = argument(name, None, about="the name, which begins those of its constraints", absent="numbered")
 
     @classmethod
     def build(cls, model: Model, **given: Any) -> Model:
-        """Add the contact."""
         name = given.pop("name") or f"{cls.kind}{len(model.contacts) + 1}"
         where = f"{cls.kind} '{name}'"
         if name in model.constraint_names or any(contact.name == name for contact in model.contacts):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 import symengine as se
 
@@ -42,7 +42,7 @@ class Tied(Held):
     forces act inside the joints, as those of motors do: multiplier × factorᵢ on body i along its motion, and back on its parent.
     """
 
-    unit: ClassVar[str | None] = "rad"
+    unit = "rad"
 
     bodies: tuple[str, ...] = argument(two_bodies, positional=True, about="two names of bodies")
     joints: tuple[int, ...] = argument(
@@ -139,8 +139,8 @@ class Coupling(Tied):
     array([1., 2.])
     """
 
-    kind: ClassVar[str] = "coupling"
-    unit: ClassVar[str | None] = None
+    kind = "coupling"
+    unit = None
 
     bodies: tuple[str, ...] = argument(
         several_bodies,
@@ -151,5 +151,4 @@ class Coupling(Tied):
 
     @property
     def weights(self) -> tuple[Formula, ...]:
-        """The factors."""
         return self.factors

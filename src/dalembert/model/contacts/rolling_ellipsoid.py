@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar
 
 from dalembert.model.attitude import turn
 from dalembert.model.contacts.rolling import Rolling
@@ -36,14 +35,13 @@ class RollingEllipsoid(Rolling):
     -2.156098
     """
 
-    kind: ClassVar[str] = "rolling_ellipsoid"
+    kind = "rolling_ellipsoid"
 
     semi_axes: Vector3 = argument(fixed_vector, positional=True, about="three constants")
     rotation: Vector3 = argument(turn, ZERO, about="how its axes are turned on the body, a [rotation](#rotations)")
 
     @property
     def sizes(self) -> Sequence[tuple[str, Formula]]:
-        """The semi-axes."""
         return [(f"semi_axes[{i}]", size) for i, size in enumerate(self.semi_axes)]
 
     def lowest(self, motion: Motion, up: Array) -> tuple[Array, Scalar]:

@@ -26,7 +26,7 @@ from dalembert.model.file_form import Element, Urdf, Value, given, place
 from dalembert.model.keys import entries, fixed_vector
 from dalembert.model.record import Record, argument, record
 from dalembert.model.reference_model import Place
-from dalembert.model.values import ZERO, Vector3, several
+from dalembert.model.values import ZERO, UnitVector, Vector3, several
 from dalembert.symbolic.algebra_base import Algebra, Array, Scalar, identity, matrix, scaled, vector, zeros
 from dalembert.symbolic.floats import FLOATS
 from dalembert.symbolic.rotations import about_axis, angle_about, cross, perpendicular
@@ -37,7 +37,6 @@ if TYPE_CHECKING:
     from dalembert.model.model import Model
 
 
-Numbers3 = tuple[Component, Component, Component]
 Rows = tuple[list[Scalar], list[Scalar]]  # lengths and directions that vanish
 HERE: Vector3 = (Integer(0), Integer(0), Integer(0))
 
@@ -68,7 +67,7 @@ class Step(NamedTuple):
     `along` is the way that a value of one goes.
     """
 
-    about: Numbers3 | None = None
+    about: UnitVector | None = None
     along: Sequence[Component | float] | None = None
 
 
@@ -76,7 +75,6 @@ class Step(NamedTuple):
 class Joint(Record):
     """Placement of the joint frame F on the parent: `position` (parent axes) and `rotation` (roll, pitch, yaw)."""
 
-    kind: ClassVar[str]
     names: ClassVar[tuple[str, ...]] = ()  # what the motions are called where that is not the names of their keys
     reversible: ClassVar[bool] = False  # True: the opposite values undo the motion
     quaternion: ClassVar[bool] = False  # True: the last four values are a unit quaternion (w, x, y, z)
@@ -104,7 +102,6 @@ class Joint(Record):
 
     @classmethod
     def build(cls, model: Model, *, where: str, **given: Any) -> Self:
-        """The joint of what a user gave."""
         return cls.read(model, given, f"{where} ({cls.kind})")
 
     @property

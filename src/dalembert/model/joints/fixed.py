@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar
 
 from symengine import Integer, sympify
 
@@ -23,23 +22,19 @@ class Fixed(Joint):
     `where` begins the message of an error, here and in the other joints.
     """
 
-    kind: ClassVar[str] = "fixed"
-    urdf: ClassVar[Urdf | None] = Urdf("fixed", {})
+    kind = "fixed"
+    urdf = Urdf("fixed", {})
 
     def closure(self, algebra: Algebra, R: Array, p: Array) -> list[Row]:
-        """Origins together, axes parallel: six rows."""
         return [*together(p), *unturned(algebra, R)]
 
     def undone(self) -> Undone:
-        """Nothing to undo."""
         return Undone([], [])
 
     def displaced(self, algebra: Algebra, values: Sequence[Scalar]) -> tuple[Array, Array]:
-        """It carries nowhere."""
         return zeros(3), identity(3)
 
     def unfulfilled(self, algebra: Algebra, F: Place, M: Place) -> Rows:
-        """The frames are one."""
         return apart(F, M), twisted(F, M)
 
 

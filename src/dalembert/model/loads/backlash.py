@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 from dalembert.errors import InputError, Problem
 from dalembert.model.evaluation import value
@@ -44,7 +44,7 @@ class Backlash(Walls):
     ([0.0, -0.5], 0.01)
     """
 
-    kind: ClassVar[str] = "backlash"
+    kind = "backlash"
 
     bodies: tuple[str, str] = argument(two_bodies, positional=True, about="the names of the two wheels")
     ratio: Formula = argument(
@@ -67,7 +67,6 @@ class Backlash(Walls):
 
     @classmethod
     def completed(cls, model: Model, given: dict[str, Any], where: str) -> dict[str, Any]:
-        """Joints and motions are those of both wheels."""
         for key in ("joints", "motions"):
             if several(given[key]) and len(given[key]) not in (0, 2):
                 raise InputError(f"{where}, {key}: got {len(given[key])}. Expected 2, one for each of the bodies.")
@@ -75,12 +74,10 @@ class Backlash(Walls):
 
     @property
     def in_joints(self) -> list[tuple[str, int, int]]:
-        """The motions of the two wheels."""
         return list(zip(self.bodies, self.joints or (0, 0), self.motions or (0, 0), strict=True))
 
     @property
     def walls(self) -> tuple[Formula, Formula]:
-        """The flanks."""
         return -self.play / 2, self.play / 2
 
     @property
@@ -89,11 +86,9 @@ class Backlash(Walls):
         return -self.ratio if self.internal else self.ratio
 
     def law(self) -> tuple[str, str]:
-        """Ratio and play, and how the flanks press."""
         return self.kind, f"ratio {written_out(self._weight)}, play {written_out(self.play)}: {self.press_in_words()}"
 
     def problems(self, table: dict[str, float]) -> list[Problem]:
-        """Two motions that are not the same, a ratio, and no negative play."""
         found, play = self.press_faults(self.title, table), value(self.play, table)
         if not play >= 0:
             found.append(Problem(f"{self.title}, play", f"the play is {play:g}.", "Expected no negative number."))
@@ -112,20 +107,16 @@ class Backlash(Walls):
         return first.gradient + scaled(k, second.gradient), first.drift + k * second.drift
 
     def lowering(self, motion: Motion) -> Lowering:
-        """Knowing e and its rate."""
         first, second = (motion.joint(*each) for each in self.in_joints)
         k, (J, c) = motion.lower(self._weight), self._slopes(motion)
         place = first.value + k * second.value - motion.lower(self.phase)
         return self.measured(motion, place, J @ motion.qd + c)
 
     def applied(self, motion: Motion) -> list[Applied]:
-        """The push on ė, inside both joints."""
         J, c = self._slopes(motion)
         return [Applied(self.name, vector([self.lowering(motion)(self.resistance)]), matrix([list(J)]), vector([c]))]
 
     def declared(self, watch: Watch) -> Work:
-        """The push times the change of e."""
-
         def slack(places: Places) -> Scalar:
             (first, second), turn = self.in_joints, places.lower(self.ratio)
             there = places.value(*second) * turn

@@ -130,7 +130,6 @@ class Motion(Protocol):
 class Load(Record):
     """What pushes and pulls on a model."""
 
-    kind: ClassVar[str]
     words: ClassVar[Mapping[str, str]] = {}  # what a reader would call some of its constants
     drives: ClassVar[bool] = False  # True: a drive of its joint
     rubs: ClassVar[bool] = False  # True: left out where friction is not asked for
@@ -139,7 +138,6 @@ class Load(Record):
 
     @classmethod
     def build(cls, model: Model, **given: Any) -> Model:
-        """Add the load."""
         name = new_name(model, given.pop("name"), cls.kind)
         return add(model, cls.read(model, {"name": name, **given}, f"{cls.kind} '{name}'"))
 
@@ -269,7 +267,6 @@ class InJoint(Load):
 
     @property
     def in_joints(self) -> list[tuple[str, int, int]]:
-        """Its one motion."""
         return [(self.body, self.joint, self.motion)]
 
     @abstractmethod
@@ -357,11 +354,9 @@ class Between(Load):
 
     @property
     def fixed_points(self) -> list[tuple[str, Vector3]]:
-        """Both ends."""
         return list(zip(self.bodies, self.points, strict=True))
 
     def problems(self, table: dict[str, float]) -> list[Problem]:
-        """Two ends on one body do nothing."""
         if self.bodies[0] != self.bodies[1]:
             return []
         fact = f"both ends are on '{self.bodies[0]}', so it does nothing."
@@ -403,12 +398,10 @@ class Between(Load):
         """How strongly it pulls the points together (K,)."""
 
     def declared(self, watch: Watch) -> Work:
-        """Its pull times the change of the distance."""
         length = self._distance(watch)
         return product(self.name, -self.tension(watch, length), length)
 
     def actions(self, watch: Watch) -> Iterator[Action]:
-        """Its pull on both points."""
         first, second = (point_of(watch, body, x).value for body, x in self.fixed_points)
         length, still = self._distance(watch), np.zeros((3, watch.K))
         along = self.tension(watch, length) * (second - first) / length.value

@@ -37,10 +37,10 @@ from dalembert.model.loads.base import Load, Motion
 from dalembert.model.loads.force_laws import RATE, law, measure, numbers_but, plain
 from dalembert.model.record import argument, record
 from dalembert.model.reference_model import Traced, Watch
+from dalembert.model.values import UnitVector
 from dalembert.symbolic.algebra_base import Scalar
 from dalembert.symbolic.exact_numbers import written_out
 from dalembert.symbolic.lower import Lowering
-from dalembert.symbolic.surds import Component
 from dalembert.symbolic.symbols import Formula, piecewise, signum
 
 if TYPE_CHECKING:
@@ -144,14 +144,14 @@ class Press:
 class Laws(Press):
     """Press and friction of a contact."""
 
-    missing: ClassVar[str] = "no stiffness, no push and no restitution"
+    missing = "no stiffness, no push and no restitution"
 
     friction: Formula = argument(constant, 0, about="a constant: Coulomb's μ")
     viscous: Formula = argument(constant, 0, about="a constant b: friction is the smaller of b times the slip and μ N")
     smoothing: Formula = argument(
         constant, SMOOTHING, about="a constant: the speed below which friction is weaker than μ N"
     )
-    planar: tuple[Component, Component, Component] | None = argument(
+    planar: UnitVector | None = argument(
         optional(direction),
         None,
         about="three numbers: the normal of a planar motion, in world axes: friction is exact and sticks",
@@ -305,15 +305,12 @@ class Walls(Press, Load):
 
     @property
     def formulas(self) -> tuple[Formula, ...]:
-        """The law."""
         return (self.resistance,)
 
     def numbers(self) -> Iterator[tuple[str, Formula]]:
-        """All but the law."""
         return super().numbers() if self.push is None else numbers_but(self.push, super().numbers())
 
     def held(self, hold: Callable[[Formula], Formula]) -> Self:
-        """With its law held."""
         return replace(self, held_law=hold(self.resistance))
 
     def measured(self, motion: Motion, place: Scalar, rate: Scalar) -> Lowering:

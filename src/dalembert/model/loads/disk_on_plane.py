@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 import numpy as np
 
 from dalembert.model.keys import constant_length, direction
@@ -12,9 +10,9 @@ from dalembert.model.loads.sphere_on_plane import OnPlane
 from dalembert.model.loads.touching import Meeting
 from dalembert.model.record import argument, record
 from dalembert.model.reference_model import Places
+from dalembert.model.values import UnitVector
 from dalembert.symbolic.algebra_base import Array, Scalar, scaled, vector
 from dalembert.symbolic.rotations import cross
-from dalembert.symbolic.surds import Component
 from dalembert.symbolic.symbols import Formula
 
 
@@ -34,12 +32,10 @@ class DiskOnPlane(OnPlane):
     ('disk on plane', 'stiffness 1000, damping 2, friction 1')
     """
 
-    kind: ClassVar[str] = "disk_on_plane"
+    kind = "disk_on_plane"
 
     radius: Formula = argument(constant_length, positional=True, about="a constant: of the disc")
-    axis: tuple[Component, Component, Component] = argument(
-        direction, (0, 1, 0), about="three numbers: its axis, in axes of the body"
-    )
+    axis: UnitVector = argument(direction, (0, 1, 0), about="three numbers: its axis, in axes of the body")
 
     def meeting(self, motion: Motion) -> Meeting:
         """From the centre down along the disc: u = ((n·a) a − n)/√(1 − (n·a)²) for its axis a."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import ClassVar
 
 import numpy as np
 
@@ -35,7 +34,7 @@ class Drag(Load):
     ('drag', '0.003 × speed²')
     """
 
-    kind: ClassVar[str] = "drag"
+    kind = "drag"
 
     body: str = argument(body_name, positional=True, about="the body it acts on")
     density: Formula = argument(constant, about="a constant: of the fluid")
@@ -49,17 +48,14 @@ class Drag(Load):
 
     @property
     def fixed_points(self) -> list[tuple[str, Vector3]]:
-        """Where it acts, if not at the mass centre."""
         return [] if self.point is None else [(self.body, self.point)]
 
     def law(self) -> tuple[str, str]:
-        """What stands before v²."""
         size = written_out(self.density * self.coefficient * self.area / 2)
         wind = "" if all(x == 0 for x in self.wind) else f" against the wind ({', '.join(map(written_out, self.wind))})"
         return self.kind, f"{size} × speed²{wind}"
 
     def problems(self, table: dict[str, float]) -> list[Problem]:
-        """A smoothing that is none."""
         smoothing = value(self.smoothing, table)
         if smoothing > 0:
             return []
@@ -67,7 +63,6 @@ class Drag(Load):
         return [Problem(f"{self.title}, smoothing", fact, "Expected a small positive speed, such as 1e-6.")]
 
     def applied(self, motion: Motion) -> list[Applied]:
-        """Its force on the velocity of the point."""
         point = motion.center(self.body) if self.point is None else vector_of(motion, self.point)
         _, J, c = motion.frame(self.body).point(point)
         v, eps = J @ motion.qd + c - vector_of(motion, self.wind), motion.lower(self.smoothing)
@@ -86,11 +81,9 @@ class Drag(Load):
         return point, -pressure * watch.number(self.area) * watch.number(self.coefficient) * against
 
     def declared(self, watch: Watch) -> Work:
-        """F · δr."""
         point, force = self._moving(watch)
         return on_point(self.name, force, point)
 
     def actions(self, watch: Watch) -> Iterator[Action]:
-        """The force at its point."""
         point, force = self._moving(watch)
         yield Action(self.body, force, point.value, np.zeros((3, watch.K)))

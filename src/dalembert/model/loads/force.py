@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 class Force(Load):
     """A force at a point of a body (None: the mass centre), in the axes of `frame`: `world` or a body."""
 
-    kind: ClassVar[str] = "force"
+    kind = "force"
 
     body: str = argument(body_name, positional=True, about="the body it acts on")
     force: Vector3 = argument(moving_vector, positional=True, about="three formulas")
@@ -35,32 +35,26 @@ class Force(Load):
 
     @property
     def fixed_points(self) -> list[tuple[str, Vector3]]:
-        """Where it acts, if not at the mass centre."""
         return [] if self.point is None else [(self.body, self.point)]
 
     def element(self, parameters: set[str]) -> tuple[str, Element]:
-        """A table of time where it is one."""
         kind, force = timed("force", self.force, self.title)
         return kind, entries(self, self.keys(), self.title, force=force)
 
     def law(self) -> tuple[str, str]:
-        """Its components."""
         return self.kind, f"{in_words(self.force)} in axes of {self.frame}"
 
     def applied(self, motion: Motion) -> list[Applied]:
-        """F on the velocity of its point."""
         point = motion.center(self.body) if self.point is None else vector_of(motion, self.point)
         _, J, c = motion.frame(self.body).point(point)
         force = motion.frame(self.frame).R @ vector_of(motion, self.force)
         return [Applied(self.name, force, J, c, wrenches=at_point(motion, self.body, point, force))]
 
     def declared(self, watch: Watch) -> Work:
-        """F · δr."""
         at = watch.center(self.body) if self.point is None else self.point
         return on_point(self.name, in_world(watch, self.force, self.frame), point_of(watch, self.body, at))
 
     def actions(self, watch: Watch) -> Iterator[Action]:
-        """The force at its point."""
         at = watch.center(self.body) if self.point is None else self.point
         force, point = in_world(watch, self.force, self.frame), point_of(watch, self.body, at).value
         yield Action(self.body, force, point, np.zeros((3, watch.K)))

@@ -162,7 +162,6 @@ class ByLaw(Load):
 
     @classmethod
     def build(cls, model: Model, **given: Any) -> Model:
-        """Something has to pull."""
         if all(given[key] is None for key in ("pull", "curve", "rate_curve")):
             where = f"{cls.kind} '{given['name'] or cls.kind}'"
             raise InputError(f"{where}: neither pull nor curve nor rate_curve is given. Give at least one of them.")
@@ -174,19 +173,15 @@ class ByLaw(Load):
 
     @property
     def formulas(self) -> tuple[Formula, ...]:
-        """The law with its curves."""
         return (self._law.formula,)
 
     def numbers(self) -> Iterator[tuple[str, Formula]]:
-        """All but the law."""
         return numbers_but(self.pull, super().numbers())
 
     def law(self) -> tuple[str, str]:
-        """What it pulls with."""
         return self.kind, self._law.words()
 
     def held(self, hold: Callable[[Formula], Formula]) -> Self:
-        """With its curves in the law."""
         return replace(self, pull=hold(self._law.formula), curve=None, rate_curve=None)
 
     def _pulls(self, lower: Lowering) -> Iterator[tuple[Scalar, Scalar | None]]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import field, replace
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import symengine as se
@@ -55,8 +55,8 @@ class JointFriction(InJoint):
     ([1.0], [2.0])
     """
 
-    kind: ClassVar[str] = "joint_friction"
-    rubs: ClassVar[bool] = True
+    kind = "joint_friction"
+    rubs = True
 
     viscous: Formula = argument(constant, 0, about="a constant")
     coulomb: Pair = argument(both_ways, 0, about="a constant for both directions, or two: `[forwards, backwards]`")
@@ -76,7 +76,6 @@ class JointFriction(InJoint):
 
     @classmethod
     def build(cls, model: Model, **given: Any) -> Model:
-        """Stribeck's curve needs static friction."""
         if given["static"] is None and given["stribeck"] is not None:
             where = f"{cls.kind} '{given['name']}'" if given["name"] else f"{cls.kind} on '{given['body']}'"
             fact = "stribeck is given and static is not. Give both: the friction and the rate it fades at."
@@ -121,20 +120,16 @@ class JointFriction(InJoint):
 
     @property
     def formulas(self) -> tuple[Formula, ...]:
-        """The law."""
         return (self.resistance if self.held_law is None else self.held_law,)
 
     def held(self, hold: Callable[[Formula], Formula]) -> Self:
-        """With its law held."""
         return replace(self, held_law=hold(self.resistance))
 
     def reversed(self) -> Self:
-        """It resists both ways; what was forwards is backwards."""
         static = None if self.static is None else self.static[::-1]
         return replace(self, coulomb=self.coulomb[::-1], static=static)
 
     def law(self) -> tuple[str, str]:
-        """Its constants."""
         pairs = (("coulomb", self.coulomb), ("static", self.static))
         dry = [(name, _words(pair)) for name, pair in pairs if pair is not None]
         rates = (("smoothed below", None if self.exact else self.smoothing), ("stribeck", self.stribeck))
@@ -146,7 +141,6 @@ class JointFriction(InJoint):
         return self.kind, ", ".join(f"{name} {text}" for name, text in parts)
 
     def problems(self, table: dict[str, float]) -> list[Problem]:
-        """Rates are positive; static friction without a curve is exact and not below Coulomb's."""
         found, smoothing = [], value(self.smoothing, table)
         if not self.exact and not smoothing > 0:
             fact = f"the smoothing is {smoothing:g}, so friction has no value at rest."
@@ -185,16 +179,13 @@ class JointFriction(InJoint):
         return number(self.viscous), dry[0]
 
     def lowering(self, motion: Motion) -> Lowering:
-        """Knowing the rate of the joint."""
         joint = motion.joint(self.body, self.joint, self.motion)
         return motion.lower.knowing({measure(RATE).name: joint.gradient @ motion.qd + joint.drift})
 
     def applied(self, motion: Motion) -> list[Applied]:
-        """Its force on the rate of the motion."""
         return [self._along(motion, -self.lowering(motion)(self.formulas[0]))]
 
     def declared(self, watch: Watch) -> Work:
-        """Its force times the change of the motion."""
         moved = self._moved(watch)
         soft = watch.number(self.smoothing)
         force = -watch.number(self.viscous) * moved.rate

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from dalembert.errors import InputError, Problem
 from dalembert.model.evaluation import value
@@ -38,7 +38,7 @@ class JointStop(Walls, InJoint):
     ([0.75, 1.064159], -2.0)
     """
 
-    kind: ClassVar[str] = "joint_stop"
+    kind = "joint_stop"
 
     lower: Formula | None = argument(
         optional_constant,
@@ -55,7 +55,6 @@ class JointStop(Walls, InJoint):
 
     @classmethod
     def completed(cls, model: Model, given: dict[str, Any], where: str) -> dict[str, Any]:
-        """Without lower and upper, at the limits of the joint's coordinate."""
         if given["lower"] is not None or given["upper"] is not None:
             return given
         coordinate = _coordinate_of(model, given["body"], given["joint"], given["motion"])
@@ -68,22 +67,18 @@ class JointStop(Walls, InJoint):
 
     @property
     def walls(self) -> tuple[Formula | None, Formula | None]:
-        """The two ends."""
         return self.lower, self.upper
 
     def reversed(self) -> Self:
-        """The ends of the opposite."""
         ends = {"lower": self.upper, "upper": self.lower}
         return replace(self, **{key: None if end is None else -end for key, end in ends.items()})
 
     def law(self) -> tuple[str, str]:
-        """Its ends, and how it presses."""
         ends = (("below", self.lower), ("above", self.upper))
         where = " and ".join(f"{side} {written_out(end)}" for side, end in ends if end is not None)
         return self.kind, f"{where}: {self.press_in_words()}"
 
     def problems(self, table: dict[str, float]) -> list[Problem]:
-        """It has an end, the lower one below the upper one, and a law."""
         found = self.press_faults(self.title, table)
         if self.lower is None and self.upper is None:
             found.append(Problem(self.title, "it has neither lower nor upper.", "Give one of them, or both."))
@@ -94,17 +89,14 @@ class JointStop(Walls, InJoint):
         return found
 
     def lowering(self, motion: Motion) -> Lowering:
-        """Knowing the position of the joint and its rate."""
         joint = motion.joint(self.body, self.joint, self.motion)
         rate = joint.gradient @ motion.qd + joint.drift
         return self.measured(motion, joint.value, rate)
 
     def applied(self, motion: Motion) -> list[Applied]:
-        """The push on the rate of the motion."""
         return [self._along(motion, self.lowering(motion)(self.resistance))]
 
     def declared(self, watch: Watch) -> Work:
-        """The push times the change of the motion."""
         moved = self._moved(watch)
         return product(self.name, self.pushed_back(watch, moved), moved)
 

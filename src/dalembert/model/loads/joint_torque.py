@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, ClassVar, Self
+from typing import TYPE_CHECKING, Self
 
 from dalembert.arguments import are_names, shown
 from dalembert.errors import InputError
@@ -34,13 +34,12 @@ class JointTorque(InJoint):
     Where a body has several joints, or a joint several motions, `joint` and `motion` count from 0.
     """
 
-    kind: ClassVar[str] = "joint_torque"
-    drives: ClassVar[bool] = True
+    kind = "joint_torque"
+    drives = True
 
     value: Formula = argument(moving, positional=True, about="a formula")
 
     def reversed(self) -> Self:
-        """The opposite torque."""
         return replace(self, value=opposite(self.value))
 
     def element(self, parameters: set[str]) -> tuple[str, Element]:
@@ -56,7 +55,6 @@ class JointTorque(InJoint):
         return "actuator", entries(self, InJoint.keys(), where) | {"effort": written(effort, where), "limit": ends}
 
     def law(self) -> tuple[str, str]:
-        """Its formula, and its limits where it has some; of a table how long it is."""
         if knots(self.value):
             return "torque_table", in_words([self.value])
         if found := limited(self.value):
@@ -65,11 +63,9 @@ class JointTorque(InJoint):
         return self.kind, written_out(self.value)
 
     def applied(self, motion: Motion) -> list[Applied]:
-        """The torque on the rate of the motion."""
         return [self._along(motion, motion.lower(self.value))]
 
     def declared(self, watch: Watch) -> Work:
-        """The torque times the change of the motion."""
         return product(self.name, watch.number(self.value), self._moved(watch))
 
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 class _Line(InJoint):
     """A torque that falls with the rate of the joint along a straight line."""
 
-    drives: ClassVar[bool] = True
+    drives = True
     positive: ClassVar[tuple[str, ...]] = ()  # the constants that have to be
 
     @property
@@ -34,12 +34,10 @@ class _Line(InJoint):
         """The torque at rest, and how much it falls with the rate."""
 
     def law(self) -> tuple[str, str]:
-        """Its line."""
         stall, slope = map(written_out, self.line)
         return self.kind, f"{stall} less {slope} × rate"
 
     def problems(self, table: dict[str, float]) -> list[Problem]:
-        """Constants that have to be positive."""
         found = ((key, value(getattr(self, key), table)) for key in self.positive)
         return [
             Problem(f"{self.title}, {key}", f"it is {number:g}.", "Expected a positive number.")
@@ -48,7 +46,6 @@ class _Line(InJoint):
         ]
 
     def applied(self, motion: Motion) -> list[Applied]:
-        """The torque on the rate of the motion."""
         joint = motion.joint(self.body, self.joint, self.motion)
         stall, slope = map(motion.lower, self.line)
         return [self._along(motion, stall - slope * (joint.gradient @ motion.qd + joint.drift))]
@@ -67,8 +64,8 @@ class Motor(_Line):
     ('motor', '3*cos(t) less 1/4 × rate')
     """
 
-    kind: ClassVar[str] = "motor"
-    positive: ClassVar[tuple[str, ...]] = ("stall_torque", "no_load_speed")
+    kind = "motor"
+    positive = ("stall_torque", "no_load_speed")
 
     stall_torque: Formula = argument(constant, about="a constant: the torque at rest")
     no_load_speed: Formula = argument(constant, about="a constant: the rate at which nothing is left of it")
@@ -76,15 +73,12 @@ class Motor(_Line):
 
     @property
     def line(self) -> tuple[Formula, Formula]:
-        """From the stall torque at rest to nothing at the no-load speed."""
         return self.stall_torque * self.command, self.stall_torque / self.no_load_speed
 
     def reversed(self) -> Self:
-        """The opposite command."""
         return replace(self, command=-self.command)
 
     def declared(self, watch: Watch) -> Work:
-        """The torque times the change of the motion."""
         moved = self._moved(watch)
         left = watch.number(self.command) - moved.rate / watch.number(self.no_load_speed)
         return product(self.name, watch.number(self.stall_torque) * left, moved)
@@ -109,8 +103,8 @@ class DcMotor(_Line):
     ('dc_motor', '6 less 1/2 × rate')
     """
 
-    kind: ClassVar[str] = "dc_motor"
-    positive: ClassVar[tuple[str, ...]] = ("resistance",)
+    kind = "dc_motor"
+    positive = ("resistance",)
 
     voltage: Formula = argument(moving, about="a formula")
     resistance: Formula = argument(constant, about="a constant")
@@ -127,16 +121,13 @@ class DcMotor(_Line):
 
     @property
     def line(self) -> tuple[Formula, Formula]:
-        """The torque of the whole voltage, less that of the back-EMF."""
         gain = self.ratio * self.torque_constant / self.resistance
         return gain * self.voltage, gain * self.ratio * self.back_emf
 
     def reversed(self) -> Self:
-        """The opposite voltage."""
         return replace(self, voltage=-self.voltage)
 
     def declared(self, watch: Watch) -> Work:
-        """Current, torque on the motor's shaft, and the turn of this shaft."""
         shaft, N = self._moved(watch), watch.number(self.ratio)
         current = (watch.number(self.voltage) - watch.number(self.back_emf) * N * shaft.rate) / watch.number(
             self.resistance

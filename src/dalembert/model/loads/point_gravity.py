@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import ClassVar
 
 import numpy as np
 import symengine as se
@@ -34,7 +33,7 @@ class PointGravity(Load):
     []
     """
 
-    kind: ClassVar[str] = "point_gravity"
+    kind = "point_gravity"
 
     bodies: tuple[str, str] = argument(
         two_bodies,
@@ -51,11 +50,9 @@ class PointGravity(Load):
 
     @property
     def fixed_points(self) -> list[tuple[str, Vector3]]:
-        """The centre, if it is given."""
         return [] if self.point is None else [(self.bodies[0], self.point)]
 
     def problems(self, table: dict[str, float]) -> list[Problem]:
-        """The second is a body, and another one than the first."""
         first, second = self.bodies
         if second != WORLD and first != second:
             return []
@@ -85,7 +82,6 @@ class PointGravity(Load):
         return [Applied(self.name, force, J2 - J1, c2 - c1, potential, tuple(wrenches))]
 
     def span(self, motion: Motion) -> Span:
-        """It grows without bound where they meet."""
         ends = zip(self.bodies, self._ends(motion), strict=True)
         first, second = (motion.frame(body).point(x)[0] for body, x in ends)
         return Span(self.name, self.kind, (first, second), motion.lower(0))
@@ -109,12 +105,10 @@ class PointGravity(Load):
         return found, watch.number(self.mu) * watch.mass(self.bodies[1]) / found.value**2
 
     def declared(self, watch: Watch) -> Work:
-        """Its pull times the change of the distance."""
         distance, pull = self._distance(watch)
         return product(self.name, -pull, distance)
 
     def actions(self, watch: Watch) -> Iterator[Action]:
-        """Its pull on both."""
         ends = zip(self.bodies, self._declared_ends(watch), strict=True)
         first, second = (point_of(watch, body, x).value for body, x in ends)
         (distance, pull), still = self._distance(watch), np.zeros((3, watch.K))

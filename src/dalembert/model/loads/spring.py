@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 import numpy as np
 
 from dalembert.model.keys import constant_length, constant_stiffness
@@ -18,13 +16,12 @@ from dalembert.symbolic.symbols import Formula
 class Spring(Between):
     """Connect points of two bodies (or the world) by a linear spring: it pulls with stiffness × (distance − natural_length)."""
 
-    kind: ClassVar[str] = "spring"
+    kind = "spring"
 
     stiffness: Formula = argument(constant_stiffness, about="a constant")
     natural_length: Formula = argument(constant_length, 0, about="a constant")
 
     def applied(self, motion: Motion) -> list[Applied]:
-        """Its pull on the rate of the vector between its ends, and its potential."""
         span, J, c = self._line(motion)
         k, length = motion.lower(self.stiffness), motion.lower(self.natural_length)
         if motion.algebra.is_zero(length):
@@ -53,5 +50,4 @@ class Spring(Between):
         return product(self.name, -watch.number(self.stiffness), watch.traced(half_square))
 
     def tension(self, watch: Watch, length: Traced) -> np.ndarray:
-        """By Hooke's law."""
         return watch.number(self.stiffness) * (length.value - watch.number(self.natural_length))

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 import numpy as np
 
 from dalembert.model.loads.base import Applied, Between, Motion, Span
@@ -35,8 +33,8 @@ class Strut(ByLaw, Between):
     ('strut', 'c*rate + k*(-l + length)**3 + a curve over rate of 3 points')
     """
 
-    kind: ClassVar[str] = "strut"
-    measured: ClassVar[tuple[str, ...]] = (LENGTH,)
+    kind = "strut"
+    measured = (LENGTH,)
 
     pull: Formula = argument(
         law(LENGTH, RATE), None, saved=0, about="a formula of `length`, `rate`, parameters and `t`", absent="`0`"
@@ -51,7 +49,6 @@ class Strut(ByLaw, Between):
         return [Applied(self.name, force, J, c, V, self._pull(motion, force)) for force, V in pulls]
 
     def lowering(self, motion: Motion) -> Lowering:
-        """Knowing length and rate."""
         line, J, c = self._line(motion)
         length = motion.algebra.sqrt(line @ line)
         with np.errstate(all="ignore"):
@@ -59,9 +56,7 @@ class Strut(ByLaw, Between):
         return motion.lower.knowing({measure(LENGTH).name: length, measure(RATE).name: rate})
 
     def span(self, motion: Motion) -> Span:
-        """Its force has no direction at length zero."""
         return self._span(motion, motion.lower(0))
 
     def tension(self, watch: Watch, length: Traced) -> np.ndarray:
-        """By its formula as it is given, and by its curves."""
         return self._pulled(watch, length)

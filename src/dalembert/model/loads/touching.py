@@ -77,7 +77,6 @@ class Touch(Laws, Load):
 
     @property
     def unilateral(self) -> Unilateral | None:
-        """What a run has to know of it where it is rigid."""
         if self.restitution is None:
             return None
         known = (self.restitution, self.friction, self.rest_speed, self.impact)
@@ -85,7 +84,6 @@ class Touch(Laws, Load):
 
     @property
     def parameters(self) -> tuple[Parameter, ...]:
-        """The sizes of its force where it is rigid."""
         if (rigid := self.unilateral) is None:
             return ()
         units = {rigid.press: "N", rigid.rub: "N", rigid.slide: "1"}
@@ -104,19 +102,15 @@ class Touch(Laws, Load):
 
     @property
     def formulas(self) -> tuple[Formula, ...]:
-        """The laws."""
         return self.laws
 
     def numbers(self) -> Iterator[tuple[str, Formula]]:
-        """All but the laws."""
         return super().numbers() if self.push is None else numbers_but(self.push, super().numbers())
 
     def law(self) -> tuple[str, str]:
-        """How it presses and rubs."""
         return self.kind.replace("_", " "), self.in_words()
 
     def problems(self, table: dict[str, float]) -> list[Problem]:
-        """A body does not touch itself; laws have signs."""
         found = self.faults(self.title, table)
         if self.body == self.ground:
             fact = f"'{self.body}' is both body and ground, so it does nothing."
@@ -124,7 +118,6 @@ class Touch(Laws, Load):
         return found
 
     def held(self, hold: Callable[[Formula], Formula]) -> Self:
-        """With its laws held."""
         return replace(self, held_laws=tuple(map(hold, self.laws)))
 
     def _matter(self, motion: Motion, place: Array) -> list[Array]:
@@ -161,14 +154,12 @@ class Touch(Laws, Load):
         return {}
 
     def lowering(self, motion: Motion) -> Lowering:
-        """Knowing depth, its rate and the slip."""
         meeting = self.meeting(motion)
         J, c = self._velocity(motion, meeting.place)
         known = self._measured(motion, meeting, J @ motion.qd + c)
         return motion.lower.knowing({measure(name).name: x for name, x in known.items()})
 
     def applied(self, motion: Motion) -> list[Applied]:
-        """Press and friction on the velocity of the body's matter against the ground's."""
         meeting, lower = self.meeting(motion), self.lowering(motion)
         J, c = self._velocity(motion, meeting.place)
         press, drag = self.laws[:2]
@@ -220,7 +211,6 @@ class Touch(Laws, Load):
         return Work(self.name, value, np.linalg.norm(press + drag, axis=0) * np.linalg.norm(change, axis=0))
 
     def actions(self, watch: Watch) -> Iterator[Action]:
-        """The force on the body, and its opposite on the ground."""
         place, press, drag, _ = self._forces(watch)
         for name, sign in ((self.body, 1.0), (self.ground, -1.0)):
             if name != WORLD:
