@@ -17,7 +17,6 @@ from dalembert.io.toml_reader import loads_toml
 from dalembert.model.description import Elements
 from dalembert.model.elements import Body, Coordinate, Parameter, Shape, Speed
 from dalembert.model.file_form import ORIGIN, Element, Value, given, unless, vector
-from dalembert.model.keys import entries
 from dalembert.model.loads.touching import FORCES
 from dalembert.model.values import WORLD
 from dalembert.symbolic.formula_writer import written
@@ -93,21 +92,11 @@ def elements(model: Elements) -> Iterator[tuple[str, Element]]:
     """Every element with its kind, in an order in which they can be read."""
     for body in model.bodies:
         yield "body", _body(body)
-    for point in model.points:
-        yield point.kind, point.element()
-    for loop in model.loops:
-        yield "loop", loop.element()
-    for load in model.loads:
-        yield load.element(set(model.parameter_values))
-    for rotor in model.rotors:
-        yield "rotor", entries(rotor, rotor.keys(), rotor.title)
-    yield from _holonomic(model)
-    for constraint in (*model.nonholonomic_constraints, *model.canonical_constraints):
-        yield constraint.kind, constraint.element()
-    for contact in model.contacts:
-        yield contact.kind, contact.element()
-    for event in model.events:
-        yield event.kind, event.element()
+    parameters = set(model.parameter_values)
+    yield from (each.element(parameters) for each in (*model.points, *model.loops, *model.loads, *model.rotors))
+    yield from _holonomic(model, parameters)
+    velocities = (*model.nonholonomic_constraints, *model.canonical_constraints)
+    yield from (each.element(parameters) for each in (*velocities, *model.contacts, *model.events))
     for shape in model.shapes:
         yield "shape", _shape(shape)
 
@@ -135,14 +124,14 @@ def _inertia(body: Body, where: str) -> list[Value]:
     return entries if any(unless(entry, 0) is not None for entry in entries[3:]) else entries[:3]
 
 
-def _holonomic(model: Elements) -> Iterator[tuple[str, Element]]:
+def _holonomic(model: Elements, parameters: set[str]) -> Iterator[tuple[str, Element]]:
     """The formulas, and at the end the drives: in this order they are read."""
     found = [(constraint, constraint.driven(model)) for constraint in model.holonomic_constraints]
     count = len(found)
     while count and found[count - 1][1] is not None:
         count -= 1
     for constraint, _ in found[:count]:
-        yield "holonomic", constraint.element()
+        yield constraint.element(parameters)
     for _, drive in found[count:]:
         yield "drive", drive or {}
 

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Literal, get_args
 
 import symengine as se
 
 from dalembert.arguments import shown
 from dalembert.errors import InputError, Problem, nearest
-from dalembert.model.file_form import Element
 from dalembert.model.frozen import Frozen
 from dalembert.model.initial_state import coordinate_name
 from dalembert.model.joints.base import Joint
@@ -20,7 +19,6 @@ from dalembert.model.keys import (
     Kind,
     body_name,
     constant,
-    entries,
     fitting,
     fixed_vector,
     moving,
@@ -30,7 +28,7 @@ from dalembert.model.keys import (
     whole,
     wrong,
 )
-from dalembert.model.record import Record, argument, record
+from dalembert.model.record import Arguments, Named, argument, record
 from dalembert.model.values import WORLD, ZERO, Matrix3, Vector3
 from dalembert.symbolic.algebra_base import Array, vector
 from dalembert.symbolic.formula_writer import written
@@ -105,14 +103,15 @@ class Energies:
 
 
 @record
-class Rotor(Record):
+class Rotor(Named):
     """Give the motor of a joint its inertia: a rotor that turns `ratio` times as fast as the joint.
 
     It adds ½ inertia (ratio × rate)² to the kinetic energy; its gyroscopic effects are left out, as is usual for
     geared drives.
     """
 
-    kind = "rotor"
+    kind = family = "rotor"
+    stored = "rotors"
 
     name: str = argument(name, None, about="the name of the rotor", absent="numbered")
     body: str = argument(body_name, positional=True, about="the body whose joint is driven")
@@ -122,20 +121,6 @@ class Rotor(Record):
         constant, positional=True, about="a constant: the inertia of the rotor about its own axis"
     )
     ratio: Formula = argument(constant, 1, about="a constant: the ratio of the gear")
-
-    @classmethod
-    def build(cls, model: Model, **given: Any) -> Model:
-        """Add the rotor."""
-        name = given.pop("name") or f"rotor{len(model.rotors) + 1}"
-        if any(rotor.name == name for rotor in model.rotors):
-            raise InputError(f"rotor '{name}': declared twice. Give each rotor its own name.")
-        model.rotors += (cls.read(model, {"name": name, **given}, f"rotor '{name}'"),)
-        return model
-
-    @property
-    def title(self) -> str:
-        """What messages call it."""
-        return f"rotor '{self.name}'"
 
 
 @dataclass(frozen=True)
@@ -163,7 +148,7 @@ class Shape:
 
 
 @record
-class Point(Record):
+class Point(Named):
     """Name a point of a body, so that formulas can ask for its `height`, the rate `rise` of the height, and its `speed`.
 
     Height is counted against gravity from the origin of the world.
@@ -179,35 +164,22 @@ class Point(Record):
     0.451026812
     """
 
-    kind = "point"
+    kind = family = "point"
+    stored = "points"
 
     name: str = argument(name, positional=True, about="an identifier")
     body: str = argument(body_name, positional=True, about="the body, declared before")
     position: Vector3 = argument(fixed_vector, ZERO, positional=True, about="three constants")
 
     @classmethod
-    def build(cls, model: Model, **given: Any) -> Model:
-        """Add the point."""
-        name, body = given["name"], given["body"]
-        where = f"point '{name}'"
-        if not is_identifier(name):
+    def completed(cls, model: Model, given: Arguments, where: str) -> Arguments:
+        """Its name is an identifier, and its body known."""
+        body, bodies = given["body"], [WORLD, *(each.name for each in model.bodies)]
+        if not is_identifier(given["name"]):
             raise InputError(f"{where}: not a name for a point. Expected letters, digits and _.")
-        if any(each.name == name for each in model.points):
-            raise InputError(f"{where}: declared twice. Give each point its own name.")
-        bodies = [WORLD, *(each.name for each in model.bodies)]
         if body not in bodies:
             raise InputError(f"{where}: there is no body '{body}' yet. {nearest(body, bodies)}")
-        model.points += (cls.read(model, given, where),)
-        return model
-
-    @property
-    def title(self) -> str:
-        """What messages call it."""
-        return f"point '{self.name}'"
-
-    def element(self) -> Element:
-        """Its keys as they stand in a model file."""
-        return entries(self, self.keys(), self.title)
+        return given
 
 
 def named_points(model: Elements) -> Mapping[str, Callable[[str], Formula]]:
@@ -281,10 +253,8 @@ def _assignments(what: str) -> Kind:
 
 
 @record
-class Event(Record):
+class Event(Named):
     """Let something happen where a formula of the motion passes through zero.
-
-    What happens where `when`, a formula of the motion, passes through zero.
 
     `direction` says which passages count: from below to above (`up`), from above to below (`down`), or both. With `stop` the
     run ends there; `set` gives parameters other values, and `reset` other rates to coordinates, each by a formula of the
@@ -300,7 +270,8 @@ class Event(Record):
     [0.451523640986]
     """
 
-    kind = "event"
+    kind = family = "event"
+    stored = "events"
 
     name: str = argument(name, positional=True, about="its name")
     when: Formula = argument(moving, positional=True, about="a formula of coordinates, rates, parameters and `t`")
@@ -324,21 +295,11 @@ class Event(Record):
     )
 
     @classmethod
-    def build(cls, model: Model, **given: Any) -> Model:
-        """Add the event."""
-        where, way = f"event '{given['name']}'", given["direction"]
-        if any(each.name == given["name"] for each in model.events):
-            raise InputError(f"{where}: declared twice. Give each event its own name.")
-        if way not in DIRECTIONS:
-            raise InputError(f"{where}, direction: got {shown(way)}. Expected 'up', 'down' or 'both'.")
-        changes = {key: given[key] or {} for key in ("set", "reset")}
-        model.events += (cls.read(model, {**given, **changes}, where),)
-        return model
-
-    @property
-    def title(self) -> str:
-        """What messages call it."""
-        return f"event '{self.name}'"
+    def completed(cls, model: Model, given: Arguments, where: str) -> Arguments:
+        """There is such a direction; what is not given changes nothing."""
+        if given["direction"] not in DIRECTIONS:
+            raise InputError(f"{where}, direction: got {shown(given['direction'])}. Expected 'up', 'down' or 'both'.")
+        return {**given, "set": given["set"] or {}, "reset": given["reset"] or {}}
 
     @property
     def acts(self) -> bool:
@@ -348,10 +309,6 @@ class Event(Record):
     def counts(self, *, up: bool) -> bool:
         """True where a passage in this direction counts."""
         return self.direction in ("up" if up else "down", "both")
-
-    def element(self) -> Element:
-        """Its keys as they stand in a model file."""
-        return entries(self, self.keys(), self.title)
 
     def problems(self, model: Elements) -> list[Problem]:
         """A formula that never passes through zero."""

@@ -107,11 +107,6 @@ def entries(element: object, keys: Keys, where: str, **instead: Element) -> dict
     return out
 
 
-def first_of(element: object, keys: Keys, kind: Kind) -> Formula | None:
-    """The first field of a kind, if there is one."""
-    return next((getattr(element, key) for key, about in keys.items() if about.kind is kind), None)
-
-
 def table(given: object, keys: Keys, where: str, model: Elements) -> Iterator[Problem]:
     """The problems of an element: keys that are unknown, missing, or hold something wrong."""
     if not isinstance(given, dict):

@@ -23,13 +23,27 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar, dataclass_transform
 
 from dalembert.arguments import checked
-from dalembert.model.file_form import Value
-from dalembert.model.keys import REQUIRED, Check, Key, Keys
+from dalembert.errors import InputError
+from dalembert.model.file_form import Element, Value
+from dalembert.model.keys import (
+    REQUIRED,
+    Check,
+    Key,
+    Keys,
+    Kind,
+    body_name,
+    constant_length,
+    entries,
+    several_bodies,
+    two_bodies,
+)
+from dalembert.symbolic.symbols import Formula
 
 if TYPE_CHECKING:
     from dalembert.model.model import Model
 
 T = TypeVar("T")
+Arguments = dict[str, Any]  # what a user gave, by the names of the fields
 F = TypeVar("F", bound=Callable[..., Any])
 _WIDTH = 116  # of a generated docstring
 
@@ -158,7 +172,7 @@ class Record(ABC):
         raise NotImplementedError
 
     @classmethod
-    def completed(cls, model: Model, given: dict[str, Any], where: str) -> dict[str, Any]:
+    def completed(cls, model: Model, given: Arguments, where: str) -> Arguments:
         """What a user gave, with values that depend on others; raises where they do not fit together."""
         return given
 
@@ -172,6 +186,55 @@ class Record(ABC):
                 path = where if about.kind.alone else f"{where}, {key}"
                 values[key] = about.kind.read(model, value, path)
         return cls(**values)
+
+
+class Named(Record):
+    """An element with a name of its own, which a model holds among others of its family."""
+
+    family: ClassVar[str]  # what messages call the others
+    stored: ClassVar[str]  # the attribute of the model that holds them
+
+    name: str
+
+    @classmethod
+    def build(cls, model: Model, **given: Any) -> Model:
+        """Add it to the model, numbered where it has no name."""
+        earlier = getattr(model, cls.stored)
+        name = given.pop("name") or f"{cls.kind}{len(earlier) + 1}"
+        where = f"{cls.kind} '{name}'"
+        if name in cls.taken(model):
+            raise InputError(f"{where}: declared twice. Give each {cls.family} its own name.")
+        setattr(model, cls.stored, (*earlier, cls.read(model, {"name": name, **given}, where)))
+        return model
+
+    @classmethod
+    def taken(cls, model: Model) -> Iterable[str]:
+        """The names that a new one may not have."""
+        return {each.name for each in getattr(model, cls.stored)}
+
+    @property
+    def title(self) -> str:
+        """What messages call it."""
+        return f"{self.kind} '{self.name}'"
+
+    @property
+    def named(self) -> list[tuple[str, str]]:
+        """The bodies it names, each with the key it stands under."""
+        found = [(key, value) for kind in (body_name, two_bodies, several_bodies) for key, value in self._of(kind)]
+        return [(key, name) for key, names in found for name in ([names] if isinstance(names, str) else names or ())]
+
+    @property
+    def characteristic_length(self) -> Formula | None:
+        """A length among its constants, if there is one."""
+        return next((value for _, value in self._of(constant_length)), None)
+
+    def _of(self, kind: Kind) -> list[tuple[str, Any]]:
+        """The fields of a kind."""
+        return [(key, getattr(self, key)) for key, about in self.keys().items() if about.kind is kind]
+
+    def element(self, parameters: set[str]) -> tuple[str, Element]:
+        """Its kind and keys as they stand in a model file; `parameters` are the names of the model's parameters."""
+        return self.kind, entries(self, self.keys(), self.title)
 
 
 @cache

@@ -31,6 +31,7 @@ class Loop(Constraint):
     """
 
     kind = "loop"
+    stored = "loops"
 
     bodies: tuple[str, str]
     joint: Joint
@@ -58,10 +59,10 @@ class Loop(Constraint):
             found.append(Problem(self.title, fact, "Remove it, or choose another joint."))
         return found
 
-    def element(self) -> Element:
+    def element(self, parameters: set[str]) -> tuple[str, Element]:
         motions = {key for keys in self.joint.forms().values() for key, about in keys.items() if about.motion}
         joint = {key: value for key, value in self.joint.element(self.title).items() if key not in motions}
-        return {
+        return self.kind, {
             "name": self.name,
             "description": self.description or None,
             "bodies": list(self.bodies),

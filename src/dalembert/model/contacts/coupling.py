@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import symengine as se
 
@@ -14,7 +14,7 @@ from dalembert.model.evaluation import Table, value
 from dalembert.model.file_form import vector
 from dalembert.model.keys import Kind, constant, counted, many, optional_constant, several_bodies, two_bodies
 from dalembert.model.loads.base import Motion
-from dalembert.model.record import argument, record
+from dalembert.model.record import Arguments, argument, record
 from dalembert.model.reference_model import Places
 from dalembert.model.values import row_of, several
 from dalembert.symbolic.algebra_base import Array, matrix
@@ -56,7 +56,7 @@ class Tied(Held):
     )
 
     @classmethod
-    def completed(cls, model: Model, given: dict[str, Any], where: str) -> dict[str, Any]:
+    def completed(cls, model: Model, given: Arguments, where: str) -> Arguments:
         """Factors, and joints and motions where they are given, are as many as bodies."""
         counts = {
             "joints": given["joints"] or None,

@@ -64,7 +64,7 @@ class Rolling(Contact):
         """The lengths of the shape, each with its key; all are positive."""
 
     @property
-    def size(self) -> Formula | None:
+    def characteristic_length(self) -> Formula | None:
         return self.sizes[0][1]
 
     @property

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from dalembert.errors import InputError, Problem
 from dalembert.model.evaluation import value
 from dalembert.model.keys import constant, counted, switch, two_bodies
 from dalembert.model.loads.base import Applied, Motion
 from dalembert.model.loads.contact_laws import Walls
-from dalembert.model.record import argument, record
+from dalembert.model.record import Arguments, argument, record
 from dalembert.model.reference_model import Places, Watch, Work, product
 from dalembert.model.values import several
 from dalembert.symbolic.algebra_base import Array, Scalar, matrix, scaled, vector
@@ -66,7 +66,7 @@ class Backlash(Walls):
     phase: Formula = argument(constant, 0, about="a constant: e is 0 in the middle of the play")
 
     @classmethod
-    def completed(cls, model: Model, given: dict[str, Any], where: str) -> dict[str, Any]:
+    def completed(cls, model: Model, given: Arguments, where: str) -> Arguments:
         for key in ("joints", "motions"):
             if several(given[key]) and len(given[key]) not in (0, 2):
                 raise InputError(f"{where}, {key}: got {len(given[key])}. Expected 2, one for each of the bodies.")

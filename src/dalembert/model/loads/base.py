@@ -19,23 +19,20 @@ import symengine as se
 
 from dalembert.errors import InputError, Problem
 from dalembert.model.elements import Parameter
-from dalembert.model.file_form import Element, unsaid
+from dalembert.model.file_form import unsaid
 from dalembert.model.frozen import mapped
 from dalembert.model.joints.base import JointMotion
 from dalembert.model.keys import (
     CONSTANTS,
     body_name,
-    constant_length,
     constant_stiffness,
-    entries,
-    first_of,
     name,
     two_bodies,
     two_points,
     whole,
 )
 from dalembert.model.python_laws import USUAL, Controller, Law, Timing, controller_of
-from dalembert.model.record import Record, argument, record
+from dalembert.model.record import Named, argument, record
 from dalembert.model.reference_model import Action, Places, Traced, Watch, Work, point_of, product
 from dalembert.model.values import WORLD, ZERO, Vector3
 from dalembert.symbolic.algebra_base import Algebra, Array, Scalar, matrix, vector
@@ -127,8 +124,11 @@ class Motion(Protocol):
 
 
 @record
-class Load(Record):
+class Load(Named):
     """What pushes and pulls on a model."""
+
+    family = "load"
+    stored = "loads"
 
     words: ClassVar[Mapping[str, str]] = {}  # what a reader would call some of its constants
     drives: ClassVar[bool] = False  # True: a drive of its joint
@@ -142,11 +142,6 @@ class Load(Record):
         return add(model, cls.read(model, {"name": name, **given}, f"{cls.kind} '{name}'"))
 
     @property
-    def title(self) -> str:
-        """What messages call it."""
-        return f"{self.kind} '{self.name}'"
-
-    @property
     def parameters(self) -> tuple[Parameter, ...]:
         """The parameters of the model that it brings along: the forces of a rigid contact."""
         return ()
@@ -155,14 +150,6 @@ class Load(Record):
     def constants(self) -> dict[str, Formula]:
         """Its constant formulas by their keys."""
         return {key: getattr(self, key) for key, about in self.keys().items() if about.kind in CONSTANTS}
-
-    @property
-    def named(self) -> list[tuple[str, str]]:
-        """The bodies it names, each with the key it stands under."""
-        found = [
-            (key, getattr(self, key)) for key, about in self.keys().items() if about.kind in (body_name, two_bodies)
-        ]
-        return [(key, name) for key, names in found for name in ([names] if isinstance(names, str) else names or ())]
 
     @property
     def in_joints(self) -> list[tuple[str, int, int]]:
@@ -196,18 +183,9 @@ class Load(Record):
         return []
 
     @property
-    def length(self) -> Formula | None:
-        """A length among its constants, if there is one."""
-        return first_of(self, self.keys(), constant_length)
-
-    @property
     def stiff(self) -> Formula | None:
         """A stiffness among its constants, if there is one."""
-        return first_of(self, self.keys(), constant_stiffness)
-
-    def element(self, parameters: set[str]) -> tuple[str, Element]:
-        """Its kind and keys as they stand in a model file; `parameters` are the names of the model's parameters."""
-        return self.kind, entries(self, self.keys(), self.title)
+        return next((value for _, value in self._of(constant_stiffness)), None)
 
     def friction_in_urdf(self, number: Callable[[Formula], float]) -> tuple[float, float]:
         """Viscous and dry friction, which is all that URDF has of loads; `number` is the value of a formula."""
@@ -277,6 +255,11 @@ class InJoint(Load):
         joint = motion.joint(self.body, self.joint, self.motion)
         return Applied(self.name, vector([force]), matrix([list(joint.gradient)]), vector([joint.drift]), potential)
 
+    def _state(self, motion: Motion) -> tuple[Scalar, Scalar]:
+        """The value of the motion, and its rate."""
+        joint = motion.joint(self.body, self.joint, self.motion)
+        return joint.value, joint.gradient @ motion.qd + joint.drift
+
     def _moved(self, watch: Watch) -> Traced:
         """For the evidence: how far the joint has moved."""
         return watch.traced(lambda places: places.value(self.body, self.joint, self.motion))
@@ -306,7 +289,7 @@ def at_point(motion: Motion, body: str, point: Array, force: Array) -> tuple[Wre
 def new_name(model: Model, name: str | None, kind: str) -> str:
     """The name of a new load, numbered where none is given."""
     key = name or f"{kind}{len(model.loads) + 1}"
-    if any(load.name == key for load in model.loads):
+    if key in Load.taken(model):
         raise InputError(f"{kind} '{key}': declared twice. Give each load its own name.")
     return key
 
@@ -344,7 +327,43 @@ def by_law(
 
 
 @record
-class Between(Load):
+class Pull(Load):
+    """It pulls two points towards each other; for the evidence by its tension and their distance."""
+
+    bodies: tuple[str, str]
+
+    @abstractmethod
+    def attached(self, watch: Watch) -> list[tuple[str, Vector3]]:
+        """For the evidence: both points, each with its body."""
+
+    @abstractmethod
+    def tension(self, watch: Watch, length: Traced) -> np.ndarray:
+        """For the evidence: how strongly it pulls the points together (K,)."""
+
+    def _distance(self, watch: Watch) -> Traced:
+        ends = self.attached(watch)
+
+        def distance(places: Places) -> Scalar:
+            first, second = (places.point(body, x) for body, x in ends)
+            span = second - first
+            return places.algebra.sqrt(span @ span)
+
+        return watch.traced(distance)
+
+    def declared(self, watch: Watch) -> Work:
+        length = self._distance(watch)
+        return product(self.name, -self.tension(watch, length), length)
+
+    def actions(self, watch: Watch) -> Iterator[Action]:
+        first, second = (point_of(watch, body, x).value for body, x in self.attached(watch))
+        length, still = self._distance(watch), np.zeros((3, watch.K))
+        along = self.tension(watch, length) * (second - first) / length.value
+        yield Action(self.bodies[1], -along, second, still)
+        yield Action(self.bodies[0], along, first, still)
+
+
+@record
+class Between(Pull):
     """It acts on the second point along the line from the first, and its opposite on the first."""
 
     bodies: tuple[str, str] = argument(two_bodies, positional=True, about='two names, of bodies or `"world"`')
@@ -381,29 +400,5 @@ class Between(Load):
         (first, _, _), (second, _, _) = self._ends(motion)
         return Span(self.name, self.kind, (first, second), length, regular)
 
-    # for the evidence
-
-    def _distance(self, watch: Watch) -> Traced:
-        """How far the points are apart."""
-
-        def distance(places: Places) -> Scalar:
-            first, second = (places.point(body, x) for body, x in self.fixed_points)
-            span = second - first
-            return places.algebra.sqrt(span @ span)
-
-        return watch.traced(distance)
-
-    @abstractmethod
-    def tension(self, watch: Watch, length: Traced) -> np.ndarray:
-        """How strongly it pulls the points together (K,)."""
-
-    def declared(self, watch: Watch) -> Work:
-        length = self._distance(watch)
-        return product(self.name, -self.tension(watch, length), length)
-
-    def actions(self, watch: Watch) -> Iterator[Action]:
-        first, second = (point_of(watch, body, x).value for body, x in self.fixed_points)
-        length, still = self._distance(watch), np.zeros((3, watch.K))
-        along = self.tension(watch, length) * (second - first) / length.value
-        yield Action(self.bodies[1], -along, second, still)
-        yield Action(self.bodies[0], along, first, still)
+    def attached(self, watch: Watch) -> list[tuple[str, Vector3]]:
+        return self.fixed_points

@@ -80,7 +80,7 @@ class EllipsoidOnPlane(Touch):
         return [(self.body, self.center), (self.ground, self.point)]
 
     @property
-    def length(self) -> Formula:
+    def characteristic_length(self) -> Formula:
         return self.semi_axes[0]
 
     def problems(self, table: dict[str, float]) -> list[Problem]:

@@ -179,8 +179,7 @@ class JointFriction(InJoint):
         return number(self.viscous), dry[0]
 
     def lowering(self, motion: Motion) -> Lowering:
-        joint = motion.joint(self.body, self.joint, self.motion)
-        return motion.lower.knowing({measure(RATE).name: joint.gradient @ motion.qd + joint.drift})
+        return motion.lower.knowing({measure(RATE).name: self._state(motion)[1]})
 
     def applied(self, motion: Motion) -> list[Applied]:
         return [self._along(motion, -self.lowering(motion)(self.formulas[0]))]

@@ -36,13 +36,12 @@ class JointSpring(InJoint):
 
     def applied(self, motion: Motion) -> list[Applied]:
         k, c = motion.lower(self.stiffness), motion.lower(self.damping)
-        joint = motion.joint(self.body, self.joint, self.motion)
-        stretch = joint.value - motion.lower(self.rest)
+        stretch = motion.joint(self.body, self.joint, self.motion).value - motion.lower(self.rest)
         out = []
         if not motion.algebra.is_zero(k):
             out.append(self._along(motion, -k * stretch, motion.algebra.half * k * stretch * stretch))
         if not motion.algebra.is_zero(c):
-            out.append(self._along(motion, -c * (joint.gradient @ motion.qd + joint.drift)))
+            out.append(self._along(motion, -c * self._state(motion)[1]))
         return out
 
     def declared(self, watch: Watch) -> Work:

@@ -10,7 +10,7 @@ from dalembert.model.evaluation import value
 from dalembert.model.keys import optional_constant
 from dalembert.model.loads.base import Applied, InJoint, Motion
 from dalembert.model.loads.contact_laws import Walls
-from dalembert.model.record import argument, builds, record
+from dalembert.model.record import Arguments, argument, builds, record
 from dalembert.model.reference_model import Watch, Work, product
 from dalembert.symbolic.exact_numbers import written_out
 from dalembert.symbolic.lower import Lowering
@@ -54,7 +54,7 @@ class JointStop(Walls, InJoint):
     )
 
     @classmethod
-    def completed(cls, model: Model, given: dict[str, Any], where: str) -> dict[str, Any]:
+    def completed(cls, model: Model, given: Arguments, where: str) -> Arguments:
         if given["lower"] is not None or given["upper"] is not None:
             return given
         coordinate = _coordinate_of(model, given["body"], given["joint"], given["motion"])
@@ -89,9 +89,7 @@ class JointStop(Walls, InJoint):
         return found
 
     def lowering(self, motion: Motion) -> Lowering:
-        joint = motion.joint(self.body, self.joint, self.motion)
-        rate = joint.gradient @ motion.qd + joint.drift
-        return self.measured(motion, joint.value, rate)
+        return self.measured(motion, *self._state(motion))
 
     def applied(self, motion: Motion) -> list[Applied]:
         return [self._along(motion, self.lowering(motion)(self.resistance))]

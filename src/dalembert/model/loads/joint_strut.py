@@ -53,9 +53,8 @@ class JointStrut(ByLaw, InJoint):
         return [self._along(motion, -pull, V) for pull, V in self._pulls(self.lowering(motion))]
 
     def lowering(self, motion: Motion) -> Lowering:
-        joint = motion.joint(self.body, self.joint, self.motion)
-        rate = joint.gradient @ motion.qd + joint.drift
-        return motion.lower.knowing({measure(POSITION[0]).name: joint.value, measure(RATE).name: rate})
+        value, rate = self._state(motion)
+        return motion.lower.knowing({measure(POSITION[0]).name: value, measure(RATE).name: rate})
 
     def declared(self, watch: Watch) -> Work:
         moved = self._moved(watch)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, ClassVar, Self
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from dalembert.errors import Problem
 from dalembert.model.evaluation import value
 from dalembert.model.keys import constant, moving
 from dalembert.model.loads.base import Applied, InJoint, Motion
-from dalembert.model.record import argument, record
+from dalembert.model.record import Arguments, argument, record
 from dalembert.model.reference_model import Watch, Work, product
 from dalembert.symbolic.exact_numbers import written_out
 from dalembert.symbolic.symbols import Formula
@@ -46,9 +46,8 @@ class _Line(InJoint):
         ]
 
     def applied(self, motion: Motion) -> list[Applied]:
-        joint = motion.joint(self.body, self.joint, self.motion)
         stall, slope = map(motion.lower, self.line)
-        return [self._along(motion, stall - slope * (joint.gradient @ motion.qd + joint.drift))]
+        return [self._along(motion, stall - slope * self._state(motion)[1])]
 
 
 @record
@@ -115,7 +114,7 @@ class DcMotor(_Line):
     ratio: Formula = argument(constant, 1, about="a constant: the ratio of the gear")
 
     @classmethod
-    def completed(cls, model: Model, given: dict[str, Any], where: str) -> dict[str, Any]:
+    def completed(cls, model: Model, given: Arguments, where: str) -> Arguments:
         """Back-EMF and torque have the same constant in consistent units."""
         return {**given, "back_emf": given["torque_constant"] if given["back_emf"] is None else given["back_emf"]}
 

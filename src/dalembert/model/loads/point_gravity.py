@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
 import symengine as se
 
 from dalembert.errors import Problem
 from dalembert.model.keys import constant, optional_point, two_bodies
-from dalembert.model.loads.base import Applied, Load, Motion, Span, Wrench, at_point, vector_of
+from dalembert.model.loads.base import Applied, Motion, Pull, Span, Wrench, at_point, vector_of
 from dalembert.model.record import argument, record
-from dalembert.model.reference_model import Action, Places, Traced, Watch, Work, point_of, product
+from dalembert.model.reference_model import Traced, Watch
 from dalembert.model.values import WORLD, Vector3
 from dalembert.symbolic.algebra_base import Array, Scalar, scaled, vector
 from dalembert.symbolic.symbols import Formula
@@ -20,7 +18,7 @@ _ZERO = se.Integer(0)
 
 
 @record
-class PointGravity(Load):
+class PointGravity(Pull):
     """Let the first body (or the world) pull the second by mu × mass of the second / distance², and be pulled as strongly.
 
     `mu` is the gravitational parameter G × mass of what pulls. The centre is the mass centre of the first, in the world its
@@ -86,32 +84,10 @@ class PointGravity(Load):
         first, second = (motion.frame(body).point(x)[0] for body, x in ends)
         return Span(self.name, self.kind, (first, second), motion.lower(0))
 
-    # for the evidence
-
-    def _declared_ends(self, watch: Watch) -> tuple[Vector3, Vector3]:
+    def attached(self, watch: Watch) -> list[tuple[str, Vector3]]:
         first, second = self.bodies
-        origin = (_ZERO, _ZERO, _ZERO) if first == WORLD else watch.center(first)
-        return origin if self.point is None else self.point, watch.center(second)
+        center = (_ZERO, _ZERO, _ZERO) if first == WORLD else watch.center(first)
+        return [(first, center if self.point is None else self.point), (second, watch.center(second))]
 
-    def _distance(self, watch: Watch) -> tuple[Traced, np.ndarray]:
-        """How far they are apart, and how strongly they pull."""
-        ends = self._declared_ends(watch)
-
-        def distance(places: Places) -> Scalar:
-            first, second = (places.point(body, x) for body, x in zip(self.bodies, ends, strict=True))
-            return places.algebra.sqrt((second - first) @ (second - first))
-
-        found = watch.traced(distance)
-        return found, watch.number(self.mu) * watch.mass(self.bodies[1]) / found.value**2
-
-    def declared(self, watch: Watch) -> Work:
-        distance, pull = self._distance(watch)
-        return product(self.name, -pull, distance)
-
-    def actions(self, watch: Watch) -> Iterator[Action]:
-        ends = zip(self.bodies, self._declared_ends(watch), strict=True)
-        first, second = (point_of(watch, body, x).value for body, x in ends)
-        (distance, pull), still = self._distance(watch), np.zeros((3, watch.K))
-        along = pull * (second - first) / distance.value
-        yield Action(self.bodies[1], -along, second, still)
-        yield Action(self.bodies[0], along, first, still)
+    def tension(self, watch: Watch, length: Traced) -> np.ndarray:
+        return watch.number(self.mu) * watch.mass(self.bodies[1]) / length.value**2
