@@ -155,10 +155,6 @@ class JointReactions:
         return found
 
 
-def _cross(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    return np.cross(a, b, axis=0)
-
-
 @dataclass(frozen=True)
 class JointReaction:
     """What `parent` exerts on `body` through the joint between them, at the origin of the joint's moved frame.

@@ -50,7 +50,8 @@ def body_problems(model: Elements) -> list[Problem]:
         moves = any(joint.values for joint in body.joints)  # a body that is fixed on another may be a mere frame
         if moves and mass == 0 and not inertia.any() and body.name not in used:
             fact = "it has no mass, carries no other body and no load acts on it."
-            tied = bool(_symbols(body) & {s for c in model.holonomic_constraints for s in c.phi.free_symbols})
+            own = {s for joint in body.joints for formula in joint.values for s in formula.free_symbols}
+            tied = bool(own & {s for c in model.holonomic_constraints for s in c.phi.free_symbols})
             tied = tied or any(body.name in loop.bodies for loop in model.loops)
             found.append(Problem(f"body '{body.name}'", fact, "Give it a `mass`, or remove it.", blocking=not tied))
     return found + _quaternions(model, table)
@@ -74,10 +75,6 @@ def _quaternions(model: Elements, table: Table) -> list[Problem]:
                 advice = "Start it at (1, 0, 0, 0), or at another quaternion (w, x, y, z) of length 1."
                 found.append(Problem(f"body '{body.name}'", fact, advice, blocking=False))
     return found
-
-
-def _symbols(body: Body) -> set[Formula]:
-    return {s for joint in body.joints for formula in joint.values for s in formula.free_symbols}
 
 
 def weightless(model: Elements) -> list[str]:

@@ -300,8 +300,6 @@ class Elements(Tabular, ABC):
 
     def tables(self) -> tuple[Table, ...]:
         """What the model is made of: coordinates, parameters, bodies and constraints, as they were declared."""
-        from dalembert.model.overview import tables_of
-
         return tables_of(self)
 
     def __repr__(self) -> str:

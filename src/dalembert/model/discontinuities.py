@@ -30,7 +30,8 @@ from dalembert.symbolic.lower import Lowering
 from dalembert.symbolic.reserved_symbols import Kind
 from dalembert.symbolic.symbols import TIME, Formula, compare
 
-_LISTS = (
+_WALKED = (
+    "bodies",
     "holonomic_constraints",
     "nonholonomic_constraints",
     "canonical_constraints",
@@ -38,9 +39,10 @@ _LISTS = (
     "loops",
     "rotors",
     "generalized_speeds",
+    "energies",
+    "non_ideal_forces",
 )
 _HELD = f"{Kind.HELD.value}("
-_WALKED = ("bodies", *_LISTS, "energies", "non_ideal_forces")
 LONG = 2000  # points of a table: a longer one is not held line by line, since every point would end a step
 _GRID = 4097  # times at which conditions are looked at
 _HALVED = 60  # how often an interval around a root is halved
@@ -451,16 +453,14 @@ def _jumps(
     """The instants at which a rate jumps."""
     if not len(instants):
         return
-    far, near = (_difference(rate, instants, table, x * span) for x in (_BESIDE, _BESIDE / _CLOSER))
+    far, near = (
+        _along(rate, instants + beside, table) - _along(rate, instants - beside, table)
+        for beside in (_BESIDE * span, _BESIDE / _CLOSER * span)
+    )
     size = float(np.abs(_along(rate, np.linspace(instants[0] - span, instants[-1] + span, _GRID), table)).max())
     jumps = (np.abs(near) > _JUMP * max(size, 1e-300)) & (np.abs(near) > 0.5 * np.abs(far))
     for k in np.flatnonzero(jumps).tolist():
         yield TimeKink(round(float(instants[k]), 12), title, round(float(near[k]), 9))
-
-
-def _difference(rate: Formula, t: np.ndarray, table: Mapping[str, float], beside: float) -> np.ndarray:
-    """What a rate changes by across each of many times."""
-    return _along(rate, t + beside, table) - _along(rate, t - beside, table)
 
 
 def _along(formula: Formula, t: np.ndarray, table: Mapping[str, float]) -> np.ndarray:

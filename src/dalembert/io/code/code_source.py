@@ -7,8 +7,11 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from importlib.resources import files
 from math import isqrt
 from typing import Literal
+
+import numpy as np
 
 from dalembert.codegen.program import Program
 from dalembert.symbolic.operations import BLOCKS, CONDITIONS, OPERATIONS
@@ -62,6 +65,20 @@ class CodeFunction:
         """The number of entries of the result."""
         return len(self.program.outputs)
 
+    @property
+    def dimensions(self) -> str:
+        """The shape of the result in words."""
+        return " x ".join(map(str, self.shape))
+
+    def place(self, i: int) -> str:
+        """Where entry i stands in the result, row by row and counted from 1: an index, or row and column."""
+        return ", ".join(str(k + 1) for k in np.unravel_index(i, self.shape))
+
+    @property
+    def table_lines(self) -> list[str]:
+        """Short names for the tables that stand outside the function under its own name."""
+        return [f"table{i + 1} = {self.name}_table{i + 1}" for i in range(len(self.program.tables))]
+
 
 @dataclass(frozen=True)
 class Source:
@@ -89,6 +106,20 @@ class Source:
     def values(self) -> dict[str, float]:
         """Parameters and constants of the motion with their values."""
         return {**self.parameters, **self.constants}
+
+    @property
+    def fields(self) -> list[tuple[str, float, str]]:
+        """Name, value and description of every parameter; one without meaning where there is none."""
+        found = [(self.names[key], value, self.descriptions.get(key, "")) for key, value in self.values.items()]
+        return found or [("none", 0.0, "the model has no parameters")]
+
+    def places(self, each: CodeFunction) -> dict[str, tuple[str, int]]:
+        """For every input of a function but t the array it comes in, and its place there."""
+        n, inputs = len(self.coordinates), each.program.inputs
+        if each.given != "start":
+            seeds = inputs[len(self.states) + 1 :]
+            return {x: ("y", i) for i, x in enumerate(self.states)} | {x: ("seed", i) for i, x in enumerate(seeds)}
+        return {x: ("q", i) if i < n else ("qd", i - n) for i, x in enumerate(inputs[:-1])}
 
     def function(self, name: str) -> CodeFunction | None:
         """The function of a name; None where the equations have none."""
@@ -122,6 +153,11 @@ class Source:
                 f"Constants of the motion among the parameters: {', '.join(self.names[x] for x in self.constants)}."
             )
         return [" ".join(line.split()) for line in [*lines, *self.notes]]
+
+
+def text_of(name: str) -> str:
+    """A text that is written as it stands."""
+    return (files("dalembert.io.code") / "texts" / name).read_text(encoding="utf-8")
 
 
 def plain(name: str) -> str:
@@ -175,6 +211,12 @@ class Language:
     def word(self, operation: str) -> str:
         """The template of an operation."""
         return self.words.get(operation) or getattr(OPERATIONS[operation], self.base)
+
+    def reads(self, source: Source, each: CodeFunction, body: Body) -> list[str]:
+        """The lines that take the inputs which a function uses out of its arrays."""
+        places = source.places(each)
+        found = [(source.names[x], *places[x]) for x in body.inputs if x != "t"]
+        return [self.line.format(name, self.entry.format(array, i + self.first)) for name, array, i in found]
 
     def binding(self, operation: str) -> int:
         """How strongly an operation binds; what is written as a function, or in brackets, is an atom."""
@@ -232,7 +274,8 @@ class _Walk:
             if operation in BLOCKS:
                 self._values[y] = self._block(y, operation, places)
             else:
-                self._values[y] = self._kept(y, operation, places, self._written(operation, places))
+                value = self._written(operation, places)
+                self._values[y] = self._value_or_name(y, operation, places, value)
         used = self._uses
         n, m = len(program.inputs), len(program.parameters)
         inputs = [name for i, name in enumerate(program.inputs) if used[i]]
@@ -251,7 +294,7 @@ class _Walk:
             texts.append(value.text if held else f"({value.text})")
         return _Text(word.format(*texts), own)
 
-    def _kept(self, y: int, operation: str, places: Sequence[int], value: _Text) -> _Text:
+    def _value_or_name(self, y: int, operation: str, places: Sequence[int], value: _Text) -> _Text:
         """The value itself, or the name of a new line."""
         if self._uses[y] == 1 and len(value.text) < _LONG:
             return value
@@ -280,14 +323,8 @@ class _Walk:
         else:
             factor, *b = places
             room = len(b) if operation.startswith("symmetric") else 2 * len(b)
-            known = {
-                "name": name,
-                "operation": operation,
-                "n": len(b),
-                "size": room,
-                "factor": self._values[factor].text,
-            }
-            text = language.solve.format(entries=self._entries(b), **known)
+            known = {"name": name, "operation": operation, "n": len(b), "size": room}
+            text = language.solve.format(entries=self._entries(b), factor=self._values[factor].text, **known)
         self._lines.append(text)
         return _Text(name)
 

@@ -16,8 +16,8 @@ from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
 from dalembert.codegen.program_derivatives import jacobian_vector
 from dalembert.errors import EngineError
-from dalembert.io.code.c99 import c_files, text_of
-from dalembert.io.code.code_source import CodeFunction, Source, plain
+from dalembert.io.code.c99 import c_files
+from dalembert.io.code.code_source import CodeFunction, Source, plain, text_of
 from dalembert.io.files import complete
 
 _OUTPUTS = ("accelerations", "multipliers", "kinematics")  # what an FMU says besides its states

@@ -20,8 +20,6 @@ from dalembert.symbolic.symbols import Formula
 class RollingEllipsoid(Rolling):
     """Let an ellipsoid roll without slipping on a plane of the world or of another body.
 
-    An ellipsoid around `center`, whose axes are those of the body, or turned on it by `rotation`.
-
     `center` is its middle and `rotation` how its axes are turned, on the body. The plane goes through `point` of the ground
     across `normal`, both in its axes. With `contact` the ellipsoid is also held on the plane. An egg that rocks over its long
     side, half way up:

@@ -18,10 +18,7 @@ from dalembert.symbolic.symbols import Formula
 
 @record
 class Planar(Joint):
-    """A joint that slides in the plane with the given normal (along x and y for the normal z) and turns in it.
-
-    For the normal z the two displacements are along x and y.
-    """
+    """A joint that slides in the plane with the given normal (along x and y for the normal z) and turns in it."""
 
     kind = "planar"
     names = ("first displacement", "second displacement", "angle")

@@ -25,8 +25,6 @@ if TYPE_CHECKING:
 class Backlash(Walls):
     """Let two wheels mesh with play: e = θ₁ + ratio θ₂ − phase, or θ₁ − ratio θ₂ − phase where one has its teeth inside.
 
-    The flanks push where e = θ₁ + ratio θ₂ − phase is beyond half the play; θ₁ − ratio θ₂ where one wheel is internal.
-
     The torque acts on the first wheel along its motion, and ratio times as much on the second.
 
     `play` is how far the first wheel can turn while the second is held; at e = 0 it is in the middle. Beyond half of it a

@@ -10,7 +10,7 @@ positions only: see `model/reference_model`. The two texts share no formula, or 
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self
 
@@ -19,6 +19,7 @@ import symengine as se
 
 from dalembert.errors import InputError, Problem
 from dalembert.model.elements import Parameter
+from dalembert.model.evaluation import value
 from dalembert.model.file_form import unsaid
 from dalembert.model.frozen import mapped
 from dalembert.model.joints.base import JointMotion
@@ -33,7 +34,7 @@ from dalembert.model.keys import (
 )
 from dalembert.model.python_laws import USUAL, Controller, Law, Timing, controller_of
 from dalembert.model.record import Named, argument, record
-from dalembert.model.reference_model import Action, Places, Traced, Watch, Work, point_of, product
+from dalembert.model.reference_model import Action, Places, Traced, Watch, Work, on_point, point_of, product
 from dalembert.model.values import WORLD, ZERO, Vector3
 from dalembert.symbolic.algebra_base import Algebra, Array, Scalar, matrix, vector
 from dalembert.symbolic.exact_numbers import written_out
@@ -182,6 +183,12 @@ class Load(Named):
         """What is wrong with its numbers, `table` holding a value of every symbol at the start."""
         return []
 
+    def _not_positive(self, keys: Iterable[str], table: dict[str, float]) -> list[Problem]:
+        """The problems of constants that have to be positive."""
+        found = ((key, value(getattr(self, key), table)) for key in keys)
+        advice = "Expected a positive number."
+        return [Problem(f"{self.title}, {key}", f"it is {x:g}.", advice) for key, x in found if not x > 0]
+
     @property
     def stiff(self) -> Formula | None:
         """A stiffness among its constants, if there is one."""
@@ -324,6 +331,25 @@ def by_law(
         )
     x, y, z = controlled(model, controller_of(key, [key], law, timing, ends=("_x", "_y", "_z")))
     return key, (x, y, z)
+
+
+@record
+class AtPoint(Load):
+    """A force at a point of a body."""
+
+    body: str
+
+    @abstractmethod
+    def acting(self, watch: Watch) -> tuple[Traced, np.ndarray]:
+        """For the evidence: the point, and the force at it (3, K)."""
+
+    def declared(self, watch: Watch) -> Work:
+        point, force = self.acting(watch)
+        return on_point(self.name, force, point)
+
+    def actions(self, watch: Watch) -> Iterator[Action]:
+        point, force = self.acting(watch)
+        yield Action(self.body, force, point.value, np.zeros((3, watch.K)))
 
 
 @record

@@ -55,6 +55,7 @@ REST_SPEED = 1e-6  # a speed: what approaches more slowly does not bounce
 # by the scales of the model: a depth below which a power without a series at zero begins smoothly, and the slowest slip
 ONSET, SLOWEST = "onset", "slowest"
 NOTHING = se.Integer(0)
+_ELASTIC = {"stiffness": 0, "damping": 0, "dissipation": 0, "exponent": 1}  # with their values where they are not given
 PLACE = measure("position")
 
 
@@ -108,16 +109,14 @@ class Press:
         """What a reader is told."""
         if self.push is not None:
             return f"push {written_out(plain(self.push))}"
-        names = ("stiffness", "damping", "dissipation", "exponent")
-        usual = {"exponent": 1}
-        parts = [(name, getattr(self, name)) for name in names]
-        return ", ".join(f"{name} {written_out(x)}" for name, x in parts if x != usual.get(name, 0))
+        parts = [(name, getattr(self, name), usual) for name, usual in _ELASTIC.items()]
+        return ", ".join(f"{name} {written_out(x)}" for name, x, usual in parts if x != usual)
 
     def press_faults(self, title: str, table: dict[str, float]) -> list[Problem]:
         """What is wrong with the numbers, and what is said twice."""
         known = {name: value(getattr(self, name), table) for name in _ELASTIC}
         found = not_negative(title, {name: x for name, x in known.items() if name != "exponent"})
-        elastic = [name for name in _ELASTIC if known[name] != (1 if name == "exponent" else 0)]
+        elastic = [name for name, usual in _ELASTIC.items() if known[name] != usual]
         if self.push is not None and elastic:
             fact = f"push says the whole law, and {elastic[0]} is given, too."
             found.append(Problem(title, fact, "Leave one of them out."))
@@ -220,8 +219,7 @@ class Laws(Press):
             found.append(Problem(f"{title}, restitution", f"the value is {e:g}.", "Expected a number from 0 to 1."))
         if slow <= 0:
             found.append(Problem(f"{title}, rest_speed", f"the value is {slow:g}.", "Expected a small positive speed."))
-        usual = {"exponent": 1}
-        said = [(key, value(getattr(self, key), table) != usual.get(key, 0)) for key in _ELASTIC]
+        said = [(key, value(getattr(self, key), table) != usual) for key, usual in _ELASTIC.items()]
         said.append(("push", self.push is not None))
         for key in (key for key, given in said if given):
             fact = f"restitution makes it rigid, and {key} is given, too."
@@ -261,9 +259,6 @@ class Laws(Press):
         if self.viscous != 0:
             return -slip * np.minimum(b, mu * press / np.maximum(speed, 1e-300))
         return -mu * press * slip / np.hypot(speed, soft)
-
-
-_ELASTIC = ("stiffness", "damping", "dissipation", "exponent")
 
 
 def not_negative(title: str, known: dict[str, float]) -> list[Problem]:

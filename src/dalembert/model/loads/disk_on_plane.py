@@ -20,8 +20,6 @@ from dalembert.symbolic.symbols import Formula
 class DiskOnPlane(OnPlane):
     """Let the edge of a thin disc touch a plane of the world or of another body, by a law as in `sphere_on_plane`.
 
-    The lowest point of the edge of a thin disc on a plane of the ground; a disc that lies flat has none.
-
     `center` and `axis` are those of the disc, in axes of its body. A disc that lies flat on the plane has no lowest point,
     and a run that comes there ends.
 

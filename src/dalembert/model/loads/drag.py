@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
 
 from dalembert.errors import Problem
 from dalembert.model.evaluation import value
 from dalembert.model.keys import body_name, constant, moving_vector, optional_point
-from dalembert.model.loads.base import Applied, Load, Motion, at_point, vector_of
+from dalembert.model.loads.base import Applied, AtPoint, Motion, at_point, vector_of
 from dalembert.model.record import argument, record
-from dalembert.model.reference_model import Action, Traced, Watch, Work, on_point, point_of
+from dalembert.model.reference_model import Traced, Watch, point_of
 from dalembert.model.values import ZERO, Vector3
 from dalembert.symbolic.algebra_base import scaled
 from dalembert.symbolic.exact_numbers import written_out
@@ -21,7 +19,7 @@ SMOOTHING = 1e-6
 
 
 @record
-class Drag(Load):
+class Drag(AtPoint):
     """Let a body be slowed down by a fluid: −½ density × coefficient × area × |v| v at a point (default: its mass centre).
 
     v is the velocity of the point less that of the `wind`, three formulas in world axes. |v| is √(v² + smoothing²), so that
@@ -70,20 +68,9 @@ class Drag(Load):
         force = scaled(-size * motion.algebra.sqrt(v @ v + eps * eps), v)
         return [Applied(self.name, force, J, c, wrenches=at_point(motion, self.body, point, force))]
 
-    # for the evidence
-
-    def _moving(self, watch: Watch) -> tuple[Traced, np.ndarray]:
-        """The point, and the force at it."""
+    def acting(self, watch: Watch) -> tuple[Traced, np.ndarray]:
         point = point_of(watch, self.body, watch.center(self.body) if self.point is None else self.point)
         against = point.rate - watch.numbers(self.wind)
         speed = np.linalg.norm(np.concatenate([against, watch.number(self.smoothing)[None]]), axis=0)
         pressure = 0.5 * watch.number(self.density) * speed
         return point, -pressure * watch.number(self.area) * watch.number(self.coefficient) * against
-
-    def declared(self, watch: Watch) -> Work:
-        point, force = self._moving(watch)
-        return on_point(self.name, force, point)
-
-    def actions(self, watch: Watch) -> Iterator[Action]:
-        point, force = self._moving(watch)
-        yield Action(self.body, force, point.value, np.zeros((3, watch.K)))

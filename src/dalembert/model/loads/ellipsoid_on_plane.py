@@ -55,8 +55,6 @@ def misshapen(title: str, semi_axes: Vector3, table: Table) -> list[Problem]:
 class EllipsoidOnPlane(Touch):
     """Let an ellipsoid of a body touch a plane of the world or of another body, by a law as in `sphere_on_plane`.
 
-    The lowest point of an ellipsoid of a body on a plane of the ground through `point`; `normal` points out of the ground.
-
     `center` is its middle and `rotation` how its axes are turned, on the body. An egg that stands on its tip:
 
     >>> import dalembert as dl

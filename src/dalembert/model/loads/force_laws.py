@@ -16,7 +16,7 @@ import symengine as se
 
 from dalembert.arguments import shown
 from dalembert.errors import InputError
-from dalembert.model.file_form import Element, Value, vector
+from dalembert.model.file_form import Element, vector
 from dalembert.model.keys import MAX_FILE_ROWS, Check, Key, Kind, array, constant, many, readable
 from dalembert.model.loads.base import Load
 from dalembert.model.record import argument, record
@@ -93,12 +93,13 @@ def _points(model: Elements, given: object, where: str) -> Table | None:
     return table(x, y)
 
 
-def _rows(held: Table, where: str) -> Value:
-    return [short(row) for row in zip(held.times.tolist(), held.values.tolist(), strict=True)]
-
-
 _PAIRS: Check = many(array(2, constant, "numbers"), "rows of two", MAX_FILE_ROWS)
-curve_points = Kind(_PAIRS, _points, _rows, argument="Given")
+curve_points = Kind(
+    _PAIRS,
+    _points,
+    lambda held, where: [short(row) for row in zip(held.times.tolist(), held.values.tolist(), strict=True)],
+    argument="Given",
+)
 
 
 @dataclass(frozen=True)

@@ -38,13 +38,10 @@ class JointFriction(InJoint):
 
     Friction inside a joint: −viscous × rate − (coulomb + (static − coulomb) exp(−(rate/stribeck)²)) sign(rate).
 
-    Coulomb's and the static friction have a value for forwards and one for backwards. Without `static` it is Coulomb's at all
-    rates; `static` without `stribeck` acts at rest only. With a smoothing the sign is s = rate / √(rate² + smoothing²), and the
-    friction that of forwards with the weight (1 + s)/2 and that of backwards with (1 − s)/2.
-
     Two values are for forwards and backwards. A joint at rest sticks until more than Coulomb's force is needed to hold it,
     or more than `static` if it is given. With `stribeck` static friction also holds at low rates and fades into Coulomb's as
-    exp(−(rate/stribeck)²). With a `smoothing` the sign is rate / √(rate² + smoothing²): nothing switches, and nothing sticks.
+    exp(−(rate/stribeck)²). With a `smoothing` the sign is s = rate / √(rate² + smoothing²), and the friction that of forwards
+    with the weight (1 + s)/2 and that of backwards with (1 − s)/2: nothing switches, and nothing sticks.
 
     >>> import dalembert as dl
     >>> model = dl.Model("slide", gravity=(2, 0, 0)).coordinate("x", 0.0, 1.0)
@@ -130,15 +127,12 @@ class JointFriction(InJoint):
         return replace(self, coulomb=self.coulomb[::-1], static=static)
 
     def law(self) -> tuple[str, str]:
-        pairs = (("coulomb", self.coulomb), ("static", self.static))
-        dry = [(name, _words(pair)) for name, pair in pairs if pair is not None]
+        dry = (("coulomb", self.coulomb), ("static", self.static))
         rates = (("smoothed below", None if self.exact else self.smoothing), ("stribeck", self.stribeck))
-        parts = [
-            ("viscous", written_out(self.viscous)),
-            *dry,
-            *((k, written_out(x)) for k, x in rates if x is not None),
-        ]
-        return self.kind, ", ".join(f"{name} {text}" for name, text in parts)
+        parts = [f"viscous {written_out(self.viscous)}"]
+        parts += [f"{name} {_words(pair)}" for name, pair in dry if pair is not None]
+        parts += [f"{name} {written_out(x)}" for name, x in rates if x is not None]
+        return self.kind, ", ".join(parts)
 
     def problems(self, table: dict[str, float]) -> list[Problem]:
         found, smoothing = [], value(self.smoothing, table)
@@ -148,9 +142,8 @@ class JointFriction(InJoint):
             found.append(Problem(f"{self.title}, smoothing", fact, advice))
         if self.stribeck is not None and not (fades := value(self.stribeck, table)) > 0:
             fact = f"the rate above which static friction fades is {fades:g}."
-            found.append(
-                Problem(f"{self.title}, stribeck", fact, "Expected a positive rate, well above the smoothing.")
-            )
+            advice = "Expected a positive rate, well above the smoothing."
+            found.append(Problem(f"{self.title}, stribeck", fact, advice))
         if self.static is not None and self.stribeck is None:
             found += self._jumps(table)
         return found
@@ -162,11 +155,8 @@ class JointFriction(InJoint):
             fact = "static friction that acts at rest alone cannot be smoothed."
             return [Problem(self.title, fact, "Give `stribeck`, the rate at which it fades, or leave out `smoothing`.")]
         pairs = [(value(c, table), value(s, table)) for c, s in zip(self.coulomb, self.static, strict=True)]
-        if any(not 0 < c <= s for c, s in pairs):
-            c, s = next(pair for pair in pairs if not 0 < pair[0] <= pair[1])
-            fact = f"static friction is {s:g} and Coulomb's {c:g}."
-            return [Problem(self.title, fact, "Expected 0 < coulomb ≤ static.")]
-        return []
+        facts = [f"static friction is {s:g} and Coulomb's {c:g}." for c, s in pairs if not 0 < c <= s]
+        return [Problem(self.title, fact, "Expected 0 < coulomb ≤ static.") for fact in facts[:1]]
 
     def friction_in_urdf(self, number: Callable[[Formula], float]) -> tuple[float, float]:
         """Both; URDF knows no other smoothing than that it is read with, one direction and no static friction."""

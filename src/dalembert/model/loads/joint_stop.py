@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Self
 
 from dalembert.errors import InputError, Problem
 from dalembert.model.evaluation import value
@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 @record
 class JointStop(Walls, InJoint):
     """Stop a joint at `lower` and `upper`, or at one of them; without both, at the limits of its coordinate.
-
-    It pushes a motion of a joint back that is below `lower` or above `upper`; it never pulls.
 
     Beyond by a depth δ > 0 it is pushed back with stiffness × δ^exponent (1 + dissipation × δ̇) + damping × δ̇, or with
     `push`, a formula of `depth` and `rate`, but never pulled.
@@ -117,13 +115,7 @@ def joint_stops(
     >>> model.limit("a", lower=0, upper=1.5).joint_stops(stiffness=400, dissipation=2).loads[0].law()[1]
     'below 0 and above 3/2: stiffness 400, dissipation 2'
     """
-    law: Any = {
-        "stiffness": stiffness,
-        "damping": damping,
-        "dissipation": dissipation,
-        "exponent": exponent,
-        "push": push,
-    }
+    law = {"stiffness": stiffness, "damping": damping, "dissipation": dissipation, "exponent": exponent}
     places = [(b.name, i, k) for b in model.bodies for i, j in enumerate(b.joints) for k in range(len(j.values))]
     known = [(place, _coordinate_of(model, *place)) for place in places]
     stopped = [(place, c) for place, c in known if c in model.limits and {*_ends_of(model, c).values()} != {None}]
@@ -131,7 +123,7 @@ def joint_stops(
         fact = "no joint moves by a coordinate with a lower or upper limit"
         raise InputError(f"joint_stops: {fact}. Give limits first, or use `joint_stop` with lower and upper.")
     for (body, joint, motion), coordinate in stopped:
-        model.joint_stop(body, joint=joint, motion=motion, name=f"stop of {coordinate}", **law)
+        model.joint_stop(body, joint=joint, motion=motion, name=f"stop of {coordinate}", push=push, **law)
     return model
 
 

@@ -20,8 +20,6 @@ POSITION = ("position", "angle")
 class JointStrut(ByLaw, InJoint):
     """Put a spring and damper of any law into a joint: it acts with −pull along the motion.
 
-    It acts with −pull, a formula of `position` (or `angle`) and `rate` of the joint, and with curves over them.
-
     `pull` is a formula of `position` (also called `angle`, for joints that turn), `rate`, parameters and `t`. `curve` has
     rows (position, pull) and `rate_curve` rows (rate, pull), with straight lines between them and level outside. What is
     given adds up.

@@ -29,8 +29,6 @@ if TYPE_CHECKING:
 class JointTorque(InJoint):
     """Drive the joint of a body: `value` acts along its motion on the child, its opposite on the parent.
 
-    A torque (revolute) or force (prismatic) along one joint's motion, on the child; its opposite acts on the parent.
-
     Where a body has several joints, or a joint several motions, `joint` and `motion` count from 0.
     """
 

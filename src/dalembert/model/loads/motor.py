@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, ClassVar, Self
 import numpy as np
 
 from dalembert.errors import Problem
-from dalembert.model.evaluation import value
 from dalembert.model.keys import constant, moving
 from dalembert.model.loads.base import Applied, InJoint, Motion
 from dalembert.model.record import Arguments, argument, record
@@ -38,12 +37,7 @@ class _Line(InJoint):
         return self.kind, f"{stall} less {slope} × rate"
 
     def problems(self, table: dict[str, float]) -> list[Problem]:
-        found = ((key, value(getattr(self, key), table)) for key in self.positive)
-        return [
-            Problem(f"{self.title}, {key}", f"it is {number:g}.", "Expected a positive number.")
-            for key, number in found
-            if not number > 0
-        ]
+        return self._not_positive(self.positive, table)
 
     def applied(self, motion: Motion) -> list[Applied]:
         stall, slope = map(motion.lower, self.line)
@@ -87,10 +81,6 @@ class Motor(_Line):
 class DcMotor(_Line):
     """Drive the joint of a body by a direct current motor that turns `ratio` times as fast.
 
-    A direct current motor without inductance, behind a gear.
-
-    Its current is (voltage − back_emf × ratio × rate) / resistance, its torque on the joint ratio × torque_constant × current.
-
     Its current is (voltage − back_emf × ratio × rate) / resistance and its torque on the joint
     ratio × torque_constant × current. `voltage` is a formula; without `back_emf` it is the torque constant, as in SI units.
     The inductance is left out. Give the rotor by `rotor` with the same ratio.
@@ -116,7 +106,7 @@ class DcMotor(_Line):
     @classmethod
     def completed(cls, model: Model, given: Arguments, where: str) -> Arguments:
         """Back-EMF and torque have the same constant in consistent units."""
-        return {**given, "back_emf": given["torque_constant"] if given["back_emf"] is None else given["back_emf"]}
+        return {**given, "back_emf": given["torque_constant"]} if given["back_emf"] is None else given
 
     @property
     def line(self) -> tuple[Formula, Formula]:
@@ -128,8 +118,6 @@ class DcMotor(_Line):
 
     def declared(self, watch: Watch) -> Work:
         shaft, N = self._moved(watch), watch.number(self.ratio)
-        current = (watch.number(self.voltage) - watch.number(self.back_emf) * N * shaft.rate) / watch.number(
-            self.resistance
-        )
-        value = watch.number(self.torque_constant) * current * (N * shaft.change)
+        left = watch.number(self.voltage) - watch.number(self.back_emf) * N * shaft.rate
+        value = watch.number(self.torque_constant) * (left / watch.number(self.resistance)) * (N * shaft.change)
         return Work(self.name, value, np.abs(value))

@@ -32,8 +32,6 @@ _AXES = ("x", "y", "z")
 class SphereOnBox(Touch):
     """Let a sphere of a body (radius 0: a point) touch a box of the ground, by a law as in `sphere_on_plane`.
 
-    A sphere of a body (radius 0: a point) on a box of the ground: `size` are its edges, `position` its middle.
-
     `size` are the edges of the box, `position` is its middle, and `rotation` its roll, pitch and yaw, on the ground.
 
     >>> import dalembert as dl
@@ -63,11 +61,12 @@ class SphereOnBox(Touch):
 
     def problems(self, table: dict[str, float]) -> list[Problem]:
         found = super().problems(table) + sized(self.title, self.radius, table)
-        for i, edge in enumerate(self.size):
-            if value(edge, table) <= 0:
-                fact = f"the edge is {value(edge, table):g}."
-                found.append(Problem(f"{self.title}, size[{i}]", fact, "Expected a positive length."))
-        return found
+        edges = [value(edge, table) for edge in self.size]
+        return found + [
+            Problem(f"{self.title}, size[{i}]", f"the edge is {edge:g}.", "Expected a positive length.")
+            for i, edge in enumerate(edges)
+            if edge <= 0
+        ]
 
     @property
     def laws(self) -> tuple[Formula, ...]:

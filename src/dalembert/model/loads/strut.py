@@ -19,11 +19,9 @@ LENGTH = "length"
 class Strut(ByLaw, Between):
     """Connect points of two bodies (or of the world) by a strut that pulls them together by any law.
 
-    It pulls its ends together by a formula of `length` and `rate` and by curves over them; where negative it pushes.
-
-    `pull` is a formula of `length`, `rate`, parameters and `t`. `curve` has rows (length, pull) and `rate_curve` rows
-    (rate, pull), with straight lines between them and level outside. What is given adds up. Powers, sines, cosines and
-    exponentials of the length count as potential energy, all else as work.
+    `pull` is a formula of `length`, `rate`, parameters and `t`; where negative it pushes. `curve` has rows (length, pull)
+    and `rate_curve` rows (rate, pull), with straight lines between them and level outside. What is given adds up. Powers,
+    sines, cosines and exponentials of the length count as potential energy, all else as work.
 
     >>> from dalembert.model.model import Model
     >>> model = Model("bumper").parameters(k=4e4, c=30.0, l=0.2).coordinate("x", 0.15)

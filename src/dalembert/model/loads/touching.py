@@ -143,12 +143,6 @@ class Touch(Laws, Load):
         slip = velocity - scaled(normal @ velocity, normal)
         return slip, {SQUARE: slip @ slip}
 
-    def _measured(self, motion: Motion, meeting: Meeting, velocity: Array) -> dict[str, Scalar]:
-        _, measured = self._slip(motion, meeting.normal, velocity)
-        model = motion.model.description
-        bounds = {ONSET: motion.lower(onset(model)), SLOWEST: motion.lower(slowest_slip(model))}
-        return {DEPTH: meeting.depth, RATE: -(meeting.normal @ velocity), **measured, **bounds, **self.more(motion)}
-
     def more(self, motion: Motion) -> dict[str, Scalar]:
         """What else its laws are formulas of."""
         return {}
@@ -156,7 +150,10 @@ class Touch(Laws, Load):
     def lowering(self, motion: Motion) -> Lowering:
         meeting = self.meeting(motion)
         J, c = self._velocity(motion, meeting.place)
-        known = self._measured(motion, meeting, J @ motion.qd + c)
+        velocity, model = J @ motion.qd + c, motion.model.description
+        _, measured = self._slip(motion, meeting.normal, velocity)
+        bounds = {ONSET: motion.lower(onset(model)), SLOWEST: motion.lower(slowest_slip(model))}
+        known = {DEPTH: meeting.depth, RATE: -(meeting.normal @ velocity), **measured, **bounds, **self.more(motion)}
         return motion.lower.knowing({measure(name).name: x for name, x in known.items()})
 
     def applied(self, motion: Motion) -> list[Applied]:
@@ -178,7 +175,12 @@ class Touch(Laws, Load):
 
         The matter x that is at the place now is fixed on its body: v = ṗ + Ṙ x, δr = δp + δR x.
         """
-        met = watch.traced(lambda places: vector([*_flat(self.seen(places))]))
+
+        def flat(places: Places) -> Array:
+            depth, normal, place = self.seen(places)
+            return vector([depth, *normal, *place])
+
+        met = watch.traced(flat)
         depth, normal, place = met.value[0], met.value[1:4], met.value[4:]
         velocity, change = np.zeros((3, watch.K)), 0.0
         for name, sign in ((self.body, 1.0), (self.ground, -1.0)):
@@ -215,12 +217,6 @@ class Touch(Laws, Load):
         for name, sign in ((self.body, 1.0), (self.ground, -1.0)):
             if name != WORLD:
                 yield Action(name, sign * (press + drag), place, np.zeros((3, watch.K)))
-
-
-def _flat(seen: tuple[Scalar, Array, Array]) -> Iterator[Scalar]:
-    yield seen[0]
-    yield from seen[1]
-    yield from seen[2]
 
 
 @dataclass(frozen=True)

@@ -30,7 +30,6 @@ from fractions import Fraction
 import numpy as np
 
 from dalembert.errors import Problem
-from dalembert.model.evaluation import value
 from dalembert.model.keys import (
     Pair,
     body_name,
@@ -46,7 +45,7 @@ from dalembert.model.loads.base import Applied, Load, Motion, at_point, vector_o
 from dalembert.model.record import argument, record
 from dalembert.model.reference_model import Action, Places, Watch, Work, axes_of, point_of
 from dalembert.model.values import ZERO, UnitVector, Vector3
-from dalembert.symbolic.algebra_base import Algebra, Array, Scalar, scaled, vector
+from dalembert.symbolic.algebra_base import Array, Scalar, scaled, vector
 from dalembert.symbolic.exact_numbers import written_out
 from dalembert.symbolic.rotations import cross, skew
 from dalembert.symbolic.symbols import Formula
@@ -108,12 +107,7 @@ class Tyre(Load):
 
     def problems(self, table: dict[str, float]) -> list[Problem]:
         keys = ("radius", "low_speed", *(() if self.mu is None else ("mu", "shape")))
-        found = ((key, value(getattr(self, key), table)) for key in keys)
-        return [
-            Problem(f"{self.title}, {key}", f"it is {number:g}.", "Expected a positive number.")
-            for key, number in found
-            if not number > 0
-        ]
+        return self._not_positive(keys, table)
 
     def applied(self, motion: Motion) -> list[Applied]:
         """Its force on the velocity of the matter in the lowest point."""
@@ -141,8 +135,10 @@ class Tyre(Load):
         """The force per load and normalised slip: 1 where nothing slides."""
         if self.mu is None:
             return 1
-        mu, C, E = map(motion.lower, (self.mu, self.shape, self.curvature))
-        return mu * _magic(motion.algebra, slip / (C * mu), C, E) / slip
+        (mu, C, E), algebra = map(motion.lower, (self.mu, self.shape, self.curvature)), motion.algebra
+        phi = slip / (C * mu)
+        bent = phi - E * (phi - algebra.function("atan", phi))
+        return mu * algebra.sin(C * algebra.function("atan", bent)) / slip
 
     # for the evidence
 
@@ -181,8 +177,3 @@ class Tyre(Load):
     def actions(self, watch: Watch) -> Iterator[Action]:
         force, place, _ = self._acting(watch)
         yield Action(self.body, force, place, np.zeros((3, watch.K)))
-
-
-def _magic(algebra: Algebra, phi: Scalar, C: Scalar, E: Scalar) -> Scalar:
-    """sin(C arctan(φ − E (φ − arctan φ)))."""
-    return algebra.sin(C * algebra.function("atan", phi - E * (phi - algebra.function("atan", phi))))
