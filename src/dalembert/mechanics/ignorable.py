@@ -22,7 +22,7 @@ import symengine as se
 from dalembert.mechanics.applied_forces import generalized_forces, non_ideal_forces
 from dalembert.mechanics.constraint_levels import Constraints, Levels
 from dalembert.mechanics.energies import kinetic, potential
-from dalembert.mechanics.motion import Motion, move_symbols
+from dalembert.mechanics.motion import move_symbols
 from dalembert.model.description import Elements
 from dalembert.symbolic.algebra_base import Array, Scalar, stack, vector, zeros
 from dalembert.symbolic.constant_folding import exact
@@ -82,10 +82,13 @@ def find_ignorable(model: Elements, levels: Levels) -> Ignorable:
     'the generalized force on x is not zero'
     """
     motion = move_symbols(model, GRAPH)
-    L, forces, A = kinetic(motion, motion.qd) - potential(motion), _forces(motion), Constraints(motion, levels).A
+    L, C = kinetic(motion, motion.qd) - potential(motion), non_ideal_forces(motion)
+    forces = [node(e) for e in stack(generalized_forces(motion), zeros(0) if C is None else C)]
+    A = Constraints(motion, levels).A
     slopes = GRAPH.gradient(L, motion.q)
     found = [_conditions(model, levels, i, slopes[i], A[:, i], forces) for i in range(motion.n)]
-    switching = _switching([node(L), *forces, *map(node, A.ravel())])
+    comparisons = [y for y in ordered([node(L), *forces, *map(node, A.ravel())]) if y.operation in _SWITCHES]
+    switching = {y: _symbols(y) for y in comparisons}
     places, reasons, needs = [], {}, {}
     changed = changed_along_runs(model)
     for i, conditions in enumerate(found):
@@ -99,20 +102,10 @@ def find_ignorable(model: Elements, levels: Levels) -> Ignorable:
             continue
         places.append(i)
         needs[conditions.name] = proof
-        values = (
-            f"for the given values of the parameters {', '.join(proof)}"
-            if proof
-            else "for all values of the parameters"
-        )
-        reasons[conditions.name] = (
-            f"ignorable: the Lagrangian, the constraints and the forces do not contain {conditions.name}, {values}"
-        )
+        values = f"the given values of the parameters {', '.join(proof)}" if proof else "all values of the parameters"
+        said = f"the Lagrangian, the constraints and the forces do not contain {conditions.name}, for {values}"
+        reasons[conditions.name] = f"ignorable: {said}"
     return Ignorable(tuple(places), reasons, needs)
-
-
-def _forces(motion: Motion) -> list[Node]:
-    C = non_ideal_forces(motion)
-    return [node(e) for e in stack(generalized_forces(motion), zeros(0) if C is None else C)]
 
 
 def _conditions(
@@ -129,12 +122,6 @@ def _conditions(
         if coordinate(name) in each.phi.free_symbols:
             parts.append((symbol(name), f"the constraint '{each.name}' on momenta depends on {name}"))
     return _Conditions(name, tuple(parts))
-
-
-def _switching(roots: Iterable[Node]) -> dict[Node, set[str]]:
-    """The comparisons in the graphs, each with the names of the symbols in it."""
-    conditions = [y for y in ordered(roots) if y.operation in _SWITCHES]
-    return {y: {a.value for a in ordered([y]) if isinstance(a, Symbol)} for y in conditions}
 
 
 def _proved(model: Elements, conditions: _Conditions, changed: Mapping[str, str]) -> tuple[str, ...] | str:
@@ -215,7 +202,7 @@ def _decided(graphs: Sequence[Node]) -> bool | None:
 
 def _seen(part: Node) -> bool:
     """True when a graph is not zero in numbers either; where angles or exponents are products the field may not tell."""
-    names = sorted({a.value for a in ordered([part]) if isinstance(a, Symbol)})
+    names = sorted(_symbols(part))
     source = random.Random(1)
     for _ in range(_LOOKS):
         values = {name: source.randint(-9999, 9999) / 1000 for name in names}

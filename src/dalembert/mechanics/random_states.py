@@ -5,7 +5,6 @@ Structural facts (rank, pivots, the choice of speeds) are looked at here, not at
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -17,6 +16,7 @@ from dalembert.mechanics.applied_forces import active_forces, generalized_forces
 from dalembert.mechanics.constraint_levels import Levels, levels
 from dalembert.mechanics.energies import kinetic, potential
 from dalembert.mechanics.state_batch import (
+    Parameters,
     States,
     at,
     constraint_matrix,
@@ -35,8 +35,6 @@ _SEED = 1743
 _ROUNDS = 60
 _WIDE = 8  # so many rounds are drawn over the whole span before the draws come nearer to the start
 _SINGULAR = 1e-3  # less independent than this fraction of the usual is next to a singular position
-
-Parameters = Mapping[str, float] | None
 
 
 def consistent(

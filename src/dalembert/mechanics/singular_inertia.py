@@ -6,7 +6,6 @@ energies by formulas do: the coordinates fail, though the motion goes on.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from functools import lru_cache
 
 import numpy as np
@@ -14,7 +13,7 @@ import numpy as np
 from dalembert.mechanics import rank
 from dalembert.mechanics.attitude_charts import attitudes_of
 from dalembert.mechanics.constraint_levels import Levels
-from dalembert.mechanics.state_batch import States, constraint_matrix, mass_matrices, one_state
+from dalembert.mechanics.state_batch import Parameters, States, constraint_matrix, mass_matrices, one_state
 from dalembert.model.description import Description, Elements
 from dalembert.model.elements import Body
 from dalembert.model.evaluation import at_start, value
@@ -80,7 +79,7 @@ def singular_coordinates(
     scales: Scales,
     q: np.ndarray,
     t: float = 0.0,
-    parameters: Mapping[str, float] | None = None,
+    parameters: Parameters = None,
 ) -> str | None:
     """A sentence that names the coordinates that are singular at a state, or None where they are regular.
 

@@ -21,6 +21,7 @@ from dalembert.symbolic.lower import Lowering
 from dalembert.symbolic.reserved_symbols import rate
 from dalembert.symbolic.symbols import Formula
 
+Parameters = Mapping[str, float] | None  # None: the default values
 _AFTER = 1.5  # times the last switch: so long is looked at what came of it
 _SEED = 0
 _NEAR = 4
@@ -69,12 +70,12 @@ def drawn(
     return States(q, qd, width * end * rng.uniform(0, 1, count))
 
 
-def at(model: Elements, states: States, parameters: Mapping[str, float] | None = None) -> Motion:
+def at(model: Elements, states: States, parameters: Parameters = None) -> Motion:
     """The model in motion over plain numbers, all states at once."""
     return move(model, *_scalars(states), dict(model.parameter_values if parameters is None else parameters))
 
 
-def at_formulas(model: Elements, states: States, parameters: Mapping[str, float] | None = None) -> Motion:
+def at_formulas(model: Elements, states: States, parameters: Parameters = None) -> Motion:
     """Like `at`, without the walk over the bodies: enough for constraints and speeds."""
     known = dict(model.parameter_values if parameters is None else parameters)
     algebra, t, q, qd = _scalars(states)
@@ -82,22 +83,18 @@ def at_formulas(model: Elements, states: States, parameters: Mapping[str, float]
     return Motion(model, algebra, t, q, qd, lower, (), ())
 
 
-def constraints_at(
-    model: Elements, facts: Levels, states: States, parameters: Mapping[str, float] | None = None
-) -> Constraints:
+def constraints_at(model: Elements, facts: Levels, states: States, parameters: Parameters = None) -> Constraints:
     """The constraints at many states at once; the bodies are moved only where loops need them."""
     return Constraints((at if model.loops else at_formulas)(model, states, parameters), facts)
 
 
-def constraint_matrix(
-    model: Elements, facts: Levels, states: States, parameters: Mapping[str, float] | None = None
-) -> np.ndarray:
+def constraint_matrix(model: Elements, facts: Levels, states: States, parameters: Parameters = None) -> np.ndarray:
     """A at all states, with shape (K, rows, n)."""
     A = constraints_at(model, facts, states, parameters).A
     return np.moveaxis(numbers(A, len(states)), -1, 0)
 
 
-def mass_matrices(model: Elements, states: States, parameters: Mapping[str, float] | None = None) -> np.ndarray:
+def mass_matrices(model: Elements, states: States, parameters: Parameters = None) -> np.ndarray:
     """The mass matrix at all states, with shape (K, n, n)."""
     if model.energies is None:
         return np.moveaxis(numbers(mass_matrix(at(model, states, parameters)), len(states)), -1, 0)
@@ -105,9 +102,7 @@ def mass_matrices(model: Elements, states: States, parameters: Mapping[str, floa
     return slopes(model, momenta, states, parameters)
 
 
-def slopes(
-    model: Elements, formulas: tuple[Formula, ...], states: States, parameters: Mapping[str, float] | None = None
-) -> np.ndarray:
+def slopes(model: Elements, formulas: tuple[Formula, ...], states: States, parameters: Parameters = None) -> np.ndarray:
     """The derivatives of formulas by the velocities at all states, with shape (K, formulas, n)."""
     out = np.zeros((len(states), len(formulas), len(states.q)))
     lower = at_formulas(model, states, parameters).lower
@@ -159,7 +154,7 @@ def row_sizes(
     facts: Levels,
     scales: Scales,
     states: States | None = None,
-    parameters: Mapping[str, float] | None = None,
+    parameters: Parameters = None,
 ) -> np.ndarray:
     """How large the terms of every row are, when each coordinate moves by its scale; for a loop, the length or a radian.
 
