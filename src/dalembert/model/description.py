@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
 from dataclasses import FrozenInstanceError, dataclass, field, fields, replace
 from functools import cached_property
 from numbers import Number
@@ -352,7 +351,7 @@ class Description(Value, Elements):
 FIELDS = tuple(each.name for each in fields(Description))
 
 
-def parameter_changes(model: Elements, values: Mapping[Any, float]) -> dict[str, float]:
+def parameter_changes(model: Elements, values: Values) -> dict[str, float]:
     """New values of parameters by name, checked; keys may be the SymPy symbols."""
     known, out = {p.name for p in model.declared_parameters}, {}
     given = {name: controller for controller in model.controllers for name in controller.inputs}

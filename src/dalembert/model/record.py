@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 Arguments = dict[str, Any]  # what a user gave, by the names of the fields
-F = TypeVar("F", bound=Callable[..., Any])
+F = TypeVar("F", bound=Callable[..., object])
 _WIDTH = 116  # of a generated docstring
 
 
@@ -101,7 +101,7 @@ def motion(kind: Check, *, about: str = "") -> Any:
     return argument(kind, None, required=True, positional=True, motion=True, about=about)
 
 
-def _listed(value: Any) -> Any:
+def _listed(value: object) -> Any:
     """A value as a file holds it."""
     if value is REQUIRED:
         return None
@@ -119,7 +119,7 @@ class Builder:
     """A method of a model that makes an element, and the keys that its table in a file has."""
 
     name: str
-    function: Callable[..., Any]
+    function: Callable[..., object]
     keys: Keys | None  # None: it has no table in a file
 
 
@@ -131,8 +131,8 @@ class Record(ABC):
     functions: ClassVar[dict[str, Builder]] = {}  # written by hand: see `builds`
     generated: ClassVar[bool] = True  # False: other records' methods make it
 
-    def __init_subclass__(cls, **options: Any) -> None:
-        super().__init_subclass__(**options)
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
         cls.functions = {}
 
     @classmethod
@@ -167,7 +167,7 @@ class Record(ABC):
         return []
 
     @classmethod
-    def build(cls, model: Model, **given: Any) -> Any:
+    def build(cls, model: Model, **given: object) -> object:
         """Make it of what a user gave; add it to the model where it is an element of its own."""
         raise NotImplementedError
 
@@ -177,7 +177,7 @@ class Record(ABC):
         return given
 
     @classmethod
-    def read(cls, model: Model, given: Mapping[str, Any], where: str) -> Self:
+    def read(cls, model: Model, given: Mapping[str, object], where: str) -> Self:
         """The record of what a user gave, each value read as its kind says; `where` begins messages."""
         known = _arguments(cls)
         values = dict(given)
@@ -197,7 +197,7 @@ class Named(Record):
     name: str
 
     @classmethod
-    def build(cls, model: Model, **given: Any) -> Model:
+    def build(cls, model: Model, **given: object) -> Model:
         """Add it to the model, numbered where it has no name."""
         earlier = getattr(model, cls.stored)
         name = given.pop("name") or f"{cls.kind}{len(earlier) + 1}"
@@ -258,7 +258,7 @@ def _keys(cls: type[Record]) -> Keys:
 def _generated(cls: type[Record]) -> Builder:
     """The method of a record, with a signature and a docstring of its own."""
 
-    def method(self: Model, **given: Any) -> Any:
+    def method(self: Model, **given: object) -> object:
         return cls.build(self, **given)
 
     method.__name__ = cls.kind

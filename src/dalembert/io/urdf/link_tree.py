@@ -303,10 +303,10 @@ def _judge_masses(tree: Tree, reading: Reading) -> None:
 
 def _light(part: Part, allowed: bool, reading: Reading) -> None:
     if allowed:
-        sentence = (
+        fact = (
             "a link moves without any mass, so its acceleration is not determined unless a constraint or a drive does"
         )
-        reading.remark(sentence, _item(part, part.link.line))
+        reading.remark(fact, _item(part, part.link.line))
         return
     fact = "it moves, but neither it nor what hangs on it has mass."
     advice = f"Give it an <inertial> with a mass, make its joint fixed, or {_LOOSE}."
@@ -332,7 +332,10 @@ def merged(tree: Tree, reading: Reading) -> Tree:
     place = {member.part.link.name: (head, member.pose) for head, group in groups.items() for member in group}
     for head, group in groups.items():
         joint = group[0].part.joint
-        out.append(Part(_one(group), None if joint is None else _rehung(joint, *place[joint.parent])))
+        if joint is not None:
+            parent, pose = place[joint.parent]
+            joint = replace(joint, parent=parent, origin=pose @ joint.origin)
+        out.append(Part(_one(group), joint))
         for member in group[1:]:
             reading.remark(
                 f"links on fixed joints are merged into {quote(head)}", _item(member.part, member.part.link.line)
@@ -365,10 +368,6 @@ def _one(group: list[_Member]) -> Link:
         replace(visual, pose=member.pose @ visual.pose) for member in group for visual in member.part.link.visuals
     ]
     return Link(first.name, first.line, together(inertials) if inertials else None, tuple(visuals))
-
-
-def _rehung(joint: Joint, parent: str, pose: Pose) -> Joint:
-    return replace(joint, parent=parent, origin=pose @ joint.origin)
 
 
 def _item(part: Part, line: int) -> str:

@@ -1,7 +1,7 @@
 """Robots in URDF, the robot description of ROS: read with suspicion, and with a note for everything that is not used.
 
-The way of a file: `xml` (text to elements), `elements` (elements to links and joints), `tree` (do they form one?),
-`rigid` (are the masses possible; fixed links), `building` (the model).
+The steps: `xml_reading` (text to elements), `urdf_elements` (elements to links and joints), `link_tree` (do they form a tree;
+are the masses possible; fixed links), and here the model.
 """
 
 from __future__ import annotations
@@ -98,7 +98,8 @@ def _model(root: Element, reading: Reading, folder: Path | None = None) -> Model
         if tree := tuple(without_rounding(part, reading) for part in grow(robot, reading)):
             judge(tree, reading)
         if tree and not reading.found:
-            model = build(robot, merged(tree, reading) if reading.options.merge_fixed else tree, reading)
+            tree = merged(tree, reading) if reading.options.merge_fixed else tree
+            model = _Builder(robot, tree, reading).build()
     reading.require_sound()
     assert model is not None  # without problems there is one
     for note in reading.notes:
@@ -128,11 +129,6 @@ class _Coordinate:
     unit: str
     description: str
     start: float = 0.0
-
-
-def build(robot: Robot, tree: Tree, reading: Reading) -> Model:
-    """The model of a robot whose tree is sound."""
-    return _Builder(robot, tree, reading).build()
 
 
 class _Builder:
@@ -279,8 +275,6 @@ class _Builder:
                 mesh=visual.mesh,
             )
 
-    # the initial state
-
     def _start(self) -> None:
         """What the file says of it, and for joints that follow others what they follow."""
         known, starts = self.model.coordinate_names, {}
@@ -350,7 +344,7 @@ def identifiers(names: Sequence[str], usable: Callable[[str], bool], prefix: str
             waiting.remove(name)
             out.append(name)
         else:
-            out.append(_fresh(_plain(name, usable, prefix), taken, counts))
+            out.append(fresh_name(_plain(name, usable, prefix), taken, counts))
     return out
 
 
@@ -360,7 +354,7 @@ def _plain(name: str, usable: Callable[[str], bool], prefix: str) -> str:
     return plain if usable(plain) else f"{prefix}_{plain}"
 
 
-def _fresh(name: str, taken: set[str], counts: dict[str, int]) -> str:
+def fresh_name(name: str, taken: set[str], counts: dict[str, int]) -> str:
     """The name, with a number behind it where it is taken."""
     free = name
     while free in taken:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from functools import cache, reduce
 from inspect import Parameter
 from operator import matmul
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
+from typing import TYPE_CHECKING, ClassVar, NamedTuple, Self
 
 import numpy as np
 from symengine import Integer
@@ -101,7 +101,7 @@ class Joint(Record):
         return [Parameter("where", Parameter.KEYWORD_ONLY, default="joint", annotation="str")]
 
     @classmethod
-    def build(cls, model: Model, *, where: str, **given: Any) -> Self:
+    def build(cls, model: Model, *, where: str, **given: object) -> Self:
         return cls.read(model, given, f"{where} ({cls.kind})")
 
     @property

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
@@ -41,7 +41,7 @@ class Screw(Joint):
         return self.pitch / (2 * math.pi)
 
     @classmethod
-    def read(cls, model: Model, given: Mapping[str, Any], where: str) -> Self:
+    def read(cls, model: Model, given: Mapping[str, object], where: str) -> Self:
         made = super().read(model, given, where)
         if not made.pitch:
             raise InputError(f"{where}, pitch: the value is 0. Expected an advance per turn; without one use revolute.")

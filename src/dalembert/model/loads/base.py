@@ -12,7 +12,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self
+from typing import TYPE_CHECKING, ClassVar, Protocol, Self
 
 import numpy as np
 import symengine as se
@@ -138,7 +138,7 @@ class Load(Named):
     name: str = argument(name, None, about="the name of the load", absent="numbered")
 
     @classmethod
-    def build(cls, model: Model, **given: Any) -> Model:
+    def build(cls, model: Model, **given: object) -> Model:
         name = new_name(model, given.pop("name"), cls.kind)
         return add(model, cls.read(model, {"name": name, **given}, f"{cls.kind} '{name}'"))
 
@@ -293,9 +293,9 @@ def at_point(motion: Motion, body: str, point: Array, force: Array) -> tuple[Wre
     return (Wrench(body, force, cross(point - motion.center(body), motion.frame(body).R.T @ force)),)
 
 
-def new_name(model: Model, name: str | None, kind: str) -> str:
+def new_name(model: Model, name: object, kind: str) -> str:
     """The name of a new load, numbered where none is given."""
-    key = name or f"{kind}{len(model.loads) + 1}"
+    key = str(name or f"{kind}{len(model.loads) + 1}")
     if key in Load.taken(model):
         raise InputError(f"{kind} '{key}': declared twice. Give each load its own name.")
     return key

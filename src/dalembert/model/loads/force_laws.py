@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from math import isfinite
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, ClassVar, Self
 
 import numpy as np
 import symengine as se
@@ -162,7 +162,7 @@ class ByLaw(Load):
     rate_curve: Table | None = argument(curve_points, None, about="rows `[rate, pull]`, the rates increasing")
 
     @classmethod
-    def build(cls, model: Model, **given: Any) -> Model:
+    def build(cls, model: Model, **given: object) -> Model:
         if all(given[key] is None for key in ("pull", "curve", "rate_curve")):
             where = f"{cls.kind} '{given['name'] or cls.kind}'"
             raise InputError(f"{where}: neither pull nor curve nor rate_curve is given. Give at least one of them.")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import field, replace
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 import symengine as se
@@ -72,7 +72,7 @@ class JointFriction(InJoint):
     held_law: Formula | None = field(default=None, kw_only=True)  # what a run holds in place of the law
 
     @classmethod
-    def build(cls, model: Model, **given: Any) -> Model:
+    def build(cls, model: Model, **given: object) -> Model:
         if given["static"] is None and given["stribeck"] is not None:
             where = f"{cls.kind} '{given['name']}'" if given["name"] else f"{cls.kind} on '{given['body']}'"
             fact = "stribeck is given and static is not. Give both: the friction and the rate it fades at."
