@@ -112,10 +112,8 @@ class _Robot:
             out[name] = {"unit": unit, "description": about, "start": 1 if name == "e0" else 0}
         for i in self.moving():
             turns = self.revolute(i)
-            out[f"q{i + 1}"] = {
-                **described(self.names[i], turns=turns),
-                "start": self.data["th" if turns else "b"][i],
-            }
+            start = self.data["th" if turns else "b"][i]
+            out[f"q{i + 1}"] = {**described(self.names[i], turns=turns), "start": start}
         return out
 
     def _base(self) -> dict[str, tuple[str, str]]:
@@ -187,13 +185,8 @@ def _plain(key: str, value: object) -> object:
     """Scalars without the array around them, vectors with one: MATLAB and JSON do not tell them apart."""
     if key in ("n", *SCALARS) and isinstance(value, list) and len(value) == 1:
         return value[0]
-    if (
-        key in ("bt", "r", "th", LENGTHS, TIPS, *STEP, *BODY)
-        and isinstance(value, int | float | str)
-        and not isinstance(value, bool)
-    ):
-        return [value]
-    return value
+    single = isinstance(value, int | float | str) and not isinstance(value, bool)
+    return [value] if single and key in ("bt", "r", "th", LENGTHS, TIPS, *STEP, *BODY) else value
 
 
 def _is_vector(value: object, count: int) -> bool:
@@ -337,8 +330,9 @@ def add_feet(model: Model, data: Table, names: list[str]) -> None:
     if law.get("friction") is None:
         law.pop("viscous", None)
     up = int(given[_AXES][0]) - 1
-    normal = [0, 0, 0]
-    normal[up] = -1 if _positive(data["g"][up]) else 1
+    normal, g = [0, 0, 0], data["g"][up]
+    downwards = not g.lstrip().startswith("-") if isinstance(g, str) else g > 0  # formulas have their sign in front
+    normal[up] = -1 if downwards else 1
     carriers = {int(parent) for parent in data["bt"]}
     for i in (i for i in range(len(names)) if i + 1 not in carriers):
         for name, x in _points(names[i], data[TIPS][i], data.get(LENGTHS, data[TIPS])[i]):
@@ -368,11 +362,6 @@ def _points(name: str, tip: str | float, length: str | float) -> Iterator[tuple[
     else:
         yield f"toe of {name}", tip
         yield f"heel of {name}", behind
-
-
-def _positive(value: str | float) -> bool:
-    """True for numbers above zero; formulas of gravity have their sign in front."""
-    return not value.lstrip().startswith("-") if isinstance(value, str) else value > 0
 
 
 def _is_number(value: object) -> bool:

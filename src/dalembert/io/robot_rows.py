@@ -1,4 +1,6 @@
-"""Rows of a robot table become bodies on joints: what Denavit–Hartenberg tables and ReDySim's arrays share.
+"""Rows of a robot table become bodies on joints; Denavit–Hartenberg tables in TOML, with the rows as tables [[link]].
+
+ReDySim's arrays and CSV tables share these rows. `docs/robot-tables.md` is the reference of the format.
 
 A row is one link and the joint that moves it along z. The four numbers of a row make one step from the frame of the parent
 to the frame of the link:
@@ -387,11 +389,8 @@ def senseless(link: Table, where: str) -> Iterator[Problem]:
             yield Problem(f"{where}, {key}", "a fixed link does not move.", "Remove the key, or give another type.")
     ratio = link.get("motor", {}).get("ratio")
     if ratio is not None and is_zero(ratio):
-        yield Problem(
-            f"{where}, motor",
-            "the ratio is 0. Expected turns of the motor for one of the joint.",
-            "Give `ratio` another value.",
-        )
+        fact = "the ratio is 0. Expected turns of the motor for one of the joint."
+        yield Problem(f"{where}, motor", fact, "Give `ratio` another value.")
     if link.get("friction", {}).get("side") == "motor" and ratio is None:
         advice = "Add motor = { inertia = ..., ratio = ... }, or tell the friction of the joint."
         yield Problem(f"{where}, friction", "it is told at the motor, but the motor has no ratio.", advice)

@@ -1,4 +1,6 @@
-"""Model files in TOML: `docs/model-files.md` is their reference, `schema` their format, and this the way to a model.
+"""Model files in TOML: their format as tables of keys, and how they become a model. `docs/model-files.md` is the reference.
+
+Joints, loads, constraints and contacts state their own keys.
 
 A file is read with suspicion: its size, the number of its elements and the size of each formula are bounded, and
 nothing in it is ever evaluated as code. Everything that is wrong with it is reported at once.

@@ -1,4 +1,4 @@
-"""A model at many states at once, over plain numbers: its motion, its constraints, its mass matrix, slopes of formulas."""
+"""A model at many states at once, over plain numbers: its motion, its mass matrix, its constraint rows and their sizes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,9 @@
-"""The elements a model is made of, as frozen records. A formula is a SymEngine expression of plain symbols."""
+"""The elements a model is made of, as frozen records. A formula is a SymEngine expression of plain symbols.
+
+Formulas may name points of bodies: `height(foot)`, `rise(foot)` and `speed(foot)` are written out in coordinates and velocities.
+An event happens where a formula of the motion passes through zero. Switchings of formulas (`abs`, `max`, tables) need none: see
+`model/discontinuities`.
+"""
 
 from __future__ import annotations
 

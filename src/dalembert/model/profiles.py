@@ -1,4 +1,4 @@
-"""Motions from rest to rest: cycloidal, quintic, and with a trapezoid of speed."""
+"""Designed motions, formulas of time: cycloidal, quintic, with a trapezoid of speed, through points, and sampled."""
 
 from __future__ import annotations
 

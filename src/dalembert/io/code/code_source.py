@@ -1,4 +1,9 @@
-"""What code is written from: equations of motion as named programs, with the names and values that belong to them."""
+"""What code is written from: equations of motion as named programs, and a program as statements of a language.
+
+A value that is used once stands where it is used, as long as the line stays short; the others get names: `sin_theta1` for the
+sine of a symbol, z1, z2, ... else. Values are formed in the order in which the program forms them, so every language gives what
+the program gives, but for the rounding of its functions.
+"""
 
 from __future__ import annotations
 
