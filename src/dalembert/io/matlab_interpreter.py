@@ -87,7 +87,6 @@ class _Program(Reader):
         self.results: list[str] | None = None  # of the function, once its head is read
 
     def run(self, arguments: Sequence[Values]) -> None:
-        """Work out everything up to the end of the file."""
         self._arguments_given = arguments
         self._statements(len(self._tokens) - 1)
 

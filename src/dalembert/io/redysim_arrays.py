@@ -174,7 +174,6 @@ class _Robot:
         )
 
     def _body(self, i: int) -> Table:
-        """Mass, mass centre and inertia of a link."""
         data = self.data
         center = [data[key][i] for key in ("dx", "dy", "dz")]
         inertia = [data[key][i] for key in ("Icxx", "Icyy", "Iczz", "Icxy", "Iczx", "Icyz")]

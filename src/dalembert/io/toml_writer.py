@@ -24,7 +24,6 @@ from dalembert.symbolic.reserved_symbols import kind_of
 
 
 def _head(model: Elements) -> Element:
-    """Name, description and gravity."""
     gravity = unless(vector(model.gravity, "gravity"), ORIGIN)
     head = {"name": model.name, "description": model.text or None, "gravity": gravity}
     return {**head, "published": True if model.published else None}

@@ -97,7 +97,6 @@ class _Now:
 
     @property
     def share(self) -> np.ndarray:
-        """The residual by the size of its terms."""
         return _share(self.residual, self.size)
 
     def violation(self, which: np.ndarray, residual: np.ndarray) -> np.ndarray:

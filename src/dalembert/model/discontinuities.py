@@ -4,6 +4,9 @@
 condition is the value of a parameter: 1 where it holds, 0 where it does not, and in between where the motion slides along
 the surface. A table is the straight line through the two points it is between. So the equations stay smooth along a step, and
 beyond its end, and every integrator keeps its order up to the surface: see `simulation/crossings`.
+
+Kinks in time of prescribed motions are instants at which the velocity that a joint or a constraint prescribes jumps.
+`dl.simulate` applies their impulses; what steps over them, as rollouts do, looks for them beforehand.
 """
 
 from __future__ import annotations
@@ -212,14 +215,12 @@ class _Holder:
             yield from one.parameters
 
     def load(self, load: Load) -> Load:
-        """A load with what switches held."""
         self._owner, self._load, self._grip, self._in_load = load.title, load.name, load.grip, True
         out = load.held(self.turned)
         self._load, self._grip, self._in_load = None, None, False
         return out
 
     def enter(self, element: object) -> None:
-        """Begin with another element."""
         title = getattr(element, "title", None)
         if isinstance(title, str):
             self._owner = title
@@ -227,7 +228,6 @@ class _Holder:
             self._owner = f"body '{element.name}'"
 
     def turned(self, formula: Formula) -> Formula:
-        """A formula with what switches held."""
         if not formula.atoms(se.Piecewise) and not tables_in(formula):
             return formula
         return self._hold(formula, {})

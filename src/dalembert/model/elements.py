@@ -193,7 +193,6 @@ def named_points(model: Elements) -> Mapping[str, Callable[[str], Formula]]:
 
 
 def _quantity(model: Elements, point: Point, word: str) -> Formula:
-    """Height, rise or speed of a point."""
     p = _position(model, point)
     v = [_derivative(model, x) for x in p]
     if word == "speed":

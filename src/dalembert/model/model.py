@@ -372,7 +372,6 @@ class Model(Elements):
 
 
 def _solids(given: object, where: str) -> list[Matter]:
-    """One solid or several, as a list."""
     parts = list(given) if several(given) else [given]
     found = [part for part in parts if isinstance(part, Matter)]
     if len(found) != len(parts):

@@ -102,7 +102,6 @@ def motion(kind: Check, *, about: str = "") -> Any:
 
 
 def _listed(value: object) -> Any:
-    """A value as a file holds it."""
     if value is REQUIRED:
         return None
     return [_listed(each) for each in value] if isinstance(value, tuple) else value

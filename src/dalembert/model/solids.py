@@ -167,7 +167,6 @@ def solid(
 
 
 def _form(model: Model, kind: str, size: Given, where: str) -> _Form:
-    """The solid of a kind and size."""
     count, form = FORMS[kind]
     given = row_of(size, where, f"{count} lengths")
     if len(given) != count:

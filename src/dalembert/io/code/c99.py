@@ -67,7 +67,6 @@ def header(source: Source, name: str) -> str:
 
 
 def _described(each: CodeFunction) -> list[str]:
-    """What a function returns."""
     if each.name == "constants":
         return [f"{each.meaning}, written into p."]
     size = each.dimensions + (", row by row" if len(each.shape) > 1 else "")

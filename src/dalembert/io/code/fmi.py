@@ -79,7 +79,6 @@ def _with_derivatives(source: Source) -> Source:
 
 
 def _compiled(sources: dict[str, str], name: str, ending: str) -> bytes:
-    """The library, made by the compiler of this machine."""
     compiler = next(
         (each for each in (os.environ.get("CC", ""), "cc", "gcc", "clang") if each and shutil.which(each)), None
     )
@@ -128,7 +127,6 @@ def _interface(source: Source, name: str, token: str) -> Iterator[str]:
 
 
 def _outputs(source: Source) -> Iterator[tuple[str, str]]:
-    """The names of the outputs, with what they are."""
     for name in source.coordinates:
         yield f"ddot({name})", f"acceleration of {name}"
     multipliers, places = source.function("multipliers"), source.function("kinematics")

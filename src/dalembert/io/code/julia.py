@@ -47,7 +47,6 @@ def _module(source: Source, name: str) -> Iterator[str]:
 
 
 def _texts(source: Source) -> Iterator[str]:
-    """What the functions call."""
     used = [kind for kind in ("symmetric", "general") if f"{kind}_factor" in source.operations]
     for name in [*["blocks"][: len(used)], *used, *["interpolated"] * ("interpolate" in source.operations)]:
         yield text_of(f"{name}.jl")

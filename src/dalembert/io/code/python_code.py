@@ -112,7 +112,6 @@ def _module(source: Source, dialect: Dialect) -> Iterator[str]:
 
 
 def _texts(source: Source, dialect: Dialect) -> Iterator[str]:
-    """What the functions call."""
     for kind in ("symmetric", "general"):
         if f"{kind}_factor" in source.operations:
             yield _decorated(text_of(f"{kind}.txt"), dialect)

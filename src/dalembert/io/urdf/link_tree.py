@@ -231,7 +231,6 @@ class _Member:
 
     @property
     def inertial(self) -> Inertial | None:
-        """Its mass properties in the frame of the group."""
         given = self.part.link.inertial
         return None if given is None else moved(given, self.pose)
 

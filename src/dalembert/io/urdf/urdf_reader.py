@@ -162,7 +162,6 @@ class _Builder:
     # names
 
     def _declare(self) -> None:
-        """The coordinates, in the order of the tree."""
         wanted = [*self._wanted()]
         names = identifiers([c.wanted for c in wanted], is_identifier, "joint")
         for coordinate, name in zip(wanted, names, strict=True):

@@ -4,6 +4,10 @@ A joint states all its facts in its own file: the arguments it is made of, the f
 motions, the rotation and displacement they make, the velocities they give, the rows that hold two bodies together when it
 closes a loop, and how it is read backwards. For the evidence it says a second time, by other formulas, where it carries its
 child (`displaced`) and what keeps a loop closed (`unfulfilled`): see `model/reference_model`.
+
+Of a loop, F is fixed on the first body and M on the second. A row is a function φ(R, p) of the rotation R = R_FM and the
+displacement p = p_FM; its wrench (on the second body at the origin of M, in axes of F) does work at the rate φ̇, so the row of
+the Jacobian is force · v + moment · ω with the relative velocities v and ω.
 """
 
 from __future__ import annotations
@@ -37,7 +41,7 @@ if TYPE_CHECKING:
     from dalembert.model.model import Model
 
 
-Rows = tuple[list[Scalar], list[Scalar]]  # lengths and directions that vanish
+Rows = tuple[Sequence[Scalar], Sequence[Scalar]]  # lengths and directions that vanish
 HERE: Vector3 = (Integer(0), Integer(0), Integer(0))
 
 
@@ -230,7 +234,6 @@ def _moves(kind: type[Joint]) -> tuple[str, ...]:
 
 
 def _beside(columns: Sequence[Array]) -> Array:
-    """The matrix of these columns."""
     return matrix([[column[i] for column in columns] for i in range(3)]) if columns else zeros(3, 0)
 
 

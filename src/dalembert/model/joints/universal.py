@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
 
 def _crossed(model: Elements, axes: object, where: str) -> tuple[UnitVector, UnitVector]:
-    """Two axes at right angles."""
     if not several(axes, 2):
         got = len(axes) if several(axes) else repr(axes)
         raise InputError(f"{where}: got {got}. Expected two axes at right angles.")

@@ -15,6 +15,8 @@ than the ground can follow have left it although δ > 0.
 Friction is μ N against the slip. In a planar motion it is exact, with its jump at rest; else it has a slope at rest,
 μ N s/√(s² + v²), or is viscous up to Coulomb's bound, min(b |s|, μ N).
 
+Between two walls at lower and upper, of which neither pulls, the force on x is F = N(lower − x, −ẋ) − N(x − upper, ẋ).
+
 With a coefficient of restitution in place of a stiffness a contact is rigid: its force follows from the motion, see `touching`.
 """
 

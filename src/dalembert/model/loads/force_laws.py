@@ -1,7 +1,7 @@
 """Laws: how strongly a load pulls as a formula of what it measures, such as its length and their rate, and curves through points.
 
 In a law the names of what is measured stand beside parameters and the time t; the model's coordinates do not. Inside a record
-they are symbols of their own kind, so that a coordinate may be called `length`.
+they are symbols of their own kind, so that a coordinate may be called `length`. Tables of time become formulas, and rows again.
 """
 
 from __future__ import annotations

@@ -136,6 +136,5 @@ def _coordinate_of(model: Model, body: str, joint: int, motion: int) -> str:
 
 
 def _ends_of(model: Model, coordinate: str) -> dict[str, object]:
-    """The limits of a coordinate as lower and upper."""
     limits = model.limits[coordinate]
     return {"lower": limits.lower, "upper": limits.upper}

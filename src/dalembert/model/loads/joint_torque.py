@@ -147,7 +147,6 @@ def torque_table(
 
 
 def _cut_off(model: Model, value: Formula, given: list[Written], where: str) -> Formula:
-    """A value within limits."""
     if len(given) not in (1, 2):
         raise InputError(f"{where}: got {len(given)} values. Expected one, or the lowest and the highest.")
     ends = [model.reader.constant(end, where) for end in given]

@@ -6,14 +6,22 @@ against that of the ground,
     δ̇ = −n·v,    slip s = v − (n·v) n,    force on the body F = N n − (friction along s),
 
 and −F on the ground at the same place. N and the friction are laws of what is measured, see `contact_laws`. A contact has no
-potential: what it takes and gives is work. Where it is rigid, N and the friction are parameters that a run finds, see
-`unilateral`.
+potential: what it takes and gives is work.
+
+The force of a rigid contact is no formula of the motion. Its sizes are parameters of the model, which a run gives values:
+
+    press(name)     N, the normal force
+    rub(name)       the friction of a contact that sticks, against the direction of its slip
+    slide(name)     1 or −1, the sign of the slip of a contact that slides, else 0
+
+and the force on the body is N n − (slide μ N + rub) w, w being the direction of the slip. While the gap g > 0 they are zero, and
+in a closed contact 0 ≤ N ⊥ g̈ ≥ 0, and |friction| ≤ μ N, with μ N against the slip or its beginning.
 """
 
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Self
 
@@ -134,7 +142,7 @@ class Touch(Laws, Load):
         _, J2, c2 = motion.frame(self.ground).point(second)
         return J1 - J2, c1 - c2
 
-    def _slip(self, motion: Motion, normal: Array, velocity: Array) -> tuple[Array, dict[str, Scalar]]:
+    def _slip(self, motion: Motion, normal: Array, velocity: Array) -> tuple[Array, Mapping[str, Scalar]]:
         """What the drag is a multiple of, and what it is a formula of."""
         if self.planar is not None:
             across = cross(vector(list(self.planar)), normal)
