@@ -219,10 +219,7 @@ def inside(allowed: Keys) -> Check:
 
 
 _CONSTANT = Key(keys.constant)
-_FRICTION = {
-    **dict.fromkeys(("viscous", "coulomb", "smoothing"), _CONSTANT),
-    "side": Key(one_of(("joint", "motor"))),
-}
+_FRICTION = {**dict.fromkeys(("viscous", "coulomb", "smoothing"), _CONSTANT), "side": Key(one_of(("joint", "motor")))}
 LINK: Keys = {
     "name": Key(keys.name, required=True),
     "description": Key(keys.text),

@@ -47,9 +47,8 @@ def bends(model: Elements, q: np.ndarray, t: float = 0.0) -> dict[str, str]:
             if moving:
                 axis = getattr(moving[-1], "axis", None) if moving[-1].kind == "revolute" else None
                 R = plain(motion.frames[name].R) @ _behind(body, motion).T
-                joints.append(
-                    (name, plain(motion.body(name).p_WJ), None if axis is None else R @ np.array(axis, float))
-                )
+                normal = None if axis is None else R @ np.array(axis, float)
+                joints.append((name, plain(motion.body(name).p_WJ), normal))
         F, _ = ends(loop, motion)
         axis = getattr(loop.joint, "axis", None) if loop.joint.kind == "revolute" else None
         cut = (loop.name, plain(F.p), None if axis is None else plain(F.R) @ np.array(axis, float))
@@ -60,9 +59,9 @@ def bends(model: Elements, q: np.ndarray, t: float = 0.0) -> dict[str, str]:
         for k, (name, point, normal) in enumerate(way):
             if normal is not None and name not in out:
                 here, there = point - way[k - 1][1], way[(k + 1) % len(way)][1] - point
-                out[name] = _side(
-                    float(normal @ np.cross(here, there)), float(np.linalg.norm(here) * np.linalg.norm(there))
-                )
+                turn, size = float(normal @ np.cross(here, there)), float(np.linalg.norm(here) * np.linalg.norm(there))
+                straight = abs(turn) <= _STRAIGHT * max(size, 1e-300)
+                out[name] = "straight" if straight else "left" if turn > 0 else "right"
     return out
 
 
@@ -73,12 +72,6 @@ def _behind(body: Body, motion: Motion) -> np.ndarray:
         turned = R @ plain(roll_pitch_yaw(motion.algebra, [motion.lower(x) for x in joint.rotation]))
         R = np.eye(3) if joint.values else turned
     return R
-
-
-def _side(turn: float, size: float) -> str:
-    if abs(turn) <= _STRAIGHT * max(size, 1e-300):
-        return "straight"
-    return "left" if turn > 0 else "right"
 
 
 _GUESSES = 60
@@ -361,9 +354,8 @@ class Assembler:
             return
         self._require_finite(found.x[0], found.residual)
         worst, n = int(np.argmax(found.share[0])), len(self.model.generalized_coordinates)
-        large = f"With {n} coordinates and {len(rows)} constraints the search ends after {self.looks} looks: " * (
-            n > _LARGE
-        )
+        size = f"With {n} coordinates and {len(rows)} constraints the search ends after {self.looks} looks: "
+        large = size if n > _LARGE else ""
         raise InconsistentStateError(
             f"assemble: no state near the given one fulfils the constraints at {level} level; the nearest that was found "
             f"leaves '{self.facts.names[rows[worst]]}' at {found.residual[0, worst]:.6g}. {large}Give another guess, keep "

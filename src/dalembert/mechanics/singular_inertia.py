@@ -74,12 +74,7 @@ def _may_become_singular(model: Description, body: Body, turned: bool) -> bool:
 
 
 def singular_coordinates(
-    model: Elements,
-    levels: Levels,
-    scales: Scales,
-    q: np.ndarray,
-    t: float = 0.0,
-    parameters: Parameters = None,
+    model: Elements, levels: Levels, scales: Scales, q: np.ndarray, t: float = 0.0, parameters: Parameters = None
 ) -> str | None:
     """A sentence that names the coordinates that are singular at a state, or None where they are regular.
 

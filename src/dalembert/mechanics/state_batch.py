@@ -150,11 +150,7 @@ def dimensionless(A: np.ndarray, scale: np.ndarray, sizes: np.ndarray) -> np.nda
 
 
 def row_sizes(
-    model: Elements,
-    facts: Levels,
-    scales: Scales,
-    states: States | None = None,
-    parameters: Parameters = None,
+    model: Elements, facts: Levels, scales: Scales, states: States | None = None, parameters: Parameters = None
 ) -> np.ndarray:
     """How large the terms of every row are, when each coordinate moves by its scale; for a loop, the length or a radian.
 

@@ -65,9 +65,8 @@ class Elements(Tabular, ABC):
     text: str = ""  # what the model is, in the user's words
     declared_parameters: tuple[Parameter, ...] = ()
     generalized_coordinates: tuple[Coordinate, ...] = ()
-    symbols: Frozen[str, sympy.Basic] = field(
-        default_factory=lambda: Frozen()
-    )  # the SymPy objects that names were declared by
+    # the SymPy objects that names were declared by
+    symbols: Frozen[str, sympy.Basic] = field(default_factory=lambda: Frozen())
     bodies: tuple[Body, ...] = ()
     loads: tuple[Load, ...] = ()
     holonomic_constraints: tuple[Holonomic, ...] = ()

@@ -61,9 +61,8 @@ class Surface:
     formula: Formula
     owner: str  # what the formula belongs to
     load: str | None  # the load whose measures it contains, if it does
-    kinematic: bool = field(
-        default=False, kw_only=True
-    )  # of a joint, a constraint or an energy, so velocities may jump
+    # of a joint, a constraint or an energy, so velocities may jump
+    kinematic: bool = field(default=False, kw_only=True)
     timed: bool = field(default=False, kw_only=True)  # a function of time alone
 
     def at(self, motion: Motion) -> Scalar:
@@ -80,9 +79,8 @@ class Switch(Surface):
 
     parameter: str
     given: Formula  # the formula before anything in it was held
-    grip: tuple[Formula, Formula] | None = (
-        None  # what it takes to leave the surface, where it is more than one side does
-    )
+    # what it takes to leave the surface, where it is more than one side does
+    grip: tuple[Formula, Formula] | None = None
 
     @cached_property
     def title(self) -> str:
@@ -248,9 +246,8 @@ class _Holder:
         if key not in self.tables:
             k = len(self.tables) + 1
             start, low, slope = (Kind.HELD.of(f"table {k}, {what}") for what in ("start", "value", "slope"))
-            self.tables[key] = TableSwitch(
-                x, self._owner, self._scope(x), (start, low, slope), value, **self._nature(x)
-            )
+            names = (start, low, slope)
+            self.tables[key] = TableSwitch(x, self._owner, self._scope(x), names, value, **self._nature(x))
         start, low, slope = map(se.Symbol, self.tables[key].parameters)
         return low + slope * (x - start) if table.order == 0 else slope if table.order == 1 else se.Integer(0)
 
@@ -260,9 +257,8 @@ class _Holder:
         if not others:
             return self._hold(value, known)
         if not isinstance(condition, se.StrictLessThan | se.LessThan):
-            return se.Piecewise(
-                (self._hold(value, known), self._conditions(condition, known)), (self._chosen(others, known), True)
-            )
+            chosen = self._hold(value, known), self._conditions(condition, known)
+            return se.Piecewise(chosen, (self._chosen(others, known), True))
         given = condition.args[1] - condition.args[0]
         g = self._hold(given, known)
         if not self._moves(g):

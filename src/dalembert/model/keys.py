@@ -221,9 +221,8 @@ whole = fitting(
     "int",
 )
 switch = fitting(lambda x: isinstance(x, bool), "true or false", "bool")
-of_momenta = readable(
-    "a formula in quotation marks", lambda model, x, where: model.formula(x, where, momenta=True)
-)  # of coordinates, time and momenta p(x)
+# of coordinates, time and momenta p(x)
+of_momenta = readable("a formula in quotation marks", lambda model, x, where: model.formula(x, where, momenta=True))
 of_time = readable(
     "a number or a formula of the time t in quotation marks",
     lambda model, x, where: parse(x, coordinates=(), parameters=model.parameter_values, where=where, rates=False),
@@ -257,10 +256,7 @@ moving_vector = Kind(
 )
 optional_point = optional(fixed_vector)
 two_points = Kind(
-    array(2, fixed_vector, "points"),
-    points,
-    lambda x, where: [file_form.vector(p, where) for p in x],
-    argument="Given",
+    array(2, fixed_vector, "points"), points, lambda x, where: [file_form.vector(p, where) for p in x], argument="Given"
 )
 body_name = replace(name)
 two_bodies = Kind(

@@ -178,11 +178,7 @@ class Model(Elements):
                 f"{kind} '{key}': not a usable name. Expected an identifier of letters, digits and _ "
                 "that is not t, pi or the name of a function."
             )
-        if (
-            key in self.parameter_values
-            or key in self.coordinate_names
-            or any(s.name == key for s in self.generalized_speeds)
-        ):
+        if key in {*self.parameter_values, *self.coordinate_names, *(s.name for s in self.generalized_speeds)}:
             raise InputError(f"{kind} '{key}': the name is already in use. Give it a name of its own.")
         return key
 

@@ -9,12 +9,7 @@ from dalembert.codegen.program import Program
 from dalembert.io.code.code_source import CodeFunction, Language, Source, body_of, indented, plain, text_of, wrapped
 
 C = Language(
-    words={
-        "interpolate": "interpolated(&{}, {})",
-        "select": "({} ? {} : {})",
-        "and": "({} && {})",
-        "or": "({} || {})",
-    },
+    words={"interpolate": "interpolated(&{}, {})", "select": "({} ? {} : {})", "and": "({} && {})", "or": "({} || {})"},
     base="c",
     line="const double {} = {};",
     condition="const int {} = {};",

@@ -333,9 +333,8 @@ def read_colors(root: Element, reading: Reading) -> dict[str, Color]:
     for link in root.find("link"):
         for visual in link.find("visual"):
             for element in visual.find("material"):
-                _learn(
-                    element, found, Reading(reading.source, reading.options)
-                )  # what is wrong here is told with its link
+                # what is wrong here is told with its link
+                _learn(element, found, Reading(reading.source, reading.options))
     return found
 
 

@@ -30,12 +30,7 @@ _LENGTH = 56  # an identifier has at most 64 characters, and room is left for en
 
 
 def read_urdf(
-    path: str | Path,
-    *,
-    floating: bool = False,
-    merge_fixed: bool = False,
-    friction: bool = True,
-    strict: bool = True,
+    path: str | Path, *, floating: bool = False, merge_fixed: bool = False, friction: bool = True, strict: bool = True
 ) -> Model:
     """The model of a robot described by a URDF file.
 

@@ -17,11 +17,7 @@ import numpy as np
 
 from dalembert.errors import Problem
 from dalembert.model.evaluation import Table
-from dalembert.model.keys import (
-    name,
-    two_bodies,
-    two_points,
-)
+from dalembert.model.keys import name, two_bodies, two_points
 from dalembert.model.loads.base import Motion, formulas_in, vector_of
 from dalembert.model.record import Named, argument, record
 from dalembert.model.reference_model import Condition, Places, Traced, Watch, held

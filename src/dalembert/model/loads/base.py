@@ -23,15 +23,7 @@ from dalembert.model.evaluation import value
 from dalembert.model.file_form import unsaid
 from dalembert.model.frozen import mapped
 from dalembert.model.joints.base import JointMotion
-from dalembert.model.keys import (
-    CONSTANTS,
-    body_name,
-    constant_stiffness,
-    name,
-    two_bodies,
-    two_points,
-    whole,
-)
+from dalembert.model.keys import CONSTANTS, body_name, constant_stiffness, name, two_bodies, two_points, whole
 from dalembert.model.python_laws import USUAL, Controller, Law, Timing, controller_of
 from dalembert.model.record import Named, argument, record
 from dalembert.model.reference_model import Action, Places, Traced, Watch, Work, on_point, point_of, product

@@ -130,11 +130,7 @@ def actuator(
 
 @builds(
     JointTorque,
-    {
-        **InJoint.keys(),
-        "times": TIMES,
-        "values": rows(constant, "values", "a constant for each time", required=True),
-    },
+    {**InJoint.keys(), "times": TIMES, "values": rows(constant, "values", "a constant for each time", required=True)},
 )
 def torque_table(
     model: Model, body: str, times: Given, values: Given, *, joint: int = 0, motion: int = 0, name: str | None = None
