@@ -10,8 +10,7 @@ from typing import TypeVar
 import numpy as np
 
 from dalembert.io.urdf.urdf_elements import MOTIONS, Inertial, Joint, Link, Robot
-from dalembert.io.urdf.urdf_poses import Pose
-from dalembert.io.urdf.xml_reading import Reading, hint
+from dalembert.io.urdf.xml_reading import Pose, Reading, hint
 from dalembert.model.keys import quote
 from dalembert.model.values import WORLD
 

@@ -16,8 +16,7 @@ from pathlib import Path
 from dalembert.io.toml_source import Enough, Table, failure
 from dalembert.io.urdf.link_tree import Part, Tree, grow, is_empty, judge, merged, without_rounding
 from dalembert.io.urdf.urdf_elements import COORDINATES, Joint, Robot, read_robot, remark_missing
-from dalembert.io.urdf.urdf_poses import Pose
-from dalembert.io.urdf.xml_reading import Element, Options, Reading, hint, parse_xml, read_xml
+from dalembert.io.urdf.xml_reading import Element, Options, Pose, Reading, hint, parse_xml, read_xml
 from dalembert.model.joints.base import Joint as ModelJoint
 from dalembert.model.keys import quote
 from dalembert.model.loads.joint_friction import SMOOTHING
