@@ -249,9 +249,8 @@ class _Program(Reader):
             fact = f"load asks for {quote(word)}."
             raise self._error(fact, "Expected the name of a .mat file in the same directory, such as 'inputs.mat'.")
         if self._load is None:
-            raise self._error(
-                f"load asks for {quote(word)}, but a text has no directory.", "Give the path of the file."
-            )
+            fact = f"load asks for {quote(word)}, but a text has no directory."
+            raise self._error(fact, "Give the path of the file.")
         names = [name for name in wanted if name != "-mat"]
         if odd := [name for name in names if not name.isidentifier()]:
             raise self._error(f"load is given {quote(odd[0])}.", "Expected names of arrays behind the file.")

@@ -282,9 +282,8 @@ class Reader:
 
     def _field(self, name: str, field: str) -> Values:
         if name not in self._files:
-            raise self._error(
-                f"{quote(name)} is no file that was loaded.", f"Write {name[:MAX_NAME]} = load('inputs.mat')."
-            )
+            advice = f"Write {name[:MAX_NAME]} = load('inputs.mat')."
+            raise self._error(f"{quote(name)} is no file that was loaded.", advice)
         return self._files[name].vector(field, f"{self._source}, line {self._next.line}")
 
     def _entries(self, name: str, value: Values, arguments: list[Values]) -> Values:

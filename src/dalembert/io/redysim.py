@@ -323,9 +323,8 @@ def read_trajectory(path: str | Path, times: Iterable[float], *others: float) ->
     found = [call(text, str(path), [(float(time),), *rest]) for time in times]
     rows = [[len(result) for result in results] for results in found]
     if not found or any(row != rows[0] for row in rows):
-        raise failure(
-            str(path), "the number of results changes with time, or there is no time.", "Expected equal ones."
-        )
+        fact = "the number of results changes with time, or there is no time."
+        raise failure(str(path), fact, "Expected equal ones.")
     return tuple(np.array(result).T for result in zip(*found, strict=True))
 
 

@@ -129,9 +129,8 @@ class _Reader(Findings):
         elif key == "gravity":
             parts = value.strip("[]() ").replace(",", " ").split()
             if len(parts) != 3:
-                self.wrong(
-                    line, "", f"gravity has {len(parts)} components.", "Expected 3, as in # gravity = 0 0 -9.81."
-                )
+                advice = "Expected 3, as in # gravity = 0 0 -9.81."
+                self.wrong(line, "", f"gravity has {len(parts)} components.", advice)
             else:
                 data[key] = [self._number(part, line, where) for part in parts]
         elif (known := _WORDS.get(key)) and value.lower() not in known:

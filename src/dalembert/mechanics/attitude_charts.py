@@ -185,9 +185,8 @@ def _formulas(model: Description, attitude: Attitude) -> Iterator[tuple[str, For
     for body in model.bodies:
         for k, joint in enumerate(body.joints):
             own = body.name == attitude.body and k in attitude.joints
-            yield from (
-                (f"joint {k} of body '{body.name}'", each) for each in joint.values[: attitude.leading if own else None]
-            )
+            values = joint.values[: attitude.leading] if own else joint.values
+            yield from ((f"joint {k} of body '{body.name}'", each) for each in values)
     yield from ((f"the constraint '{c.name}'", c.formula) for c in model.formula_constraints)
     yield from ((load.title, formula) for load in model.loads for formula in load.formulas)
     yield from ((f"the non-ideal force on '{name}'", f) for name, f in model.non_ideal_forces.items())

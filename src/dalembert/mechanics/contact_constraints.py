@@ -73,14 +73,11 @@ def loop_rows(motion: Motion) -> list[LoopRow]:
 
 def ends(loop: Loop, motion: Motion) -> tuple[Frame, Frame]:
     """The frames F on the first body and M on the second."""
-    halves = zip(loop.bodies, (loop.joint, loop), strict=True)
-    first, second = (
-        motion.frames[body].placed(
-            motion.algebra, vector([motion.lower(x) for x in half.position]), [motion.lower(x) for x in half.rotation]
-        )
-        for body, half in halves
-    )
-    return first, second
+    found = []
+    for body, half in zip(loop.bodies, (loop.joint, loop), strict=True):
+        at, angles = vector([motion.lower(x) for x in half.position]), [motion.lower(x) for x in half.rotation]
+        found.append(motion.frames[body].placed(motion.algebra, at, angles))
+    return found[0], found[1]
 
 
 def _rows(loop: Loop, motion: Motion) -> list[LoopRow]:

@@ -275,7 +275,5 @@ def _usual_inertia(body: Body, model: Elements) -> float:
 
 
 def _world(n: int, algebra: Algebra) -> Frame:
-    pack = algebra.pack
-    return Frame(
-        pack(identity(3)), pack(zeros(3)), pack(zeros(3, n)), pack(zeros(3)), pack(zeros(3, n)), pack(zeros(3))
-    )
+    parts = (identity(3), zeros(3), zeros(3, n), zeros(3), zeros(3, n), zeros(3))
+    return Frame(*map(algebra.pack, parts))

@@ -103,9 +103,8 @@ class Elements(Tabular, ABC):
     @property
     def reader(self) -> Reader:
         """Reads formulas of the declared names."""
-        return Reader(
-            self.coordinate_names, tuple(p.name for p in self.declared_parameters), self.symbols, named_points(self)
-        )
+        parameters = tuple(p.name for p in self.declared_parameters)
+        return Reader(self.coordinate_names, parameters, self.symbols, named_points(self))
 
     # what others read
 
@@ -263,9 +262,8 @@ class Elements(Tabular, ABC):
         except (TypeError, ValueError, OverflowError):
             number = math.nan
         if isinstance(value, bool) or not math.isfinite(number):
-            raise InputError(
-                f"{where}: the value is {value if isinstance(value, str | Number) else shown(value)}. Expected a finite number."
-            )
+            got = value if isinstance(value, str | Number) else shown(value)
+            raise InputError(f"{where}: the value is {got}. Expected a finite number.")
         return number
 
     # whether it is sound
@@ -357,9 +355,8 @@ def parameter_changes(model: Elements, values: Values) -> dict[str, float]:
     for key, value in values.items():
         name = key if isinstance(key, str) else str(key)
         if name in given:
-            raise InputError(
-                f"model '{model.name}': {name} is what {given[name].title} gives. Take model.without_laws() to choose its value."
-            )
+            fact = f"{name} is what {given[name].title} gives"
+            raise InputError(f"model '{model.name}': {fact}. Take model.without_laws() to choose its value.")
         if name not in known:
             raise InputError(f"model '{model.name}': there is no parameter '{name}'. {nearest(name, known)}")
         out[name] = model.number(value, f"parameter '{name}'")

@@ -70,7 +70,7 @@ class Reader:
                 raise InputError(f"{where}: {got}. Expected points as (times, values), or a formula of t.")
             return self.law(spline(*given), where, duration)
         if callable(given) and not hasattr(given, "free_symbols"):  # expressions of SymPy can be called, too
-            function: Callable[[float], ArrayLike] = given
+            function: Callable[[float], Any] = given
             return self.law(sampled(function, duration), where, duration)
         known = replace(self, coordinates=(), points={}).read(given, where, rates=False)
         return Profile((known,), -np.inf, np.inf, scalar=True)

@@ -371,15 +371,15 @@ def _solids(given: object, where: str) -> list[Matter]:
     parts = list(given) if several(given) else [given]
     found = [part for part in parts if isinstance(part, Matter)]
     if len(found) != len(parts):
-        raise InputError(
-            f"{where}, solid: got {shown(given)}. Expected solids such as model.solid('box', (1, 2, 3), mass=4)."
-        )
+        expected = "solids such as model.solid('box', (1, 2, 3), mass=4)"
+        raise InputError(f"{where}, solid: got {shown(given)}. Expected {expected}.")
     return found
 
 
 def _inertia(model: Model, values: Sequence[Written], where: str) -> tuple[Vector3, Vector3, Vector3]:
     """Three moments, six entries or a matrix as a matrix."""
-    given = row_of(values, where, "3 (diagonal), 6 (Ixx Iyy Izz Ixy Ixz Iyz) or 3x3 numbers")
+    expected = "3 (diagonal), 6 (Ixx Iyy Izz Ixy Ixz Iyz) or 3x3"
+    given = row_of(values, where, f"{expected} numbers")
     flat = [v for row in given for v in (row if isinstance(row, list | tuple | np.ndarray) else [row])]
     if len(flat) == 3:
         flat += [0, 0, 0]
@@ -387,9 +387,7 @@ def _inertia(model: Model, values: Sequence[Written], where: str) -> tuple[Vecto
         xx, yy, zz, xy, xz, yz = flat
         flat = [xx, xy, xz, xy, yy, yz, xz, yz, zz]
     if len(flat) != 9:
-        raise InputError(
-            f"{where}: got {len(flat)} numbers. Expected 3 (diagonal), 6 (Ixx Iyy Izz Ixy Ixz Iyz) or 3x3."
-        )
+        raise InputError(f"{where}: got {len(flat)} numbers. Expected {expected}.")
     rows = [vector3(model.reader.constant, flat[i : i + 3], where) for i in (0, 3, 6)]
     return (rows[0], rows[1], rows[2])
 

@@ -17,7 +17,7 @@ from __future__ import annotations
 import inspect
 import textwrap
 from abc import ABC
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from functools import cache
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar, dataclass_transform
@@ -166,7 +166,7 @@ class Record(ABC):
         return []
 
     @classmethod
-    def build(cls, model: Model, **given: object) -> object:
+    def build(cls, model: Model, **given: Any) -> object:
         """Make it of what a user gave; add it to the model where it is an element of its own."""
         raise NotImplementedError
 
@@ -207,7 +207,7 @@ class Named(Record):
         return model
 
     @classmethod
-    def taken(cls, model: Model) -> Iterable[str]:
+    def taken(cls, model: Model) -> Collection[str]:
         """The names that a new one may not have."""
         return {each.name for each in getattr(model, cls.stored)}
 

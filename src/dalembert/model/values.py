@@ -26,6 +26,7 @@ Name: TypeAlias = "str | sympy.Basic"  # of a parameter or coordinate: text, or 
 Values = Mapping[Any, float]  # of parameters, by name or symbol
 Vector3 = tuple[Formula, Formula, Formula]
 Matrix3 = tuple[Vector3, Vector3, Vector3]
+TwoPoints = tuple[Vector3, Vector3]
 UnitVector = tuple[Component, Component, Component]  # exact to its square roots
 
 WORLD = "world"
@@ -70,7 +71,7 @@ def motion(model: Elements, formula: object, where: str) -> Formula | None:
     return None if formula is None else model.reader.read(formula, where, rates=False)
 
 
-def points(model: Elements, given: object, where: str) -> tuple[Vector3, Vector3]:
+def points(model: Elements, given: object, where: str) -> TwoPoints:
     """Two points, one on each of two bodies."""
     if not several(given, 2):
         count = len(given) if several(given) else repr(given)

@@ -154,9 +154,8 @@ class Source:
             f"State y = (q, v): {', '.join(self.names[x] for x in self.states)}.",
         ]
         if self.constants:
-            lines.append(
-                f"Constants of the motion among the parameters: {', '.join(self.names[x] for x in self.constants)}."
-            )
+            names = ", ".join(self.names[x] for x in self.constants)
+            lines.append(f"Constants of the motion among the parameters: {names}.")
         return [" ".join(line.split()) for line in [*lines, *self.notes]]
 
 

@@ -79,9 +79,8 @@ def _with_derivatives(source: Source) -> Source:
 
 
 def _compiled(sources: dict[str, str], name: str, ending: str) -> bytes:
-    compiler = next(
-        (each for each in (os.environ.get("CC", ""), "cc", "gcc", "clang") if each and shutil.which(each)), None
-    )
+    known = (os.environ.get("CC", ""), "cc", "gcc", "clang")
+    compiler = next((each for each in known if each and shutil.which(each)), None)
     if compiler is None:
         raise EngineError("fmu: there is no C compiler here. Install gcc or clang, or name one by the variable CC.")
     with tempfile.TemporaryDirectory() as folder:

@@ -335,9 +335,8 @@ def merged(tree: Tree, reading: Reading) -> Tree:
             joint = replace(joint, parent=parent, origin=pose @ joint.origin)
         out.append(Part(_one(group), joint))
         for member in group[1:]:
-            reading.remark(
-                f"links on fixed joints are merged into {quote(head)}", _item(member.part, member.part.link.line)
-            )
+            item = _item(member.part, member.part.link.line)
+            reading.remark(f"links on fixed joints are merged into {quote(head)}", item)
     return tuple(out)
 
 

@@ -326,9 +326,8 @@ def _syntax(text: str, source: str, error: SAXParseException) -> ModelFileError:
     said, number = error.getMessage(), error.getLineNumber() or 1
     line = line_shown(text, number)
     shown = f", at {line!r}" if line else ""
-    return failure(
-        f"{source}, line {number}", f"not valid XML: {said}{shown}.", _ADVICE.get(said, "Correct this line.")
-    )
+    advice = _ADVICE.get(said, "Correct this line.")
+    return failure(f"{source}, line {number}", f"not valid XML: {said}{shown}.", advice)
 
 
 @dataclass(frozen=True)

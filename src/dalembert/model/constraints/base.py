@@ -8,7 +8,7 @@ For the evidence, formulas are taken as they are written.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, ClassVar, Self, TypeAlias
 
@@ -95,7 +95,7 @@ class FormulaConstraint(Constraint):
     formula: Formula
 
     @classmethod
-    def taken(cls, model: Model) -> Iterable[str]:
+    def taken(cls, model: Model) -> Collection[str]:
         """None: the check of the model tells of formulas with the same name."""
         return ()
 

@@ -9,7 +9,7 @@ of parts, by which the initial state is checked, too.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
@@ -21,7 +21,7 @@ from dalembert.model.keys import name, two_bodies, two_points
 from dalembert.model.loads.base import Motion, formulas_in, vector_of
 from dalembert.model.record import Named, argument, record
 from dalembert.model.reference_model import Condition, Places, Traced, Watch, held
-from dalembert.model.values import WORLD, ZERO, Vector3
+from dalembert.model.values import WORLD, ZERO, TwoPoints, Vector3
 from dalembert.symbolic.algebra_base import Array, Scalar, zeros
 from dalembert.symbolic.symbols import Formula
 
@@ -60,7 +60,7 @@ class Contact(Named):
     name: str = argument(name, None, about="the name, which begins those of its constraints", absent="numbered")
 
     @classmethod
-    def taken(cls, model: Model) -> Iterable[str]:
+    def taken(cls, model: Model) -> Collection[str]:
         return {*model.constraint_names, *super().taken(model)}
 
     @property
@@ -120,9 +120,7 @@ class BetweenPoints(Held):
     """It holds a point of the second body by a point, and where it needs them by the axes, of the first."""
 
     bodies: tuple[str, str] = argument(two_bodies, positional=True, about='two names, of bodies or `"world"`')
-    points: tuple[Vector3, Vector3] = argument(
-        two_points, (ZERO, ZERO), about="two points, each in the axes of its body"
-    )
+    points: TwoPoints = argument(two_points, (ZERO, ZERO), about="two points, each in the axes of its body")
 
     @property
     def fixed_points(self) -> list[tuple[str, Vector3]]:

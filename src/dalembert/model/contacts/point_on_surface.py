@@ -35,17 +35,15 @@ _PLACE = ("x", "y", "z")
 def _read(model: Elements, given: Written, where: str) -> Formula:
     """A formula of x, y, z, which are the place of the point here, parameters and time."""
     if taken := sorted(set(_PLACE) & set(model.parameter_values)):
-        raise InputError(
-            f"{where}: a parameter is called '{taken[0]}', which is a place of the point here. Give the parameter another name."
-        )
+        fact = f"a parameter is called '{taken[0]}', which is a place of the point here"
+        raise InputError(f"{where}: {fact}. Give the parameter another name.")
     return replace(model.reader, coordinates=_PLACE).read(given, where, rates=False)
 
 
 def _two(model: Elements, given: object, where: str) -> tuple[Formula, ...]:
     if not several(given, 2):
-        raise InputError(
-            f"{where}: got {shown(given)}. Expected two formulas of x, y and z, which vanish on the curve."
-        )
+        expected = "two formulas of x, y and z, which vanish on the curve"
+        raise InputError(f"{where}: got {shown(given)}. Expected {expected}.")
     return tuple(_read(model, each, f"{where}[{i}]") for i, each in enumerate(given))
 
 

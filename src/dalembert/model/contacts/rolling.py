@@ -75,9 +75,8 @@ class Rolling(Contact):
         found = []
         if self.body in (WORLD, self.ground):
             fact = "the world does not roll." if self.body == WORLD else f"'{self.body}' is both body and ground."
-            found.append(
-                Problem(self.title, fact, "Give `body` and `ground` two different names, `body` that of a body.")
-            )
+            advice = "Give `body` and `ground` two different names, `body` that of a body."
+            found.append(Problem(self.title, fact, advice))
         known = [(key, value(size, table)) for key, size in self.sizes]
         return found + [
             Problem(f"{self.title}, {key}", f"the length is {size:g}.", "Expected a positive number.")

@@ -48,10 +48,8 @@ def backwards(joints: Sequence[Joint], where: str) -> tuple[tuple[Joint, ...], d
     for index in reversed(range(len(joints))):
         undone = joints[index].undone()
         if undone is None:
-            kind = joints[index].kind
-            raise InputError(
-                f"{where}: a {kind} joint cannot be read backwards. Cut the loop so that it keeps its direction."
-            )
+            fact = f"a {joints[index].kind} joint cannot be read backwards"
+            raise InputError(f"{where}: {fact}. Cut the loop so that it keeps its direction.")
         for motion, (joint, k) in enumerate(undone.places):
             moved[index, motion] = (len(out) + joint, k)
         out += undone.joints
@@ -61,8 +59,7 @@ def backwards(joints: Sequence[Joint], where: str) -> tuple[tuple[Joint, ...], d
 
 def placed_back(position: Vector3, rotation: Vector3) -> list[Joint]:
     """Fixed joints that undo a placement: Rx(−roll) Ry(−pitch) Rz(−yaw), then the position backwards."""
-    roll, pitch, yaw = (sympify(angle) for angle in rotation)
-    x, y, z = (-sympify(entry) for entry in position)
-    turns = [(-roll, _ZERO, _ZERO), (_ZERO, -pitch, _ZERO), (_ZERO, _ZERO, -yaw)]
+    (roll, pitch, yaw), (x, y, z) = ((-sympify(entry) for entry in part) for part in (rotation, position))
+    turns = [(roll, _ZERO, _ZERO), (_ZERO, pitch, _ZERO), (_ZERO, _ZERO, yaw)]
     used: list[Joint] = [Fixed(HERE, turn) for turn in turns if any(angle != 0 for angle in turn)]
     return [*used, Fixed((x, y, z), HERE)] if any(entry != 0 for entry in (x, y, z)) else used

@@ -170,9 +170,8 @@ def attitude(
     """The rotation of a joint by three angles or by a quaternion."""
     if quaternion is not None:
         if angles is not None:
-            raise InputError(
-                f"{where}: got both of angles and quaternion. Give three angles or four parts (w, x, y, z)."
-            )
+            got = "got both of angles and quaternion"
+            raise InputError(f"{where}: {got}. Give three angles or four parts (w, x, y, z).")
         w, x, y, z = parts = motions(model, quaternion, 4, f"{where}, quaternion")
         known = {coordinate(name) for name in model.coordinate_names}
         if len({*parts}) != 4 or not {*parts} <= known:

@@ -27,7 +27,7 @@ from dalembert.model.keys import CONSTANTS, body_name, constant_stiffness, name,
 from dalembert.model.python_laws import USUAL, Controller, Law, Timing, controller_of
 from dalembert.model.record import Named, argument, record
 from dalembert.model.reference_model import Action, Places, Traced, Watch, Work, on_point, point_of, product
-from dalembert.model.values import WORLD, ZERO, Vector3
+from dalembert.model.values import WORLD, ZERO, TwoPoints, Vector3
 from dalembert.symbolic.algebra_base import Algebra, Array, Scalar, matrix, vector
 from dalembert.symbolic.exact_numbers import written_out
 from dalembert.symbolic.frames import Frame
@@ -131,8 +131,10 @@ class Load(Named):
 
     @classmethod
     def build(cls, model: Model, **given: object) -> Model:
-        name = new_name(model, given.pop("name"), cls.kind)
-        return add(model, cls.read(model, {"name": name, **given}, f"{cls.kind} '{name}'"))
+        super().build(model, **given)
+        if brought := model.loads[-1].parameters:
+            model.declared_parameters += brought
+        return model
 
     @property
     def parameters(self) -> tuple[Parameter, ...]:
@@ -285,9 +287,9 @@ def at_point(motion: Motion, body: str, point: Array, force: Array) -> tuple[Wre
     return (Wrench(body, force, cross(point - motion.center(body), motion.frame(body).R.T @ force)),)
 
 
-def new_name(model: Model, name: object, kind: str) -> str:
+def new_name(model: Model, name: str | None, kind: str) -> str:
     """The name of a new load, numbered where none is given."""
-    key = str(name or f"{kind}{len(model.loads) + 1}")
+    key = name or f"{kind}{len(model.loads) + 1}"
     if key in Load.taken(model):
         raise InputError(f"{kind} '{key}': declared twice. Give each load its own name.")
     return key
@@ -385,9 +387,7 @@ class Between(Pull):
     """It acts on the second point along the line from the first, and its opposite on the first."""
 
     bodies: tuple[str, str] = argument(two_bodies, positional=True, about='two names, of bodies or `"world"`')
-    points: tuple[Vector3, Vector3] = argument(
-        two_points, (ZERO, ZERO), about="two points, each in the axes of its body"
-    )
+    points: TwoPoints = argument(two_points, (ZERO, ZERO), about="two points, each in the axes of its body")
 
     @property
     def fixed_points(self) -> list[tuple[str, Vector3]]:

@@ -221,9 +221,8 @@ def increasing_times(times: Given, read: Read, where: str) -> np.ndarray:
     if late := np.flatnonzero(np.diff(clock) <= 0).tolist():
         i = late[0]
         fact = f"times[{i + 1}] is {clock[i + 1]:g} and times[{i}] is {clock[i]:g}"
-        raise InputError(
-            f"{where}, times: {fact}. Expected increasing times; sort the rows and keep one for each time."
-        )
+        advice = "Expected increasing times; sort the rows and keep one for each time."
+        raise InputError(f"{where}, times: {fact}. {advice}")
     return clock
 
 

@@ -114,9 +114,8 @@ def actuator(
         raise InputError(f"{where}: got {got}. Expected a formula as effort, or law=... with a function of Python.")
     if effort is not None:
         if several or period is not None or delay or vectorized:
-            raise InputError(
-                f"{where}: several bodies, period, delay and vectorized are for a law in Python. Got a formula."
-            )
+            fact = "several bodies, period, delay and vectorized are for a law in Python"
+            raise InputError(f"{where}: {fact}. Got a formula.")
         values = [model.reader.read(effort, f"{where}, effort")]
     else:
         keys = [new_name(model, each, "actuator") for each in keys]
