@@ -227,7 +227,8 @@ def _sampled(
     Y, M = slopes(model, chosen.formulas, states), mass_matrices(model, states)
     S = np.concatenate([Y, held.a], axis=1)
     reduced = choose_reduced(chosen, Y, M[:, list(ignorable)], held.a, ignorable, unit)
-    mixed = _contain_rates(model, [chosen.formulas[i] for i in reduced.chosen], ignorable)
+    rates = {rate(model.coordinate_names[i]).name for i in ignorable}
+    mixed = any(symbol.name in rates for i in reduced.chosen for symbol in chosen.formulas[i].free_symbols)
     apart = M if mixed else np.repeat(np.eye(len(unit))[None], len(Y), axis=0)
     staying = np.concatenate([Y[:, list(reduced.chosen)], apart[:, list(ignorable)], held.a], axis=1)
     regular, W = _free_directions(S, unit, len(chosen.names))
@@ -266,12 +267,6 @@ def rank_at(model: Elements, known: Facts, state: States, parameters: Mapping[st
     A, unit = known.dimensionless(constraint_matrix(model, known.levels, state, parameters)), known.scales.positions
     M = mass_matrices(model, state, parameters)
     return rank.usual_rank(A, unit), rank.usual_rank(A[:, known.rows], unit), rank.definite(M)
-
-
-def _contain_rates(model: Elements, speeds: Sequence[Formula], coordinates: Sequence[int]) -> bool:
-    """True where velocities of these coordinates stand in some of the speeds."""
-    rates = {rate(model.coordinate_names[i]).name for i in coordinates}
-    return any(symbol.name in rates for speed in speeds for symbol in speed.free_symbols)
 
 
 def _mix(a: np.ndarray, sizes: np.ndarray, unit: np.ndarray) -> tuple[tuple[float, ...], ...] | None:

@@ -6,12 +6,10 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from dalembert.errors import InputError, Problem, nearest
 from dalembert.model.constraints.base import FormulaConstraint, Gains, read_gains, two_gains
 from dalembert.model.evaluation import Table, open_rate, unfulfilled
-from dalembert.model.file_form import Element, Value, unless
+from dalembert.model.file_form import Element, unless
 from dalembert.model.formulas import TimeLaw
 from dalembert.model.keys import MAX_FILE_ROWS, Key, Keys, Kind, attempt, many, name, number, of_time, position, table
 from dalembert.model.profiles import points_of
@@ -90,17 +88,13 @@ class Holonomic(FormulaConstraint):
                 f"{where}: the motion has {len(points[0])} points. Expected at most {MAX_FILE_ROWS} in a file. "
                 "Sample it with a larger `accuracy`."
             )
+        columns = {key: x.tolist() for key, x in zip(("times", "values", "bends"), points or (), strict=False)}
         return {
             "name": unless(self.name, f"drive of {name}"),
             "coordinate": name,
-            "motion": written(motion, where) if points is None else _columns(*points),
+            "motion": written(motion, where) if points is None else columns,
             "feedback": unless(two_gains.write(self.feedback, where), []),
         }
-
-
-def _columns(times: np.ndarray, values: np.ndarray, bends: np.ndarray) -> dict[str, Value]:
-    """The points of a motion as a file has them; without bends they are straight lines."""
-    return {"times": times.tolist(), "values": values.tolist(), "bends": bends.tolist()}
 
 
 @builds(Holonomic)
