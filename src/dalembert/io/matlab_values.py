@@ -1,6 +1,6 @@
 """Values of a small part of MATLAB: text becomes signs and words, and these become numbers. `matlab` reads the statements.
 
-Every value is a vector, a scalar one of length 1; rows and columns are not told apart. Nothing is ever run as code.
+Every value is a vector, a scalar one of length 1; rows and columns are not distinguished. Nothing is ever run as code.
 Kept by hand: [1 -2] has two entries here, [1 - 2] has one, and 2^3^2 is 64, which no parser of the standard library knows.
 """
 

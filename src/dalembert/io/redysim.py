@@ -1,7 +1,7 @@
 """Robots from the arrays of ReDySim: one entry for each link, as its users write them in `inputs.m`.
 
 The arrays can stand in a TOML file with `convention = "redysim"`, in JSON, or in ReDySim's own files `inputs.m` and
-`inputs.mat`; what they mean is told in `redysim_arrays`. `docs/robot-tables.md` is the reference.
+`inputs.mat`; their meaning is documented in `redysim_arrays`. `docs/robot-tables.md` is the reference.
 """
 
 from __future__ import annotations
@@ -116,7 +116,7 @@ def _worded(
 
 
 def _stored(found: Stored, name: str, *, quaternion: bool) -> Model:
-    """The robot whose arrays a data file holds; what else it holds is told."""
+    """The robot whose arrays a data file holds; what else it holds is noted."""
     for key in found.others.keys() & set(KEYS):
         found.vector(key, found.source)  # which says what is wrong with it
     if "n" not in found.vectors and found.others:
@@ -266,7 +266,7 @@ def _times(data: Table) -> Iterator[str]:
 def started(model: Model, path: Path, initials: str | Path | None, *, quaternion: bool) -> Model:
     """The model with the start and the time of `initials`, or of the initials.m beside ReDySim's inputs.
 
-    A file that was asked for has to be sound; why the one beside the inputs was left out is told in a note.
+    A file that was asked for has to be sound; a note says why the one beside the inputs was left out.
     """
     if initials is not None:
         return _started(model, Path(initials), quaternion=quaternion)

@@ -192,7 +192,7 @@ def radians(value: Value, unit: str) -> Value:
         return value
     if isinstance(value, str):
         return f"({value})*pi/180"
-    # whole numbers that are too large for this are told by whoever reads them
+    # integers that are too large for this are reported where they are read
     return math.radians(value) if isinstance(value, float) or (isinstance(value, int) and abs(value) < 1e300) else value
 
 
@@ -318,7 +318,7 @@ def coordinates(links: Sequence[Table]) -> list[str]:
 
 
 def on_joint_side(friction: Table, ratio: Value) -> Table:
-    """Friction that is told at the motor carried over to the joint, and empty where there is none.
+    """Friction at the motor carried over to the joint, and empty where there is none.
 
     >>> on_joint_side({"viscous": 1e-3, "coulomb": 0.4, "side": "motor"}, -50)
     {'viscous': 2.5, 'coulomb': 20.0}

@@ -196,7 +196,7 @@ def _branches(model: Elements, q: np.ndarray, qd: np.ndarray, t: float, keep: Se
     return sorted(found, key=lambda a: float(np.linalg.norm((a.q - q) / assembler.scales.positions)))
 
 
-def _told(change: np.ndarray, scale: np.ndarray) -> list[float]:
+def _beyond_rounding(change: np.ndarray, scale: np.ndarray) -> list[float]:
     """The changes, zero where they are rounding."""
     return np.where(np.abs(change) > _MOVED * scale, change, 0.0).tolist()
 
@@ -221,13 +221,13 @@ class Assembler:
         self.looks = max(_LEAST, _WORK // max(1, len(names) * max(len(names), len(self.rows))))
 
     def at(self, q: np.ndarray, qd: np.ndarray, t: float, origin: np.ndarray | None = None) -> Assembly:
-        """The nearest consistent state; what moved is told from `origin`."""
+        """The nearest consistent state; what moved is measured from `origin`."""
         names, start = self.model.coordinate_names, q if origin is None else origin
         new_q = self.without_turns(self._positions(q, t, again=origin is None), start, t)
         self.require_proper(new_q, t)
         new_qd = self._velocities(new_q, qd, t)
-        moved = dict(zip(names, _told(new_q - start, self.scales.positions), strict=True))
-        rates = dict(zip(names, _told(new_qd - qd, self.scales.velocities), strict=True))
+        moved = dict(zip(names, _beyond_rounding(new_q - start, self.scales.positions), strict=True))
+        rates = dict(zip(names, _beyond_rounding(new_qd - qd, self.scales.velocities), strict=True))
         phi, psi, _ = self._look(new_q, new_qd, t)
         left = float(max(np.abs(phi[self.held]).max(initial=0.0), np.abs(psi[self.rows]).max(initial=0.0)))
         return Assembly(new_q, new_qd, moved, rates, bends(self.model, new_q, t), left)

@@ -3,7 +3,7 @@
 q_i is ignorable when ∂L/∂q_i, its column of the constraints and its generalized forces are zero for all states and all times.
 Each of these is a graph, and whether a graph is zero is decided in the prime field of `dalembert.symbolic.prime_field`: sin² +
 cos² − 1 is, 10⁻¹² x is not. Whatever switches with q_i (`max`, `abs`, `piecewise`, tables) refutes it, even where it is flat. A
-condition that can be neither proved nor seen in numbers to fail is told as such, and the coordinate is not taken for ignorable.
+condition that can be neither proved nor refuted by numbers is reported as such, and the coordinate is not taken for ignorable.
 
 Parameters are symbols in the proof. Where a condition vanishes only for given values, such as equal inertias or a force that is
 switched off, the proof lists the parameters whose values it uses. The values of parameters that change along a run (inputs of

@@ -121,7 +121,7 @@ def _scalars(states: States) -> tuple[Algebra, Scalar, Array, Array]:
 
 @dataclass(frozen=True)
 class Rows:
-    """All constraint rows at sample states, each divided by its size, so that rounding can be told from a row."""
+    """All constraint rows at sample states, each divided by its size, so that rounding can be distinguished from a row."""
 
     sizes: np.ndarray  # (k,)
     A: np.ndarray  # (K, k, n), rows divided by their sizes

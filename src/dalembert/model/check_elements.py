@@ -99,7 +99,7 @@ def _matrix(body: Body, table: Table) -> np.ndarray:
 def _inertia(path: str, matrix: np.ndarray, published: bool) -> list[Problem]:
     """An inertia is symmetric, no principal moment is negative, and none exceeds the sum of the other two."""
     if not np.isfinite(matrix).all():
-        return []  # told by `formulas`
+        return []  # reported by `check.undefined`
     small = _DEFINITE_TOLERANCE * float(np.abs(matrix).max())
     i, j = divmod(int(np.abs(matrix - matrix.T).argmax()), 3)
     if abs(matrix[i, j] - matrix[j, i]) > small:
@@ -169,7 +169,7 @@ def _without_bodies(model: Elements) -> list[Problem]:
     into = "Put it into the potential or the forces of the energies."
     found = [(contact.title, "it touches a body", "Write a formula.") for contact in model.contacts]
     found += [(load.title, "it acts on a body", into) for load in model.loads]
-    # a gravity that cannot be read is told by `formulas`
+    # a gravity that cannot be read is reported by `check.undefined`
     with suppress(InputError):
         found += [("gravity", "it acts on bodies", into)] if any(g != 0 for g in model.gravity) else []
     found += [(loop.title, "it joins bodies", "Write it as a holonomic formula.") for loop in model.loops]

@@ -80,7 +80,7 @@ class Elements(Tabular, ABC):
     controllers: tuple[Controller, ...] = ()
     limits: Frozen[str, Limits] = field(default_factory=lambda: Frozen())
     shapes: tuple[Shape, ...] = ()
-    published: bool = False  # the numbers are a vendor's: odd inertias are told, not refused
+    published: bool = False  # the numbers are a vendor's: odd inertias are reported, not refused
     notes: tuple[str, ...] = ()  # what an importer understood, changed or left out
     generalized_speeds: tuple[Speed, ...] = ()
     energies: Energies | None = None
@@ -218,7 +218,7 @@ class Elements(Tabular, ABC):
         return Inputs(self.controllers, self.coordinate_names, tuple(p.name for p in self.declared_parameters))
 
     def without_laws(self) -> Self:
-        """The same without laws in Python: what they gave are parameters u(name), which have the value 1 unless they are told."""
+        """The same without laws in Python: what they gave are parameters u(name), which have the value 1 by default."""
         return self.replaced(controllers=()) if self.controllers else self
 
     def pressed(self) -> Self:

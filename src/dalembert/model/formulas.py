@@ -91,7 +91,7 @@ class Reader:
 
 @lru_cache(maxsize=1024, typed=True)
 def _constant(formula: str | float, parameters: tuple[str, ...]) -> Formula | None:
-    """A formula of parameters, which many bodies may share; None where it is none, and has to be told with its place."""
+    """A formula of parameters, which many bodies may share; None where it is none, and the error needs its place."""
     try:
         return parse(formula, coordinates=(), parameters=parameters, where="", rates=False, time=False)
     except FormulaError:

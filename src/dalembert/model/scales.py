@@ -1,4 +1,4 @@
-"""Scales: what is long, heavy and slow for a model, read off its own numbers, so that nothing is measured by 1.
+"""Scales: what is long, heavy and slow for a model, read off its own numbers, so that no absolute tolerance is needed.
 
 | scale | from | else |
 |---|---|---|

@@ -96,7 +96,7 @@ def _compiled(sources: dict[str, str], name: str, ending: str) -> bytes:
 
 
 def _interface(source: Source, name: str, token: str) -> Iterator[str]:
-    """What the functions of FMI are told of the model."""
+    """The definitions that the functions of FMI need of the model."""
     given = [each for each in (source.function(key) for key in _OUTPUTS) if each is not None]
     yield f'#include "{name}.h"'
     yield ""
@@ -164,9 +164,9 @@ def _description(source: Source, name: str, token: str) -> ElementTree.Element:
     clock = "t" if "time" in (*states, *source.values) else "time"
     variable(clock, 0, causality="independent", variability="continuous")
     for i, (state, start) in enumerate(zip(states, source.initial, strict=True)):
-        told = source.descriptions.get(state, "")
+        words = source.descriptions.get(state, "")
         kind = {"causality": "output", "variability": "continuous", "initial": "exact", "start": repr(start)}
-        variable(state, 1 + i, description=told, **kind)
+        variable(state, 1 + i, description=words, **kind)
     for i, state in enumerate(states):
         kind = {"causality": "local", "variability": "continuous", "initial": "calculated"}
         variable(f"der({state})", 1 + n + i, derivative=str(1 + i), **kind)
@@ -174,9 +174,9 @@ def _description(source: Source, name: str, token: str) -> ElementTree.Element:
         kind = {"causality": "parameter", "variability": "tunable", "initial": "exact", "start": repr(value)}
         variable(key, 1 + 2 * n + i, description=source.descriptions.get(key, ""), **kind)
     outputs = list(_outputs(source))
-    for i, (key, told) in enumerate(outputs):
+    for i, (key, words) in enumerate(outputs):
         kind = {"causality": "output", "variability": "continuous", "initial": "calculated"}
-        variable(key, 1 + 2 * n + m + i, description=told, **kind)
+        variable(key, 1 + 2 * n + m + i, description=words, **kind)
     _structure(root, n, m, len(outputs))
     return root
 

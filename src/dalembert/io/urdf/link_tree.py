@@ -89,7 +89,7 @@ def _hangs(joints: Iterable[Joint], links: Mapping[str, Link], reading: Reading)
 
 
 def _rings(hangs: Mapping[str, Joint], reading: Reading) -> None:
-    """Links that carry each other; each ring is told once."""
+    """Links that carry each other; each ring is reported once."""
     seen: set[str] = set()
     for start in hangs:
         name, path = start, dict[str, None]()
@@ -286,7 +286,7 @@ class _Load(Flag):
 
 
 def _judge_masses(tree: Tree, reading: Reading) -> None:
-    """A link that moves needs something with mass on it; of a branch without mass the first link is told."""
+    """A link that moves needs something with mass on it; of a branch without mass the first link is reported."""
     loads, below = _loads(tree), set[str]()
     for part in tree:
         name, joint = part.link.name, part.joint

@@ -76,7 +76,7 @@ class Joint:
     child: str
     origin: Pose
     axis: Numbers3
-    limits: dict[str, float | None]  # what it can reach, as `Model.limit` is told; None where there is no bound
+    limits: dict[str, float | None]  # arguments of `Model.limit`; None where there is no bound
     damping: float
     friction: float
     mimic: Mimic | None
@@ -332,7 +332,7 @@ def read_colors(root: Element, reading: Reading) -> dict[str, Color]:
     for link in root.find("link"):
         for visual in link.find("visual"):
             for element in visual.find("material"):
-                # what is wrong here is told with its link
+                # what is wrong here is reported with its link
                 _learn(element, found, Reading(reading.source, reading.options))
     return found
 

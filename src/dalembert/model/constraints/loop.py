@@ -114,7 +114,7 @@ def loop(
     """Close a loop: join two bodies, or a body and the world, by a joint of any kind.
 
     `joint` is placed on the first body as usual; its motions are not coordinates, so leave them out. `position`
-    and `rotation` place its other half on the second body. The constraints follow from the joint: nobody writes them.
+    and `rotation` place its other half on the second body. The constraints follow from the joint.
 
     >>> from dalembert.model.model import Model
     >>> model = Model("four bars").coordinates("a", "b", "c")

@@ -108,7 +108,7 @@ class Press:
         return self.stiffness * (depth**n if whole else rounded)
 
     def press_in_words(self) -> str:
-        """What a reader is told."""
+        """The law in words."""
         if self.push is not None:
             return f"push {written_out(plain(self.push))}"
         parts = [(name, getattr(self, name), usual) for name, usual in _ELASTIC.items()]
@@ -192,7 +192,7 @@ class Laws(Press):
         return bound / se.sqrt(square + self.smoothing**2)
 
     def in_words(self) -> str:
-        """What a reader is told."""
+        """The law in words."""
         if self.restitution is not None:
             manner = f", {self.impact}" if self.impact != "newton" else ""
             press = f"rigid, restitution {written_out(self.restitution)}{manner}"

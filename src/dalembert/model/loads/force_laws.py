@@ -130,7 +130,7 @@ class Law:
         return antiderivative(formula, measure(self.names[0]), (measure(RATE), TIME, *held))
 
     def words(self) -> str:
-        """What a reader is told."""
+        """The law in words."""
         parts = [written_out(plain(self.pull))] if self.pull != 0 else []
         over = [(self.curve, self.names[0]), (self.rate_curve, RATE)]
         parts += [f"a curve over {name} of {len(held)} points" for held, name in over if held is not None]

@@ -29,7 +29,7 @@ class Spring(Between):
         else:
             distance = motion.algebra.sqrt(span @ span)
             stretch = distance - length
-            with np.errstate(all="ignore"):  # 0/0 where the ends meet: told by whoever needs the number, see `span`
+            with np.errstate(all="ignore"):  # 0/0 where the ends meet, see `span`
                 force, potential = scaled(-k * stretch / distance, span), motion.algebra.half * k * stretch * stretch
         return [Applied(self.name, force, J, c, potential, self._pull(motion, force))]
 
