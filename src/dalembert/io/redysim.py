@@ -290,11 +290,16 @@ def _started(model: Model, path: Path, *, quaternion: bool) -> Model:
     if quaternion and "e0" in names:
         raise failure(source, "y0 has angles of the base, but the model a quaternion.", "Leave out quaternion=True.")
     q, qd = _halves(state, names, source)
-    first, last, step = (next((values[key] for key in keys if key in values), ()) for keys in SPAN)
+    first, last, step = (_first(values, keys) for keys in SPAN)
     if len(first) == len(last) == len(step) == 1 and step[0] > 0 and last[0] > first[0]:
         time = last[0] - first[0]
         model.simulation(time, sample_count(time, step[0], f"{source}: (tf - ti)/incr"))
     return model.start(q, qd).note(f"start and time are those of {path.name}.")
+
+
+def _first(values: Mapping[str, Values], keys: Iterable[str]) -> Values:
+    """What stands under the first of these names that is there; nothing where none is."""
+    return next((values[key] for key in keys if key in values), ())
 
 
 def _functions(path: Path, links: float) -> dict[str, Function]:

@@ -13,6 +13,7 @@ from dalembert.model.constraints.loop import Loop
 from dalembert.model.constraints.nonholonomic import Nonholonomic
 from dalembert.model.contacts.base import Push, pushed
 from dalembert.model.description import Elements
+from dalembert.model.joints.base import Row
 from dalembert.symbolic.algebra_base import Array, Scalar, choose, vector
 from dalembert.symbolic.floats import plain
 from dalembert.symbolic.frames import Frame
@@ -87,12 +88,13 @@ def _rows(loop: Loop, motion: Motion) -> list[LoopRow]:
     arm = skew(p)
     v, v0 = F.R.T @ (M.J - F.J) + arm @ F.D, F.R.T @ (M.c - F.c) + arm @ F.E
     w, w0 = R @ M.D - F.D, R @ M.E - F.E
-    out = []
-    for row in loop.joint.closure(motion.algebra, R, p):
-        a, b = row.force @ v + row.moment @ w, row.force @ v0 + row.moment @ w0
-        name, wrench = f"{loop.name}, {row.name}", (F.R @ row.force, F.R @ row.moment)
-        out.append(LoopRow(name, loop.bodies, row.phi, a, b, *wrench, M.p))
-    return out
+    return [_row(loop, row, F, M, v, v0, w, w0) for row in loop.joint.closure(motion.algebra, R, p)]
+
+
+def _row(loop: Loop, row: Row, F: Frame, M: Frame, v: Array, v0: Array, w: Array, w0: Array) -> LoopRow:
+    a, b = row.force @ v + row.moment @ w, row.force @ v0 + row.moment @ w0
+    wrench = F.R @ row.force, F.R @ row.moment
+    return LoopRow(f"{loop.name}, {row.name}", loop.bodies, row.phi, a, b, *wrench, M.p)
 
 
 def displacement(F: Frame, M: Frame) -> tuple[np.ndarray, np.ndarray]:

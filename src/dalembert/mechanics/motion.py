@@ -275,5 +275,7 @@ def _usual_inertia(body: Body, model: Elements) -> float:
 
 
 def _world(n: int, algebra: Algebra) -> Frame:
-    parts = (identity(3), zeros(3), zeros(3, n), zeros(3), zeros(3, n), zeros(3))
-    return Frame(*map(algebra.pack, parts))
+    pack = algebra.pack
+    return Frame(
+        pack(identity(3)), pack(zeros(3)), pack(zeros(3, n)), pack(zeros(3)), pack(zeros(3, n)), pack(zeros(3))
+    )
