@@ -13,7 +13,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from dalembert.io import toml_schema
+from dalembert.io import toml_reader
 from dalembert.model.joints import JOINTS
 from dalembert.model.keys import Key, Keys
 from dalembert.model.model import Model
@@ -30,10 +30,10 @@ _MODULES = {
     "dalembert.model.constraints.base": ("Gains",),
     "dalembert.model.python_laws": ("Law",),
     "dalembert.model.description": ("Description", "Elements"),
-    "dalembert.model.events": ("Direction",),
+    "dalembert.model.elements": ("Direction",),
     "dalembert.model.formulas": ("TimeLaw",),
     "dalembert.model.joints": ("Joint", *(joint.__name__ for joint in JOINTS)),
-    "dalembert.model.loads.unilateral": ("Impact",),
+    "dalembert.model.loads.contact_laws": ("Impact",),
     "dalembert.model.record": ("Record",),
     "dalembert.model.solids": ("Matter",),
     "dalembert.model.initial_state": ("Start",),
@@ -85,7 +85,7 @@ def _parameter(part: inspect.Parameter) -> str:
 
 def page() -> str:
     """The reference of model files, with the tables of all elements whose keys have sentences."""
-    text, known = PAGE.read_text(encoding="utf-8"), toml_schema.elements()
+    text, known = PAGE.read_text(encoding="utf-8"), toml_reader.elements()
     start = text.index("## The reference")
     for head in re.findall(r"^(?:### .*|`)\[\[.*", text[start:], re.MULTILINE):
         kinds = re.findall(r"`\[\[(\w+)\]\]`", head if head[0] == "#" else head.split(":")[0])

@@ -82,7 +82,7 @@ from dalembert.formalisms.catalogue import citation as citation
 from dalembert.io import gallery as gallery
 from dalembert.model.description import Description as Description
 from dalembert.model.model import Model as Model
-from dalembert.model.motion_profile import Profile as Profile
+from dalembert.model.profiles import Profile as Profile
 from dalembert.model.profiles import cycloidal as cycloidal
 from dalembert.model.profiles import quintic as quintic
 from dalembert.model.profiles import sampled as sampled

@@ -29,7 +29,7 @@ TIP = (0.3, 0.0, 0.0)
 
 @pytest.fixture(scope="module")
 def arm() -> dl.Model:
-    from dalembert.io.dh_toml import loads_dh
+    from dalembert.io.robot_rows import loads_dh
 
     return loads_dh(ARM)
 

@@ -8,7 +8,7 @@ import pytest
 import dalembert as dl
 from dalembert.display.scene.declared_shapes import SHOWN, merged, mesh_of
 from dalembert.display.scene.scene_builder import scene_of
-from dalembert.io.urdf.visuals import mesh_file
+from dalembert.io.urdf.urdf_elements import mesh_file
 
 POINTS = np.array([(0, 0, 0), (1, 0, 0), (0, 2, 0), (0, 0, 3)], dtype=float)
 FACES = np.array([(0, 2, 1), (0, 1, 3), (0, 3, 2), (1, 2, 3)])

@@ -21,7 +21,7 @@ from dalembert.codegen import heyoka_backend
 from dalembert.codegen.function import NativeFunction
 from dalembert.codegen.program import Program
 from dalembert.evidence.verification import ProgramChecks, Task, _finding, _states
-from dalembert.model.events import Event
+from dalembert.model.elements import Event
 from dalembert.simulation import complementarity
 from dalembert.simulation import right_hand_side as kernels
 from dalembert.simulation.integrators.base import Settings

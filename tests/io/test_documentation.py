@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 
 from dalembert.errors import ModelFileError
-from dalembert.io import toml_schema, toml_source
+from dalembert.io import toml_reader, toml_source
 from dalembert.io.toml_reader import loads_toml
 from dalembert.model import keys
-from dalembert.model.loads import measured_curves
+from dalembert.model.loads import force_laws
 from dalembert.symbolic.symbols import FUNCTIONS
 
 PAGE = (Path(__file__).parents[2] / "docs" / "model-files.md").read_text(encoding="utf-8")
@@ -46,13 +46,13 @@ def test_the_printed_problem_is_found_by_the_check():
 @pytest.mark.parametrize(
     ("title", "keys"),
     [
-        ("### `[parameters]`", toml_schema.PARAMETER),
-        ("### `[coordinates]`", toml_schema.COORDINATE),
-        ("### `[speeds]`", toml_schema.SPEED),
-        ("### `[energies]`", toml_schema.ENERGIES),
-        ("### `[simulation]`", toml_schema.SIMULATION),
-        *((f"`[[{kind}]]`", keys) for kind, keys in toml_schema.elements().items()),
-        *(("### Joints", keys) for keys in toml_schema.joint_keys().values()),
+        ("### `[parameters]`", toml_reader.PARAMETER),
+        ("### `[coordinates]`", toml_reader.COORDINATE),
+        ("### `[speeds]`", toml_reader.SPEED),
+        ("### `[energies]`", toml_reader.ENERGIES),
+        ("### `[simulation]`", toml_reader.SIMULATION),
+        *((f"`[[{kind}]]`", keys) for kind, keys in toml_reader.elements().items()),
+        *(("### Joints", keys) for keys in toml_reader.joint_keys().values()),
     ],
 )
 def test_every_key_is_described(title, keys):
@@ -67,10 +67,10 @@ def test_every_key_is_described(title, keys):
 
 
 def test_every_section_function_and_limit_is_described():
-    for section in toml_schema.sections():
+    for section in toml_reader.sections():
         assert f"`{section}`" in PAGE or f"[{section}]" in PAGE, section
     for function in FUNCTIONS:
         assert re.search(rf"`{function}[`(]", PAGE), function
-    for limit in (toml_source.MAX_BYTES, keys.MAX_SAMPLES, keys.MAX_FILE_ROWS, measured_curves.MAX_ROWS):
+    for limit in (toml_source.MAX_BYTES, keys.MAX_SAMPLES, keys.MAX_FILE_ROWS, force_laws.MAX_ROWS):
         assert f"{limit:,}".replace(",", " ") in PAGE
     assert str(keys.MAX_ELEMENTS) in PAGE

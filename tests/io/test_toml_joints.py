@@ -5,7 +5,7 @@ import pytest
 
 import dalembert as dl
 from dalembert.errors import ModelFileError
-from dalembert.io import toml_schema
+from dalembert.io import toml_reader
 from dalembert.io.toml_reader import loads_toml
 from dalembert.model.joints import JOINTS
 from dalembert.model.model import Model
@@ -71,7 +71,7 @@ def in_python() -> Model:
 
 def test_the_table_of_this_file_is_complete():
     assert set(EVERY) >= {joint.kind for joint in JOINTS}
-    assert {kind_of(key) for key in EVERY} == set(toml_schema.joint_keys()) == set(toml_schema.loop_joint_keys())
+    assert {kind_of(key) for key in EVERY} == set(toml_reader.joint_keys()) == set(toml_reader.loop_joint_keys())
 
 
 @pytest.mark.parametrize("key", EVERY)
@@ -96,7 +96,7 @@ CUT = {
 }
 
 
-@pytest.mark.parametrize("kind", toml_schema.loop_joint_keys())
+@pytest.mark.parametrize("kind", toml_reader.loop_joint_keys())
 def test_a_loop_needs_no_motions(kind):
     text, make = CUT[kind]
     body = "[[body]]\nname = 'b'\nmass = 1\njoint = { type = 'revolute', axis = [0, 0, 1], angle = 'q1' }\n"

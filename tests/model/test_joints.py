@@ -8,8 +8,7 @@ from scipy.spatial.transform import Rotation
 
 from dalembert.errors import InputError
 from dalembert.model.joints import JOINTS
-from dalembert.model.joints.base import Joint
-from dalembert.model.joints.constraint_rows_of_joints import plane
+from dalembert.model.joints.base import Joint, plane
 from dalembert.model.joints.fixed import Fixed
 from dalembert.model.joints.free import Free
 from dalembert.model.joints.spherical import SEQUENCES, Quaternion, Spherical

@@ -13,19 +13,19 @@ from typing import Any, ClassVar, Self
 import pytest
 
 import dalembert as dl
-from dalembert.io import toml_schema
+from dalembert.io import toml_reader
 from dalembert.io.toml_reader import loads_toml
 from dalembert.io.toml_writer import to_toml
 from dalembert.model import joints, loads
 from dalembert.model.joints import JOINTS
-from dalembert.model.joints.base import Joint, Numbers3, Rows, Step
-from dalembert.model.joints.constraint_rows_of_joints import Row, along, on_line, plane
+from dalembert.model.joints.base import Joint, Row, Rows, Step, along, on_line, plane
 from dalembert.model.keys import constant, direction, position, size
 from dalembert.model.loads import LOADS
 from dalembert.model.loads.base import Applied, InJoint, Motion
 from dalembert.model.model import Model
 from dalembert.model.record import argument, builders, motion, record
 from dalembert.model.reference_model import Place, Watch, Work, apart, parallel, product, slid, turned
+from dalembert.model.values import UnitVector
 from dalembert.studio.tasks.forms import families, form_of
 from dalembert.symbolic.algebra_base import Algebra, Array, Scalar
 from dalembert.symbolic.symbols import Formula
@@ -37,7 +37,7 @@ class Rack(Joint):
 
     kind: ClassVar[str] = "rack"
 
-    axis: Numbers3 = argument(direction, positional=True)
+    axis: UnitVector = argument(direction, positional=True)
     angle: Formula = motion(position)
     radius: float = argument(size, 1.0, required=True, positional=True, about="a constant: of the pinion")
 
@@ -148,8 +148,8 @@ def test_methods_make_what_a_file_describes():
 
 def test_the_studio_has_a_form_for_new_members():
     assert "cubic_spring" in families()["Loads"]
-    assert form_of("body", toml_schema.elements()["cubic_spring"]["body"]) == "body"
-    assert toml_schema.joint_keys()["rack"]["radius"].required
+    assert form_of("body", toml_reader.elements()["cubic_spring"]["body"]) == "body"
+    assert toml_reader.joint_keys()["rack"]["radius"].required
 
 
 def test_new_members_are_read_from_a_file():

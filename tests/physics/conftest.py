@@ -19,9 +19,8 @@ from dalembert.model.contacts.rack_and_pinion import RackAndPinion
 from dalembert.model.contacts.rolling_ball import RollingBall
 from dalembert.model.contacts.rolling_disk import RollingDisk
 from dalembert.model.contacts.rolling_ellipsoid import RollingEllipsoid
-from dalembert.model.elements import Body, Coordinate, Limits, Rotor, Shape
+from dalembert.model.elements import Body, Coordinate, Event, Limits, Rotor, Shape
 from dalembert.model.evaluation import value
-from dalembert.model.events import Event
 from dalembert.model.frozen import Frozen
 from dalembert.model.joints.base import Joint
 from dalembert.model.joints.cylindrical import Cylindrical

@@ -37,7 +37,7 @@ from dalembert.model.contacts.point_in_plane import PointInPlane
 from dalembert.model.contacts.point_on_line import PointOnLine
 from dalembert.model.contacts.point_on_surface import PointOnSurface
 from dalembert.model.contacts.rolling_disk import RollingDisk
-from dalembert.model.joints import constraint_rows_of_joints
+from dalembert.model.joints import base
 from dalembert.model.loads.base import Load
 from dalembert.model.model import Model
 from dalembert.recursive.link_states import Axis
@@ -705,15 +705,13 @@ MATRIX = (
     Mutation(
         "rows of a joint",
         four_bars,
-        function(constraint_rows_of_joints.together, lambda r: [replace(r[0], phi=r[0].phi - 0.05), *r[1:]]),
+        function(base.together, lambda r: [replace(r[0], phi=r[0].phi - 0.05), *r[1:]]),
         "P",
     ),
     Mutation(
         "wrench of a row",
         hooke,
-        function(
-            constraint_rows_of_joints.across, lambda row: replace(row, moment=row.moment + 0.1 * row.moment[::-1])
-        ),
+        function(base.across, lambda row: replace(row, moment=row.moment + 0.1 * row.moment[::-1])),
         "P",
     ),
     # what formalisms share

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from dalembert.errors import DalembertError
-from dalembert.io import gallery, toml_schema
+from dalembert.io import gallery, toml_reader
 from dalembert.studio.payload import Given
 from dalembert.studio.tasks import element_defaults, forms
 from dalembert.studio.tasks.describe_task import describe
@@ -97,11 +97,11 @@ def test_what_a_form_shows_is_read_back(path):
                 assert value_of(forms.shown(value), form) == value, (key, value)
             elif key == "joint" and key in keys:
                 for each in value if isinstance(value, list) else [value]:
-                    same(each, toml_schema.joint_keys()[each["type"]])
+                    same(each, toml_reader.joint_keys()[each["type"]])
 
     data = tomllib.loads(path.read_text("utf-8"))
     same({key: data[key] for key in forms.HEAD if key in data}, forms.HEAD)
-    for kind, keys in {**toml_schema.elements(), **forms.TABLES}.items():
+    for kind, keys in {**toml_reader.elements(), **forms.TABLES}.items():
         given = data.get(kind, [])
         tables = given if isinstance(given, list) else given.values() if kind in forms.NAMED else [given]
         for each in tables:
@@ -114,7 +114,7 @@ def _two_rods() -> str:
     return done(done(element_defaults.EMPTY, do="add", kind="body"), do="add", kind="body")
 
 
-@pytest.mark.parametrize("kind", toml_schema.elements())
+@pytest.mark.parametrize("kind", toml_reader.elements())
 def test_what_is_added_keeps_a_model_sound(kind):
     assert describe(Given({"text": done(_two_rods(), do="add", kind=kind)}), None, print)["problems"] == []
 
@@ -142,7 +142,7 @@ def test_what_is_added_leaves_all_lines_as_they_were():
     assert "\n\n[simulation]" in after
 
 
-@pytest.mark.parametrize("kind", toml_schema.joint_keys())
+@pytest.mark.parametrize("kind", toml_reader.joint_keys())
 def test_a_joint_of_another_type_has_what_it_needs(kind):
     after = done(TEXT, do="set", place=["body", 0, "joint", 0, "type"], written=kind, form="choice")
     found = describe(Given({"text": after}), None, print)["problems"]

@@ -16,8 +16,7 @@ from dalembert.arguments import numbers_given
 from dalembert.errors import InputError, nearest
 from dalembert.model.description import Elements
 from dalembert.model.initial_state import Start, start_state
-from dalembert.model.motion_profile import Profile
-from dalembert.model.profiles import cycloidal, quintic, spline, trapezoidal
+from dalembert.model.profiles import Profile, cycloidal, quintic, spline, trapezoidal
 from dalembert.model.scales import scales_of
 
 Timing = Literal["cycloidal", "quintic", "trapezoidal"]

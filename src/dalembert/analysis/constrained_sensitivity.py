@@ -17,7 +17,7 @@ from dalembert.codegen.function import nodes
 from dalembert.codegen.program import program_of
 from dalembert.errors import InconsistentStateError, InputError, nearest
 from dalembert.mechanics import rank
-from dalembert.mechanics.constraint_rows import dimensionless
+from dalembert.mechanics.state_batch import dimensionless
 from dalembert.model.initial_state import Start, coordinate_name, start_state
 from dalembert.simulation.bound_equations import BoundEquations
 from dalembert.simulation.constraint_manifold import Manifold

@@ -20,7 +20,7 @@ from dalembert.codegen.function import nodes
 from dalembert.codegen.program import program_of
 from dalembert.errors import NotApplicableError
 from dalembert.model.discontinuities import Held, held
-from dalembert.model.events import Event
+from dalembert.model.elements import Event
 from dalembert.simulation.bound_equations import BoundEquations
 from dalembert.simulation.main_loop import Stretches
 from dalembert.simulation.partition import Part

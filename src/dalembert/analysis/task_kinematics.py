@@ -17,9 +17,9 @@ from dalembert.codegen.function import Function, compile_function
 from dalembert.errors import InconsistentStateError, InputError, nearest
 from dalembert.mechanics import random_states, rank
 from dalembert.mechanics.constraint_levels import Constraints, levels
-from dalembert.mechanics.constraint_rows import row_sizes
 from dalembert.mechanics.contact_constraints import with_contacts
 from dalembert.mechanics.motion import move_symbols
+from dalembert.mechanics.state_batch import row_sizes
 from dalembert.model.description import Description, Elements
 from dalembert.model.scales import Scales, scales_of
 from dalembert.symbolic.algebra_base import Array, vector

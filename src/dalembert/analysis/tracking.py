@@ -18,7 +18,7 @@ from dalembert.errors import InputError, nearest
 from dalembert.model.description import Elements
 from dalembert.model.formulas import TimeLaw
 from dalembert.model.model import Model
-from dalembert.model.motion_profile import Profile
+from dalembert.model.profiles import Profile
 from dalembert.recursive.tree_dynamics import inverse_dynamics
 from dalembert.symbolic.symbols import coordinate
 

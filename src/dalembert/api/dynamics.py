@@ -19,8 +19,8 @@ from dalembert.arguments import are_names, is_real, shown
 from dalembert.codegen.function import choose_engine
 from dalembert.errors import InputError, nearest
 from dalembert.model.description import Elements
+from dalembert.model.discontinuities import refuse_time_kinks
 from dalembert.model.initial_state import Start
-from dalembert.model.velocity_kinks import refuse_time_kinks
 from dalembert.recursive import tree_dynamics as walk
 from dalembert.recursive.constrained_batch import named_speeds, require_tree
 from dalembert.recursive.traced import Detail

@@ -34,7 +34,7 @@ from dalembert.mechanics import random_states
 from dalembert.mechanics.facts import with_regular_speeds
 from dalembert.mechanics.state_batch import States
 from dalembert.model.description import Elements
-from dalembert.model.loads.unilateral import Unilateral
+from dalembert.model.loads.touching import Unilateral
 from dalembert.model.python_laws import USUAL, Controller
 from dalembert.recursive import tree_dynamics
 from dalembert.simulation.derivation import derivation_of

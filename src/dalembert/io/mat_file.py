@@ -61,7 +61,7 @@ class Stored:
         return Stored(self.source, vectors, {name: it for name, it in self.others.items() if name in chosen})
 
     def without(self, names: Iterable[str]) -> Stored:
-        """The same with empty vectors where something else stands under one of these names, which nobody looks into."""
+        """The same with empty vectors where something else stands under one of these names, which are not read."""
         empty = {name: () for name in names if name in self.others}
         return Stored(
             self.source, {**self.vectors, **empty}, {name: it for name, it in self.others.items() if name not in empty}

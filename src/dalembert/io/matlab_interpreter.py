@@ -87,7 +87,6 @@ class _Program(Reader):
         self.results: list[str] | None = None  # of the function, once its head is read
 
     def run(self, arguments: Sequence[Values]) -> None:
-        """Work out everything up to the end of the file."""
         self._arguments_given = arguments
         self._statements(len(self._tokens) - 1)
 
@@ -250,9 +249,8 @@ class _Program(Reader):
             fact = f"load asks for {quote(word)}."
             raise self._error(fact, "Expected the name of a .mat file in the same directory, such as 'inputs.mat'.")
         if self._load is None:
-            raise self._error(
-                f"load asks for {quote(word)}, but a text has no directory.", "Give the path of the file."
-            )
+            fact = f"load asks for {quote(word)}, but a text has no directory."
+            raise self._error(fact, "Give the path of the file.")
         names = [name for name in wanted if name != "-mat"]
         if odd := [name for name in names if not name.isidentifier()]:
             raise self._error(f"load is given {quote(odd[0])}.", "Expected names of arrays behind the file.")

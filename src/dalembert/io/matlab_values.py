@@ -1,6 +1,6 @@
 """Values of a small part of MATLAB: text becomes signs and words, and these become numbers. `matlab` reads the statements.
 
-Every value is a vector, a scalar one of length 1; rows and columns are not told apart. Nothing is ever run as code.
+Every value is a vector, a scalar one of length 1; rows and columns are not distinguished. Nothing is ever run as code.
 Kept by hand: [1 -2] has two entries here, [1 - 2] has one, and 2^3^2 is 64, which no parser of the standard library knows.
 """
 
@@ -282,9 +282,8 @@ class Reader:
 
     def _field(self, name: str, field: str) -> Values:
         if name not in self._files:
-            raise self._error(
-                f"{quote(name)} is no file that was loaded.", f"Write {name[:MAX_NAME]} = load('inputs.mat')."
-            )
+            advice = f"Write {name[:MAX_NAME]} = load('inputs.mat')."
+            raise self._error(f"{quote(name)} is no file that was loaded.", advice)
         return self._files[name].vector(field, f"{self._source}, line {self._next.line}")
 
     def _entries(self, name: str, value: Values, arguments: list[Values]) -> Values:

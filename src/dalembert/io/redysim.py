@@ -1,7 +1,7 @@
 """Robots from the arrays of ReDySim: one entry for each link, as its users write them in `inputs.m`.
 
 The arrays can stand in a TOML file with `convention = "redysim"`, in JSON, or in ReDySim's own files `inputs.m` and
-`inputs.mat`; what they mean is told in `redysim_arrays`. `docs/robot-tables.md` is the reference.
+`inputs.mat`; their meaning is documented in `redysim_arrays`. `docs/robot-tables.md` is the reference.
 """
 
 from __future__ import annotations
@@ -35,23 +35,11 @@ from dalembert.model.model import Model
 from dalembert.model.values import MAX_NAME
 
 KINDS = {".toml": "toml", ".json": "json", ".m": "matlab", ".mat": "mat"}
-
-
 MAX_SHOWN = 20  # names in a message
-
-
 FIELDS = ("gx", "gy", "gz")
-
-
 TIMES = ("Tp", "steps")
-
-
 SPAN = (("ti", "t_initial"), ("tf", "t_final"), ("incr",))  # in initials.m, as editions name them
-
-
 LINKS = ("bt", "r", "th", *STEP, *BODY)  # arrays with an entry for each link
-
-
 INPUTS, INITIALS, TRAJECTORY = "inputs.m", "initials.m", "trajectory.m"
 
 
@@ -128,7 +116,7 @@ def _worded(
 
 
 def _stored(found: Stored, name: str, *, quaternion: bool) -> Model:
-    """The robot whose arrays a data file holds; what else it holds is told."""
+    """The robot whose arrays a data file holds; what else it holds is noted."""
     for key in found.others.keys() & set(KEYS):
         found.vector(key, found.source)  # which says what is wrong with it
     if "n" not in found.vectors and found.others:
@@ -278,7 +266,7 @@ def _times(data: Table) -> Iterator[str]:
 def started(model: Model, path: Path, initials: str | Path | None, *, quaternion: bool) -> Model:
     """The model with the start and the time of `initials`, or of the initials.m beside ReDySim's inputs.
 
-    A file that was asked for has to be sound; why the one beside the inputs was left out is told in a note.
+    A file that was asked for has to be sound; a note says why the one beside the inputs was left out.
     """
     if initials is not None:
         return _started(model, Path(initials), quaternion=quaternion)
@@ -335,9 +323,8 @@ def read_trajectory(path: str | Path, times: Iterable[float], *others: float) ->
     found = [call(text, str(path), [(float(time),), *rest]) for time in times]
     rows = [[len(result) for result in results] for results in found]
     if not found or any(row != rows[0] for row in rows):
-        raise failure(
-            str(path), "the number of results changes with time, or there is no time.", "Expected equal ones."
-        )
+        fact = "the number of results changes with time, or there is no time."
+        raise failure(str(path), fact, "Expected equal ones.")
     return tuple(np.array(result).T for result in zip(*found, strict=True))
 
 

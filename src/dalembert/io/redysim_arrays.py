@@ -21,23 +21,11 @@ from dalembert.model.model import Model
 from dalembert.model.values import WORLD
 
 STEP = ("alp", "a", "b")
-
-
 PRODUCTS = ("Icxy", "Icyz", "Iczx")  # zero where they are not given
-
-
 BODY = ("dx", "dy", "dz", "m", "Icxx", "Icyy", "Iczz", *PRODUCTS)
-
-
 NEEDED = ("n", "bt", "g", *STEP, *(key for key in BODY if key not in PRODUCTS))
-
-
 SCALARS = ("dof", "nq", "type", "Tp", "steps")
-
-
 TIPS, LENGTHS = "alt", "al"
-
-
 # what ReDySim needs for drawings and control, and the equations of motion do not; lengths and tips tell where feet are
 APART = {
     LENGTHS: "the lengths of the links",
@@ -47,39 +35,21 @@ APART = {
     "gy": "gravity along y in ReDySim's window",
     "gz": "gravity along z in ReDySim's window",
 }
-
-
 GROUND = "g_prop"
-
-
 KEYS = (*NEEDED, *PRODUCTS, "r", "th", *SCALARS, *APART, GROUND)
-
-
 OWN = ("convention", "quaternion", "names", *KEYS)
-
-
 # the base that floats: coordinate, unit, description
 _SPACE = {axis: ("m", f"position of the base along world {axis}") for axis in "xyz"}
-
-
 _PLANE = {"x": _SPACE["x"], "y": _SPACE["y"], "phi": ("rad", "angle of the base about world z")}
-
-
 _ANGLES = {
     "phi": ("rad", "first angle of the base, about world z"),
     "theta": ("rad", "second angle of the base, about its turned x axis"),
     "psi": ("rad", "third angle of the base, about its own y axis"),
 }
-
-
 _QUATERNION = {
     f"e{i}": ("1", f"{part} part of the base's quaternion") for i, part in enumerate(("scalar", "x", "y", "z"))
 }
-
-
 _LAW = {0: "stiffness", 1: "damping", 3: "friction", 4: "viscous"}  # places of numbers, and what they are to a contact
-
-
 _VMAX, _AXES = 2, slice(5, 8)
 
 
@@ -142,10 +112,8 @@ class _Robot:
             out[name] = {"unit": unit, "description": about, "start": 1 if name == "e0" else 0}
         for i in self.moving():
             turns = self.revolute(i)
-            out[f"q{i + 1}"] = {
-                **described(self.names[i], turns=turns),
-                "start": self.data["th" if turns else "b"][i],
-            }
+            start = self.data["th" if turns else "b"][i]
+            out[f"q{i + 1}"] = {**described(self.names[i], turns=turns), "start": start}
         return out
 
     def _base(self) -> dict[str, tuple[str, str]]:
@@ -206,7 +174,6 @@ class _Robot:
         )
 
     def _body(self, i: int) -> Table:
-        """Mass, mass centre and inertia of a link."""
         data = self.data
         center = [data[key][i] for key in ("dx", "dy", "dz")]
         inertia = [data[key][i] for key in ("Icxx", "Icyy", "Iczz", "Icxy", "Iczx", "Icyz")]
@@ -217,13 +184,8 @@ def _plain(key: str, value: object) -> object:
     """Scalars without the array around them, vectors with one: MATLAB and JSON do not tell them apart."""
     if key in ("n", *SCALARS) and isinstance(value, list) and len(value) == 1:
         return value[0]
-    if (
-        key in ("bt", "r", "th", LENGTHS, TIPS, *STEP, *BODY)
-        and isinstance(value, int | float | str)
-        and not isinstance(value, bool)
-    ):
-        return [value]
-    return value
+    single = isinstance(value, int | float | str) and not isinstance(value, bool)
+    return [value] if single and key in ("bt", "r", "th", LENGTHS, TIPS, *STEP, *BODY) else value
 
 
 def _is_vector(value: object, count: int) -> bool:
@@ -367,8 +329,9 @@ def add_feet(model: Model, data: Table, names: list[str]) -> None:
     if law.get("friction") is None:
         law.pop("viscous", None)
     up = int(given[_AXES][0]) - 1
-    normal = [0, 0, 0]
-    normal[up] = -1 if _positive(data["g"][up]) else 1
+    normal, g = [0, 0, 0], data["g"][up]
+    downwards = not g.lstrip().startswith("-") if isinstance(g, str) else g > 0  # formulas have their sign in front
+    normal[up] = -1 if downwards else 1
     carriers = {int(parent) for parent in data["bt"]}
     for i in (i for i in range(len(names)) if i + 1 not in carriers):
         for name, x in _points(names[i], data[TIPS][i], data.get(LENGTHS, data[TIPS])[i]):
@@ -398,11 +361,6 @@ def _points(name: str, tip: str | float, length: str | float) -> Iterator[tuple[
     else:
         yield f"toe of {name}", tip
         yield f"heel of {name}", behind
-
-
-def _positive(value: str | float) -> bool:
-    """True for numbers above zero; formulas of gravity have their sign in front."""
-    return not value.lstrip().startswith("-") if isinstance(value, str) else value > 0
 
 
 def _is_number(value: object) -> bool:

@@ -12,8 +12,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from dalembert.errors import InputError, Problem, nearest
-from dalembert.io.dh_toml import from_links
-from dalembert.io.robot_rows import CONVENTIONS, UNITS
+from dalembert.io.robot_rows import CONVENTIONS, UNITS, from_links
 from dalembert.io.toml_source import Enough, Findings, Table, failure, read_text, require_short
 from dalembert.model.keys import MAX_ELEMENTS, quote
 from dalembert.model.model import Model
@@ -130,9 +129,8 @@ class _Reader(Findings):
         elif key == "gravity":
             parts = value.strip("[]() ").replace(",", " ").split()
             if len(parts) != 3:
-                self.wrong(
-                    line, "", f"gravity has {len(parts)} components.", "Expected 3, as in # gravity = 0 0 -9.81."
-                )
+                advice = "Expected 3, as in # gravity = 0 0 -9.81."
+                self.wrong(line, "", f"gravity has {len(parts)} components.", advice)
             else:
                 data[key] = [self._number(part, line, where) for part in parts]
         elif (known := _WORDS.get(key)) and value.lower() not in known:

@@ -1,4 +1,6 @@
-"""Rows of a robot table become bodies on joints: what Denavit–Hartenberg tables and ReDySim's arrays share.
+"""Rows of a robot table become bodies on joints; Denavit–Hartenberg tables in TOML, with the rows as tables [[link]].
+
+ReDySim's arrays and CSV tables share these rows. `docs/robot-tables.md` is the reference of the format.
 
 A row is one link and the joint that moves it along z. The four numbers of a row make one step from the frame of the parent
 to the frame of the link:
@@ -13,16 +15,19 @@ sliding along z can change places, so no formula of sines is ever needed.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from dalembert.errors import Problem, nearest
-from dalembert.io import toml_schema
-from dalembert.io.toml_reader import Builder, begin
-from dalembert.io.toml_source import Enough, Table
+from dalembert.io import toml_reader
+from dalembert.io.toml_reader import Builder, begin, title
+from dalembert.io.toml_source import Enough, Table, failure, read_text, tables
+from dalembert.model import keys
+from dalembert.model.description import Elements
 from dalembert.model.joints.base import Joint
-from dalembert.model.keys import attempt, quote
+from dalembert.model.keys import MAX_ELEMENTS, Check, Key, Keys, attempt, quote, wrong
 from dalembert.model.loads.joint_friction import SMOOTHING
 from dalembert.model.model import Model
 from dalembert.model.values import WORLD
@@ -31,7 +36,6 @@ CONVENTIONS = ("dh", "mdh")
 KINDS = ("revolute", "prismatic", "fixed")
 UNITS = ("rad", "deg")
 HEAD = ("name", "description", "gravity", "parameters", "coordinates")
-
 Value = str | float  # a number, or a formula of parameters as text
 
 
@@ -120,7 +124,7 @@ def build(data: Table, own: Collection[str], coordinates: Table, source: str, ro
         builder.require_name(data)
         builder.build({**{key: data[key] for key in HEAD if key in data}, "coordinates": coordinates})
         rows(builder)
-        builder.build({key: data[key] for key in toml_schema.sections() if key in data and key not in HEAD})
+        builder.build({key: data[key] for key in toml_reader.sections() if key in data and key not in HEAD})
     builder.require_sound()
     return builder.model
 
@@ -188,10 +192,228 @@ def radians(value: Value, unit: str) -> Value:
         return value
     if isinstance(value, str):
         return f"({value})*pi/180"
-    # whole numbers that are too large for this are told by whoever reads them
+    # integers that are too large for this are reported where they are read
     return math.radians(value) if isinstance(value, float) or (isinstance(value, int) and abs(value) < 1e300) else value
 
 
 def is_zero(value: Value) -> bool:
     """Whether this is the number 0."""
     return not isinstance(value, str) and value == 0
+
+
+def one_of(names: tuple[str, ...]) -> Check:
+    """One of a few words."""
+
+    def check(value: object, where: str, model: Elements) -> Iterator[Problem]:
+        if not isinstance(value, str):
+            yield wrong(where, f"one of {', '.join(names)}", value)
+        elif value not in names:
+            yield Problem(where, f"there is no {quote(value)} here.", nearest(value[: keys.MAX_NAME], names))
+
+    return check
+
+
+def inside(allowed: Keys) -> Check:
+    """A table in a table."""
+    return lambda value, where, model: keys.table(value, allowed, where, model)
+
+
+_CONSTANT = Key(keys.constant)
+_FRICTION = {**dict.fromkeys(("viscous", "coulomb", "smoothing"), _CONSTANT), "side": Key(one_of(("joint", "motor")))}
+LINK: Keys = {
+    "name": Key(keys.name, required=True),
+    "description": Key(keys.text),
+    "parent": Key(keys.name),
+    "type": Key(one_of(KINDS)),
+    **dict.fromkeys(("theta", "d", "a", "alpha", "mass"), _CONSTANT),
+    "center": Key(keys.fixed_vector),
+    "inertia": Key(keys.inertia),
+    "coordinate": Key(keys.name),
+    "start": _CONSTANT,
+    "rate": _CONSTANT,
+    "motor": Key(inside({"inertia": Key(keys.constant, required=True), "ratio": _CONSTANT})),
+    "friction": Key(inside(_FRICTION)),
+    "limits": Key(inside(toml_reader.LIMITS)),
+}
+OWN = ("convention", "unit", "link")
+_MOVING = ("coordinate", "start", "rate", "motor", "friction", "limits")
+
+
+def read_dh(path: str | Path) -> Model:
+    """The robot described by a TOML file with a Denavit–Hartenberg table."""
+    return loads_dh(read_text(path), str(path))
+
+
+def loads_dh(text: str, source: str = "<text>") -> Model:
+    """The robot described by a text in TOML; `source` is what messages call it.
+
+    >>> loads_dh('''
+    ... convention = "mdh"
+    ... name = "elbow"
+    ... gravity = [0, -9.81, 0]
+    ... [[link]]
+    ... name = "upper"
+    ... mass = 1
+    ... center = [0.2, 0, 0]
+    ... [[link]]
+    ... name = "lower"
+    ... a = 0.4
+    ... mass = 1
+    ... center = [0.2, 0, 0]
+    ... ''').coordinate_names
+    ('q1', 'q2')
+    """
+    return from_links(tables(text, source), source)
+
+
+def from_links(data: Table, source: str) -> Model:
+    """The robot described by the tables of a file."""
+    convention, unit = _word(data, "convention", CONVENTIONS, source), _word(data, "unit", UNITS, source, "rad")
+    links = _links(data, source)
+    names = coordinates(links)
+    parents = [*names_in(links), *names_in(data.get("body"))]
+
+    def rows(builder: Builder) -> None:
+        builder.note(_twice(links, names, data.get("coordinates")))
+        sound = []
+        begin: dict[str, Table] = {"start": {}, "rate": {}}
+        for i, (link, name) in enumerate(zip(links, names, strict=True)):
+            where = title("link", link, i)
+            if builder.note(keys.table(link, LINK, where, builder.model)) and builder.note(senseless(link, where)):
+                before = str(links[i - 1].get("name", WORLD)) if i and isinstance(links[i - 1], dict) else WORLD
+                sound.append((where, _row(link, name, before, unit)))
+                for key in begin.keys() & link.keys():
+                    begin[key][name] = radians(link[key], unit) if _turns(link) else link[key]
+        builder.note(attempt("links", lambda: builder.model.start(begin["start"], begin["rate"])))
+        add_rows(builder, sound, convention, parents)
+
+    defaults = {
+        name: described(str(link.get("name", "?"))[: keys.MAX_NAME], turns=_turns(link))
+        for link, name in zip(links, names, strict=True)
+        if name
+    }
+    model = build(data, OWN, merged(defaults, data.get("coordinates")), source, rows)
+    if "gravity" not in data:
+        model.note("no gravity is given, so the robot is weightless.")
+    return model
+
+
+def _turns(link: Table) -> bool:
+    return link.get("type", "revolute") == "revolute"
+
+
+def coordinates(links: Sequence[Table]) -> list[str]:
+    """The coordinate of each link, and no name for those that do not move.
+
+    >>> coordinates([{}, {"type": "fixed"}, {"coordinate": "elbow"}, {}])
+    ['q1', '', 'elbow', 'q3']
+    """
+    names, moving = [], 0
+    for link in links:
+        moves = isinstance(link, dict) and link.get("type", "revolute") != "fixed"
+        moving += moves
+        name = link.get("coordinate", f"q{moving}") if moves else ""
+        names.append(name if isinstance(name, str) else "")
+    return names
+
+
+def on_joint_side(friction: Table, ratio: Value) -> Table:
+    """Friction at the motor carried over to the joint, and empty where there is none.
+
+    >>> on_joint_side({"viscous": 1e-3, "coulomb": 0.4, "side": "motor"}, -50)
+    {'viscous': 2.5, 'coulomb': 20.0}
+    """
+    found = {key: value for key, value in friction.items() if key != "side"}
+    if friction.get("side") == "motor":
+        powers = {"viscous": 2, "coulomb": 1, "smoothing": -1}
+        found = {key: _scaled(value, ratio, powers[key]) for key, value in found.items()}
+    return found if any(not is_zero(found.get(key, 0)) for key in ("viscous", "coulomb")) else {}
+
+
+def _scaled(value: Value, ratio: Value, power: int) -> Value:
+    """value × |ratio|^power, as a number where both are numbers."""
+    if isinstance(value, str) or isinstance(ratio, str):
+        factor = f"({ratio})**2" if power == 2 else f"abs({ratio})"
+        return f"({value})/{factor}" if power < 0 else f"({value})*{factor}"
+    return value * abs(float(ratio)) ** power
+
+
+def _word(data: Table, key: str, known: tuple[str, ...], source: str, default: str | None = None) -> str:
+    """A word at the top of the file on which everything else depends."""
+    value = data.get(key, default)
+    if value is None:
+        advice = f"Add a line {key} = ... at the top: {' or '.join(known)}."
+        raise failure(source, f"the key '{key}' is missing.", advice)
+    if not isinstance(value, str) or value not in known:
+        raise failure(f"{source}, {key}", f"there is no {key} {value!r:.60}.", f"Expected {' or '.join(known)}.")
+    return value
+
+
+def _links(data: Table, source: str) -> list[Table]:
+    links = data.get("link", [])
+    if not isinstance(links, list) or not links:
+        raise failure(source, "there are no links.", "Add a table [[link]] for each row.")
+    if len(links) > MAX_ELEMENTS:
+        raise failure(f"{source}, link", f"the file has {len(links)} of them.", f"Expected at most {MAX_ELEMENTS}.")
+    return links
+
+
+def _twice(links: Sequence[Table], names: list[str], section: object) -> Iterator[Problem]:
+    """What two links, or a link and the section [coordinates], both claim."""
+    owners: dict[str, str] = {}
+    declared = section if isinstance(section, dict) else {}
+    for i, (link, name) in enumerate(zip(links, names, strict=True)):
+        where = title("link", link, i)
+        if name and name in owners:
+            fact = f"{owners[name]} moves by the coordinate {quote(name)} already."
+            yield Problem(f"{where}, coordinate", fact, "Give each link a coordinate of its own.")
+        entry = declared.get(name) if name else None
+        for key in ("start", "rate"):
+            if isinstance(entry, dict) and key in entry and key in link:
+                advice = f"Keep it here or in [coordinates], {name}."
+                yield Problem(f"{where}, {key}", "the value is given twice.", advice)
+        owners.setdefault(name, where)
+
+
+def senseless(link: Table, where: str) -> Iterator[Problem]:
+    """What a sound link still cannot mean: motion of a fixed one, friction at a motor that is not there, limits the wrong way.
+
+    >>> [problem.fact for problem in senseless({"type": "fixed", "start": 1}, "link 'base'")]
+    ['a fixed link does not move.']
+    """
+    for key in _MOVING:
+        if link.get("type") == "fixed" and key in link:
+            yield Problem(f"{where}, {key}", "a fixed link does not move.", "Remove the key, or give another type.")
+    ratio = link.get("motor", {}).get("ratio")
+    if ratio is not None and is_zero(ratio):
+        fact = "the ratio is 0. Expected turns of the motor for one of the joint."
+        yield Problem(f"{where}, motor", fact, "Give `ratio` another value.")
+    if link.get("friction", {}).get("side") == "motor" and ratio is None:
+        advice = "Add motor = { inertia = ..., ratio = ... }, or tell the friction of the joint."
+        yield Problem(f"{where}, friction", "it is told at the motor, but the motor has no ratio.", advice)
+    lower, upper = (link.get("limits", {}).get(key) for key in ("lower", "upper"))
+    if isinstance(lower, int | float) and isinstance(upper, int | float) and lower > upper:
+        yield Problem(f"{where}, limits", f"lower is {lower:g} and upper is {upper:g}.", "Exchange them.")
+
+
+def _row(link: Table, coordinate: str, before: str, unit: str) -> Row:
+    motor, limits = link.get("motor", {}), link.get("limits", {})
+    if _turns(link):
+        limits = {key: value if key == "effort" else radians(value, unit) for key, value in limits.items()}
+    return Row(
+        link["name"],
+        link.get("parent", before),
+        link.get("type", "revolute"),
+        coordinate,
+        radians(link.get("theta", 0), unit),
+        link.get("d", 0),
+        link.get("a", 0),
+        radians(link.get("alpha", 0), unit),
+        link.get("mass", 0),
+        link.get("center", (0, 0, 0)),
+        link.get("inertia", (0, 0, 0)),
+        link.get("description", ""),
+        {} if is_zero(motor.get("inertia", 0)) else motor,
+        on_joint_side(link.get("friction", {}), motor.get("ratio", 1)),
+        limits,
+    )

@@ -68,7 +68,6 @@ class _Builder:
         self._q, self._kinetic, self._added = list(parts.q), sympy.S(0), list[Expression]()
 
     def model(self, name: str, start: Mapping[Expression, float], rates: Mapping[Expression, float]) -> Model:
-        """The model."""
         parts, n = self._parts, len(self._parts.q)
         forces = self._forces()
         if parts.lagrangian is not None:

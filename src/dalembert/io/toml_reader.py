@@ -1,4 +1,6 @@
-"""Model files in TOML: `docs/model-files.md` is their reference, `schema` their format, and this the way to a model.
+"""Model files in TOML: their format as tables of keys, and how they become a model. `docs/model-files.md` is the reference.
+
+Joints, loads, constraints and contacts state their own keys.
 
 A file is read with suspicion: its size, the number of its elements and the size of each formula are bounded, and
 nothing in it is ever evaluated as code. Everything that is wrong with it is reported at once.
@@ -6,18 +8,21 @@ nothing in it is ever evaluated as code. Everything that is wrong with it is rep
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from dalembert.errors import Problem, nearest
-from dalembert.io import toml_schema
 from dalembert.io.toml_source import Enough, Findings, Table, read_text, tables
-from dalembert.model import keys
-from dalembert.model.keys import MAX_ELEMENTS, Check, Keys, attempt, quote, wrong
+from dalembert.model import attitude, constraints, contacts, joints, keys, loads
+from dalembert.model.description import Elements
+from dalembert.model.elements import Event, Point, Rotor
+from dalembert.model.joints.base import Joint
+from dalembert.model.keys import MAX_ELEMENTS, Check, Key, Keys, attempt, quote, wrong
 from dalembert.model.model import Model
+from dalembert.model.solids import solids_in_file
 from dalembert.model.values import is_name, is_text
 
 
@@ -92,7 +97,7 @@ class Builder(Findings):
 
     def require_known(self, data: Table, own: Collection[str] = ()) -> None:
         """A file has no sections but those of model files and the `own` ones of its kind."""
-        known = (*own, *toml_schema.sections())
+        known = (*own, *sections())
         for section in data:
             if section not in known:
                 advice = nearest(section[: keys.MAX_NAME], known)
@@ -109,15 +114,15 @@ class Builder(Findings):
         self._each("coordinates", data, self._coordinate)
         self._sound("gravity", data, keys.fixed_vector)
         self._each("limits", data, self._limit)
-        for kind, allowed in toml_schema.elements().items():
+        for kind, allowed in elements().items():
             self._elements(kind, allowed, data)
         self._each("speeds", data, self._speed)
         if "energies" in data:
-            self._add("energies", data["energies"], toml_schema.ENERGIES, model.set_energies)
-        if self._sound("non_ideal", data, toml_schema.forces):
+            self._add("energies", data["energies"], ENERGIES, model.set_energies)
+        if self._sound("non_ideal", data, forces):
             self.note(attempt("non_ideal", lambda: model.non_ideal(data["non_ideal"])))
         if "simulation" in data:
-            self._add("simulation", data["simulation"], toml_schema.SIMULATION, model.simulation)
+            self._add("simulation", data["simulation"], SIMULATION, model.simulation)
 
     def _sound(self, key: str, data: Table, check: Check) -> bool:
         """Whether a key is there and holds what it may."""
@@ -158,25 +163,25 @@ class Builder(Findings):
     def _element(self, kind: str, where: str, /, **values: Any) -> None:
         if kind == "body":
             sequence = values["joint"] if isinstance(values["joint"], list) else [values["joint"]]
-            values["joint"] = [toml_schema.make_joint(each, f"{where}, joint", self.model) for each in sequence]
+            values["joint"] = [make_joint(each, f"{where}, joint", self.model) for each in sequence]
             if "solid" in values:
                 parts = values["solid"] if isinstance(values["solid"], list) else [values["solid"]]
                 values["solid"] = [self.model.solid(**part, where=f"{where}, solid") for part in parts]
         elif kind == "loop":
-            values["joint"] = toml_schema.make_joint(values["joint"], f"{where}, joint", self.model, loop=True)
+            values["joint"] = make_joint(values["joint"], f"{where}, joint", self.model, loop=True)
         formula = [values.pop("formula")] if "formula" in values else []
         getattr(self.model, kind)(*formula, **values)
 
     def _parameter(self, name: str, given: object) -> None:
         entry = given if isinstance(given, dict) else {"value": given}
         add = partial(self.model.parameter, name)
-        self._declare(f"parameter {quote(name)}", entry, toml_schema.PARAMETER, add, value=1.0)
+        self._declare(f"parameter {quote(name)}", entry, PARAMETER, add, value=1.0)
 
     def _coordinate(self, name: str, given: object) -> None:
         def add(rate: float | str = 0.0, **values: str) -> Model:
             return self.model.coordinate(name, start_rate=rate, **values)
 
-        self._declare(f"coordinate {quote(name)}", given, toml_schema.COORDINATE, add)
+        self._declare(f"coordinate {quote(name)}", given, COORDINATE, add)
 
     def _declare(self, where: str, given: object, allowed: Keys, add: Callable[..., Model], **neutral: float) -> None:
         """Add a parameter or coordinate; one without a sound value is still known to the formulas that use it."""
@@ -185,7 +190,7 @@ class Builder(Findings):
             self.note(problem for problem in again if problem not in self.found)
 
     def _limit(self, name: str, given: object) -> None:
-        self._add(f"limit of {quote(name)}", given, toml_schema.LIMITS, partial(self.model.limit, name))
+        self._add(f"limit of {quote(name)}", given, LIMITS, partial(self.model.limit, name))
 
     def _speed(self, name: str, given: object) -> None:
         entry = given if isinstance(given, dict) else {"formula": given}
@@ -193,4 +198,117 @@ class Builder(Findings):
         def add(formula: str, description: str = "") -> Model:
             return self.model.speed(formula, name, description)
 
-        self._add(f"speed {quote(name)}", entry, toml_schema.SPEED, add)
+        self._add(f"speed {quote(name)}", entry, SPEED, add)
+
+
+def joint_keys() -> dict[str, Keys]:
+    """What joints of bodies are written with, by their types."""
+    found = (form for kind in joints.JOINTS for form in kind.forms().items())
+    return {kind: {"type": _TEXT, **own} for kind, own in found}
+
+
+def loop_joint_keys() -> dict[str, Keys]:
+    """What joints of loops are written with: their motions are free and need not be said."""
+    return {
+        kind: {key: Key(about.check, about.required and not about.motion) for key, about in own.items() if about.loop}
+        for kind, own in joint_keys().items()
+    }
+
+
+def joint(given: object, where: str, model: Elements, *, loop: bool = False) -> Iterator[Problem]:
+    """A table with a known type, and what that type needs."""
+    kinds = loop_joint_keys() if loop else joint_keys()
+    if not isinstance(given, dict):
+        yield wrong(where, f"a table with a type ({', '.join(kinds)})", given)
+        return
+    kind = given.get("type")
+    if kind is None:
+        yield Problem(where, "the key 'type' is missing.", f"Give one of {', '.join(kinds)}.")
+    elif not isinstance(kind, str):
+        yield wrong(f"{where}, type", f"one of {', '.join(kinds)}", kind)
+    elif kind not in kinds:
+        yield Problem(where, f"there is no joint of type {quote(kind)}.", nearest(kind[: keys.MAX_NAME], kinds))
+    else:
+        found = [*keys.table(given, kinds[kind], f"{where} ({kind})", model)]
+        yield from found or keys.attempt(f"{where} ({kind})", lambda: make_joint(given, where, model, loop=loop))
+
+
+def body_joints(value: object, where: str, model: Elements) -> Iterator[Problem]:
+    """One joint, or a sequence of them."""
+    if not isinstance(value, list):
+        yield from joint(value, where, model)
+    elif not 1 <= len(value) <= keys.MAX_ELEMENTS:
+        yield wrong(where, f"1 to {keys.MAX_ELEMENTS} joints", value)
+    else:
+        for i, each in enumerate(value):
+            yield from joint(each, f"{where} {i}", model)
+
+
+def make_joint(given: Table, where: str, model: Elements, *, loop: bool = False) -> Joint:
+    """The joint that a sound table describes; in a loop its motions are free where they are left out."""
+    values = {key: value for key, value in given.items() if key != "type"}
+    made: Joint = getattr(model, given["type"])(**values, where=where)
+    if not loop:
+        made.require_motions(where)
+    return made
+
+
+_TEXT, _NAME, _CONSTANT = Key(keys.text), Key(keys.name), Key(keys.constant)
+_REQUIRED_NAME = Key(keys.name, required=True)
+PARAMETER: Keys = {"value": Key(keys.constant, required=True), "unit": _TEXT, "description": _TEXT}
+COORDINATE: Keys = {"start": _CONSTANT, "rate": _CONSTANT, "unit": _TEXT, "description": _TEXT}
+SPEED: Keys = {"formula": Key(keys.moving, required=True), "description": _TEXT}
+LIMITS: Keys = dict.fromkeys(("lower", "upper", "velocity", "effort"), _CONSTANT)
+SIMULATION: Keys = {
+    "duration": _CONSTANT,
+    "samples": Key(keys.whole),
+    "integrator": _NAME,
+    "step": _CONSTANT,
+    "assemble": Key(keys.switch),
+}
+_BEFORE: dict[str, Keys] = {
+    "body": {
+        "name": _REQUIRED_NAME,
+        "description": _TEXT,
+        "parent": _NAME,
+        "mass": _CONSTANT,
+        "center": Key(keys.fixed_vector),
+        "inertia": Key(keys.inertia),
+        "inertia_axes": Key(attitude.turn),
+        "solid": Key(solids_in_file),
+        "joint": Key(body_joints, required=True),
+    },
+    **Point.forms(),
+    "loop": {**constraints.Loop.forms()["loop"], "joint": Key(partial(joint, loop=True), required=True)},
+}
+_LAST: dict[str, Keys] = {
+    **Event.forms(),
+    "shape": {
+        "body": Key(keys.body_name, required=True),
+        "kind": _REQUIRED_NAME,
+        "size": Key(keys.many(keys.constant, "sizes"), True),
+        **attitude.PLACE,
+        "color": Key(keys.array(4, keys.constant, "numbers (red, green, blue, alpha)")),
+        "mesh": _TEXT,
+    },
+}
+
+
+def elements() -> dict[str, Keys]:
+    """The elements a model can have any number of, in the order in which they are read."""
+    families = (*loads.LOADS, Rotor, *constraints.CONSTRAINTS, *contacts.CONTACTS)
+    return {**_BEFORE, **{kind: own for each in families for kind, own in each.forms().items()}, **_LAST}
+
+
+def forces(value: object, where: str, model: Elements) -> Iterator[Problem]:
+    """A table from coordinates to formulas."""
+    yield from keys.table(value, dict.fromkeys(model.coordinate_names, Key(keys.moving)), where, model)
+
+
+ENERGIES: Keys = {"kinetic": Key(keys.moving, True), "potential": Key(keys.position), "forces": Key(forces)}
+TABLES = ("parameters", "coordinates", "speeds", "energies", "non_ideal", "limits", "simulation")
+
+
+def sections() -> tuple[str, ...]:
+    """Everything that may stand at the top level of a file."""
+    return ("name", "description", "gravity", "published", *TABLES, *elements())

@@ -17,34 +17,33 @@ from dalembert.io.toml_reader import loads_toml
 from dalembert.model.description import Elements
 from dalembert.model.elements import Body, Coordinate, Parameter, Shape, Speed
 from dalembert.model.file_form import ORIGIN, Element, Value, given, unless, vector
-from dalembert.model.keys import entries
-from dalembert.model.loads.unilateral import FORCES
+from dalembert.model.loads.touching import FORCES
 from dalembert.model.values import WORLD
 from dalembert.symbolic.formula_writer import written
 from dalembert.symbolic.reserved_symbols import kind_of
 
 
-def head(model: Elements) -> Element:
-    """Name, description and gravity."""
+def _head(model: Elements) -> Element:
     gravity = unless(vector(model.gravity, "gravity"), ORIGIN)
     head = {"name": model.name, "description": model.text or None, "gravity": gravity}
-    return given({**head, "published": True if model.published else None})
+    return {**head, "published": True if model.published else None}
 
 
-def sections(model: Elements) -> Iterator[tuple[str, Element]]:
-    """The tables that stand before the elements: parameters and coordinates."""
+def _sections(model: Elements) -> Iterator[tuple[str, Element]]:
+    """The tables that stand before the elements."""
     yield "parameters", {p.name: _parameter(p) for p in model.declared_parameters if kind_of(p.name) not in FORCES}
     yield "coordinates", {c.name: _coordinate(c) for c in model.generalized_coordinates}
 
 
-def last_sections(model: Elements) -> Iterator[tuple[str, Element]]:
+def _last_sections(model: Elements) -> Iterator[tuple[str, Element]]:
     """The tables that stand after the elements."""
     yield "speeds", {u.name: _speed(u) for u in model.generalized_speeds}
     yield "energies", _energies(model)
     forces = model.non_ideal_forces.items()
     yield "non_ideal", {name: written(force, f"non_ideal '{name}'") for name, force in forces}
     yield "limits", {name: given(vars(limits)) for name, limits in model.limits.items()}
-    yield "simulation", _simulation(model)
+    run = {"duration": model.duration, "samples": model.samples, "integrator": model.integrator, "step": model.step}
+    yield "simulation", given({**run, "assemble": model.assemble_start or None})
 
 
 def _parameter(parameter: Parameter) -> Value:
@@ -68,46 +67,20 @@ def _energies(model: Elements) -> Element:
     known = model.energies
     pairs = zip(model.coordinate_names, known.forces, strict=True)
     forces = {name: written(force, f"force on '{name}'") for name, force in pairs if force != 0}
-    return given(
-        {
-            "kinetic": written(known.kinetic, "kinetic energy"),
-            "potential": unless(written(known.potential, "potential energy"), 0),
-            "forces": forces or None,
-        }
-    )
+    potential = unless(written(known.potential, "potential energy"), 0)
+    kinetic = written(known.kinetic, "kinetic energy")
+    return given({"kinetic": kinetic, "potential": potential, "forces": forces or None})
 
 
-def _simulation(model: Elements) -> Element:
-    return given(
-        {
-            "duration": model.duration,
-            "samples": model.samples,
-            "integrator": model.integrator,
-            "step": model.step,
-            "assemble": model.assemble_start or None,
-        }
-    )
-
-
-def elements(model: Elements) -> Iterator[tuple[str, Element]]:
+def _elements(model: Elements) -> Iterator[tuple[str, Element]]:
     """Every element with its kind, in an order in which they can be read."""
     for body in model.bodies:
         yield "body", _body(body)
-    for point in model.points:
-        yield point.kind, point.element()
-    for loop in model.loops:
-        yield "loop", loop.element()
-    for load in model.loads:
-        yield load.element(set(model.parameter_values))
-    for rotor in model.rotors:
-        yield "rotor", entries(rotor, rotor.keys(), rotor.title)
-    yield from _holonomic(model)
-    for constraint in (*model.nonholonomic_constraints, *model.canonical_constraints):
-        yield constraint.kind, constraint.element()
-    for contact in model.contacts:
-        yield contact.kind, contact.element()
-    for event in model.events:
-        yield event.kind, event.element()
+    parameters = set(model.parameter_values)
+    yield from (each.element(parameters) for each in (*model.points, *model.loops, *model.loads, *model.rotors))
+    yield from _holonomic(model, parameters)
+    velocities = (*model.nonholonomic_constraints, *model.canonical_constraints)
+    yield from (each.element(parameters) for each in (*velocities, *model.contacts, *model.events))
     for shape in model.shapes:
         yield "shape", _shape(shape)
 
@@ -135,14 +108,14 @@ def _inertia(body: Body, where: str) -> list[Value]:
     return entries if any(unless(entry, 0) is not None for entry in entries[3:]) else entries[:3]
 
 
-def _holonomic(model: Elements) -> Iterator[tuple[str, Element]]:
+def _holonomic(model: Elements, parameters: set[str]) -> Iterator[tuple[str, Element]]:
     """The formulas, and at the end the drives: in this order they are read."""
     found = [(constraint, constraint.driven(model)) for constraint in model.holonomic_constraints]
     count = len(found)
     while count and found[count - 1][1] is not None:
         count -= 1
     for constraint, _ in found[:count]:
-        yield "holonomic", constraint.element()
+        yield constraint.element(parameters)
     for _, drive in found[count:]:
         yield "drive", drive or {}
 
@@ -214,23 +187,15 @@ def write_toml(model: Elements, path: str | Path) -> None:
 
 def _blocks(model: Elements) -> Iterator[str]:
     """The head, the tables and the elements, each as a block of lines."""
-    yield "".join(f"# {line}\n" for note in model.notes for line in _comment(note)) + lines_of(head(model))
-    for name, section in sections(model):
-        yield from _table(name, section)
-    for kind, element in elements(model):
-        yield f"[[{kind}]]\n{lines_of(element)}"
-    for name, section in last_sections(model):
-        yield from _table(name, section)
+    yield "".join(f"# {line}\n" for note in model.notes for line in _comment(note)) + lines_of(_head(model))
+    yield from (f"[{name}]\n{lines_of(section)}" for name, section in _sections(model) if section)
+    yield from (f"[[{kind}]]\n{lines_of(element)}" for kind, element in _elements(model))
+    yield from (f"[{name}]\n{lines_of(section)}" for name, section in _last_sections(model) if section)
 
 
 def _comment(note: str) -> list[str]:
     """A note as lines that cannot be anything but comments."""
     return ["".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in line) for line in note.splitlines()]
-
-
-def _table(name: str, entries: Element) -> Iterator[str]:
-    if entries:
-        yield f"[{name}]\n{lines_of(entries)}"
 
 
 def lines_of(entries: Element) -> str:

@@ -100,7 +100,9 @@ class Actions:
         self._kept = [k for k, i in enumerate(facts.rows) if i < facts.levels.held and not facts.levels.servo[i]]
         self._held = sum(i < facts.levels.held for i in facts.rows)
         self._scale = facts.scales.positions
-        self.of_work = bool(self._rows > len(self._kept) or _has_forces(system))
+        forces, C = generalized_forces(system.motion), non_ideal_forces(system.motion)
+        forced = C is not None or not all(map(system.algebra.is_zero, forces))
+        self.of_work = self._rows > len(self._kept) or forced
 
     def action(self, path: Path) -> float:
         """∫ L dt (5.158)."""
@@ -190,11 +192,6 @@ class Actions:
         seen = self._look(x, xd, t)
         phi, rate, A = np.split(seen[1:], [h, 2 * h])
         return phi[kept], rate[kept], np.moveaxis(A.reshape(h, n, len(t)), -1, 0)[:, kept]
-
-
-def _has_forces(system: System) -> bool:
-    forces = generalized_forces(system.motion)
-    return non_ideal_forces(system.motion) is not None or not all(map(system.algebra.is_zero, forces))
 
 
 def along(system: System) -> Array:

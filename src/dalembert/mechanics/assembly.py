@@ -14,10 +14,9 @@ import numpy as np
 from dalembert.errors import InconsistentStateError, InputError, nearest
 from dalembert.mechanics import newton, random_states, rank
 from dalembert.mechanics.constraint_levels import levels
-from dalembert.mechanics.constraint_rows import dimensionless
 from dalembert.mechanics.contact_constraints import displacement, ends, with_contacts
 from dalembert.mechanics.motion import Motion
-from dalembert.mechanics.state_batch import States, mass_matrices, one_state
+from dalembert.mechanics.state_batch import States, dimensionless, mass_matrices, one_state
 from dalembert.model.constraints.loop import ancestors, loop_bodies
 from dalembert.model.description import Elements
 from dalembert.model.elements import Body
@@ -48,9 +47,8 @@ def bends(model: Elements, q: np.ndarray, t: float = 0.0) -> dict[str, str]:
             if moving:
                 axis = getattr(moving[-1], "axis", None) if moving[-1].kind == "revolute" else None
                 R = plain(motion.frames[name].R) @ _behind(body, motion).T
-                joints.append(
-                    (name, plain(motion.body(name).p_WJ), None if axis is None else R @ np.array(axis, float))
-                )
+                normal = None if axis is None else R @ np.array(axis, float)
+                joints.append((name, plain(motion.body(name).p_WJ), normal))
         F, _ = ends(loop, motion)
         axis = getattr(loop.joint, "axis", None) if loop.joint.kind == "revolute" else None
         cut = (loop.name, plain(F.p), None if axis is None else plain(F.R) @ np.array(axis, float))
@@ -61,9 +59,9 @@ def bends(model: Elements, q: np.ndarray, t: float = 0.0) -> dict[str, str]:
         for k, (name, point, normal) in enumerate(way):
             if normal is not None and name not in out:
                 here, there = point - way[k - 1][1], way[(k + 1) % len(way)][1] - point
-                out[name] = _side(
-                    float(normal @ np.cross(here, there)), float(np.linalg.norm(here) * np.linalg.norm(there))
-                )
+                turn, size = float(normal @ np.cross(here, there)), float(np.linalg.norm(here) * np.linalg.norm(there))
+                straight = abs(turn) <= _STRAIGHT * max(size, 1e-300)
+                out[name] = "straight" if straight else "left" if turn > 0 else "right"
     return out
 
 
@@ -74,12 +72,6 @@ def _behind(body: Body, motion: Motion) -> np.ndarray:
         turned = R @ plain(roll_pitch_yaw(motion.algebra, [motion.lower(x) for x in joint.rotation]))
         R = np.eye(3) if joint.values else turned
     return R
-
-
-def _side(turn: float, size: float) -> str:
-    if abs(turn) <= _STRAIGHT * max(size, 1e-300):
-        return "straight"
-    return "left" if turn > 0 else "right"
 
 
 _GUESSES = 60
@@ -204,7 +196,7 @@ def _branches(model: Elements, q: np.ndarray, qd: np.ndarray, t: float, keep: Se
     return sorted(found, key=lambda a: float(np.linalg.norm((a.q - q) / assembler.scales.positions)))
 
 
-def _told(change: np.ndarray, scale: np.ndarray) -> list[float]:
+def _beyond_rounding(change: np.ndarray, scale: np.ndarray) -> list[float]:
     """The changes, zero where they are rounding."""
     return np.where(np.abs(change) > _MOVED * scale, change, 0.0).tolist()
 
@@ -229,13 +221,13 @@ class Assembler:
         self.looks = max(_LEAST, _WORK // max(1, len(names) * max(len(names), len(self.rows))))
 
     def at(self, q: np.ndarray, qd: np.ndarray, t: float, origin: np.ndarray | None = None) -> Assembly:
-        """The nearest consistent state; what moved is told from `origin`."""
+        """The nearest consistent state; what moved is measured from `origin`."""
         names, start = self.model.coordinate_names, q if origin is None else origin
         new_q = self.without_turns(self._positions(q, t, again=origin is None), start, t)
         self.require_proper(new_q, t)
         new_qd = self._velocities(new_q, qd, t)
-        moved = dict(zip(names, _told(new_q - start, self.scales.positions), strict=True))
-        rates = dict(zip(names, _told(new_qd - qd, self.scales.velocities), strict=True))
+        moved = dict(zip(names, _beyond_rounding(new_q - start, self.scales.positions), strict=True))
+        rates = dict(zip(names, _beyond_rounding(new_qd - qd, self.scales.velocities), strict=True))
         phi, psi, _ = self._look(new_q, new_qd, t)
         left = float(max(np.abs(phi[self.held]).max(initial=0.0), np.abs(psi[self.rows]).max(initial=0.0)))
         return Assembly(new_q, new_qd, moved, rates, bends(self.model, new_q, t), left)
@@ -362,9 +354,8 @@ class Assembler:
             return
         self._require_finite(found.x[0], found.residual)
         worst, n = int(np.argmax(found.share[0])), len(self.model.generalized_coordinates)
-        large = f"With {n} coordinates and {len(rows)} constraints the search ends after {self.looks} looks: " * (
-            n > _LARGE
-        )
+        size = f"With {n} coordinates and {len(rows)} constraints the search ends after {self.looks} looks: "
+        large = size if n > _LARGE else ""
         raise InconsistentStateError(
             f"assemble: no state near the given one fulfils the constraints at {level} level; the nearest that was found "
             f"leaves '{self.facts.names[rows[worst]]}' at {found.residual[0, worst]:.6g}. {large}Give another guess, keep "

@@ -53,7 +53,8 @@ class Attitude:
 def attitudes_of(model: Description) -> tuple[Attitude, ...]:
     """The attitudes of a model whose angles are coordinates of their own and reach every rotation."""
     names = set(model.coordinate_names)
-    return tuple(each for body in model.bodies for each in _attitudes(body, names) if _complete(model, each))
+    found = (each for body in model.bodies for each in _attitudes(body, names))
+    return tuple(each for each in found if angles_of(model, each, model.parameter_values).complete)
 
 
 def _attitudes(body: Body, names: set[str]) -> Iterator[Attitude]:
@@ -83,11 +84,6 @@ def _coordinates(angles: Sequence[Formula], names: set[str]) -> tuple[str, str, 
     return (found[0], found[1], found[2]) if len(set(found)) == 3 else None
 
 
-def _complete(model: Description, attitude: Attitude) -> bool:
-    known = model.parameter_values
-    return angles_of(model, attitude, known).complete
-
-
 def angles_of(model: Description, attitude: Attitude, values: Mapping[str, float]) -> EulerAngles:
     """The angles in numbers, from the frame in which the first joint is placed."""
     return _angles(model, attitude, values) if attitude_varies(model, attitude) else _constant_angles(model, attitude)
@@ -107,7 +103,8 @@ def _angles(model: Description, attitude: Attitude, values: Mapping[str, float])
     for k, joint in enumerate(joints):
         assert isinstance(joint, Revolute)
         if k:
-            turned = turned @ _placed(joint, values)
+            angles = [value(angle, dict(values)) for angle in joint.rotation]
+            turned = turned @ roll_pitch_yaw(FLOATS, angles).astype(float)
         axes.append(tuple((turned @ np.array([float(x) for x in joint.axis])).tolist()))
     return EulerAngles((axes[0], axes[1], axes[2]), tuple(tuple(row) for row in turned.tolist()))
 
@@ -115,11 +112,6 @@ def _angles(model: Description, attitude: Attitude, values: Mapping[str, float])
 def attitude_varies(model: Description, attitude: Attitude) -> bool:
     """Do the axes, seen from the first joint, depend on parameters?"""
     return any(angle.free_symbols for joint in _joints(model, attitude)[1:] for angle in joint.rotation)
-
-
-def _placed(joint: Joint, values: Mapping[str, float]) -> np.ndarray:
-    """The rotation with which a joint is placed."""
-    return roll_pitch_yaw(FLOATS, [value(angle, dict(values)) for angle in joint.rotation]).astype(float)
 
 
 def _joints(model: Description, attitude: Attitude) -> list[Joint]:
@@ -193,9 +185,8 @@ def _formulas(model: Description, attitude: Attitude) -> Iterator[tuple[str, For
     for body in model.bodies:
         for k, joint in enumerate(body.joints):
             own = body.name == attitude.body and k in attitude.joints
-            yield from (
-                (f"joint {k} of body '{body.name}'", each) for each in joint.values[: attitude.leading if own else None]
-            )
+            values = joint.values[: attitude.leading] if own else joint.values
+            yield from ((f"joint {k} of body '{body.name}'", each) for each in values)
     yield from ((f"the constraint '{c.name}'", c.formula) for c in model.formula_constraints)
     yield from ((load.title, formula) for load in model.loads for formula in load.formulas)
     yield from ((f"the non-ideal force on '{name}'", f) for name, f in model.non_ideal_forces.items())
@@ -216,17 +207,15 @@ def in_chart(model: Description, sequences: Mapping[Attitude, str]) -> Descripti
         q[rows] = angles
         bodies[attitude.body] = _in_chart(bodies[attitude.body], attitude, sequence)
     starts = zip(model.generalized_coordinates, q.tolist(), qd.tolist(), strict=True)
+    named = {
+        each.name for attitude in sequences for name in attitude.coordinates for each in (coordinate(name), rate(name))
+    }
+    speeds = (u for u in model.generalized_speeds if not named & {str(each) for each in u.value.free_symbols})
     return model.replaced(
         bodies=tuple(bodies[body.name] for body in model.bodies),
         generalized_coordinates=tuple(replace(each, start=x, start_rate=v) for each, x, v in starts),
-        generalized_speeds=_without(model, {name for attitude in sequences for name in attitude.coordinates}),
+        generalized_speeds=tuple(speeds),  # those that name none of the angles
     )
-
-
-def _without(model: Description, names: set[str]) -> tuple:
-    """The speeds that do not name these coordinates."""
-    symbols = {each.name for name in names for each in (coordinate(name), rate(name))}
-    return tuple(u for u in model.generalized_speeds if not symbols & {str(each) for each in u.value.free_symbols})
 
 
 def _in_chart(body: Body, attitude: Attitude, sequence: str) -> Body:

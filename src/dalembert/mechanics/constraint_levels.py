@@ -70,9 +70,8 @@ def levels(model: Elements) -> Levels:
 def _along(f: Formula, q: list[Formula], qd: list[Formula]) -> Formula:
     """∂f/∂t + (∂f/∂q) q̇."""
     used = f.free_symbols
-    return slope(f, TIME) + sum(
-        (slope(f, x) * xd for x, xd in zip(q, qd, strict=True) if x in used), start=se.Integer(0)
-    )
+    moving = ((x, xd) for x, xd in zip(q, qd, strict=True) if x in used)
+    return slope(f, TIME) + sum((slope(f, x) * xd for x, xd in moving), start=se.Integer(0))
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from dalembert.model.constraints.loop import Loop
 from dalembert.model.constraints.nonholonomic import Nonholonomic
 from dalembert.model.contacts.base import Push, pushed
 from dalembert.model.description import Elements
-from dalembert.model.joints.constraint_rows_of_joints import Row
+from dalembert.model.joints.base import Row
 from dalembert.symbolic.algebra_base import Array, Scalar, choose, vector
 from dalembert.symbolic.floats import plain
 from dalembert.symbolic.frames import Frame
@@ -74,14 +74,11 @@ def loop_rows(motion: Motion) -> list[LoopRow]:
 
 def ends(loop: Loop, motion: Motion) -> tuple[Frame, Frame]:
     """The frames F on the first body and M on the second."""
-    halves = zip(loop.bodies, (loop.joint, loop), strict=True)
-    first, second = (
-        motion.frames[body].placed(
-            motion.algebra, vector([motion.lower(x) for x in half.position]), [motion.lower(x) for x in half.rotation]
-        )
-        for body, half in halves
-    )
-    return first, second
+    found = []
+    for body, half in zip(loop.bodies, (loop.joint, loop), strict=True):
+        at, angles = vector([motion.lower(x) for x in half.position]), [motion.lower(x) for x in half.rotation]
+        found.append(motion.frames[body].placed(motion.algebra, at, angles))
+    return found[0], found[1]
 
 
 def _rows(loop: Loop, motion: Motion) -> list[LoopRow]:
@@ -95,16 +92,9 @@ def _rows(loop: Loop, motion: Motion) -> list[LoopRow]:
 
 
 def _row(loop: Loop, row: Row, F: Frame, M: Frame, v: Array, v0: Array, w: Array, w0: Array) -> LoopRow:
-    return LoopRow(
-        f"{loop.name}, {row.name}",
-        loop.bodies,
-        row.phi,
-        row.force @ v + row.moment @ w,
-        row.force @ v0 + row.moment @ w0,
-        F.R @ row.force,
-        F.R @ row.moment,
-        M.p,
-    )
+    a, b = row.force @ v + row.moment @ w, row.force @ v0 + row.moment @ w0
+    wrench = F.R @ row.force, F.R @ row.moment
+    return LoopRow(f"{loop.name}, {row.name}", loop.bodies, row.phi, a, b, *wrench, M.p)
 
 
 def displacement(F: Frame, M: Frame) -> tuple[np.ndarray, np.ndarray]:

@@ -10,7 +10,6 @@ import numpy as np
 from dalembert.errors import SingularError
 from dalembert.mechanics import random_states, rank
 from dalembert.mechanics.constraint_levels import Levels, levels
-from dalembert.mechanics.constraint_rows import Rows, dimensionless, rows_at
 from dalembert.mechanics.generalized_speeds import (
     Chosen,
     Reduced,
@@ -30,7 +29,15 @@ from dalembert.mechanics.ignorable import (
     parameters_in,
 )
 from dalembert.mechanics.singular_inertia import singular_coordinates
-from dalembert.mechanics.state_batch import States, constraint_matrix, mass_matrices, slopes
+from dalembert.mechanics.state_batch import (
+    Rows,
+    States,
+    constraint_matrix,
+    dimensionless,
+    mass_matrices,
+    rows_at,
+    slopes,
+)
 from dalembert.model.check_elements import weightless
 from dalembert.model.description import Elements
 from dalembert.model.frozen import Frozen
@@ -83,10 +90,8 @@ class Facts:
     sizes: tuple[float, ...]  # how large each constraint row is by nature
     independence: float  # of the independent rows, from 1 down to 0
     doubtful: float | None  # the relative singular value of all rows that is within three decades of the tolerance
-    structural: frozenset[
-        str
-    ]  # parameters in constraints and speeds, which rank, speeds and elimination orders rest on
-    inertial: frozenset[str]  # parameters in the kinetic energy, which regular mass and the orders with M rest on
+    structural: frozenset[str]  # parameters in constraints and speeds, on which rank, speeds and pivots depend
+    inertial: frozenset[str]  # parameters in the kinetic energy, on which regular mass and pivots with M depend
     mix: tuple[tuple[float, ...], ...] | None  # combinations of nearly dependent rows that are well independent
 
     @property
@@ -157,7 +162,8 @@ def facts_of(model: Elements, choice: Choice | None = None) -> Facts:
     _require_inertia(model, seen.WtM @ seen.W, chosen.names, known, states.where(seen.regular), scales)
     completing = tuple(sorted(elimination(Y, unit, Y.shape[1]).columns[Y.shape[1] :]))
     norms = _norms(model, completing)
-    n, structural, inertial = len(unit), _structural(model), inertial_parameters(model)
+    n, inertial = len(unit), inertial_parameters(model)
+    structural = constraint_parameters(model) | parameters_in(model, [u.value for u in model.generalized_speeds])
     changed = changed_along_runs(model).keys()
 
     def order(rows: np.ndarray, *, with_inertia: bool = False) -> PivotOrder:
@@ -185,7 +191,7 @@ def facts_of(model: Elements, choice: Choice | None = None) -> Facts:
         maggi_order=order(seen.maggi, with_inertia=True),
         completing=completing,
         square_order=order(np.concatenate([Y, completing_rows(completing, norms, states.q)], axis=1)),
-        dependent=(choice and choice.dependent) or _complement(free_columns(held.a, unit), n),
+        dependent=(choice and choice.dependent) or tuple(sorted({*range(n)} - {*free_columns(held.a, unit)})),
         regular_mass=rank.definite(M),
         massless=tuple(np.flatnonzero(rank.massless(M).all(axis=0)).tolist()),
         norms=Frozen(norms),
@@ -221,7 +227,8 @@ def _sampled(
     Y, M = slopes(model, chosen.formulas, states), mass_matrices(model, states)
     S = np.concatenate([Y, held.a], axis=1)
     reduced = choose_reduced(chosen, Y, M[:, list(ignorable)], held.a, ignorable, unit)
-    mixed = _contain_rates(model, [chosen.formulas[i] for i in reduced.chosen], ignorable)
+    rates = {rate(model.coordinate_names[i]).name for i in ignorable}
+    mixed = any(symbol.name in rates for i in reduced.chosen for symbol in chosen.formulas[i].free_symbols)
     apart = M if mixed else np.repeat(np.eye(len(unit))[None], len(Y), axis=0)
     staying = np.concatenate([Y[:, list(reduced.chosen)], apart[:, list(ignorable)], held.a], axis=1)
     regular, W = _free_directions(S, unit, len(chosen.names))
@@ -260,22 +267,6 @@ def rank_at(model: Elements, known: Facts, state: States, parameters: Mapping[st
     A, unit = known.dimensionless(constraint_matrix(model, known.levels, state, parameters)), known.scales.positions
     M = mass_matrices(model, state, parameters)
     return rank.usual_rank(A, unit), rank.usual_rank(A[:, known.rows], unit), rank.definite(M)
-
-
-def _complement(indices: Sequence[int], n: int) -> tuple[int, ...]:
-    """The other indices below n."""
-    return tuple(i for i in range(n) if i not in indices)
-
-
-def _contain_rates(model: Elements, speeds: Sequence[Formula], coordinates: Sequence[int]) -> bool:
-    """True where velocities of these coordinates stand in some of the speeds."""
-    rates = {rate(model.coordinate_names[i]).name for i in coordinates}
-    return any(symbol.name in rates for speed in speeds for symbol in speed.free_symbols)
-
-
-def _structural(model: Elements) -> frozenset[str]:
-    """The parameters that stand in constraints and speeds."""
-    return constraint_parameters(model) | parameters_in(model, [u.value for u in model.generalized_speeds])
 
 
 def _mix(a: np.ndarray, sizes: np.ndarray, unit: np.ndarray) -> tuple[tuple[float, ...], ...] | None:

@@ -11,9 +11,8 @@ import symengine as se
 
 from dalembert.errors import InputError
 from dalembert.mechanics import rank
-from dalembert.mechanics.constraint_rows import Rows
 from dalembert.mechanics.motion import Motion
-from dalembert.mechanics.state_batch import States, one_state, slopes
+from dalembert.mechanics.state_batch import Rows, States, one_state, slopes
 from dalembert.model.description import Elements
 from dalembert.model.elements import Speed
 from dalembert.model.joints.spherical import Quaternion

@@ -3,7 +3,7 @@
 q_i is ignorable when ∂L/∂q_i, its column of the constraints and its generalized forces are zero for all states and all times.
 Each of these is a graph, and whether a graph is zero is decided in the prime field of `dalembert.symbolic.prime_field`: sin² +
 cos² − 1 is, 10⁻¹² x is not. Whatever switches with q_i (`max`, `abs`, `piecewise`, tables) refutes it, even where it is flat. A
-condition that can be neither proved nor seen in numbers to fail is told as such, and the coordinate is not taken for ignorable.
+condition that can be neither proved nor refuted by numbers is reported as such, and the coordinate is not taken for ignorable.
 
 Parameters are symbols in the proof. Where a condition vanishes only for given values, such as equal inertias or a force that is
 switched off, the proof lists the parameters whose values it uses. The values of parameters that change along a run (inputs of
@@ -22,7 +22,7 @@ import symengine as se
 from dalembert.mechanics.applied_forces import generalized_forces, non_ideal_forces
 from dalembert.mechanics.constraint_levels import Constraints, Levels
 from dalembert.mechanics.energies import kinetic, potential
-from dalembert.mechanics.motion import Motion, move_symbols
+from dalembert.mechanics.motion import move_symbols
 from dalembert.model.description import Elements
 from dalembert.symbolic.algebra_base import Array, Scalar, stack, vector, zeros
 from dalembert.symbolic.constant_folding import exact
@@ -35,20 +35,10 @@ from dalembert.symbolic.symbols import Formula, coordinate
 from dalembert.symbolic.traversal import numbers_in, ordered
 
 _TRIES = 5000
-
-
 _SIGNS = 32  # points where roots are taken: √(x²) is x at half of all points and −x at the others, as for real numbers
-
-
 _LOOKS = 20
-
-
 _ROUNDING = 1e-14
-
-
 _SWITCHES = frozenset(("less", "less_equal", "interpolate"))
-
-
 _CHANGED_BY = {
     Kind.INPUT: "a law gives {}",
     Kind.HELD: "a formula that switches gives {}",
@@ -92,10 +82,13 @@ def find_ignorable(model: Elements, levels: Levels) -> Ignorable:
     'the generalized force on x is not zero'
     """
     motion = move_symbols(model, GRAPH)
-    L, forces, A = kinetic(motion, motion.qd) - potential(motion), _forces(motion), Constraints(motion, levels).A
+    L, C = kinetic(motion, motion.qd) - potential(motion), non_ideal_forces(motion)
+    forces = [node(e) for e in stack(generalized_forces(motion), zeros(0) if C is None else C)]
+    A = Constraints(motion, levels).A
     slopes = GRAPH.gradient(L, motion.q)
     found = [_conditions(model, levels, i, slopes[i], A[:, i], forces) for i in range(motion.n)]
-    switching = _switching([node(L), *forces, *map(node, A.ravel())])
+    comparisons = [y for y in ordered([node(L), *forces, *map(node, A.ravel())]) if y.operation in _SWITCHES]
+    switching = {y: _symbols(y) for y in comparisons}
     places, reasons, needs = [], {}, {}
     changed = changed_along_runs(model)
     for i, conditions in enumerate(found):
@@ -109,20 +102,10 @@ def find_ignorable(model: Elements, levels: Levels) -> Ignorable:
             continue
         places.append(i)
         needs[conditions.name] = proof
-        values = (
-            f"for the given values of the parameters {', '.join(proof)}"
-            if proof
-            else "for all values of the parameters"
-        )
-        reasons[conditions.name] = (
-            f"ignorable: the Lagrangian, the constraints and the forces do not contain {conditions.name}, {values}"
-        )
+        values = f"the given values of the parameters {', '.join(proof)}" if proof else "all values of the parameters"
+        said = f"the Lagrangian, the constraints and the forces do not contain {conditions.name}, for {values}"
+        reasons[conditions.name] = f"ignorable: {said}"
     return Ignorable(tuple(places), reasons, needs)
-
-
-def _forces(motion: Motion) -> list[Node]:
-    C = non_ideal_forces(motion)
-    return [node(e) for e in stack(generalized_forces(motion), zeros(0) if C is None else C)]
 
 
 def _conditions(
@@ -139,12 +122,6 @@ def _conditions(
         if coordinate(name) in each.phi.free_symbols:
             parts.append((symbol(name), f"the constraint '{each.name}' on momenta depends on {name}"))
     return _Conditions(name, tuple(parts))
-
-
-def _switching(roots: Iterable[Node]) -> dict[Node, set[str]]:
-    """The comparisons in the graphs, each with the names of the symbols in it."""
-    conditions = [y for y in ordered(roots) if y.operation in _SWITCHES]
-    return {y: {a.value for a in ordered([y]) if isinstance(a, Symbol)} for y in conditions}
 
 
 def _proved(model: Elements, conditions: _Conditions, changed: Mapping[str, str]) -> tuple[str, ...] | str:
@@ -225,7 +202,7 @@ def _decided(graphs: Sequence[Node]) -> bool | None:
 
 def _seen(part: Node) -> bool:
     """True when a graph is not zero in numbers either; where angles or exponents are products the field may not tell."""
-    names = sorted({a.value for a in ordered([part]) if isinstance(a, Symbol)})
+    names = sorted(_symbols(part))
     source = random.Random(1)
     for _ in range(_LOOKS):
         values = {name: source.randint(-9999, 9999) / 1000 for name in names}

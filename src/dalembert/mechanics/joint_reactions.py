@@ -29,11 +29,7 @@ from dalembert.symbolic.frames import cross
 from dalembert.symbolic.reserved_symbols import parted
 
 _EACH = 24  # numbers for each body in the compiled function
-
-
 Acting = tuple[str, np.ndarray, np.ndarray, np.ndarray]  # body, force, moment and point
-
-
 FRAMES = ("world", "parent", "child")
 
 
@@ -157,10 +153,6 @@ class JointReactions:
             force, moment = (sign * np.sum(each, axis=0) for each in zip(*(part[1:3] for part in parts), strict=True))
             found[loop.name] = JointReaction(second, first, WORLD, force, moment)
         return found
-
-
-def _cross(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    return np.cross(a, b, axis=0)
 
 
 @dataclass(frozen=True)

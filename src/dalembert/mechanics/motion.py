@@ -275,7 +275,6 @@ def _usual_inertia(body: Body, model: Elements) -> float:
 
 
 def _world(n: int, algebra: Algebra) -> Frame:
-    """The frame that does not move."""
     pack = algebra.pack
     return Frame(
         pack(identity(3)), pack(zeros(3)), pack(zeros(3, n)), pack(zeros(3)), pack(zeros(3, n)), pack(zeros(3))

@@ -97,7 +97,6 @@ class _Now:
 
     @property
     def share(self) -> np.ndarray:
-        """The residual by the size of its terms."""
         return _share(self.residual, self.size)
 
     def violation(self, which: np.ndarray, residual: np.ndarray) -> np.ndarray:
@@ -110,7 +109,8 @@ class _Now:
 
     def full(self, work: np.ndarray, metric: np.ndarray) -> np.ndarray:
         """Take Newton's step where it is good; True where it was taken."""
-        return self._take(work, _newton(self.A[work], self.residual[work], metric), GOOD)
+        rows, b = _rows(self.A[work], self.residual[work], metric)  # dependent rows are left out
+        return self._take(work, _changed(metric, np.einsum("knr,kr->kn", rank.pseudo_inverse(rows), b)), GOOD)
 
     def damped(self, work: np.ndarray, metric: np.ndarray, done: np.ndarray) -> np.ndarray:
         """Take a damped step, halved until it brings the state nearer; the states that nothing brings nearer."""
@@ -162,12 +162,6 @@ def _rows(A: np.ndarray, residual: np.ndarray, metric: np.ndarray) -> tuple[np.n
 
 def _changed(metric: np.ndarray, y: np.ndarray) -> np.ndarray:
     return y * metric if metric.ndim == 1 else np.einsum("knm,km->kn", metric, y)
-
-
-def _newton(A: np.ndarray, residual: np.ndarray, metric: np.ndarray) -> np.ndarray:
-    """The smallest step that removes the residual to first order; dependent rows are left out."""
-    rows, b = _rows(A, residual, metric)
-    return _changed(metric, np.einsum("knr,kr->kn", rank.pseudo_inverse(rows), b))
 
 
 def _damped(A: np.ndarray, residual: np.ndarray, metric: np.ndarray, scale: np.ndarray) -> np.ndarray:

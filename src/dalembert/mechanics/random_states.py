@@ -5,7 +5,6 @@ Structural facts (rank, pivots, the choice of speeds) are looked at here, not at
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -15,9 +14,9 @@ from dalembert.errors import InconsistentStateError
 from dalembert.mechanics import newton, rank
 from dalembert.mechanics.applied_forces import active_forces, generalized_forces
 from dalembert.mechanics.constraint_levels import Levels, levels
-from dalembert.mechanics.constraint_rows import row_sizes
 from dalembert.mechanics.energies import kinetic, potential
 from dalembert.mechanics.state_batch import (
+    Parameters,
     States,
     at,
     constraint_matrix,
@@ -25,6 +24,7 @@ from dalembert.mechanics.state_batch import (
     drawn,
     joined,
     one_state,
+    row_sizes,
 )
 from dalembert.model.description import Elements
 from dalembert.model.scales import Scales, scales_of
@@ -35,8 +35,6 @@ _SEED = 1743
 _ROUNDS = 60
 _WIDE = 8  # so many rounds are drawn over the whole span before the draws come nearer to the start
 _SINGULAR = 1e-3  # less independent than this fraction of the usual is next to a singular position
-
-Parameters = Mapping[str, float] | None
 
 
 def consistent(

@@ -1,4 +1,4 @@
-"""Rank: how many constraints are independent, asked by every room in one way, with one tolerance.
+"""Rank: how many constraints are independent, decided everywhere by one method with one tolerance.
 
 A matrix of constraints mixes units: its rows are lengths, angles or whatever a user wrote, its columns belong to metres and
 radians. So columns are first measured by the scale of their coordinate (`model/scales`: a radian, or the length of the

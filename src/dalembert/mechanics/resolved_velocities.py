@@ -135,7 +135,6 @@ class _Walk:
         return Velocity(Resolved(F.fixed[0], own[0], F.axes), Resolved(F.fixed[1], own[1], F.axes), *w)
 
     def particle(self, body: MovingBody) -> Velocity:
-        """What does not turn."""
         return Velocity(*self._in_world(body), *self._nothing)
 
     def _in_world(self, body: MovingBody) -> tuple[Resolved, Resolved]:

@@ -6,7 +6,6 @@ energies by formulas do: the coordinates fail, though the motion goes on.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from functools import lru_cache
 
 import numpy as np
@@ -14,18 +13,14 @@ import numpy as np
 from dalembert.mechanics import rank
 from dalembert.mechanics.attitude_charts import attitudes_of
 from dalembert.mechanics.constraint_levels import Levels
-from dalembert.mechanics.state_batch import States, constraint_matrix, mass_matrices, one_state
+from dalembert.mechanics.state_batch import Parameters, States, constraint_matrix, mass_matrices, one_state
 from dalembert.model.description import Description, Elements
 from dalembert.model.elements import Body
 from dalembert.model.evaluation import at_start, value
 from dalembert.model.scales import Scales
 
 _NOTHING = 1e-13  # of the inertia at a neighbouring state: what is smaller is none
-
-
 _ASIDE = 0.3  # scales of a coordinate to the neighbouring states
-
-
 _SHARE = 1e-6  # of the largest part of a direction: what is smaller does not take part
 
 
@@ -79,12 +74,7 @@ def _may_become_singular(model: Description, body: Body, turned: bool) -> bool:
 
 
 def singular_coordinates(
-    model: Elements,
-    levels: Levels,
-    scales: Scales,
-    q: np.ndarray,
-    t: float = 0.0,
-    parameters: Mapping[str, float] | None = None,
+    model: Elements, levels: Levels, scales: Scales, q: np.ndarray, t: float = 0.0, parameters: Parameters = None
 ) -> str | None:
     """A sentence that names the coordinates that are singular at a state, or None where they are regular.
 

@@ -99,9 +99,9 @@ def _of_table(model: Elements, given: Mapping[str, object], where: str) -> Vecto
         )
     if "axis" in given:
         return _of_axis(model, given["axis"], given["angle"], where)
-    return (
-        _of_sequence(model, given, where) if "sequence" in given else _of_quaternion(model, given["quaternion"], where)
-    )
+    if "sequence" in given:
+        return _of_sequence(model, given, where)
+    return _of_quaternion(model, given["quaternion"], where)
 
 
 def _of_axis(model: Elements, axis: object, angle: object, where: str) -> Vector3:
@@ -118,13 +118,11 @@ def _of_axis(model: Elements, axis: object, angle: object, where: str) -> Vector
 def _of_sequence(model: Elements, given: Mapping[str, object], where: str) -> Vector3:
     letters, values = given["sequence"], given["angles"]
     if not isinstance(letters, str) or not 0 < len(letters) <= 6 or set(letters.lower()) - set(_AXES):
-        raise InputError(
-            f"{where}, sequence: got {shown(letters)}. Expected 1 to 6 letters of x, y and z, such as 'zxz'."
-        )
+        expected = "1 to 6 letters of x, y and z, such as 'zxz'"
+        raise InputError(f"{where}, sequence: got {shown(letters)}. Expected {expected}.")
     if not several(values, len(letters)):
-        raise InputError(
-            f"{where}, angles: got {shown(values)}. Expected {len(letters)}, one for each axis of '{letters}'."
-        )
+        expected = f"{len(letters)}, one for each axis of '{letters}'"
+        raise InputError(f"{where}, angles: got {shown(values)}. Expected {expected}.")
     axes, angles = [_AXES[letter] for letter in letters.lower()], _angles(model, values, f"{where}, angles")
     if axes == sorted(set(axes), reverse=True):  # z, y, x in this order: roll, pitch and yaw themselves
         found = dict(zip(axes, angles, strict=True))
@@ -156,8 +154,9 @@ def _angles(model: Elements, given: Sequence[object], where: str) -> list[Formul
 def _of_matrix(model: Elements, R: np.ndarray, where: str) -> Vector3:
     """Roll, pitch and yaw of a rotation matrix: numbers where it has no parameters, else formulas."""
     N = np.array([[value(entry, model.parameter_values) for entry in row] for row in R])
-    if not np.allclose(N @ N.T, np.eye(3), rtol=0, atol=_CLOSE) or not np.linalg.det(N) > 0:
-        off = "a mirror image" if np.allclose(N @ N.T, np.eye(3), rtol=0, atol=_CLOSE) else "no rotation"
+    orthogonal = np.allclose(N @ N.T, np.eye(3), rtol=0, atol=_CLOSE)
+    if not orthogonal or not np.linalg.det(N) > 0:
+        off = "a mirror image" if orthogonal else "no rotation"
         raise InputError(
             f"{where}: the matrix {np.round(N, 6).tolist()} is {off}. "
             "Expected right-handed unit axes at right angles as columns."

@@ -51,7 +51,7 @@ def _parents(model: Elements) -> list[Problem]:
 
 
 def _rings(model: Elements) -> list[Problem]:
-    """Bodies that carry each other; each ring is told once."""
+    """Bodies that carry each other; each ring is reported once."""
     parents = {body.name: body.parent for body in model.bodies}
     seen: set[str] = set()
     found = []

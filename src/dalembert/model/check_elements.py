@@ -12,7 +12,7 @@ import numpy as np
 
 from dalembert.errors import InputError, Problem, nearest
 from dalembert.model.contacts.base import Contact
-from dalembert.model.evaluation import CLOSE, Table, at_start, value
+from dalembert.model.evaluation import CLOSE, Table, at_start, value, violation
 from dalembert.model.loads.base import Load
 from dalembert.model.reference_model import Place
 from dalembert.model.values import WORLD
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from dalembert.model.constraints.loop import Loop
     from dalembert.model.description import Elements
     from dalembert.model.elements import Body
-    from dalembert.model.joints.base import Joint
 
 _DEFINITE_TOLERANCE = 1e-9
 _ROUNDED = 0.1  # published inertias break the triangle inequality by this much; more is a mistake
@@ -50,7 +49,8 @@ def body_problems(model: Elements) -> list[Problem]:
         moves = any(joint.values for joint in body.joints)  # a body that is fixed on another may be a mere frame
         if moves and mass == 0 and not inertia.any() and body.name not in used:
             fact = "it has no mass, carries no other body and no load acts on it."
-            tied = bool(_symbols(body) & {s for c in model.holonomic_constraints for s in c.phi.free_symbols})
+            own = {s for joint in body.joints for formula in joint.values for s in formula.free_symbols}
+            tied = bool(own & {s for c in model.holonomic_constraints for s in c.phi.free_symbols})
             tied = tied or any(body.name in loop.bodies for loop in model.loops)
             found.append(Problem(f"body '{body.name}'", fact, "Give it a `mass`, or remove it.", blocking=not tied))
     return found + _quaternions(model, table)
@@ -76,10 +76,6 @@ def _quaternions(model: Elements, table: Table) -> list[Problem]:
     return found
 
 
-def _symbols(body: Body) -> set[Formula]:
-    return {s for joint in body.joints for formula in joint.values for s in formula.free_symbols}
-
-
 def weightless(model: Elements) -> list[str]:
     """The bodies that move, have neither mass nor inertia, and carry no body that has.
 
@@ -103,7 +99,7 @@ def _matrix(body: Body, table: Table) -> np.ndarray:
 def _inertia(path: str, matrix: np.ndarray, published: bool) -> list[Problem]:
     """An inertia is symmetric, no principal moment is negative, and none exceeds the sum of the other two."""
     if not np.isfinite(matrix).all():
-        return []  # told by `formulas`
+        return []  # reported by `check.undefined`
     small = _DEFINITE_TOLERANCE * float(np.abs(matrix).max())
     i, j = divmod(int(np.abs(matrix - matrix.T).argmax()), 3)
     if abs(matrix[i, j] - matrix[j, i]) > small:
@@ -173,7 +169,7 @@ def _without_bodies(model: Elements) -> list[Problem]:
     into = "Put it into the potential or the forces of the energies."
     found = [(contact.title, "it touches a body", "Write a formula.") for contact in model.contacts]
     found += [(load.title, "it acts on a body", into) for load in model.loads]
-    # a gravity that cannot be read is told by `formulas`
+    # a gravity that cannot be read is reported by `check.undefined`
     with suppress(InputError):
         found += [("gravity", "it acts on bodies", into)] if any(g != 0 for g in model.gravity) else []
     found += [(loop.title, "it joins bodies", "Write it as a holonomic formula.") for loop in model.loops]
@@ -217,8 +213,6 @@ def joint_motion(title: str, name: str, joint: int, motion: int, model: Elements
     return []
 
 
-Pose = tuple[Array, Array]  # R_WF and p_WF
-
 _GAP_TOLERANCE = 1e-8
 _STEP = 1e-30
 _ADVICE = "Change the initial {}, or set `assemble = true` in [simulation] (`dl.assembled(model)` in Python)."
@@ -233,12 +227,9 @@ def loop_problems(model: Elements) -> list[Problem]:
         places = _places(model, lower)
         closed = [loop for loop in model.loops if not loop.feedback and set(loop.bodies) <= set(places)]
         found = [problem for loop in closed for problem in _open(loop, places, lower)]
-        seen = _Places(model, lower, {name: Place(p, R) for name, (R, p) in places.items()})
-        sound = [
-            c
-            for c in model.contacts
-            if {name for _, name in c.named} <= set(places) and not contact_problems(c, model, table)
-        ]
+        seen = _Places(model, lower, places)
+        known = [c for c in model.contacts if {name for _, name in c.named} <= set(places)]
+        sound = [c for c in known if not contact_problems(c, model, table)]
         return found + [problem for contact in sound for problem in _apart(contact, seen)]
 
 
@@ -249,17 +240,13 @@ class _Places:
     model: Elements
     lower: Lowering
     frames: dict[str, Place]
-
-    @property
-    def algebra(self) -> Algebra:
-        return FLOATS
+    algebra: Algebra = FLOATS
 
     def point(self, body: str, x: Sequence[Formula]) -> Array:
         return self.frames[body].point(vector([self.lower(each) for each in x]))
 
     def placed(self, body: str, position: Sequence[Formula], rotation: Sequence[Formula]) -> Place:
-        turn = roll_pitch_yaw(FLOATS, [self.lower(angle) for angle in rotation])
-        return Place(self.point(body, position), self.frames[body].R @ turn)
+        return _fixed(self.frames[body], position, rotation, self.lower)
 
     def value(self, body: str, joint: int, motion: int) -> Scalar:
         carried = next(each for each in self.model.bodies if each.name == body)
@@ -280,10 +267,7 @@ def _apart(contact: Contact, places: _Places) -> Iterator[Problem]:
         gap, size = terms.sum(axis=1), np.abs(terms).sum(axis=1)
         worst = int(np.argmax(np.abs(gap)))
         if abs(gap[worst]) > _GAP_TOLERANCE * size[worst]:
-            shown = f"{letter} = {gap[worst]:.6g}, expected 0 (its terms are of size {size[worst]:.3g})"
-            yield Problem(
-                contact.title, f"the initial state violates it: {shown}.", _ADVICE.format(what), blocking=False
-            )
+            yield violation(contact.title, letter, gap[worst], size[worst], _ADVICE.format(what))
             return
 
 
@@ -294,47 +278,49 @@ def _stepped(model: Elements) -> dict[str, np.complex128]:
     return {**table, **moved, TIME.name: np.complex128(1j * _STEP)}
 
 
-def _places(model: Elements, lower: Lowering) -> dict[str, Pose]:
+def _places(model: Elements, lower: Lowering) -> dict[str, Place]:
     """Where the bodies are; those that hang on nothing are left out, as another check tells of them."""
-    found: dict[str, Pose] = {WORLD: (identity(3), zeros(3))}
+    found = {WORLD: Place(zeros(3), identity(3))}
     waiting = list(model.bodies)
     while ready := [body for body in waiting if body.parent in found]:
         for body in ready:
             place = found[body.parent]
             for joint in body.joints:
-                values = [lower(value) for value in joint.values]
-                R, p = _fixed(place, joint, lower)
-                place = (R @ joint.turn(FLOATS, values), p + R @ joint.shift(FLOATS, values)) if values else (R, p)
+                place = _fixed(place, joint.position, joint.rotation, lower)
+                if values := [lower(value) for value in joint.values]:
+                    turned = place.R @ joint.turn(FLOATS, values)
+                    place = Place(place.point(joint.shift(FLOATS, values)), turned)
             found[body.name] = place
         waiting = [body for body in waiting if body.name not in found]
     return found
 
 
-def _fixed(place: Pose, at: Joint | Loop, lower: Lowering) -> Pose:
+def _fixed(place: Place, position: Sequence[Formula], rotation: Sequence[Formula], lower: Lowering) -> Place:
     """A frame with a constant position and rotation in another one."""
-    R, p = place
-    turned = roll_pitch_yaw(FLOATS, [lower(angle) for angle in at.rotation])
-    return R @ turned, p + R @ vector([lower(x) for x in at.position])
+    turned = place.R @ roll_pitch_yaw(FLOATS, [lower(angle) for angle in rotation])
+    return Place(place.point(vector([lower(x) for x in position])), turned)
 
 
-def _open(loop: Loop, places: dict[str, Pose], lower: Lowering) -> Iterator[Problem]:
-    ends = [_fixed(places[body], half, lower) for body, half in zip(loop.bodies, (loop.joint, loop), strict=True)]
-    (R_F, p_F), (R_M, p_M) = ends
+def _open(loop: Loop, places: dict[str, Place], lower: Lowering) -> Iterator[Problem]:
+    halves = zip(loop.bodies, (loop.joint, loop), strict=True)
+    F, M = (_fixed(places[body], half.position, half.rotation, lower) for body, half in halves)
     # of the whole mechanism: both ends may be at the origin, or at rest
-    rotations, positions = (np.array(each, complex) for each in zip(*places.values(), *ends, strict=True))
+    frames = [*places.values(), F, M]
+    rotations, positions = (
+        np.array([each.R for each in frames], complex),
+        np.array([each.p for each in frames], complex),
+    )
     length, speed = (float(np.abs(part(positions)).sum(axis=1).max()) for part in (np.real, np.imag))
     turning = float(np.abs(np.imag(rotations)).sum(axis=(1, 2)).max())
-    rows = loop.joint.closure(FLOATS, R_F.T @ R_M, R_F.T @ (p_M - p_F))
+    rows = loop.joint.closure(FLOATS, F.R.T @ M.R, F.R.T @ (M.p - F.p))
     values = {row.name: complex(number(row.phi)) for row in rows}
     scales = {row.name: (length, speed + length * turning) if any(row.force) else (1.0, turning) for row in rows}
     apart = {name: x.real for name, x in values.items() if abs(x.real) > _GAP_TOLERANCE * scales[name][0]}
     parting = {name: x.imag for name, x in values.items() if abs(x.imag) > _GAP_TOLERANCE * scales[name][1]}
-    if apart:
-        yield _problem(loop, "it is not closed at the start", apart, "positions")
-    elif parting:
-        yield _problem(loop, "the initial rates open it", {name: x / _STEP for name, x in parting.items()}, "rates")
-
-
-def _problem(loop: Loop, fact: str, rows: dict[str, float], what: str) -> Problem:
-    shown = ", ".join(f"{name} = {x:.6g}" for name, x in rows.items())
-    return Problem(f"loop '{loop.name}'", f"{fact}: {shown}, expected 0.", _ADVICE.format(what), blocking=False)
+    opened = {name: x / _STEP for name, x in parting.items()}
+    cases = (("it is not closed at the start", apart, "positions"), ("the initial rates open it", opened, "rates"))
+    for fact, found, what in cases:
+        if found:
+            shown = ", ".join(f"{name} = {x:.6g}" for name, x in found.items())
+            yield Problem(loop.title, f"{fact}: {shown}, expected 0.", _ADVICE.format(what), blocking=False)
+            return

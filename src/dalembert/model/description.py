@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
 from dataclasses import FrozenInstanceError, dataclass, field, fields, replace
 from functools import cached_property
 from numbers import Number
@@ -17,30 +16,44 @@ from symengine import Piecewise
 
 from dalembert.arguments import shown
 from dalembert.errors import InputError, NotApplicableError, Problem, nearest, unsound
-from dalembert.model.body_points import Point, named_points
 from dalembert.model.constraints.base import FormulaConstraint
 from dalembert.model.constraints.canonical import Canonical
 from dalembert.model.constraints.holonomic import Holonomic
 from dalembert.model.constraints.loop import Loop
 from dalembert.model.constraints.nonholonomic import Nonholonomic
 from dalembert.model.contacts.base import Contact
-from dalembert.model.elements import Body, Coordinate, Energies, Limits, Parameter, Rotor, Shape, Speed
+from dalembert.model.elements import (
+    Body,
+    Coordinate,
+    Energies,
+    Event,
+    Limits,
+    Parameter,
+    Point,
+    Rotor,
+    Shape,
+    Speed,
+    named_points,
+)
 from dalembert.model.evaluation import value as evaluate
-from dalembert.model.events import Event
 from dalembert.model.formulas import Reader
 from dalembert.model.frozen import Frozen, Value
 from dalembert.model.loads.base import Load
-from dalembert.model.loads.unilateral import Unilateral
+from dalembert.model.loads.touching import Unilateral
 from dalembert.model.python_laws import Controller, Inputs
 from dalembert.model.values import Values, Vector3
+from dalembert.symbolic.exact_numbers import written_out
 from dalembert.symbolic.expression_reading import decimal
 from dalembert.symbolic.lookup_tables import tables_in
 from dalembert.symbolic.parser import parse
 from dalembert.symbolic.symbols import Formula, Written
-from dalembert.tables import Table, Tabular
+from dalembert.tables import Table, Tabular, short
 
 if TYPE_CHECKING:
     import sympy
+
+
+_MOST = 60  # rows of a table
 
 
 @dataclass(repr=False, eq=False)
@@ -52,9 +65,8 @@ class Elements(Tabular, ABC):
     text: str = ""  # what the model is, in the user's words
     declared_parameters: tuple[Parameter, ...] = ()
     generalized_coordinates: tuple[Coordinate, ...] = ()
-    symbols: Frozen[str, sympy.Basic] = field(
-        default_factory=lambda: Frozen()
-    )  # the SymPy objects that names were declared by
+    # the SymPy objects that names were declared by
+    symbols: Frozen[str, sympy.Basic] = field(default_factory=lambda: Frozen())
     bodies: tuple[Body, ...] = ()
     loads: tuple[Load, ...] = ()
     holonomic_constraints: tuple[Holonomic, ...] = ()
@@ -68,7 +80,7 @@ class Elements(Tabular, ABC):
     controllers: tuple[Controller, ...] = ()
     limits: Frozen[str, Limits] = field(default_factory=lambda: Frozen())
     shapes: tuple[Shape, ...] = ()
-    published: bool = False  # the numbers are a vendor's: odd inertias are told, not refused
+    published: bool = False  # the numbers are a vendor's: odd inertias are reported, not refused
     notes: tuple[str, ...] = ()  # what an importer understood, changed or left out
     generalized_speeds: tuple[Speed, ...] = ()
     energies: Energies | None = None
@@ -91,9 +103,8 @@ class Elements(Tabular, ABC):
     @property
     def reader(self) -> Reader:
         """Reads formulas of the declared names."""
-        return Reader(
-            self.coordinate_names, tuple(p.name for p in self.declared_parameters), self.symbols, named_points(self)
-        )
+        parameters = tuple(p.name for p in self.declared_parameters)
+        return Reader(self.coordinate_names, parameters, self.symbols, named_points(self))
 
     # what others read
 
@@ -207,7 +218,7 @@ class Elements(Tabular, ABC):
         return Inputs(self.controllers, self.coordinate_names, tuple(p.name for p in self.declared_parameters))
 
     def without_laws(self) -> Self:
-        """The same without laws in Python: what they gave are parameters u(name), which have the value 1 unless they are told."""
+        """The same without laws in Python: what they gave are parameters u(name), which have the value 1 by default."""
         return self.replaced(controllers=()) if self.controllers else self
 
     def pressed(self) -> Self:
@@ -251,9 +262,8 @@ class Elements(Tabular, ABC):
         except (TypeError, ValueError, OverflowError):
             number = math.nan
         if isinstance(value, bool) or not math.isfinite(number):
-            raise InputError(
-                f"{where}: the value is {value if isinstance(value, str | Number) else shown(value)}. Expected a finite number."
-            )
+            got = value if isinstance(value, str | Number) else shown(value)
+            raise InputError(f"{where}: the value is {got}. Expected a finite number.")
         return number
 
     # whether it is sound
@@ -286,8 +296,6 @@ class Elements(Tabular, ABC):
 
     def tables(self) -> tuple[Table, ...]:
         """What the model is made of: coordinates, parameters, bodies and constraints, as they were declared."""
-        from dalembert.model.overview import tables_of
-
         return tables_of(self)
 
     def __repr__(self) -> str:
@@ -340,17 +348,75 @@ class Description(Value, Elements):
 FIELDS = tuple(each.name for each in fields(Description))
 
 
-def parameter_changes(model: Elements, values: Mapping[Any, float]) -> dict[str, float]:
+def parameter_changes(model: Elements, values: Values) -> dict[str, float]:
     """New values of parameters by name, checked; keys may be the SymPy symbols."""
     known, out = {p.name for p in model.declared_parameters}, {}
     given = {name: controller for controller in model.controllers for name in controller.inputs}
     for key, value in values.items():
         name = key if isinstance(key, str) else str(key)
         if name in given:
-            raise InputError(
-                f"model '{model.name}': {name} is what {given[name].title} gives. Take model.without_laws() to choose its value."
-            )
+            fact = f"{name} is what {given[name].title} gives"
+            raise InputError(f"model '{model.name}': {fact}. Take model.without_laws() to choose its value.")
         if name not in known:
             raise InputError(f"model '{model.name}': there is no parameter '{name}'. {nearest(name, known)}")
         out[name] = model.number(value, f"parameter '{name}'")
     return out
+
+
+def tables_of(model: Elements) -> tuple[Table, ...]:
+    """Coordinates, parameters, bodies, loads and constraints, each a table; without those that are empty.
+
+    >>> from dalembert.model.model import Model
+    >>> print(*tables_of(Model("slide").coordinates("x").parameters(m=2.0)), sep="\\n")
+    slide
+    coordinate  start  rate
+    x           0      0
+    parameter  value
+    m          2
+    """
+    bodies = [
+        (body.name, body.parent, ", ".join(joint.kind for joint in body.joints) or "fixed", written_out(body.mass))
+        for body in model.bodies
+    ]
+    coordinates = [
+        (c.name, short(float(c.start)), short(float(c.start_rate)), c.unit, c.description)
+        for c in model.generalized_coordinates
+    ]
+    given = {name for controller in model.controllers for name in controller.inputs}
+    given |= {name for known in model.rigid for name in known.parameters}
+    parameters = [
+        (p.name, short(float(p.value)), p.unit, p.description) for p in model.declared_parameters if p.name not in given
+    ]
+    constraints = [(name, kind) for kind, names in _constraints(model).items() for name in names]
+    found = (
+        _table("coordinate, start, rate, unit, meaning", coordinates),
+        _table("parameter, value, unit, meaning", parameters),
+        _table("body, carried by, joints, mass", bodies),
+        _table("load, kind", [(load.name, load.kind) for load in model.loads]),
+        _table("constraint, kind", constraints),
+    )
+    title = f"{model.name}: {model.text}" if model.text else model.name
+    return (Table(title=title), *(table for table in found if table.rows))
+
+
+def _constraints(model: Elements) -> dict[str, list[str]]:
+    """The names of what holds the model, by kind."""
+    return {
+        "holonomic": [c.name for c in model.holonomic_constraints],
+        "nonholonomic": [c.name for c in model.nonholonomic_constraints],
+        "of momenta": [c.name for c in model.canonical_constraints],
+        **{
+            kind: [c.name for c in model.contacts if c.kind == kind]
+            for kind in dict.fromkeys(c.kind for c in model.contacts)
+        },
+        "loop": [c.name for c in model.loops],
+    }
+
+
+def _table(headings: str, rows: list[tuple[str, ...]]) -> Table:
+    """A table without columns in which nothing stands, and not longer than anybody reads."""
+    columns = headings.split(", ")
+    kept = [i for i in range(len(columns)) if any(row[i] for row in rows)]
+    notes = (f"and {len(rows) - _MOST} more",) if len(rows) > _MOST else ()
+    body = tuple(tuple(row[i] for i in kept) for row in rows[:_MOST])
+    return Table(tuple(columns[i] for i in kept), body, "", notes)

@@ -4,6 +4,9 @@
 condition is the value of a parameter: 1 where it holds, 0 where it does not, and in between where the motion slides along
 the surface. A table is the straight line through the two points it is between. So the equations stay smooth along a step, and
 beyond its end, and every integrator keeps its order up to the surface: see `simulation/crossings`.
+
+Kinks in time of prescribed motions are instants at which the velocity that a joint or a constraint prescribes jumps.
+`dl.simulate` applies their impulses; what steps over them, as rollouts do, looks for them beforehand.
 """
 
 from __future__ import annotations
@@ -15,18 +18,23 @@ from functools import cached_property, lru_cache
 import numpy as np
 import symengine as se
 
+from dalembert.errors import NotApplicableError
 from dalembert.model.description import Description
 from dalembert.model.elements import Body, Parameter
+from dalembert.model.evaluation import at_start
 from dalembert.model.frozen import mapped
 from dalembert.model.loads.base import Load, Motion
 from dalembert.model.loads.force_laws import plain
 from dalembert.symbolic.algebra_base import Scalar
 from dalembert.symbolic.exact_numbers import written_out
+from dalembert.symbolic.floats import FLOATS
 from dalembert.symbolic.lookup_tables import Table, split_interpolation, tables_in
+from dalembert.symbolic.lower import Lowering
 from dalembert.symbolic.reserved_symbols import Kind
 from dalembert.symbolic.symbols import TIME, Formula, compare
 
-_LISTS = (
+_WALKED = (
+    "bodies",
     "holonomic_constraints",
     "nonholonomic_constraints",
     "canonical_constraints",
@@ -34,11 +42,16 @@ _LISTS = (
     "loops",
     "rotors",
     "generalized_speeds",
+    "energies",
+    "non_ideal_forces",
 )
 _HELD = f"{Kind.HELD.value}("
-_WALKED = ("bodies", *_LISTS, "energies", "non_ideal_forces")
-
 LONG = 2000  # points of a table: a longer one is not held line by line, since every point would end a step
+_GRID = 4097  # times at which conditions are looked at
+_HALVED = 60  # how often an interval around a root is halved
+_BESIDE = 1e-9  # of the span: how far beside an instant rates are compared
+_CLOSER = 64  # and how much closer they are compared again: a steep rate changes less there, a jump does not
+_JUMP = 1e-9  # of the largest rate: less is rounding
 
 
 @dataclass(frozen=True)
@@ -48,9 +61,8 @@ class Surface:
     formula: Formula
     owner: str  # what the formula belongs to
     load: str | None  # the load whose measures it contains, if it does
-    kinematic: bool = field(
-        default=False, kw_only=True
-    )  # of a joint, a constraint or an energy, so velocities may jump
+    # of a joint, a constraint or an energy, so velocities may jump
+    kinematic: bool = field(default=False, kw_only=True)
     timed: bool = field(default=False, kw_only=True)  # a function of time alone
 
     def at(self, motion: Motion) -> Scalar:
@@ -67,9 +79,8 @@ class Switch(Surface):
 
     parameter: str
     given: Formula  # the formula before anything in it was held
-    grip: tuple[Formula, Formula] | None = (
-        None  # what it takes to leave the surface, where it is more than one side does
-    )
+    # what it takes to leave the surface, where it is more than one side does
+    grip: tuple[Formula, Formula] | None = None
 
     @cached_property
     def title(self) -> str:
@@ -202,14 +213,12 @@ class _Holder:
             yield from one.parameters
 
     def load(self, load: Load) -> Load:
-        """A load with what switches held."""
         self._owner, self._load, self._grip, self._in_load = load.title, load.name, load.grip, True
         out = load.held(self.turned)
         self._load, self._grip, self._in_load = None, None, False
         return out
 
     def enter(self, element: object) -> None:
-        """Begin with another element."""
         title = getattr(element, "title", None)
         if isinstance(title, str):
             self._owner = title
@@ -217,7 +226,6 @@ class _Holder:
             self._owner = f"body '{element.name}'"
 
     def turned(self, formula: Formula) -> Formula:
-        """A formula with what switches held."""
         if not formula.atoms(se.Piecewise) and not tables_in(formula):
             return formula
         return self._hold(formula, {})
@@ -238,9 +246,8 @@ class _Holder:
         if key not in self.tables:
             k = len(self.tables) + 1
             start, low, slope = (Kind.HELD.of(f"table {k}, {what}") for what in ("start", "value", "slope"))
-            self.tables[key] = TableSwitch(
-                x, self._owner, self._scope(x), (start, low, slope), value, **self._nature(x)
-            )
+            names = (start, low, slope)
+            self.tables[key] = TableSwitch(x, self._owner, self._scope(x), names, value, **self._nature(x))
         start, low, slope = map(se.Symbol, self.tables[key].parameters)
         return low + slope * (x - start) if table.order == 0 else slope if table.order == 1 else se.Integer(0)
 
@@ -250,9 +257,8 @@ class _Holder:
         if not others:
             return self._hold(value, known)
         if not isinstance(condition, se.StrictLessThan | se.LessThan):
-            return se.Piecewise(
-                (self._hold(value, known), self._conditions(condition, known)), (self._chosen(others, known), True)
-            )
+            chosen = self._hold(value, known), self._conditions(condition, known)
+            return se.Piecewise(chosen, (self._chosen(others, known), True))
         given = condition.args[1] - condition.args[0]
         g = self._hold(given, known)
         if not self._moves(g):
@@ -342,3 +348,118 @@ def _reduced(formula: Formula, known: Mapping[str, Formula]) -> Formula:
         if decided == se.true:
             break
     return open_parts[0][0] if open_parts[0][1] == se.true else se.Piecewise(*open_parts)
+
+
+@dataclass(frozen=True)
+class TimeKink:
+    """An instant at which a prescribed velocity jumps."""
+
+    t: float
+    title: str  # what prescribes it
+    jump: float
+
+
+def time_kinks(
+    model: Description,
+    start: float,
+    end: float,
+    values: Mapping[str, float] | None = None,
+    *,
+    long_tables: bool = False,
+) -> list[TimeKink]:
+    """The kinks of prescribed motions between two times, at the initial positions; of long tables only, where that is asked.
+
+    >>> from dalembert.model.model import Model
+    >>> model = Model("cart").coordinates("x")
+    >>> _ = model.body("cart", joint=model.prismatic((1, 0, 0), "x + max(t - 1, 0)"), mass=1)
+    >>> time_kinks(model.description, 0, 2)
+    [TimeKink(t=1.0, title="joint of 'cart'", jump=1.0)]
+    """
+    rates = list(_prescribed(model, long_tables))
+    if not rates or end <= start:
+        return []
+    table = {**at_start(model), **(values or {})}
+    instants = np.unique(np.array(list(_instants(model, start, end, table, long_tables)), dtype=float))
+    instants = instants[(instants > start + 2 * _BESIDE * (end - start)) & (instants < end)]
+    out = [kink for title, rate in rates for kink in _jumps(title, rate, instants, table, end - start)]
+    return sorted(out, key=lambda kink: kink.t)
+
+
+def refuse_time_kinks(model: Description, who: str, start: float, end: float) -> None:
+    """Raise where prescribed velocities jump on the way, and `who` does not know their impulses."""
+    for kink in time_kinks(model, start, end):
+        raise NotApplicableError(
+            f"{who}: at t = {kink.t:.9g} the velocity that the {kink.title} prescribes jumps by {kink.jump:.6g}, and the impulse "
+            "of it is known to dl.simulate only. Expected a motion without kinks: use dl.simulate, or a smooth profile."
+        )
+
+
+def _prescribed(model: Description, long_tables: bool) -> Iterator[tuple[str, Formula]]:
+    """The rates that joints and constraints prescribe by formulas of time, each with its title."""
+    motions = [(title, f) for title, f in model.titled_formulas if title.startswith("joint of ")]
+    motions += [(f"constraint '{c.name}'", c.formula) for c in model.holonomic_constraints]
+    direct = [(f"constraint '{c.name}'", c.formula) for c in model.nonholonomic_constraints]
+    for found, derive in ((motions, True), (direct, False)):
+        for title, formula in found:
+            longest = max((len(each) for each in tables_in(formula)), default=0)
+            if longest > LONG if long_tables else bool(longest) or bool(formula.atoms(se.Piecewise)):
+                yield title, se.diff(formula, TIME) if derive else formula
+
+
+def _instants(
+    model: Description, start: float, end: float, table: Mapping[str, float], long_tables: bool
+) -> Iterator[float]:
+    """The times at which formulas change their branch."""
+    for title, formula in model.titled_formulas:
+        if title.startswith(("joint of ", "constraint ")):
+            for each in tables_in(formula):
+                if len(each) > LONG:
+                    yield from each.times.tolist()
+    if long_tables:
+        return
+    known, grid = held(model), np.linspace(start, end, _GRID)
+    for surface in known.surfaces:
+        if surface.kinematic and surface.timed:
+            levels = surface.table.times if isinstance(surface, TableSwitch) else np.zeros(1)
+            if isinstance(surface, TableSwitch) and surface.formula == TIME:
+                yield from levels.tolist()
+            else:
+                yield from _roots(surface, levels, grid, table, known.description.parameter_values)
+
+
+def _roots(
+    surface: Surface, levels: np.ndarray, grid: np.ndarray, table: Mapping[str, float], parameters: Mapping[str, float]
+) -> Iterator[float]:
+    """Where a function of time passes one of the levels, by halving intervals in which its sign changes."""
+    values = {**parameters, **table}
+    g = _along(surface.formula, grid, values)
+    for level in levels.tolist():
+        k = np.flatnonzero((g[:-1] > level) != (g[1:] > level))
+        low, high = grid[k], grid[k + 1]
+        for _ in range(_HALVED if len(k) else 0):
+            middle = (low + high) / 2
+            left = (_along(surface.formula, middle, values) > level) == (g[k] > level)
+            low, high = np.where(left, middle, low), np.where(left, high, middle)
+        yield from high.tolist()
+
+
+def _jumps(
+    title: str, rate: Formula, instants: np.ndarray, table: Mapping[str, float], span: float
+) -> Iterator[TimeKink]:
+    """The instants at which a rate jumps."""
+    if not len(instants):
+        return
+    far, near = (
+        _along(rate, instants + beside, table) - _along(rate, instants - beside, table)
+        for beside in (_BESIDE * span, _BESIDE / _CLOSER * span)
+    )
+    size = float(np.abs(_along(rate, np.linspace(instants[0] - span, instants[-1] + span, _GRID), table)).max())
+    jumps = (np.abs(near) > _JUMP * max(size, 1e-300)) & (np.abs(near) > 0.5 * np.abs(far))
+    for k in np.flatnonzero(jumps).tolist():
+        yield TimeKink(round(float(instants[k]), 12), title, round(float(near[k]), 9))
+
+
+def _along(formula: Formula, t: np.ndarray, table: Mapping[str, float]) -> np.ndarray:
+    """A formula at many times."""
+    found = Lowering(FLOATS, {**table, TIME.name: t})(formula)
+    return np.broadcast_to(np.asarray(found, dtype=float), t.shape)

@@ -1,19 +1,55 @@
-"""The elements a model is made of, as frozen records. A formula is a SymEngine expression of plain symbols."""
+"""The elements a model is made of, as frozen records. A formula is a SymEngine expression of plain symbols.
+
+Formulas may name points of bodies: `height(foot)`, `rise(foot)` and `speed(foot)` are written out in coordinates and velocities.
+An event happens where a formula of the motion passes through zero. Switchings of formulas (`abs`, `max`, tables) need none: see
+`model/discontinuities`.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar
+from functools import partial
+from typing import TYPE_CHECKING, Literal, get_args
 
-from dalembert.errors import InputError
+import symengine as se
+
+from dalembert.arguments import shown
+from dalembert.errors import InputError, Problem, nearest
+from dalembert.model.frozen import Frozen
+from dalembert.model.initial_state import coordinate_name
 from dalembert.model.joints.base import Joint
-from dalembert.model.keys import body_name, constant, name, whole
-from dalembert.model.record import Record, argument, record
-from dalembert.model.values import Matrix3, Vector3
-from dalembert.symbolic.symbols import Formula
+from dalembert.model.keys import (
+    Key,
+    Kind,
+    body_name,
+    constant,
+    fitting,
+    fixed_vector,
+    moving,
+    name,
+    switch,
+    table,
+    whole,
+    wrong,
+)
+from dalembert.model.record import Arguments, Named, argument, record
+from dalembert.model.values import WORLD, ZERO, Matrix3, Vector3
+from dalembert.symbolic.algebra_base import Array, vector
+from dalembert.symbolic.formula_writer import written
+from dalembert.symbolic.reserved_symbols import kind_of, rate
+from dalembert.symbolic.rotations import roll_pitch_yaw
+from dalembert.symbolic.symbols import TIME, Formula, coordinate, is_identifier
+from dalembert.symbolic.symengine_algebra import SYMBOLIC
 
 if TYPE_CHECKING:
+    from dalembert.model.description import Elements
     from dalembert.model.model import Model
+
+
+Direction = Literal["up", "down", "both"]
+DIRECTIONS: tuple[str, ...] = get_args(Direction)
+_direction = fitting(lambda x: x in DIRECTIONS, "'up', 'down' or 'both'", "Direction")
 
 
 @dataclass(frozen=True)
@@ -72,14 +108,15 @@ class Energies:
 
 
 @record
-class Rotor(Record):
+class Rotor(Named):
     """Give the motor of a joint its inertia: a rotor that turns `ratio` times as fast as the joint.
 
     It adds ½ inertia (ratio × rate)² to the kinetic energy; its gyroscopic effects are left out, as is usual for
     geared drives.
     """
 
-    kind: ClassVar[str] = "rotor"
+    kind = family = "rotor"
+    stored = "rotors"
 
     name: str = argument(name, None, about="the name of the rotor", absent="numbered")
     body: str = argument(body_name, positional=True, about="the body whose joint is driven")
@@ -89,20 +126,6 @@ class Rotor(Record):
         constant, positional=True, about="a constant: the inertia of the rotor about its own axis"
     )
     ratio: Formula = argument(constant, 1, about="a constant: the ratio of the gear")
-
-    @classmethod
-    def build(cls, model: Model, **given: Any) -> Model:
-        """Add the rotor."""
-        name = given.pop("name") or f"rotor{len(model.rotors) + 1}"
-        if any(rotor.name == name for rotor in model.rotors):
-            raise InputError(f"rotor '{name}': declared twice. Give each rotor its own name.")
-        model.rotors += (cls.read(model, {"name": name, **given}, f"rotor '{name}'"),)
-        return model
-
-    @property
-    def title(self) -> str:
-        """What messages call it."""
-        return f"rotor '{self.name}'"
 
 
 @dataclass(frozen=True)
@@ -127,3 +150,176 @@ class Shape:
     color: tuple[float, ...] | None = None  # red, green, blue, alpha
     mesh: str = ""
     folder: str = field(default="", compare=False, repr=False)  # of the model file: where the mesh is looked for
+
+
+@record
+class Point(Named):
+    """Name a point of a body, so that formulas can ask for its `height`, the rate `rise` of the height, and its `speed`.
+
+    Height is counted against gravity from the origin of the world.
+
+    >>> import dalembert as dl
+    >>> model = dl.Model("pendulum", gravity=(0, -9.81, 0)).parameters(l=0.5).coordinate("a", 1.0)
+    >>> _ = model.body("rod", joint=model.revolute((0, 0, 1), "a"), mass=1, center=(0, "-l", 0))
+    >>> _ = model.point("tip", "rod", (0, "-l", 0))
+    >>> model.formula("height(tip)"), model.formula("rise(tip)")
+    (-l*cos(a), l*sin(a)*dot(a))
+    >>> _ = model.event("nearly down", "height(tip) + 0.9*l")
+    >>> round(float(dl.simulate(model, 1.0).events[0].q[0]), 9)  # arccos 0.9
+    0.451026812
+    """
+
+    kind = family = "point"
+    stored = "points"
+
+    name: str = argument(name, positional=True, about="an identifier")
+    body: str = argument(body_name, positional=True, about="the body, declared before")
+    position: Vector3 = argument(fixed_vector, ZERO, positional=True, about="three constants")
+
+    @classmethod
+    def completed(cls, model: Model, given: Arguments, where: str) -> Arguments:
+        """Its name is an identifier, and its body known."""
+        body, bodies = given["body"], [WORLD, *(each.name for each in model.bodies)]
+        if not is_identifier(given["name"]):
+            raise InputError(f"{where}: not a name for a point. Expected letters, digits and _.")
+        if body not in bodies:
+            raise InputError(f"{where}: there is no body '{body}' yet. {nearest(body, bodies)}")
+        return given
+
+
+def named_points(model: Elements) -> Mapping[str, Callable[[str], Formula]]:
+    """What `height`, `rise` and `speed` of each point are, to be asked when a formula names them."""
+    return {point.name: partial(_quantity, model, point) for point in model.points}
+
+
+def _quantity(model: Elements, point: Point, word: str) -> Formula:
+    p = _position(model, point)
+    v = [_derivative(model, x) for x in p]
+    if word == "speed":
+        return se.sqrt(sum((x**2 for x in v), start=se.Integer(0)))
+    g = model.gravity
+    if all(x == 0 for x in g):
+        fact = "the model has no gravity, so nothing says which way is up"
+        raise InputError(f"{word}({point.name}): {fact}. Give the model a gravity, or use speed({point.name}).")
+    along = sum((a * b for a, b in zip(g, p if word == "height" else v, strict=True)), start=se.Integer(0))
+    return -along / se.sqrt(sum((x**2 for x in g), start=se.Integer(0)))
+
+
+def _derivative(model: Elements, formula: Formula) -> Formula:
+    """Its rate along a motion."""
+    moves = ((coordinate(name), rate(name)) for name in model.coordinate_names)
+    return sum((se.diff(formula, x) * xd for x, xd in moves), start=se.diff(formula, TIME))
+
+
+def _position(model: Elements, point: Point) -> Array:
+    """Where a point is in the world, joint by joint from its body down."""
+    known: dict[str, Body] = {body.name: body for body in model.bodies}
+    place, at = vector(list(point.position)), point.body
+    while at != WORLD:
+        for joint in reversed(known[at].joints):
+            if joint.values:
+                values = list(joint.values)
+                place = joint.shift(SYMBOLIC, values) + joint.turn(SYMBOLIC, values) @ place
+            place = vector(list(joint.position)) + roll_pitch_yaw(SYMBOLIC, list(joint.rotation)) @ place
+        at = known[at].parent
+    return place
+
+
+def _assignments(what: str) -> Kind:
+    """A table from names of parameters or coordinates to formulas."""
+
+    def names(model: Elements) -> tuple[str, ...]:
+        if what != "parameter":
+            return model.coordinate_names
+        return tuple(name for name in model.parameter_values if kind_of(name) is None)  # inputs belong to their laws
+
+    def check(value: object, where: str, model: Elements) -> Iterator[Problem]:
+        if not isinstance(value, dict):
+            yield wrong(where, f"a table from names of {what}s to formulas", value)
+            return
+        yield from table(value, dict.fromkeys(names(model), Key(moving)), where, model)
+
+    def read(model: Elements, value: object, where: str) -> Frozen[str, Formula]:
+        if not isinstance(value, Mapping):
+            raise InputError(f"{where}: got {shown(value)}. Expected a mapping of {what}s to formulas.")
+        found = {coordinate_name(key): formula for key, formula in value.items()}
+        for key in found:
+            if key not in names(model):
+                raise InputError(f"{where}: there is no {what} '{key}'. {nearest(key, names(model))}")
+        return Frozen({key: model.reader.read(formula, f"{where}, {key}") for key, formula in found.items()})
+
+    return Kind(
+        check,
+        read,
+        lambda x, where: {key: written(formula, where) for key, formula in x.items()},
+        argument="Mapping[str, Written]",
+    )
+
+
+@record
+class Event(Named):
+    """Let something happen where a formula of the motion passes through zero.
+
+    `direction` says which passages count: from below to above (`up`), from above to below (`down`), or both. With `stop` the
+    run ends there; `set` gives parameters other values, and `reset` other rates to coordinates, each by a formula of the
+    state just before. An event without any of these is recorded, see `Trajectory.events`. A function that is zero at the
+    start passes there with the direction in which it leaves zero, if `direction` is that one; with `both` it does not.
+
+    >>> import dalembert as dl
+    >>> model = dl.Model("ball", gravity=(0, 0, -9.81)).coordinates("z").start([1.0], [0.0])
+    >>> _ = model.body("ball", joint=model.prismatic((0, 0, 1), "z"), mass=1)
+    >>> _ = model.event("bounce", "z", direction="down", reset={"z": "-0.5*dot(z)"})
+    >>> run = dl.simulate(model, 0.7)
+    >>> [round(event.t, 12) for event in run.events]
+    [0.451523640986]
+    """
+
+    kind = family = "event"
+    stored = "events"
+
+    name: str = argument(name, positional=True, about="its name")
+    when: Formula = argument(moving, positional=True, about="a formula of coordinates, rates, parameters and `t`")
+    direction: Direction = argument(
+        _direction, "both", about='which passages count: `"up"`, `"down"` or `"both"`', default="both"
+    )
+    stop: bool = argument(switch, False, about="`true` ends the run there", default=False)
+    set: Frozen[str, Formula] = argument(
+        _assignments("parameter"),
+        None,
+        saved={},
+        about="a table: parameters and formulas of their new values",
+        default=Frozen(),
+    )
+    reset: Frozen[str, Formula] = argument(
+        _assignments("coordinate"),
+        None,
+        saved={},
+        about="a table: coordinates and formulas of their new rates",
+        default=Frozen(),
+    )
+
+    @classmethod
+    def completed(cls, model: Model, given: Arguments, where: str) -> Arguments:
+        """There is such a direction; what is not given changes nothing."""
+        if given["direction"] not in DIRECTIONS:
+            raise InputError(f"{where}, direction: got {shown(given['direction'])}. Expected 'up', 'down' or 'both'.")
+        return {**given, "set": given["set"] or {}, "reset": given["reset"] or {}}
+
+    @property
+    def acts(self) -> bool:
+        """False for an event that is only written down."""
+        return self.stop or bool(self.set) or bool(self.reset)
+
+    def counts(self, *, up: bool) -> bool:
+        """True where a passage in this direction counts."""
+        return self.direction in ("up" if up else "down", "both")
+
+    def problems(self, model: Elements) -> list[Problem]:
+        """A formula that never passes through zero."""
+        known = {TIME.name, *model.coordinate_names, *(f"dot({x})" for x in model.coordinate_names)}
+        if {symbol.name for symbol in self.when.free_symbols} & known:
+            return []
+        fact = (
+            f"the formula {self.when} contains no coordinate, no velocity and no time, so it never passes through zero."
+        )
+        return [Problem(f"{self.title}, when", fact, "Write when it happens, such as when = 'x - 5'.")]

@@ -73,12 +73,12 @@ def size(formula: Formula, table: Table) -> float:
 
 def is_affine(formula: Formula, velocities: set[Formula], start: Table) -> bool:
     """Whether a formula is of first degree in the velocities: f(a+b) − f(a) − f(b) + f(0) = 0 for random a and b."""
-    return all(_vanishes(terms) for terms in _differences(formula, velocities, start, 2))
+    return _vanish(_differences(formula, velocities, start, 2))
 
 
 def is_quadratic(formula: Formula, velocities: set[Formula], start: Table) -> bool:
     """Whether a formula is of second degree in the velocities at most: its third difference is zero."""
-    return all(_vanishes(terms) for terms in _differences(formula, velocities, start, 3))
+    return _vanish(_differences(formula, velocities, start, 3))
 
 
 def _differences(formula: Formula, velocities: set[Formula], start: Table, order: int) -> Iterator[list[float]]:
@@ -100,8 +100,8 @@ def _differences(formula: Formula, velocities: set[Formula], start: Table, order
             yield terms
 
 
-def _vanishes(terms: list[float]) -> bool:
-    return abs(sum(terms)) <= _ZERO_TOLERANCE * sum(map(abs, terms))
+def _vanish(differences: Iterator[list[float]]) -> bool:
+    return all(abs(sum(terms)) <= _ZERO_TOLERANCE * sum(map(abs, terms)) for terms in differences)
 
 
 def _evaluate(formula: Formula, table: Mapping[str, Scalar]) -> Number:
@@ -122,7 +122,7 @@ def unfulfilled(
     amount, terms = value(formula, table), size(formula, table)
     if not abs(amount) > CLOSE * terms:
         return []
-    return [_violation(path, letter, amount, terms, f"Change the initial {what}{_solution(formula, unknowns, table)}.")]
+    return [violation(path, letter, amount, terms, f"Change the initial {what}{_solution(formula, unknowns, table)}.")]
 
 
 def open_rate(path: str, phi: Formula, q: set[Formula], table: Table) -> list[Problem]:
@@ -133,14 +133,13 @@ def open_rate(path: str, phi: Formula, q: set[Formula], table: Table) -> list[Pr
     if not abs(amount) > CLOSE * terms:
         return []
     name = max(slopes, key=lambda name: abs(slopes[name]))
-    hint = ""
-    if slopes[name]:
-        old = table[rate(name).name]
-        hint = _instead(rate(name).name, old - amount / slopes[name], old)
-    return [_violation(path, "dφ/dt", amount, terms, f"Change the initial rates{hint}.")]
+    old = table[rate(name).name]
+    hint = _instead(rate(name).name, old - amount / slopes[name], old) if slopes[name] else ""
+    return [violation(path, "dφ/dt", amount, terms, f"Change the initial rates{hint}.")]
 
 
-def _violation(path: str, letter: str, amount: float, terms: float, advice: str) -> Problem:
+def violation(path: str, letter: str, amount: float, terms: float, advice: str) -> Problem:
+    """The problem of a constraint that the start violates."""
     shown = f"{letter} = {amount:.6g}, expected 0 (its terms are of size {terms:.3g})"
     return Problem(path, f"the initial state violates it: {shown}.", advice, blocking=False)
 

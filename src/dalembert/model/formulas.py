@@ -8,10 +8,10 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from dalembert.errors import FormulaError, InputError
-from dalembert.model.motion_profile import Profile
-from dalembert.model.profiles import sampled, spline
+from dalembert.model.profiles import Profile, sampled, spline
 from dalembert.symbolic.parser import parse
 from dalembert.symbolic.symbols import Formula, Written
 from dalembert.symbolic.sympy_bridge import from_sympy
@@ -21,7 +21,9 @@ if TYPE_CHECKING:
 
 
 # a motion in time: a formula of t, a profile, points as (times, values) or as files have them, or a function of time
-TimeLaw: TypeAlias = "Written | Profile | tuple[Any, Any] | Mapping[str, Any] | Callable[[float], Any]"
+TimeLaw: TypeAlias = (
+    "Written | Profile | tuple[ArrayLike, ArrayLike] | Mapping[str, ArrayLike] | Callable[[float], ArrayLike]"
+)
 
 
 @dataclass(frozen=True)
@@ -59,17 +61,14 @@ class Reader:
             return given
         if isinstance(given, Mapping):
             if not {"times", "values"} <= {*given} <= {"times", "values", "bends"}:
-                raise InputError(
-                    f"{where}: got the keys {', '.join(map(str, given))}. Expected times, values and bends."
-                )
+                keys = ", ".join(map(str, given))
+                raise InputError(f"{where}: got the keys {keys}. Expected times, values and bends.")
             return self.law(spline(given["times"], given["values"], bends=given.get("bends")), where, duration)
         if isinstance(given, tuple | list | np.ndarray):
             if len(given) != 2:
-                raise InputError(
-                    f"{where}: got {len(given)} values. Expected points as (times, values), or a formula of t."
-                )
-            found = spline(*given)
-            return self.law(found, where, duration)
+                got = f"got {len(given)} values"
+                raise InputError(f"{where}: {got}. Expected points as (times, values), or a formula of t.")
+            return self.law(spline(*given), where, duration)
         if callable(given) and not hasattr(given, "free_symbols"):  # expressions of SymPy can be called, too
             function: Callable[[float], Any] = given
             return self.law(sampled(function, duration), where, duration)
@@ -92,7 +91,7 @@ class Reader:
 
 @lru_cache(maxsize=1024, typed=True)
 def _constant(formula: str | float, parameters: tuple[str, ...]) -> Formula | None:
-    """A formula of parameters, which many bodies may share; None where it is none, and has to be told with its place."""
+    """A formula of parameters, which many bodies may share; None where it is none, and the error needs its place."""
     try:
         return parse(formula, coordinates=(), parameters=parameters, where="", rates=False, time=False)
     except FormulaError:

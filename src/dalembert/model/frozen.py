@@ -65,7 +65,7 @@ T = TypeVar("T")
 
 
 def mapped(value: T, turn: Callable[[Formula], Formula], enter: Callable[[object], None] = lambda record: None) -> T:
-    """A record, sequence or mapping with every formula in it turned; `enter` is told of every record on the way.
+    """A record, sequence or mapping with every formula in it mapped; `enter` is called with every record on the way.
 
     >>> mapped((se.Symbol("x"), "text", 3), lambda formula: 2 * formula)
     (2*x, 'text', 3)

@@ -15,7 +15,8 @@ from dalembert.symbolic.symbols import Written
 if TYPE_CHECKING:
     from dalembert.model.description import Elements
 
-Start: TypeAlias = "Mapping[Any, Written] | Sequence[Written] | np.ndarray | None"
+ByCoordinate: TypeAlias = "Mapping[Any, Written] | Sequence[Written] | np.ndarray"  # by name, or in order
+Start: TypeAlias = "ByCoordinate | None"
 
 
 def start_state(
@@ -42,9 +43,7 @@ def _read(model: Elements, given: Start, default: np.ndarray, where: str) -> np.
     return np.array([numbers.get(name, usual) for name, usual in zip(model.coordinate_names, default, strict=True)])
 
 
-def by_coordinate(
-    names: Sequence[str], given: Mapping[Any, Written] | Sequence[Written] | np.ndarray, where: str
-) -> dict[str, Written]:
+def by_coordinate(names: Sequence[str], given: ByCoordinate, where: str) -> dict[str, Written]:
     """Values in order or by name, which may be a SymPy symbol, by the names of the coordinates."""
     if isinstance(given, Mapping):
         found = {coordinate_name(key): value for key, value in given.items()}

@@ -107,11 +107,6 @@ def entries(element: object, keys: Keys, where: str, **instead: Element) -> dict
     return out
 
 
-def first_of(element: object, keys: Keys, kind: Kind) -> Formula | None:
-    """The first field of a kind, if there is one."""
-    return next((getattr(element, key) for key, about in keys.items() if about.kind is kind), None)
-
-
 def table(given: object, keys: Keys, where: str, model: Elements) -> Iterator[Problem]:
     """The problems of an element: keys that are unknown, missing, or hold something wrong."""
     if not isinstance(given, dict):
@@ -226,9 +221,8 @@ whole = fitting(
     "int",
 )
 switch = fitting(lambda x: isinstance(x, bool), "true or false", "bool")
-of_momenta = readable(
-    "a formula in quotation marks", lambda model, x, where: model.formula(x, where, momenta=True)
-)  # of coordinates, time and momenta p(x)
+# of coordinates, time and momenta p(x)
+of_momenta = readable("a formula in quotation marks", lambda model, x, where: model.formula(x, where, momenta=True))
 of_time = readable(
     "a number or a formula of the time t in quotation marks",
     lambda model, x, where: parse(x, coordinates=(), parameters=model.parameter_values, where=where, rates=False),
@@ -262,10 +256,7 @@ moving_vector = Kind(
 )
 optional_point = optional(fixed_vector)
 two_points = Kind(
-    array(2, fixed_vector, "points"),
-    points,
-    lambda x, where: [file_form.vector(p, where) for p in x],
-    argument="Given",
+    array(2, fixed_vector, "points"), points, lambda x, where: [file_form.vector(p, where) for p in x], argument="Given"
 )
 body_name = replace(name)
 two_bodies = Kind(

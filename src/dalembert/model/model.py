@@ -18,11 +18,9 @@ from dalembert.arguments import checked, shown
 from dalembert.errors import InputError, nearest
 from dalembert.model import constraints, contacts, joints, loads
 from dalembert.model.attitude import Rotation, roll_pitch_yaw, turned_inertia
-from dalembert.model.body_points import Point
 from dalembert.model.description import FIELDS, Description, Elements
-from dalembert.model.elements import Body, Coordinate, Energies, Limits, Parameter, Rotor, Shape, Speed
+from dalembert.model.elements import Body, Coordinate, Energies, Event, Limits, Parameter, Point, Rotor, Shape, Speed
 from dalembert.model.evaluation import value as evaluate
-from dalembert.model.events import Event
 from dalembert.model.frozen import Frozen
 from dalembert.model.initial_state import Start, by_coordinate, coordinate_name, start_state
 from dalembert.model.joints.base import Joint, joints_of
@@ -180,11 +178,7 @@ class Model(Elements):
                 f"{kind} '{key}': not a usable name. Expected an identifier of letters, digits and _ "
                 "that is not t, pi or the name of a function."
             )
-        if (
-            key in self.parameter_values
-            or key in self.coordinate_names
-            or any(s.name == key for s in self.generalized_speeds)
-        ):
+        if key in {*self.parameter_values, *self.coordinate_names, *(s.name for s in self.generalized_speeds)}:
             raise InputError(f"{kind} '{key}': the name is already in use. Give it a name of its own.")
         return key
 
@@ -374,19 +368,18 @@ class Model(Elements):
 
 
 def _solids(given: object, where: str) -> list[Matter]:
-    """One solid or several, as a list."""
     parts = list(given) if several(given) else [given]
     found = [part for part in parts if isinstance(part, Matter)]
     if len(found) != len(parts):
-        raise InputError(
-            f"{where}, solid: got {shown(given)}. Expected solids such as model.solid('box', (1, 2, 3), mass=4)."
-        )
+        expected = "solids such as model.solid('box', (1, 2, 3), mass=4)"
+        raise InputError(f"{where}, solid: got {shown(given)}. Expected {expected}.")
     return found
 
 
 def _inertia(model: Model, values: Sequence[Written], where: str) -> tuple[Vector3, Vector3, Vector3]:
     """Three moments, six entries or a matrix as a matrix."""
-    given = row_of(values, where, "3 (diagonal), 6 (Ixx Iyy Izz Ixy Ixz Iyz) or 3x3 numbers")
+    expected = "3 (diagonal), 6 (Ixx Iyy Izz Ixy Ixz Iyz) or 3x3"
+    given = row_of(values, where, f"{expected} numbers")
     flat = [v for row in given for v in (row if isinstance(row, list | tuple | np.ndarray) else [row])]
     if len(flat) == 3:
         flat += [0, 0, 0]
@@ -394,9 +387,7 @@ def _inertia(model: Model, values: Sequence[Written], where: str) -> tuple[Vecto
         xx, yy, zz, xy, xz, yz = flat
         flat = [xx, xy, xz, xy, yy, yz, xz, yz, zz]
     if len(flat) != 9:
-        raise InputError(
-            f"{where}: got {len(flat)} numbers. Expected 3 (diagonal), 6 (Ixx Iyy Izz Ixy Ixz Iyz) or 3x3."
-        )
+        raise InputError(f"{where}: got {len(flat)} numbers. Expected {expected}.")
     rows = [vector3(model.reader.constant, flat[i : i + 3], where) for i in (0, 3, 6)]
     return (rows[0], rows[1], rows[2])
 

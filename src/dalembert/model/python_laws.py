@@ -123,28 +123,23 @@ class Controller:
         each = zip(t.tolist(), q.T, qd.T, strict=True)
         return np.stack([self.at(s, State(known, x, v)) for s, x, v in each], axis=1)
 
-    def _numbers(self, given: Any, batch: tuple[int, ...], t: Any) -> np.ndarray:
+    def _numbers(self, given: object, batch: tuple[int, ...], t: float | np.ndarray) -> np.ndarray:
         """What the law returned as (inputs, *batch) finite numbers, or an error that names the law, the time and the value."""
         count = len(self.inputs)
         try:
             found = _real_array(given)
             if found.ndim <= len(batch) and count == 1:
                 found = found[None]
-            shaped = (
-                np.broadcast_to(found if found.ndim else found[None], (count, *batch)) if batch else self._one(found)
-            )
+            if not batch and found.shape != (count,):
+                raise ValueError(found.shape)
+            shaped = np.broadcast_to(found if found.ndim else found[None], (count, *batch)) if batch else found
         except (TypeError, ValueError):
             said = "one number" if count == 1 else f"{count} numbers"
             many = f" for each of {batch[0]} states" if batch else ""
             raise InputError(f"{self.title}{_when(t)} gave {shown(given)}. Expected {said}{many}.") from None
         return self._finite(shaped, batch, t)
 
-    def _one(self, found: np.ndarray) -> np.ndarray:
-        if found.shape != (len(self.inputs),):
-            raise ValueError(found.shape)
-        return found
-
-    def _finite(self, found: np.ndarray, batch: tuple[int, ...], t: Any) -> np.ndarray:
+    def _finite(self, found: np.ndarray, batch: tuple[int, ...], t: float | np.ndarray) -> np.ndarray:
         if all(map(isfinite, found.tolist())) if not batch else np.isfinite(found).all():
             return found
         column = int(np.argmin(np.isfinite(found).all(axis=0))) if batch else ()
@@ -154,7 +149,7 @@ class Controller:
             f"{self.title}{_when(when)} gave {one}. Expected finite numbers; look at where the law divides."
         )
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __getstate__(self) -> dict[str, object]:
         try:
             pickle.dumps(self.law)
         except (pickle.PicklingError, AttributeError, TypeError) as error:
@@ -165,12 +160,12 @@ class Controller:
         return dict(vars(self))
 
 
-def _when(t: Any) -> str:
+def _when(t: float | np.ndarray) -> str:
     """The time of a value in a message; nothing for a batch of times."""
     return f" at t = {float(t):.9g}" if np.ndim(t) == 0 else ""
 
 
-def _real_array(given: Any) -> np.ndarray:
+def _real_array(given: object) -> np.ndarray:
     """Real numbers as an array of floats; NumPy itself would read the text "3" as 3 and None as NaN."""
     found = np.asarray(given)
     if found.dtype.kind not in "fiub" and not (

@@ -6,7 +6,7 @@ form of the studio, table of the documentation and type stub all come from the f
 
     @record
     class Damper(Between):
-        kind: ClassVar[str] = "damper"
+        kind = "damper"
         damping: Formula = argument(constant)
 
 A record whose method does more than read its arguments has a function beside it, marked by `builds`.
@@ -17,20 +17,34 @@ from __future__ import annotations
 import inspect
 import textwrap
 from abc import ABC
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from functools import cache
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar, dataclass_transform
 
 from dalembert.arguments import checked
-from dalembert.model.file_form import Value
-from dalembert.model.keys import REQUIRED, Check, Key, Keys
+from dalembert.errors import InputError
+from dalembert.model.file_form import Element, Value
+from dalembert.model.keys import (
+    REQUIRED,
+    Check,
+    Key,
+    Keys,
+    Kind,
+    body_name,
+    constant_length,
+    entries,
+    several_bodies,
+    two_bodies,
+)
+from dalembert.symbolic.symbols import Formula
 
 if TYPE_CHECKING:
     from dalembert.model.model import Model
 
 T = TypeVar("T")
-F = TypeVar("F", bound=Callable[..., Any])
+Arguments = dict[str, Any]  # what a user gave, by the names of the fields
+F = TypeVar("F", bound=Callable[..., object])
 _WIDTH = 116  # of a generated docstring
 
 
@@ -87,8 +101,7 @@ def motion(kind: Check, *, about: str = "") -> Any:
     return argument(kind, None, required=True, positional=True, motion=True, about=about)
 
 
-def _listed(value: Any) -> Any:
-    """A value as a file holds it."""
+def _listed(value: object) -> Any:
     if value is REQUIRED:
         return None
     return [_listed(each) for each in value] if isinstance(value, tuple) else value
@@ -105,7 +118,7 @@ class Builder:
     """A method of a model that makes an element, and the keys that its table in a file has."""
 
     name: str
-    function: Callable[..., Any]
+    function: Callable[..., object]
     keys: Keys | None  # None: it has no table in a file
 
 
@@ -117,8 +130,8 @@ class Record(ABC):
     functions: ClassVar[dict[str, Builder]] = {}  # written by hand: see `builds`
     generated: ClassVar[bool] = True  # False: other records' methods make it
 
-    def __init_subclass__(cls, **options: Any) -> None:
-        super().__init_subclass__(**options)
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
         cls.functions = {}
 
     @classmethod
@@ -153,17 +166,17 @@ class Record(ABC):
         return []
 
     @classmethod
-    def build(cls, model: Model, **given: Any) -> Any:
+    def build(cls, model: Model, **given: Any) -> object:
         """Make it of what a user gave; add it to the model where it is an element of its own."""
         raise NotImplementedError
 
     @classmethod
-    def completed(cls, model: Model, given: dict[str, Any], where: str) -> dict[str, Any]:
+    def completed(cls, model: Model, given: Arguments, where: str) -> Arguments:
         """What a user gave, with values that depend on others; raises where they do not fit together."""
         return given
 
     @classmethod
-    def read(cls, model: Model, given: Mapping[str, Any], where: str) -> Self:
+    def read(cls, model: Model, given: Mapping[str, object], where: str) -> Self:
         """The record of what a user gave, each value read as its kind says; `where` begins messages."""
         known = _arguments(cls)
         values = dict(given)
@@ -172,6 +185,55 @@ class Record(ABC):
                 path = where if about.kind.alone else f"{where}, {key}"
                 values[key] = about.kind.read(model, value, path)
         return cls(**values)
+
+
+class Named(Record):
+    """An element with a name of its own, which a model holds among others of its family."""
+
+    family: ClassVar[str]  # what messages call the others
+    stored: ClassVar[str]  # the attribute of the model that holds them
+
+    name: str
+
+    @classmethod
+    def build(cls, model: Model, **given: object) -> Model:
+        """Add it to the model, numbered where it has no name."""
+        earlier = getattr(model, cls.stored)
+        name = given.pop("name") or f"{cls.kind}{len(earlier) + 1}"
+        where = f"{cls.kind} '{name}'"
+        if name in cls.taken(model):
+            raise InputError(f"{where}: declared twice. Give each {cls.family} its own name.")
+        setattr(model, cls.stored, (*earlier, cls.read(model, {"name": name, **given}, where)))
+        return model
+
+    @classmethod
+    def taken(cls, model: Model) -> Collection[str]:
+        """The names that a new one may not have."""
+        return {each.name for each in getattr(model, cls.stored)}
+
+    @property
+    def title(self) -> str:
+        """What messages call it."""
+        return f"{self.kind} '{self.name}'"
+
+    @property
+    def named(self) -> list[tuple[str, str]]:
+        """The bodies it names, each with the key it stands under."""
+        found = [(key, value) for kind in (body_name, two_bodies, several_bodies) for key, value in self._of(kind)]
+        return [(key, name) for key, names in found for name in ([names] if isinstance(names, str) else names or ())]
+
+    @property
+    def characteristic_length(self) -> Formula | None:
+        """A length among its constants, if there is one."""
+        return next((value for _, value in self._of(constant_length)), None)
+
+    def _of(self, kind: Kind) -> list[tuple[str, Any]]:
+        """The fields of a kind."""
+        return [(key, getattr(self, key)) for key, about in self.keys().items() if about.kind is kind]
+
+    def element(self, parameters: set[str]) -> tuple[str, Element]:
+        """Its kind and keys as they stand in a model file; `parameters` are the names of the model's parameters."""
+        return self.kind, entries(self, self.keys(), self.title)
 
 
 @cache
@@ -195,7 +257,7 @@ def _keys(cls: type[Record]) -> Keys:
 def _generated(cls: type[Record]) -> Builder:
     """The method of a record, with a signature and a docstring of its own."""
 
-    def method(self: Model, **given: Any) -> Any:
+    def method(self: Model, **given: object) -> object:
         return cls.build(self, **given)
 
     method.__name__ = cls.kind

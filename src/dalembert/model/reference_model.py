@@ -1,4 +1,4 @@
-"""The road of the evidence: what elements do, said a second time and in plain numbers.
+"""Reference definitions for verification: what elements do, stated a second time and in plain numbers.
 
 Equations are made from what a joint, load or contact states for `kinematics`. Evidence that they are right may not share those
 formulas, so each element also says in its own file what it does to positions alone: where a joint carries its child

@@ -1,4 +1,4 @@
-"""Scales: what is long, heavy and slow for a model, read off its own numbers, so that nothing is measured by 1.
+"""Scales: what is long, heavy and slow for a model, read off its own numbers, so that no absolute tolerance is needed.
 
 | scale | from | else |
 |---|---|---|
@@ -152,12 +152,9 @@ def _lengths(model: Elements) -> Iterator[float]:
         yield math.sqrt(inertia / 2 / mass) if mass else 0.0
         for joint in body.joints:
             yield abs(float(getattr(joint, "lead", 0.0)))
-    for load in model.loads:
-        if load.length is not None:
-            yield _number(load.length, model)
-    for contact in model.contacts:
-        if contact.size is not None:
-            yield _number(contact.size, model)
+    for element in (*model.loads, *model.contacts):
+        if element.characteristic_length is not None:
+            yield _number(element.characteristic_length, model)
 
 
 def _points(model: Elements) -> Iterator[tuple[str, Sequence[Formula]]]:

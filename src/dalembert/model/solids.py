@@ -112,9 +112,8 @@ def together(parts: Sequence[Matter]) -> Matter:
     total = np.full((3, 3), _ZERO, dtype=object)
     for part, center in zip(parts, centers, strict=True):
         d = center - middle
-        total = (
-            total + np.array(part.inertia, dtype=object) + part.mass * (d @ d * np.eye(3, dtype=int) - np.outer(d, d))
-        )
+        moved = part.mass * (d @ d * np.eye(3, dtype=int) - np.outer(d, d))
+        total = total + np.array(part.inertia, dtype=object) + moved
     x, y, z = total
     center = (middle[0], middle[1], middle[2])
     return Matter(mass, center, ((x[0], x[1], x[2]), (x[1], y[1], y[2]), (x[2], y[2], z[2])))
@@ -167,7 +166,6 @@ def solid(
 
 
 def _form(model: Model, kind: str, size: Given, where: str) -> _Form:
-    """The solid of a kind and size."""
     count, form = FORMS[kind]
     given = row_of(size, where, f"{count} lengths")
     if len(given) != count:

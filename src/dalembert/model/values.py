@@ -26,10 +26,10 @@ Name: TypeAlias = "str | sympy.Basic"  # of a parameter or coordinate: text, or 
 Values = Mapping[Any, float]  # of parameters, by name or symbol
 Vector3 = tuple[Formula, Formula, Formula]
 Matrix3 = tuple[Vector3, Vector3, Vector3]
+TwoPoints = tuple[Vector3, Vector3]
+UnitVector = tuple[Component, Component, Component]  # exact to its square roots
 
 WORLD = "world"
-
-
 # values in a row as users write them: numbers, text or SymPy, in a list, tuple or array
 Given: TypeAlias = "Sequence[Written | Given] | np.ndarray"
 ZERO = (0, 0, 0)
@@ -71,7 +71,7 @@ def motion(model: Elements, formula: object, where: str) -> Formula | None:
     return None if formula is None else model.reader.read(formula, where, rates=False)
 
 
-def points(model: Elements, given: object, where: str) -> tuple[Vector3, Vector3]:
+def points(model: Elements, given: object, where: str) -> TwoPoints:
     """Two points, one on each of two bodies."""
     if not several(given, 2):
         count = len(given) if several(given) else repr(given)
@@ -93,7 +93,7 @@ def _quarter_turn(angle: Written) -> Written:
     return angle
 
 
-def unit_vector(axis: object, where: str) -> tuple[Component, Component, Component]:
+def unit_vector(axis: object, where: str) -> UnitVector:
     """A unit vector along `axis`, exact to its square roots; whole components stay whole."""
     if several(axis) and len(axis) != 3:
         raise InputError(f"{where}: the axis has {len(axis)} components. Expected 3.")

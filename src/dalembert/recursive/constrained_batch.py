@@ -9,8 +9,8 @@ import numpy as np
 
 from dalembert.errors import InconsistentStateError, InputError, NotApplicableError, SingularError, nearest
 from dalembert.mechanics import random_states, rank
-from dalembert.mechanics.constraint_rows import dimensionless
 from dalembert.mechanics.contact_constraints import with_contacts
+from dalembert.mechanics.state_batch import dimensionless
 from dalembert.model.loads.base import InJoint
 from dalembert.recursive import null_space_solve
 from dalembert.recursive.constrained_forward import DOUBTFUL

@@ -20,7 +20,7 @@ from dalembert.codegen.compiled_loop import CompiledText, as_record, call
 from dalembert.codegen.function import Code, Function, MachineFunction
 from dalembert.codegen.linear_algebra import cholesky, svd
 from dalembert.mechanics import rank
-from dalembert.mechanics.constraint_rows import dimensionless
+from dalembert.mechanics.state_batch import dimensionless
 from dalembert.recursive import null_space_solve
 from dalembert.recursive.plan import Plan
 from dalembert.recursive.tree_state import TOLERANCE

@@ -18,7 +18,7 @@ import numpy as np
 from dalembert.codegen.function import Function, SweptFunction, function_of
 from dalembert.codegen.linear_algebra import inverse, solve, svd
 from dalembert.mechanics import rank
-from dalembert.mechanics.constraint_rows import dimensionless
+from dalembert.mechanics.state_batch import dimensionless
 from dalembert.recursive.constrained_batch import usual_rank
 from dalembert.recursive.constrained_forward import AMISS, DOUBTFUL
 from dalembert.recursive.plan import Plan

@@ -14,7 +14,7 @@ import numpy as np
 from dalembert.mechanics.constraint_levels import Constraints
 from dalembert.mechanics.state_batch import States, constraints_at
 from dalembert.model.constraints.loop import Loop
-from dalembert.model.joints.constraint_rows_of_joints import Row
+from dalembert.model.joints.base import Row
 from dalembert.model.values import WORLD, Vector3
 from dalembert.recursive.composite_inertia import share
 from dalembert.recursive.inverse import Motion, carried, combined

@@ -8,8 +8,8 @@ from functools import cached_property, lru_cache
 import numpy as np
 
 from dalembert.mechanics.constraint_levels import Levels, levels
-from dalembert.mechanics.constraint_rows import row_sizes
 from dalembert.mechanics.contact_constraints import with_contacts
+from dalembert.mechanics.state_batch import row_sizes
 from dalembert.model.description import Description, Elements
 from dalembert.model.scales import Scales, scales_of
 from dalembert.recursive.link_frames import aligned

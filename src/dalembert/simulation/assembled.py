@@ -18,7 +18,7 @@ from dalembert.codegen.function import Code, Function, MachineFunction
 from dalembert.codegen.linear_algebra import bordered, cholesky, inverse, qr, solve, svd
 from dalembert.formalisms.shared.linear_form import LinearForm, Numeric, Rows
 from dalembert.mechanics import rank
-from dalembert.mechanics.constraint_rows import dimensionless
+from dalembert.mechanics.state_batch import dimensionless
 from dalembert.symbolic.algebra_base import Array
 
 Wanted = Literal["rates", "accelerations"]  # (q̇, v̇, powers) or (q̇, q̈, λ)

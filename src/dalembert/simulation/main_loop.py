@@ -21,11 +21,10 @@ import numpy as np
 from dalembert.arguments import numbers_given
 from dalembert.errors import InputError, SimulationError
 from dalembert.model.description import Description
-from dalembert.model.discontinuities import LONG
+from dalembert.model.discontinuities import LONG, time_kinks
 from dalembert.model.initial_state import Start, start_state
 from dalembert.model.integrator_names import require_method
 from dalembert.model.python_laws import Inputs
-from dalembert.model.velocity_kinks import time_kinks
 from dalembert.simulation import constraint_manifold
 from dalembert.simulation.integrators.base import Method, Settings, Solution, Status
 from dalembert.simulation.integrators.integrate import integrate

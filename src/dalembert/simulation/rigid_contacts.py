@@ -19,7 +19,7 @@ import numpy as np
 from dalembert.codegen.function import Function
 from dalembert.errors import InputError, NotApplicableError, SimulationError
 from dalembert.model.loads.base import Load
-from dalembert.model.loads.unilateral import KeptRate, Unilateral
+from dalembert.model.loads.touching import KeptRate, Unilateral
 from dalembert.simulation import complementarity
 from dalembert.simulation.closed_contacts import Resting
 from dalembert.simulation.complementarity import OPEN, Contacts, Mode, decided, paradox, sliding

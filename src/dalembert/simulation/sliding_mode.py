@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 from dalembert.codegen.function import Function
 from dalembert.model.discontinuities import Switch
-from dalembert.model.loads.unilateral import KeptRate
+from dalembert.model.loads.touching import KeptRate
 from dalembert.simulation.right_hand_side import Kernel, stacked
 from dalembert.symbolic.algebra_base import Array, stack, vector
 from dalembert.symbolic.elimination import orthogonal_solve

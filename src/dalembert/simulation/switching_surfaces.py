@@ -12,7 +12,7 @@ import symengine as se
 from dalembert.codegen.function import Function
 from dalembert.mechanics.system import System
 from dalembert.model.discontinuities import Held, kinematic_names
-from dalembert.model.events import Event
+from dalembert.model.elements import Event
 from dalembert.simulation.crossings import perturbed_states
 from dalembert.simulation.workspace import Workspace
 from dalembert.symbolic.algebra_base import Scalar, vector

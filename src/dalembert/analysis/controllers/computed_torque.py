@@ -13,7 +13,7 @@ from dalembert.analysis.controllers.controlled_joints import driven, dynamics_in
 from dalembert.analysis.tracking import Designed, laws_of
 from dalembert.codegen.function import Function, choose_engine, compile_function
 from dalembert.model.description import Elements
-from dalembert.model.motion_profile import Profile
+from dalembert.model.profiles import Profile
 from dalembert.model.python_laws import State
 from dalembert.symbolic.algebra_base import Scalar, choose, vector
 from dalembert.symbolic.lower import Lowering

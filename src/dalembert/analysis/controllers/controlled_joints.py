@@ -15,7 +15,7 @@ from dalembert.api.dynamics import Dynamics, dynamics
 from dalembert.arguments import are_names, is_real, numbers_given, shown
 from dalembert.errors import InputError, nearest
 from dalembert.model.description import Elements
-from dalembert.model.motion_profile import Profile
+from dalembert.model.profiles import Profile
 from dalembert.symbolic.reserved_symbols import Kind
 
 

@@ -16,7 +16,7 @@ import numpy as np
 from dalembert.analysis.controllers.controlled_joints import driven, dynamics_in_rates, gain, target_of
 from dalembert.arguments import numbers_given
 from dalembert.model.description import Elements
-from dalembert.model.motion_profile import Profile
+from dalembert.model.profiles import Profile
 from dalembert.model.python_laws import State
 
 _RANK = 1e-9  # of the largest: directions in which the point cannot move have no Λ

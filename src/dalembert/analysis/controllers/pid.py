@@ -13,7 +13,7 @@ import numpy as np
 from dalembert.analysis.controllers.controlled_joints import Wanted, gain, target_of
 from dalembert.arguments import numbers_given, shown
 from dalembert.errors import InputError
-from dalembert.model.motion_profile import Profile
+from dalembert.model.profiles import Profile
 from dalembert.model.python_laws import State
 from dalembert.symbolic.reserved_symbols import Kind
 

@@ -17,7 +17,7 @@ from defusedxml.ElementTree import fromstring
 
 from dalembert.display.scene import colors
 from dalembert.display.scene.scene_values import Shape
-from dalembert.io.urdf.visuals import mesh_file
+from dalembert.io.urdf.urdf_elements import mesh_file
 from dalembert.model.description import Elements
 from dalembert.model.elements import Shape as Declared
 from dalembert.symbolic.floats import FLOATS

@@ -16,7 +16,7 @@ from dalembert.model.contacts.rolling import Rolling
 from dalembert.model.description import Elements
 from dalembert.model.elements import Body
 from dalembert.model.joints.base import Joint
-from dalembert.model.loads.between import Between
+from dalembert.model.loads.base import Between
 from dalembert.model.loads.sphere_on_box import SphereOnBox
 from dalembert.model.loads.sphere_on_plane import SphereOnPlane
 from dalembert.model.loads.sphere_on_sphere import SphereOnSphere

@@ -28,7 +28,7 @@ from dalembert.model.contacts.distance import Distance
 from dalembert.model.contacts.point_in_plane import PointInPlane
 from dalembert.model.contacts.point_on_surface import PointOnSurface
 from dalembert.model.description import Elements
-from dalembert.model.loads.between import Between
+from dalembert.model.loads.base import Between
 from dalembert.model.scales import scales_of, turning_coordinates
 from dalembert.model.values import WORLD
 from dalembert.symbolic.floats import FLOATS

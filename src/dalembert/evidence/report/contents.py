@@ -18,8 +18,7 @@ from dalembert.evidence.comparison import Comparison, compare
 from dalembert.evidence.verification import verify
 from dalembert.formalisms.catalogue import find
 from dalembert.io import gallery
-from dalembert.model.description import Elements
-from dalembert.model.overview import tables_of
+from dalembert.model.description import Elements, tables_of
 from dalembert.symbolic.exact_numbers import written_out
 from dalembert.tables import Table
 

@@ -3,20 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from importlib.resources import files
 from pathlib import Path
 
 from dalembert.codegen.program import Program
-from dalembert.io.code.code_source import CodeFunction, Source, plain
-from dalembert.io.code.statements import Language, body_of, indented, wrapped
+from dalembert.io.code.code_source import CodeFunction, Language, Source, body_of, indented, plain, text_of, wrapped
 
 C = Language(
-    words={
-        "interpolate": "interpolated(&{}, {})",
-        "select": "({} ? {} : {})",
-        "and": "({} && {})",
-        "or": "({} || {})",
-    },
+    words={"interpolate": "interpolated(&{}, {})", "select": "({} ? {} : {})", "and": "({} && {})", "or": "({} || {})"},
     base="c",
     line="const double {} = {};",
     condition="const int {} = {};",
@@ -30,11 +23,6 @@ def c_files(source: Source, path: Path) -> dict[str, str]:
     """The header and the source, by file name."""
     stem = path.stem
     return {f"{stem}.h": header(source, plain(stem)), f"{stem}.c": "\n".join(_source(source, plain(stem), f"{stem}.h"))}
-
-
-def text_of(name: str) -> str:
-    """A text that is written as it stands."""
-    return (files("dalembert.io.code") / "texts" / name).read_text(encoding="utf-8")
 
 
 def comment(lines: list[str]) -> list[str]:
@@ -60,15 +48,12 @@ def header(source: Source, name: str) -> str:
     guard = f"{name.upper()}_H"
     lines = [*comment(source.heading), f"#ifndef {guard}", f"#define {guard}", "", "#ifdef __cplusplus", 'extern "C" {']
     lines += ["#endif", "", "enum {"]
-    counts = {
-        "COORDINATES": len(source.coordinates),
-        "VELOCITIES": len(source.velocities),
-        "STATES": len(source.states),
-    }
-    lines += indented([f"{name.upper()}_{key} = {count}," for key, count in counts.items()])
+    counts = {"COORDINATES": source.coordinates, "VELOCITIES": source.velocities, "STATES": source.states}
+    lines += indented([f"{name.upper()}_{key} = {len(each)}," for key, each in counts.items()])
     lines[-1] = lines[-1].rstrip(",")
     lines += ["};", "", "typedef struct {"]
-    lines += indented(list(_fields(source)))
+    fields = [(key, f" {comment([words])[0]}" if words else "") for key, _, words in source.fields]
+    lines += indented([f"double {key};{words}" for key, words in fields])
     lines += [f"}} {name}_parameters;", "", "/* the values of the model, and its initial state (q, v) */"]
     lines += [f"extern const {name}_parameters {name}_defaults;", f"extern const double {name}_initial[];", ""]
     for each in source.functions:
@@ -77,55 +62,28 @@ def header(source: Source, name: str) -> str:
 
 
 def _described(each: CodeFunction) -> list[str]:
-    """What a function returns."""
     if each.name == "constants":
         return [f"{each.meaning}, written into p."]
-    size = " x ".join(map(str, each.shape)) + (", row by row" if len(each.shape) > 1 else "")
+    size = each.dimensions + (", row by row" if len(each.shape) > 1 else "")
     lines = [f"{each.meaning}: {size}."]
     return lines + ([f"Rows: {', '.join(each.rows)}."] if each.rows else [])
 
 
-def _fields(source: Source) -> Iterator[str]:
-    for key in source.values:
-        words = source.descriptions.get(key, "")
-        yield f"double {source.names[key]};{' ' + comment([words])[0] if words else ''}"
-    if not source.values:
-        yield "double none; /* the model has no parameters */"
-
-
 def _source(source: Source, name: str, own_header: str) -> Iterator[str]:
     yield from comment(source.heading)
-    yield f'#include "{own_header}"'
-    yield ""
-    yield "#include <math.h>"
-    yield ""
-    yield from solvers(source)
-    yield from _tables(source)
+    yield from (f'#include "{own_header}"', "", "#include <math.h>", "")
+    # the small dense solvers and the interpolation that the functions call
+    used = [kind for kind in ("symmetric", "general") if f"{kind}_factor" in source.operations]
+    texts = [*["blocks"][: len(used)], *used, *["interpolated"] * ("interpolate" in source.operations)]
+    yield from (text_of(f"{text}.c") for text in texts)
     yield f"const {name}_parameters {name}_defaults = {{"
-    values = [f".{source.names[key]} = {value!r}," for key, value in source.values.items()]
-    yield from indented(values or [".none = 0.0,"])
-    yield "};"
-    yield ""
+    yield from indented([f".{key} = {value!r}," for key, value, _ in source.fields])
+    yield from ("};", "")
     yield f"const double {name}_initial[] = {{{wrapped([repr(x) for x in source.initial])}}};"
     for each in source.functions:
         yield ""
         yield from _function(source, name, each)
     yield ""
-
-
-def solvers(source: Source) -> Iterator[str]:
-    """The small dense solvers that the functions call."""
-    used = [kind for kind in ("symmetric", "general") if f"{kind}_factor" in source.operations]
-    if used:
-        yield text_of("blocks.c")
-    for kind in used:
-        yield text_of(f"{kind}.c")
-
-
-def _tables(source: Source) -> Iterator[str]:
-    """The interpolation, where a table is used; tables themselves stand in the functions that use them."""
-    if "interpolate" in source.operations:
-        yield text_of("interpolated.c")
 
 
 def _table_lines(program: Program) -> Iterator[str]:
@@ -141,12 +99,11 @@ def _function(source: Source, name: str, each: CodeFunction) -> Iterator[str]:
     yield signature(name, each)
     yield "{"
     used = {"t": "t" in body.inputs, "p": body.parameters or each.name == "constants"}
-    arrays = places(source, each)
+    arrays = source.places(each)
     read = {arrays[x][0] for x in body.inputs if x != "t"}
     used |= {array: array in read for array, _ in arrays.values()}
     lines = [f"(void){key};" for key, is_used in used.items() if not is_used]
-    lines += [f"const double {source.names[x]} = {arrays[x][0]}[{arrays[x][1]}];" for x in body.inputs if x != "t"]
-    lines += [*_table_lines(each.program), *body.lines]
+    lines += [*C.reads(source, each, body), *_table_lines(each.program), *body.lines]
     if each.name == "constants":
         lines += [f"p->{source.names[key]} = {text};" for key, text in zip(source.constants, body.outputs, strict=True)]
     else:
@@ -155,12 +112,3 @@ def _function(source: Source, name: str, each: CodeFunction) -> Iterator[str]:
         lines.append("(void)out;")
     yield from indented(lines)
     yield "}"
-
-
-def places(source: Source, each: CodeFunction) -> dict[str, tuple[str, int]]:
-    """For every input but t the array it comes in, and its place there."""
-    n, inputs = len(source.coordinates), each.program.inputs
-    if each.given != "start":
-        seeds = inputs[len(source.states) + 1 :]
-        return {x: ("y", i) for i, x in enumerate(source.states)} | {x: ("seed", i) for i, x in enumerate(seeds)}
-    return {x: ("q", i) if i < n else ("qd", i - n) for i, x in enumerate(inputs[:-1])}

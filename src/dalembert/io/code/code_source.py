@@ -1,19 +1,29 @@
-"""What code is written from: equations of motion as named programs, with the names and values that belong to them."""
+"""What code is written from: equations of motion as named programs, and a program as statements of a language.
+
+A value that is used once stands where it is used, as long as the line stays short; the others get names: `sin_theta1` for the
+sine of a symbol, z1, z2, ... else. Values are formed in the order in which the program forms them, so every language gives what
+the program gives, but for the rounding of its functions.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from importlib.resources import files
+from math import isqrt
 from typing import Literal
 
+import numpy as np
+
 from dalembert.codegen.program import Program
+from dalembert.symbolic.operations import BLOCKS, CONDITIONS, OPERATIONS
 from dalembert.symbolic.reserved_symbols import Kind, parted
+from dalembert.symbolic.rolled_solve import order_of_symmetric
 
 Given = Literal["state", "start", "along"]  # (t, y); (t, q, q̇); (t, y) and the rates of t, y and p
-
-
 # words that mean something in one of the languages, or to the text around the lines
 _WORDS = """
     auto break case char const continue default do double else enum extern float for goto if inline int long register restrict
@@ -27,9 +37,21 @@ _WORDS = """
     parameters initial constants start rhs accelerations mass_matrix forcing constraint_matrix constraint_forcing kinematics
     reactions multipliers jacobian none ifelse power seed
 """
-
-
 _RESERVED = frozenset(_WORDS.split())
+_LONG = 90  # signs of a value that stands where it is used
+_WIDE = 118  # signs of a line
+_ATOM = 9
+_BINDING = {
+    "or": 1,
+    "and": 2,
+    "less": 3,
+    "less_equal": 3,
+    "add": 5,
+    "subtract": 5,
+    "multiply": 6,
+    "divide": 6,
+    "negative": 7,
+}
 
 
 @dataclass(frozen=True)
@@ -47,6 +69,20 @@ class CodeFunction:
     def size(self) -> int:
         """The number of entries of the result."""
         return len(self.program.outputs)
+
+    @property
+    def dimensions(self) -> str:
+        """The shape of the result in words."""
+        return " x ".join(map(str, self.shape))
+
+    def place(self, i: int) -> str:
+        """Where entry i stands in the result, row by row and counted from 1: an index, or row and column."""
+        return ", ".join(str(k + 1) for k in np.unravel_index(i, self.shape))
+
+    @property
+    def table_lines(self) -> list[str]:
+        """Short names for the tables that stand outside the function under its own name."""
+        return [f"table{i + 1} = {self.name}_table{i + 1}" for i in range(len(self.program.tables))]
 
 
 @dataclass(frozen=True)
@@ -76,6 +112,20 @@ class Source:
         """Parameters and constants of the motion with their values."""
         return {**self.parameters, **self.constants}
 
+    @property
+    def fields(self) -> list[tuple[str, float, str]]:
+        """Name, value and description of every parameter; one without meaning where there is none."""
+        found = [(self.names[key], value, self.descriptions.get(key, "")) for key, value in self.values.items()]
+        return found or [("none", 0.0, "the model has no parameters")]
+
+    def places(self, each: CodeFunction) -> dict[str, tuple[str, int]]:
+        """For every input of a function but t the array it comes in, and its place there."""
+        n, inputs = len(self.coordinates), each.program.inputs
+        if each.given != "start":
+            seeds = inputs[len(self.states) + 1 :]
+            return {x: ("y", i) for i, x in enumerate(self.states)} | {x: ("seed", i) for i, x in enumerate(seeds)}
+        return {x: ("q", i) if i < n else ("qd", i - n) for i, x in enumerate(inputs[:-1])}
+
     def function(self, name: str) -> CodeFunction | None:
         """The function of a name; None where the equations have none."""
         return next((each for each in self.functions if each.name == name), None)
@@ -104,10 +154,14 @@ class Source:
             f"State y = (q, v): {', '.join(self.names[x] for x in self.states)}.",
         ]
         if self.constants:
-            lines.append(
-                f"Constants of the motion among the parameters: {', '.join(self.names[x] for x in self.constants)}."
-            )
+            names = ", ".join(self.names[x] for x in self.constants)
+            lines.append(f"Constants of the motion among the parameters: {names}.")
         return [" ".join(line.split()) for line in [*lines, *self.notes]]
+
+
+def text_of(name: str) -> str:
+    """A text that is written as it stands."""
+    return (files("dalembert.io.code") / "texts" / name).read_text(encoding="utf-8")
 
 
 def plain(name: str) -> str:
@@ -141,3 +195,160 @@ class Namer:
             found, k = f"{wanted}_{k}", k + 1
         self._taken.add(found)
         return found
+
+
+@dataclass(frozen=True)
+class Language:
+    """How a language writes statements."""
+
+    words: Mapping[str, str]  # how each operation is written, where it is not as in `base`
+    base: str  # the column of the table of operations: c or python
+    line: str = "{} = {}"
+    condition: str = "{} = {}"
+    factor: str = "{name} = {operation}([{entries}])"
+    solve: str = "{name} = {operation}({factor}, [{entries}])"
+    entry: str = "{}[{}]"
+    first: int = 0  # the index of the first entry
+    onward: str = ""  # what ends a line that goes on
+    field: str = "p.{}"  # a parameter
+
+    def word(self, operation: str) -> str:
+        """The template of an operation."""
+        return self.words.get(operation) or getattr(OPERATIONS[operation], self.base)
+
+    def reads(self, source: Source, each: CodeFunction, body: Body) -> list[str]:
+        """The lines that take the inputs which a function uses out of its arrays."""
+        places = source.places(each)
+        found = [(source.names[x], *places[x]) for x in body.inputs if x != "t"]
+        return [self.line.format(name, self.entry.format(array, i + self.first)) for name, array, i in found]
+
+    def binding(self, operation: str) -> int:
+        """How strongly an operation binds; what is written as a function, or in brackets, is an atom."""
+        return _ATOM if self.word(operation).endswith(")") else _BINDING.get(operation, 0)
+
+
+@dataclass(frozen=True)
+class Body:
+    """The statements of a program, and its outputs as text."""
+
+    lines: list[str] = field(default_factory=list)
+    outputs: list[str] = field(default_factory=list)
+    inputs: list[str] = field(default_factory=list)  # those that are used, by the names of the program
+    parameters: bool = False  # is any used?
+
+
+@dataclass(frozen=True)
+class _Text:
+    """A value as text, and how strongly it holds together."""
+
+    text: str
+    binding: int = _ATOM
+
+
+def body_of(program: Program, language: Language, names: Mapping[str, str]) -> Body:
+    """The statements of a program; `names` are those of its symbols."""
+    return _Walk(program, language, names).body()
+
+
+class _Walk:
+    """One walk through the lines."""
+
+    def __init__(self, program: Program, language: Language, names: Mapping[str, str]) -> None:
+        self._program, self._language = program, language
+        self._namer = Namer(frozenset(names.values()))
+        self._plain = {i: names[name] for i, name in enumerate((*program.inputs, *program.parameters))}
+        self._uses = Counter(a for _, places in program.lines for a in places)
+        self._uses.update(program.outputs)
+        self._lines: list[str] = []
+        self._values = self._leaves(names)
+        self._orders: dict[int, int] = {}  # of factors
+
+    def _leaves(self, names: Mapping[str, str]) -> dict[int, _Text]:
+        program, language = self._program, self._language
+        found = [_Text(names[name]) for name in program.inputs]
+        found += [_Text(language.field.format(names[name])) for name in program.parameters]
+        found += [_Text(repr(x), _ATOM if x >= 0 else _BINDING["negative"]) for x in program.numbers]
+        found += [_Text(f"table{i + 1}") for i in range(len(program.tables))]
+        return dict(enumerate(found))
+
+    def body(self) -> Body:
+        program = self._program
+        for step, (operation, places) in enumerate(program.lines):
+            y = program.first_line + step
+            if operation in BLOCKS:
+                self._values[y] = self._block(y, operation, places)
+            else:
+                value = self._written(operation, places)
+                self._values[y] = self._value_or_name(y, operation, places, value)
+        used = self._uses
+        n, m = len(program.inputs), len(program.parameters)
+        inputs = [name for i, name in enumerate(program.inputs) if used[i]]
+        outputs = [self._values[a].text for a in program.outputs]
+        return Body(self._lines, outputs, inputs, any(used[i] for i in range(n, n + m)))
+
+    def _written(self, operation: str, places: Sequence[int]) -> _Text:
+        """An operation with its arguments in brackets where they need them."""
+        word, own = self._language.word(operation), self._language.binding(operation)
+        if own == _ATOM:
+            return _Text(word.format(*(self._values[a].text for a in places)))
+        texts = []
+        for i, a in enumerate(places):
+            value = self._values[a]
+            held = value.binding > own or (value.binding == own and i == 0 and operation != "negative")
+            texts.append(value.text if held else f"({value.text})")
+        return _Text(word.format(*texts), own)
+
+    def _value_or_name(self, y: int, operation: str, places: Sequence[int], value: _Text) -> _Text:
+        """The value itself, or the name of a new line."""
+        if self._uses[y] == 1 and len(value.text) < _LONG:
+            return value
+        known = self._plain.get(places[0]) if len(places) == 1 and self._language.binding(operation) == _ATOM else None
+        name = self._namer.new(f"{operation}_{known}") if known else self._new()
+        line = self._language.condition if operation in CONDITIONS else self._language.line
+        self._lines.append(line.format(name, value.text))
+        return _Text(name)
+
+    def _new(self) -> str:
+        return self._namer.new(f"z{len(self._lines) + 1}")
+
+    def _block(self, y: int, operation: str, places: Sequence[int]) -> _Text:
+        """A factor, a solution or an entry of one."""
+        language = self._language
+        if operation == "entry":
+            i = int(float(self._values[places[1]].text)) + language.first
+            return _Text(language.entry.format(self._values[places[0]].text, i))
+        name = self._new()
+        if operation.endswith("_factor"):
+            symmetric = operation.startswith("symmetric")
+            n = self._orders[y] = order_of_symmetric(len(places)) if symmetric else isqrt(len(places))
+            size = len(places) if symmetric else 2 * n * n
+            known = {"name": name, "operation": operation, "n": n, "size": size}
+            text = language.factor.format(entries=self._entries(places), **known)
+        else:
+            factor, *b = places
+            room = len(b) if operation.startswith("symmetric") else 2 * len(b)
+            known = {"name": name, "operation": operation, "n": len(b), "size": room}
+            text = language.solve.format(entries=self._entries(b), factor=self._values[factor].text, **known)
+        self._lines.append(text)
+        return _Text(name)
+
+    def _entries(self, places: Sequence[int]) -> str:
+        return wrapped([self._values[a].text for a in places], self._language.onward)
+
+
+def indented(lines: Sequence[str], indent: str = "    ") -> list[str]:
+    """Lines, some of which go on below, moved to the right."""
+    return [indent + line.replace("\n", f"\n{indent}") for line in lines]
+
+
+def wrapped(parts: Sequence[str], onward: str = "") -> str:
+    """Parts with commas between them, over several lines where one would be too wide."""
+    rows: list[list[str]] = [[]]
+    width = 20
+    for part in parts:
+        if width + len(part) > _WIDE - 10 and rows[-1]:
+            rows.append([])
+            width = 8
+        rows[-1].append(part)
+        width += len(part) + 2
+    return f",{onward}\n    ".join(", ".join(row) for row in rows)

@@ -16,8 +16,8 @@ from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
 from dalembert.codegen.program_derivatives import jacobian_vector
 from dalembert.errors import EngineError
-from dalembert.io.code.c99 import c_files, text_of
-from dalembert.io.code.code_source import CodeFunction, Source, plain
+from dalembert.io.code.c99 import c_files
+from dalembert.io.code.code_source import CodeFunction, Source, plain, text_of
 from dalembert.io.files import complete
 
 _OUTPUTS = ("accelerations", "multipliers", "kinematics")  # what an FMU says besides its states
@@ -79,10 +79,8 @@ def _with_derivatives(source: Source) -> Source:
 
 
 def _compiled(sources: dict[str, str], name: str, ending: str) -> bytes:
-    """The library, made by the compiler of this machine."""
-    compiler = next(
-        (each for each in (os.environ.get("CC", ""), "cc", "gcc", "clang") if each and shutil.which(each)), None
-    )
+    known = (os.environ.get("CC", ""), "cc", "gcc", "clang")
+    compiler = next((each for each in known if each and shutil.which(each)), None)
     if compiler is None:
         raise EngineError("fmu: there is no C compiler here. Install gcc or clang, or name one by the variable CC.")
     with tempfile.TemporaryDirectory() as folder:
@@ -98,7 +96,7 @@ def _compiled(sources: dict[str, str], name: str, ending: str) -> bytes:
 
 
 def _interface(source: Source, name: str, token: str) -> Iterator[str]:
-    """What the functions of FMI are told of the model."""
+    """The definitions that the functions of FMI need of the model."""
     given = [each for each in (source.function(key) for key in _OUTPUTS) if each is not None]
     yield f'#include "{name}.h"'
     yield ""
@@ -128,7 +126,6 @@ def _interface(source: Source, name: str, token: str) -> Iterator[str]:
 
 
 def _outputs(source: Source) -> Iterator[tuple[str, str]]:
-    """The names of the outputs, with what they are."""
     for name in source.coordinates:
         yield f"ddot({name})", f"acceleration of {name}"
     multipliers, places = source.function("multipliers"), source.function("kinematics")
@@ -167,9 +164,9 @@ def _description(source: Source, name: str, token: str) -> ElementTree.Element:
     clock = "t" if "time" in (*states, *source.values) else "time"
     variable(clock, 0, causality="independent", variability="continuous")
     for i, (state, start) in enumerate(zip(states, source.initial, strict=True)):
-        told = source.descriptions.get(state, "")
+        words = source.descriptions.get(state, "")
         kind = {"causality": "output", "variability": "continuous", "initial": "exact", "start": repr(start)}
-        variable(state, 1 + i, description=told, **kind)
+        variable(state, 1 + i, description=words, **kind)
     for i, state in enumerate(states):
         kind = {"causality": "local", "variability": "continuous", "initial": "calculated"}
         variable(f"der({state})", 1 + n + i, derivative=str(1 + i), **kind)
@@ -177,9 +174,9 @@ def _description(source: Source, name: str, token: str) -> ElementTree.Element:
         kind = {"causality": "parameter", "variability": "tunable", "initial": "exact", "start": repr(value)}
         variable(key, 1 + 2 * n + i, description=source.descriptions.get(key, ""), **kind)
     outputs = list(_outputs(source))
-    for i, (key, told) in enumerate(outputs):
+    for i, (key, words) in enumerate(outputs):
         kind = {"causality": "output", "variability": "continuous", "initial": "calculated"}
-        variable(key, 1 + 2 * n + m + i, description=told, **kind)
+        variable(key, 1 + 2 * n + m + i, description=words, **kind)
     _structure(root, n, m, len(outputs))
     return root
 

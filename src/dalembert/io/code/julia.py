@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from dalembert.io.code.c99 import places, text_of
-from dalembert.io.code.code_source import CodeFunction, Source, plain
-from dalembert.io.code.statements import Language, body_of, indented, wrapped
+from dalembert.io.code.code_source import CodeFunction, Language, Source, body_of, indented, plain, text_of, wrapped
 
 JULIA = Language(
     words={
@@ -32,11 +30,7 @@ def _module(source: Source, name: str) -> Iterator[str]:
     yield f"module {name}"
     yield ""
     yield "Base.@kwdef struct Parameters{T}"
-    for key, value in source.values.items():
-        words = source.descriptions.get(key, "")
-        yield f"    {source.names[key]}::T = {value!r}{f' # {words}' if words else ''}"
-    if not source.values:
-        yield "    none::T = 0.0 # the model has no parameters"
+    yield from (f"    {key}::T = {value!r}{f' # {words}' if words else ''}" for key, value, words in source.fields)
     yield "end"
     yield ""
     yield "# the initial state of the model"
@@ -53,7 +47,6 @@ def _module(source: Source, name: str) -> Iterator[str]:
 
 
 def _texts(source: Source) -> Iterator[str]:
-    """What the functions call."""
     used = [kind for kind in ("symmetric", "general") if f"{kind}_factor" in source.operations]
     for name in [*["blocks"][: len(used)], *used, *["interpolated"] * ("interpolate" in source.operations)]:
         yield text_of(f"{name}.jl")
@@ -64,30 +57,19 @@ def _texts(source: Source) -> Iterator[str]:
 
 
 def _function(source: Source, each: CodeFunction) -> Iterator[str]:
-    body, known = body_of(each.program, JULIA, source.names), places(source, each)
+    body = body_of(each.program, JULIA, source.names)
     given = "y" if each.given == "state" else "q, qd"
-    size = " x ".join(map(str, each.shape))
     rows = f" Rows: {', '.join(each.rows)}." if each.rows else ""
-    lines = [f"{source.names[x]} = {known[x][0]}[{known[x][1] + 1}]" for x in body.inputs if x != "t"]
-    lines += [f"table{i + 1} = {each.name}_table{i + 1}" for i in range(len(each.program.tables))]
-    lines += body.lines
+    lines = [*JULIA.reads(source, each, body), *each.table_lines, *body.lines]
     if each.name == "constants":
         yield f"# {each.meaning}"
         yield f"function constants({given}, p, t)"
         kept = [f"p.{source.names[key]}" for key in source.parameters]
         lines.append(f"return Parameters({wrapped([*kept, *body.outputs])})")
     else:
-        yield f"# {each.meaning}: {size}.{rows}"
+        yield f"# {each.meaning}: {each.dimensions}.{rows}"
         yield f"function {each.name}!(out, {given}, p, t)"
-        lines += [f"out[{_place(each, i)}] = {text}" for i, text in enumerate(body.outputs)]
+        lines += [f"out[{each.place(i)}] = {text}" for i, text in enumerate(body.outputs)]
         lines.append("return out")
     yield from indented(lines)
     yield "end"
-
-
-def _place(each: CodeFunction, i: int) -> str:
-    """Where an entry stands, row by row, in an array that may be a matrix."""
-    if len(each.shape) == 1:
-        return str(i + 1)
-    row, column = divmod(i, each.shape[1])
-    return f"{row + 1}, {column + 1}"

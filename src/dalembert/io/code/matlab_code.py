@@ -7,11 +7,15 @@ from pathlib import Path
 
 from dalembert.codegen.program import Program
 from dalembert.errors import InputError
-from dalembert.io.code.c99 import places, text_of
-from dalembert.io.code.code_source import CodeFunction, Source, plain
-from dalembert.io.code.statements import Language, body_of, indented, wrapped
+from dalembert.io.code.code_source import CodeFunction, Language, Source, body_of, indented, plain, text_of, wrapped
 
 _ONWARD = " ..."
+_TEXTS = {
+    "symmetric": "symmetric_factor",
+    "general": "general_factor",
+    "choose": "select",
+    "interpolated": "interpolate",
+}
 MATLAB = Language(
     words={"pow": "power({}, {})", "select": "choose({}, {}, {})"},
     base="c",
@@ -43,11 +47,7 @@ def _parameters(source: Source) -> Iterator[str]:
     yield "function p = parameters()"
     yield "% The values of the model, and of the constants of the motion."
     yield from _comment(source)
-    for key, value in source.values.items():
-        words = source.descriptions.get(key, "")
-        yield f"p.{source.names[key]} = {value!r};{f' % {words}' if words else ''}"
-    if not source.values:
-        yield "p.none = 0.0; % the model has no parameters"
+    yield from (f"p.{key} = {value!r};{f' % {words}' if words else ''}" for key, value, words in source.fields)
     yield "end"
 
 
@@ -60,22 +60,20 @@ def _initial(source: Source) -> Iterator[str]:
 
 
 def _function(source: Source, each: CodeFunction) -> Iterator[str]:
-    body, known = body_of(each.program, MATLAB, source.names), places(source, each)
+    body = body_of(each.program, MATLAB, source.names)
     given, result = "y" if each.given == "state" else "q, qd", "p" if each.name == "constants" else "out"
     yield f"function {result} = {each.name}(t, {given}, p)"
-    size = " x ".join(map(str, each.shape))
-    yield f"% {each.meaning}" + ("." if result == "p" else f": {size}.")
+    yield f"% {each.meaning}" + ("." if result == "p" else f": {each.dimensions}.")
     if each.rows:
         yield f"% Rows: {', '.join(each.rows)}."
     yield from _comment(source)
-    lines = [f"{source.names[x]} = {known[x][0]}({known[x][1] + 1});" for x in body.inputs if x != "t"]
-    lines += [*_tables(each.program), *body.lines]
+    lines = [*MATLAB.reads(source, each, body), *_tables(each.program), *body.lines]
     if result == "p":
         lines += [f"p.{source.names[key]} = {text};" for key, text in zip(source.constants, body.outputs, strict=True)]
     else:
         shape = f"{each.shape[0]}, {each.shape[1] if len(each.shape) > 1 else 1}"
         lines.append(f"out = zeros({shape});")
-        lines += [f"out({_place(each, i)}) = {text};" for i, text in enumerate(body.outputs)]
+        lines += [f"out({each.place(i)}) = {text};" for i, text in enumerate(body.outputs)]
     yield from indented(lines, "")
     yield "end"
     operations = {name for name, _ in each.program.lines}
@@ -85,22 +83,7 @@ def _function(source: Source, each: CodeFunction) -> Iterator[str]:
             yield text_of(f"{name}.m").rstrip("\n")
 
 
-_TEXTS = {
-    "symmetric": "symmetric_factor",
-    "general": "general_factor",
-    "choose": "select",
-    "interpolated": "interpolate",
-}
-
-
 def _tables(program: Program) -> Iterator[str]:
     for i, held in enumerate(program.tables):
         arrays = [f"[{wrapped([repr(float(x)) for x in values], _ONWARD)}]" for values in (held.times, held.values)]
         yield f"table{i + 1} = struct('order', {held.order}, 'times', {arrays[0]}, 'values', {arrays[1]});"
-
-
-def _place(each: CodeFunction, i: int) -> str:
-    if len(each.shape) == 1:
-        return str(i + 1)
-    row, column = divmod(i, each.shape[1])
-    return f"{row + 1}, {column + 1}"

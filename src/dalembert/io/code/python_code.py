@@ -7,9 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from dalembert.io.code.c99 import places, text_of
-from dalembert.io.code.code_source import CodeFunction, Source
-from dalembert.io.code.statements import Language, body_of, indented, wrapped
+from dalembert.io.code.code_source import CodeFunction, Language, Source, body_of, indented, text_of, wrapped
 
 
 @dataclass(frozen=True)
@@ -95,33 +93,25 @@ def python_files(source: Source, path: Path, dialect: Dialect) -> dict[str, str]
 
 def _module(source: Source, dialect: Dialect) -> Iterator[str]:
     head = [line.replace("\\", "/").replace('"""', "'''") for line in [*source.heading, "", dialect.note]]
-    yield f'"""{head[0]}'
-    yield ""
-    yield from (line for line in head[1:])
-    yield '"""'
-    yield ""
+    yield from (f'"""{head[0]}', "", *head[1:], '"""', "")
     yield from ("from typing import NamedTuple", "", *dialect.imports, "", "")
-    yield from _parameters(source)
-    yield "# the initial state of the model"
+    yield "class Parameters(NamedTuple):"
+    yield '    """The values of the model, and of the constants of the motion."""'
+    yield ""
+    yield from (f"    {key}: float = {value!r}{f'  # {words}' if words else ''}" for key, value, words in source.fields)
+    yield from ("", "", "# the initial state of the model")
     yield f"INITIAL = {dialect.array.format(wrapped([repr(x) for x in source.initial]))}"
     yield from _tables(source, dialect)
     for text in _texts(source, dialect):
-        yield ""
-        yield ""
-        yield text.rstrip("\n")
+        yield from ("", "", text.rstrip("\n"))
     for each in source.functions:
-        yield ""
-        yield ""
-        yield from _function(source, dialect, each)
+        yield from ("", "", *_function(source, dialect, each))
     if dialect.footer:
-        yield ""
-        yield ""
-        yield text_of(dialect.footer).rstrip("\n")
+        yield from ("", "", text_of(dialect.footer).rstrip("\n"))
     yield ""
 
 
 def _texts(source: Source, dialect: Dialect) -> Iterator[str]:
-    """What the functions call."""
     for kind in ("symmetric", "general"):
         if f"{kind}_factor" in source.operations:
             yield _decorated(text_of(f"{kind}.txt"), dialect)
@@ -131,19 +121,6 @@ def _texts(source: Source, dialect: Dialect) -> Iterator[str]:
 
 def _decorated(text: str, dialect: Dialect) -> str:
     return re.sub("^def ", f"{dialect.before}\ndef ", text, flags=re.M) if dialect.before else text
-
-
-def _parameters(source: Source) -> Iterator[str]:
-    yield "class Parameters(NamedTuple):"
-    yield '    """The values of the model, and of the constants of the motion."""'
-    yield ""
-    for key, value in source.values.items():
-        words = source.descriptions.get(key, "")
-        yield f"    {source.names[key]}: float = {value!r}{f'  # {words}' if words else ''}"
-    if not source.values:
-        yield "    none: float = 0.0  # the model has no parameters"
-    yield ""
-    yield ""
 
 
 def _tables(source: Source, dialect: Dialect) -> Iterator[str]:
@@ -164,14 +141,10 @@ def _function(source: Source, dialect: Dialect, each: CodeFunction) -> Iterator[
     arrays = ("y",) if each.given == "state" else ("q", "qd")
     yield f"def {each.name}(t, {', '.join(arrays)}, p):"
     rows = f" Rows: {', '.join(each.rows)}." if each.rows else ""
-    size = " x ".join(map(str, each.shape))
-    end = "." if each.name == "constants" else f": {size}."
+    end = "." if each.name == "constants" else f": {each.dimensions}."
     text = f"{each.meaning}{end}{rows}".replace("\\", "/").replace('"', "'")
-    known = places(source, each)
     lines = [f'"""{text}"""', *([dialect.read.format(x) for x in arrays] if dialect.read else [])]
-    lines += [f"{source.names[x]} = {known[x][0]}[{known[x][1]}]" for x in body.inputs if x != "t"]
-    lines += [f"table{i + 1} = {each.name}_table{i + 1}" for i in range(len(each.program.tables))]
-    lines += body.lines
+    lines += [*dialect.language.reads(source, each, body), *each.table_lines, *body.lines]
     if each.name == "constants":
         kept = [f"p.{source.names[key]}" for key in source.parameters]
         lines.append(f"return Parameters({wrapped([*kept, *body.outputs])})")

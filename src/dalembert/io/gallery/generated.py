@@ -39,7 +39,7 @@ def n_four_bar(loops: int = 2) -> Model:
             about = f"level rod {i} ends at the tip of upright rod {i}, along {axis}"
             model.holonomic(closure, f"loop{i}, {axis}", about)
     model.speed("dot(theta0)", "u", "rate of the first upright rod")
-    # fixed steps pass the singular position, where an adaptive method would creep
+    # fixed steps pass the singular position, where the steps of an adaptive method would collapse
     return model.simulation(10.0, 501, integrator="rk4", step=1e-3)
 
 

@@ -10,26 +10,15 @@ from typing import TypeVar
 import numpy as np
 
 from dalembert.io.urdf.urdf_elements import MOTIONS, Inertial, Joint, Link, Robot
-from dalembert.io.urdf.urdf_poses import Pose
-from dalembert.io.urdf.xml_reading import Reading, hint
+from dalembert.io.urdf.xml_reading import Pose, Reading, hint
 from dalembert.model.keys import quote
 from dalembert.model.values import WORLD
 
 MAX_COORDINATES = 2000
-
-
 _Named = TypeVar("_Named", Link, Joint)
-
-
 _CLOSE = 1e-9
-
-
 _GROSS = 5.0  # the files of robots that were built have moments of up to 4.9 times the sum of the others
-
-
 _POINT = 1e-12  # square of a micrometre: moments below mass × this are no moments
-
-
 _LOOSE = "read the file with strict=False to take it as it is"
 
 
@@ -100,7 +89,7 @@ def _hangs(joints: Iterable[Joint], links: Mapping[str, Link], reading: Reading)
 
 
 def _rings(hangs: Mapping[str, Joint], reading: Reading) -> None:
-    """Links that carry each other; each ring is told once."""
+    """Links that carry each other; each ring is reported once."""
     seen: set[str] = set()
     for start in hangs:
         name, path = start, dict[str, None]()
@@ -241,7 +230,6 @@ class _Member:
 
     @property
     def inertial(self) -> Inertial | None:
-        """Its mass properties in the frame of the group."""
         given = self.part.link.inertial
         return None if given is None else moved(given, self.pose)
 
@@ -298,7 +286,7 @@ class _Load(Flag):
 
 
 def _judge_masses(tree: Tree, reading: Reading) -> None:
-    """A link that moves needs something with mass on it; of a branch without mass the first link is told."""
+    """A link that moves needs something with mass on it; of a branch without mass the first link is reported."""
     loads, below = _loads(tree), set[str]()
     for part in tree:
         name, joint = part.link.name, part.joint
@@ -313,10 +301,10 @@ def _judge_masses(tree: Tree, reading: Reading) -> None:
 
 def _light(part: Part, allowed: bool, reading: Reading) -> None:
     if allowed:
-        sentence = (
+        fact = (
             "a link moves without any mass, so its acceleration is not determined unless a constraint or a drive does"
         )
-        reading.remark(sentence, _item(part, part.link.line))
+        reading.remark(fact, _item(part, part.link.line))
         return
     fact = "it moves, but neither it nor what hangs on it has mass."
     advice = f"Give it an <inertial> with a mass, make its joint fixed, or {_LOOSE}."
@@ -342,11 +330,13 @@ def merged(tree: Tree, reading: Reading) -> Tree:
     place = {member.part.link.name: (head, member.pose) for head, group in groups.items() for member in group}
     for head, group in groups.items():
         joint = group[0].part.joint
-        out.append(Part(_one(group), None if joint is None else _rehung(joint, *place[joint.parent])))
+        if joint is not None:
+            parent, pose = place[joint.parent]
+            joint = replace(joint, parent=parent, origin=pose @ joint.origin)
+        out.append(Part(_one(group), joint))
         for member in group[1:]:
-            reading.remark(
-                f"links on fixed joints are merged into {quote(head)}", _item(member.part, member.part.link.line)
-            )
+            item = _item(member.part, member.part.link.line)
+            reading.remark(f"links on fixed joints are merged into {quote(head)}", item)
     return tuple(out)
 
 
@@ -375,10 +365,6 @@ def _one(group: list[_Member]) -> Link:
         replace(visual, pose=member.pose @ visual.pose) for member in group for visual in member.part.link.visuals
     ]
     return Link(first.name, first.line, together(inertials) if inertials else None, tuple(visuals))
-
-
-def _rehung(joint: Joint, parent: str, pose: Pose) -> Joint:
-    return replace(joint, parent=parent, origin=pose @ joint.origin)
 
 
 def _item(part: Part, line: int) -> str:

@@ -3,10 +3,6 @@
 URDF knows trees of links on joints with friction, limits and shapes. What it has no words for is an error that names
 the element; only gravity and the initial state are written into an element of our own, which other programs pass over.
 Descriptions, units and notes are not written.
-
-Pieces of a URDF file: placements, shapes and numbers.
-
-The elements of a URDF file, written one by one.
 """
 
 from __future__ import annotations
@@ -20,6 +16,8 @@ from pathlib import Path
 from dalembert.errors import InputError, ModelError
 from dalembert.io.files import write_text
 from dalembert.io.urdf.urdf_elements import GRAVITY
+from dalembert.io.urdf.urdf_reader import fresh_name
+from dalembert.io.urdf.xml_reading import UNLIMITED
 from dalembert.model import check
 from dalembert.model.constraints.holonomic import Holonomic
 from dalembert.model.description import Elements
@@ -66,8 +64,7 @@ def to_urdf(model: Elements) -> str:
     """
     for error in _unsayable(model):
         raise error
-    found = [problem for problem in (*check.structure(model), *check.undefined(model)) if problem.blocking]
-    if found:
+    if found := [problem for problem in (*check.structure(model), *check.undefined(model)) if problem.blocking]:
         lines = "\n".join(f"  - {problem}" for problem in found)
         raise ModelError(f"model '{model.name}' cannot be written as URDF:\n{lines}", found)
     robot = Writer(model).robot()
@@ -79,14 +76,11 @@ def _unsayable(model: Elements) -> Iterator[InputError]:
     """An error for every element that has no counterpart in URDF."""
     if model.energies is not None:
         yield InputError(f"model '{model.name}' is described by energies. Expected bodies; URDF knows nothing else.")
-    for what, text in [
-        ("the name of the model", model.name),
-        *((f"the mesh of '{s.body}'", s.mesh) for s in model.shapes),
-    ]:
+    meshes = [(f"the mesh of '{s.body}'", s.mesh) for s in model.shapes]
+    for what, text in [("the name of the model", model.name), *meshes]:
         if text and not text.isprintable():
-            yield InputError(
-                f"{what}, {text[:60]!r}, holds characters that cannot be written. Expected printable text."
-            )
+            fact = f"{what}, {text[:60]!r}, holds characters that cannot be written"
+            yield InputError(f"{fact}. Expected printable text.")
     named = (
         ("loop", [loop.name for loop in model.loops], "URDF describes trees and has no loops"),
         ("nonholonomic", [c.name for c in model.nonholonomic_constraints], "URDF has no constraints on velocities"),
@@ -147,9 +141,6 @@ def texts(values: Iterable[float]) -> str:
     return " ".join(text(x) for x in values)
 
 
-UNLIMITED = 1e300  # URDF wants limits of joints that slide, and of speed and effort, also where there are none
-
-
 class Writer:
     """Writes one model, element by element."""
 
@@ -188,7 +179,7 @@ class Writer:
         last = len(body.joints) - 1
         parent = body.parent
         for index, joint in enumerate(body.joints):
-            child = body.name if index == last else self._fresh(f"{body.name}_{index + 1}", self.names)
+            child = body.name if index == last else fresh_name(f"{body.name}_{index + 1}", self.names, {})
             self._link(child, body if index == last else None)
             self._joint(joint, parent, child, body, index)
             parent = child
@@ -236,7 +227,7 @@ class Writer:
         if form is None or len(form.coordinates) != len(names):
             raise unsaid(where, "URDF has no such joint", "Use a sequence of revolute and prismatic joints.")
         if not names:
-            return form.type, self._fresh(f"{body.name}_joint", self.taken), None
+            return form.type, fresh_name(f"{body.name}_joint", self.taken, {}), None
         axis = joint.steps[-1].about or joint.steps[-1].along
         near = None if axis is None else [float(a) for a in axis]
         if len(names) > 1:
@@ -251,9 +242,8 @@ class Writer:
         if motion == coordinate(name) and name in self.coordinates:
             if self.uses[name] == 1:
                 return name
-            raise unsaid(
-                where, f"the coordinate {name} moves several joints", "Give each joint a coordinate of its own."
-            )
+            fact = f"the coordinate {name} moves several joints"
+            raise unsaid(where, fact, "Give each joint a coordinate of its own.")
         raise unsaid(where, f"it moves by the formula {name}", "Expected a coordinate by itself; URDF has no formulas.")
 
     def _prefix(self, names: list[str], endings: list[str], where: str) -> str:
@@ -333,11 +323,3 @@ class Writer:
 
     def _value(self, formula: Formula) -> float:
         return value(formula, self.table)
-
-    def _fresh(self, name: str, taken: set[str]) -> str:
-        free, count = name, 1
-        while free in taken:
-            count += 1
-            free = f"{name}_{count}"
-        taken.add(free)
-        return free

@@ -12,56 +12,32 @@ from xml.sax import SAXParseException
 from xml.sax.handler import ContentHandler
 from xml.sax.xmlreader import AttributesImpl, Locator
 
+import numpy as np
 from defusedxml.common import DefusedXmlException
 from defusedxml.sax import make_parser
 
 from dalembert.errors import ModelFileError, Problem, nearest
 from dalembert.io.toml_source import Findings, decode, failure, line_shown, read_text
-from dalembert.io.urdf.urdf_poses import Pose
 from dalembert.model.keys import quote
+from dalembert.symbolic.floats import FLOATS
+from dalembert.symbolic.rotations import roll_pitch_yaw
 
 MAX_REMARKS = 200
-
-
 MAX_SHOWN = 20
-
-
 MAX_NAME = 200
-
-
 MAX_NUMBER = 1e60  # products of masses and squares of lengths stay finite
-
-
-UNLIMITED = 1e300  # limits from here on are none
-
-
+UNLIMITED = 1e300  # limits from here on are none; URDF wants some also where there are none
 _NUMBER = re.compile(r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
-
-
 _MAX_TEXT = 1000
-
-
 _NO_PART = {
     "safety_controller": "limits are told and not enforced",
     "calibration": "sensors have no part in the equations",
 }
-
-
 MAX_BYTES = 20_000_000
-
-
 MAX_ELEMENTS = 200_000
-
-
 MAX_DEPTH = 64
-
-
 MAX_ATTRIBUTES = 1000
-
-
 _CUT_OFF = "The text ends too early: the file is empty or cut off."
-
-
 # what mostly causes what the parser says
 _ADVICE = {
     "no element found": _CUT_OFF,
@@ -70,6 +46,8 @@ _ADVICE = {
     "mismatched tag": "Close every element by its own name, in the reverse order of opening.",
     "undefined entity": "Only &amp; &lt; &gt; &quot; and &apos; are known.",
 }
+Numbers3 = tuple[float, float, float]
+ORIGIN: Numbers3 = (0.0, 0.0, 0.0)
 
 
 @dataclass(frozen=True)
@@ -348,6 +326,60 @@ def _syntax(text: str, source: str, error: SAXParseException) -> ModelFileError:
     said, number = error.getMessage(), error.getLineNumber() or 1
     line = line_shown(text, number)
     shown = f", at {line!r}" if line else ""
-    return failure(
-        f"{source}, line {number}", f"not valid XML: {said}{shown}.", _ADVICE.get(said, "Correct this line.")
-    )
+    advice = _ADVICE.get(said, "Correct this line.")
+    return failure(f"{source}, line {number}", f"not valid XML: {said}{shown}.", advice)
+
+
+@dataclass(frozen=True)
+class Pose:
+    """A frame B placed in a frame A: p_AB, and R_AB = Rz(yaw) Ry(pitch) Rx(roll)."""
+
+    position: Numbers3 = ORIGIN
+    rotation: Numbers3 = ORIGIN
+
+    @property
+    def R(self) -> np.ndarray:
+        """R_AB."""
+        return np.array(roll_pitch_yaw(FLOATS, self.rotation), dtype=float)
+
+    def __matmul__(self, other: Pose) -> Pose:
+        """X_AC = X_AB X_BC; angles that need no arithmetic are kept as they are.
+
+        >>> (Pose((1, 0, 0), (0, 0, 0.5)) @ Pose((0, 0, 2))).rotation
+        (0, 0, 0.5)
+        """
+        if not any(other.rotation):
+            rotation = self.rotation
+        elif not any(self.rotation):
+            rotation = other.rotation
+        else:
+            rotation = angles(self.R @ other.R)
+        return Pose(self.point(other.position), rotation)
+
+    def point(self, p: Numbers3) -> Numbers3:
+        """A point given in B, in A."""
+        x, y, z = np.add(self.position, self.R @ p if any(self.rotation) else p).tolist()
+        return (x, y, z)
+
+    def tensor(self, inertia: np.ndarray) -> np.ndarray:
+        """R I Rᵀ: a symmetric matrix given in axes of B, in axes of A."""
+        if not any(self.rotation):
+            return inertia
+        turned = self.R @ inertia @ self.R.T
+        return (turned + turned.T) / 2
+
+
+def angles(R: np.ndarray) -> Numbers3:
+    """Roll, pitch and yaw of a rotation matrix.
+
+    Near a pitch of ±90° the yaw is ill-determined, but roll and pitch are then taken from Rz(−yaw) R, so that the three
+    together give R back to rounding.
+
+    >>> angles(Pose(rotation=(0.1, 0.2, 0.3)).R)
+    (0.1, 0.2, 0.3)
+    """
+    yaw = math.atan2(R[1, 0], R[0, 0])
+    s, c = math.sin(yaw), math.cos(yaw)
+    pitch = math.atan2(-R[2, 0], c * R[0, 0] + s * R[1, 0])
+    roll = math.atan2(s * R[0, 2] - c * R[1, 2], c * R[1, 1] - s * R[0, 1])
+    return (roll, pitch, yaw)

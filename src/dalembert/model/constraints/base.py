@@ -8,15 +8,15 @@ For the evidence, formulas are taken as they are written.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeAlias
+from typing import TYPE_CHECKING, ClassVar, Self, TypeAlias
 
 from dalembert.errors import InputError, Problem
 from dalembert.model.evaluation import Table
-from dalembert.model.file_form import Element, vector
-from dalembert.model.keys import Kind, array, constant, entries, name, text
-from dalembert.model.record import Record, argument, record
+from dalembert.model.file_form import vector
+from dalembert.model.keys import Kind, array, constant, name, text
+from dalembert.model.record import Named, argument, record
 from dalembert.symbolic.formula_writer import written
 from dalembert.symbolic.symbols import Formula, Written
 
@@ -53,10 +53,10 @@ one_gain = Kind(
 
 
 @record
-class Constraint(Record):
+class Constraint(Named):
     """What a model is held by."""
 
-    kind: ClassVar[str]
+    family = "constraint"
     gains: ClassVar[int] = 2  # how many gains feedback has: (α, β), or β alone
 
     name: str = argument(name, None, about="the name of the constraint", absent="numbered")
@@ -71,11 +71,6 @@ class Constraint(Record):
     )
 
     @property
-    def title(self) -> str:
-        """What messages call it."""
-        return f"{self.kind} '{self.name}'"
-
-    @property
     def row_names(self) -> tuple[str, ...]:
         """The names of its rows."""
         return (self.name,)
@@ -88,10 +83,6 @@ class Constraint(Record):
     def problems(self, model: Elements, table: Table) -> list[Problem]:
         """What is wrong with it in its model, `table` holding a value of every symbol at the start."""
 
-    def element(self) -> Element:
-        """Its keys as they stand in a model file."""
-        return entries(self, self.keys(), self.title)
-
     def stabilized(self, gains: Sequence[Formula]) -> Self:
         """The same with feedback by (α, β), or β alone, where it has none of its own."""
         return self if self.feedback else replace(self, feedback=tuple(gains[-self.gains :]))
@@ -101,20 +92,14 @@ class Constraint(Record):
 class FormulaConstraint(Constraint):
     """A formula that vanishes."""
 
-    stored: ClassVar[str]  # the attribute of the model that holds those of its kind
-
     formula: Formula
 
     @classmethod
-    def build(cls, model: Model, **given: Any) -> Model:
-        """Add the constraint."""
-        earlier = getattr(model, cls.stored)
-        name = given.pop("name") or f"{cls.kind}{len(earlier) + 1}"
-        setattr(model, cls.stored, (*earlier, cls.read(model, {"name": name, **given}, f"{cls.kind} '{name}'")))
-        return model
+    def taken(cls, model: Model) -> Collection[str]:
+        """None: the check of the model tells of formulas with the same name."""
+        return ()
 
     def numbers(self) -> Iterator[tuple[str, Formula]]:
-        """The formula."""
         yield self.title, self.formula
 
     def _idle(self, lacks: str, advice: str) -> list[Problem]:

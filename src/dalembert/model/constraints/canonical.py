@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 from dalembert.errors import Problem
 from dalembert.model.constraints.base import FormulaConstraint
@@ -24,8 +24,8 @@ _formula = Kind(of_momenta, lambda model, x, where: model.formula(x, where, mome
 class Canonical(FormulaConstraint):
     """A constraint φ(q, p, t) = 0 on coordinates and momenta: (5.287) of papers/desapio."""
 
-    kind: ClassVar[str] = "canonical"
-    stored: ClassVar[str] = "canonical_constraints"
+    kind = "canonical"
+    stored = "canonical_constraints"
 
     formula: Formula = argument(
         _formula, positional=True, about="a formula of coordinates, momenta and `t` that must be zero"

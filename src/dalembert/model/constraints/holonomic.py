@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING, ClassVar
-
-import numpy as np
+from typing import TYPE_CHECKING
 
 from dalembert.errors import InputError, Problem, nearest
 from dalembert.model.constraints.base import FormulaConstraint, Gains, read_gains, two_gains
 from dalembert.model.evaluation import Table, open_rate, unfulfilled
-from dalembert.model.file_form import Element, Value, unless
+from dalembert.model.file_form import Element, unless
 from dalembert.model.formulas import TimeLaw
 from dalembert.model.keys import MAX_FILE_ROWS, Key, Keys, Kind, attempt, many, name, number, of_time, position, table
 from dalembert.model.profiles import points_of
@@ -42,8 +40,8 @@ def _motion(value: object, where: str, model: Elements) -> Iterator[Problem]:
 class Holonomic(FormulaConstraint):
     """A constraint φ(q, t) = 0; with feedback gains (α, β) a servo constraint φ̈ + β φ̇ + α φ = 0."""
 
-    kind: ClassVar[str] = "holonomic"
-    stored: ClassVar[str] = "holonomic_constraints"
+    kind = "holonomic"
+    stored = "holonomic_constraints"
 
     formula: Formula = argument(_formula, positional=True, about="a formula that must be zero")
 
@@ -58,7 +56,6 @@ class Holonomic(FormulaConstraint):
         return beta * velocity + alpha * self.phi
 
     def problems(self, model: Elements, table: Table) -> list[Problem]:
-        """A formula of no coordinate, and a start that violates it."""
         q = {coordinate(name) for name in model.coordinate_names}
         if not self.phi.free_symbols & q:
             return self._idle("no coordinate", "Remove it, or use the coordinates it ties together.")
@@ -91,17 +88,13 @@ class Holonomic(FormulaConstraint):
                 f"{where}: the motion has {len(points[0])} points. Expected at most {MAX_FILE_ROWS} in a file. "
                 "Sample it with a larger `accuracy`."
             )
+        columns = {key: x.tolist() for key, x in zip(("times", "values", "bends"), points or (), strict=False)}
         return {
             "name": unless(self.name, f"drive of {name}"),
             "coordinate": name,
-            "motion": written(motion, where) if points is None else _columns(*points),
+            "motion": written(motion, where) if points is None else columns,
             "feedback": unless(two_gains.write(self.feedback, where), []),
         }
-
-
-def _columns(times: np.ndarray, values: np.ndarray, bends: np.ndarray) -> dict[str, Value]:
-    """The points of a motion as a file has them; without bends they are straight lines."""
-    return {"times": times.tolist(), "values": values.tolist(), "bends": bends.tolist()}
 
 
 @builds(Holonomic)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 from dalembert.errors import InputError, Problem
 from dalembert.model.attitude import PLACE, Rotation, placement
@@ -30,7 +30,8 @@ class Loop(Constraint):
     not coordinates. With feedback gains (α, β) its rows are stabilised, φ̈ + β φ̇ + α φ = 0.
     """
 
-    kind: ClassVar[str] = "loop"
+    kind = "loop"
+    stored = "loops"
 
     bodies: tuple[str, str]
     joint: Joint
@@ -39,17 +40,14 @@ class Loop(Constraint):
 
     @property
     def row_names(self) -> tuple[str, ...]:
-        """The names of its constraints."""
         return tuple(f"{self.name}, {row}" for row in self.joint.row_names)
 
     def numbers(self) -> Iterator[tuple[str, Formula]]:
-        """Where its two halves are."""
         for path, half in ((self.title, self), (f"{self.title}, joint", self.joint)):
             for key, entries in (("position", half.position), ("rotation", half.rotation)):
                 yield from ((f"{path}, {key}[{i}]", entry) for i, entry in enumerate(entries))
 
     def problems(self, model: Elements, table: Table) -> list[Problem]:
-        """Bodies that do not exist or are the same, a name that a body has, and a joint that holds nothing."""
         names, (first, second) = {body.name for body in model.bodies}, self.bodies
         found = [problem for body in self.bodies for problem in unknown(self.title, body, {WORLD, *names})]
         if first == second:
@@ -61,11 +59,10 @@ class Loop(Constraint):
             found.append(Problem(self.title, fact, "Remove it, or choose another joint."))
         return found
 
-    def element(self) -> Element:
-        """Its joint without motions, and where both halves are."""
+    def element(self, parameters: set[str]) -> tuple[str, Element]:
         motions = {key for keys in self.joint.forms().values() for key, about in keys.items() if about.motion}
         joint = {key: value for key, value in self.joint.element(self.title).items() if key not in motions}
-        return {
+        return self.kind, {
             "name": self.name,
             "description": self.description or None,
             "bodies": list(self.bodies),
@@ -117,7 +114,7 @@ def loop(
     """Close a loop: join two bodies, or a body and the world, by a joint of any kind.
 
     `joint` is placed on the first body as usual; its motions are not coordinates, so leave them out. `position`
-    and `rotation` place its other half on the second body. The constraints follow from the joint: nobody writes them.
+    and `rotation` place its other half on the second body. The constraints follow from the joint.
 
     >>> from dalembert.model.model import Model
     >>> model = Model("four bars").coordinates("a", "b", "c")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 from dalembert.errors import Problem
 from dalembert.model.constraints.base import FormulaConstraint, Gains, one_gain
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 class Nonholonomic(FormulaConstraint):
     """A constraint ψ(q, q̇, t) = 0; with a feedback gain α a servo constraint ψ̇ + α ψ = 0."""
 
-    kind: ClassVar[str] = "nonholonomic"
-    stored: ClassVar[str] = "nonholonomic_constraints"
-    gains: ClassVar[int] = 1
+    kind = "nonholonomic"
+    stored = "nonholonomic_constraints"
+    gains = 1
 
     formula: Formula = argument(moving, positional=True, about="a formula that must be zero")
     feedback: tuple[Formula, ...] = argument(
@@ -41,7 +41,6 @@ class Nonholonomic(FormulaConstraint):
         return alpha * velocity
 
     def problems(self, model: Elements, table: Table) -> list[Problem]:
-        """A formula without velocities, and a start that violates it."""
         q, qd = ({symbol(name) for name in model.coordinate_names} for symbol in (coordinate, rate))
         if self.psi.free_symbols & qd:
             free = self.feedback or model.assemble_start

@@ -9,29 +9,19 @@ of parts, by which the initial state is checked, too.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from dalembert.errors import InputError, Problem
+from dalembert.errors import Problem
 from dalembert.model.evaluation import Table
-from dalembert.model.file_form import Element
-from dalembert.model.keys import (
-    body_name,
-    constant_length,
-    entries,
-    first_of,
-    name,
-    several_bodies,
-    two_bodies,
-    two_points,
-)
+from dalembert.model.keys import name, two_bodies, two_points
 from dalembert.model.loads.base import Motion, formulas_in, vector_of
-from dalembert.model.record import Record, argument, record
+from dalembert.model.record import Named, argument, record
 from dalembert.model.reference_model import Condition, Places, Traced, Watch, held
-from dalembert.model.values import WORLD, ZERO, Vector3
+from dalembert.model.values import WORLD, ZERO, TwoPoints, Vector3
 from dalembert.symbolic.algebra_base import Array, Scalar, zeros
 from dalembert.symbolic.symbols import Formula
 
@@ -60,40 +50,18 @@ def pushed(bodies: Sequence[str], force: Array, point: Array, moment: Array | No
 
 
 @record
-class Contact(Record):
+class Contact(Named):
     """What ties bodies to each other or to the ground without a joint."""
 
-    kind: ClassVar[str]
+    family = "constraint"
+    stored = "contacts"
     unit: ClassVar[str | None] = "m"  # of its constraints on positions; None: that of their formulas
 
     name: str = argument(name, None, about="the name, which begins those of its constraints", absent="numbered")
 
     @classmethod
-    def build(cls, model: Model, **given: Any) -> Model:
-        """Add the contact."""
-        name = given.pop("name") or f"{cls.kind}{len(model.contacts) + 1}"
-        where = f"{cls.kind} '{name}'"
-        if name in model.constraint_names or any(contact.name == name for contact in model.contacts):
-            raise InputError(f"{where}: declared twice. Give each constraint its own name.")
-        model.contacts += (cls.read(model, {"name": name, **given}, where),)
-        return model
-
-    @property
-    def title(self) -> str:
-        """What messages call it."""
-        return f"{self.kind} '{self.name}'"
-
-    @property
-    def named(self) -> list[tuple[str, str]]:
-        """The bodies it names, each with the key it stands under."""
-        kinds = (body_name, two_bodies, several_bodies)
-        found = [(key, getattr(self, key)) for key, about in self.keys().items() if about.kind in kinds]
-        return [(key, name) for key, names in found for name in ([names] if isinstance(names, str) else names)]
-
-    @property
-    def size(self) -> Formula | None:
-        """A length among its constants, if there is one."""
-        return first_of(self, self.keys(), constant_length)
+    def taken(cls, model: Model) -> Collection[str]:
+        return {*model.constraint_names, *super().taken(model)}
 
     @property
     def fixed_points(self) -> list[tuple[str, Vector3]]:
@@ -113,10 +81,6 @@ class Contact(Record):
     def problems(self, model: Elements, table: Table) -> list[Problem]:
         """What is wrong with it in its model, `table` holding a value of every symbol at the start."""
         return []
-
-    def element(self) -> Element:
-        """Its keys as they stand in a model file."""
-        return entries(self, self.keys(), self.title)
 
     def parts(self, places: Places) -> Array | None:
         """For the evidence: the parts, along the second axis, of which every row sums up to zero; None if there is none."""
@@ -156,9 +120,7 @@ class BetweenPoints(Held):
     """It holds a point of the second body by a point, and where it needs them by the axes, of the first."""
 
     bodies: tuple[str, str] = argument(two_bodies, positional=True, about='two names, of bodies or `"world"`')
-    points: tuple[Vector3, Vector3] = argument(
-        two_points, (ZERO, ZERO), about="two points, each in the axes of its body"
-    )
+    points: TwoPoints = argument(two_points, (ZERO, ZERO), about="two points, each in the axes of its body")
 
     @property
     def fixed_points(self) -> list[tuple[str, Vector3]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 from dalembert.arguments import shown
 from dalembert.errors import InputError
@@ -42,8 +42,8 @@ class Belt(Tied):
     array([2., 1.])
     """
 
-    kind: ClassVar[str] = "belt"
-    unit: ClassVar[str | None] = "m"
+    kind = "belt"
+    unit = "m"
 
     radii: tuple[Formula, Formula] = argument(_radii, positional=True, about="two constants")
     crossed: bool = argument(

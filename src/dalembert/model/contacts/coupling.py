@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING
 
 import symengine as se
 
@@ -14,7 +14,7 @@ from dalembert.model.evaluation import Table, value
 from dalembert.model.file_form import vector
 from dalembert.model.keys import Kind, constant, counted, many, optional_constant, several_bodies, two_bodies
 from dalembert.model.loads.base import Motion
-from dalembert.model.record import argument, record
+from dalembert.model.record import Arguments, argument, record
 from dalembert.model.reference_model import Places
 from dalembert.model.values import row_of, several
 from dalembert.symbolic.algebra_base import Array, matrix
@@ -42,7 +42,7 @@ class Tied(Held):
     forces act inside the joints, as those of motors do: multiplier × factorᵢ on body i along its motion, and back on its parent.
     """
 
-    unit: ClassVar[str | None] = "rad"
+    unit = "rad"
 
     bodies: tuple[str, ...] = argument(two_bodies, positional=True, about="two names of bodies")
     joints: tuple[int, ...] = argument(
@@ -56,7 +56,7 @@ class Tied(Held):
     )
 
     @classmethod
-    def completed(cls, model: Model, given: dict[str, Any], where: str) -> dict[str, Any]:
+    def completed(cls, model: Model, given: Arguments, where: str) -> Arguments:
         """Factors, and joints and motions where they are given, are as many as bodies."""
         counts = {
             "joints": given["joints"] or None,
@@ -139,8 +139,8 @@ class Coupling(Tied):
     array([1., 2.])
     """
 
-    kind: ClassVar[str] = "coupling"
-    unit: ClassVar[str | None] = None
+    kind = "coupling"
+    unit = None
 
     bodies: tuple[str, ...] = argument(
         several_bodies,
@@ -151,5 +151,4 @@ class Coupling(Tied):
 
     @property
     def weights(self) -> tuple[Formula, ...]:
-        """The factors."""
         return self.factors

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 from dalembert.errors import Problem
 from dalembert.model.contacts.base import BetweenPoints, Formulas, Push, pushed
@@ -35,12 +35,11 @@ class Distance(BetweenPoints):
     array([-30.])
     """
 
-    kind: ClassVar[str] = "distance"
+    kind = "distance"
 
     length: Formula = argument(constant_length, positional=True, about="a constant, more than 0")
 
     def problems(self, model: Elements, table: Table) -> list[Problem]:
-        """A length that is not positive."""
         size = value(self.length, table)
         if size > 0:
             return super().problems(model, table)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 import symengine as se
 
 from dalembert.model.contacts.coupling import Tied
@@ -31,7 +29,7 @@ class Gear(Tied):
     array([ 2., -1.])
     """
 
-    kind: ClassVar[str] = "gear"
+    kind = "gear"
 
     ratio: Formula = argument(
         constant, positional=True, about="a constant: radius or teeth of the second wheel by those of the first"

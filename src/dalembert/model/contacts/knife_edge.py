@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import ClassVar
 
 import numpy as np
 
@@ -12,31 +11,28 @@ from dalembert.model.keys import body_name, direction, fixed_vector
 from dalembert.model.loads.base import Motion, vector_of
 from dalembert.model.record import argument, record
 from dalembert.model.reference_model import Condition, Level, Watch, length, point_of
-from dalembert.model.values import ZERO, Vector3
+from dalembert.model.values import ZERO, UnitVector, Vector3
 from dalembert.symbolic.algebra_base import vector
-from dalembert.symbolic.surds import Component
 
 
 @record
 class KnifeEdge(Contact):
     """Put a blade at a point of a body: the point cannot move along `direction` (both in body axes)."""
 
-    kind: ClassVar[str] = "knife_edge"
+    kind = "knife_edge"
 
     body: str = argument(body_name, positional=True, about="the body that carries the blade")
     point: Vector3 = argument(fixed_vector, ZERO, about="three constants: the place of the blade, in body axes")
-    direction: tuple[Component, Component, Component] = argument(
+    direction: UnitVector = argument(
         direction, positional=True, about="three numbers in body axes: the direction that is blocked, across the blade"
     )
 
     def formulas(self, motion: Motion) -> tuple[Formulas, Formulas]:
-        """The velocity of the blade's point along its sideways direction."""
         frame = motion.frame(self.body)
         _, J, c = frame.point(vector_of(motion, self.point))
         return {}, {self.name: (frame.R @ vector(self.direction)) @ (J @ motion.qd + c)}
 
     def pushes(self, motion: Motion) -> dict[str, list[Push]]:
-        """Sideways at the point."""
         frame = motion.frame(self.body)
         point, _, _ = frame.point(vector_of(motion, self.point))
         return {self.name: pushed([self.body], frame.R @ vector(self.direction), point)}

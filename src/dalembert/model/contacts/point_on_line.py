@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import ClassVar
-
 from dalembert.model.contacts.base import BetweenPoints, Formulas, Push, pushed
+from dalembert.model.frozen import Frozen
 from dalembert.model.keys import direction
 from dalembert.model.loads.base import Motion
 from dalembert.model.record import argument, record
 from dalembert.model.reference_model import Places
+from dalembert.model.values import UnitVector
 from dalembert.symbolic.algebra_base import Array, matrix, vector
 from dalembert.symbolic.rotations import cross, perpendicular
-from dalembert.symbolic.surds import Component
 
 
 @record
@@ -30,13 +28,13 @@ class PointOnLine(BetweenPoints):
     1
     """
 
-    kind: ClassVar[str] = "point_on_line"
-    sentences: ClassVar[Mapping[str, str]] = {
-        "bodies": 'two names, of bodies or `"world"`: what carries the line, then the point',
-        "points": "two points, each in the axes of its body: one of the line, and the point that is held",
-    }
+    kind = "point_on_line"
+    sentences = Frozen(
+        bodies='two names, of bodies or `"world"`: what carries the line, then the point',
+        points="two points, each in the axes of its body: one of the line, and the point that is held",
+    )
 
-    axis: tuple[Component, Component, Component] = argument(
+    axis: UnitVector = argument(
         direction, positional=True, about="three numbers: the direction of the line, in axes of the first body"
     )
 

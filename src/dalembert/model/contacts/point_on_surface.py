@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 import symengine as se
 
@@ -14,6 +14,7 @@ from dalembert.errors import InputError, Problem
 from dalembert.model import file_form
 from dalembert.model.contacts.base import BetweenPoints, Formulas, Push, pushed
 from dalembert.model.evaluation import Table
+from dalembert.model.frozen import Frozen
 from dalembert.model.keys import Kind, array, readable
 from dalembert.model.loads.base import Motion, formulas_in
 from dalembert.model.record import argument, record
@@ -34,17 +35,15 @@ _PLACE = ("x", "y", "z")
 def _read(model: Elements, given: Written, where: str) -> Formula:
     """A formula of x, y, z, which are the place of the point here, parameters and time."""
     if taken := sorted(set(_PLACE) & set(model.parameter_values)):
-        raise InputError(
-            f"{where}: a parameter is called '{taken[0]}', which is a place of the point here. Give the parameter another name."
-        )
+        fact = f"a parameter is called '{taken[0]}', which is a place of the point here"
+        raise InputError(f"{where}: {fact}. Give the parameter another name.")
     return replace(model.reader, coordinates=_PLACE).read(given, where, rates=False)
 
 
 def _two(model: Elements, given: object, where: str) -> tuple[Formula, ...]:
     if not several(given, 2):
-        raise InputError(
-            f"{where}: got {shown(given)}. Expected two formulas of x, y and z, which vanish on the curve."
-        )
+        expected = "two formulas of x, y and z, which vanish on the curve"
+        raise InputError(f"{where}: got {shown(given)}. Expected {expected}.")
     return tuple(_read(model, each, f"{where}[{i}]") for i, each in enumerate(given))
 
 
@@ -61,7 +60,7 @@ class OnSurfaces(BetweenPoints):
     the gradient of a formula is the force on the point.
     """
 
-    unit: ClassVar[str | None] = None
+    unit = None
 
     @property
     @abstractmethod
@@ -73,7 +72,6 @@ class OnSurfaces(BetweenPoints):
         yield from formulas_in(self.points, f"{self.title}, points")
 
     def problems(self, model: Elements, table: Table) -> list[Problem]:
-        """A formula that holds no place."""
         idle = [f for f in self.surfaces.values() if not f.free_symbols & {coordinate(x) for x in _PLACE}]
         fact, advice = "contains neither x nor y nor z.", "Use the place of the point, in axes of the first body."
         return [Problem(self.title, f"'{f}' {fact}", advice) for f in idle] or super().problems(model, table)
@@ -133,11 +131,11 @@ class PointOnSurface(OnSurfaces):
     array([-7., -0., -3.])
     """
 
-    kind: ClassVar[str] = "point_on_surface"
-    sentences: ClassVar[Mapping[str, str]] = {
-        "bodies": 'two names, of bodies or `"world"`: what carries the surface, then the point',
-        "points": "two points, each in the axes of its body: where x = y = z = 0, and the point that is held",
-    }
+    kind = "point_on_surface"
+    sentences = Frozen(
+        bodies='two names, of bodies or `"world"`: what carries the surface, then the point',
+        points="two points, each in the axes of its body: where x = y = z = 0, and the point that is held",
+    )
 
     surface: Formula = argument(
         _surface, positional=True, about="a formula of x, y, z, parameters and `t` that is 0 on the surface"
@@ -145,7 +143,6 @@ class PointOnSurface(OnSurfaces):
 
     @property
     def surfaces(self) -> dict[str, Formula]:
-        """The one."""
         return {self.name: self.surface}
 
 
@@ -165,11 +162,11 @@ class PointOnCurve(OnSurfaces):
     array([ 0. , -3.6, -1.8])
     """
 
-    kind: ClassVar[str] = "point_on_curve"
-    sentences: ClassVar[Mapping[str, str]] = {
-        "bodies": 'two names, of bodies or `"world"`: what carries the curve, then the point',
-        "points": "two points, each in the axes of its body: where x = y = z = 0, and the point that is held",
-    }
+    kind = "point_on_curve"
+    sentences = Frozen(
+        bodies='two names, of bodies or `"world"`: what carries the curve, then the point',
+        points="two points, each in the axes of its body: where x = y = z = 0, and the point that is held",
+    )
 
     curve: tuple[Formula, Formula] = argument(
         _curve, positional=True, about="two formulas of x, y, z, parameters and `t` that are 0 on the curve"
@@ -177,5 +174,4 @@ class PointOnCurve(OnSurfaces):
 
     @property
     def surfaces(self) -> dict[str, Formula]:
-        """Both."""
         return {f"{self.name}, {i + 1}": f for i, f in enumerate(self.curve)}

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import ClassVar
-
 import symengine as se
 
 from dalembert.model.contacts.coupling import Tied
+from dalembert.model.frozen import Frozen
 from dalembert.model.keys import constant_length
 from dalembert.model.record import argument, record
 from dalembert.symbolic.symbols import Formula
@@ -29,9 +27,9 @@ class RackAndPinion(Tied):
     array([1. , 0.5])
     """
 
-    kind: ClassVar[str] = "rack_and_pinion"
-    unit: ClassVar[str | None] = "m"
-    sentences: ClassVar[Mapping[str, str]] = {"bodies": "two names of bodies: the pinion, then the rack"}
+    kind = "rack_and_pinion"
+    unit = "m"
+    sentences = Frozen(bodies="two names of bodies: the pinion, then the rack")
 
     radius: Formula = argument(
         constant_length, positional=True, about="a constant, negative where the rack runs the other way"

@@ -24,10 +24,9 @@ from dalembert.model.keys import body_name, direction, fixed_vector, switch
 from dalembert.model.loads.base import Motion, vector_of
 from dalembert.model.record import argument, record
 from dalembert.model.reference_model import Condition, Level, Places, Traced, Watch, axes_of, held, length, point_of
-from dalembert.model.values import WORLD, ZERO, Vector3
+from dalembert.model.values import WORLD, ZERO, UnitVector, Vector3
 from dalembert.symbolic.algebra_base import Array, Scalar, matrix, vector
 from dalembert.symbolic.rotations import cross, perpendicular
-from dalembert.symbolic.surds import Component
 from dalembert.symbolic.symbols import Formula
 
 if TYPE_CHECKING:
@@ -42,7 +41,7 @@ class Rolling(Contact):
     ground: str = argument(body_name, WORLD, about='the body that carries the plane, or `"world"`')
     center: Vector3 = argument(fixed_vector, ZERO, about="three constants: the centre, in body axes")
     point: Vector3 = argument(fixed_vector, ZERO, about="three constants: a point of the plane, in axes of the ground")
-    normal: tuple[Component, Component, Component] = argument(
+    normal: UnitVector = argument(
         direction,
         (0, 0, 1),
         about="three numbers: the normal of the plane, in axes of the ground, on the side of what rolls",
@@ -65,23 +64,19 @@ class Rolling(Contact):
         """The lengths of the shape, each with its key; all are positive."""
 
     @property
-    def size(self) -> Formula | None:
-        """The first of them."""
+    def characteristic_length(self) -> Formula | None:
         return self.sizes[0][1]
 
     @property
     def fixed_points(self) -> list[tuple[str, Vector3]]:
-        """The centre, and the point of the plane."""
         return [(self.body, self.center), (self.ground, self.point)]
 
     def problems(self, model: Elements, table: Table) -> list[Problem]:
-        """It rolls on something else, the world does not roll, and lengths are positive."""
         found = []
         if self.body in (WORLD, self.ground):
             fact = "the world does not roll." if self.body == WORLD else f"'{self.body}' is both body and ground."
-            found.append(
-                Problem(self.title, fact, "Give `body` and `ground` two different names, `body` that of a body.")
-            )
+            advice = "Give `body` and `ground` two different names, `body` that of a body."
+            found.append(Problem(self.title, fact, advice))
         known = [(key, value(size, table)) for key, size in self.sizes]
         return found + [
             Problem(f"{self.title}, {key}", f"the length is {size:g}.", "Expected a positive number.")
@@ -107,7 +102,6 @@ class Rolling(Contact):
         }
 
     def pushes(self, motion: Motion) -> dict[str, list[Push]]:
-        """Along the normal and along the plane, at the contact, and back on the ground."""
         frame, ways = motion.frame(self.body), self._ways(motion)
         arm, _ = self.lowest(motion, frame.R.T @ ways[0])
         place, _, _ = frame.point(vector_of(motion, self.center) + arm)

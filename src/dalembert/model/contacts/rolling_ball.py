@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar
 
 from dalembert.model.contacts.rolling import Rolling
 from dalembert.model.keys import constant_length
@@ -33,20 +32,17 @@ class RollingBall(Rolling):
     array([ 2.5,  0. ,  0. ,  0. , 25. ,  0. ])
     """
 
-    kind: ClassVar[str] = "rolling_ball"
+    kind = "rolling_ball"
 
     radius: Formula = argument(constant_length, positional=True, about="a constant")
 
     @property
     def sizes(self) -> Sequence[tuple[str, Formula]]:
-        """The radius."""
         return [("radius", self.radius)]
 
     def lowest(self, motion: Motion, up: Array) -> tuple[Array, Scalar]:
-        """Straight down."""
         radius = motion.lower(self.radius)
         return scaled(-radius, up), radius
 
     def down(self, places: Places, up: Array) -> Array:
-        """Straight down."""
         return scaled(-places.lower(self.radius), up)

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar
 
 from dalembert.model.contacts.rolling import Rolling
 from dalembert.model.keys import constant_length, direction
 from dalembert.model.loads.base import Motion
 from dalembert.model.record import argument, record
 from dalembert.model.reference_model import Places
+from dalembert.model.values import UnitVector
 from dalembert.symbolic.algebra_base import Array, Scalar, scaled, vector
 from dalembert.symbolic.rotations import cross
-from dalembert.symbolic.surds import Component
 from dalembert.symbolic.symbols import Formula
 
 
@@ -36,16 +35,13 @@ class RollingDisk(Rolling):
     2.25 2.25
     """
 
-    kind: ClassVar[str] = "rolling_disk"
+    kind = "rolling_disk"
 
     radius: Formula = argument(constant_length, positional=True, about="a constant")
-    axis: tuple[Component, Component, Component] = argument(
-        direction, (0, 1, 0), about="three numbers: its symmetry axis, in body axes"
-    )
+    axis: UnitVector = argument(direction, (0, 1, 0), about="three numbers: its symmetry axis, in body axes")
 
     @property
     def sizes(self) -> Sequence[tuple[str, Formula]]:
-        """The radius."""
         return [("radius", self.radius)]
 
     def lowest(self, motion: Motion, up: Array) -> tuple[Array, Scalar]:

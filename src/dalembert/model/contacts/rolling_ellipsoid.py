@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar
 
 from dalembert.model.attitude import turn
 from dalembert.model.contacts.rolling import Rolling
@@ -21,8 +20,6 @@ from dalembert.symbolic.symbols import Formula
 class RollingEllipsoid(Rolling):
     """Let an ellipsoid roll without slipping on a plane of the world or of another body.
 
-    An ellipsoid around `center`, whose axes are those of the body, or turned on it by `rotation`.
-
     `center` is its middle and `rotation` how its axes are turned, on the body. The plane goes through `point` of the ground
     across `normal`, both in its axes. With `contact` the ellipsoid is also held on the plane. An egg that rocks over its long
     side, half way up:
@@ -36,14 +33,13 @@ class RollingEllipsoid(Rolling):
     -2.156098
     """
 
-    kind: ClassVar[str] = "rolling_ellipsoid"
+    kind = "rolling_ellipsoid"
 
     semi_axes: Vector3 = argument(fixed_vector, positional=True, about="three constants")
     rotation: Vector3 = argument(turn, ZERO, about="how its axes are turned on the body, a [rotation](#rotations)")
 
     @property
     def sizes(self) -> Sequence[tuple[str, Formula]]:
-        """The semi-axes."""
         return [(f"semi_axes[{i}]", size) for i, size in enumerate(self.semi_axes)]
 
     def lowest(self, motion: Motion, up: Array) -> tuple[Array, Scalar]:

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import ClassVar
-
 import symengine as se
 
 from dalembert.model.contacts.coupling import Tied
+from dalembert.model.frozen import Frozen
 from dalembert.model.keys import constant, switch
 from dalembert.model.record import argument, record
 from dalembert.symbolic.symbols import Formula
@@ -31,8 +29,8 @@ class Worm(Tied):
     array([2. , 0.1])
     """
 
-    kind: ClassVar[str] = "worm"
-    sentences: ClassVar[Mapping[str, str]] = {"bodies": "two names of bodies: the worm, then the wheel"}
+    kind = "worm"
+    sentences = Frozen(bodies="two names of bodies: the worm, then the wheel")
 
     teeth: Formula = argument(constant, positional=True, about="a constant: the teeth of the wheel")
     starts: Formula = argument(constant, 1, about="a constant: the threads of the worm, side by side")

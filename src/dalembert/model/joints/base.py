@@ -4,6 +4,10 @@ A joint states all its facts in its own file: the arguments it is made of, the f
 motions, the rotation and displacement they make, the velocities they give, the rows that hold two bodies together when it
 closes a loop, and how it is read backwards. For the evidence it says a second time, by other formulas, where it carries its
 child (`displaced`) and what keeps a loop closed (`unfulfilled`): see `model/reference_model`.
+
+Of a loop, F is fixed on the first body and M on the second. A row is a function φ(R, p) of the rotation R = R_FM and the
+displacement p = p_FM; its wrench (on the second body at the origin of M, in axes of F) does work at the rate φ̇, so the row of
+the Jacobian is force · v + moment · ω with the relative velocities v and ω.
 """
 
 from __future__ import annotations
@@ -14,7 +18,7 @@ from dataclasses import dataclass, replace
 from functools import cache, reduce
 from inspect import Parameter
 from operator import matmul
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
+from typing import TYPE_CHECKING, ClassVar, NamedTuple, Self
 
 import numpy as np
 from symengine import Integer
@@ -23,22 +27,21 @@ from dalembert.arguments import shown
 from dalembert.errors import InputError
 from dalembert.model.attitude import turn
 from dalembert.model.file_form import Element, Urdf, Value, given, place
-from dalembert.model.joints.constraint_rows_of_joints import Row
 from dalembert.model.keys import entries, fixed_vector
 from dalembert.model.record import Record, argument, record
 from dalembert.model.reference_model import Place
-from dalembert.model.values import ZERO, Vector3, several
-from dalembert.symbolic.algebra_base import Algebra, Array, Scalar, identity, matrix, vector, zeros
+from dalembert.model.values import ZERO, UnitVector, Vector3, several
+from dalembert.symbolic.algebra_base import Algebra, Array, Scalar, identity, matrix, scaled, vector, zeros
 from dalembert.symbolic.floats import FLOATS
-from dalembert.symbolic.rotations import about_axis, angle_about
+from dalembert.symbolic.rotations import about_axis, angle_about, cross, perpendicular
 from dalembert.symbolic.surds import Component
 from dalembert.symbolic.symbols import Formula, Written
 
 if TYPE_CHECKING:
     from dalembert.model.model import Model
 
-Numbers3 = tuple[Component, Component, Component]
-Rows = tuple[list[Scalar], list[Scalar]]  # lengths and directions that vanish
+
+Rows = tuple[Sequence[Scalar], Sequence[Scalar]]  # lengths and directions that vanish
 HERE: Vector3 = (Integer(0), Integer(0), Integer(0))
 
 
@@ -68,7 +71,7 @@ class Step(NamedTuple):
     `along` is the way that a value of one goes.
     """
 
-    about: Numbers3 | None = None
+    about: UnitVector | None = None
     along: Sequence[Component | float] | None = None
 
 
@@ -76,7 +79,6 @@ class Step(NamedTuple):
 class Joint(Record):
     """Placement of the joint frame F on the parent: `position` (parent axes) and `rotation` (roll, pitch, yaw)."""
 
-    kind: ClassVar[str]
     names: ClassVar[tuple[str, ...]] = ()  # what the motions are called where that is not the names of their keys
     reversible: ClassVar[bool] = False  # True: the opposite values undo the motion
     quaternion: ClassVar[bool] = False  # True: the last four values are a unit quaternion (w, x, y, z)
@@ -103,8 +105,7 @@ class Joint(Record):
         return [Parameter("where", Parameter.KEYWORD_ONLY, default="joint", annotation="str")]
 
     @classmethod
-    def build(cls, model: Model, *, where: str, **given: Any) -> Self:
-        """The joint of what a user gave."""
+    def build(cls, model: Model, *, where: str, **given: object) -> Self:
         return cls.read(model, given, f"{where} ({cls.kind})")
 
     @property
@@ -233,7 +234,6 @@ def _moves(kind: type[Joint]) -> tuple[str, ...]:
 
 
 def _beside(columns: Sequence[Array]) -> Array:
-    """The matrix of these columns."""
     return matrix([[column[i] for column in columns] for i in range(3)]) if columns else zeros(3, 0)
 
 
@@ -248,3 +248,76 @@ def joints_of(given: object, where: str) -> tuple[Joint, ...]:
             )
         joints.append(joint)
     return tuple(joints)
+
+
+@dataclass(frozen=True)
+class Row:
+    """φ = 0, kept by a multiple of (force, moment)."""
+
+    name: str
+    phi: Scalar
+    force: Array
+    moment: Array
+
+
+def along(name: str, n: Sequence[Component], p: Array) -> Row:
+    """The origin of M does not move along n, a unit vector of F: n · p = 0."""
+    direction = vector(list(n))
+    return Row(name, direction @ p, direction, zeros(3))
+
+
+def across(name: str, a: Sequence[Component], b: Sequence[Component], R: Array) -> Row:
+    """Vector a of F and vector b of M stay perpendicular: a · R b = 0."""
+    first, second = vector(list(a)), R @ vector(list(b))
+    return Row(name, first @ second, zeros(3), cross(second, first))
+
+
+def together(p: Array) -> list[Row]:
+    """The origins of F and M coincide."""
+    return [along(name, n, p) for name, n in zip("xyz", np.eye(3, dtype=int).tolist(), strict=True)]
+
+
+def unturned(algebra: Algebra, R: Array) -> list[Row]:
+    """M is not turned against F: twice the vector part of the quaternion of R, 2 sin(θ/2) along the axis, vanishes.
+
+    It is zero for no other rotation than R = 1, so that a rough guess cannot end in another one.
+    """
+    w = 0.5 * algebra.sqrt(1 + R[0, 0] + R[1, 1] + R[2, 2])  # cos(θ/2)
+    twice = vector([_ratio(algebra, R[k, j] - R[j, k], 2 * w) for j, k in ((1, 2), (2, 0), (0, 1))])
+    rows = []
+    for name in "zxy":
+        e = vector([int(name == axis) for axis in "xyz"])
+        # the rate of the vector part is (w ω + ω × part) / 2
+        moment = scaled(w, e) + scaled(0.5, cross(twice, e))
+        rows.append(Row(f"turn {name}", twice @ e, zeros(3), moment))
+    return rows
+
+
+def _ratio(algebra: Algebra, a: Scalar, b: Scalar) -> Scalar:
+    """a / b, where a zero stays structural."""
+    return 0 if algebra.is_zero(a) else a / b
+
+
+def aligned(axis: Sequence[Component], R: Array) -> list[Row]:
+    """The axis has the same direction in both frames."""
+    return [across(f"tilt {i + 1}", e, axis, R) for i, e in enumerate(plane(axis))]
+
+
+def on_line(axis: Sequence[Component], p: Array) -> list[Row]:
+    """The origin of M stays on the axis through the origin of F."""
+    return [along(f"side {i + 1}", e, p) for i, e in enumerate(plane(axis))]
+
+
+def plane(axis: Sequence[Component]) -> tuple[list[Component], list[Component]]:
+    """Two unit vectors that complete the axis to a right-handed frame; for a principal axis the next two.
+
+    >>> plane((0, 0, 1))
+    ([1, 0, 0], [0, 1, 0])
+    """
+    n = np.array(axis, dtype=float)
+    for i in range(3):
+        if abs(n[i]) == 1.0 and not n[(i + 1) % 3] and not n[(i + 2) % 3]:
+            first, second = np.eye(3, dtype=int)[[(i + 1) % 3, (i + 2) % 3]]
+            return (first.tolist(), second.tolist()) if n[i] > 0 else (second.tolist(), first.tolist())
+    u = perpendicular(axis)
+    return list(u), list(cross(vector(list(axis)), vector(list(u))))

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar
 
-from dalembert.model.joints.base import Joint, Numbers3, Rows, Step
-from dalembert.model.joints.constraint_rows_of_joints import Row, aligned, on_line
+from dalembert.model.joints.base import Joint, Row, Rows, Step, aligned, on_line
 from dalembert.model.keys import direction, position
 from dalembert.model.record import argument, motion, record
 from dalembert.model.reference_model import Place, apart, beside, parallel, slid, turned
+from dalembert.model.values import UnitVector
 from dalembert.symbolic.algebra_base import Algebra, Array, Scalar
 from dalembert.symbolic.symbols import Formula
 
@@ -18,26 +17,22 @@ from dalembert.symbolic.symbols import Formula
 class Cylindrical(Joint):
     """A joint that turns about `axis` by `angle` and slides along it by `displacement`."""
 
-    kind: ClassVar[str] = "cylindrical"
-    reversible: ClassVar[bool] = True
+    kind = "cylindrical"
+    reversible = True
 
-    axis: Numbers3 = argument(direction, positional=True, about="three numbers: the direction, of any length but 0")
+    axis: UnitVector = argument(direction, positional=True, about="three numbers: the direction, of any length but 0")
     angle: Formula = motion(position, about="a formula of coordinates and time")
     displacement: Formula = motion(position, about="a formula of coordinates and time")
 
     @property
     def steps(self) -> Sequence[Step]:
-        """A turn about the axis and a slide along it."""
         return [Step(about=self.axis), Step(along=self.axis)]
 
     def closure(self, algebra: Algebra, R: Array, p: Array) -> list[Row]:
-        """Origin on the axis, axis aligned: four rows."""
         return [*on_line(self.axis, p), *aligned(self.axis, R)]
 
     def displaced(self, algebra: Algebra, values: Sequence[Scalar]) -> tuple[Array, Array]:
-        """It slides along the axis and turns about it."""
         return slid(self.axis, values[1]), turned(algebra, self.axis, values[0])
 
     def unfulfilled(self, algebra: Algebra, F: Place, M: Place) -> Rows:
-        """Origin on the axis, axis parallel."""
         return beside(F, self.axis, apart(F, M)), parallel(F, M, self.axis)

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar
 
 from symengine import Integer, sympify
 
 from dalembert.errors import InputError
 from dalembert.model.file_form import Urdf
-from dalembert.model.joints.base import HERE, Joint, Rows, Undone
-from dalembert.model.joints.constraint_rows_of_joints import Row, together, unturned
+from dalembert.model.joints.base import HERE, Joint, Row, Rows, Undone, together, unturned
 from dalembert.model.record import record
 from dalembert.model.reference_model import Place, apart, twisted
 from dalembert.model.values import Vector3
@@ -24,23 +22,19 @@ class Fixed(Joint):
     `where` begins the message of an error, here and in the other joints.
     """
 
-    kind: ClassVar[str] = "fixed"
-    urdf: ClassVar[Urdf | None] = Urdf("fixed", {})
+    kind = "fixed"
+    urdf = Urdf("fixed", {})
 
     def closure(self, algebra: Algebra, R: Array, p: Array) -> list[Row]:
-        """Origins together, axes parallel: six rows."""
         return [*together(p), *unturned(algebra, R)]
 
     def undone(self) -> Undone:
-        """Nothing to undo."""
         return Undone([], [])
 
     def displaced(self, algebra: Algebra, values: Sequence[Scalar]) -> tuple[Array, Array]:
-        """It carries nowhere."""
         return zeros(3), identity(3)
 
     def unfulfilled(self, algebra: Algebra, F: Place, M: Place) -> Rows:
-        """The frames are one."""
         return apart(F, M), twisted(F, M)
 
 
@@ -54,10 +48,8 @@ def backwards(joints: Sequence[Joint], where: str) -> tuple[tuple[Joint, ...], d
     for index in reversed(range(len(joints))):
         undone = joints[index].undone()
         if undone is None:
-            kind = joints[index].kind
-            raise InputError(
-                f"{where}: a {kind} joint cannot be read backwards. Cut the loop so that it keeps its direction."
-            )
+            fact = f"a {joints[index].kind} joint cannot be read backwards"
+            raise InputError(f"{where}: {fact}. Cut the loop so that it keeps its direction.")
         for motion, (joint, k) in enumerate(undone.places):
             moved[index, motion] = (len(out) + joint, k)
         out += undone.joints
@@ -67,8 +59,7 @@ def backwards(joints: Sequence[Joint], where: str) -> tuple[tuple[Joint, ...], d
 
 def placed_back(position: Vector3, rotation: Vector3) -> list[Joint]:
     """Fixed joints that undo a placement: Rx(−roll) Ry(−pitch) Rz(−yaw), then the position backwards."""
-    roll, pitch, yaw = (sympify(angle) for angle in rotation)
-    x, y, z = (-sympify(entry) for entry in position)
-    turns = [(-roll, _ZERO, _ZERO), (_ZERO, -pitch, _ZERO), (_ZERO, _ZERO, -yaw)]
+    (roll, pitch, yaw), (x, y, z) = ((-sympify(entry) for entry in part) for part in (rotation, position))
+    turns = [(roll, _ZERO, _ZERO), (_ZERO, pitch, _ZERO), (_ZERO, _ZERO, yaw)]
     used: list[Joint] = [Fixed(HERE, turn) for turn in turns if any(angle != 0 for angle in turn)]
     return [*used, Fixed((x, y, z), HERE)] if any(entry != 0 for entry in (x, y, z)) else used

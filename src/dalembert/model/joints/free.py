@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, ClassVar, Self
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
 from dalembert.model import file_form
 from dalembert.model.attitude import Rotation, placement
 from dalembert.model.file_form import Element, Urdf
-from dalembert.model.joints.base import HERE, Joint, Rows, Step
-from dalembert.model.joints.constraint_rows_of_joints import Row
+from dalembert.model.joints.base import HERE, Joint, Row, Rows, Step
 from dalembert.model.joints.spherical import ATTITUDE, Quaternion, Spherical, attitude
 from dalembert.model.keys import Key, moves
 from dalembert.model.record import builds, record
@@ -29,8 +28,8 @@ if TYPE_CHECKING:
 class Free(Joint):
     """The child is displaced by `displacement`, in axes of F, and turned as the `attitude` tells."""
 
-    kind: ClassVar[str] = "free"
-    urdf: ClassVar[Urdf | None] = Urdf(  # with a quaternion only
+    kind = "free"
+    urdf = Urdf(  # with a quaternion only
         "floating", {"x": "m", "y": "m", "z": "m", "qw": "", "qx": "", "qy": "", "qz": ""}
     )
 
@@ -44,58 +43,45 @@ class Free(Joint):
 
     @property
     def values(self) -> tuple[Formula, ...]:
-        """Three displacements, then the attitude."""
         return (*self.displacement, *self.attitude.values)
 
     @property
     def motions(self) -> tuple[str, ...]:
-        """Three displacements, then the attitude."""
         return ("along x", "along y", "along z", *self.attitude.motions)
 
     @property
     def steps(self) -> Sequence[Step]:
-        """Three slides, then the turns of the attitude."""
         return [Step(along=(1, 0, 0)), Step(along=(0, 1, 0)), Step(along=(0, 0, 1)), *self.attitude.steps]
 
     def turn(self, algebra: Algebra, values: Sequence[Scalar]) -> Array:
-        """The rotation of the attitude."""
         return self.attitude.turn(algebra, values[3:])
 
     def shift(self, algebra: Algebra, values: Sequence[Scalar]) -> Array:
-        """The displacement."""
         return vector(list(values[:3]))
 
     def angular(self, algebra: Algebra, values: Sequence[Scalar]) -> Array:
-        """Nothing for the displacement, then the attitude's."""
         return np.concatenate([zeros(3, 3), self.attitude.angular(algebra, values[3:])], axis=1)
 
     def linear(self, algebra: Algebra, values: Sequence[Scalar]) -> Array:
-        """The axes of F for the displacement, nothing for the attitude."""
         return np.concatenate([identity(3), zeros(3, len(self.attitude.values))], axis=1)
 
     def closure(self, algebra: Algebra, R: Array, p: Array) -> list[Row]:
-        """No rows."""
         return []
 
     def measure(self, R: np.ndarray, p: np.ndarray) -> tuple[float, ...]:
-        """Displacement and attitude."""
         return (*(float(x) for x in p), *self.attitude.measure(R, p))
 
     def with_values(self, values: Sequence[Written]) -> Self:
-        """By another displacement and attitude."""
         return replace(self, displacement=tuple(values[:3]), attitude=self.attitude.with_values(values[3:]))
 
     def written(self, where: str) -> Element:
-        """Displacement and attitude."""
         kind, moves = {"type": self.kind}, {"displacement": file_form.vector(self.displacement, where)}
         return {**kind, **moves, **self.attitude.written(where), **kind}
 
     def displaced(self, algebra: Algebra, values: Sequence[Scalar]) -> tuple[Array, Array]:
-        """It carries by the displacement and turns as the attitude does."""
         return vector(list(values[:3])), self.attitude.displaced(algebra, values[3:])[1]
 
     def unfulfilled(self, algebra: Algebra, F: Place, M: Place) -> Rows:
-        """It holds nothing."""
         return [], []
 
 

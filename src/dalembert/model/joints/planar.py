@@ -3,43 +3,37 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar
 
 from dalembert.model.file_form import Urdf
-from dalembert.model.joints.base import HERE, Joint, Numbers3, Rows, Step, Undone
-from dalembert.model.joints.constraint_rows_of_joints import Row, aligned, along, plane
+from dalembert.model.joints.base import HERE, Joint, Row, Rows, Step, Undone, aligned, along, plane
 from dalembert.model.joints.prismatic import Prismatic
 from dalembert.model.joints.revolute import Revolute
 from dalembert.model.keys import direction, moves, position
 from dalembert.model.record import argument, motion, record
 from dalembert.model.reference_model import Place, apart, parallel, slid, turned
+from dalembert.model.values import UnitVector
 from dalembert.symbolic.algebra_base import Algebra, Array, Scalar, vector
 from dalembert.symbolic.symbols import Formula
 
 
 @record
 class Planar(Joint):
-    """A joint that slides in the plane with the given normal (along x and y for the normal z) and turns in it.
+    """A joint that slides in the plane with the given normal (along x and y for the normal z) and turns in it."""
 
-    For the normal z the two displacements are along x and y.
-    """
+    kind = "planar"
+    names = ("first displacement", "second displacement", "angle")
+    urdf = Urdf("planar", {"x": "m", "y": "m", "angle": "rad"})
 
-    kind: ClassVar[str] = "planar"
-    names: ClassVar[tuple[str, ...]] = ("first displacement", "second displacement", "angle")
-    urdf: ClassVar[Urdf | None] = Urdf("planar", {"x": "m", "y": "m", "angle": "rad"})
-
-    normal: Numbers3 = argument(direction, positional=True, about="three numbers: the direction across the plane")
+    normal: UnitVector = argument(direction, positional=True, about="three numbers: the direction across the plane")
     displacement: tuple[Formula, Formula] = motion(moves(2), about="two formulas of coordinates and time")
     angle: Formula = motion(position, about="a formula of coordinates and time")
 
     @property
     def steps(self) -> Sequence[Step]:
-        """Two slides along the plane, and a turn about its normal."""
         e1, e2 = plane(self.normal)
         return [Step(along=e1), Step(along=e2), Step(about=self.normal)]
 
     def closure(self, algebra: Algebra, R: Array, p: Array) -> list[Row]:
-        """Origin in the plane, normal aligned: three rows."""
         return [along("height", self.normal, p), *aligned(self.normal, R)]
 
     def undone(self) -> Undone:
@@ -51,10 +45,8 @@ class Planar(Joint):
         return Undone([turn, *slides], [(1, 0), (2, 0), (0, 0)])
 
     def displaced(self, algebra: Algebra, values: Sequence[Scalar]) -> tuple[Array, Array]:
-        """It slides along the plane and turns about its normal."""
         e1, e2 = plane(self.normal)
         return slid(e1, values[0]) + slid(e2, values[1]), turned(algebra, self.normal, values[2])
 
     def unfulfilled(self, algebra: Algebra, F: Place, M: Place) -> Rows:
-        """Origin in the plane, normal parallel."""
         return [F.along(self.normal) @ vector(apart(F, M))], parallel(F, M, self.normal)

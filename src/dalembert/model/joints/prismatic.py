@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar
 
 from dalembert.model.file_form import Urdf
-from dalembert.model.joints.base import Joint, Numbers3, Rows, Step
-from dalembert.model.joints.constraint_rows_of_joints import Row, on_line, unturned
+from dalembert.model.joints.base import Joint, Row, Rows, Step, on_line, unturned
 from dalembert.model.keys import direction, position
 from dalembert.model.record import argument, motion, record
 from dalembert.model.reference_model import Place, apart, beside, slid, twisted
+from dalembert.model.values import UnitVector
 from dalembert.symbolic.algebra_base import Algebra, Array, Scalar, identity
 from dalembert.symbolic.symbols import Formula
 
@@ -19,26 +18,22 @@ from dalembert.symbolic.symbols import Formula
 class Prismatic(Joint):
     """A joint that slides along `axis` by `displacement`, any expression of coordinates and time."""
 
-    kind: ClassVar[str] = "prismatic"
-    reversible: ClassVar[bool] = True
-    urdf: ClassVar[Urdf | None] = Urdf("prismatic", {"displacement": "m"})
+    kind = "prismatic"
+    reversible = True
+    urdf = Urdf("prismatic", {"displacement": "m"})
 
-    axis: Numbers3 = argument(direction, positional=True, about="three numbers: the direction, of any length but 0")
+    axis: UnitVector = argument(direction, positional=True, about="three numbers: the direction, of any length but 0")
     displacement: Formula = motion(position, about="a formula of coordinates and time")
 
     @property
     def steps(self) -> Sequence[Step]:
-        """A slide along the axis."""
         return [Step(along=self.axis)]
 
     def closure(self, algebra: Algebra, R: Array, p: Array) -> list[Row]:
-        """Origin on the axis, axes parallel: five rows."""
         return [*on_line(self.axis, p), *unturned(algebra, R)]
 
     def displaced(self, algebra: Algebra, values: Sequence[Scalar]) -> tuple[Array, Array]:
-        """It slides along the axis."""
         return slid(self.axis, values[0]), identity(3)
 
     def unfulfilled(self, algebra: Algebra, F: Place, M: Place) -> Rows:
-        """Origin on the axis, axes parallel."""
         return beside(F, self.axis, apart(F, M)), twisted(F, M)

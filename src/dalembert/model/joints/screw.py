@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
 from dalembert.errors import InputError
-from dalembert.model.joints.base import Joint, Numbers3, Rows, Step
-from dalembert.model.joints.constraint_rows_of_joints import Row, aligned, on_line, plane
+from dalembert.model.joints.base import Joint, Row, Rows, Step, aligned, on_line, plane
 from dalembert.model.keys import direction, position, size
 from dalembert.model.record import argument, motion, record
 from dalembert.model.reference_model import Place, apart, beside, parallel, slid, turned
+from dalembert.model.values import UnitVector
 from dalembert.symbolic.algebra_base import Algebra, Array, Scalar, scaled, vector
 from dalembert.symbolic.rotations import angle_about, cross
 from dalembert.symbolic.symbols import Formula
@@ -26,10 +26,10 @@ if TYPE_CHECKING:
 class Screw(Joint):
     """A joint that turns about `axis` by `angle` and advances by `pitch` with every full turn."""
 
-    kind: ClassVar[str] = "screw"
-    reversible: ClassVar[bool] = True
+    kind = "screw"
+    reversible = True
 
-    axis: Numbers3 = argument(direction, positional=True, about="three numbers: the direction, of any length but 0")
+    axis: UnitVector = argument(direction, positional=True, about="three numbers: the direction, of any length but 0")
     angle: Formula = motion(position, about="a formula of coordinates and time")
     pitch: float = argument(
         size, 0, required=True, saved=None, positional=True, about="a constant: the advance per full turn, not 0"
@@ -41,8 +41,7 @@ class Screw(Joint):
         return self.pitch / (2 * math.pi)
 
     @classmethod
-    def read(cls, model: Model, given: Mapping[str, Any], where: str) -> Self:
-        """A screw advances."""
+    def read(cls, model: Model, given: Mapping[str, object], where: str) -> Self:
         made = super().read(model, given, where)
         if not made.pitch:
             raise InputError(f"{where}, pitch: the value is 0. Expected an advance per turn; without one use revolute.")
@@ -50,11 +49,9 @@ class Screw(Joint):
 
     @property
     def steps(self) -> Sequence[Step]:
-        """A turn about the axis that goes on along it."""
         return [Step(self.axis, [k * self.lead for k in self.axis])]
 
     def closure(self, algebra: Algebra, R: Array, p: Array) -> list[Row]:
-        """Origin on the axis, axis aligned, and advance in step with the angle: five rows."""
         return [*on_line(self.axis, p), *aligned(self.axis, R), self._thread(algebra, R, p)]
 
     def _thread(self, algebra: Algebra, R: Array, p: Array) -> Row:
@@ -79,7 +76,6 @@ class Screw(Joint):
         return (angle + 2 * math.pi * turns,)
 
     def displaced(self, algebra: Algebra, values: Sequence[Scalar]) -> tuple[Array, Array]:
-        """A pitch for every turn."""
         return slid(self.axis, values[0] * (self.pitch / (2 * math.pi))), turned(algebra, self.axis, values[0])
 
     def unfulfilled(self, algebra: Algebra, F: Place, M: Place) -> Rows:

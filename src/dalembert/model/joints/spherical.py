@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -11,8 +11,7 @@ from dalembert.errors import InputError, nearest
 from dalembert.model import file_form
 from dalembert.model.attitude import PLACE, Rotation, placement
 from dalembert.model.file_form import Element
-from dalembert.model.joints.base import HERE, Joint, Rows, Step, Undone
-from dalembert.model.joints.constraint_rows_of_joints import Row, together
+from dalembert.model.joints.base import HERE, Joint, Row, Rows, Step, Undone, together
 from dalembert.model.keys import Key, Keys, moves, name
 from dalembert.model.record import argument, builds, record
 from dalembert.model.reference_model import Place, apart, rotation, turned
@@ -39,11 +38,9 @@ class AboutPoint(Joint):
     """The origins of both frames stay together."""
 
     def closure(self, algebra: Algebra, R: Array, p: Array) -> list[Row]:
-        """Origins together: three rows."""
         return together(p)
 
     def unfulfilled(self, algebra: Algebra, F: Place, M: Place) -> Rows:
-        """Origins together."""
         return apart(F, M), []
 
 
@@ -51,8 +48,8 @@ class AboutPoint(Joint):
 class Spherical(AboutPoint):
     """The child turns by three angles about the axes named in `sequence`, each carried along by the turns before it."""
 
-    kind: ClassVar[str] = "spherical"
-    names: ClassVar[tuple[str, ...]] = ("first angle", "second angle", "third angle")
+    kind = "spherical"
+    names = ("first angle", "second angle", "third angle")
 
     sequence: str = argument(
         name, "xyz", saved=None, positional=True, about='the axes of the three angles, such as `"zxz"` or `"zyx"`'
@@ -63,11 +60,9 @@ class Spherical(AboutPoint):
 
     @property
     def steps(self) -> Sequence[Step]:
-        """One turn after the other."""
         return [Step(about=UNITS[axis]) for axis in self.sequence]
 
     def measure(self, R: np.ndarray, p: np.ndarray) -> tuple[float, ...]:
-        """The three angles."""
         from scipy.spatial.transform import Rotation
 
         a, b, c = Rotation.from_matrix(R).as_euler(self.sequence.upper())
@@ -79,7 +74,6 @@ class Spherical(AboutPoint):
         return Undone([Spherical(HERE, HERE, self.sequence[::-1], (-c, -b, -a))], [(0, 2), (0, 1), (0, 0)])
 
     def require_motions(self, where: str) -> None:
-        """Its angles, or a quaternion in place of them."""
         if None in self.angles:
             raise InputError(
                 f"{where} ({self.kind}): got neither of angles and quaternion. Give three angles or four parts (w, x, y, z); "
@@ -87,7 +81,6 @@ class Spherical(AboutPoint):
             )
 
     def displaced(self, algebra: Algebra, values: Sequence[Scalar]) -> tuple[Array, Array]:
-        """It turns about one axis after the other."""
         first, second, third = (turned(algebra, UNITS[e], x) for e, x in zip(self.sequence, values, strict=True))
         return zeros(3), first @ second @ third
 
@@ -100,17 +93,16 @@ class Quaternion(AboutPoint):
     ω = 2 G(q) q̇ and back q̇ = H(q) ω with H = Gᵀ / 2.
     """
 
-    kind: ClassVar[str] = "quaternion"
-    quaternion: ClassVar[bool] = True
-    names: ClassVar[tuple[str, ...]] = ("w", "x", "y", "z")
+    kind = "quaternion"
+    quaternion = True
+    names = ("w", "x", "y", "z")
 
-    generated: ClassVar[bool] = False  # `spherical` makes it
+    generated = False  # `spherical` makes it
 
     parts: tuple[Formula, Formula, Formula, Formula]
 
     @property
     def moves(self) -> tuple[str, ...]:
-        """Its parts."""
         return ("parts",)
 
     def turn(self, algebra: Algebra, values: Sequence[Scalar]) -> Array:
@@ -132,7 +124,6 @@ class Quaternion(AboutPoint):
         return matrix([[two * part for part in row] for row in ([-x, w, z, -y], [-y, -z, w, x], [-z, y, -x, w])])
 
     def measure(self, R: np.ndarray, p: np.ndarray) -> tuple[float, ...]:
-        """The four parts, w not negative."""
         from scipy.spatial.transform import Rotation
 
         x, y, z, w = Rotation.from_matrix(R).as_quat(canonical=True)
@@ -143,11 +134,9 @@ class Quaternion(AboutPoint):
         return Spherical(self.position, self.rotation, "xyz", HERE)
 
     def written(self, where: str) -> Element:
-        """A file has it as a spherical joint."""
         return {"type": "spherical", "quaternion": file_form.vector(self.parts, where)}
 
     def displaced(self, algebra: Algebra, values: Sequence[Scalar]) -> tuple[Array, Array]:
-        """It turns by the parameters of Euler and Rodrigues."""
         return zeros(3), rotation(values[0], vector(list(values[1:])))
 
 
@@ -181,9 +170,8 @@ def attitude(
     """The rotation of a joint by three angles or by a quaternion."""
     if quaternion is not None:
         if angles is not None:
-            raise InputError(
-                f"{where}: got both of angles and quaternion. Give three angles or four parts (w, x, y, z)."
-            )
+            got = "got both of angles and quaternion"
+            raise InputError(f"{where}: {got}. Give three angles or four parts (w, x, y, z).")
         w, x, y, z = parts = motions(model, quaternion, 4, f"{where}, quaternion")
         known = {coordinate(name) for name in model.coordinate_names}
         if len({*parts}) != 4 or not {*parts} <= known:

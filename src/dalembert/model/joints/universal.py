@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from dalembert.errors import InputError
-from dalembert.model.joints.base import HERE, Joint, Numbers3, Rows, Step, Undone
-from dalembert.model.joints.constraint_rows_of_joints import Row, across, together
+from dalembert.model.joints.base import HERE, Joint, Row, Rows, Step, Undone, across, together
 from dalembert.model.keys import Kind, array, direction, moves
 from dalembert.model.record import argument, motion, record
 from dalembert.model.reference_model import Place, apart, turned
-from dalembert.model.values import several, unit_vector
+from dalembert.model.values import UnitVector, several, unit_vector
 from dalembert.symbolic.algebra_base import Algebra, Array, Scalar, zeros
 from dalembert.symbolic.symbols import Formula
 
@@ -21,8 +20,7 @@ if TYPE_CHECKING:
     from dalembert.model.description import Elements
 
 
-def _crossed(model: Elements, axes: object, where: str) -> tuple[Numbers3, Numbers3]:
-    """Two axes at right angles."""
+def _crossed(model: Elements, axes: object, where: str) -> tuple[UnitVector, UnitVector]:
     if not several(axes, 2):
         got = len(axes) if several(axes) else repr(axes)
         raise InputError(f"{where}: got {got}. Expected two axes at right angles.")
@@ -45,19 +43,17 @@ _AXES = Kind(
 class Universal(Joint):
     """A joint that turns about `axes[0]`, fixed on the parent, and about `axes[1]`, fixed on the child, at right angles."""
 
-    kind: ClassVar[str] = "universal"
-    names: ClassVar[tuple[str, ...]] = ("first angle", "second angle")
+    kind = "universal"
+    names = ("first angle", "second angle")
 
-    axes: tuple[Numbers3, Numbers3] = argument(_AXES, positional=True, about="two directions at right angles")
+    axes: tuple[UnitVector, UnitVector] = argument(_AXES, positional=True, about="two directions at right angles")
     angles: tuple[Formula, Formula] = motion(moves(2), about="two formulas of coordinates and time")
 
     @property
     def steps(self) -> Sequence[Step]:
-        """One turn after the other."""
         return [Step(about=axis) for axis in self.axes]
 
     def closure(self, algebra: Algebra, R: Array, p: Array) -> list[Row]:
-        """Origins together, axes at right angles: four rows."""
         return [*together(p), across("twist", self.axes[0], self.axes[1], R)]
 
     def measure(self, R: np.ndarray, p: np.ndarray) -> tuple[float, ...]:
@@ -71,15 +67,12 @@ class Universal(Joint):
         return (float(first), float(second))
 
     def undone(self) -> Undone:
-        """The second angle first, both opposite."""
         (a, b), (first, second) = self.axes, self.angles
         return Undone([Universal(HERE, HERE, (b, a), (-second, -first))], [(0, 1), (0, 0)])
 
     def displaced(self, algebra: Algebra, values: Sequence[Scalar]) -> tuple[Array, Array]:
-        """It turns about one axis after the other."""
         first, second = (turned(algebra, a, x) for a, x in zip(self.axes, values, strict=True))
         return zeros(3), first @ second
 
     def unfulfilled(self, algebra: Algebra, F: Place, M: Place) -> Rows:
-        """Origins together, the first axis of F at right angles to the second of M."""
         return apart(F, M), [F.along(self.axes[0]) @ M.along(self.axes[1])]

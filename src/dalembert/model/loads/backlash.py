@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING
 
 from dalembert.errors import InputError, Problem
 from dalembert.model.evaluation import value
 from dalembert.model.keys import constant, counted, switch, two_bodies
 from dalembert.model.loads.base import Applied, Motion
-from dalembert.model.loads.walls import Walls
-from dalembert.model.record import argument, record
+from dalembert.model.loads.contact_laws import Walls
+from dalembert.model.record import Arguments, argument, record
 from dalembert.model.reference_model import Places, Watch, Work, product
 from dalembert.model.values import several
 from dalembert.symbolic.algebra_base import Array, Scalar, matrix, scaled, vector
@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 @record
 class Backlash(Walls):
     """Let two wheels mesh with play: e = θ₁ + ratio θ₂ − phase, or θ₁ − ratio θ₂ − phase where one has its teeth inside.
-
-    The flanks push where e = θ₁ + ratio θ₂ − phase is beyond half the play; θ₁ − ratio θ₂ where one wheel is internal.
 
     The torque acts on the first wheel along its motion, and ratio times as much on the second.
 
@@ -44,7 +42,7 @@ class Backlash(Walls):
     ([0.0, -0.5], 0.01)
     """
 
-    kind: ClassVar[str] = "backlash"
+    kind = "backlash"
 
     bodies: tuple[str, str] = argument(two_bodies, positional=True, about="the names of the two wheels")
     ratio: Formula = argument(
@@ -66,8 +64,7 @@ class Backlash(Walls):
     phase: Formula = argument(constant, 0, about="a constant: e is 0 in the middle of the play")
 
     @classmethod
-    def completed(cls, model: Model, given: dict[str, Any], where: str) -> dict[str, Any]:
-        """Joints and motions are those of both wheels."""
+    def completed(cls, model: Model, given: Arguments, where: str) -> Arguments:
         for key in ("joints", "motions"):
             if several(given[key]) and len(given[key]) not in (0, 2):
                 raise InputError(f"{where}, {key}: got {len(given[key])}. Expected 2, one for each of the bodies.")
@@ -75,12 +72,10 @@ class Backlash(Walls):
 
     @property
     def in_joints(self) -> list[tuple[str, int, int]]:
-        """The motions of the two wheels."""
         return list(zip(self.bodies, self.joints or (0, 0), self.motions or (0, 0), strict=True))
 
     @property
     def walls(self) -> tuple[Formula, Formula]:
-        """The flanks."""
         return -self.play / 2, self.play / 2
 
     @property
@@ -89,11 +84,9 @@ class Backlash(Walls):
         return -self.ratio if self.internal else self.ratio
 
     def law(self) -> tuple[str, str]:
-        """Ratio and play, and how the flanks press."""
         return self.kind, f"ratio {written_out(self._weight)}, play {written_out(self.play)}: {self.press_in_words()}"
 
     def problems(self, table: dict[str, float]) -> list[Problem]:
-        """Two motions that are not the same, a ratio, and no negative play."""
         found, play = self.press_faults(self.title, table), value(self.play, table)
         if not play >= 0:
             found.append(Problem(f"{self.title}, play", f"the play is {play:g}.", "Expected no negative number."))
@@ -112,20 +105,16 @@ class Backlash(Walls):
         return first.gradient + scaled(k, second.gradient), first.drift + k * second.drift
 
     def lowering(self, motion: Motion) -> Lowering:
-        """Knowing e and its rate."""
         first, second = (motion.joint(*each) for each in self.in_joints)
         k, (J, c) = motion.lower(self._weight), self._slopes(motion)
         place = first.value + k * second.value - motion.lower(self.phase)
         return self.measured(motion, place, J @ motion.qd + c)
 
     def applied(self, motion: Motion) -> list[Applied]:
-        """The push on ė, inside both joints."""
         J, c = self._slopes(motion)
         return [Applied(self.name, vector([self.lowering(motion)(self.resistance)]), matrix([list(J)]), vector([c]))]
 
     def declared(self, watch: Watch) -> Work:
-        """The push times the change of e."""
-
         def slack(places: Places) -> Scalar:
             (first, second), turn = self.in_joints, places.lower(self.ratio)
             there = places.value(*second) * turn

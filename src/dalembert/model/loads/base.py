@@ -10,33 +10,24 @@ positions only: see `model/reference_model`. The two texts share no formula, or 
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self
+from typing import TYPE_CHECKING, ClassVar, Protocol, Self
 
+import numpy as np
 import symengine as se
 
 from dalembert.errors import InputError, Problem
 from dalembert.model.elements import Parameter
-from dalembert.model.file_form import Element, unsaid
+from dalembert.model.evaluation import value
+from dalembert.model.file_form import unsaid
 from dalembert.model.frozen import mapped
 from dalembert.model.joints.base import JointMotion
-from dalembert.model.keys import (
-    CONSTANTS,
-    body_name,
-    constant_length,
-    constant_stiffness,
-    entries,
-    first_of,
-    name,
-    two_bodies,
-    whole,
-)
-from dalembert.model.loads.unilateral import Opening, Unilateral
+from dalembert.model.keys import CONSTANTS, body_name, constant_stiffness, name, two_bodies, two_points, whole
 from dalembert.model.python_laws import USUAL, Controller, Law, Timing, controller_of
-from dalembert.model.record import Record, argument, record
-from dalembert.model.reference_model import Action, Traced, Watch, Work
-from dalembert.model.values import WORLD, Vector3
+from dalembert.model.record import Named, argument, record
+from dalembert.model.reference_model import Action, Places, Traced, Watch, Work, on_point, point_of, product
+from dalembert.model.values import WORLD, ZERO, TwoPoints, Vector3
 from dalembert.symbolic.algebra_base import Algebra, Array, Scalar, matrix, vector
 from dalembert.symbolic.exact_numbers import written_out
 from dalembert.symbolic.frames import Frame
@@ -46,6 +37,7 @@ from dalembert.symbolic.symbols import Formula
 
 if TYPE_CHECKING:
     from dalembert.model.description import Elements
+    from dalembert.model.loads.touching import Opening, Unilateral
     from dalembert.model.model import Model
 
 
@@ -125,10 +117,12 @@ class Motion(Protocol):
 
 
 @record
-class Load(Record):
+class Load(Named):
     """What pushes and pulls on a model."""
 
-    kind: ClassVar[str]
+    family = "load"
+    stored = "loads"
+
     words: ClassVar[Mapping[str, str]] = {}  # what a reader would call some of its constants
     drives: ClassVar[bool] = False  # True: a drive of its joint
     rubs: ClassVar[bool] = False  # True: left out where friction is not asked for
@@ -136,15 +130,11 @@ class Load(Record):
     name: str = argument(name, None, about="the name of the load", absent="numbered")
 
     @classmethod
-    def build(cls, model: Model, **given: Any) -> Model:
-        """Add the load."""
-        name = new_name(model, given.pop("name"), cls.kind)
-        return add(model, cls.read(model, {"name": name, **given}, f"{cls.kind} '{name}'"))
-
-    @property
-    def title(self) -> str:
-        """What messages call it."""
-        return f"{self.kind} '{self.name}'"
+    def build(cls, model: Model, **given: object) -> Model:
+        super().build(model, **given)
+        if brought := model.loads[-1].parameters:
+            model.declared_parameters += brought
+        return model
 
     @property
     def parameters(self) -> tuple[Parameter, ...]:
@@ -155,14 +145,6 @@ class Load(Record):
     def constants(self) -> dict[str, Formula]:
         """Its constant formulas by their keys."""
         return {key: getattr(self, key) for key, about in self.keys().items() if about.kind in CONSTANTS}
-
-    @property
-    def named(self) -> list[tuple[str, str]]:
-        """The bodies it names, each with the key it stands under."""
-        found = [
-            (key, getattr(self, key)) for key, about in self.keys().items() if about.kind in (body_name, two_bodies)
-        ]
-        return [(key, name) for key, names in found for name in ([names] if isinstance(names, str) else names or ())]
 
     @property
     def in_joints(self) -> list[tuple[str, int, int]]:
@@ -195,19 +177,16 @@ class Load(Record):
         """What is wrong with its numbers, `table` holding a value of every symbol at the start."""
         return []
 
-    @property
-    def length(self) -> Formula | None:
-        """A length among its constants, if there is one."""
-        return first_of(self, self.keys(), constant_length)
+    def _not_positive(self, keys: Iterable[str], table: dict[str, float]) -> list[Problem]:
+        """The problems of constants that have to be positive."""
+        found = ((key, value(getattr(self, key), table)) for key in keys)
+        advice = "Expected a positive number."
+        return [Problem(f"{self.title}, {key}", f"it is {x:g}.", advice) for key, x in found if not x > 0]
 
     @property
     def stiff(self) -> Formula | None:
         """A stiffness among its constants, if there is one."""
-        return first_of(self, self.keys(), constant_stiffness)
-
-    def element(self, parameters: set[str]) -> tuple[str, Element]:
-        """Its kind and keys as they stand in a model file; `parameters` are the names of the model's parameters."""
-        return self.kind, entries(self, self.keys(), self.title)
+        return next((value for _, value in self._of(constant_stiffness)), None)
 
     def friction_in_urdf(self, number: Callable[[Formula], float]) -> tuple[float, float]:
         """Viscous and dry friction, which is all that URDF has of loads; `number` is the value of a formula."""
@@ -267,7 +246,6 @@ class InJoint(Load):
 
     @property
     def in_joints(self) -> list[tuple[str, int, int]]:
-        """Its one motion."""
         return [(self.body, self.joint, self.motion)]
 
     @abstractmethod
@@ -277,6 +255,11 @@ class InJoint(Load):
     def _along(self, motion: Motion, force: Scalar, potential: Scalar | None = None) -> Applied:
         joint = motion.joint(self.body, self.joint, self.motion)
         return Applied(self.name, vector([force]), matrix([list(joint.gradient)]), vector([joint.drift]), potential)
+
+    def _state(self, motion: Motion) -> tuple[Scalar, Scalar]:
+        """The value of the motion, and its rate."""
+        joint = motion.joint(self.body, self.joint, self.motion)
+        return joint.value, joint.gradient @ motion.qd + joint.drift
 
     def _moved(self, watch: Watch) -> Traced:
         """For the evidence: how far the joint has moved."""
@@ -307,7 +290,7 @@ def at_point(motion: Motion, body: str, point: Array, force: Array) -> tuple[Wre
 def new_name(model: Model, name: str | None, kind: str) -> str:
     """The name of a new load, numbered where none is given."""
     key = name or f"{kind}{len(model.loads) + 1}"
-    if any(load.name == key for load in model.loads):
+    if key in Load.taken(model):
         raise InputError(f"{kind} '{key}': declared twice. Give each load its own name.")
     return key
 
@@ -342,3 +325,98 @@ def by_law(
         )
     x, y, z = controlled(model, controller_of(key, [key], law, timing, ends=("_x", "_y", "_z")))
     return key, (x, y, z)
+
+
+@record
+class AtPoint(Load):
+    """A force at a point of a body."""
+
+    body: str
+
+    @abstractmethod
+    def acting(self, watch: Watch) -> tuple[Traced, np.ndarray]:
+        """For the evidence: the point, and the force at it (3, K)."""
+
+    def declared(self, watch: Watch) -> Work:
+        point, force = self.acting(watch)
+        return on_point(self.name, force, point)
+
+    def actions(self, watch: Watch) -> Iterator[Action]:
+        point, force = self.acting(watch)
+        yield Action(self.body, force, point.value, np.zeros((3, watch.K)))
+
+
+@record
+class Pull(Load):
+    """It pulls two points towards each other; for the evidence by its tension and their distance."""
+
+    bodies: tuple[str, str]
+
+    @abstractmethod
+    def attached(self, watch: Watch) -> list[tuple[str, Vector3]]:
+        """For the evidence: both points, each with its body."""
+
+    @abstractmethod
+    def tension(self, watch: Watch, length: Traced) -> np.ndarray:
+        """For the evidence: how strongly it pulls the points together (K,)."""
+
+    def _distance(self, watch: Watch) -> Traced:
+        ends = self.attached(watch)
+
+        def distance(places: Places) -> Scalar:
+            first, second = (places.point(body, x) for body, x in ends)
+            span = second - first
+            return places.algebra.sqrt(span @ span)
+
+        return watch.traced(distance)
+
+    def declared(self, watch: Watch) -> Work:
+        length = self._distance(watch)
+        return product(self.name, -self.tension(watch, length), length)
+
+    def actions(self, watch: Watch) -> Iterator[Action]:
+        first, second = (point_of(watch, body, x).value for body, x in self.attached(watch))
+        length, still = self._distance(watch), np.zeros((3, watch.K))
+        along = self.tension(watch, length) * (second - first) / length.value
+        yield Action(self.bodies[1], -along, second, still)
+        yield Action(self.bodies[0], along, first, still)
+
+
+@record
+class Between(Pull):
+    """It acts on the second point along the line from the first, and its opposite on the first."""
+
+    bodies: tuple[str, str] = argument(two_bodies, positional=True, about='two names, of bodies or `"world"`')
+    points: TwoPoints = argument(two_points, (ZERO, ZERO), about="two points, each in the axes of its body")
+
+    @property
+    def fixed_points(self) -> list[tuple[str, Vector3]]:
+        return list(zip(self.bodies, self.points, strict=True))
+
+    def problems(self, table: dict[str, float]) -> list[Problem]:
+        if self.bodies[0] != self.bodies[1]:
+            return []
+        fact = f"both ends are on '{self.bodies[0]}', so it does nothing."
+        return [Problem(self.title, fact, "Give `bodies` two different names.")]
+
+    def _ends(self, motion: Motion) -> list[tuple[Array, Array, Array]]:
+        """Both points, and J, c of their velocities."""
+        return [motion.frame(body).point(vector_of(motion, point)) for body, point in self.fixed_points]
+
+    def _line(self, motion: Motion) -> tuple[Array, Array, Array]:
+        """The vector from the first point to the second, and J, c of its rate."""
+        (p1, J1, c1), (p2, J2, c2) = self._ends(motion)
+        return p2 - p1, J2 - J1, c2 - c1
+
+    def _pull(self, motion: Motion, force: Array) -> tuple[Wrench, ...]:
+        """The wrenches of a force on the second point and its opposite on the first."""
+        first, second = (vector_of(motion, point) for point in self.points)
+        return (*at_point(motion, self.bodies[1], second, force), *at_point(motion, self.bodies[0], first, -force))
+
+    def _span(self, motion: Motion, length: Scalar, *, regular: bool = False) -> Span:
+        """Its ends, where the force has no direction."""
+        (first, _, _), (second, _, _) = self._ends(motion)
+        return Span(self.name, self.kind, (first, second), length, regular)
+
+    def attached(self, watch: Watch) -> list[tuple[str, Vector3]]:
+        return self.fixed_points

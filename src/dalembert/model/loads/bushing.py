@@ -13,7 +13,7 @@ force at the same place p_B, and the opposite couple.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -100,7 +100,7 @@ class Bushing(Load):
     []
     """
 
-    kind: ClassVar[str] = "bushing"
+    kind = "bushing"
 
     bodies: tuple[str, str] = argument(two_bodies, positional=True, about='two names, of bodies or `"world"`')
     points: tuple[Vector3, Vector3] = argument(
@@ -116,22 +116,18 @@ class Bushing(Load):
 
     @property
     def fixed_points(self) -> list[tuple[str, Vector3]]:
-        """The origins of both frames."""
         return list(zip(self.bodies, self.points, strict=True))
 
     @property
     def stiff(self) -> Formula:
-        """Along its first axis."""
         return self.stiffness[0][0]
 
     def law(self) -> tuple[str, str]:
-        """Its diagonals."""
         pairs = (("stiffness", self.stiffness), ("damping", self.damping))
         shown = (f"{name} {', '.join(str(rows[i][i]) for i in range(6))}" for name, rows in pairs)
         return self.kind, "; ".join(shown)
 
     def problems(self, table: dict[str, float]) -> list[Problem]:
-        """Two frames on one body do nothing, and only a symmetric stiffness stores energy."""
         found = []
         if self.bodies[0] == self.bodies[1]:
             fact = f"both frames are on '{self.bodies[0]}', so it does nothing."
@@ -199,7 +195,6 @@ class Bushing(Load):
         return on_point(self.name, self._push(watch, lies), lies)
 
     def actions(self, watch: Watch) -> Iterator[Action]:
-        """Force and couple at the origin of the second frame, on both bodies."""
         lies = watch.traced(self._lies)
         frames = [
             watch.traced(lambda places, of=of: vector([*places.placed(*of).p, *places.placed(*of).R.ravel()])).value

@@ -15,38 +15,50 @@ than the ground can follow have left it although δ > 0.
 Friction is μ N against the slip. In a planar motion it is exact, with its jump at rest; else it has a slope at rest,
 μ N s/√(s² + v²), or is viscous up to Coulomb's bound, min(b |s|, μ N).
 
-With a coefficient of restitution in place of a stiffness a contact is rigid: its force follows from the motion, see `unilateral`.
+Between two walls at lower and upper, of which neither pulls, the force on x is F = N(lower − x, −ẋ) − N(x − upper, ẋ).
+
+With a coefficient of restitution in place of a stiffness a contact is rigid: its force follows from the motion, see `touching`.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import TYPE_CHECKING, ClassVar
+from abc import abstractmethod
+from collections.abc import Callable, Iterator
+from dataclasses import field, replace
+from typing import TYPE_CHECKING, ClassVar, Literal, Self, get_args
 
 import numpy as np
 import symengine as se
 
 from dalembert.arguments import shown
 from dalembert.errors import InputError, Problem
+from dalembert.model import scales
 from dalembert.model.evaluation import value
 from dalembert.model.keys import constant, constant_stiffness, direction, fitting, optional, optional_constant
-from dalembert.model.loads.force_laws import RATE, law, measure, plain
-from dalembert.model.loads.unilateral import IMPACTS, Impact
+from dalembert.model.loads.base import Load, Motion
+from dalembert.model.loads.force_laws import RATE, law, measure, numbers_but, plain
 from dalembert.model.record import argument, record
-from dalembert.model.reference_model import Watch
+from dalembert.model.reference_model import Traced, Watch
+from dalembert.model.values import UnitVector
+from dalembert.symbolic.algebra_base import Scalar
 from dalembert.symbolic.exact_numbers import written_out
-from dalembert.symbolic.surds import Component
+from dalembert.symbolic.lower import Lowering
 from dalembert.symbolic.symbols import Formula, piecewise, signum
 
 if TYPE_CHECKING:
     from dalembert.model.description import Elements
 
+
+Impact = Literal["newton", "poisson", "successive"]
+IMPACTS: tuple[str, ...] = get_args(Impact)
 DEPTH, SLIP, SQUARE = "depth", "slip", "square"
 SMOOTHING = 1e-3  # a speed
 REST_SPEED = 1e-6  # a speed: what approaches more slowly does not bounce
 # by the scales of the model: a depth below which a power without a series at zero begins smoothly, and the slowest slip
 ONSET, SLOWEST = "onset", "slowest"
 NOTHING = se.Integer(0)
+_ELASTIC = {"stiffness": 0, "damping": 0, "dissipation": 0, "exponent": 1}  # with their values where they are not given
+PLACE = measure("position")
 
 
 def _manner(model: Elements, given: object, where: str) -> object:
@@ -96,19 +108,17 @@ class Press:
         return self.stiffness * (depth**n if whole else rounded)
 
     def press_in_words(self) -> str:
-        """What a reader is told."""
+        """The law in words."""
         if self.push is not None:
             return f"push {written_out(plain(self.push))}"
-        names = ("stiffness", "damping", "dissipation", "exponent")
-        usual = {"exponent": 1}
-        parts = [(name, getattr(self, name)) for name in names]
-        return ", ".join(f"{name} {written_out(x)}" for name, x in parts if x != usual.get(name, 0))
+        parts = [(name, getattr(self, name), usual) for name, usual in _ELASTIC.items()]
+        return ", ".join(f"{name} {written_out(x)}" for name, x, usual in parts if x != usual)
 
     def press_faults(self, title: str, table: dict[str, float]) -> list[Problem]:
         """What is wrong with the numbers, and what is said twice."""
         known = {name: value(getattr(self, name), table) for name in _ELASTIC}
         found = not_negative(title, {name: x for name, x in known.items() if name != "exponent"})
-        elastic = [name for name in _ELASTIC if known[name] != (1 if name == "exponent" else 0)]
+        elastic = [name for name, usual in _ELASTIC.items() if known[name] != usual]
         if self.push is not None and elastic:
             fact = f"push says the whole law, and {elastic[0]} is given, too."
             found.append(Problem(title, fact, "Leave one of them out."))
@@ -135,14 +145,14 @@ class Press:
 class Laws(Press):
     """Press and friction of a contact."""
 
-    missing: ClassVar[str] = "no stiffness, no push and no restitution"
+    missing = "no stiffness, no push and no restitution"
 
     friction: Formula = argument(constant, 0, about="a constant: Coulomb's μ")
     viscous: Formula = argument(constant, 0, about="a constant b: friction is the smaller of b times the slip and μ N")
     smoothing: Formula = argument(
         constant, SMOOTHING, about="a constant: the speed below which friction is weaker than μ N"
     )
-    planar: tuple[Component, Component, Component] | None = argument(
+    planar: UnitVector | None = argument(
         optional(direction),
         None,
         about="three numbers: the normal of a planar motion, in world axes: friction is exact and sticks",
@@ -182,7 +192,7 @@ class Laws(Press):
         return bound / se.sqrt(square + self.smoothing**2)
 
     def in_words(self) -> str:
-        """What a reader is told."""
+        """The law in words."""
         if self.restitution is not None:
             manner = f", {self.impact}" if self.impact != "newton" else ""
             press = f"rigid, restitution {written_out(self.restitution)}{manner}"
@@ -211,8 +221,7 @@ class Laws(Press):
             found.append(Problem(f"{title}, restitution", f"the value is {e:g}.", "Expected a number from 0 to 1."))
         if slow <= 0:
             found.append(Problem(f"{title}, rest_speed", f"the value is {slow:g}.", "Expected a small positive speed."))
-        usual = {"exponent": 1}
-        said = [(key, value(getattr(self, key), table) != usual.get(key, 0)) for key in _ELASTIC]
+        said = [(key, value(getattr(self, key), table) != usual) for key, usual in _ELASTIC.items()]
         said.append(("push", self.push is not None))
         for key in (key for key, given in said if given):
             fact = f"restitution makes it rigid, and {key} is given, too."
@@ -254,9 +263,6 @@ class Laws(Press):
         return -mu * press * slip / np.hypot(speed, soft)
 
 
-_ELASTIC = ("stiffness", "damping", "dissipation", "exponent")
-
-
 def not_negative(title: str, known: dict[str, float]) -> list[Problem]:
     """The problems of constants that have the wrong sign."""
     return [
@@ -269,3 +275,56 @@ def not_negative(title: str, known: dict[str, float]) -> list[Problem]:
 def _positive(x: Formula) -> Formula:
     """x, where it is positive."""
     return piecewise(x, se.Lt(0, x), NOTHING)
+
+
+@record
+class Walls(Press, Load):
+    """Two walls, or one, and how strongly they press."""
+
+    held_law: Formula | None = field(default=None, kw_only=True)  # what a run holds in place of the law
+
+    @property
+    @abstractmethod
+    def walls(self) -> tuple[Formula | None, Formula | None]:
+        """Where they stand; None where there is none."""
+
+    @property
+    def resistance(self) -> Formula:
+        """What pushes back, a formula of the place and its rate."""
+        if self.held_law is not None:
+            return self.held_law
+        (lower, upper), rate, total = self.walls, measure(RATE), NOTHING
+        if lower is not None:
+            total += self.press.subs({measure(DEPTH): lower - PLACE, rate: -rate})
+        if upper is not None:
+            total -= self.press.subs({measure(DEPTH): PLACE - upper})
+        return total
+
+    @property
+    def formulas(self) -> tuple[Formula, ...]:
+        return (self.resistance,)
+
+    def numbers(self) -> Iterator[tuple[str, Formula]]:
+        return super().numbers() if self.push is None else numbers_but(self.push, super().numbers())
+
+    def held(self, hold: Callable[[Formula], Formula]) -> Self:
+        return replace(self, held_law=hold(self.resistance))
+
+    def measured(self, motion: Motion, place: Scalar, rate: Scalar) -> Lowering:
+        """Makes scalars of its law, knowing the place, its rate, and the depth below which the law begins smoothly."""
+        body, joint, k = self.in_joints[0]
+        joints = next(each.joints for each in motion.model.bodies if each.name == body)
+        least = scales.ONSET if scales.turns(joints[joint], k) else scales.onset(motion.model.description)
+        known = {PLACE: place, measure(RATE): rate, measure(ONSET): motion.lower(least)}
+        return motion.lower.knowing({symbol.name: x for symbol, x in known.items()})
+
+    # for the evidence
+
+    def pushed_back(self, watch: Watch, x: Traced) -> np.ndarray:
+        """What pushes back at every state."""
+        (lower, upper), total = self.walls, np.zeros(watch.K)
+        if lower is not None:
+            total = total + self.pressed(watch, watch.number(lower) - x.value, -x.rate)
+        if upper is not None:
+            total = total - self.pressed(watch, x.value - watch.number(upper), x.rate)
+        return total

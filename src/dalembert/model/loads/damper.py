@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 import numpy as np
 
 from dalembert.model.keys import constant
-from dalembert.model.loads.base import Applied, Motion, Span
-from dalembert.model.loads.between import Between
+from dalembert.model.loads.base import Applied, Between, Motion, Span
 from dalembert.model.record import argument, record
 from dalembert.model.reference_model import Traced, Watch
 from dalembert.symbolic.algebra_base import scaled
@@ -19,12 +16,11 @@ from dalembert.symbolic.symbols import Formula
 class Damper(Between):
     """Connect points of two bodies (or of the world) by a linear damper: it resists with damping × rate of their distance."""
 
-    kind: ClassVar[str] = "damper"
+    kind = "damper"
 
     damping: Formula = argument(constant, about="a constant")
 
     def applied(self, motion: Motion) -> list[Applied]:
-        """Its pull on the rate of the vector between its ends."""
         line, J, c = self._line(motion)
         # the rate of the distance is (line · rate of line) / distance, and the force points along line / distance
         with np.errstate(all="ignore"):  # 0/0 where the ends meet, see `span`
@@ -37,5 +33,4 @@ class Damper(Between):
         return self._span(motion, motion.lower(0), regular=True)
 
     def tension(self, watch: Watch, length: Traced) -> np.ndarray:
-        """In proportion to the rate of the distance."""
         return watch.number(self.damping) * length.rate

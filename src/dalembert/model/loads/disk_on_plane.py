@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 import numpy as np
 
 from dalembert.model.keys import constant_length, direction
@@ -12,17 +10,15 @@ from dalembert.model.loads.sphere_on_plane import OnPlane
 from dalembert.model.loads.touching import Meeting
 from dalembert.model.record import argument, record
 from dalembert.model.reference_model import Places
+from dalembert.model.values import UnitVector
 from dalembert.symbolic.algebra_base import Array, Scalar, scaled, vector
 from dalembert.symbolic.rotations import cross
-from dalembert.symbolic.surds import Component
 from dalembert.symbolic.symbols import Formula
 
 
 @record
 class DiskOnPlane(OnPlane):
     """Let the edge of a thin disc touch a plane of the world or of another body, by a law as in `sphere_on_plane`.
-
-    The lowest point of the edge of a thin disc on a plane of the ground; a disc that lies flat has none.
 
     `center` and `axis` are those of the disc, in axes of its body. A disc that lies flat on the plane has no lowest point,
     and a run that comes there ends.
@@ -34,12 +30,10 @@ class DiskOnPlane(OnPlane):
     ('disk on plane', 'stiffness 1000, damping 2, friction 1')
     """
 
-    kind: ClassVar[str] = "disk_on_plane"
+    kind = "disk_on_plane"
 
     radius: Formula = argument(constant_length, positional=True, about="a constant: of the disc")
-    axis: tuple[Component, Component, Component] = argument(
-        direction, (0, 1, 0), about="three numbers: its axis, in axes of the body"
-    )
+    axis: UnitVector = argument(direction, (0, 1, 0), about="three numbers: its axis, in axes of the body")
 
     def meeting(self, motion: Motion) -> Meeting:
         """From the centre down along the disc: u = ((n·a) a − n)/√(1 − (n·a)²) for its axis a."""

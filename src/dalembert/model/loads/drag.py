@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import ClassVar
-
 import numpy as np
 
 from dalembert.errors import Problem
 from dalembert.model.evaluation import value
 from dalembert.model.keys import body_name, constant, moving_vector, optional_point
-from dalembert.model.loads.base import Applied, Load, Motion, at_point, vector_of
+from dalembert.model.loads.base import Applied, AtPoint, Motion, at_point, vector_of
 from dalembert.model.record import argument, record
-from dalembert.model.reference_model import Action, Traced, Watch, Work, on_point, point_of
+from dalembert.model.reference_model import Traced, Watch, point_of
 from dalembert.model.values import ZERO, Vector3
 from dalembert.symbolic.algebra_base import scaled
 from dalembert.symbolic.exact_numbers import written_out
@@ -22,7 +19,7 @@ SMOOTHING = 1e-6
 
 
 @record
-class Drag(Load):
+class Drag(AtPoint):
     """Let a body be slowed down by a fluid: −½ density × coefficient × area × |v| v at a point (default: its mass centre).
 
     v is the velocity of the point less that of the `wind`, three formulas in world axes. |v| is √(v² + smoothing²), so that
@@ -35,7 +32,7 @@ class Drag(Load):
     ('drag', '0.003 × speed²')
     """
 
-    kind: ClassVar[str] = "drag"
+    kind = "drag"
 
     body: str = argument(body_name, positional=True, about="the body it acts on")
     density: Formula = argument(constant, about="a constant: of the fluid")
@@ -49,17 +46,14 @@ class Drag(Load):
 
     @property
     def fixed_points(self) -> list[tuple[str, Vector3]]:
-        """Where it acts, if not at the mass centre."""
         return [] if self.point is None else [(self.body, self.point)]
 
     def law(self) -> tuple[str, str]:
-        """What stands before v²."""
         size = written_out(self.density * self.coefficient * self.area / 2)
         wind = "" if all(x == 0 for x in self.wind) else f" against the wind ({', '.join(map(written_out, self.wind))})"
         return self.kind, f"{size} × speed²{wind}"
 
     def problems(self, table: dict[str, float]) -> list[Problem]:
-        """A smoothing that is none."""
         smoothing = value(self.smoothing, table)
         if smoothing > 0:
             return []
@@ -67,7 +61,6 @@ class Drag(Load):
         return [Problem(f"{self.title}, smoothing", fact, "Expected a small positive speed, such as 1e-6.")]
 
     def applied(self, motion: Motion) -> list[Applied]:
-        """Its force on the velocity of the point."""
         point = motion.center(self.body) if self.point is None else vector_of(motion, self.point)
         _, J, c = motion.frame(self.body).point(point)
         v, eps = J @ motion.qd + c - vector_of(motion, self.wind), motion.lower(self.smoothing)
@@ -75,22 +68,9 @@ class Drag(Load):
         force = scaled(-size * motion.algebra.sqrt(v @ v + eps * eps), v)
         return [Applied(self.name, force, J, c, wrenches=at_point(motion, self.body, point, force))]
 
-    # for the evidence
-
-    def _moving(self, watch: Watch) -> tuple[Traced, np.ndarray]:
-        """The point, and the force at it."""
+    def acting(self, watch: Watch) -> tuple[Traced, np.ndarray]:
         point = point_of(watch, self.body, watch.center(self.body) if self.point is None else self.point)
         against = point.rate - watch.numbers(self.wind)
         speed = np.linalg.norm(np.concatenate([against, watch.number(self.smoothing)[None]]), axis=0)
         pressure = 0.5 * watch.number(self.density) * speed
         return point, -pressure * watch.number(self.area) * watch.number(self.coefficient) * against
-
-    def declared(self, watch: Watch) -> Work:
-        """F · δr."""
-        point, force = self._moving(watch)
-        return on_point(self.name, force, point)
-
-    def actions(self, watch: Watch) -> Iterator[Action]:
-        """The force at its point."""
-        point, force = self._moving(watch)
-        yield Action(self.body, force, point.value, np.zeros((3, watch.K)))

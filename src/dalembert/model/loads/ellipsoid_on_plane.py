@@ -8,8 +8,6 @@ along A⁻² x. It is −m at the lowest point, so that there
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 from dalembert.errors import Problem
 from dalembert.model.attitude import turn
 from dalembert.model.evaluation import Table, value
@@ -20,10 +18,9 @@ from dalembert.model.loads.sphere_on_plane import beside_normal
 from dalembert.model.loads.touching import Meeting, Touch
 from dalembert.model.record import argument, record
 from dalembert.model.reference_model import Places
-from dalembert.model.values import ZERO, Vector3
+from dalembert.model.values import ZERO, UnitVector, Vector3
 from dalembert.symbolic.algebra_base import Array, Scalar, scaled, vector
 from dalembert.symbolic.rotations import roll_pitch_yaw
-from dalembert.symbolic.surds import Component
 from dalembert.symbolic.symbols import Formula
 
 
@@ -58,8 +55,6 @@ def misshapen(title: str, semi_axes: Vector3, table: Table) -> list[Problem]:
 class EllipsoidOnPlane(Touch):
     """Let an ellipsoid of a body touch a plane of the world or of another body, by a law as in `sphere_on_plane`.
 
-    The lowest point of an ellipsoid of a body on a plane of the ground through `point`; `normal` points out of the ground.
-
     `center` is its middle and `rotation` how its axes are turned, on the body. An egg that stands on its tip:
 
     >>> import dalembert as dl
@@ -70,32 +65,26 @@ class EllipsoidOnPlane(Touch):
     array([0., 0., 0., 0., 0., 0.])
     """
 
-    kind: ClassVar[str] = "ellipsoid_on_plane"
+    kind = "ellipsoid_on_plane"
 
     semi_axes: Vector3 = argument(fixed_vector, positional=True, about="three constants")
     center: Vector3 = argument(fixed_vector, ZERO, about="three constants: the centre, in axes of the body")
     rotation: Vector3 = argument(turn, ZERO, about="how its axes are turned on the body, a [rotation](#rotations)")
     point: Vector3 = argument(fixed_vector, ZERO, about="three constants: a point of the plane, in axes of the ground")
-    normal: tuple[Component, Component, Component] = argument(
-        direction, (0, 0, 1), about="three numbers: the direction out of the ground"
-    )
+    normal: UnitVector = argument(direction, (0, 0, 1), about="three numbers: the direction out of the ground")
 
     @property
     def fixed_points(self) -> list[tuple[str, Vector3]]:
-        """The centre, and the point of the plane."""
         return [(self.body, self.center), (self.ground, self.point)]
 
     @property
-    def length(self) -> Formula:
-        """The first semi-axis."""
+    def characteristic_length(self) -> Formula:
         return self.semi_axes[0]
 
     def problems(self, table: dict[str, float]) -> list[Problem]:
-        """It has a shape, and a planar motion does not go along the plane's normal."""
         return super().problems(table) + misshapen(self.title, self.semi_axes, table) + beside_normal(self, self.normal)
 
     def meeting(self, motion: Motion) -> Meeting:
-        """At the lowest point."""
         frame, ground = motion.frame(self.body), motion.frame(self.ground)
         n, center = ground.R @ vector(list(self.normal)), vector_of(motion, self.center)
         arm, depth = lowest(motion, self.semi_axes, self.rotation, frame.R.T @ n)

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from dalembert.model.file_form import Element
 from dalembert.model.keys import body_name, entries, moving_vector, optional_point
-from dalembert.model.loads.base import Applied, Load, Motion, add, at_point, by_law, vector_of
-from dalembert.model.loads.measured_curves import in_words, timed
+from dalembert.model.loads.base import Applied, AtPoint, Motion, add, at_point, by_law, vector_of
+from dalembert.model.loads.force_laws import in_words, timed
 from dalembert.model.python_laws import Law, Timing
 from dalembert.model.record import argument, builds, record
-from dalembert.model.reference_model import Action, Watch, Work, in_world, on_point, point_of
+from dalembert.model.reference_model import Traced, Watch, in_world, point_of
 from dalembert.model.values import WORLD, Given, Vector3, vector3
 
 if TYPE_CHECKING:
@@ -21,10 +20,10 @@ if TYPE_CHECKING:
 
 
 @record
-class Force(Load):
+class Force(AtPoint):
     """A force at a point of a body (None: the mass centre), in the axes of `frame`: `world` or a body."""
 
-    kind: ClassVar[str] = "force"
+    kind = "force"
 
     body: str = argument(body_name, positional=True, about="the body it acts on")
     force: Vector3 = argument(moving_vector, positional=True, about="three formulas")
@@ -35,35 +34,24 @@ class Force(Load):
 
     @property
     def fixed_points(self) -> list[tuple[str, Vector3]]:
-        """Where it acts, if not at the mass centre."""
         return [] if self.point is None else [(self.body, self.point)]
 
     def element(self, parameters: set[str]) -> tuple[str, Element]:
-        """A table of time where it is one."""
         kind, force = timed("force", self.force, self.title)
         return kind, entries(self, self.keys(), self.title, force=force)
 
     def law(self) -> tuple[str, str]:
-        """Its components."""
         return self.kind, f"{in_words(self.force)} in axes of {self.frame}"
 
     def applied(self, motion: Motion) -> list[Applied]:
-        """F on the velocity of its point."""
         point = motion.center(self.body) if self.point is None else vector_of(motion, self.point)
         _, J, c = motion.frame(self.body).point(point)
         force = motion.frame(self.frame).R @ vector_of(motion, self.force)
         return [Applied(self.name, force, J, c, wrenches=at_point(motion, self.body, point, force))]
 
-    def declared(self, watch: Watch) -> Work:
-        """F · δr."""
+    def acting(self, watch: Watch) -> tuple[Traced, np.ndarray]:
         at = watch.center(self.body) if self.point is None else self.point
-        return on_point(self.name, in_world(watch, self.force, self.frame), point_of(watch, self.body, at))
-
-    def actions(self, watch: Watch) -> Iterator[Action]:
-        """The force at its point."""
-        at = watch.center(self.body) if self.point is None else self.point
-        force, point = in_world(watch, self.force, self.frame), point_of(watch, self.body, at).value
-        yield Action(self.body, force, point, np.zeros((3, watch.K)))
+        return point_of(watch, self.body, at), in_world(watch, self.force, self.frame)
 
 
 @builds(Force)

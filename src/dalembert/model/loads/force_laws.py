@@ -1,31 +1,32 @@
 """Laws: how strongly a load pulls as a formula of what it measures, such as its length and their rate, and curves through points.
 
 In a law the names of what is measured stand beside parameters and the time t; the model's coordinates do not. Inside a record
-they are symbols of their own kind, so that a coordinate may be called `length`.
+they are symbols of their own kind, so that a coordinate may be called `length`. Tables of time become formulas, and rows again.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from math import isfinite
+from typing import TYPE_CHECKING, ClassVar, Self
 
 import numpy as np
 import symengine as se
 
 from dalembert.arguments import shown
 from dalembert.errors import InputError
-from dalembert.model.file_form import Value
-from dalembert.model.keys import MAX_FILE_ROWS, Check, Kind, array, constant, many, readable
+from dalembert.model.file_form import Element, vector
+from dalembert.model.keys import MAX_FILE_ROWS, Check, Key, Kind, array, constant, many, readable
 from dalembert.model.loads.base import Load
-from dalembert.model.loads.measured_curves import MAX_ROWS, short
 from dalembert.model.record import argument, record
 from dalembert.model.reference_model import Traced, Watch
-from dalembert.model.values import several
+from dalembert.model.values import Given, Vector3, row_of, several
 from dalembert.symbolic.algebra_base import Scalar
 from dalembert.symbolic.calculus import antiderivative
 from dalembert.symbolic.exact_numbers import written_out
-from dalembert.symbolic.formula_writer import written
+from dalembert.symbolic.expression_reading import decimal
+from dalembert.symbolic.formula_writer import Knots, knots, written
 from dalembert.symbolic.lookup_tables import Table, interpolation, table
 from dalembert.symbolic.lower import Lowering
 from dalembert.symbolic.reserved_symbols import Kind as Symbols
@@ -35,7 +36,10 @@ if TYPE_CHECKING:
     from dalembert.model.description import Elements
     from dalembert.model.model import Model
 
+
 RATE = "rate"
+MAX_ROWS = 1_000_000
+Read = Callable[[Written, str], float]  # a number, or a formula of parameters, at a place that messages name
 
 
 def measure(name: str) -> Formula:
@@ -89,12 +93,13 @@ def _points(model: Elements, given: object, where: str) -> Table | None:
     return table(x, y)
 
 
-def _rows(held: Table, where: str) -> Value:
-    return [short(row) for row in zip(held.times.tolist(), held.values.tolist(), strict=True)]
-
-
 _PAIRS: Check = many(array(2, constant, "numbers"), "rows of two", MAX_FILE_ROWS)
-curve_points = Kind(_PAIRS, _points, _rows, argument="Given")
+curve_points = Kind(
+    _PAIRS,
+    _points,
+    lambda held, where: [short(row) for row in zip(held.times.tolist(), held.values.tolist(), strict=True)],
+    argument="Given",
+)
 
 
 @dataclass(frozen=True)
@@ -125,7 +130,7 @@ class Law:
         return antiderivative(formula, measure(self.names[0]), (measure(RATE), TIME, *held))
 
     def words(self) -> str:
-        """What a reader is told."""
+        """The law in words."""
         parts = [written_out(plain(self.pull))] if self.pull != 0 else []
         over = [(self.curve, self.names[0]), (self.rate_curve, RATE)]
         parts += [f"a curve over {name} of {len(held)} points" for held, name in over if held is not None]
@@ -157,8 +162,7 @@ class ByLaw(Load):
     rate_curve: Table | None = argument(curve_points, None, about="rows `[rate, pull]`, the rates increasing")
 
     @classmethod
-    def build(cls, model: Model, **given: Any) -> Model:
-        """Something has to pull."""
+    def build(cls, model: Model, **given: object) -> Model:
         if all(given[key] is None for key in ("pull", "curve", "rate_curve")):
             where = f"{cls.kind} '{given['name'] or cls.kind}'"
             raise InputError(f"{where}: neither pull nor curve nor rate_curve is given. Give at least one of them.")
@@ -170,19 +174,15 @@ class ByLaw(Load):
 
     @property
     def formulas(self) -> tuple[Formula, ...]:
-        """The law with its curves."""
         return (self._law.formula,)
 
     def numbers(self) -> Iterator[tuple[str, Formula]]:
-        """All but the law."""
         return numbers_but(self.pull, super().numbers())
 
     def law(self) -> tuple[str, str]:
-        """What it pulls with."""
         return self.kind, self._law.words()
 
     def held(self, hold: Callable[[Formula], Formula]) -> Self:
-        """With its curves in the law."""
         return replace(self, pull=hold(self._law.formula), curve=None, rate_curve=None)
 
     def _pulls(self, lower: Lowering) -> Iterator[tuple[Scalar, Scalar | None]]:
@@ -199,3 +199,109 @@ class ByLaw(Load):
         curves = ((self.curve, seen.value), (self.rate_curve, seen.rate))
         along = [np.interp(x, held.times, held.values) for held, x in curves if held is not None]
         return watch.number(self.pull, known | {measure(RATE).name: seen.rate}) + sum(along, start=np.zeros(watch.K))
+
+
+def rows(each: Check, what: str, about: str, *, required: bool = False) -> Key:
+    """The key of a column of a table in a file."""
+    return Key(many(each, what, MAX_FILE_ROWS), required, about=about)
+
+
+TIMES = rows(constant, "times", "constants, increasing", required=True)
+
+
+def increasing_times(times: Given, read: Read, where: str) -> np.ndarray:
+    """The times of a table.
+
+    >>> increasing_times([0, 1, 5], lambda x, where: float(x), "table")
+    array([0., 1., 5.])
+    """
+    if several(times) and not 1 <= len(times) <= MAX_ROWS:
+        raise InputError(f"{where}, times: expected 1 to {MAX_ROWS} increasing times, got {len(times)}.")
+    clock = _numbers(row_of(times, f"{where}, times", "increasing times"), read, f"{where}, times")
+    if late := np.flatnonzero(np.diff(clock) <= 0).tolist():
+        i = late[0]
+        fact = f"times[{i + 1}] is {clock[i + 1]:g} and times[{i}] is {clock[i]:g}"
+        advice = "Expected increasing times; sort the rows and keep one for each time."
+        raise InputError(f"{where}, times: {fact}. {advice}")
+    return clock
+
+
+def curve(clock: np.ndarray, values: Given, read: Read, where: str) -> Formula:
+    """The formula through one value for each time."""
+    given = row_of(values, f"{where}, values", "one for each time")
+    if len(given) != len(clock):
+        raise InputError(f"{where}: {len(given)} values for {len(clock)} times. Give one for each.")
+    return polyline(clock, _numbers(given, read, f"{where}, values"))
+
+
+def three_curves(clock: np.ndarray, given: Given, read: Read, where: str) -> Vector3:
+    """The formulas through one row of three for each time."""
+    rows = [row for row in given if several(row, 3)] if several(given, len(clock)) else []
+    if len(rows) != len(clock):
+        raise InputError(f"{where}: expected {len(clock)} rows of 3, one for each time.")
+    x, y, z = _numbers([x for row in rows for x in row], read, where, 3).reshape(-1, 3).T
+    return polyline(clock, x), polyline(clock, y), polyline(clock, z)
+
+
+def _numbers(given: list[Written], read: Read, where: str, width: int = 1) -> np.ndarray:
+    """Finite numbers, `width` of them in a row; where not all are plain ones they are read one by one."""
+    if all(map(_plain, given)):
+        return np.array(given, dtype=float)
+    return np.array([read(x, f"{where}[{i // width}]") for i, x in enumerate(given)])
+
+
+def _plain(x: object) -> bool:
+    if isinstance(x, int | np.integer):
+        return not isinstance(x, bool) and abs(int(x)) < 2**53
+    return isinstance(x, float) and isfinite(x)
+
+
+def polyline(times: np.ndarray, values: np.ndarray) -> Formula:
+    """The formula of straight lines through the points, level outside.
+
+    >>> polyline(np.array([0.0, 1.0]), np.array([0.5, 0.5]))
+    1/2
+    """
+    return interpolation(table(times, values), TIME) if np.any(values != values[0]) else decimal(float(values[0]))
+
+
+def opposite(formula: Formula) -> Formula:
+    """−formula; the opposite of a table is a table.
+
+    >>> knots(opposite(polyline(np.array([0.0, 1.0]), np.array([2.0, 3.0]))))
+    [(0.0, -2.0), (1.0, -3.0)]
+    """
+    times, values = np.array(knots(formula) or ()).reshape(-1, 2).T
+    return polyline(times, -values) if len(times) else -formula
+
+
+def timed(kind: str, entries: Sequence[Formula], where: str, *, table: bool = True) -> tuple[str, Element]:
+    """A vector that changes with time along straight lines is a table, every other one its formulas; so without `table`."""
+    curves = [knots(formula) for formula in entries]
+    times = sorted({time for curve in curves for time, _ in curve or ()})
+    if not table or not times or any(curve is None for curve in curves):
+        return kind, {kind: vector(entries, where)}
+    columns = [_values(curve or [], times, formula) for curve, formula in zip(curves, entries, strict=True)]
+    return "wrench_table", {"times": short(times), kind: [short(row) for row in zip(*columns, strict=True)]}
+
+
+def _values(curve: Knots, times: list[float], formula: Formula) -> list[float]:
+    if not curve:
+        return [float(formula)] * len(times)
+    known = dict(curve)
+    between = np.interp(times, list(known), list(known.values()))
+    return [known.get(time, float(value)) for time, value in zip(times, between, strict=True)]
+
+
+def short(numbers: Iterable[float]) -> list[float]:
+    """Numbers of a table, which are read as decimals in any case."""
+    return [int(x) if x.is_integer() and abs(x) < 1e15 else x for x in numbers]
+
+
+def in_words(formulas: Sequence[Formula]) -> str:
+    """The components, or how long a table of time is."""
+    curves = [knots(formula) for formula in formulas]
+    times = {time for curve in curves for time, _ in curve or ()}
+    if times and all(curve is not None for curve in curves):
+        return f"a table from t = {min(times):g} to {max(times):g}"
+    return f"({', '.join(map(written_out, formulas))})"

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import field, replace
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 import symengine as se
@@ -38,13 +38,10 @@ class JointFriction(InJoint):
 
     Friction inside a joint: −viscous × rate − (coulomb + (static − coulomb) exp(−(rate/stribeck)²)) sign(rate).
 
-    Coulomb's and the static friction have a value for forwards and one for backwards. Without `static` it is Coulomb's at all
-    rates; `static` without `stribeck` acts at rest only. With a smoothing the sign is s = rate / √(rate² + smoothing²), and the
-    friction that of forwards with the weight (1 + s)/2 and that of backwards with (1 − s)/2.
-
     Two values are for forwards and backwards. A joint at rest sticks until more than Coulomb's force is needed to hold it,
     or more than `static` if it is given. With `stribeck` static friction also holds at low rates and fades into Coulomb's as
-    exp(−(rate/stribeck)²). With a `smoothing` the sign is rate / √(rate² + smoothing²): nothing switches, and nothing sticks.
+    exp(−(rate/stribeck)²). With a `smoothing` the sign is s = rate / √(rate² + smoothing²), and the friction that of forwards
+    with the weight (1 + s)/2 and that of backwards with (1 − s)/2: nothing switches, and nothing sticks.
 
     >>> import dalembert as dl
     >>> model = dl.Model("slide", gravity=(2, 0, 0)).coordinate("x", 0.0, 1.0)
@@ -55,8 +52,8 @@ class JointFriction(InJoint):
     ([1.0], [2.0])
     """
 
-    kind: ClassVar[str] = "joint_friction"
-    rubs: ClassVar[bool] = True
+    kind = "joint_friction"
+    rubs = True
 
     viscous: Formula = argument(constant, 0, about="a constant")
     coulomb: Pair = argument(both_ways, 0, about="a constant for both directions, or two: `[forwards, backwards]`")
@@ -75,8 +72,7 @@ class JointFriction(InJoint):
     held_law: Formula | None = field(default=None, kw_only=True)  # what a run holds in place of the law
 
     @classmethod
-    def build(cls, model: Model, **given: Any) -> Model:
-        """Stribeck's curve needs static friction."""
+    def build(cls, model: Model, **given: object) -> Model:
         if given["static"] is None and given["stribeck"] is not None:
             where = f"{cls.kind} '{given['name']}'" if given["name"] else f"{cls.kind} on '{given['body']}'"
             fact = "stribeck is given and static is not. Give both: the friction and the rate it fades at."
@@ -121,32 +117,24 @@ class JointFriction(InJoint):
 
     @property
     def formulas(self) -> tuple[Formula, ...]:
-        """The law."""
         return (self.resistance if self.held_law is None else self.held_law,)
 
     def held(self, hold: Callable[[Formula], Formula]) -> Self:
-        """With its law held."""
         return replace(self, held_law=hold(self.resistance))
 
     def reversed(self) -> Self:
-        """It resists both ways; what was forwards is backwards."""
         static = None if self.static is None else self.static[::-1]
         return replace(self, coulomb=self.coulomb[::-1], static=static)
 
     def law(self) -> tuple[str, str]:
-        """Its constants."""
-        pairs = (("coulomb", self.coulomb), ("static", self.static))
-        dry = [(name, _words(pair)) for name, pair in pairs if pair is not None]
+        dry = (("coulomb", self.coulomb), ("static", self.static))
         rates = (("smoothed below", None if self.exact else self.smoothing), ("stribeck", self.stribeck))
-        parts = [
-            ("viscous", written_out(self.viscous)),
-            *dry,
-            *((k, written_out(x)) for k, x in rates if x is not None),
-        ]
-        return self.kind, ", ".join(f"{name} {text}" for name, text in parts)
+        parts = [f"viscous {written_out(self.viscous)}"]
+        parts += [f"{name} {_words(pair)}" for name, pair in dry if pair is not None]
+        parts += [f"{name} {written_out(x)}" for name, x in rates if x is not None]
+        return self.kind, ", ".join(parts)
 
     def problems(self, table: dict[str, float]) -> list[Problem]:
-        """Rates are positive; static friction without a curve is exact and not below Coulomb's."""
         found, smoothing = [], value(self.smoothing, table)
         if not self.exact and not smoothing > 0:
             fact = f"the smoothing is {smoothing:g}, so friction has no value at rest."
@@ -154,9 +142,8 @@ class JointFriction(InJoint):
             found.append(Problem(f"{self.title}, smoothing", fact, advice))
         if self.stribeck is not None and not (fades := value(self.stribeck, table)) > 0:
             fact = f"the rate above which static friction fades is {fades:g}."
-            found.append(
-                Problem(f"{self.title}, stribeck", fact, "Expected a positive rate, well above the smoothing.")
-            )
+            advice = "Expected a positive rate, well above the smoothing."
+            found.append(Problem(f"{self.title}, stribeck", fact, advice))
         if self.static is not None and self.stribeck is None:
             found += self._jumps(table)
         return found
@@ -168,11 +155,8 @@ class JointFriction(InJoint):
             fact = "static friction that acts at rest alone cannot be smoothed."
             return [Problem(self.title, fact, "Give `stribeck`, the rate at which it fades, or leave out `smoothing`.")]
         pairs = [(value(c, table), value(s, table)) for c, s in zip(self.coulomb, self.static, strict=True)]
-        if any(not 0 < c <= s for c, s in pairs):
-            c, s = next(pair for pair in pairs if not 0 < pair[0] <= pair[1])
-            fact = f"static friction is {s:g} and Coulomb's {c:g}."
-            return [Problem(self.title, fact, "Expected 0 < coulomb ≤ static.")]
-        return []
+        facts = [f"static friction is {s:g} and Coulomb's {c:g}." for c, s in pairs if not 0 < c <= s]
+        return [Problem(self.title, fact, "Expected 0 < coulomb ≤ static.") for fact in facts[:1]]
 
     def friction_in_urdf(self, number: Callable[[Formula], float]) -> tuple[float, float]:
         """Both; URDF knows no other smoothing than that it is read with, one direction and no static friction."""
@@ -185,16 +169,12 @@ class JointFriction(InJoint):
         return number(self.viscous), dry[0]
 
     def lowering(self, motion: Motion) -> Lowering:
-        """Knowing the rate of the joint."""
-        joint = motion.joint(self.body, self.joint, self.motion)
-        return motion.lower.knowing({measure(RATE).name: joint.gradient @ motion.qd + joint.drift})
+        return motion.lower.knowing({measure(RATE).name: self._state(motion)[1]})
 
     def applied(self, motion: Motion) -> list[Applied]:
-        """Its force on the rate of the motion."""
         return [self._along(motion, -self.lowering(motion)(self.formulas[0]))]
 
     def declared(self, watch: Watch) -> Work:
-        """Its force times the change of the motion."""
         moved = self._moved(watch)
         soft = watch.number(self.smoothing)
         force = -watch.number(self.viscous) * moved.rate

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import ClassVar, Self
+from typing import Self
 
 from dalembert.model.file_form import unsaid
+from dalembert.model.frozen import Frozen
 from dalembert.model.keys import constant, constant_stiffness
 from dalembert.model.loads.base import Applied, InJoint, Motion
 from dalembert.model.record import argument, record
@@ -18,37 +19,32 @@ from dalembert.symbolic.symbols import Formula
 class JointSpring(InJoint):
     """Put a spring and a damper into a joint: −stiffness × (motion − rest) − damping × rate, a torsion spring if it turns."""
 
-    kind: ClassVar[str] = "joint_spring"
-    words: ClassVar[dict[str, str]] = {"rest": "at rest at"}
+    kind = "joint_spring"
+    words = Frozen(rest="at rest at")
 
     stiffness: Formula = argument(constant_stiffness, 0, about="a constant")
     rest: Formula = argument(constant, 0, about="a constant: where the spring is at rest")
     damping: Formula = argument(constant, 0, about="a constant")
 
     def reversed(self) -> Self:
-        """At rest at the opposite value."""
         return replace(self, rest=-self.rest)
 
     def friction_in_urdf(self, number: Callable[[Formula], float]) -> tuple[float, float]:
-        """Its damping, if it is no spring."""
         if number(self.stiffness):
             raise unsaid(self.title, "URDF has no springs in joints")
         return number(self.damping), 0.0
 
     def applied(self, motion: Motion) -> list[Applied]:
-        """The spring with its potential, and the damper."""
         k, c = motion.lower(self.stiffness), motion.lower(self.damping)
-        joint = motion.joint(self.body, self.joint, self.motion)
-        stretch = joint.value - motion.lower(self.rest)
+        stretch = motion.joint(self.body, self.joint, self.motion).value - motion.lower(self.rest)
         out = []
         if not motion.algebra.is_zero(k):
             out.append(self._along(motion, -k * stretch, motion.algebra.half * k * stretch * stretch))
         if not motion.algebra.is_zero(c):
-            out.append(self._along(motion, -c * (joint.gradient @ motion.qd + joint.drift)))
+            out.append(self._along(motion, -c * self._state(motion)[1]))
         return out
 
     def declared(self, watch: Watch) -> Work:
-        """Both at once, times the change of the motion."""
         moved = self._moved(watch)
         force = -watch.number(self.stiffness) * (moved.value - watch.number(self.rest))
         return product(self.name, force - watch.number(self.damping) * moved.rate, moved)

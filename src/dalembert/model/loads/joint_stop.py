@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Self
 
 from dalembert.errors import InputError, Problem
 from dalembert.model.evaluation import value
 from dalembert.model.keys import optional_constant
 from dalembert.model.loads.base import Applied, InJoint, Motion
-from dalembert.model.loads.walls import Walls
-from dalembert.model.record import argument, builds, record
+from dalembert.model.loads.contact_laws import Walls
+from dalembert.model.record import Arguments, argument, builds, record
 from dalembert.model.reference_model import Watch, Work, product
 from dalembert.symbolic.exact_numbers import written_out
 from dalembert.symbolic.lower import Lowering
@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 class JointStop(Walls, InJoint):
     """Stop a joint at `lower` and `upper`, or at one of them; without both, at the limits of its coordinate.
 
-    It pushes a motion of a joint back that is below `lower` or above `upper`; it never pulls.
-
     Beyond by a depth δ > 0 it is pushed back with stiffness × δ^exponent (1 + dissipation × δ̇) + damping × δ̇, or with
     `push`, a formula of `depth` and `rate`, but never pulled.
 
@@ -38,7 +36,7 @@ class JointStop(Walls, InJoint):
     ([0.75, 1.064159], -2.0)
     """
 
-    kind: ClassVar[str] = "joint_stop"
+    kind = "joint_stop"
 
     lower: Formula | None = argument(
         optional_constant,
@@ -54,8 +52,7 @@ class JointStop(Walls, InJoint):
     )
 
     @classmethod
-    def completed(cls, model: Model, given: dict[str, Any], where: str) -> dict[str, Any]:
-        """Without lower and upper, at the limits of the joint's coordinate."""
+    def completed(cls, model: Model, given: Arguments, where: str) -> Arguments:
         if given["lower"] is not None or given["upper"] is not None:
             return given
         coordinate = _coordinate_of(model, given["body"], given["joint"], given["motion"])
@@ -68,22 +65,18 @@ class JointStop(Walls, InJoint):
 
     @property
     def walls(self) -> tuple[Formula | None, Formula | None]:
-        """The two ends."""
         return self.lower, self.upper
 
     def reversed(self) -> Self:
-        """The ends of the opposite."""
         ends = {"lower": self.upper, "upper": self.lower}
         return replace(self, **{key: None if end is None else -end for key, end in ends.items()})
 
     def law(self) -> tuple[str, str]:
-        """Its ends, and how it presses."""
         ends = (("below", self.lower), ("above", self.upper))
         where = " and ".join(f"{side} {written_out(end)}" for side, end in ends if end is not None)
         return self.kind, f"{where}: {self.press_in_words()}"
 
     def problems(self, table: dict[str, float]) -> list[Problem]:
-        """It has an end, the lower one below the upper one, and a law."""
         found = self.press_faults(self.title, table)
         if self.lower is None and self.upper is None:
             found.append(Problem(self.title, "it has neither lower nor upper.", "Give one of them, or both."))
@@ -94,17 +87,12 @@ class JointStop(Walls, InJoint):
         return found
 
     def lowering(self, motion: Motion) -> Lowering:
-        """Knowing the position of the joint and its rate."""
-        joint = motion.joint(self.body, self.joint, self.motion)
-        rate = joint.gradient @ motion.qd + joint.drift
-        return self.measured(motion, joint.value, rate)
+        return self.measured(motion, *self._state(motion))
 
     def applied(self, motion: Motion) -> list[Applied]:
-        """The push on the rate of the motion."""
         return [self._along(motion, self.lowering(motion)(self.resistance))]
 
     def declared(self, watch: Watch) -> Work:
-        """The push times the change of the motion."""
         moved = self._moved(watch)
         return product(self.name, self.pushed_back(watch, moved), moved)
 
@@ -127,13 +115,7 @@ def joint_stops(
     >>> model.limit("a", lower=0, upper=1.5).joint_stops(stiffness=400, dissipation=2).loads[0].law()[1]
     'below 0 and above 3/2: stiffness 400, dissipation 2'
     """
-    law: Any = {
-        "stiffness": stiffness,
-        "damping": damping,
-        "dissipation": dissipation,
-        "exponent": exponent,
-        "push": push,
-    }
+    law = {"stiffness": stiffness, "damping": damping, "dissipation": dissipation, "exponent": exponent}
     places = [(b.name, i, k) for b in model.bodies for i, j in enumerate(b.joints) for k in range(len(j.values))]
     known = [(place, _coordinate_of(model, *place)) for place in places]
     stopped = [(place, c) for place, c in known if c in model.limits and {*_ends_of(model, c).values()} != {None}]
@@ -141,7 +123,7 @@ def joint_stops(
         fact = "no joint moves by a coordinate with a lower or upper limit"
         raise InputError(f"joint_stops: {fact}. Give limits first, or use `joint_stop` with lower and upper.")
     for (body, joint, motion), coordinate in stopped:
-        model.joint_stop(body, joint=joint, motion=motion, name=f"stop of {coordinate}", **law)
+        model.joint_stop(body, joint=joint, motion=motion, name=f"stop of {coordinate}", push=push, **law)
     return model
 
 
@@ -154,6 +136,5 @@ def _coordinate_of(model: Model, body: str, joint: int, motion: int) -> str:
 
 
 def _ends_of(model: Model, coordinate: str) -> dict[str, object]:
-    """The limits of a coordinate as lower and upper."""
     limits = model.limits[coordinate]
     return {"lower": limits.lower, "upper": limits.upper}

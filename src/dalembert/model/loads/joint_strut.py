@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
-from typing import ClassVar, Self
+from typing import Self
 
+from dalembert.model.frozen import Frozen
 from dalembert.model.loads.base import Applied, InJoint, Motion
 from dalembert.model.loads.force_laws import RATE, ByLaw, law, measure
 from dalembert.model.record import argument, record
@@ -20,8 +20,6 @@ POSITION = ("position", "angle")
 class JointStrut(ByLaw, InJoint):
     """Put a spring and damper of any law into a joint: it acts with −pull along the motion.
 
-    It acts with −pull, a formula of `position` (or `angle`) and `rate` of the joint, and with curves over them.
-
     `pull` is a formula of `position` (also called `angle`, for joints that turn), `rate`, parameters and `t`. `curve` has
     rows (position, pull) and `rate_curve` rows (rate, pull), with straight lines between them and level outside. What is
     given adds up.
@@ -33,9 +31,9 @@ class JointStrut(ByLaw, InJoint):
     ('joint_strut', 'a*position**3 + k*position')
     """
 
-    kind: ClassVar[str] = "joint_strut"
-    measured: ClassVar[tuple[str, ...]] = POSITION
-    sentences: ClassVar[Mapping[str, str]] = {"curve": "rows `[position, pull]`, the positions increasing"}
+    kind = "joint_strut"
+    measured = POSITION
+    sentences = Frozen(curve="rows `[position, pull]`, the positions increasing")
 
     pull: Formula = argument(
         law(*POSITION, RATE),
@@ -46,21 +44,16 @@ class JointStrut(ByLaw, InJoint):
     )
 
     def reversed(self) -> Self:
-        """The law of the opposite."""
         turned = self._law.mirrored()
         return replace(self, pull=turned.pull, curve=turned.curve, rate_curve=turned.rate_curve)
 
     def applied(self, motion: Motion) -> list[Applied]:
-        """What has a potential, then the rest."""
         return [self._along(motion, -pull, V) for pull, V in self._pulls(self.lowering(motion))]
 
     def lowering(self, motion: Motion) -> Lowering:
-        """Knowing the position of the joint and its rate."""
-        joint = motion.joint(self.body, self.joint, self.motion)
-        rate = joint.gradient @ motion.qd + joint.drift
-        return motion.lower.knowing({measure(POSITION[0]).name: joint.value, measure(RATE).name: rate})
+        value, rate = self._state(motion)
+        return motion.lower.knowing({measure(POSITION[0]).name: value, measure(RATE).name: rate})
 
     def declared(self, watch: Watch) -> Work:
-        """All at once, times the change of the motion."""
         moved = self._moved(watch)
         return product(self.name, -self._pulled(watch, moved), moved)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, ClassVar, Self
+from typing import TYPE_CHECKING, Self
 
 from dalembert.arguments import are_names, shown
 from dalembert.errors import InputError
@@ -12,7 +12,7 @@ from dalembert.model.evaluation import value as evaluate
 from dalembert.model.file_form import Element
 from dalembert.model.keys import Key, constant, entries, limit, moving
 from dalembert.model.loads.base import Applied, InJoint, Motion, add, controlled, new_name
-from dalembert.model.loads.measured_curves import TIMES, curve, in_words, increasing_times, opposite, rows, short
+from dalembert.model.loads.force_laws import TIMES, curve, in_words, increasing_times, opposite, rows, short
 from dalembert.model.python_laws import Law, Timing, controller_of
 from dalembert.model.record import argument, builds, record
 from dalembert.model.reference_model import Watch, Work, product
@@ -29,18 +29,15 @@ if TYPE_CHECKING:
 class JointTorque(InJoint):
     """Drive the joint of a body: `value` acts along its motion on the child, its opposite on the parent.
 
-    A torque (revolute) or force (prismatic) along one joint's motion, on the child; its opposite acts on the parent.
-
     Where a body has several joints, or a joint several motions, `joint` and `motion` count from 0.
     """
 
-    kind: ClassVar[str] = "joint_torque"
-    drives: ClassVar[bool] = True
+    kind = "joint_torque"
+    drives = True
 
     value: Formula = argument(moving, positional=True, about="a formula")
 
     def reversed(self) -> Self:
-        """The opposite torque."""
         return replace(self, value=opposite(self.value))
 
     def element(self, parameters: set[str]) -> tuple[str, Element]:
@@ -56,7 +53,6 @@ class JointTorque(InJoint):
         return "actuator", entries(self, InJoint.keys(), where) | {"effort": written(effort, where), "limit": ends}
 
     def law(self) -> tuple[str, str]:
-        """Its formula, and its limits where it has some; of a table how long it is."""
         if knots(self.value):
             return "torque_table", in_words([self.value])
         if found := limited(self.value):
@@ -65,11 +61,9 @@ class JointTorque(InJoint):
         return self.kind, written_out(self.value)
 
     def applied(self, motion: Motion) -> list[Applied]:
-        """The torque on the rate of the motion."""
         return [self._along(motion, motion.lower(self.value))]
 
     def declared(self, watch: Watch) -> Work:
-        """The torque times the change of the motion."""
         return product(self.name, watch.number(self.value), self._moved(watch))
 
 
@@ -120,9 +114,8 @@ def actuator(
         raise InputError(f"{where}: got {got}. Expected a formula as effort, or law=... with a function of Python.")
     if effort is not None:
         if several or period is not None or delay or vectorized:
-            raise InputError(
-                f"{where}: several bodies, period, delay and vectorized are for a law in Python. Got a formula."
-            )
+            fact = "several bodies, period, delay and vectorized are for a law in Python"
+            raise InputError(f"{where}: {fact}. Got a formula.")
         values = [model.reader.read(effort, f"{where}, effort")]
     else:
         keys = [new_name(model, each, "actuator") for each in keys]
@@ -136,11 +129,7 @@ def actuator(
 
 @builds(
     JointTorque,
-    {
-        **InJoint.keys(),
-        "times": TIMES,
-        "values": rows(constant, "values", "a constant for each time", required=True),
-    },
+    {**InJoint.keys(), "times": TIMES, "values": rows(constant, "values", "a constant for each time", required=True)},
 )
 def torque_table(
     model: Model, body: str, times: Given, values: Given, *, joint: int = 0, motion: int = 0, name: str | None = None
@@ -153,7 +142,6 @@ def torque_table(
 
 
 def _cut_off(model: Model, value: Formula, given: list[Written], where: str) -> Formula:
-    """A value within limits."""
     if len(given) not in (1, 2):
         raise InputError(f"{where}: got {len(given)} values. Expected one, or the lowest and the highest.")
     ends = [model.reader.constant(end, where) for end in given]

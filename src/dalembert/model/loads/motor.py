@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, ClassVar, Self
 
 import numpy as np
 
 from dalembert.errors import Problem
-from dalembert.model.evaluation import value
 from dalembert.model.keys import constant, moving
 from dalembert.model.loads.base import Applied, InJoint, Motion
-from dalembert.model.record import argument, record
+from dalembert.model.record import Arguments, argument, record
 from dalembert.model.reference_model import Watch, Work, product
 from dalembert.symbolic.exact_numbers import written_out
 from dalembert.symbolic.symbols import Formula
@@ -25,7 +24,7 @@ if TYPE_CHECKING:
 class _Line(InJoint):
     """A torque that falls with the rate of the joint along a straight line."""
 
-    drives: ClassVar[bool] = True
+    drives = True
     positive: ClassVar[tuple[str, ...]] = ()  # the constants that have to be
 
     @property
@@ -34,24 +33,15 @@ class _Line(InJoint):
         """The torque at rest, and how much it falls with the rate."""
 
     def law(self) -> tuple[str, str]:
-        """Its line."""
         stall, slope = map(written_out, self.line)
         return self.kind, f"{stall} less {slope} × rate"
 
     def problems(self, table: dict[str, float]) -> list[Problem]:
-        """Constants that have to be positive."""
-        found = ((key, value(getattr(self, key), table)) for key in self.positive)
-        return [
-            Problem(f"{self.title}, {key}", f"it is {number:g}.", "Expected a positive number.")
-            for key, number in found
-            if not number > 0
-        ]
+        return self._not_positive(self.positive, table)
 
     def applied(self, motion: Motion) -> list[Applied]:
-        """The torque on the rate of the motion."""
-        joint = motion.joint(self.body, self.joint, self.motion)
         stall, slope = map(motion.lower, self.line)
-        return [self._along(motion, stall - slope * (joint.gradient @ motion.qd + joint.drift))]
+        return [self._along(motion, stall - slope * self._state(motion)[1])]
 
 
 @record
@@ -67,8 +57,8 @@ class Motor(_Line):
     ('motor', '3*cos(t) less 1/4 × rate')
     """
 
-    kind: ClassVar[str] = "motor"
-    positive: ClassVar[tuple[str, ...]] = ("stall_torque", "no_load_speed")
+    kind = "motor"
+    positive = ("stall_torque", "no_load_speed")
 
     stall_torque: Formula = argument(constant, about="a constant: the torque at rest")
     no_load_speed: Formula = argument(constant, about="a constant: the rate at which nothing is left of it")
@@ -76,15 +66,12 @@ class Motor(_Line):
 
     @property
     def line(self) -> tuple[Formula, Formula]:
-        """From the stall torque at rest to nothing at the no-load speed."""
         return self.stall_torque * self.command, self.stall_torque / self.no_load_speed
 
     def reversed(self) -> Self:
-        """The opposite command."""
         return replace(self, command=-self.command)
 
     def declared(self, watch: Watch) -> Work:
-        """The torque times the change of the motion."""
         moved = self._moved(watch)
         left = watch.number(self.command) - moved.rate / watch.number(self.no_load_speed)
         return product(self.name, watch.number(self.stall_torque) * left, moved)
@@ -93,10 +80,6 @@ class Motor(_Line):
 @record
 class DcMotor(_Line):
     """Drive the joint of a body by a direct current motor that turns `ratio` times as fast.
-
-    A direct current motor without inductance, behind a gear.
-
-    Its current is (voltage − back_emf × ratio × rate) / resistance, its torque on the joint ratio × torque_constant × current.
 
     Its current is (voltage − back_emf × ratio × rate) / resistance and its torque on the joint
     ratio × torque_constant × current. `voltage` is a formula; without `back_emf` it is the torque constant, as in SI units.
@@ -109,8 +92,8 @@ class DcMotor(_Line):
     ('dc_motor', '6 less 1/2 × rate')
     """
 
-    kind: ClassVar[str] = "dc_motor"
-    positive: ClassVar[tuple[str, ...]] = ("resistance",)
+    kind = "dc_motor"
+    positive = ("resistance",)
 
     voltage: Formula = argument(moving, about="a formula")
     resistance: Formula = argument(constant, about="a constant")
@@ -121,25 +104,20 @@ class DcMotor(_Line):
     ratio: Formula = argument(constant, 1, about="a constant: the ratio of the gear")
 
     @classmethod
-    def completed(cls, model: Model, given: dict[str, Any], where: str) -> dict[str, Any]:
+    def completed(cls, model: Model, given: Arguments, where: str) -> Arguments:
         """Back-EMF and torque have the same constant in consistent units."""
-        return {**given, "back_emf": given["torque_constant"] if given["back_emf"] is None else given["back_emf"]}
+        return {**given, "back_emf": given["torque_constant"]} if given["back_emf"] is None else given
 
     @property
     def line(self) -> tuple[Formula, Formula]:
-        """The torque of the whole voltage, less that of the back-EMF."""
         gain = self.ratio * self.torque_constant / self.resistance
         return gain * self.voltage, gain * self.ratio * self.back_emf
 
     def reversed(self) -> Self:
-        """The opposite voltage."""
         return replace(self, voltage=-self.voltage)
 
     def declared(self, watch: Watch) -> Work:
-        """Current, torque on the motor's shaft, and the turn of this shaft."""
         shaft, N = self._moved(watch), watch.number(self.ratio)
-        current = (watch.number(self.voltage) - watch.number(self.back_emf) * N * shaft.rate) / watch.number(
-            self.resistance
-        )
-        value = watch.number(self.torque_constant) * current * (N * shaft.change)
+        left = watch.number(self.voltage) - watch.number(self.back_emf) * N * shaft.rate
+        value = watch.number(self.torque_constant) * (left / watch.number(self.resistance)) * (N * shaft.change)
         return Work(self.name, value, np.abs(value))

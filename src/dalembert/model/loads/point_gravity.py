@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import ClassVar
-
 import numpy as np
 import symengine as se
 
 from dalembert.errors import Problem
 from dalembert.model.keys import constant, optional_point, two_bodies
-from dalembert.model.loads.base import Applied, Load, Motion, Span, Wrench, at_point, vector_of
+from dalembert.model.loads.base import Applied, Motion, Pull, Span, Wrench, at_point, vector_of
 from dalembert.model.record import argument, record
-from dalembert.model.reference_model import Action, Places, Traced, Watch, Work, point_of, product
+from dalembert.model.reference_model import Traced, Watch
 from dalembert.model.values import WORLD, Vector3
 from dalembert.symbolic.algebra_base import Array, Scalar, scaled, vector
 from dalembert.symbolic.symbols import Formula
@@ -21,7 +18,7 @@ _ZERO = se.Integer(0)
 
 
 @record
-class PointGravity(Load):
+class PointGravity(Pull):
     """Let the first body (or the world) pull the second by mu × mass of the second / distance², and be pulled as strongly.
 
     `mu` is the gravitational parameter G × mass of what pulls. The centre is the mass centre of the first, in the world its
@@ -34,7 +31,7 @@ class PointGravity(Load):
     []
     """
 
-    kind: ClassVar[str] = "point_gravity"
+    kind = "point_gravity"
 
     bodies: tuple[str, str] = argument(
         two_bodies,
@@ -51,11 +48,9 @@ class PointGravity(Load):
 
     @property
     def fixed_points(self) -> list[tuple[str, Vector3]]:
-        """The centre, if it is given."""
         return [] if self.point is None else [(self.bodies[0], self.point)]
 
     def problems(self, table: dict[str, float]) -> list[Problem]:
-        """The second is a body, and another one than the first."""
         first, second = self.bodies
         if second != WORLD and first != second:
             return []
@@ -85,39 +80,14 @@ class PointGravity(Load):
         return [Applied(self.name, force, J2 - J1, c2 - c1, potential, tuple(wrenches))]
 
     def span(self, motion: Motion) -> Span:
-        """It grows without bound where they meet."""
         ends = zip(self.bodies, self._ends(motion), strict=True)
         first, second = (motion.frame(body).point(x)[0] for body, x in ends)
         return Span(self.name, self.kind, (first, second), motion.lower(0))
 
-    # for the evidence
-
-    def _declared_ends(self, watch: Watch) -> tuple[Vector3, Vector3]:
+    def attached(self, watch: Watch) -> list[tuple[str, Vector3]]:
         first, second = self.bodies
-        origin = (_ZERO, _ZERO, _ZERO) if first == WORLD else watch.center(first)
-        return origin if self.point is None else self.point, watch.center(second)
+        center = (_ZERO, _ZERO, _ZERO) if first == WORLD else watch.center(first)
+        return [(first, center if self.point is None else self.point), (second, watch.center(second))]
 
-    def _distance(self, watch: Watch) -> tuple[Traced, np.ndarray]:
-        """How far they are apart, and how strongly they pull."""
-        ends = self._declared_ends(watch)
-
-        def distance(places: Places) -> Scalar:
-            first, second = (places.point(body, x) for body, x in zip(self.bodies, ends, strict=True))
-            return places.algebra.sqrt((second - first) @ (second - first))
-
-        found = watch.traced(distance)
-        return found, watch.number(self.mu) * watch.mass(self.bodies[1]) / found.value**2
-
-    def declared(self, watch: Watch) -> Work:
-        """Its pull times the change of the distance."""
-        distance, pull = self._distance(watch)
-        return product(self.name, -pull, distance)
-
-    def actions(self, watch: Watch) -> Iterator[Action]:
-        """Its pull on both."""
-        ends = zip(self.bodies, self._declared_ends(watch), strict=True)
-        first, second = (point_of(watch, body, x).value for body, x in ends)
-        (distance, pull), still = self._distance(watch), np.zeros((3, watch.K))
-        along = pull * (second - first) / distance.value
-        yield Action(self.bodies[1], -along, second, still)
-        yield Action(self.bodies[0], along, first, still)
+    def tension(self, watch: Watch, length: Traced) -> np.ndarray:
+        return watch.number(self.mu) * watch.mass(self.bodies[1]) / length.value**2

@@ -7,8 +7,6 @@ inside the box is pushed out through the nearest face, that of the largest eᵢ;
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 import numpy as np
 import symengine as se
 
@@ -34,8 +32,6 @@ _AXES = ("x", "y", "z")
 class SphereOnBox(Touch):
     """Let a sphere of a body (radius 0: a point) touch a box of the ground, by a law as in `sphere_on_plane`.
 
-    A sphere of a body (radius 0: a point) on a box of the ground: `size` are its edges, `position` its middle.
-
     `size` are the edges of the box, `position` is its middle, and `rotation` its roll, pitch and yaw, on the ground.
 
     >>> import dalembert as dl
@@ -47,7 +43,7 @@ class SphereOnBox(Touch):
     0.285568625
     """
 
-    kind: ClassVar[str] = "sphere_on_box"
+    kind = "sphere_on_box"
 
     radius: Formula = argument(constant_length, 0, about="a constant: of the sphere (0: a point)")
     center: Vector3 = argument(fixed_vector, ZERO, about="three constants: of the sphere, in axes of the body")
@@ -61,17 +57,16 @@ class SphereOnBox(Touch):
 
     @property
     def fixed_points(self) -> list[tuple[str, Vector3]]:
-        """The centre of the sphere, and the middle of the box."""
         return [(self.body, self.center), (self.ground, self.position)]
 
     def problems(self, table: dict[str, float]) -> list[Problem]:
-        """A sphere and a box have sizes."""
         found = super().problems(table) + sized(self.title, self.radius, table)
-        for i, edge in enumerate(self.size):
-            if value(edge, table) <= 0:
-                fact = f"the edge is {value(edge, table):g}."
-                found.append(Problem(f"{self.title}, size[{i}]", fact, "Expected a positive length."))
-        return found
+        edges = [value(edge, table) for edge in self.size]
+        return found + [
+            Problem(f"{self.title}, size[{i}]", f"the edge is {edge:g}.", "Expected a positive length.")
+            for i, edge in enumerate(edges)
+            if edge <= 0
+        ]
 
     @property
     def laws(self) -> tuple[Formula, ...]:
@@ -106,11 +101,9 @@ class SphereOnBox(Touch):
         return box, center, box.R.T @ (center - box.p)
 
     def more(self, motion: Motion) -> dict[str, Scalar]:
-        """Where the centre is in axes of the box."""
         return dict(zip(_AXES, self._place(motion)[2], strict=True))
 
     def meeting(self, motion: Motion) -> Meeting:
-        """At the deepest point of the sphere."""
         box, center, x = self._place(motion)
         lower = motion.lower.knowing({measure(name).name: a for name, a in zip(_AXES, x, strict=True)})
         with np.errstate(all="ignore"):  # 0/0 inside the box, in a branch that is not taken

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 from dalembert.errors import Problem
 from dalembert.model import file_form
 from dalembert.model.evaluation import value
@@ -12,9 +10,8 @@ from dalembert.model.loads.base import Motion, vector_of
 from dalembert.model.loads.touching import Meeting, Touch
 from dalembert.model.record import argument, record
 from dalembert.model.reference_model import Places
-from dalembert.model.values import WORLD, ZERO, Vector3
+from dalembert.model.values import WORLD, ZERO, UnitVector, Vector3
 from dalembert.symbolic.algebra_base import Array, Scalar, scaled, vector
-from dalembert.symbolic.surds import Component
 from dalembert.symbolic.symbols import Formula
 
 ORIGIN = file_form.ORIGIN
@@ -27,17 +24,13 @@ class OnPlane(Touch):
     radius: Formula = argument(constant_length, 0, about="a constant: of the sphere (0: a point)")
     center: Vector3 = argument(fixed_vector, ZERO, about="three constants: the centre, in axes of the body")
     point: Vector3 = argument(fixed_vector, ZERO, about="three constants: a point of the plane, in axes of the ground")
-    normal: tuple[Component, Component, Component] = argument(
-        direction, (0, 0, 1), about="three numbers: the direction out of the ground"
-    )
+    normal: UnitVector = argument(direction, (0, 0, 1), about="three numbers: the direction out of the ground")
 
     @property
     def fixed_points(self) -> list[tuple[str, Vector3]]:
-        """The centre, and the point of the plane."""
         return [(self.body, self.center), (self.ground, self.point)]
 
     def problems(self, table: dict[str, float]) -> list[Problem]:
-        """It has a size, and a planar motion does not go along the plane's normal."""
         found = super().problems(table) + sized(self.title, self.radius, table)
         return found + beside_normal(self, self.normal)
 
@@ -61,10 +54,9 @@ class SphereOnPlane(OnPlane):
     [0.428353]
     """
 
-    kind: ClassVar[str] = "sphere_on_plane"
+    kind = "sphere_on_plane"
 
     def meeting(self, motion: Motion) -> Meeting:
-        """At the deepest point of the sphere."""
         ground = motion.frame(self.ground)
         center, _, _ = motion.frame(self.body).point(vector_of(motion, self.center))
         n, radius = ground.R @ vector(list(self.normal)), motion.lower(self.radius)
@@ -88,7 +80,7 @@ def sized(title: str, radius: Formula, table: dict[str, float]) -> list[Problem]
     return [Problem(f"{title}, radius", f"the radius is {r:g}.", "Expected a positive number, or 0 for a point.")]
 
 
-def beside_normal(touch: Touch, normal: tuple[Component, Component, Component]) -> list[Problem]:
+def beside_normal(touch: Touch, normal: UnitVector) -> list[Problem]:
     """The problem of a plane of motion that the normal of the ground sticks out of."""
     if touch.planar is None:
         return []

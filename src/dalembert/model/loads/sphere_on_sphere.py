@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 import numpy as np
 
 from dalembert.errors import Problem
@@ -33,7 +31,7 @@ class SphereOnSphere(Touch):
     array([0., 2.])
     """
 
-    kind: ClassVar[str] = "sphere_on_sphere"
+    kind = "sphere_on_sphere"
 
     radius: Formula = argument(constant_length, 0, about="a constant: of the sphere (0: a point)")
     center: Vector3 = argument(fixed_vector, ZERO, about="three constants: of the sphere, in axes of the body")
@@ -44,16 +42,13 @@ class SphereOnSphere(Touch):
 
     @property
     def fixed_points(self) -> list[tuple[str, Vector3]]:
-        """Both centres."""
         return [(self.body, self.center), (self.ground, self.ground_center)]
 
     def problems(self, table: dict[str, float]) -> list[Problem]:
-        """Spheres have sizes."""
         found = super().problems(table) + sized(self.title, self.radius, table)
         return found + sized(f"{self.title}, ground", self.ground_radius, table)
 
     def meeting(self, motion: Motion) -> Meeting:
-        """Along the line through the centres."""
         (c, _, _), (o, _, _) = (motion.frame(name).point(vector_of(motion, x)) for name, x in self.fixed_points)
         line, r, R = c - o, motion.lower(self.radius), motion.lower(self.ground_radius)
         distance = motion.algebra.sqrt(line @ line)

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 import numpy as np
 
 from dalembert.model.keys import constant_length, constant_stiffness
-from dalembert.model.loads.base import Applied, Motion, Span
-from dalembert.model.loads.between import Between
+from dalembert.model.loads.base import Applied, Between, Motion, Span
 from dalembert.model.record import argument, record
 from dalembert.model.reference_model import Places, Traced, Watch, Work, product
 from dalembert.symbolic.algebra_base import Scalar, scaled
@@ -19,13 +16,12 @@ from dalembert.symbolic.symbols import Formula
 class Spring(Between):
     """Connect points of two bodies (or the world) by a linear spring: it pulls with stiffness × (distance − natural_length)."""
 
-    kind: ClassVar[str] = "spring"
+    kind = "spring"
 
     stiffness: Formula = argument(constant_stiffness, about="a constant")
     natural_length: Formula = argument(constant_length, 0, about="a constant")
 
     def applied(self, motion: Motion) -> list[Applied]:
-        """Its pull on the rate of the vector between its ends, and its potential."""
         span, J, c = self._line(motion)
         k, length = motion.lower(self.stiffness), motion.lower(self.natural_length)
         if motion.algebra.is_zero(length):
@@ -33,7 +29,7 @@ class Spring(Between):
         else:
             distance = motion.algebra.sqrt(span @ span)
             stretch = distance - length
-            with np.errstate(all="ignore"):  # 0/0 where the ends meet: told by whoever needs the number, see `span`
+            with np.errstate(all="ignore"):  # 0/0 where the ends meet, see `span`
                 force, potential = scaled(-k * stretch / distance, span), motion.algebra.half * k * stretch * stretch
         return [Applied(self.name, force, J, c, potential, self._pull(motion, force))]
 
@@ -54,5 +50,4 @@ class Spring(Between):
         return product(self.name, -watch.number(self.stiffness), watch.traced(half_square))
 
     def tension(self, watch: Watch, length: Traced) -> np.ndarray:
-        """By Hooke's law."""
         return watch.number(self.stiffness) * (length.value - watch.number(self.natural_length))

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 import numpy as np
 
-from dalembert.model.loads.base import Applied, Motion, Span
-from dalembert.model.loads.between import Between
+from dalembert.model.loads.base import Applied, Between, Motion, Span
 from dalembert.model.loads.force_laws import RATE, ByLaw, law, measure
 from dalembert.model.record import argument, record
 from dalembert.model.reference_model import Traced, Watch
@@ -22,11 +19,9 @@ LENGTH = "length"
 class Strut(ByLaw, Between):
     """Connect points of two bodies (or of the world) by a strut that pulls them together by any law.
 
-    It pulls its ends together by a formula of `length` and `rate` and by curves over them; where negative it pushes.
-
-    `pull` is a formula of `length`, `rate`, parameters and `t`. `curve` has rows (length, pull) and `rate_curve` rows
-    (rate, pull), with straight lines between them and level outside. What is given adds up. Powers, sines, cosines and
-    exponentials of the length count as potential energy, all else as work.
+    `pull` is a formula of `length`, `rate`, parameters and `t`; where negative it pushes. `curve` has rows (length, pull)
+    and `rate_curve` rows (rate, pull), with straight lines between them and level outside. What is given adds up. Powers,
+    sines, cosines and exponentials of the length count as potential energy, all else as work.
 
     >>> from dalembert.model.model import Model
     >>> model = Model("bumper").parameters(k=4e4, c=30.0, l=0.2).coordinate("x", 0.15)
@@ -36,8 +31,8 @@ class Strut(ByLaw, Between):
     ('strut', 'c*rate + k*(-l + length)**3 + a curve over rate of 3 points')
     """
 
-    kind: ClassVar[str] = "strut"
-    measured: ClassVar[tuple[str, ...]] = (LENGTH,)
+    kind = "strut"
+    measured = (LENGTH,)
 
     pull: Formula = argument(
         law(LENGTH, RATE), None, saved=0, about="a formula of `length`, `rate`, parameters and `t`", absent="`0`"
@@ -52,7 +47,6 @@ class Strut(ByLaw, Between):
         return [Applied(self.name, force, J, c, V, self._pull(motion, force)) for force, V in pulls]
 
     def lowering(self, motion: Motion) -> Lowering:
-        """Knowing length and rate."""
         line, J, c = self._line(motion)
         length = motion.algebra.sqrt(line @ line)
         with np.errstate(all="ignore"):
@@ -60,9 +54,7 @@ class Strut(ByLaw, Between):
         return motion.lower.knowing({measure(LENGTH).name: length, measure(RATE).name: rate})
 
     def span(self, motion: Motion) -> Span:
-        """Its force has no direction at length zero."""
         return self._span(motion, motion.lower(0))
 
     def tension(self, watch: Watch, length: Traced) -> np.ndarray:
-        """By its formula as it is given, and by its curves."""
         return self._pulled(watch, length)

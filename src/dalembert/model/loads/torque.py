@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from dalembert.model.file_form import Element
 from dalembert.model.keys import body_name, entries, fixed_vector, moving_vector
 from dalembert.model.loads.base import Applied, Load, Motion, Wrench, add, by_law, new_name, vector_of
 from dalembert.model.loads.force import Force
-from dalembert.model.loads.measured_curves import TIMES, in_words, increasing_times, rows, three_curves, timed
+from dalembert.model.loads.force_laws import TIMES, in_words, increasing_times, rows, three_curves, timed
 from dalembert.model.python_laws import Law, Timing
 from dalembert.model.record import argument, builds, record
 from dalembert.model.reference_model import Action, Watch, Work, axes_of, in_world, turn_of
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 class Torque(Load):
     """A torque on a body, in the axes of `frame`; its opposite acts on `reaction` when that is given."""
 
-    kind: ClassVar[str] = "torque"
+    kind = "torque"
 
     body: str = argument(body_name, positional=True, about="the body it acts on")
     torque: Vector3 = argument(moving_vector, positional=True, about="three formulas")
@@ -36,7 +36,6 @@ class Torque(Load):
 
     @property
     def on(self) -> str:
-        """Its body, against the reaction."""
         return f"{self.body} against {self.reaction}" if self.reaction else self.body
 
     def element(self, parameters: set[str]) -> tuple[str, Element]:
@@ -45,11 +44,9 @@ class Torque(Load):
         return kind, entries(self, self.keys(), self.title, torque=torque)
 
     def law(self) -> tuple[str, str]:
-        """Its components."""
         return self.kind, f"{in_words(self.torque)} in axes of {self.frame}"
 
     def applied(self, motion: Motion) -> list[Applied]:
-        """The torque on the angular velocity of its body, its opposite on that of the other."""
         torque_W = motion.frame(self.frame).R @ vector_of(motion, self.torque)
         out = [_moment(self.name, self.body, torque_W, motion)]
         if self.reaction is not None:
@@ -57,7 +54,6 @@ class Torque(Load):
         return out
 
     def declared(self, watch: Watch) -> Work:
-        """A couple works on the turn of its body, and its reaction on the turn of the other."""
         torque = in_world(watch, self.torque, self.frame)
         value = np.einsum("xk,xnk->nk", torque, turn_of(axes_of(watch, self.body)))
         if self.reaction is not None and self.reaction != WORLD:
@@ -65,7 +61,6 @@ class Torque(Load):
         return Work(self.name, value, np.abs(value))
 
     def actions(self, watch: Watch) -> Iterator[Action]:
-        """The couple and its reaction."""
         still, couple = np.zeros((3, watch.K)), in_world(watch, self.torque, self.frame)
         yield Action(self.body, still, still, couple)
         if self.reaction is not None:

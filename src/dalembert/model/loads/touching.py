@@ -6,16 +6,24 @@ against that of the ground,
     δ̇ = −n·v,    slip s = v − (n·v) n,    force on the body F = N n − (friction along s),
 
 and −F on the ground at the same place. N and the friction are laws of what is measured, see `contact_laws`. A contact has no
-potential: what it takes and gives is work. Where it is rigid, N and the friction are parameters that a run finds, see
-`unilateral`.
+potential: what it takes and gives is work.
+
+The force of a rigid contact is no formula of the motion. Its sizes are parameters of the model, which a run gives values:
+
+    press(name)     N, the normal force
+    rub(name)       the friction of a contact that sticks, against the direction of its slip
+    slide(name)     1 or −1, the sign of the slip of a contact that slides, else 0
+
+and the force on the body is N n − (slide μ N + rub) w, w being the direction of the slip. While the gap g > 0 they are zero, and
+in a closed contact 0 ≤ N ⊥ g̈ ≥ 0, and |friction| ≤ μ N, with μ N against the slip or its beginning.
 """
 
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 import symengine as se
@@ -26,17 +34,23 @@ from dalembert.model.keys import body_name
 from dalembert.model.loads.base import Applied, Load, Motion, at_point
 from dalembert.model.loads.contact_laws import DEPTH, ONSET, SLIP, SLOWEST, SQUARE, Laws
 from dalembert.model.loads.force_laws import RATE, measure, numbers_but
-from dalembert.model.loads.unilateral import Opening, Unilateral
 from dalembert.model.record import argument, record
 from dalembert.model.reference_model import Action, Places, Watch, Work, axes_of, point_of
 from dalembert.model.scales import onset, slowest_slip
 from dalembert.model.values import WORLD
 from dalembert.symbolic.algebra_base import Array, Scalar, scaled, vector, zeros
 from dalembert.symbolic.lower import Lowering
+from dalembert.symbolic.reserved_symbols import Kind
 from dalembert.symbolic.rotations import cross
 from dalembert.symbolic.symbols import Formula
 
+if TYPE_CHECKING:
+    from dalembert.model.loads.base import Motion
+    from dalembert.model.loads.contact_laws import Impact
+
+
 ORIGIN = (0, 0, 0)
+FORCES = (Kind.PRESS, Kind.RUB, Kind.SLIDE)
 
 
 @dataclass(frozen=True)
@@ -71,7 +85,6 @@ class Touch(Laws, Load):
 
     @property
     def unilateral(self) -> Unilateral | None:
-        """What a run has to know of it where it is rigid."""
         if self.restitution is None:
             return None
         known = (self.restitution, self.friction, self.rest_speed, self.impact)
@@ -79,7 +92,6 @@ class Touch(Laws, Load):
 
     @property
     def parameters(self) -> tuple[Parameter, ...]:
-        """The sizes of its force where it is rigid."""
         if (rigid := self.unilateral) is None:
             return ()
         units = {rigid.press: "N", rigid.rub: "N", rigid.slide: "1"}
@@ -98,19 +110,15 @@ class Touch(Laws, Load):
 
     @property
     def formulas(self) -> tuple[Formula, ...]:
-        """The laws."""
         return self.laws
 
     def numbers(self) -> Iterator[tuple[str, Formula]]:
-        """All but the laws."""
         return super().numbers() if self.push is None else numbers_but(self.push, super().numbers())
 
     def law(self) -> tuple[str, str]:
-        """How it presses and rubs."""
         return self.kind.replace("_", " "), self.in_words()
 
     def problems(self, table: dict[str, float]) -> list[Problem]:
-        """A body does not touch itself; laws have signs."""
         found = self.faults(self.title, table)
         if self.body == self.ground:
             fact = f"'{self.body}' is both body and ground, so it does nothing."
@@ -118,7 +126,6 @@ class Touch(Laws, Load):
         return found
 
     def held(self, hold: Callable[[Formula], Formula]) -> Self:
-        """With its laws held."""
         return replace(self, held_laws=tuple(map(hold, self.laws)))
 
     def _matter(self, motion: Motion, place: Array) -> list[Array]:
@@ -135,7 +142,7 @@ class Touch(Laws, Load):
         _, J2, c2 = motion.frame(self.ground).point(second)
         return J1 - J2, c1 - c2
 
-    def _slip(self, motion: Motion, normal: Array, velocity: Array) -> tuple[Array, dict[str, Scalar]]:
+    def _slip(self, motion: Motion, normal: Array, velocity: Array) -> tuple[Array, Mapping[str, Scalar]]:
         """What the drag is a multiple of, and what it is a formula of."""
         if self.planar is not None:
             across = cross(vector(list(self.planar)), normal)
@@ -144,25 +151,20 @@ class Touch(Laws, Load):
         slip = velocity - scaled(normal @ velocity, normal)
         return slip, {SQUARE: slip @ slip}
 
-    def _measured(self, motion: Motion, meeting: Meeting, velocity: Array) -> dict[str, Scalar]:
-        _, measured = self._slip(motion, meeting.normal, velocity)
-        model = motion.model.description
-        bounds = {ONSET: motion.lower(onset(model)), SLOWEST: motion.lower(slowest_slip(model))}
-        return {DEPTH: meeting.depth, RATE: -(meeting.normal @ velocity), **measured, **bounds, **self.more(motion)}
-
     def more(self, motion: Motion) -> dict[str, Scalar]:
         """What else its laws are formulas of."""
         return {}
 
     def lowering(self, motion: Motion) -> Lowering:
-        """Knowing depth, its rate and the slip."""
         meeting = self.meeting(motion)
         J, c = self._velocity(motion, meeting.place)
-        known = self._measured(motion, meeting, J @ motion.qd + c)
+        velocity, model = J @ motion.qd + c, motion.model.description
+        _, measured = self._slip(motion, meeting.normal, velocity)
+        bounds = {ONSET: motion.lower(onset(model)), SLOWEST: motion.lower(slowest_slip(model))}
+        known = {DEPTH: meeting.depth, RATE: -(meeting.normal @ velocity), **measured, **bounds, **self.more(motion)}
         return motion.lower.knowing({measure(name).name: x for name, x in known.items()})
 
     def applied(self, motion: Motion) -> list[Applied]:
-        """Press and friction on the velocity of the body's matter against the ground's."""
         meeting, lower = self.meeting(motion), self.lowering(motion)
         J, c = self._velocity(motion, meeting.place)
         press, drag = self.laws[:2]
@@ -181,7 +183,12 @@ class Touch(Laws, Load):
 
         The matter x that is at the place now is fixed on its body: v = ṗ + Ṙ x, δr = δp + δR x.
         """
-        met = watch.traced(lambda places: vector([*_flat(self.seen(places))]))
+
+        def flat(places: Places) -> Array:
+            depth, normal, place = self.seen(places)
+            return vector([depth, *normal, *place])
+
+        met = watch.traced(flat)
         depth, normal, place = met.value[0], met.value[1:4], met.value[4:]
         velocity, change = np.zeros((3, watch.K)), 0.0
         for name, sign in ((self.body, 1.0), (self.ground, -1.0)):
@@ -214,14 +221,78 @@ class Touch(Laws, Load):
         return Work(self.name, value, np.linalg.norm(press + drag, axis=0) * np.linalg.norm(change, axis=0))
 
     def actions(self, watch: Watch) -> Iterator[Action]:
-        """The force on the body, and its opposite on the ground."""
         place, press, drag, _ = self._forces(watch)
         for name, sign in ((self.body, 1.0), (self.ground, -1.0)):
             if name != WORLD:
                 yield Action(name, sign * (press + drag), place, np.zeros((3, watch.K)))
 
 
-def _flat(seen: tuple[Scalar, Array, Array]) -> Iterator[Scalar]:
-    yield seen[0]
-    yield from seen[1]
-    yield from seen[2]
+@dataclass(frozen=True)
+class Opening:
+    """A gap in motion: its width, its rate, the slip, and the directions of both, in world axes."""
+
+    gap: Scalar
+    rate: Scalar
+    slip: Scalar
+    normal: Array
+    way: Array
+
+
+@dataclass(frozen=True)
+class Unilateral:
+    """The constants of a rigid contact."""
+
+    load: str
+    title: str
+    restitution: Formula
+    friction: Formula
+    rest_speed: Formula  # an approach that is slower does not bounce
+    impact: Impact
+
+    @property
+    def rubs(self) -> bool:
+        """True where it has friction."""
+        return bool(self.friction != 0)
+
+    @property
+    def press(self) -> str:
+        """The parameter that holds N."""
+        return Kind.PRESS.of(self.load)
+
+    @property
+    def rub(self) -> str:
+        """The parameter that holds the friction where it sticks."""
+        return Kind.RUB.of(self.load)
+
+    @property
+    def slide(self) -> str:
+        """The parameter that holds the sign of the slip where it slides."""
+        return Kind.SLIDE.of(self.load)
+
+    @property
+    def parameters(self) -> Iterator[str]:
+        """The parameters that hold its force."""
+        yield self.press
+        if self.rubs:
+            yield from (self.rub, self.slide)
+
+    @property
+    def laws(self) -> tuple[Formula, Formula]:
+        """Press and drag, which is against the slip."""
+        N, rub, slide = (se.Symbol(name) for name in (self.press, self.rub, self.slide))
+        return N, slide * self.friction * N + rub if self.rubs else se.Integer(0)
+
+
+@dataclass(frozen=True)
+class KeptRate:
+    """A rate of a rigid contact that its force keeps at zero, and the parameter of this force."""
+
+    load: str
+    slips: bool  # the slip, else the rate of the gap
+    parameter: str
+
+    def at(self, motion: Motion) -> Scalar:
+        """Its value, a function of (q, q̇, t)."""
+        load = next(load for load in motion.model.loads if load.name == self.load)
+        opening = load.opening(motion)
+        return opening.slip if self.slips else opening.rate

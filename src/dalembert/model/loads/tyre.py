@@ -26,12 +26,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from fractions import Fraction
-from typing import ClassVar
 
 import numpy as np
 
 from dalembert.errors import Problem
-from dalembert.model.evaluation import value
 from dalembert.model.keys import (
     Pair,
     body_name,
@@ -46,16 +44,14 @@ from dalembert.model.keys import (
 from dalembert.model.loads.base import Applied, Load, Motion, at_point, vector_of
 from dalembert.model.record import argument, record
 from dalembert.model.reference_model import Action, Places, Watch, Work, axes_of, point_of
-from dalembert.model.values import ZERO, Vector3
-from dalembert.symbolic.algebra_base import Algebra, Array, Scalar, scaled, vector
+from dalembert.model.values import ZERO, UnitVector, Vector3
+from dalembert.symbolic.algebra_base import Array, Scalar, scaled, vector
 from dalembert.symbolic.exact_numbers import written_out
 from dalembert.symbolic.rotations import cross, skew
-from dalembert.symbolic.surds import Component
 from dalembert.symbolic.symbols import Formula
 
 LOW_SPEED, SHAPE = 0.1, 1.3
 _LITTLE = Fraction(1, 10**12)  # what is added to |s|²
-Direction = tuple[Component, Component, Component]
 
 
 @record
@@ -76,7 +72,7 @@ class Tyre(Load):
     []
     """
 
-    kind: ClassVar[str] = "tyre"
+    kind = "tyre"
 
     body: str = argument(body_name, positional=True, about="the body that is the wheel, and turns with it")
     radius: Formula = argument(constant_length, about="a constant")
@@ -94,32 +90,24 @@ class Tyre(Load):
     low_speed: Formula = argument(
         constant, LOW_SPEED, about="a constant: the speed by which slip is measured near rest"
     )
-    axis: Direction = argument(direction, (0, 1, 0), about="three numbers: the axle, in body axes")
+    axis: UnitVector = argument(direction, (0, 1, 0), about="three numbers: the axle, in body axes")
     center: Vector3 = argument(fixed_vector, ZERO, about="three constants: the centre of the wheel, in body axes")
-    normal: Direction = argument(
+    normal: UnitVector = argument(
         direction, (0, 0, 1), about="three numbers: the normal of the plane, in world axes, on the side of the wheel"
     )
 
     @property
     def fixed_points(self) -> list[tuple[str, Vector3]]:
-        """The centre of the wheel."""
         return [(self.body, self.center)]
 
     def law(self) -> tuple[str, str]:
-        """Its stiffness, and what it is cut off at."""
         along, across = map(written_out, self.stiffness)
         top = "linear" if self.mu is None else f"friction {written_out(self.mu)}"
         return self.kind, f"{top}, stiffness {along} along and {across} across, per load {written_out(self.load)}"
 
     def problems(self, table: dict[str, float]) -> list[Problem]:
-        """Constants that have to be positive."""
         keys = ("radius", "low_speed", *(() if self.mu is None else ("mu", "shape")))
-        found = ((key, value(getattr(self, key), table)) for key in keys)
-        return [
-            Problem(f"{self.title}, {key}", f"it is {number:g}.", "Expected a positive number.")
-            for key, number in found
-            if not number > 0
-        ]
+        return self._not_positive(keys, table)
 
     def applied(self, motion: Motion) -> list[Applied]:
         """Its force on the velocity of the matter in the lowest point."""
@@ -147,8 +135,10 @@ class Tyre(Load):
         """The force per load and normalised slip: 1 where nothing slides."""
         if self.mu is None:
             return 1
-        mu, C, E = map(motion.lower, (self.mu, self.shape, self.curvature))
-        return mu * _magic(motion.algebra, slip / (C * mu), C, E) / slip
+        (mu, C, E), algebra = map(motion.lower, (self.mu, self.shape, self.curvature)), motion.algebra
+        phi = slip / (C * mu)
+        bent = phi - E * (phi - algebra.function("atan", phi))
+        return mu * algebra.sin(C * algebra.function("atan", bent)) / slip
 
     # for the evidence
 
@@ -180,17 +170,10 @@ class Tyre(Load):
         return force, center.value + arm.value, center.change + np.einsum("yank,ak->ynk", axes.change, x)
 
     def declared(self, watch: Watch) -> Work:
-        """F · δr of the matter in the lowest point."""
         force, _, change = self._acting(watch)
         value = np.einsum("xk,xnk->nk", force, change)
         return Work(self.name, value, np.linalg.norm(force, axis=0) * np.linalg.norm(change, axis=0))
 
     def actions(self, watch: Watch) -> Iterator[Action]:
-        """The force at the lowest point."""
         force, place, _ = self._acting(watch)
         yield Action(self.body, force, place, np.zeros((3, watch.K)))
-
-
-def _magic(algebra: Algebra, phi: Scalar, C: Scalar, E: Scalar) -> Scalar:
-    """sin(C arctan(φ − E (φ − arctan φ)))."""
-    return algebra.sin(C * algebra.function("atan", phi - E * (phi - algebra.function("atan", phi))))

@@ -15,8 +15,7 @@ import numpy as np
 
 import dalembert as dl
 from dalembert.errors import DalembertError, InputError, NotApplicableError
-from dalembert.io.dh_toml import OWN, coordinates
-from dalembert.io.robot_rows import CONVENTIONS, KINDS, UNITS
+from dalembert.io.robot_rows import CONVENTIONS, KINDS, OWN, UNITS, coordinates
 from dalembert.io.toml_writer import lines_of
 from dalembert.model.description import Elements
 from dalembert.model.evaluation import at_start, value

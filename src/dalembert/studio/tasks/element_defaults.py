@@ -7,7 +7,7 @@ import re
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
-from dalembert.io import toml_schema
+from dalembert.io import toml_reader
 from dalembert.model.keys import Key
 from dalembert.studio.tasks.forms import expected, form_of
 
@@ -90,7 +90,7 @@ def names_in(data: Mapping[str, Any]) -> set[str]:
 
 def joint(kind: str, old: Mapping[str, Any], free: Iterator[str], *, loop: bool = False) -> Values:
     """A joint of some type, with what the old one has to say for it; motions take free names when theirs do not suffice."""
-    keys = (toml_schema.loop_joint_keys() if loop else toml_schema.joint_keys())[kind]
+    keys = (toml_reader.loop_joint_keys() if loop else toml_reader.joint_keys())[kind]
     motions = itertools.chain(_motions(old), free)
     out: Values = {"type": kind}
     for name, key in keys.items():
@@ -169,7 +169,7 @@ def element(kind: str, data: Mapping[str, Any], free: Iterator[str]) -> Values:
     coordinates = list(data.get("coordinates", {})) or ["q1"]
     more = _MORE.get(kind, {})
     out: Values = {}
-    for name, key in toml_schema.elements()[kind].items():
+    for name, key in toml_reader.elements()[kind].items():
         form = form_of(name, key)
         if name == "name":
             out[name] = new_name(kind, names_in(data))

@@ -16,7 +16,7 @@ from tomlkit.exceptions import TOMLKitError
 from tomlkit.items import InlineTable
 
 from dalembert.errors import InputError, WorkError
-from dalembert.io import toml_schema
+from dalembert.io import toml_reader
 from dalembert.model.keys import Keys
 from dalembert.studio.folder import Folder
 from dalembert.studio.payload import Given, Tell
@@ -153,7 +153,7 @@ def _put(tree: Tree, place: Place, text: str) -> None:
 def _set_type(text: str, place: Place, kind: str) -> tuple[str, Place]:
     """Another type for a joint; what it needs beyond that of the old one is added."""
     loop = place[0] == "loop"
-    if kind not in toml_schema.joint_keys():
+    if kind not in toml_reader.joint_keys():
         raise InputError(f"there is no joint of type '{kind[:40]}'.")
     free, made = _free_coordinates(text)
     old = _inside(tomllib.loads(text), place[:-1])
@@ -232,7 +232,7 @@ def _fits(text: str) -> bool:
 
 def _add(text: str, given: Given) -> tuple[str, Place]:
     """A new parameter, coordinate or element, with values that keep the model sound."""
-    known = toml_schema.elements()
+    known = toml_reader.elements()
     kind = given.choice("kind", ("parameters", "coordinates", *known))
     data = tomllib.loads(text)
     if kind in NAMED:
@@ -335,7 +335,7 @@ def _rename(text: str, given: Given) -> tuple[str, Place]:
 def _replaced(tree: Tree, change: Change) -> None:
     """Changes texts in all values, by the form of their key."""
     _walk({key: tree[key] for key in tree if key in HEAD}, tree, HEAD, change)
-    for section, keys in {**TABLES, **toml_schema.elements()}.items():
+    for section, keys in {**TABLES, **toml_reader.elements()}.items():
         given = tree.get(section, [])
         for each in given if isinstance(given, list) else given.values() if section in NAMED else [given]:
             if isinstance(each, dict):
@@ -351,7 +351,7 @@ def _walk(seen: Tree, holder: Tree, keys: Keys, change: Change) -> None:
         inside = holder[key]
         if key == "joint" and isinstance(inside, dict | list):
             for each in inside if isinstance(inside, list) else [inside]:
-                _walk(each, each, toml_schema.joint_keys().get(str(each.get("type")), {}), change)
+                _walk(each, each, toml_reader.joint_keys().get(str(each.get("type")), {}), change)
         elif isinstance(inside, dict):
             for each in inside:
                 _assign(inside, each, "value", change)

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Any
 
-from dalembert.io import toml_schema
+from dalembert.io import toml_reader
 from dalembert.model import constraints, contacts, keys, loads
 from dalembert.model.contacts.base import Held
 from dalembert.model.keys import Key, Keys
@@ -26,12 +26,12 @@ HEAD: Keys = {
     "gravity": Key(keys.fixed_vector, usual=[0, 0, 0]),
 }
 TABLES: dict[str, Keys] = {
-    "parameters": toml_schema.PARAMETER,
-    "coordinates": toml_schema.COORDINATE,
-    "limits": toml_schema.LIMITS,
-    "speeds": toml_schema.SPEED,
-    "energies": toml_schema.ENERGIES,
-    "simulation": toml_schema.SIMULATION,
+    "parameters": toml_reader.PARAMETER,
+    "coordinates": toml_reader.COORDINATE,
+    "limits": toml_reader.LIMITS,
+    "speeds": toml_reader.SPEED,
+    "energies": toml_reader.ENERGIES,
+    "simulation": toml_reader.SIMULATION,
 }
 NAMED = ("parameters", "coordinates", "limits", "speeds")  # tables with an entry for each name
 SHORT = {"parameters": "value", "speeds": "formula"}  # what an entry means that is no table
@@ -102,15 +102,15 @@ def _about(of: Keys) -> dict[str, dict[str, Any]]:
 @cache
 def _format() -> dict[str, Any]:
     return {
-        "sections": list(toml_schema.sections()),
+        "sections": list(toml_reader.sections()),
         "families": families(),
         "head": _about(HEAD),
         "tables": {name: _about(of) for name, of in TABLES.items()},
         "named": list(NAMED),
         "short": SHORT,
-        "elements": {kind: _about(of) for kind, of in toml_schema.elements().items()},
-        "joints": {kind: _about(of) for kind, of in toml_schema.joint_keys().items()},
-        "loop_joints": {kind: _about(of) for kind, of in toml_schema.loop_joint_keys().items()},
+        "elements": {kind: _about(of) for kind, of in toml_reader.elements().items()},
+        "joints": {kind: _about(of) for kind, of in toml_reader.joint_keys().items()},
+        "loop_joints": {kind: _about(of) for kind, of in toml_reader.loop_joint_keys().items()},
     }
 
 
@@ -133,7 +133,7 @@ def outline(text: str) -> dict[str, Any] | None:
         data = tomllib.loads(text)
     except (tomllib.TOMLDecodeError, RecursionError, ValueError):
         return None
-    known = toml_schema.elements()
+    known = toml_reader.elements()
     return {
         "head": {key: shown(data[key]) for key in HEAD if key in data},
         "tables": {name: _table(name, data[name]) for name in TABLES if isinstance(data.get(name), dict)},

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from dalembert.errors import Problem
-from dalembert.io import toml_schema
+from dalembert.io import toml_reader
 from dalembert.io.toml_reader import title
 from dalembert.model import contacts, loads
 from dalembert.model.keys import quote
@@ -233,7 +233,7 @@ class Text:
         family = {kind: "load" for load in loads.LOADS for kind in load.forms()}
         family |= {kind.kind: "contact" for kind in contacts.CONTACTS}
         counts = Counter[str]()
-        for kind in toml_schema.elements():
+        for kind in toml_reader.elements():
             given = self.data.get(kind)
             for i, each in enumerate(given if isinstance(given, list) else ()):
                 counts[family.get(kind, kind)] += 1

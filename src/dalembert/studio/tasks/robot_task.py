@@ -22,8 +22,16 @@ from dalembert.mechanics.contact_constraints import with_contacts
 from dalembert.mechanics.rank import numeric_rank
 from dalembert.model.description import Elements
 from dalembert.model.model import Model
-from dalembert.model.motion_profile import Profile
-from dalembert.model.profiles import cycloidal, in_turn, points_of, quintic, spline, through_points, trapezoidal
+from dalembert.model.profiles import (
+    Profile,
+    cycloidal,
+    in_turn,
+    points_of,
+    quintic,
+    spline,
+    through_points,
+    trapezoidal,
+)
 from dalembert.studio.folder import Folder
 from dalembert.studio.payload import Given, Tell
 from dalembert.studio.tasks.tab_model import description_of
