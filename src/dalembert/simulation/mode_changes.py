@@ -18,10 +18,6 @@ from dalembert.errors import InconsistentStateError, SimulationError
 from dalembert.formalisms.shared.power import MOVING
 from dalembert.mechanics.state_batch import one_state
 from dalembert.model.discontinuities import held
-from dalembert.mechanics.system import System
-from dalembert.model.constraints.base import FormulaConstraint
-from dalembert.model.description import Description
-from dalembert.model.discontinuities import kinematic_names
 from dalembert.model.elements import Event
 from dalembert.simulation import constraint_manifold
 from dalembert.simulation.complementarity import Mode
