@@ -20,8 +20,7 @@ from dalembert.errors import InputError, NotApplicableError
 from dalembert.io.code.code_source import CodeFunction, Source
 from dalembert.mechanics import random_states
 from dalembert.symbolic.algebra_base import stack
-from dalembert.symbolic.block_nodes import solver
-from dalembert.symbolic.graph import GRAPH
+from dalembert.symbolic.graph import GRAPH, solver
 
 CLOSE = 1e-12
 MODELS = ("cart-pendulum", "three-bodies", "four-bar", "kuka-kr5")

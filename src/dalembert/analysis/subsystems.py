@@ -23,10 +23,9 @@ from dalembert.model.description import Elements
 from dalembert.model.frozen import Frozen
 from dalembert.recursive import constrained_batch
 from dalembert.recursive.constraint_batch import rows_of
-from dalembert.recursive.plan import plan_of
+from dalembert.recursive.plan import TOLERANCE, plan_of, read_speed_rates, read_state
 from dalembert.recursive.tree import Tree
 from dalembert.recursive.tree_dynamics import inverse_dynamics
-from dalembert.recursive.tree_state import TOLERANCE, read_speed_rates, read_state
 
 _NOTHING = 1e-12  # of the largest entry of a row: what is smaller does not act on a subsystem
 

@@ -17,8 +17,7 @@ from dalembert.recursive import tree_dynamics as walk
 from dalembert.recursive.constrained_batch import require_fulfilled
 from dalembert.recursive.constraint_batch import rows_of
 from dalembert.recursive.joint_speeds import to_rates, with_unit_quaternions
-from dalembert.recursive.plan import Plan
-from dalembert.recursive.tree_state import State, read_array
+from dalembert.recursive.plan import Plan, State, read_array
 from dalembert.symbolic.floats import FLOATS, numbers
 
 Method = Literal["rk4", "semi_implicit"]

@@ -350,8 +350,7 @@ class NativeFunction(MachineFunction):
     @cached_property
     def _listed(self) -> Callable[..., int | None] | None:
         """What lists arrays of doubles; None where their records cannot be read."""
-        from dalembert.codegen.llvm.array_records import listed
-        from dalembert.codegen.llvm.native_entry import is_possible
+        from dalembert.codegen.llvm.native_entry import is_possible, listed
 
         return listed() if is_possible() and not self._single else None
 

@@ -17,7 +17,7 @@ from dalembert.errors import InputError, nearest
 from dalembert.symbolic.algebra_base import Array, vector
 from dalembert.symbolic.graph import GRAPH
 from dalembert.symbolic.nodes import node
-from dalembert.symbolic.reserved_symbols import Kind
+from dalembert.symbolic.symbols import Kind
 
 
 def jacobian(program: Program, by: Sequence[str] | None = None) -> Program:

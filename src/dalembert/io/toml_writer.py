@@ -21,7 +21,7 @@ from dalembert.model.keys import entries
 from dalembert.model.loads.unilateral import FORCES
 from dalembert.model.values import WORLD
 from dalembert.symbolic.formula_writer import written
-from dalembert.symbolic.reserved_symbols import kind_of
+from dalembert.symbolic.symbols import kind_of
 
 
 def head(model: Elements) -> Element:

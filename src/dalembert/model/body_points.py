@@ -19,9 +19,8 @@ from dalembert.model.keys import body_name, entries, fixed_vector, name
 from dalembert.model.record import Record, argument, record
 from dalembert.model.values import WORLD, ZERO, Vector3
 from dalembert.symbolic.algebra_base import Array, vector
-from dalembert.symbolic.reserved_symbols import rate
 from dalembert.symbolic.rotations import roll_pitch_yaw
-from dalembert.symbolic.symbols import TIME, Formula, coordinate, is_identifier
+from dalembert.symbolic.symbols import TIME, Formula, coordinate, is_identifier, rate
 from dalembert.symbolic.symengine_algebra import SYMBOLIC
 
 if TYPE_CHECKING:

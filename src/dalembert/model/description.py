@@ -33,10 +33,9 @@ from dalembert.model.loads.base import Load
 from dalembert.model.loads.unilateral import Unilateral
 from dalembert.model.python_laws import Controller, Inputs
 from dalembert.model.values import Values, Vector3
-from dalembert.symbolic.expression_reading import decimal
 from dalembert.symbolic.lookup_tables import tables_in
 from dalembert.symbolic.parser import parse
-from dalembert.symbolic.symbols import Formula, Written
+from dalembert.symbolic.symbols import Formula, Written, decimal
 from dalembert.tables import Table, Tabular
 
 if TYPE_CHECKING:

@@ -17,8 +17,7 @@ from dalembert.model.initial_state import coordinate_name
 from dalembert.model.keys import Key, Kind, entries, fitting, moving, name, switch, table, wrong
 from dalembert.model.record import Record, argument, record
 from dalembert.symbolic.formula_writer import written
-from dalembert.symbolic.reserved_symbols import kind_of
-from dalembert.symbolic.symbols import TIME, Formula
+from dalembert.symbolic.symbols import TIME, Formula, kind_of
 
 if TYPE_CHECKING:
     from dalembert.model.description import Elements

@@ -12,9 +12,8 @@ import symengine as se
 from dalembert.arguments import checked, is_real, numbers_given, shown
 from dalembert.errors import InputError
 from dalembert.model.motion_profile import Profile, both, numbers_of, times_of
-from dalembert.symbolic.expression_reading import number
 from dalembert.symbolic.lookup_tables import interpolation, table, tables_in
-from dalembert.symbolic.symbols import TIME, Formula
+from dalembert.symbolic.symbols import TIME, Formula, number
 
 ACCURACY = 1e-8
 

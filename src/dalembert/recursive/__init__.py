@@ -10,11 +10,11 @@ from dalembert.recursive.link_states import Moving as Moving
 from dalembert.recursive.link_states import fixtures as fixtures
 from dalembert.recursive.link_states import moving as moving
 from dalembert.recursive.plan import Plan as Plan
+from dalembert.recursive.plan import State as State
 from dalembert.recursive.plan import plan_of as plan_of
+from dalembert.recursive.plan import read_array as read_array
+from dalembert.recursive.plan import read_speed_rates as read_speed_rates
+from dalembert.recursive.plan import read_state as read_state
+from dalembert.recursive.plan import singular_mass as singular_mass
 from dalembert.recursive.tree import Tree as Tree
 from dalembert.recursive.tree import tree_of as tree_of
-from dalembert.recursive.tree_state import State as State
-from dalembert.recursive.tree_state import read_array as read_array
-from dalembert.recursive.tree_state import read_speed_rates as read_speed_rates
-from dalembert.recursive.tree_state import read_state as read_state
-from dalembert.recursive.tree_state import singular_mass as singular_mass

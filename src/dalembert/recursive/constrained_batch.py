@@ -16,8 +16,7 @@ from dalembert.recursive import null_space_solve
 from dalembert.recursive.constrained_forward import DOUBTFUL
 from dalembert.recursive.constraint_batch import Rows, rows_of
 from dalembert.recursive.joint_speeds import to_speeds
-from dalembert.recursive.plan import Plan
-from dalembert.recursive.tree_state import TOLERANCE, State
+from dalembert.recursive.plan import TOLERANCE, Plan, State
 from dalembert.symbolic.floats import FLOATS, numbers
 
 _STATES = 6

@@ -22,8 +22,7 @@ from dalembert.codegen.linear_algebra import cholesky, svd
 from dalembert.mechanics import rank
 from dalembert.mechanics.constraint_rows import dimensionless
 from dalembert.recursive import null_space_solve
-from dalembert.recursive.plan import Plan
-from dalembert.recursive.tree_state import TOLERANCE
+from dalembert.recursive.plan import TOLERANCE, Plan
 
 DOUBTFUL = 1e-3  # rows less independent than this may be redundant ones at a state a little off the constraints
 WEAK = 1e-10  # a free motion whose inertia is below this share of its terms is looked at closely

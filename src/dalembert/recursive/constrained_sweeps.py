@@ -21,10 +21,9 @@ from dalembert.mechanics import rank
 from dalembert.mechanics.constraint_rows import dimensionless
 from dalembert.recursive.constrained_batch import usual_rank
 from dalembert.recursive.constrained_forward import AMISS, DOUBTFUL
-from dalembert.recursive.plan import Plan
+from dalembert.recursive.plan import TOLERANCE, Plan
 from dalembert.recursive.rolled_sweeps import rolled_function
 from dalembert.recursive.traced import task_program
-from dalembert.recursive.tree_state import TOLERANCE
 
 _NONE = np.zeros(0)
 

@@ -13,15 +13,14 @@ from functools import cached_property, lru_cache
 
 import numpy as np
 
+from dalembert.codegen.disk_cache import Plain, plain_program, plain_sweeps, program_again, sweeps_again
 from dalembert.codegen.function import Function, Native, SweptFunction, function_of
 from dalembert.codegen.link_sweeps import Members, Sweep, Sweeps, table_of
 from dalembert.codegen.program import Program
-from dalembert.codegen.serialize import Plain, plain_program, plain_sweeps, program_again, sweeps_again
 from dalembert.recursive.link_kinds import Kind, Steps
-from dalembert.recursive.plan import Plan
+from dalembert.recursive.plan import TOLERANCE, Plan
 from dalembert.recursive.traced import TINY, task_program
 from dalembert.recursive.tree import Link, Tree
-from dalembert.recursive.tree_state import TOLERANCE
 from dalembert.symbolic.algebra_base import vector
 from dalembert.symbolic.floats import FLOATS, plain
 from dalembert.symbolic.lower import Lowering

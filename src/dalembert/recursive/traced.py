@@ -20,9 +20,8 @@ import numpy as np
 from dalembert.codegen.program import Program, program_of
 from dalembert.mechanics.state_batch import drawn
 from dalembert.model.description import Elements
-from dalembert.recursive.composite_inertia import diagonal, mass_matrix
+from dalembert.recursive.composite_inertia import coriolis_matrix, diagonal, mass_matrix
 from dalembert.recursive.constraint_batch import rows_over
-from dalembert.recursive.coriolis import coriolis_matrix
 from dalembert.recursive.derivatives import Symbols, slopes_of_forward, slopes_of_inverse
 from dalembert.recursive.forward import forward_dynamics
 from dalembert.recursive.hybrid import hybrid_dynamics
@@ -30,7 +29,7 @@ from dalembert.recursive.inverse import inverse_dynamics
 from dalembert.recursive.joint_speeds import to_rates
 from dalembert.recursive.link_states import Moving, moving
 from dalembert.recursive.load_forces import load_forces, load_powers
-from dalembert.recursive.plan import Plan
+from dalembert.recursive.plan import TOLERANCE, Plan
 from dalembert.recursive.point_jacobians import (
     body_places,
     mass_center,
@@ -39,12 +38,11 @@ from dalembert.recursive.point_jacobians import (
     point_velocity,
 )
 from dalembert.recursive.transforms import absent
-from dalembert.recursive.tree_state import TOLERANCE
 from dalembert.symbolic.algebra_base import Array, Scalar, stack, vector, zeros
 from dalembert.symbolic.floats import FLOATS, numbers
 from dalembert.symbolic.graph import GRAPH
 from dalembert.symbolic.nodes import Node, node
-from dalembert.symbolic.reserved_symbols import Kind
+from dalembert.symbolic.symbols import Kind
 from dalembert.symbolic.traversal import ordered
 
 TINY = 1e-200  # what makes a number vanish beside 1 unless it is infinite

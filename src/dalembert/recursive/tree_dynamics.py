@@ -30,9 +30,8 @@ from dalembert.recursive import composite_inertia, constrained_batch, forward, h
 from dalembert.recursive.constraint_batch import Rows, rows_of
 from dalembert.recursive.link_states import Moving
 from dalembert.recursive.load_forces import load_forces
-from dalembert.recursive.plan import plan_of
+from dalembert.recursive.plan import State, plan_of, read_array, read_speed_rates, read_state, singular_mass
 from dalembert.recursive.tree import tree_of
-from dalembert.recursive.tree_state import State, read_array, read_speed_rates, read_state, singular_mass
 from dalembert.symbolic.algebra_base import Array, zeros
 from dalembert.symbolic.floats import FLOATS
 

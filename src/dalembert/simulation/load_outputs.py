@@ -12,8 +12,7 @@ from dalembert.model.loads.joint_torque import JointTorque
 from dalembert.symbolic.algebra_base import zeros
 from dalembert.symbolic.floats import FLOATS, numbers
 from dalembert.symbolic.lower import Lowering
-from dalembert.symbolic.reserved_symbols import Kind
-from dalembert.symbolic.symbols import TIME
+from dalembert.symbolic.symbols import TIME, Kind
 
 
 def drive_names(model: Elements) -> tuple[str, ...]:

@@ -45,7 +45,7 @@ from dalembert.simulation.sampled_laws import Sampling
 from dalembert.simulation.sliding_mode import SlidingKernel
 from dalembert.simulation.trajectory_data import EventRecord, Impulse
 from dalembert.simulation.zero_lengths import ZeroLengths, depart
-from dalembert.symbolic.reserved_symbols import Kind
+from dalembert.symbolic.symbols import Kind
 
 if TYPE_CHECKING:
     from dalembert.simulation.bound_equations import BoundEquations

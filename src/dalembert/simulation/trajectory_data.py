@@ -21,9 +21,8 @@ from dalembert.model.values import WORLD
 from dalembert.simulation import observables
 from dalembert.simulation.integrators.interpolant import Interpolant, Piece
 from dalembert.simulation.work import Work
-from dalembert.symbolic import relative_motion as relative
-from dalembert.symbolic.frames import Pose
-from dalembert.symbolic.relative_motion import PointMotion
+from dalembert.symbolic import frames as relative
+from dalembert.symbolic.frames import PointMotion, Pose
 
 if TYPE_CHECKING:
     import numpy.typing as npt

@@ -8,7 +8,7 @@ from typing import Literal
 import symengine as se
 
 from dalembert.errors import DalembertError
-from dalembert.symbolic.exact_numbers import with_exact_numbers
+from dalembert.symbolic.formula_writer import with_exact_numbers
 from dalembert.symbolic.graph import GRAPH
 from dalembert.symbolic.lower import Lowering
 from dalembert.symbolic.nodes import Node, node, symbol

@@ -26,9 +26,8 @@ from weakref import KeyedRef
 import numpy as np
 
 from dalembert.symbolic.algebra_base import Scalar
-from dalembert.symbolic.constant_folding import Exact, exact, folded, rational
 from dalembert.symbolic.lookup_tables import Table
-from dalembert.symbolic.operations import BLOCKS, OPERATIONS
+from dalembert.symbolic.operations import BLOCKS, OPERATIONS, Exact, exact, folded, rational
 from dalembert.symbolic.surds import Surd
 
 _DEEPEST_SHOWN = 4

@@ -15,9 +15,9 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from dalembert.symbolic.constant_folding import value
 from dalembert.symbolic.function_identity import Residues, magnitude, merged
 from dalembert.symbolic.nodes import Constant, Node, again, constant, symbol
+from dalembert.symbolic.operations import value
 from dalembert.symbolic.term_factoring import gathered
 from dalembert.symbolic.traversal import ordered
 

@@ -17,9 +17,20 @@ from typing import NamedTuple
 import symengine as se
 
 from dalembert.errors import FormulaError, nearest
-from dalembert.symbolic.expression_reading import decimal, fold, number, quote
-from dalembert.symbolic.reserved_symbols import momentum, rate
-from dalembert.symbolic.symbols import FUNCTIONS, TIME, compare, coordinate, flaw, power_flaw
+from dalembert.symbolic.symbols import (
+    FUNCTIONS,
+    TIME,
+    compare,
+    coordinate,
+    decimal,
+    flaw,
+    fold,
+    momentum,
+    number,
+    power_flaw,
+    quote,
+    rate,
+)
 
 MAX_LENGTH = 10_000
 MAX_DEPTH = 100

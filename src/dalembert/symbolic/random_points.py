@@ -22,8 +22,7 @@ from typing import Any, TypeVar
 from dalembert.symbolic import prime_field
 from dalembert.symbolic.nodes import Constant, HeldTable, Node, Symbol, factor, turns
 from dalembert.symbolic.operations import BLOCKS, OPERATIONS
-from dalembert.symbolic.prime_field import Circle, P, Undecidable
-from dalembert.symbolic.residues import EXACT, Residue, Value, narrow, root_of_number
+from dalembert.symbolic.prime_field import EXACT, Circle, P, Residue, Undecidable, Value, narrow, root_of_number
 from dalembert.symbolic.traversal import ordered
 
 

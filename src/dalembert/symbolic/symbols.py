@@ -10,25 +10,42 @@ from __future__ import annotations
 
 import keyword
 import math
+import numbers
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias
+from enum import StrEnum
+from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 import symengine as se
+
+from dalembert.arguments import shown
+from dalembert.errors import FormulaError
+from dalembert.symbolic.operations import exact
 
 if TYPE_CHECKING:
     import sympy
 
 
 Formula: TypeAlias = se.Basic  # an expression of plain symbols
+
+
 Written: TypeAlias = "str | float | sympy.Basic | se.Basic"  # a number, text, or an expression of SymPy
 
 
 MAX_POWER = 64
+
+
 MAX_BITS = 1023  # the largest double has 1024 bits
 
+
 TIME = se.Symbol("t")
+
+
+Node = TypeVar("Node", bound=Hashable)
+
+
+Result = TypeVar("Result")
 
 
 def coordinate(name: str) -> se.Symbol:
@@ -164,6 +181,7 @@ FUNCTIONS: dict[str, Function] = {
     "piecewise": Function(piecewise, 3, None),
 }
 
+
 RESERVED: frozenset[str] = frozenset({"t", "pi", "dot", "ddot", *FUNCTIONS})
 
 
@@ -232,3 +250,145 @@ def power_flaw(base: se.Basic, exponent: se.Basic) -> str | None:
 
 def _bits(number: se.Rational) -> int:
     return max(abs(int(number.p)) - 1, int(number.q) - 1).bit_length()
+
+
+class Kind(StrEnum):
+    """What a symbol of ours stands for; the value is how it is written.
+
+    >>> Kind.RATE.of("theta1"), Kind.WORK.of()
+    ('dot(theta1)', 'work()')
+    """
+
+    RATE = "dot"
+    ACCELERATION = "ddot"
+    MOMENTUM = "p"
+    CONSTANT = "G"  # the constant momentum of an ignorable coordinate
+    CONSTRAINED = "w"  # a quasi-velocity that vanishes on the constraints
+    MULTIPLIER = "lambda"
+    SLOPE = "rate"  # the rate of any unknown in a differential-algebraic system, or of any input of a program
+    FORCE = "force"  # along a speed
+    WORK = "work"  # the integral of the power
+    WEIGHT = "weight"  # of an output of a program
+    HELD = "held"  # a condition, or a line of a table, that a run holds between two switchings
+    PRESS = "press"  # the normal force of a rigid contact
+    RUB = "rub"  # its friction where it sticks
+    SLIDE = "slide"  # the sign of its slip where it slides
+    INPUT = "u"  # what a law in Python gives a load
+    MEASURE = "measure"  # what a law of a load is a formula of, such as the length of a strut
+    VX, VY, VZ, WX, WY, WZ = "vx", "vy", "vz", "wx", "wy", "wz"  # the parts of a twist
+
+    def of(self, name: object = "") -> str:
+        """The name of the symbol of this kind that belongs to `name`."""
+        return f"{self.value}({name})"
+
+
+_KINDS = {kind.value: kind for kind in Kind}
+
+
+TWIST = (Kind.VX, Kind.VY, Kind.VZ, Kind.WX, Kind.WY, Kind.WZ)
+
+
+def parted(name: str) -> tuple[Kind | None, str]:
+    """The kind of a symbol of ours and what it belongs to; None and the name itself for a name of the user's.
+
+    >>> parted("dot(x)"), parted("x")
+    ((<Kind.RATE: 'dot'>, 'x'), (None, 'x'))
+    """
+    match = re.fullmatch(r"(\w+)\((.*)\)", name)
+    kind = _KINDS.get(match[1]) if match else None
+    return (kind, match[2]) if match and kind else (None, name)
+
+
+def kind_of(name: str) -> Kind | None:
+    """The kind of a symbol of ours; None for a name of the user's.
+
+    >>> kind_of("p(x)"), kind_of("p")
+    (<Kind.MOMENTUM: 'p'>, None)
+    """
+    return parted(name)[0]
+
+
+def rate(name: str) -> se.Symbol:
+    """The symbol of the velocity of a coordinate.
+
+    >>> rate("theta1")
+    dot(theta1)
+    """
+    return se.Symbol(Kind.RATE.of(name))
+
+
+def momentum(name: str) -> se.Symbol:
+    """The symbol of the momentum ∂L/∂q̇ of a coordinate.
+
+    >>> momentum("theta1")
+    p(theta1)
+    """
+    return se.Symbol(Kind.MOMENTUM.of(name))
+
+
+def number(value: object, where: str) -> se.Basic:
+    """The SymEngine number of a Python number, exact: a decimal is the fraction it is written as.
+
+    >>> number(3, "gravity"), number(9.81, "gravity")
+    (3, 981/100)
+    """
+    if isinstance(value, bool) or not isinstance(value, numbers.Real):
+        fact = f"the value {quote(shown(value))} is of type {type(value).__name__}."
+        raise FormulaError(f"{where}: {fact} Expected a number or a formula; give one, such as 2.5.")
+    whole = isinstance(value, numbers.Integral)
+    try:
+        result = se.Integer(int(value)) if whole else decimal(float(value))
+    except OverflowError:
+        result = se.RealDouble(math.inf)
+    problem = flaw(result)
+    if problem:
+        what = "the integer" if whole else f"the value {float(result)}"
+        raise FormulaError(f"{where}: {what} {problem}. Expected a finite number; give one between -1e308 and 1e308.")
+    return result
+
+
+_SMALLEST, _LARGEST = 1e-60, 1e60  # beyond these a fraction has too many digits, and a double stays a double
+
+
+def decimal(value: float) -> se.Basic:
+    """The fraction that a double is written as, so that formulas are never rounded; a double where it would be very long.
+
+    >>> decimal(0.1) + decimal(0.2), decimal(2.0), decimal(1e-300)
+    (3/10, 2, 1e-300)
+    """
+    if value != 0 and not _SMALLEST <= abs(value) < _LARGEST:  # also inf and nan
+        return se.RealDouble(value)
+    found = exact(value)
+    return se.Rational(found.numerator, found.denominator)
+
+
+def fold(
+    root: Node, children: Callable[[Node], Sequence[Node]], build: Callable[[Node, list[Result]], Result]
+) -> Result:
+    """The value of a tree: `build(node, values of its children)` from the leaves up, without recursion.
+
+    >>> fold((1, (2, 3)), lambda n: n if isinstance(n, tuple) else (), lambda n, v: sum(v) if v else n)
+    6
+    """
+    values: dict[Node, Result] = {}
+    stack = [(root, False)]
+    while stack:
+        node, ready = stack.pop()
+        if node in values:
+            continue
+        below = children(node)
+        if ready:
+            values[node] = build(node, [values[child] for child in below])
+        else:
+            stack.append((node, True))
+            stack.extend((child, False) for child in reversed(below))
+    return values[root]
+
+
+def quote(text: str, length: int = 60) -> str:
+    """`text` in quotation marks, shortened, with unprintable characters made visible.
+
+    >>> quote("x" * 100, 10)
+    "'xxxxxxx...'"
+    """
+    return repr(text if len(text) <= length else text[: length - 3] + "...")

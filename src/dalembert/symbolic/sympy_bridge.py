@@ -8,9 +8,7 @@ from typing import TYPE_CHECKING
 import symengine as se
 
 from dalembert.errors import FormulaError
-from dalembert.symbolic.expression_reading import fold, number, quote
-from dalembert.symbolic.reserved_symbols import rate
-from dalembert.symbolic.symbols import TIME, Formula
+from dalembert.symbolic.symbols import TIME, Formula, fold, number, quote, rate
 
 if TYPE_CHECKING:
     import sympy

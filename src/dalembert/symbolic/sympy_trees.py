@@ -15,8 +15,6 @@ from sympy.logic.boolalg import Boolean, BooleanAtom
 from sympy.physics.mechanics import dynamicsymbols
 
 from dalembert.errors import FormulaError, nearest
-from dalembert.symbolic.expression_reading import decimal, quote
-from dalembert.symbolic.reserved_symbols import rate
 from dalembert.symbolic.symbols import (
     FUNCTIONS,
     TIME,
@@ -24,11 +22,14 @@ from dalembert.symbolic.symbols import (
     absolute,
     compare,
     coordinate,
+    decimal,
     flaw,
     maximum,
     minimum,
     piecewise,
     power_flaw,
+    quote,
+    rate,
     signum,
 )
 

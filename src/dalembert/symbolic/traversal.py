@@ -8,9 +8,8 @@ from collections.abc import Iterable
 import numpy as np
 
 from dalembert.symbolic.algebra_base import Operand
-from dalembert.symbolic.constant_folding import value
 from dalembert.symbolic.nodes import PI, Constant, Node
-from dalembert.symbolic.operations import BLOCKS, OPERATIONS
+from dalembert.symbolic.operations import BLOCKS, OPERATIONS, value
 
 
 def ordered(roots: Iterable[Node]) -> list[Node]:

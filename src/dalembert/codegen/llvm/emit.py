@@ -17,11 +17,10 @@ from math import isqrt
 from typing import NamedTuple
 
 from dalembert.codegen.llvm.library import PACKED, Library
-from dalembert.codegen.llvm.scheduling import compact_order
-from dalembert.codegen.llvm.sparse_solves import Pattern, SparseText, variants
-from dalembert.codegen.llvm.tiles import LOOP, Tile
+from dalembert.codegen.llvm.linear_solves import Pattern, SparseText, variants
+from dalembert.codegen.llvm.tiles import LOOP, Tile, compact_order
 from dalembert.codegen.program import Program
-from dalembert.symbolic.block_nodes import SOLUTIONS, lower_place
+from dalembert.symbolic.graph import SOLUTIONS, lower_place
 from dalembert.symbolic.operations import BLOCKS, OPERATIONS
 from dalembert.symbolic.rolled_solve import order_of_symmetric
 

@@ -7,6 +7,8 @@ inputs that are angles are found there, row by row, before the program runs. It 
 
 from __future__ import annotations
 
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -16,7 +18,10 @@ from dalembert.codegen.program import Program
 if TYPE_CHECKING:
     from dalembert.codegen.llvm.emit import Target
 
+
 MOST_STATES = 64  # of a tile: eight lines of memory of each row, which processors fetch ahead
+
+
 MOST_BYTES = 2**18  # of a tile
 
 
@@ -132,7 +137,11 @@ def _constants(name: str, numbers: tuple[int, ...] | list[int]) -> str:
 
 
 _SAME = "%slot = add i64 %i, 0"
+
+
 _SLOT = "%slot.at = getelementptr i64, ptr @slots, i64 %i\n%slot = load i64, ptr %slot.at"
+
+
 # a row that is not whole: round by round, then the last states one by one
 _SOME = """
 some:
@@ -157,6 +166,8 @@ rest:
 %open = icmp slt i64 %most, %count
 br i1 %open, label %each, label %done
 """
+
+
 _BRING = """
 define internal void @bring(ptr noalias %far, ptr noalias %near, i64 %count) noinline {{
 entry:
@@ -183,6 +194,8 @@ done:
 ret void
 }}
 """
+
+
 _SEND = """
 define internal void @send(ptr noalias %far, ptr noalias %near, i64 %count) noinline {{
 entry:
@@ -207,6 +220,8 @@ done:
 ret void
 }}
 """
+
+
 # arrays are given by the address of their first number, the bytes between rows, and the number of rows
 _ROWS = """
 define internal void @{name}(ptr noalias readonly %arrays, ptr noalias %tile, i64 %first, i64 %count) noinline {{
@@ -245,6 +260,8 @@ done:
 ret void
 }}
 """
+
+
 _TURN = """
 define internal void @turn.all(ptr noalias %tile, i64 %slots) noinline {{
 entry:
@@ -265,6 +282,8 @@ done:
 ret void
 }}
 """
+
+
 LOOP = """
 define void @many({pointers}, i64 %begin, i64 %end, i64 %stride) {{
 entry:
@@ -301,3 +320,51 @@ done:
 ret void
 }}
 """
+
+
+def compact_order(needed: Mapping[int, Sequence[int]]) -> list[int]:
+    """Values after all that they need, first those that are the last to need others, the most recent of them first.
+
+    `needed` are the values that each one needs; what has no entry is always there.
+
+    >>> compact_order({1: (0,), 2: (0,), 3: (1,), 4: (2,), 5: (3, 4)})
+    [1, 3, 2, 4, 5]
+    """
+    arguments = {y: [a for a in dict.fromkeys(places) if a in needed] for y, places in needed.items()}
+    waiting = {y: len(places) for y, places in arguments.items()}
+    users: dict[int, list[int]] = defaultdict(list)
+    for y, places in arguments.items():
+        for a in places:
+            users[a].append(y)
+    left = {a: len(each) for a, each in users.items()}
+    piles: dict[int, list[int]] = defaultdict(list)  # what could come next, by the registers that it sets free
+    order: list[int] = []
+
+    def freed(y: int) -> int:
+        return sum(left[a] == 1 for a in arguments[y]) - (y in left)
+
+    def is_outdated(y: int, count: int) -> bool:
+        return waiting[y] < 0 or freed(y) != count
+
+    for y in reversed(arguments):
+        if not waiting[y]:
+            piles[freed(y)].append(y)
+    while len(order) < len(arguments):
+        for count in sorted(piles, reverse=True):
+            while piles[count] and is_outdated(piles[count][-1], count):
+                piles[count].pop()
+        y = piles[max(count for count, pile in piles.items() if pile)].pop()
+        order.append(y)
+        waiting[y] = -1
+        ready: list[int] = []
+        for a in arguments[y]:
+            left[a] -= 1
+            if left[a] == 1:
+                ready += [user for user in users[a] if waiting[user] == 0]
+        for user in users[y] if y in left else ():
+            waiting[user] -= 1
+            if not waiting[user]:
+                ready.append(user)
+        for each in ready:
+            piles[freed(each)].append(each)
+    return order

@@ -18,7 +18,7 @@ from dalembert.errors import InputError
 from dalembert.mechanics.system import Notation
 from dalembert.symbolic.algebra_base import Array, Operand
 from dalembert.symbolic.equality import Line
-from dalembert.symbolic.exact_numbers import with_exact_numbers
+from dalembert.symbolic.formula_writer import with_exact_numbers
 from dalembert.symbolic.nodes import Constant, HeldTable, Node, Symbol
 from dalembert.symbolic.operations import FUNCTIONS
 from dalembert.symbolic.symbols import Formula

@@ -31,7 +31,7 @@ from dalembert.symbolic.algebra_base import Array, DifferentialAlgebra, Scalar, 
 from dalembert.symbolic.elimination import PivotOrder, ldl, ldl_apply, lu_solve
 from dalembert.symbolic.lower import Lowering
 from dalembert.symbolic.nodes import node
-from dalembert.symbolic.reserved_symbols import Kind, momentum
+from dalembert.symbolic.symbols import Kind, momentum
 from dalembert.symbolic.traversal import numbers_in, ordered
 
 _STATES = 4

@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import Literal
 
 from dalembert.codegen.program import Program
-from dalembert.symbolic.reserved_symbols import Kind, parted
+from dalembert.symbolic.symbols import Kind, parted
 
 Given = Literal["state", "start", "along"]  # (t, y); (t, q, q̇); (t, y) and the rates of t, y and p
 

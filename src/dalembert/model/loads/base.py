@@ -38,7 +38,7 @@ from dalembert.model.record import Record, argument, record
 from dalembert.model.reference_model import Action, Traced, Watch, Work
 from dalembert.model.values import WORLD, Vector3
 from dalembert.symbolic.algebra_base import Algebra, Array, Scalar, matrix, vector
-from dalembert.symbolic.exact_numbers import written_out
+from dalembert.symbolic.formula_writer import written_out
 from dalembert.symbolic.frames import Frame
 from dalembert.symbolic.lower import Lowering
 from dalembert.symbolic.rotations import cross

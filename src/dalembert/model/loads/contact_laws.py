@@ -34,7 +34,7 @@ from dalembert.model.loads.force_laws import RATE, law, measure, plain
 from dalembert.model.loads.unilateral import IMPACTS, Impact
 from dalembert.model.record import argument, record
 from dalembert.model.reference_model import Watch
-from dalembert.symbolic.exact_numbers import written_out
+from dalembert.symbolic.formula_writer import written_out
 from dalembert.symbolic.surds import Component
 from dalembert.symbolic.symbols import Formula, piecewise, signum
 

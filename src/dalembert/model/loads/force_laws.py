@@ -23,13 +23,12 @@ from dalembert.model.record import argument, record
 from dalembert.model.reference_model import Traced, Watch
 from dalembert.model.values import several
 from dalembert.symbolic.algebra_base import Scalar
-from dalembert.symbolic.calculus import antiderivative
-from dalembert.symbolic.exact_numbers import written_out
-from dalembert.symbolic.formula_writer import written
+from dalembert.symbolic.formula_writer import written, written_out
 from dalembert.symbolic.lookup_tables import Table, interpolation, table
 from dalembert.symbolic.lower import Lowering
-from dalembert.symbolic.reserved_symbols import Kind as Symbols
 from dalembert.symbolic.symbols import TIME, Formula, Written
+from dalembert.symbolic.symbols import Kind as Symbols
+from dalembert.symbolic.symengine_algebra import antiderivative
 
 if TYPE_CHECKING:
     from dalembert.model.description import Elements

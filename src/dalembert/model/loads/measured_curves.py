@@ -11,11 +11,9 @@ from dalembert.errors import InputError
 from dalembert.model.file_form import Element, vector
 from dalembert.model.keys import MAX_FILE_ROWS, Check, Key, constant, many
 from dalembert.model.values import Given, Vector3, row_of, several
-from dalembert.symbolic.exact_numbers import written_out
-from dalembert.symbolic.expression_reading import decimal
-from dalembert.symbolic.formula_writer import Knots, knots
+from dalembert.symbolic.formula_writer import Knots, knots, written_out
 from dalembert.symbolic.lookup_tables import interpolation, table
-from dalembert.symbolic.symbols import TIME, Formula, Written
+from dalembert.symbolic.symbols import TIME, Formula, Written, decimal
 
 MAX_ROWS = 1_000_000
 

@@ -20,8 +20,7 @@ from typing import TYPE_CHECKING, Literal, get_args
 import symengine as se
 
 from dalembert.symbolic.algebra_base import Array, Scalar
-from dalembert.symbolic.reserved_symbols import Kind
-from dalembert.symbolic.symbols import Formula
+from dalembert.symbolic.symbols import Formula, Kind
 
 if TYPE_CHECKING:
     from dalembert.model.loads.base import Motion
