@@ -22,7 +22,7 @@ from dalembert.model.description import Elements
 from dalembert.model.initial_state import Start
 from dalembert.model.velocity_kinks import refuse_time_kinks
 from dalembert.recursive import tree_dynamics as walk
-from dalembert.recursive.constrained_batch import named_speeds, require_tree
+from dalembert.recursive.constraint_batch import named_speeds, require_tree
 from dalembert.recursive.plan import read_state
 from dalembert.recursive.traced import Detail
 from dalembert.tables import Table, Tabular

@@ -1,4 +1,4 @@
-"""The disk cache of compiled code and traced programs: one file for each key.
+"""The disk cache of compiled code and traced programs: one file for each key. `marshal` writes programs as plain tuples.
 
 `DALEMBERT_CACHE` names the folder; empty means no disk cache. Files hold machine code, so whoever can write there can run code in
 this process. Therefore
@@ -32,23 +32,11 @@ from dalembert.errors import CacheWarning
 from dalembert.symbolic.lookup_tables import Table
 
 CODE, TEXT = "o", "text"  # kinds of files: machine code; what was traced
-
-
 _FORMAT = 2  # of files; it is part of their names, so that versions of the package do not overwrite each other's files
-
-
 _MAX_FILES = 4000  # of one kind
-
-
 _CHECKSUM_BYTES = 32
-
-
 _OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
-
-
 _REFUSED: set[tuple[Path, str]] = set()  # folders and reasons that were reported
-
-
 Plain = tuple[Any, ...]
 
 
@@ -72,20 +60,17 @@ def _trusted_folder() -> Path | None:
     try:
         if not os.path.lexists(folder):
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        fault = _folder_fault(os.lstat(folder))
+        status = os.lstat(folder)
     except OSError:  # a read-only disk, or a file of that name: there is no disk cache
         return None
-    if not fault:
-        return folder
-    _report(folder, fault)
-    return None
-
-
-def _folder_fault(status: os.stat_result) -> str:
-    """Why a folder cannot be trusted; empty where it can."""
-    if stat.S_ISLNK(status.st_mode):
-        return "it is a symbolic link; set DALEMBERT_CACHE to the folder that the link names"
-    return _write_fault(status)
+    linked = stat.S_ISLNK(status.st_mode)
+    link_fault = "it is a symbolic link; set DALEMBERT_CACHE to the folder that the link names"
+    fault = link_fault if linked else _write_fault(status)
+    if fault and (folder, fault) not in _REFUSED:
+        _REFUSED.add((folder, fault))
+        message = f"the disk cache {folder} is not used: {fault}. Compiled code stays in memory only."
+        warnings.warn(message, CacheWarning, stacklevel=3)
+    return None if fault else folder
 
 
 def _write_fault(status: os.stat_result) -> str:
@@ -94,22 +79,11 @@ def _write_fault(status: os.stat_result) -> str:
         return ""
     user = os.geteuid()
     if status.st_uid != user:
-        return (
-            f"it belongs to the user with id {status.st_uid}, and this process runs as {user}; use a folder of your own"
-        )
+        owner = f"it belongs to the user with id {status.st_uid}, and this process runs as {user}"
+        return f"{owner}; use a folder of your own"
     if status.st_mode & _OTHERS_WRITE:
         return f"its mode {stat.S_IMODE(status.st_mode):04o} lets other users write; run chmod go-w, after emptying it"
     return ""
-
-
-def _report(folder: Path, fault: str) -> None:
-    if (folder, fault) not in _REFUSED:
-        _REFUSED.add((folder, fault))
-        warnings.warn(
-            f"the disk cache {folder} is not used: {fault}. Compiled code stays in memory only.",
-            CacheWarning,
-            stacklevel=4,
-        )
 
 
 def _path(folder: Path, digest: str, kind: str) -> Path:
@@ -172,11 +146,7 @@ def to_bytes(plain: Plain) -> bytes:
 
 
 def from_bytes(data: bytes) -> Plain:
-    """What `to_bytes` wrote.
-
-    >>> from_bytes(to_bytes((1, 0.1, "a", (b"b",), None)))
-    (1, 0.1, 'a', (b'b',), None)
-    """
+    """What `to_bytes` wrote."""
     collects = gc.isenabled()
     gc.disable()  # ten thousand new tuples would make Python search all of its memory for waste
     try:

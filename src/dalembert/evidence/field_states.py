@@ -11,7 +11,7 @@ from dalembert.formalisms.shared.linear_form import LinearForm, LinearSystem
 from dalembert.mechanics.applied_forces import non_ideal_forces
 from dalembert.mechanics.system import System
 from dalembert.symbolic.algebra_base import Array, zeros
-from dalembert.symbolic.nodes import Node, node, symbol
+from dalembert.symbolic.nodes import Node, node, ordered, symbol
 from dalembert.symbolic.operations import exact
 from dalembert.symbolic.prime_field import (
     EXACT,
@@ -25,7 +25,6 @@ from dalembert.symbolic.prime_field import (
     solve,
 )
 from dalembert.symbolic.random_points import NoRoot, Point, Root
-from dalembert.symbolic.traversal import ordered
 
 _TRIES = 20_000
 _PARTIAL = frozenset(("sqrt", "pow", "log", "asin", "acos", "atan", "atan2"))

@@ -26,12 +26,11 @@ from dalembert.mechanics.motion import Motion, move_symbols
 from dalembert.model.description import Elements
 from dalembert.symbolic.algebra_base import Array, Scalar, stack, vector, zeros
 from dalembert.symbolic.graph import GRAPH
-from dalembert.symbolic.nodes import Node, Symbol, node, symbol
+from dalembert.symbolic.nodes import Node, Symbol, node, numbers_in, ordered, symbol
 from dalembert.symbolic.operations import exact
 from dalembert.symbolic.prime_field import Undecidable
 from dalembert.symbolic.random_points import NoRoot, Point
 from dalembert.symbolic.symbols import Formula, Kind, coordinate, kind_of
-from dalembert.symbolic.traversal import numbers_in, ordered
 
 _TRIES = 5000
 

@@ -1,4 +1,9 @@
-"""How the recursions are run on a machine: the one place that chooses between the executions of the same text."""
+"""How the recursions are run on a machine: the one place that chooses between the executions of the same text.
+
+What was traced for a model is stored on disk, so that the next process neither plans nor traces it again. A record is found by
+the content of the model, by the task and its options, and by the source of this package. Models with members from elsewhere are
+not stored, since their source is not known.
+"""
 
 from __future__ import annotations
 
@@ -20,51 +25,31 @@ from dalembert.errors import InputError, SingularError, nearest
 from dalembert.mechanics.state_batch import drawn
 from dalembert.model.description import Description
 from dalembert.recursive.composite_inertia import mass_matrix
-from dalembert.recursive.constrained_batch import usual_rank
-from dalembert.recursive.constrained_forward import ConstrainedForward
-from dalembert.recursive.constrained_sweeps import Closed
+from dalembert.recursive.constrained_forward import Closed, ConstrainedForward
+from dalembert.recursive.constraint_batch import usual_rank
 from dalembert.recursive.link_states import moving
 from dalembert.recursive.plan import Plan, singular_mass
 from dalembert.recursive.rolled_sweeps import ROLLED, Alarmed, Loops, can_roll, loops_of
 from dalembert.recursive.traced import Detail, task_program
 from dalembert.symbolic.floats import FLOATS, numbers
 
-Execution = Literal[
-    "unrolled", "rolled"
-]  # link by link with the model's numbers folded in; loops over a table of links
-
-
+# unrolled: link by link with the model's numbers folded in; rolled: loops over a table of links
+Execution = Literal["unrolled", "rolled"]
 EXECUTIONS: tuple[str, ...] = get_args(Execution)
-
-
 MANY = 60  # speeds: unrolled, forward dynamics compiles in 2 s there and in 20 s for 200; loops take the same time for any number
-
-
 LARGEST = 400  # speeds: one program for a larger tree takes many minutes to compile
-
-
-LARGEST_MATRIX = (
-    150  # likewise where an n × n matrix is in it, whose text grows with n²: one minute for 100, times 8 for 200
-)
-
-
+LARGEST_MATRIX = 150  # likewise with an n × n matrix, whose text grows with n²: one minute for 100, times 8 for 200
 LARGEST_CLOSED = 1000  # speeds: the rows of a loop are one program, half a minute for so many links
-
-
 _MATRICES = ("mass_matrix", "coriolis", "inverse_slopes", "forward_slopes")
-
-
 _PACKAGE = Path(__file__).parents[1]
-
-
 # packages that this one does not import: they have no part in what is traced
 _ABOVE = ("analysis", "api", "cli", "display", "evidence", "formalisms", "papers", "simulation", "studio")
 
 
 def choose_execution(plan: Plan, task: str, execution: str | None, engine: str | None = None) -> str:
-    """The execution of a task: the one that is asked for, else the one that suits the model.
+    """The execution of a task: the requested one, else the one that suits the model.
 
-    Tasks without loops are unrolled whatever is asked for.
+    Tasks without loops are always unrolled.
     """
     if execution not in (None, *EXECUTIONS):
         said = " or ".join(f"'{name}'" for name in EXECUTIONS)
@@ -105,15 +90,6 @@ def _require_bearable(plan: Plan, task: str, engine: str | None) -> None:
     )
 
 
-def _require_short_rows(plan: Plan) -> None:
-    """Sweeps take any number of links, the program of the constraints does not."""
-    if (n := plan.tree.n_speeds) > LARGEST_CLOSED:
-        raise InputError(
-            f"forward, with constraints: model '{plan.tree.model.name}' has {n} speeds, too many for one program of its "
-            f"constraints. Expected at most {LARGEST_CLOSED}. What works: `dl.forward_dynamics`, which does not compile."
-        )
-
-
 Text = Program | Loops
 
 
@@ -128,8 +104,12 @@ def text_for(
 ) -> Text:
     """A task of `traced.TASKS` as a value that `running` compiles; forward dynamics with constraints as the parts of `Held`."""
     if choose_execution(plan, task, execution, engine) == "rolled" and detail == Detail():
-        if is_held(plan, task):
-            _require_short_rows(plan)
+        if is_held(plan, task) and (n := plan.tree.n_speeds) > LARGEST_CLOSED:
+            # sweeps take any number of links, the program of the constraints does not
+            raise InputError(
+                f"forward, with constraints: model '{plan.tree.model.name}' has {n} speeds, too many for one program of its "
+                f"constraints. Expected at most {LARGEST_CLOSED}. What works: `dl.forward_dynamics`, which does not compile."
+            )
         return loops_of(plan, task, friction=friction)
     _require_bearable(plan, task, engine)
     try:
@@ -175,9 +155,9 @@ def package_digest(root: Path = _PACKAGE) -> str | None:
 
 
 def kept_record(model: Description, asked: tuple[object, ...], make: Callable[[], Plain]) -> Plain:
-    """The record of a model by what is asked for, from disk or else made and kept.
+    """The record of a model by the request `asked`, from disk or else made and stored.
 
-    `asked` are numbers, words and values that are written as they are. What `make` raises is not kept.
+    `asked` are numbers, words and values that are written as they are. What `make` raises is not stored.
     """
     text = package_digest() if _is_known(model) else None
     if text is None:
@@ -192,7 +172,7 @@ def kept_record(model: Description, asked: tuple[object, ...], make: Callable[[]
 
 
 def _is_known(model: Description) -> bool:
-    """True where all members are of this package: then its digest tells what they do."""
+    """True where all members are of this package: then its digest covers them."""
     joints = chain.from_iterable(body.joints for body in model.bodies)
     constraints = chain(
         model.holonomic_constraints, model.nonholonomic_constraints, model.canonical_constraints, model.loops

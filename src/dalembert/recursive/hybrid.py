@@ -36,7 +36,7 @@ class Hybrid:
 def hybrid_dynamics(moving: Moving, prescribed: Sequence[int], sd: Array, tau: Array, loads: Array) -> Hybrid:
     """The accelerations and forces that are missing from M ṡ + c + g = τ + loads: ṡ of `prescribed` speeds is given, else τ.
 
-    What `sd` and `tau` hold of the others is not looked at.
+    The other entries of `sd` and `tau` are not read.
 
     >>> from dalembert.symbolic.floats import FLOATS
     >>> from dalembert.model.model import Model

@@ -1,4 +1,8 @@
-"""What is worked out once for a model and used at every state: its tree, its constant facts and its constraints."""
+"""What is computed once for a model and used at every state, and the states as users give them.
+
+A plan is the tree of a model, its constant facts and its constraints. A state is one or a batch, in numbers, with velocities as
+rates of coordinates or as speeds.
+"""
 
 from __future__ import annotations
 
@@ -60,14 +64,7 @@ class Plan:
 
 
 def plan_of(model: Elements) -> Plan:
-    """The plan of a model, found once for its content; a model that is not sound is refused.
-
-    >>> from dalembert.model.model import Model
-    >>> model = Model("slider").coordinates("x")
-    >>> _ = model.body("block", joint=model.prismatic((1, 0, 0), "x"), mass=2)
-    >>> plan_of(model) is plan_of(model)
-    True
-    """
+    """The plan of a model, found once for its content; a model that is not sound is refused."""
     return _plan(model.description)
 
 
@@ -75,30 +72,19 @@ def plan_of(model: Elements) -> Plan:
 def _plan(model: Description) -> Plan:
     model.require_sound()
     model.refuse_laws("dynamics", "Take the model without this load, and pass what the law gives as tau.")
-    links = tree_of(model)
-    written = _without_norms(with_contacts(model), len(model.holonomic_constraints), model)
-    values = dict(model.parameter_values)
-    return Plan(
-        links,
-        values,
-        aligned(links, values),
-        loaded(written, friction=False),
-        written,
-        levels(written),
-        scales_of(model),
-    )
+    tree, values = tree_of(model), dict(model.parameter_values)
+    # the norms of quaternions stand behind the declared holonomic constraints; speeds keep them
+    written, declared = with_contacts(model), len(model.holonomic_constraints)
+    norms = sum(joint.quaternion for body in model.bodies for joint in body.joints)
+    rest = written.holonomic_constraints[:declared] + written.holonomic_constraints[declared + norms :]
+    written = written.replaced(holonomic_constraints=rest)
+    frictionless = loaded(written, friction=False)
+    return Plan(tree, values, aligned(tree, values), frictionless, written, levels(written), scales_of(model))
 
 
 def forget_plans() -> None:
-    """Empty the store of plans; they are found again when they are asked for."""
+    """Empty the store of plans; they are computed again when needed."""
     _plan.cache_clear()
-
-
-def _without_norms(written: Elements, declared: int, model: Elements) -> Elements:
-    """The model without the norms of quaternions, which stand behind the declared holonomic constraints."""
-    norms = sum(joint.quaternion for body in model.bodies for joint in body.joints)
-    rest = written.holonomic_constraints[:declared] + written.holonomic_constraints[declared + norms :]
-    return written.replaced(holonomic_constraints=rest)
 
 
 @dataclass(frozen=True)
@@ -185,20 +171,15 @@ def read_array(
     """An array with one entry for each speed, or each coordinate, and the batch of q, as (entries, K)."""
     tree = plan.tree
     out = numbers_given(given, name)
-    lengths = {tree.n_speeds: tree.speed_names}
+    lengths: dict[int, Sequence[str]] = {tree.n_speeds: tree.speed_names}
     if not speeds_only:
         lengths[tree.n] = tuple(f"d/dt {coordinate}" for coordinate in tree.model.coordinate_names)
     if out.ndim == 0 or out.shape[1:] != batch or len(out) not in lengths:
-        kinds = " or ".join(f"{(n, *batch)} for {', '.join(names)}" for n, names in _told(plan, lengths))
+        if not tree.attitudes:
+            lengths = {tree.n: tree.model.coordinate_names}
+        kinds = " or ".join(f"{(n, *batch)} for {', '.join(names)}" for n, names in lengths.items())
         raise InputError(f"{name} has shape {out.shape}. Expected {kinds}.")
     return out.reshape(len(out), -1)
-
-
-def _told(plan: Plan, lengths: dict[int, tuple[str, ...]]) -> list[tuple[int, Sequence[str]]]:
-    """What an array may hold, in words: coordinates where there are no quaternions."""
-    if not plan.tree.attitudes:
-        return [(plan.tree.n, plan.tree.model.coordinate_names)]
-    return list(lengths.items())
 
 
 def _time(t: npt.ArrayLike, K: int) -> np.ndarray:

@@ -78,15 +78,7 @@ def sweeps_and_table(plan: Plan, task: str) -> tuple[Sweeps, np.ndarray]:
 
 
 def operations_of(plan: Plan, task: str) -> int:
-    """What one evaluation of a task costs, by the table of operations: the sum over all links.
-
-    >>> from dalembert.model.model import Model
-    >>> from dalembert.recursive.plan import plan_of
-    >>> model = Model("slider").coordinates("x")
-    >>> _ = model.body("block", joint=model.prismatic((1, 0, 0), "x"), mass=2)
-    >>> operations_of(plan_of(model), "inverse") > 0
-    True
-    """
+    """What one evaluation of a task costs, by the table of operations: the sum over all links."""
     kinds, members = _members(plan, task)
     each = sweeps_of(kinds, task).operations
     return sum(cost * len(own.links) for cost, own in zip(each, members, strict=True))
@@ -155,7 +147,7 @@ class Loops:
 
     @classmethod
     def again(cls, plain: Plain) -> Loops:
-        """What such tuples tell."""
+        """The loops of such tuples."""
         task, sweeps, table, loads, *rest = plain
         program = None if loads is None else program_again(loads)
         return cls(task, sweeps_again(sweeps), np.frombuffer(table), program, *rest)
@@ -174,7 +166,7 @@ def loops_of(plan: Plan, task: str, *, friction: bool) -> Loops:
 class Alarmed(Function):
     """A task of `ROLLED` as a function of the rows that `traced` takes; its last output is an alarm as there.
 
-    The alarm tells numbers that are not finite and quaternions that are not of norm 1. The loops keep their pivots to themselves:
+    The alarm detects numbers that are not finite and quaternions that are not of norm 1. The loops do not return their pivots:
     a pivot of 0 shows as an acceleration that is not finite, a pivot that only rounding keeps from 0 does not show.
     """
 

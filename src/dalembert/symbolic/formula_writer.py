@@ -1,4 +1,4 @@
-"""Formulas as text that the parser reads back to the same formula, and the tables of time hidden in some of them."""
+"""Formulas as text that the parser reads back to the same formula, with their numbers exact or as they are best read."""
 
 from __future__ import annotations
 
@@ -16,15 +16,13 @@ from dalembert.symbolic.parser import MAX_COPYING, MAX_LENGTH
 from dalembert.symbolic.symbols import Formula, Kind, absolute, fold, kind_of, maximum, minimum, signum
 from dalembert.symbolic.sympy_bridge import to_sympy
 
-# how strongly the parts of a text hold together
+# how strongly the parts of a text bind
 _OR, _AND, _SUM, _PRODUCT, _POWER, _ATOM = range(6)
-
-
 _LONGEST_RADICAND = 10_000
 
 
 class _Text(NamedTuple):
-    """A part as text, how strongly it holds together, and how deep functions that copy their arguments nest in it."""
+    """A part as text, how strongly it binds, and how deep functions that copy their arguments nest in it."""
 
     text: str
     rank: int
@@ -122,7 +120,7 @@ def _fraction(top: int, bottom: int) -> str:
 
 
 def _held(part: _Text, rank: int) -> str:
-    """The text in brackets, unless it holds together at least as strongly as `rank` says."""
+    """The text in brackets, unless it binds at least as strongly as `rank`."""
     return part.text if part.rank >= rank else f"({part.text})"
 
 
@@ -274,11 +272,7 @@ def _is_long_root(node: Formula) -> bool:
 
 
 def with_exact_numbers(expression: Formula) -> Formula:
-    """The expression with fractions in place of doubles.
-
-    >>> with_exact_numbers(1.0 * se.Symbol("x"))
-    x
-    """
+    """The expression with fractions in place of doubles."""
     return with_numbers(expression, _exact_number)
 
 
@@ -301,11 +295,7 @@ def for_reading(number: Formula) -> Formula:
 
 
 def written_out(formula: Formula) -> str:
-    """A formula as text, its numbers as decimals where they are such.
-
-    >>> written_out(se.Rational(981, 100) * se.Symbol("m"))
-    '9.81*m'
-    """
+    """A formula as text, its numbers as decimals where they are such."""
     return str(with_numbers(formula, for_reading))
 
 

@@ -1,6 +1,16 @@
-"""Frames in motion, as every derivation knows them.
+"""Frames in motion: over any algebra, and in numbers their rotations, quaternions and poses.
 
-Where a frame is, in numbers: rotations, quaternions and poses.
+Relative motion is that seen from a body B that moves itself, in axes of B. With r from the origin of B to a point, all of it in
+world axes:
+
+| seen from B | is R_Bᵀ times |
+|---|---|
+| position | r |
+| velocity | v − v_B − ω_B × r, and ω − ω_B |
+| acceleration | a − a_B − α_B × r − ω_B × (ω_B × r) − 2 ω_B × (v − v_B − ω_B × r), and α − α_B − ω_B × (ω − ω_B) |
+| Jacobian | J_v − J_vB + r × J_ωB, and J_ω − J_ωB |
+
+Each is the rate of the one above it, as an observer on B would measure it.
 """
 
 from __future__ import annotations
@@ -62,20 +72,12 @@ class Frame:
 
 
 def cross(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """a × b for vectors (3, ...) in numbers; `rotations.cross` is that over any algebra.
-
-    >>> cross(np.array([1.0, 0.0, 0.0]), np.array([0.0, 1.0, 0.0])).tolist()
-    [0.0, 0.0, 1.0]
-    """
+    """a × b for vectors (3, ...) in numbers; `rotations.cross` is that over any algebra."""
     return np.cross(a, b, axis=0)
 
 
 def quaternion(R: np.ndarray) -> np.ndarray:
-    """The unit quaternion (w, x, y, z), (4, ...), of a rotation (3, 3, ...), with w ≥ 0.
-
-    >>> quaternion(np.eye(3)).tolist()
-    [1.0, 0.0, 0.0, 0.0]
-    """
+    """The unit quaternion (w, x, y, z), (4, ...), of a rotation (3, 3, ...), with w ≥ 0."""
     # 4 q qᵀ is linear in R: its longest column is the one without cancellation
     K = np.array(
         [
@@ -91,11 +93,7 @@ def quaternion(R: np.ndarray) -> np.ndarray:
 
 
 def rotation(quaternions: np.ndarray) -> np.ndarray:
-    """The rotation (3, 3, ...) of unit quaternions (4, ...).
-
-    >>> rotation(np.array([0.0, 1.0, 0.0, 0.0])).tolist()
-    [[1.0, 0.0, 0.0], [0.0, -1.0, 0.0], [0.0, 0.0, -1.0]]
-    """
+    """The rotation (3, 3, ...) of unit quaternions (4, ...)."""
     w, x, y, z = quaternions
     return np.array(
         [

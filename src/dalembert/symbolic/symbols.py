@@ -1,9 +1,10 @@
-"""What formulas are: SymEngine's expressions inside, and what users may write in their place.
-
-The vocabulary of a formula: its symbols, its functions, and the numbers it may hold.
+"""The vocabulary of a formula: its symbols, its functions, and the numbers it may hold.
 
 A formula is a SymEngine expression over plain symbols. SymEngine cannot differentiate `Abs`, `sign`, `Max` and `Min`,
 so those four are built as `Piecewise`, which it can differentiate and compile.
+
+A name that a user may choose is an identifier. A symbol that the library adds is a kind and what it belongs to, in brackets,
+such as dot(x). So the two never clash, and a coordinate may be called work, p or lam.
 """
 
 from __future__ import annotations
@@ -28,32 +29,16 @@ if TYPE_CHECKING:
 
 
 Formula: TypeAlias = se.Basic  # an expression of plain symbols
-
-
 Written: TypeAlias = "str | float | sympy.Basic | se.Basic"  # a number, text, or an expression of SymPy
-
-
 MAX_POWER = 64
-
-
 MAX_BITS = 1023  # the largest double has 1024 bits
-
-
 TIME = se.Symbol("t")
-
-
 Node = TypeVar("Node", bound=Hashable)
-
-
 Result = TypeVar("Result")
 
 
 def coordinate(name: str) -> se.Symbol:
-    """The symbol of a coordinate.
-
-    >>> coordinate("theta1")
-    theta1
-    """
+    """The symbol of a coordinate."""
     return se.Symbol(name)
 
 
@@ -79,11 +64,7 @@ def absolute(value: se.Basic) -> se.Basic:
 
 
 def signum(value: se.Basic) -> se.Basic:
-    """1, 0 or -1 by the sign of `value`, built with `Piecewise`.
-
-    >>> signum(se.Integer(-3))
-    -1
-    """
+    """1, 0 or -1 by the sign of `value`, built with `Piecewise`."""
     return se.Piecewise((1, compare(se.Gt, value, 0)), (-1, compare(se.Lt, value, 0)), (0, True))
 
 
@@ -97,11 +78,7 @@ def minimum(*values: se.Basic) -> se.Basic:
 
 
 def maximum(*values: se.Basic) -> se.Basic:
-    """The largest of `values`, built with `Piecewise`.
-
-    >>> maximum(se.Integer(2), se.Integer(5))
-    5
-    """
+    """The largest of `values`, built with `Piecewise`."""
     return _extreme(se.Ge, values)
 
 
@@ -152,9 +129,6 @@ class Function:
     """A function of a formula: how it is built, how many arguments it takes, how often it copies each of them.
 
     `most` is None where there is no limit; `copies` is 0 where each argument is copied as often as there are arguments.
-
-    >>> FUNCTIONS["atan2"].least
-    2
     """
 
     build: Callable[..., se.Basic]
@@ -180,8 +154,6 @@ FUNCTIONS: dict[str, Function] = {
     "max": Function(maximum, 2, 8, copies=0),
     "piecewise": Function(piecewise, 3, None),
 }
-
-
 RESERVED: frozenset[str] = frozenset({"t", "pi", "dot", "ddot", *FUNCTIONS})
 
 
@@ -229,7 +201,7 @@ def _value_flaw(expression: se.Basic) -> str | None:
 
 
 def power_flaw(base: se.Basic, exponent: se.Basic) -> str | None:
-    """What is wrong with raising `base` to `exponent`, told before a giant number is built; None if nothing is.
+    """What is wrong with raising `base` to `exponent`, before a giant number is built; None if nothing is.
 
     >>> power_flaw(se.Integer(9), se.Integer(9) ** 9)
     'has an exponent beyond 64'
@@ -253,7 +225,7 @@ def _bits(number: se.Rational) -> int:
 
 
 class Kind(StrEnum):
-    """What a symbol of ours stands for; the value is how it is written.
+    """What a symbol of the library stands for; the value is how it is written.
 
     >>> Kind.RATE.of("theta1"), Kind.WORK.of()
     ('dot(theta1)', 'work()')
@@ -269,7 +241,7 @@ class Kind(StrEnum):
     FORCE = "force"  # along a speed
     WORK = "work"  # the integral of the power
     WEIGHT = "weight"  # of an output of a program
-    HELD = "held"  # a condition, or a line of a table, that a run holds between two switchings
+    HELD = "held"  # a condition, or a line of a table, that is frozen between two events
     PRESS = "press"  # the normal force of a rigid contact
     RUB = "rub"  # its friction where it sticks
     SLIDE = "slide"  # the sign of its slip where it slides
@@ -283,13 +255,11 @@ class Kind(StrEnum):
 
 
 _KINDS = {kind.value: kind for kind in Kind}
-
-
 TWIST = (Kind.VX, Kind.VY, Kind.VZ, Kind.WX, Kind.WY, Kind.WZ)
 
 
 def parted(name: str) -> tuple[Kind | None, str]:
-    """The kind of a symbol of ours and what it belongs to; None and the name itself for a name of the user's.
+    """The kind of a symbol of the library and what it belongs to; None and the name itself for a name of the user.
 
     >>> parted("dot(x)"), parted("x")
     ((<Kind.RATE: 'dot'>, 'x'), (None, 'x'))
@@ -300,29 +270,17 @@ def parted(name: str) -> tuple[Kind | None, str]:
 
 
 def kind_of(name: str) -> Kind | None:
-    """The kind of a symbol of ours; None for a name of the user's.
-
-    >>> kind_of("p(x)"), kind_of("p")
-    (<Kind.MOMENTUM: 'p'>, None)
-    """
+    """The kind of a symbol of the library; None for a name of the user."""
     return parted(name)[0]
 
 
 def rate(name: str) -> se.Symbol:
-    """The symbol of the velocity of a coordinate.
-
-    >>> rate("theta1")
-    dot(theta1)
-    """
+    """The symbol of the velocity of a coordinate."""
     return se.Symbol(Kind.RATE.of(name))
 
 
 def momentum(name: str) -> se.Symbol:
-    """The symbol of the momentum ∂L/∂q̇ of a coordinate.
-
-    >>> momentum("theta1")
-    p(theta1)
-    """
+    """The symbol of the momentum ∂L/∂q̇ of a coordinate."""
     return se.Symbol(Kind.MOMENTUM.of(name))
 
 
@@ -386,9 +344,5 @@ def fold(
 
 
 def quote(text: str, length: int = 60) -> str:
-    """`text` in quotation marks, shortened, with unprintable characters made visible.
-
-    >>> quote("x" * 100, 10)
-    "'xxxxxxx...'"
-    """
+    """`text` in quotation marks, shortened, with unprintable characters made visible."""
     return repr(text if len(text) <= length else text[: length - 3] + "...")

@@ -1,4 +1,4 @@
-"""SymEngine expressions: what the user reads."""
+"""SymEngine expressions, which users read: their algebra, derivatives and antiderivatives."""
 
 from __future__ import annotations
 
@@ -16,8 +16,6 @@ from dalembert.symbolic.operations import FUNCTIONS
 from dalembert.symbolic.symbols import Formula
 
 _FUNCTIONS = {name: getattr(se, name) for name in FUNCTIONS if name != "pow"}
-
-
 _MAX_TERMS = 200  # of a product that is multiplied out
 
 

@@ -1,4 +1,4 @@
-"""Formulas from SymPy and back. SymPy is slow to import: who never gives or asks for it never waits for it."""
+"""Formulas from SymPy and back. SymPy is slow to import, so it is imported when it is first used."""
 
 from __future__ import annotations
 

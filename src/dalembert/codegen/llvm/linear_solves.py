@@ -1,7 +1,12 @@
 """Linear systems in machine code: the loops of `symbolic.rolled_solve` over memory, a state in each lane.
 
-A symmetric matrix lies row by row, of which only the lower triangle is looked at; L and D take its place. A general matrix lies
+A symmetric matrix lies row by row, of which only the lower triangle is read; L and D take its place. A general matrix lies
 column by column and becomes its orthogonal columns; R lies row by row behind it. A right side becomes the solution.
+
+Symmetric systems whose zeros are known get functions without loops, each called for many right sides. L D Lᵀ fills in next to
+nothing where a matrix comes from a tree and its branches are eliminated before what carries them. Only entries that are not zero
+have a place in memory: those of L column by column, each behind 1/D of its column. A right side that begins as zeros in most
+places is eliminated only where it reaches; back substitution is the same for all.
 """
 
 from __future__ import annotations
@@ -10,20 +15,18 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from llvmlite import ir
+
+from dalembert.codegen.llvm.value_types import Builder, Word
 
 if TYPE_CHECKING:
     from dalembert.codegen.llvm.emit import Target
 
 
 _I64 = ir.IntType(64)
-
-
 _MOST = 6000  # products of a factor that is written out
-
-
 Row = Callable[[str], str]
 
 
@@ -43,8 +46,8 @@ def definitions(lanes: int, single: bool, fused: bool) -> str:
 class _Writer:
     """Writes the functions of one kind of number."""
 
-    b: Any  # the builder of the function being written; llvmlite states no types
-    arguments: Any
+    b: Builder  # of the function being written
+    arguments: Sequence[Word]
 
     def __init__(self, module: ir.Module, number: ir.Type, fused: bool) -> None:
         self._module, self._number, self._fused = module, number, fused
