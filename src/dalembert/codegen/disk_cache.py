@@ -157,15 +157,7 @@ def from_bytes(data: bytes) -> Plain:
 
 
 def plain_program(program: Program) -> Plain:
-    """A program as tuples.
-
-    >>> from dalembert.symbolic.graph import GRAPH
-    >>> from dalembert.codegen.program import program_of
-    >>> (x,) = GRAPH.symbols(["x"])
-    >>> program = program_of([2 * GRAPH.sin(x)], ["x"])
-    >>> program_again(plain_program(program)) == program
-    True
-    """
+    """A program as tuples."""
     tables = tuple((held.digest, held.order, held.times.tobytes(), held.values.tobytes()) for held in program.tables)
     return program.inputs, program.parameters, program.numbers, tables, program.lines, program.outputs
 

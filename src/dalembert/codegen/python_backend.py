@@ -44,14 +44,7 @@ Part = Callable[[Values, Values, list[object]], None]
 
 
 class Interpreted:
-    """A program on floats and on arrays.
-
-    >>> from dalembert.symbolic.graph import GRAPH
-    >>> from dalembert.codegen.program import program_of
-    >>> x, y = GRAPH.symbols(["x", "y"])
-    >>> Interpreted(program_of([x / y, x * x], ["x", "y"])).one([1.0, 4.0])
-    [0.25, 1.0]
-    """
+    """A program on floats and on arrays."""
 
     def __init__(self, program: Program) -> None:
         self._program = program

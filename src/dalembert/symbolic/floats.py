@@ -243,9 +243,7 @@ class SeriesAlgebra(_Numeric):
     def select(self, condition: Scalar, yes: Scalar, no: Scalar) -> Series:
         holds, a, b = number(condition), series(yes), series(no)
         return Series(
-            np.where(holds, a.value, b.value),
-            np.where(holds, a.rate, b.rate),
-            np.where(holds, a.second, b.second),
+            np.where(holds, a.value, b.value), np.where(holds, a.rate, b.rate), np.where(holds, a.second, b.second)
         )
 
     def less(self, a: Scalar, b: Scalar, *, or_equal: bool) -> Number:

@@ -20,13 +20,7 @@ _MAX_TERMS = 200  # of a product that is multiplied out
 
 
 class Symbolic(DifferentialAlgebra):
-    """Expressions of SymEngine.
-
-    >>> algebra = Symbolic()
-    >>> x, y = algebra.symbols(["x", "y"])
-    >>> algebra.gradient(x * y, vector([x, y]))
-    array([y, x], dtype=object)
-    """
+    """Expressions of SymEngine."""
 
     name = "symbolic"
     pi = se.pi

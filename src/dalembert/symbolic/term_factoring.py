@@ -376,13 +376,7 @@ def _replace(bag: Bag, pair: Pair, new: int, whole: Bag, products: bool) -> None
 
 
 def share(bags: dict[int, Bag], residue: list[int], *, products: bool) -> None:
-    """Take pairs out of the bags until no two bags share one; new items get the places at the end of `residue`.
-
-    >>> bags = {3: {0: 1, 1: 1, 2: 1}, 4: {0: 1, 1: 1}, 5: {0: 1, 1: 1, 3: 1}}
-    >>> share(bags, [5, 7, 11, 385, 35, 13475], products=True)
-    >>> bags
-    {3: {2: 1, 4: 1}, 4: {0: 1, 1: 1}, 5: {3: 1, 4: 1}}
-    """
+    """Take pairs out of the bags until no two bags share one; new items get the places at the end of `residue`."""
     holders: dict[Pair, set[int]] = defaultdict(set)
     for name, bag in bags.items():
         for pair in _pairs(bag, residue, products):
