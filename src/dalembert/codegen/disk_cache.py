@@ -26,7 +26,7 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.codegen.link_sweeps import Place, Room, Step, Sweep, Sweeps
+from dalembert.codegen.link_sweeps import Place, Step, Storage, Sweep, Sweeps
 from dalembert.codegen.program import Program
 from dalembert.errors import CacheWarning
 from dalembert.symbolic.lookup_tables import Table
@@ -183,11 +183,11 @@ def sweeps_again(plain: Plain) -> Sweeps:
 
 
 def _plain_step(step: Step) -> Plain:
-    places = (tuple((place.room.value, place.at) for place in some) for some in (step.inputs, step.outputs))
+    places = (tuple((place.storage.value, place.at) for place in some) for some in (step.inputs, step.outputs))
     return plain_program(step.program), *places
 
 
 def _step_again(plain: Plain) -> Step:
     program, *places = plain
-    inputs, outputs = (tuple(Place(Room(room), at) for room, at in some) for some in places)
+    inputs, outputs = (tuple(Place(Storage(storage), at) for storage, at in some) for some in places)
     return Step(program_again(program), inputs, outputs)

@@ -23,7 +23,7 @@ from dalembert.codegen.program import Program, Slots, program_of
 from dalembert.symbolic.nodes import Node, Symbol, ordered, symbol
 
 
-class Room(Enum):
+class Storage(Enum):
     """Where a value lies."""
 
     NUMBER = "number"  # in the link's row of the table: the same for all states
@@ -35,13 +35,13 @@ class Room(Enum):
 class Place(NamedTuple):
     """One value of a link."""
 
-    room: Room
+    storage: Storage
     at: int
 
     @property
     def symbol(self) -> Symbol:
         """What stands for it while a step is traced."""
-        return symbol(f"{self.room.value} {self.at}")
+        return symbol(f"{self.storage.value} {self.at}")
 
 
 @dataclass(frozen=True)
@@ -56,14 +56,14 @@ class Step:
 def step_of(outputs: Mapping[Place, Node]) -> Step:
     """The step that works out these values from the symbols of places."""
     used = {y.value for y in ordered(list(outputs.values())) if isinstance(y, Symbol)}
-    found = sorted((place for place in map(_read, used)), key=lambda place: (place.room.value, place.at))
+    found = sorted((place for place in map(_read, used)), key=lambda place: (place.storage.value, place.at))
     program = program_of(list(outputs.values()), [place.symbol.value for place in found])
     return Step(program, tuple(found), tuple(outputs))
 
 
 def _read(name: str) -> Place:
-    room, index = name.split()
-    return Place(Room(room), int(index))
+    storage, index = name.split()
+    return Place(Storage(storage), int(index))
 
 
 @dataclass(frozen=True)
@@ -91,7 +91,7 @@ class Sweeps:
         for sweep in self.sweeps:
             parts.append(f"{sweep.outwards} {sweep.passed}")
             for step in sweep.steps:
-                places = [f"{place.room.value} {place.at}" for place in (*step.inputs, *step.outputs)]
+                places = [f"{place.storage.value} {place.at}" for place in (*step.inputs, *step.outputs)]
                 parts.append(f"{step.program.digest} {len(step.inputs)} {places}")
         return hashlib.sha256("\n".join(parts).encode()).hexdigest()
 

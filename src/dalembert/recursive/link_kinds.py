@@ -13,7 +13,7 @@ from functools import cached_property
 
 import numpy as np
 
-from dalembert.codegen.link_sweeps import Place, Room, Step, step_of
+from dalembert.codegen.link_sweeps import Place, Step, Storage, step_of
 from dalembert.model.joints.base import HERE
 from dalembert.model.joints.spherical import Quaternion
 from dalembert.recursive.forward import Block, Body, Velocity, accelerated, block_of, eliminated
@@ -140,7 +140,7 @@ class Kind:
 
     def number(self, name: str) -> Node:
         """The symbol of a number."""
-        return Place(Room.NUMBER, self.columns.index(name)).symbol
+        return Place(Storage.NUMBER, self.columns.index(name)).symbol
 
     @cached_property
     def body(self) -> Rigid:
@@ -199,20 +199,20 @@ class Steps:
         self._kind, moves = kind, kind.moves
         n, k = moves.coordinates, moves.speeds
         self.rows = n + (3 if given else 2) * k + (n if rates else 0)
-        places = [Place(Room.ROW, i) for i in range(self.rows)]
+        places = [Place(Storage.ROW, i) for i in range(self.rows)]
         symbols = [place.symbol for place in places]
         self._q, self._s = symbols[:n], symbols[n : n + k]
         self._given: list[Scalar] = [*symbols[n + k : n + 2 * k]] if given else [0] * k
         self._results = places[self.rows - k :]
         self._rates = places[self.rows - k - n : self.rows - k] if rates else []
         self._turned = moves in (Move.TURN, Move.SCREW)
-        self._angle = [Place(Room.KEPT, i) for i in range(2 if self._turned else 0)]
+        self._angle = [Place(Storage.KEPT, i) for i in range(2 if self._turned else 0)]
 
     # what is kept: cosine and sine of the angle, then six more, or as many as forward dynamics needs
 
     def _kept(self, count: int) -> list[Place]:
         first = len(self._angle)
-        return [Place(Room.KEPT, first + i) for i in range(count)]
+        return [Place(Storage.KEPT, first + i) for i in range(count)]
 
     @property
     def kept_inverse(self) -> int:
@@ -314,11 +314,11 @@ _AT_REST = Velocity(NONE, (0, 0, 0, 0, 0, 0), NONE, NONE)
 
 
 def _passed(i: int) -> Node:
-    return Place(Room.PASSED, i).symbol
+    return Place(Storage.PASSED, i).symbol
 
 
 def _all_passed(values: Sequence[Scalar]) -> dict[Place, Node]:
-    return {Place(Room.PASSED, i): node(x) for i, x in enumerate(values)}
+    return {Place(Storage.PASSED, i): node(x) for i, x in enumerate(values)}
 
 
 def _stored(places: Sequence[Place], values: Sequence[Scalar]) -> dict[Place, Node]:

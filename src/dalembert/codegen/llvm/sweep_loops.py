@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from dalembert.codegen.link_sweeps import HEAD, ROW, Place, Room, Step, Sweep, Sweeps
+from dalembert.codegen.link_sweeps import HEAD, ROW, Place, Step, Storage, Sweep, Sweeps
 from dalembert.codegen.llvm.emit import POINTERS, Target, Writer
 from dalembert.codegen.llvm.library import ALIGN_MEMORY, Library
 from dalembert.symbolic.operations import OPERATIONS
@@ -94,17 +94,17 @@ class _StepWriter(Writer):
         waiting: list[tuple[Place, int]] = []
         for place, value in self._left:
             known = value in self._names and value >= self._program.first_line
-            if known and not self._unread(place.room):
+            if known and not self._unread(place.storage):
                 self._store(self._names[value], self._at(place, "out"), place)
             else:
                 waiting.append((place, value))
         self._left = waiting
 
-    def _unread(self, room: Room) -> bool:
+    def _unread(self, storage: Storage) -> bool:
         """True while a value of this storage is still to be loaded."""
-        if room is Room.ROW:
+        if storage is Storage.ROW:
             return False
-        return any(place.room is room and i not in self._names for i, place in enumerate(self._step.inputs))
+        return any(place.storage is storage and i not in self._names for i, place in enumerate(self._step.inputs))
 
     def _order(self) -> list[int]:
         """The lines, with calls of functions first: a call leaves no register as it was."""
@@ -129,7 +129,7 @@ class _StepWriter(Writer):
         yield "%foreseen = select i1 %alike, ptr %coming, ptr %row"
         lines = GROUPS * _width(self._target) // _LINE + 1
         for name, places in (("x", self._step.inputs), ("out", self._step.outputs)):
-            for i in sorted({place.at for place in places if place.room is Room.ROW}):
+            for i in sorted({place.at for place in places if place.storage is Storage.ROW}):
                 at = f"%fetch.{name}{i}"
                 yield f"{at}.at = getelementptr i64, ptr %foreseen, i64 {ROW + i}"
                 yield f"{at}.row = load i64, ptr {at}.at"
@@ -144,7 +144,7 @@ class _StepWriter(Writer):
         """An input of the program."""
         where, target = self._step.inputs[place], self._target
         at = self._at(where, "x")
-        if where.room is not Room.NUMBER:
+        if where.storage is not Storage.NUMBER:
             return self._row(f"load {target.vector}, ptr {at}, align {self._alignment(where)}")
         value = self._row(f"load {target.real}, ptr {at}")
         return value if target.lanes == 1 else self._in_all_lanes(value)
@@ -152,11 +152,11 @@ class _StepWriter(Writer):
     def _at(self, place: Place, array: str) -> str:
         """The address of a place."""
         vector = self._target.vector
-        if place.room is Room.NUMBER:
+        if place.storage is Storage.NUMBER:
             return self._row(f"getelementptr double, ptr %row, i64 {self._first_number + place.at}")
-        if place.room is Room.KEPT:
+        if place.storage is Storage.KEPT:
             return self._row(f"getelementptr {vector}, ptr %kept, i64 {place.at}")
-        if place.room is Room.PASSED:
+        if place.storage is Storage.PASSED:
             return self._row(f"getelementptr {vector}, ptr %{'from' if array == 'x' else 'into'}, i64 {place.at}")
         word = self._row(f"getelementptr i64, ptr %row, i64 {ROW + place.at}")
         number = self._row(f"load i64, ptr {word}")
@@ -166,7 +166,7 @@ class _StepWriter(Writer):
         return self._row(f"getelementptr {self._target.real}, ptr {begin}, i64 %k")
 
     def _alignment(self, place: Place) -> int:
-        return (4 if self._target.single else 8) if place.room is Room.ROW else self._align
+        return (4 if self._target.single else 8) if place.storage is Storage.ROW else self._align
 
     def _store(self, value: str, at: str, place: Place) -> None:
         self._rows.append(f"store {self._target.vector} {value}, ptr {at}, align {self._alignment(place)}")
