@@ -180,8 +180,10 @@ def ball(
     """
     T_i, T = moments(*ways, tau)
     block = ball_block(algebra, body.M, body.n, ways, T)
-    rest, f = freed(body.M.M, body.f, block)
-    M = Articulated((0, 0, 0, 0, 0, 0), (NONE, NONE, NONE), rest)
+    S, hats, rows = symmetric(body.M.M), block.hats.T, block.rows.T
+    rest = matrix([[S[a, b] - hats[a] @ rows[b] if a <= b else 0 for b in range(3)] for a in range(3)])
+    f = three([x + hat @ block.reduced for x, hat in zip(body.f, hats, strict=True)])
+    M = Articulated((0, 0, 0, 0, 0, 0), (NONE, NONE, NONE), six(rest))
     for way in reversed(ways):
         M, f = M.inwards(way), way.inwards(f)
     return block, Body(M, T_i, plus(f, M.wrench(NONE, sliding)[1]))
@@ -195,11 +197,18 @@ def ball_accelerated(
     parent: tuple[Three, Three],
 ) -> tuple[tuple[Three, Three], Array]:
     """ω̇ and v̇ of the last link of three that turn about one point, and the accelerations of their angles."""
-    wd, vd = ways[0].rates_outwards(*parent)
-    wd, vd = plus(wd, c[0].turning), plus(vd, c[0].sliding)
+    wd_i, vd = ways[0].rates_outwards(*parent)  # without that of its own angle
+    wd_i, vd = plus(wd_i, c[0].turning), plus(vd, c[0].sliding)
     vd = ways[2].outwards(ways[1].outwards(vd))
-    wd, thdd = ball_accelerations(algebra, block, ways[1:], wd, vd, (c[1].turning, c[2].turning))
-    return (wd, vd), vector(thdd)
+    (beta, b), (gamma, last), bent_j, bent_k = _angles(ways[1]), _angles(ways[2]), c[1].turning, c[2].turning
+    wd = three(upper_solve(algebra, block.L, block.reduced - block.rows @ vector(vd)))
+    x, y, z = last.inwards((wd[0] - bent_k[0], wd[1] - bent_k[1], wd[2]))
+    E = beta.outwards(wd_i)
+    y_i = (x - bent_j[0] - b.c * E[0]) * (1 / b.s)  # across x of ω̇_j, which the last angle leaves alone
+    first = (y_i - E[1]) / beta.s
+    rest = (gamma.c * y - (b.c * y_i - b.s * E[0] + bent_j[1])) / gamma.s
+    middle = gamma.s * y + gamma.c * rest - E[2] - beta.c * first
+    return (wd, vd), vector([first, middle, z - rest])
 
 
 def forward_dynamics(moving: Moving, tau: Array) -> tuple[Array, Array]:
@@ -391,33 +400,3 @@ def _factored(S: Six) -> tuple[Array, tuple[Scalar, Scalar, Scalar], tuple[Scala
     c = left * y
     third = zz - b * xz - c * left
     return matrix([[1, 0, 0], [a, 1, 0], [b, c, 1]]), (xx, second, third), (x, y, 1 / third)
-
-
-def freed(M: Six, f: Three, ball: Ball) -> tuple[Six, Three]:
-    """M̄ and f̄ about the centre, in axes of k."""
-    S, hats, rows = symmetric(M), ball.hats.T, ball.rows.T
-    rest = matrix([[S[a, b] - hats[a] @ rows[b] if a <= b else 0 for b in range(3)] for a in range(3)])
-    return six(rest), three(vector([x + hat @ ball.reduced for x, hat in zip(f, hats, strict=True)]))
-
-
-def ball_accelerations(
-    algebra: Algebra,
-    ball: Ball,
-    ways: tuple[Transform, Transform],
-    wd_i: Three,
-    vd: Three,
-    turning: tuple[Three, Three],
-) -> tuple[Three, tuple[Scalar, Scalar, Scalar]]:
-    """ω̇_k and the accelerations of the three angles, from ω̇_i without that of its own angle and v̇ of the centre in axes of k.
-
-    `turning` is what the velocities add to ω̇_j and ω̇_k.
-    """
-    (beta, b), (gamma, c), (bent_j, bent_k) = *map(_angles, ways), turning
-    wd = three(upper_solve(algebra, ball.L, ball.reduced - ball.rows @ vector(vd)))
-    x, y, z = c.inwards((wd[0] - bent_k[0], wd[1] - bent_k[1], wd[2]))
-    E = beta.outwards(wd_i)
-    y_i = (x - bent_j[0] - b.c * E[0]) * (1 / b.s)  # across x of ω̇_j, which the last angle leaves alone
-    first = (y_i - E[1]) / beta.s
-    rest = (gamma.c * y - (b.c * y_i - b.s * E[0] + bent_j[1])) / gamma.s
-    middle = gamma.s * y + gamma.c * rest - E[2] - beta.c * first
-    return wd, (first, middle, z - rest)
