@@ -11,7 +11,7 @@ from hypothesis import settings
 
 from dalembert.api.compiled_calls import forget_calls
 from dalembert.model.model import Model
-from dalembert.recursive import trace_cache
+from dalembert.recursive import execution
 from dalembert.recursive.plan import forget_plans
 from dalembert.simulation.workspace import forget_workspaces
 
@@ -38,7 +38,7 @@ def _nothing_false_is_kept(request):
     falsifies = "monkeypatch" in request.fixturenames
     if falsifies:
         request.getfixturevalue("monkeypatch").setattr(
-            trace_cache, "package_digest", lambda: None
+            execution, "package_digest", lambda: None
         )  # nothing on disk either
         _forget()
     yield

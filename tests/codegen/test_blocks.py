@@ -7,8 +7,8 @@ import dalembert as dl
 from dalembert.codegen.function import ENGINES, compile_function, nodes
 from dalembert.codegen.program import program_of
 from dalembert.symbolic.algebra_base import choose, vector
-from dalembert.symbolic.block_nodes import is_large
 from dalembert.symbolic.elimination import kkt_solve, ldl_solve, orthogonal_solve
+from dalembert.symbolic.graph import is_large
 
 ROLLED, WRITTEN_OUT = choose("rolled"), choose("graph")
 RNG = np.random.default_rng(3)

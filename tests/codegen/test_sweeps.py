@@ -6,15 +6,15 @@ import numpy as np
 import pytest
 
 from dalembert.codegen.function import SweptFunction
-from dalembert.codegen.link_sweeps import Members, Place, Room, Sweep, Sweeps, step_of, table_of
+from dalembert.codegen.link_sweeps import Members, Place, Storage, Sweep, Sweeps, step_of, table_of
 from dalembert.codegen.llvm import machine_code
 from dalembert.symbolic.graph import GRAPH
 
 pytest.importorskip("llvmlite")
 
 NONE = np.zeros(0)
-FAR, SINE, LENGTH = Place(Room.PASSED, 0), Place(Room.KEPT, 0), Place(Room.NUMBER, 0)
-Q, OUT = Place(Room.ROW, 0), Place(Room.ROW, 1)
+FAR, SINE, LENGTH = Place(Storage.PASSED, 0), Place(Storage.KEPT, 0), Place(Storage.NUMBER, 0)
+Q, OUT = Place(Storage.ROW, 0), Place(Storage.ROW, 1)
 
 
 def toy() -> Sweeps:

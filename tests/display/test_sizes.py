@@ -14,7 +14,7 @@ from dalembert.display.math.velocity_rows import tidy_rows
 from dalembert.formalisms.shared.phase_space import canonical_of
 from dalembert.io import gallery
 from dalembert.mechanics.system import System, system_of
-from dalembert.symbolic.equality import proved_equal
+from dalembert.symbolic.random_points import proved_equal
 
 x, y, m, d, theta = se.symbols("x y m d theta")
 

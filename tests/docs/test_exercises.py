@@ -12,7 +12,7 @@ from numpy.testing import assert_allclose
 
 import dalembert as dl
 from dalembert.cli import entry_point
-from dalembert.symbolic.reserved_symbols import Kind
+from dalembert.symbolic.symbols import Kind
 
 DOCS = Path(__file__).parents[2] / "docs"
 PAGE = DOCS / "exercises.md"

@@ -27,8 +27,7 @@ from dalembert.simulation import right_hand_side as kernels
 from dalembert.simulation.integrators.base import Settings
 from dalembert.simulation.mode_changes import ModeManager
 from dalembert.simulation.workspace import setup, workspace_of
-from dalembert.symbolic.nodes import ZERO, Node, again, constant, node
-from dalembert.symbolic.traversal import ordered
+from dalembert.symbolic.nodes import ZERO, Node, again, constant, node, ordered
 
 RIGHT_HAND_SIDE, LANES, TAYLOR = "integrated right-hand side", "SIMD lanes", "Taylor program"
 

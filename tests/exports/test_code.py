@@ -20,8 +20,7 @@ from dalembert.errors import InputError, NotApplicableError
 from dalembert.io.code.code_source import CodeFunction, Source
 from dalembert.mechanics import random_states
 from dalembert.symbolic.algebra_base import stack
-from dalembert.symbolic.block_nodes import solver
-from dalembert.symbolic.graph import GRAPH
+from dalembert.symbolic.graph import GRAPH, block_solver
 
 CLOSE = 1e-12
 MODELS = ("cart-pendulum", "three-bodies", "four-bar", "kuka-kr5")
@@ -120,7 +119,7 @@ def blocks() -> Source:
     )
     N = M + np.array([[i - 2 * j for j in range(4)] for i in range(4)], dtype=object)
     b = np.array([*x, x[0] * x[1]], dtype=object)
-    solve, solve_general = solver("symmetric", M), solver("general", N)
+    solve, solve_general = block_solver("symmetric", M), block_solver("general", N)
     outputs = stack(solve(b), solve(b * b), solve_general(b), M.ravel(), N.ravel(), b)
     program = program_of(nodes(GRAPH, outputs), [*names, "t"])
     start = program_of(nodes(GRAPH, stack(x)), [*names, *(f"dot({name})" for name in names), "t"])

@@ -10,7 +10,7 @@ from dalembert.codegen.function import compile_function
 from dalembert.formalisms.shared.common_quantities import multipliers
 from dalembert.formalisms.shared.quantities import Derived
 from dalembert.symbolic.algebra_base import stack, vector
-from dalembert.symbolic.reserved_symbols import Kind
+from dalembert.symbolic.symbols import Kind
 
 HOLONOMIC, FREE, NONHOLONOMIC = "slider-crank-2", "double-pendulum", "cart-pendulum"
 MODELS = (HOLONOMIC, FREE, NONHOLONOMIC)

@@ -22,8 +22,7 @@ from dalembert.mechanics.motion import move
 from dalembert.mechanics.system import system_of
 from dalembert.recursive.link_states import moving
 from dalembert.recursive.modules import Modular, modules_of
-from dalembert.recursive.orthogonal_complement import complement_of, nodes_of
-from dalembert.recursive.system_tree import in_motion
+from dalembert.recursive.orthogonal_complement import complement_of, in_motion, nodes_of
 from dalembert.recursive.tree import tree_of
 from dalembert.symbolic.algebra_base import stack, vector
 from dalembert.symbolic.floats import FLOATS

@@ -14,7 +14,7 @@ from dalembert.api.derive import equations_of
 from dalembert.api.equation_reader import Reading
 from dalembert.api.equations import Equations
 from dalembert.io import gallery
-from dalembert.symbolic.reserved_symbols import Kind
+from dalembert.symbolic.symbols import Kind
 
 MODELS = ("double-pendulum", "cart-pendulum", "slider-crank-2", "spherical-pendulum", "heavy-top", "rough-surface")
 KEYS = (

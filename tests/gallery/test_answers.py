@@ -15,7 +15,7 @@ from dalembert.io import gallery
 from dalembert.mechanics import random_states
 from dalembert.model.evaluation import value
 from dalembert.symbolic.parser import parse
-from dalembert.symbolic.reserved_symbols import rate
+from dalembert.symbolic.symbols import rate
 
 NAMES = [name for name in gallery.names() if gallery.answers(name)]
 HAMILTON = ("two-link-robot", "slider-crank-2")

@@ -13,7 +13,7 @@ from dalembert.mechanics import random_states
 from dalembert.mechanics.contact_constraints import with_contacts
 from dalembert.model.model import Model
 from dalembert.model.scales import scales_of
-from dalembert.symbolic.reserved_symbols import rate
+from dalembert.symbolic.symbols import rate
 
 
 def residuals(model, states):

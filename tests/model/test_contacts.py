@@ -8,7 +8,7 @@ import dalembert as dl
 from dalembert.errors import InputError, ModelError
 from dalembert.mechanics.contact_constraints import with_contacts
 from dalembert.model.model import Model
-from dalembert.symbolic.reserved_symbols import rate
+from dalembert.symbolic.symbols import rate
 
 R, A = 0.4, 0.3
 

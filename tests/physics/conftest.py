@@ -47,8 +47,7 @@ from dalembert.model.loads.torque import Torque
 from dalembert.model.loads.touching import Touch
 from dalembert.model.model import Model
 from dalembert.symbolic.lookup_tables import Table, table
-from dalembert.symbolic.reserved_symbols import rate
-from dalembert.symbolic.symbols import TIME, coordinate
+from dalembert.symbolic.symbols import TIME, coordinate, rate
 
 
 @dataclass(frozen=True)

@@ -11,11 +11,11 @@ import pytest
 
 import dalembert as dl
 from dalembert.api import compiled_calls
+from dalembert.codegen.disk_cache import from_bytes, plain_program, program_again, to_bytes
 from dalembert.codegen.program import nodes_of, program_of
-from dalembert.codegen.serialize import from_bytes, plain_program, program_again, to_bytes
 from dalembert.model.joints.revolute import Revolute
 from dalembert.model.model import Model
-from dalembert.recursive import trace_cache
+from dalembert.recursive import execution
 from dalembert.recursive.plan import forget_plans
 from dalembert.symbolic.graph import GRAPH
 from dalembert.symbolic.lookup_tables import table
@@ -121,7 +121,7 @@ def test_another_text_of_the_package_finds_nothing(patch, tmp_path):
     """A record that a changed package left would be wrong: it is not read."""
     right = dl.dynamics(arm()).mass_matrix(np.zeros(2))
     _next_process()
-    patch.setattr(trace_cache, "package_digest", lambda: "another")
+    patch.setattr(execution, "package_digest", lambda: "another")
     traced = compiled_calls.text_for
     patch.setattr(compiled_calls, "text_for", lambda plan, task, **more: _doubled(traced(plan, task, **more)))
     assert not np.array_equal(dl.dynamics(arm()).mass_matrix(np.zeros(2)), right)
@@ -135,7 +135,7 @@ def test_the_digest_of_the_package_changes_with_every_line_that_traces(tmp_path)
     package = tmp_path / "dalembert"
     for room in ("recursive", "model/joints", "codegen", "api"):
         shutil.copytree(ROOT / "src" / "dalembert" / room, package / room)
-    digest = trace_cache.package_digest.__wrapped__
+    digest = execution.package_digest.__wrapped__
     known = digest(package)
     assert digest(package) == known
     with open(package / "api" / "compiled_calls.py", "a") as file:
@@ -155,7 +155,7 @@ def test_packages_that_are_left_out_are_above():
     contract = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"][0]
     layers = [line.replace("dalembert.", "").split(" | ") for line in contract["layers"]]
     above = [name for layer in layers[: layers.index(["recursive"])] for name in layer]
-    assert sorted(above) == sorted(trace_cache._ABOVE)
+    assert sorted(above) == sorted(execution._ABOVE)
 
 
 def test_members_from_elsewhere_are_not_kept(patch, tmp_path):

@@ -16,8 +16,7 @@ from dalembert.codegen.function import compile_function
 from dalembert.symbolic.algebra_base import choose, identity, vector, zeros
 from dalembert.symbolic.floats import FLOATS
 from dalembert.symbolic.graph import GRAPH
-from dalembert.symbolic.nodes import _NODES, ZERO, Node, node
-from dalembert.symbolic.traversal import numbers_in, ordered
+from dalembert.symbolic.nodes import _NODES, ZERO, Node, node, numbers_in, ordered
 
 SYMBOLIC = choose("symbolic")
 NAMES = ("x", "y", "z")

@@ -15,8 +15,7 @@ from hypothesis import strategies as st
 
 from dalembert.errors import FormulaError
 from dalembert.symbolic.parser import MAX_DEPTH, MAX_LENGTH, _Formula, _Reader, parse
-from dalembert.symbolic.reserved_symbols import rate
-from dalembert.symbolic.symbols import FUNCTIONS, RESERVED, TIME, Function, coordinate, is_identifier
+from dalembert.symbolic.symbols import FUNCTIONS, RESERVED, TIME, Function, coordinate, is_identifier, rate
 
 X, Y, K = se.Symbol("x"), se.Symbol("theta1"), se.Symbol("k")
 XD = rate("x")

@@ -8,8 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dalembert.errors import SingularError
-from dalembert.symbolic.prime_field import P, is_square, residue
-from dalembert.symbolic.residues import EXACT, Residue, as_residues, eliminated, rank, solve
+from dalembert.symbolic.prime_field import EXACT, P, Residue, as_residues, eliminated, is_square, rank, residue, solve
 
 fractions = st.fractions(-1000, 1000, max_denominator=1000)
 small = st.integers(-9, 9)

@@ -14,10 +14,23 @@ from hypothesis import strategies as st
 import dalembert as dl
 from dalembert.formalisms.shared.linear_form import fused
 from dalembert.symbolic.function_identity import merged
-from dalembert.symbolic.nodes import ONE, PI, Constant, Node, Symbol, call, constant, divide, less, node, select, symbol
+from dalembert.symbolic.nodes import (
+    ONE,
+    PI,
+    Constant,
+    Node,
+    Symbol,
+    call,
+    constant,
+    divide,
+    less,
+    node,
+    ordered,
+    select,
+    symbol,
+)
 from dalembert.symbolic.optimize import folded_with, operations, shortened
 from dalembert.symbolic.random_points import Point
-from dalembert.symbolic.traversal import ordered
 
 _MP = {
     "add": lambda a, b: a + b,

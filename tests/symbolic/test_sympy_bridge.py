@@ -11,8 +11,7 @@ from sympy.physics.mechanics import dynamicsymbols
 
 from dalembert.errors import FormulaError
 from dalembert.symbolic.parser import parse
-from dalembert.symbolic.reserved_symbols import rate
-from dalembert.symbolic.symbols import TIME, coordinate
+from dalembert.symbolic.symbols import TIME, coordinate, rate
 from dalembert.symbolic.sympy_bridge import from_sympy, to_sympy
 
 Q1, Q2 = dynamicsymbols("q1 q2")

@@ -11,12 +11,11 @@ import symengine as se
 import dalembert as dl
 from dalembert.codegen.function import compile_function
 from dalembert.symbolic.algebra_base import choose, vector
-from dalembert.symbolic.floats import FLOATS
+from dalembert.symbolic.floats import FLOATS, Series, SeriesAlgebra
 from dalembert.symbolic.graph import GRAPH
 from dalembert.symbolic.lookup_tables import interpolation, split_interpolation, table, tables_in
 from dalembert.symbolic.lower import Lowering
 from dalembert.symbolic.nodes import node, symbol
-from dalembert.symbolic.taylor_numbers import Series, SeriesAlgebra
 
 T = se.Symbol("t")
 POINTS = table([-1, 0, 0.5, 2], [3, -1, -1, 4])

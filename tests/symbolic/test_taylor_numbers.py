@@ -5,9 +5,8 @@ import pytest
 import symengine as se
 
 from dalembert.symbolic.algebra_base import vector
-from dalembert.symbolic.floats import FLOATS
+from dalembert.symbolic.floats import FLOATS, SERIES, Series, series
 from dalembert.symbolic.lower import Lowering
-from dalembert.symbolic.taylor_numbers import SERIES, Series, series
 
 s = se.Symbol("s")
 FORMULAS = {

@@ -27,7 +27,7 @@ from dalembert.model.values import several
 from dalembert.symbolic.algebra_base import Array, stack, vector
 from dalembert.symbolic.graph import GRAPH
 from dalembert.symbolic.nodes import node
-from dalembert.symbolic.reserved_symbols import Kind, kind_of
+from dalembert.symbolic.symbols import Kind, kind_of
 
 
 @dataclass(frozen=True)

@@ -31,7 +31,7 @@ from dalembert.model.description import Elements
 from dalembert.model.initial_state import start_state
 from dalembert.simulation.workspace import Workspace, setup, workspace_of
 from dalembert.symbolic.algebra_base import Scalar
-from dalembert.symbolic.reserved_symbols import Kind
+from dalembert.symbolic.symbols import Kind
 
 At: TypeAlias = Any  # (q, q̇), q at rest, by name or in order; what has q and qd; a run
 

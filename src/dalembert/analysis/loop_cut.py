@@ -31,12 +31,10 @@ from dalembert.model.joints.fixed import Fixed, backwards, placed_back
 from dalembert.model.loads.base import InJoint, Load
 from dalembert.model.model import Model
 from dalembert.model.values import Vector3
-from dalembert.symbolic.expression_reading import decimal
 from dalembert.symbolic.floats import FLOATS, plain, real
 from dalembert.symbolic.lower import Lowering
-from dalembert.symbolic.reserved_symbols import rate
 from dalembert.symbolic.rotations import roll_pitch_yaw
-from dalembert.symbolic.symbols import coordinate, is_identifier
+from dalembert.symbolic.symbols import coordinate, decimal, is_identifier, rate
 
 Moves = dict[str, tuple[str, dict[tuple[int, int], tuple[int, int]]]]  # joints by body: where each motion goes
 Held = TypeVar("Held", InJoint, Rotor)  # what acts inside a joint

@@ -19,7 +19,7 @@ from dalembert.model.elements import Body, Rotor
 from dalembert.model.evaluation import value
 from dalembert.model.joints.base import Joint
 from dalembert.model.loads.base import Load
-from dalembert.symbolic.exact_numbers import written_out
+from dalembert.symbolic.formula_writer import written_out
 from dalembert.symbolic.symbols import Formula
 from dalembert.tables import Table, Tabular
 

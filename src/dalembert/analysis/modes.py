@@ -17,7 +17,7 @@ from dalembert.mechanics.constraint_levels import levels
 from dalembert.mechanics.contact_constraints import with_contacts
 from dalembert.mechanics.state_batch import States
 from dalembert.model.description import Description
-from dalembert.symbolic.reserved_symbols import Kind
+from dalembert.symbolic.symbols import Kind
 from dalembert.tables import Table, Tabular, short
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ from dalembert.mechanics.system import System
 from dalembert.model.values import several
 from dalembert.simulation.bound_equations import BoundEquations
 from dalembert.symbolic.algebra_base import Array, stack, vector
-from dalembert.symbolic.reserved_symbols import Kind
+from dalembert.symbolic.symbols import Kind
 
 NAMED = ("kinetic", "potential", "energy", "jacobi", "multipliers", "reactions", "momenta")
 

@@ -28,7 +28,7 @@ from dalembert.model.description import Description, Elements
 from dalembert.model.elements import Body
 from dalembert.model.evaluation import value
 from dalembert.model.frozen import Value
-from dalembert.recursive.constrained_batch import require_tree
+from dalembert.recursive.constraint_batch import require_tree
 from dalembert.tables import Table, Tabular, short
 
 LETTERS = ("m", "mx", "my", "mz", "Ixx", "Ixy", "Iyy", "Ixz", "Iyz", "Izz")

@@ -21,7 +21,7 @@ from dalembert.mechanics.facts import lost_fact
 from dalembert.model.description import Description, Elements
 from dalembert.model.frozen import Value
 from dalembert.simulation.workspace import Workspace, setup, workspace_of
-from dalembert.symbolic.reserved_symbols import Kind
+from dalembert.symbolic.symbols import Kind
 from dalembert.tables import Table, Tabular, short
 
 if TYPE_CHECKING:

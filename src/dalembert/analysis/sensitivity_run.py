@@ -18,7 +18,7 @@ from dalembert.codegen.program import Program
 from dalembert.errors import InputError, nearest
 from dalembert.model.frozen import Value
 from dalembert.simulation.bound_equations import BoundEquations
-from dalembert.symbolic.reserved_symbols import Kind
+from dalembert.symbolic.symbols import Kind
 from dalembert.tables import Table, Tabular, short
 
 

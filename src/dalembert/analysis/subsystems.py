@@ -21,12 +21,11 @@ from dalembert.api.load import accepts_source
 from dalembert.errors import InputError
 from dalembert.model.description import Elements
 from dalembert.model.frozen import Frozen
-from dalembert.recursive import constrained_batch
+from dalembert.recursive import constraint_batch
 from dalembert.recursive.constraint_batch import rows_of
-from dalembert.recursive.plan import plan_of
+from dalembert.recursive.plan import TOLERANCE, plan_of, read_speed_rates, read_state
 from dalembert.recursive.tree import Tree
 from dalembert.recursive.tree_dynamics import inverse_dynamics
-from dalembert.recursive.tree_state import TOLERANCE, read_speed_rates, read_state
 
 _NOTHING = 1e-12  # of the largest entry of a row: what is smaller does not act on a subsystem
 
@@ -81,10 +80,10 @@ def subsystem_dynamics(
     if not state.single:
         raise InputError("subsystem_dynamics: q is a batch. Expected one state, (n,). Call it for each.")
     held = rows_of(known, state.q, state.qd, state.s, state.t)
-    constrained_batch.require_fulfilled(state, held, read_speed_rates(state, qdd))
+    constraint_batch.require_fulfilled(state, held, read_speed_rates(state, qdd))
     open_tree = model.replaced(loops=(), holonomic_constraints=(), nonholonomic_constraints=(), contacts=())
     need = inverse_dynamics(open_tree, q, qd, qdd, t, friction=friction)
-    driven = constrained_batch.driven_speeds(known, actuated)
+    driven = constraint_batch.driven_speeds(known, actuated)
     chosen = list(range(known.tree.n_speeds)) if driven is None else driven
     return _Solving(known.tree, held.names, held.A[:, :, 0], need, chosen).found()
 

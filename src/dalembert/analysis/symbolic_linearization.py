@@ -17,8 +17,7 @@ from dalembert.mechanics.system import System
 from dalembert.simulation.derivation import derivation_of
 from dalembert.simulation.workspace import setup, workspace_of
 from dalembert.symbolic.algebra_base import Array
-from dalembert.symbolic.reserved_symbols import Kind
-from dalembert.symbolic.symbols import Written
+from dalembert.symbolic.symbols import Kind, Written
 from dalembert.symbolic.sympy_bridge import to_sympy
 
 if TYPE_CHECKING:

@@ -38,7 +38,7 @@ from dalembert.simulation.segment_problem import usual_sizes
 from dalembert.symbolic.algebra_base import stack, vector
 from dalembert.symbolic.graph import GRAPH
 from dalembert.symbolic.nodes import node
-from dalembert.symbolic.reserved_symbols import Kind
+from dalembert.symbolic.symbols import Kind
 
 _SHORT = 1500  # lines of the written-out equations up to which taylor is taken by itself: heyoka needs two seconds
 _LONGEST = 20_000  # lines up to which other methods take them as machine code, compiled in about two seconds

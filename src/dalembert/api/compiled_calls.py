@@ -12,18 +12,16 @@ import numpy as np
 import numpy.typing as npt
 
 from dalembert.arguments import is_whole, numbers_given, shown
+from dalembert.codegen.disk_cache import Plain, plain_program, program_again
 from dalembert.codegen.function import Function
-from dalembert.codegen.serialize import Plain, plain_program, program_again
 from dalembert.errors import InputError
 from dalembert.model.description import Description
 from dalembert.model.frozen import Value
 from dalembert.recursive import tree_dynamics as walk
-from dalembert.recursive.execution import choose_execution, held_function, running, text_for
-from dalembert.recursive.plan import Plan, plan_of
+from dalembert.recursive.execution import choose_execution, held_function, kept_record, running, text_for
+from dalembert.recursive.plan import Plan, State, plan_of, read_array, read_speed_rates, read_state
 from dalembert.recursive.rolled_sweeps import Loops
-from dalembert.recursive.trace_cache import kept_record
 from dalembert.recursive.traced import TASKS, Detail, names_of
-from dalembert.recursive.tree_state import State, read_array, read_speed_rates, read_state
 
 _DOUBLE = np.dtype(float)
 

@@ -22,9 +22,9 @@ from dalembert.model.description import Elements
 from dalembert.model.discontinuities import refuse_time_kinks
 from dalembert.model.initial_state import Start
 from dalembert.recursive import tree_dynamics as walk
-from dalembert.recursive.constrained_batch import named_speeds, require_tree
+from dalembert.recursive.constraint_batch import named_speeds, require_tree
+from dalembert.recursive.plan import read_state
 from dalembert.recursive.traced import Detail
-from dalembert.recursive.tree_state import read_state
 from dalembert.tables import Table, Tabular
 
 

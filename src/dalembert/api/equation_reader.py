@@ -27,8 +27,8 @@ from dalembert.mechanics.system import System, system_of
 from dalembert.model.frozen import Frozen, Value
 from dalembert.simulation.derivation import Derivation
 from dalembert.symbolic.algebra_base import Array, Scalar, stack, vector
-from dalembert.symbolic.exact_numbers import exact
-from dalembert.symbolic.reserved_symbols import Kind
+from dalembert.symbolic.formula_writer import exact
+from dalembert.symbolic.symbols import Kind
 
 Found = TypeVar("Found")
 _ENDLESS = 1_000_000  # operations of a quantity behind which nothing is written out

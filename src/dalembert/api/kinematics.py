@@ -16,9 +16,8 @@ from dalembert.model.description import Elements
 from dalembert.model.frozen import Frozen
 from dalembert.model.values import WORLD
 from dalembert.recursive.traced import Detail
-from dalembert.symbolic import relative_motion as relative
-from dalembert.symbolic.frames import Pose
-from dalembert.symbolic.relative_motion import PointMotion
+from dalembert.symbolic import frames as relative
+from dalembert.symbolic.frames import PointMotion, Pose
 
 ORIGIN = (0.0, 0.0, 0.0)
 

@@ -14,11 +14,9 @@ from dalembert.arguments import is_whole, numbers_given, shown
 from dalembert.errors import InputError, SimulationError, nearest
 from dalembert.mechanics import newton
 from dalembert.recursive import tree_dynamics as walk
-from dalembert.recursive.constrained_batch import require_fulfilled
-from dalembert.recursive.constraint_batch import rows_of
+from dalembert.recursive.constraint_batch import require_fulfilled, rows_of
 from dalembert.recursive.joint_speeds import to_rates, with_unit_quaternions
-from dalembert.recursive.plan import Plan
-from dalembert.recursive.tree_state import State, read_array
+from dalembert.recursive.plan import Plan, State, read_array
 from dalembert.symbolic.floats import FLOATS, numbers
 
 Method = Literal["rk4", "semi_implicit"]

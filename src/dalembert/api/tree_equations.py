@@ -21,8 +21,7 @@ from dalembert.formalisms.shared.linear_form import LinearForm
 from dalembert.model.description import Description, Elements, parameter_changes
 from dalembert.model.initial_state import Start
 from dalembert.recursive.execution import MANY
-from dalembert.recursive.plan import Plan
-from dalembert.recursive.tree_state import read_state
+from dalembert.recursive.plan import Plan, read_state
 from dalembert.simulation.derivation import Derivation
 from dalembert.simulation.integrators.base import Settings
 from dalembert.simulation.main_loop import Task

@@ -28,11 +28,10 @@ from dalembert.recursive.execution import choose_execution
 from dalembert.recursive.joint_speeds import to_momenta, to_rates, to_second_rates, with_unit_quaternions
 from dalembert.recursive.link_states import moving
 from dalembert.recursive.load_forces import working_loads
-from dalembert.recursive.plan import Plan
+from dalembert.recursive.plan import Plan, read_state
+from dalembert.recursive.point_jacobians import energies_of, momenta_of
 from dalembert.recursive.rolled_sweeps import rolled_function
 from dalembert.recursive.traced import task_program
-from dalembert.recursive.tree_energies import energies_of, momenta_of
-from dalembert.recursive.tree_state import read_state
 from dalembert.simulation.chart_changes import SINGULAR, Charts
 from dalembert.simulation.integrators.base import InitialValueProblem, MachineCode, PlainSystem, StepParts
 from dalembert.simulation.integrators.integrate import integrate
@@ -43,7 +42,7 @@ from dalembert.simulation.partition import Part
 from dalembert.simulation.trajectory_data import Segment
 from dalembert.symbolic.algebra_base import vector
 from dalembert.symbolic.floats import FLOATS, numbers
-from dalembert.symbolic.reserved_symbols import Kind
+from dalembert.symbolic.symbols import Kind
 
 if TYPE_CHECKING:
     from dalembert.api.tree_equations import TreeEquations

@@ -16,7 +16,7 @@ from dalembert.errors import unsound
 from dalembert.model.elements import Body
 from dalembert.model.evaluation import value
 from dalembert.model.joints.base import Joint
-from dalembert.symbolic.exact_numbers import written_out
+from dalembert.symbolic.formula_writer import written_out
 
 # what a table shows of each section: its headings, and with = the key of the column where that is another word
 _TABLES = {

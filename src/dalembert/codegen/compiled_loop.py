@@ -9,12 +9,16 @@ from __future__ import annotations
 
 import ctypes
 import struct
-from collections.abc import Callable
-from typing import Any, NamedTuple, get_type_hints
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, get_type_hints
 
 import numpy as np
 
+if TYPE_CHECKING:
+    from dalembert.codegen.llvm.value_types import Kind
+
 Written = Callable[..., Any]
+AnyRecord = TypeVar("AnyRecord")
 
 
 class Machine(NamedTuple):
@@ -39,10 +43,10 @@ def call_many(
     many(places, p, tables, out, 0, count, count)
 
 
-INSTEAD: dict[Any, tuple[Written, dict[str, Any]]] = {}  # loops that replace functions in machine code, with keywords
+INSTEAD: dict[object, tuple[Written, dict[str, object]]] = {}  # loops that replace functions, with keywords
 
 
-def in_machine_code(function: Any, **keywords: Any) -> Callable[[Written], Written]:
+def in_machine_code(function: Written, **keywords: object) -> Callable[[Written], Written]:
     """Replace a function, where it is called with these keywords, by a loop in machine code."""
 
     def register(loop: Written) -> Written:
@@ -52,7 +56,7 @@ def in_machine_code(function: Any, **keywords: Any) -> Callable[[Written], Writt
     return register
 
 
-def as_record(maker: Any, numbers: np.ndarray) -> Any:
+def as_record(maker: Callable[..., AnyRecord], numbers: np.ndarray) -> AnyRecord:
     """A `NamedTuple` of numbers, read from the front of an array of floats.
 
     >>> class Point(NamedTuple):
@@ -122,10 +126,10 @@ class CompiledLoop:
 
     def __init__(self, loop: Written) -> None:
         self._loop = loop
-        self._codes: dict[tuple[Any, ...], _Code] = {}
-        self._last: dict[int, tuple[Any, Any, list[Any]]] = {}  # records of the last call, with their kinds and words
+        self._codes: dict[tuple[Kind, ...], _Code] = {}
+        self._last: dict[int, tuple[object, Kind, list[object]]] = {}  # records of the last call, kinds and words
 
-    def __call__(self, *arguments: Any) -> Any:
+    def __call__(self, *arguments: object) -> Any:
         """What the loop returns; arrays are written in place, other threads go on meanwhile."""
         kinds, words = zip(*(self._read(i, each) for i, each in enumerate(arguments)), strict=True)
         code = self._codes.get(kinds)
@@ -133,13 +137,13 @@ class CompiledLoop:
             code = self._codes[kinds] = _Code(self._loop, kinds)
         return code(word for part in words for word in part)
 
-    def _read(self, place: int, argument: Any) -> tuple[Any, list[Any]]:
+    def _read(self, place: int, argument: object) -> tuple[Kind, list[object]]:
         """Kind and words of an argument; a record that was there in the last call, too, is not read again."""
         from dalembert.codegen.llvm.value_types import flat, kind_of
 
-        record, kind, words = self._last.get(place, (None, None, []))
-        if record is argument and isinstance(argument, tuple):
-            return kind, words
+        last = self._last.get(place)
+        if last is not None and last[0] is argument:
+            return last[1:]
         kind, words = kind_of(argument), list(flat(argument))
         if isinstance(argument, tuple):
             self._last[place] = argument, kind, words
@@ -149,7 +153,7 @@ class CompiledLoop:
 class _Code:
     """The machine code of a loop for some kinds of arguments."""
 
-    def __init__(self, loop: Written, kinds: tuple[Any, ...]) -> None:
+    def __init__(self, loop: Written, kinds: tuple[Kind, ...]) -> None:
         from dalembert.codegen.llvm.loop_statements import ENTRY, PlainModule
         from dalembert.codegen.llvm.machine_code import loaded
         from dalembert.codegen.llvm.value_types import codes_of, rebuilt
@@ -163,7 +167,7 @@ class _Code:
         self._result, self._found = result, struct.Struct("=" + codes_of(result))
         self._rebuilt = rebuilt
 
-    def __call__(self, words: Any) -> Any:
+    def __call__(self, words: Iterable[object]) -> object:
         out = ctypes.create_string_buffer(max(self._found.size, 1))
         self._run(self._given.pack(*words), out)
         return self._rebuilt(self._result, iter(self._found.unpack_from(out)))

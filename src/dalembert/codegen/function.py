@@ -34,11 +34,7 @@ FEW = 16  # columns: beyond them NumPy is quicker than floats one by one
 
 
 def choose_engine(name: str | None) -> str:
-    """`native` (machine code) or `python`; None takes native where llvmlite is installed.
-
-    >>> choose_engine("python")
-    'python'
-    """
+    """`native` (machine code) or `python`; None takes native where llvmlite is installed."""
     installed = importlib.util.find_spec("llvmlite") is not None
     if name is None:
         return "native" if installed else "python"
@@ -88,12 +84,6 @@ class Function(ABC):
         """Write a batch without parameters, from the rows of arrays (rows, batch) into the rows of others.
 
         Machine code reads and writes doubles where they lie. No output may lie in an input.
-
-        >>> (x,) = GRAPH.symbols(["x"])
-        >>> out = np.zeros((1, 3))
-        >>> function_of(program_of([x + 1], ["x"])).spread([np.array([[1.0, 2.0, 3.0]])], [out])
-        >>> out
-        array([[2., 3., 4.]])
         """
         found = self(np.concatenate(inputs), np.zeros(0), threads)
         ends = np.cumsum([len(rows) for rows in outputs])
@@ -138,25 +128,10 @@ class PythonFunction(Function):
 class Code(Protocol):
     """Machine code in memory, for one state or for many."""
 
-    @property
-    def lanes(self) -> int:
-        """The number of states at a time."""
-        ...
-
-    @property
-    def address(self) -> int:
-        """Where it begins."""
-        ...
-
-    @property
-    def one(self) -> Callable[..., None]:
-        """The code as a function of four addresses."""
-        ...
-
-    @property
-    def many(self) -> Callable[..., None]:
-        """The code as a function of four addresses, begin, end and stride."""
-        ...
+    lanes: int  # the number of states at a time
+    address: int
+    one: Callable[..., None]  # of four addresses
+    many: Callable[..., None]  # of four addresses, begin, end and stride
 
 
 class MachineFunction(Function):
@@ -213,17 +188,12 @@ class MachineFunction(Function):
         """True where machine code can work on the array itself."""
         return rows.dtype is self._dtype and rows.strides[1] == self._dtype.itemsize
 
-    def _alone(self) -> _Alone:
-        """The buffers of this thread."""
-        found = getattr(self._own, "alone", None)
-        if found is None:
-            found = self._own.alone = _Alone(self._one, self.sizes, self.n_outputs, self._tables)
-        return found
-
     def __call__(self, inputs: np.ndarray, parameters: np.ndarray, threads: int = 1) -> np.ndarray:
         """The outputs; `threads` share a batch."""
         if inputs.ndim == 1 and parameters.ndim == 1:
-            return self._alone()(inputs, parameters)
+            if (call := getattr(self._own, "call", None)) is None:  # with the buffers of this thread
+                call = self._own.call = _CallOfOneState(self._one, self.sizes, self.n_outputs, self._tables)
+            return call(inputs, parameters)
         single = inputs.ndim == 1
         if single or parameters.ndim == 2:
             columns = np.concatenate(_columns(inputs[:, None] if single else inputs, parameters), axis=0)
@@ -245,14 +215,14 @@ class MachineFunction(Function):
         return out
 
 
-class _Alone:
+class _CallOfOneState:
     """The call for one state: arrays whose addresses are known, so that a call takes little more than its work."""
 
     def __init__(self, code: Code, sizes: tuple[int, int], n_outputs: int, tables: np.ndarray) -> None:
         self._x, self._p, self._out = (np.zeros(size, tables.dtype) for size in (*sizes, n_outputs))
         self._run = code.one
         self._addresses = tuple(a.ctypes.data for a in (self._x, self._p, tables, self._out))
-        self._kept = code, tables
+        self._owned = code, tables
 
     def __call__(self, inputs: np.ndarray, parameters: np.ndarray) -> np.ndarray:
         self._x[:] = inputs
@@ -284,10 +254,7 @@ def _addresses(arrays: Sequence[np.ndarray]) -> np.ndarray:
 
 
 class NativeFunction(MachineFunction):
-    """A program as machine code: for one state, and with a state in each lane for many; made when it is first used.
-
-    `single` is for numbers of 32 bits: arrays are taken and given as float32.
-    """
+    """A program as machine code: for one state, and with a state in each lane for many; made when it is first used."""
 
     def __init__(self, program: Program, single: bool = False) -> None:
         super().__init__(len(program.inputs), len(program.parameters), len(program.outputs), single)
@@ -300,15 +267,16 @@ class NativeFunction(MachineFunction):
 
     @cached_property
     def _one(self) -> MachineCode:
-        from dalembert.codegen.llvm.machine_code import MachineCode, host_target
-
-        return MachineCode(self._program, host_target(many=False, single=self._single))
+        return self._code(many=False)
 
     @cached_property
     def _many(self) -> MachineCode:
+        return self._code(many=True)
+
+    def _code(self, many: bool) -> MachineCode:
         from dalembert.codegen.llvm.machine_code import MachineCode, host_target
 
-        return MachineCode(self._program, host_target(many=True, single=self._single))
+        return MachineCode(self._program, host_target(many=many, single=self._single))
 
     @cached_property
     def _interpreted(self) -> PythonFunction:
@@ -350,8 +318,7 @@ class NativeFunction(MachineFunction):
     @cached_property
     def _listed(self) -> Callable[..., int | None] | None:
         """What lists arrays of doubles; None where their records cannot be read."""
-        from dalembert.codegen.llvm.array_records import listed
-        from dalembert.codegen.llvm.native_entry import is_possible
+        from dalembert.codegen.llvm.native_entry import is_possible, listed
 
         return listed() if is_possible() and not self._single else None
 
@@ -452,12 +419,7 @@ def function_of(program: Program, engine: str | None = None, *, single: bool = F
 
 
 def nodes(algebra: DifferentialAlgebra, expressions: Array) -> list[Node]:
-    """Expressions of the algebras `graph` and `symbolic` as nodes of the graph.
-
-    >>> from dalembert.symbolic.algebra_base import choose
-    >>> nodes(choose("symbolic"), choose("symbolic").symbols(["x"]) + 1)
-    [(x + 1)]
-    """
+    """Expressions of the algebras `graph` and `symbolic` as nodes of the graph."""
     if algebra.name == "symbolic":
         names = {x.name for e in expressions for x in se.sympify(e).free_symbols}
         lower = Lowering(GRAPH, {name: symbol(name) for name in names})

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import importlib.util
 from threading import RLock
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
@@ -16,12 +16,13 @@ from dalembert.symbolic.operations import BLOCKS, OPERATIONS
 if TYPE_CHECKING:
     import heyoka as hy
 
+Compiled: TypeAlias = Any  # heyoka's integrators and functions, which have no types
 _MANY_LINES = 1000  # of a function: beyond them the compact mode compiles sooner
 _RELATIONS = {"less": "lt", "less_equal": "lte"}
 
 
 def is_installed() -> bool:
-    """True where heyoka is at hand."""
+    """True where heyoka is installed."""
     return importlib.util.find_spec("heyoka") is not None
 
 
@@ -56,10 +57,10 @@ class TaylorMachine:
 
     def __init__(self, rates: Program) -> None:
         self._rates = rates
-        self._made: dict[tuple[float | None, tuple[float, ...]], Any] = {}
+        self._made: dict[tuple[float | None, tuple[float, ...]], Compiled] = {}
         self._making = RLock()
 
-    def make(self, tolerance: float | None, constants: np.ndarray, sizes: np.ndarray | None = None) -> Any:
+    def make(self, tolerance: float | None, constants: np.ndarray, sizes: np.ndarray | None = None) -> Compiled:
         """A fresh integrator of y / sizes with its parameters set."""
         key = (tolerance, tuple(np.ones(len(self._rates.outputs)) if sizes is None else sizes))
         with self._making:
@@ -69,14 +70,14 @@ class TaylorMachine:
         machine.pars[:] = constants[: len(machine.pars)]
         return machine
 
-    def function(self, sizes: np.ndarray) -> Any:
+    def function(self, sizes: np.ndarray) -> Compiled:
         """The right-hand sides that integrators of y / sizes are made of, as a compiled function of states, pars and time."""
         import heyoka as hy
 
         system, compact = self._system(tuple(sizes)), len(self._rates.lines) > _MANY_LINES
         return hy.cfunc([rate for _, rate in system], [state for state, _ in system], compact_mode=compact, opt_level=1)
 
-    def _compiled(self, tolerance: float | None, sizes: tuple[float, ...]) -> Any:
+    def _compiled(self, tolerance: float | None, sizes: tuple[float, ...]) -> Compiled:
         import heyoka as hy
 
         options = {} if tolerance is None else {"tol": tolerance}

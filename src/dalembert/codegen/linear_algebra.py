@@ -25,20 +25,12 @@ _ROUNDING = 1e-32  # of the square of the longest row: what is shorter is roundi
 
 
 def inverse(which: np.ndarray, values: np.ndarray, other: float) -> np.ndarray:
-    """One over the values (…, n) that are chosen, and `other` in the place of the rest.
-
-    >>> inverse(np.array([True, False]), np.array([4.0, 0.0]), 1.0).tolist()
-    [0.25, 1.0]
-    """
+    """One over the values (…, n) that are chosen, and `other` in the place of the rest."""
     return np.where(which, 1 / np.where(which, values, 1.0), other)
 
 
 def bordered(M: np.ndarray, J: np.ndarray, A: np.ndarray) -> np.ndarray:
-    """[M −Jᵀ; A 0] at one state.
-
-    >>> bordered(np.array([[1.0]]), np.array([[2.0]]), np.array([[3.0]])).tolist()
-    [[1.0, -2.0], [3.0, 0.0]]
-    """
+    """[M −Jᵀ; A 0] at one state."""
     n, size = len(M), len(M) + len(A)
     out = np.zeros((size, size))
     out[:n, :n] = M
@@ -51,11 +43,7 @@ def bordered(M: np.ndarray, J: np.ndarray, A: np.ndarray) -> np.ndarray:
 
 
 def svd(A: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """U (…, r, k), σ (…, k) and Vᵀ (…, k, n) with A = U σ Vᵀ and k = min(r, n), the largest σ first.
-
-    >>> svd(np.diag([1.0, 2.0]))[1].tolist()
-    [2.0, 1.0]
-    """
+    """U (…, r, k), σ (…, k) and Vᵀ (…, k, n) with A = U σ Vᵀ and k = min(r, n), the largest σ first."""
     return np.linalg.svd(A, full_matrices=False)
 
 
@@ -119,11 +107,7 @@ def _rotate(B: np.ndarray, i: int, j: int, cosine: float, sine: float) -> None:
 
 
 def leading(values: np.ndarray, count: int | np.ndarray) -> np.ndarray:
-    """Which of values (…, n) are among the first `count`, one number or one for each state, and larger than zero.
-
-    >>> leading(np.array([3.0, 2.0, 1.0]), 2).tolist()
-    [True, True, False]
-    """
+    """Which of values (…, n) are among the first `count`, one number or one for each state, and larger than zero."""
     return (np.arange(values.shape[-1]) < np.asarray(count)[..., None]) & (values > 0)
 
 
@@ -140,12 +124,7 @@ def leading_at_one_state(values: np.ndarray, count: int) -> np.ndarray:
 
 
 def qr(A: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Q (n, n), orthogonal, and R (n, k) with zeros below its diagonal, for A = Q R (n, k).
-
-    >>> Q, R = qr(np.array([[3.0], [4.0]]))
-    >>> np.abs(Q @ R).round(12).tolist(), Q.shape
-    ([[3.0], [4.0]], (2, 2))
-    """
+    """Q (n, n), orthogonal, and R (n, k) with zeros below its diagonal, for A = Q R (n, k)."""
     return np.linalg.qr(A, mode="complete")
 
 

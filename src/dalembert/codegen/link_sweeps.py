@@ -19,12 +19,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dalembert.codegen.program import Program, program_of
-from dalembert.symbolic.nodes import Node, Symbol, symbol
-from dalembert.symbolic.traversal import ordered
+from dalembert.codegen.program import Program, Slots, program_of
+from dalembert.symbolic.nodes import Node, Symbol, ordered, symbol
 
 
-class Room(Enum):
+class Storage(Enum):
     """Where a value lies."""
 
     NUMBER = "number"  # in the link's row of the table: the same for all states
@@ -36,13 +35,13 @@ class Room(Enum):
 class Place(NamedTuple):
     """One value of a link."""
 
-    room: Room
+    storage: Storage
     at: int
 
     @property
     def symbol(self) -> Symbol:
         """What stands for it while a step is traced."""
-        return symbol(f"{self.room.value} {self.at}")
+        return symbol(f"{self.storage.value} {self.at}")
 
 
 @dataclass(frozen=True)
@@ -55,22 +54,16 @@ class Step:
 
 
 def step_of(outputs: Mapping[Place, Node]) -> Step:
-    """The step that works out these values from the symbols of places.
-
-    >>> from dalembert.symbolic.graph import GRAPH
-    >>> angle, sine = Place(Room.ROW, 0), Place(Room.KEPT, 0)
-    >>> step_of({sine: GRAPH.sin(angle.symbol)}).inputs == (angle,)
-    True
-    """
+    """The step that works out these values from the symbols of places."""
     used = {y.value for y in ordered(list(outputs.values())) if isinstance(y, Symbol)}
-    found = sorted((place for place in map(_read, used)), key=lambda place: (place.room.value, place.at))
+    found = sorted((place for place in map(_read, used)), key=lambda place: (place.storage.value, place.at))
     program = program_of(list(outputs.values()), [place.symbol.value for place in found])
     return Step(program, tuple(found), tuple(outputs))
 
 
 def _read(name: str) -> Place:
-    room, index = name.split()
-    return Place(Room(room), int(index))
+    storage, index = name.split()
+    return Place(Storage(storage), int(index))
 
 
 @dataclass(frozen=True)
@@ -84,7 +77,7 @@ class Sweep:
 
 @dataclass(frozen=True)
 class Sweeps:
-    """Walks over a tree, one after the other; `kept`, `rows` and `numbers` tell what a link of each kind has."""
+    """Walks over a tree, one after the other; `kept`, `rows` and `numbers` are those of a link of each kind."""
 
     kept: tuple[int, ...]
     rows: tuple[int, ...]
@@ -98,7 +91,7 @@ class Sweeps:
         for sweep in self.sweeps:
             parts.append(f"{sweep.outwards} {sweep.passed}")
             for step in sweep.steps:
-                places = [f"{place.room.value} {place.at}" for place in (*step.inputs, *step.outputs)]
+                places = [f"{place.storage.value} {place.at}" for place in (*step.inputs, *step.outputs)]
                 parts.append(f"{step.program.digest} {len(step.inputs)} {places}")
         return hashlib.sha256("\n".join(parts).encode()).hexdigest()
 
@@ -117,9 +110,7 @@ class Members(NamedTuple):
 
 
 HEAD = 4  # words: how many links, values kept for one state, slots of outward and inward sweeps
-ROW = (
-    7  # words of a row before its own: kind, place of what is kept, then slots: see `_slots_outwards`, `_slots_inwards`
-)
+ROW = 7  # words of a row before its own: kind, place of what is kept, then `_slots_outwards` and `_slots_inwards`
 
 
 def table_of(
@@ -127,7 +118,7 @@ def table_of(
 ) -> np.ndarray:
     """The table of a tree as words of 64 bits, integers and doubles.
 
-    Parents (−1 is the world) stand before their children. `members` are the links of each kind, and `world` tells what passes
+    Parents (−1 is the world) stand before their children. `members` are the links of each kind, and `world` the values that pass
     from the world, for each outward sweep.
     """
     (outwards, n_outwards), (inwards, n_inwards) = _slots_outwards(parents), _slots_inwards(parents)
@@ -151,29 +142,13 @@ def table_of(
     return out
 
 
-class _Slots:
-    """Slots that are taken and given back; the first ones are reserved."""
-
-    def __init__(self, reserved: int) -> None:
-        self.count, self._free = reserved, list[int]()
-
-    def take(self) -> int:
-        if self._free:
-            return self._free.pop()
-        self.count += 1
-        return self.count - 1
-
-    def give(self, slot: int) -> None:
-        self._free.append(slot)
-
-
 def _slots_outwards(parents: Sequence[int]) -> tuple[list[tuple[int, int]], int]:
     """Link by link the slot it reads and the slot it writes; slot 0 is that of the world.
 
     A slot is free after the last child has read it, and that child may write it at once.
     """
     last = {parent: i for i, parent in enumerate(parents)}
-    slots, own, out = _Slots(1), list[int](), list[tuple[int, int]]()
+    slots, own, out = Slots(1), list[int](), list[tuple[int, int]]()
     for i, parent in enumerate(parents):
         read = own[parent] if parent >= 0 else 0
         if parent >= 0 and last[parent] == i:
@@ -191,7 +166,7 @@ def _slots_inwards(parents: Sequence[int]) -> tuple[list[tuple[int, int, int]], 
     Slot 0 holds zeros, for links without children; slot 1 is for what comes to the world, and for what is added at once. The
     child that comes first takes a slot for its parent, perhaps the one it has just read, and writes there.
     """
-    slots, own, out = _Slots(2), dict[int, int](), list[tuple[int, int, int]]()
+    slots, own, out = Slots(2), dict[int, int](), list[tuple[int, int, int]]()
     for i in reversed(range(len(parents))):
         parent, read = parents[i], own.get(i, 0)
         if read:

@@ -15,9 +15,8 @@ from typing import TypeAlias
 
 from dalembert.errors import EngineError
 from dalembert.symbolic.lookup_tables import Table
-from dalembert.symbolic.nodes import HeldTable, Node, Symbol, again, constant, symbol, table_leaf
+from dalembert.symbolic.nodes import HeldTable, Node, Symbol, again, constant, numbers_in, ordered, symbol, table_leaf
 from dalembert.symbolic.operations import BLOCKS, OPERATIONS
-from dalembert.symbolic.traversal import numbers_in, ordered
 
 Line: TypeAlias = tuple[str, tuple[int, ...]]  # an operation and the places of its arguments
 
@@ -85,14 +84,10 @@ class Program:
         rows, end = [], ";" if language == "c" else ""
         for i, (name, places) in enumerate(self.lines):
             names.append(f"z_{{{i + 1}}}" if language == "latex" else f"z{i + 1}")
-            rows.append(f"{names[-1]} = {_written(name, language, [names[a] for a in places])}{end}")
+            text, arguments = getattr(OPERATIONS[name], language), [names[a] for a in places]
+            value = f"{text}({', '.join(arguments)})" if name in BLOCKS else text.format(*arguments)
+            rows.append(f"{names[-1]} = {value}{end}")
         return "\n".join(rows)
-
-
-def _written(name: str, language: str, arguments: Sequence[str]) -> str:
-    """An operation in a language; blocks as functions of all their arguments."""
-    text = getattr(OPERATIONS[name], language)
-    return f"{text}({', '.join(arguments)})" if name in BLOCKS else text.format(*arguments)
 
 
 def program_of(outputs: Sequence[Node], inputs: Sequence[str], parameters: Sequence[str] = ()) -> Program:
@@ -123,6 +118,24 @@ def program_of(outputs: Sequence[Node], inputs: Sequence[str], parameters: Seque
             place[y] = first + len(lines) - 1
     floats, held = tuple(map(float.fromhex, numbers)), tuple(y.value for y in tables)
     return Program(tuple(inputs), tuple(parameters), floats, held, tuple(lines), tuple(place[y] for y in outputs))
+
+
+class Slots:
+    """Small numbers that are taken and given back; the first ones are reserved."""
+
+    def __init__(self, reserved: int = 0) -> None:
+        self.count, self._free = reserved, list[int]()
+
+    def take(self) -> int:
+        """The number that was given back last, else a new one."""
+        if self._free:
+            return self._free.pop()
+        self.count += 1
+        return self.count - 1
+
+    def give(self, slot: int) -> None:
+        """Give a number back."""
+        self._free.append(slot)
 
 
 def nodes_of(program: Program) -> list[Node]:

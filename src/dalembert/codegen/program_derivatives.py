@@ -17,7 +17,7 @@ from dalembert.errors import InputError, nearest
 from dalembert.symbolic.algebra_base import Array, vector
 from dalembert.symbolic.graph import GRAPH
 from dalembert.symbolic.nodes import node
-from dalembert.symbolic.reserved_symbols import Kind
+from dalembert.symbolic.symbols import Kind
 
 
 def jacobian(program: Program, by: Sequence[str] | None = None) -> Program:
@@ -80,8 +80,8 @@ def directional(program: Program, direction: Mapping[str, float]) -> Program:
 class Slopes:
     """(∂y/∂x) V in numbers at one state, for a matrix V of directions: each takes a lane.
 
-    A Jacobian on this road has as many lines as one product, whatever the number of inputs: for long programs it compiles in a
-    third of the time of `jacobian`, and the directions of large systems fill all lanes.
+    The program has as many lines as one product, whatever the number of inputs: for long programs it compiles in a third of the
+    time of `jacobian`, and the directions of large systems fill all lanes.
 
     >>> x, y = GRAPH.symbols(["x", "y"])
     >>> Slopes(program_of([x * y, x], ["x", "y"]), ["x", "y"])(np.array([2.0, 3.0]), np.zeros(0), np.eye(2))

@@ -9,11 +9,11 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from dalembert.codegen.program import Line, Program
+from dalembert.codegen.program import Line, Program, Slots
 from dalembert.symbolic.operations import BLOCKS, FUNCTIONS, OPERATIONS
 
 
@@ -21,7 +21,7 @@ class Dialect(NamedTuple):
     """How each operation is written, and what the names in it stand for."""
 
     words: Mapping[str, str]
-    names: Mapping[str, Any]
+    names: Mapping[str, object]
 
 
 _NUMBERS = {"inf": math.inf, "nan": math.nan}
@@ -39,18 +39,12 @@ LINES = 4000  # operations in one function: longer ones take Python's compiler t
 MEMORY = 2**20  # numbers that a program on arrays may hold at a time
 FEWEST, MOST = 64, 2048  # states that it treats at a time
 
-Part = Callable[[Any, Any, list[Any]], None]
+Values = Sequence[float] | np.ndarray
+Part = Callable[[Values, Values, list[object]], None]
 
 
 class Interpreted:
-    """A program on floats and on arrays.
-
-    >>> from dalembert.symbolic.graph import GRAPH
-    >>> from dalembert.codegen.program import program_of
-    >>> x, y = GRAPH.symbols(["x", "y"])
-    >>> Interpreted(program_of([x / y, x * x], ["x", "y"])).one([1.0, 4.0])
-    [0.25, 1.0]
-    """
+    """A program on floats and on arrays."""
 
     def __init__(self, program: Program) -> None:
         self._program = program
@@ -75,7 +69,7 @@ class Interpreted:
         """
         out: list[float] = [0.0] * len(self._program.outputs)
         parts, slots = self._on_floats
-        state: list[Any] = [0.0] * slots
+        state: list[object] = [0.0] * slots
         try:
             for part in parts:
                 part(values, out, state)
@@ -90,13 +84,13 @@ class Interpreted:
         with np.errstate(all="ignore"):
             for start in range(0, columns.shape[1], size):
                 block = slice(start, start + size)
-                state: list[Any] = [0.0] * slots
+                state: list[object] = [0.0] * slots
                 for part in parts:
                     part(columns[:, block], out[:, block], state)
         return out
 
 
-def compiled(texts: Sequence[str], names: Mapping[str, Any]) -> list[Part]:
+def compiled(texts: Sequence[str], names: Mapping[str, object]) -> list[Part]:
     """The functions that the texts define, over the names they may use."""
     parts = []
     for text in texts:
@@ -116,24 +110,7 @@ class Source(NamedTuple):
     parts: list[str]
     registers: int
     slots: int
-    tables: Mapping[str, Callable[[Any], Any]]  # what the names of tables stand for
-
-
-class _Pool:
-    """Small numbers to be taken and given back."""
-
-    def __init__(self) -> None:
-        self.count = 0
-        self._free: list[int] = []
-
-    def take(self) -> int:
-        if self._free:
-            return self._free.pop()
-        self.count += 1
-        return self.count - 1
-
-    def give(self, number: int) -> None:
-        self._free.append(number)
+    tables: Mapping[str, Callable[..., np.ndarray]]  # what the names of tables stand for
 
 
 def source(program: Program, words: Mapping[str, str]) -> Source:
@@ -147,7 +124,7 @@ class _Writer:
     """Writes the parts of a program in their order."""
 
     def __init__(self, program: Program, words: Mapping[str, str]) -> None:
-        self.registers, self.slots = 0, _Pool()
+        self.registers, self.slots = 0, Slots()
         self._words = words
         count = len(program.inputs) + len(program.parameters)
         # where a part finds what it did not compute itself: never in a register, so it is used as it stands
@@ -167,7 +144,7 @@ class _Writer:
         """The text of part `k`."""
         chunk, start = self.chunks[k], self._first + k * LINES
         lines = [] if k else [f"out[{i}] = {self._places[y]}" for y in self._places for i in self._wanted.get(y, ())]
-        pool, held = _Pool(), dict[int, int]()
+        pool, held = Slots(), dict[int, int]()
         last = {a: step for step, (_, places) in enumerate(chunk) for a in places}
         for step, (operation, places) in enumerate(chunk):
             y = start + step
@@ -190,7 +167,7 @@ class _Writer:
         self.registers = max(self.registers, pool.count)
         return "\n ".join(["def part(x, out, state):", *lines, "return"]) + "\n"
 
-    def _value(self, a: int, pool: _Pool, held: dict[int, int], lines: list[str]) -> str:
+    def _value(self, a: int, pool: Slots, held: dict[int, int], lines: list[str]) -> str:
         """A register or a number; inputs and slots are loaded into a register first."""
         place = self._places.get(a, "")
         if a not in held and place and not place.startswith(("x[", "state[")):

@@ -17,7 +17,7 @@ from dalembert.display.units import speed_units, units_of
 from dalembert.errors import EngineError
 from dalembert.io import files
 from dalembert.io.files import with_checksum
-from dalembert.symbolic.reserved_symbols import Kind
+from dalembert.symbolic.symbols import Kind
 
 if TYPE_CHECKING:
     import pandas

@@ -19,8 +19,7 @@ from dalembert.model.contacts.base import Contact
 from dalembert.model.description import Elements
 from dalembert.model.loads.torque import Torque
 from dalembert.model.scales import turning_coordinates, turns
-from dalembert.symbolic.reserved_symbols import Kind
-from dalembert.symbolic.symbols import TIME, Formula
+from dalembert.symbolic.symbols import TIME, Formula, Kind
 
 if TYPE_CHECKING:
     from dalembert.simulation.trajectory_data import TrajectoryData

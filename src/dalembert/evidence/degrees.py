@@ -10,10 +10,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import isqrt
 
-from dalembert.symbolic.nodes import Node
+from dalembert.symbolic.nodes import Node, ordered
 from dalembert.symbolic.operations import BLOCKS
 from dalembert.symbolic.random_points import Linear, multiples_in
-from dalembert.symbolic.traversal import ordered
 
 Below = dict[Node, int]  # powers of denominators
 _NONE: Below = {}

@@ -11,12 +11,20 @@ from dalembert.formalisms.shared.linear_form import LinearForm, LinearSystem
 from dalembert.mechanics.applied_forces import non_ideal_forces
 from dalembert.mechanics.system import System
 from dalembert.symbolic.algebra_base import Array, zeros
-from dalembert.symbolic.constant_folding import exact
-from dalembert.symbolic.nodes import Node, node, symbol
-from dalembert.symbolic.prime_field import is_square, residue
+from dalembert.symbolic.nodes import Node, node, ordered, symbol
+from dalembert.symbolic.operations import exact
+from dalembert.symbolic.prime_field import (
+    EXACT,
+    Residue,
+    Value,
+    as_residues,
+    eliminated,
+    is_square,
+    narrow,
+    residue,
+    solve,
+)
 from dalembert.symbolic.random_points import NoRoot, Point, Root
-from dalembert.symbolic.residues import EXACT, Residue, Value, as_residues, eliminated, narrow, solve
-from dalembert.symbolic.traversal import ordered
 
 _TRIES = 20_000
 _PARTIAL = frozenset(("sqrt", "pow", "log", "asin", "acos", "atan", "atan2"))

@@ -31,7 +31,7 @@ from dalembert.evidence.field_states import ExactState, Solved, form_symbols, no
 from dalembert.formalisms.shared.power import powers_into
 from dalembert.mechanics.state_batch import States
 from dalembert.mechanics.system import System
-from dalembert.recursive.tree_state import read_state
+from dalembert.recursive.plan import read_state
 from dalembert.simulation.bound_equations import BoundEquations
 from dalembert.simulation.integrators.taylor import unusual_sizes
 from dalembert.simulation.mode_changes import mode_manager_of
@@ -39,8 +39,8 @@ from dalembert.simulation.right_hand_side import Kernel, stacked
 from dalembert.simulation.segment_problem import has_series, usual_sizes
 from dalembert.symbolic.algebra_base import Array
 from dalembert.symbolic.nodes import Node
+from dalembert.symbolic.prime_field import as_residues
 from dalembert.symbolic.random_points import root_beyond
-from dalembert.symbolic.residues import as_residues
 
 _INSTANT = 1e-300  # seconds of a step whose coefficients are wanted, and nothing else
 

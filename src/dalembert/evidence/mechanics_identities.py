@@ -32,7 +32,7 @@ from dalembert.symbolic.algebra_base import Array, stack, vector, zeros
 from dalembert.symbolic.graph import GRAPH
 from dalembert.symbolic.lower import Lowering
 from dalembert.symbolic.nodes import Node, node, symbol
-from dalembert.symbolic.residues import narrow, solve
+from dalembert.symbolic.prime_field import narrow, solve
 
 _CHRISTOFFEL = 9  # coordinates up to which n³ symbols are formed
 _READ = 3  # and up to which the short form is compared

@@ -19,11 +19,9 @@ from dalembert.model.description import Elements
 from dalembert.model.reference_model import Place, Traced, turned
 from dalembert.model.values import WORLD, Matrix3, Vector3
 from dalembert.symbolic.algebra_base import Algebra, Array, Scalar, identity, vector, zeros
-from dalembert.symbolic.floats import FLOATS
+from dalembert.symbolic.floats import FLOATS, SERIES, Series, series
 from dalembert.symbolic.lower import Lowering
-from dalembert.symbolic.reserved_symbols import rate
-from dalembert.symbolic.symbols import TIME, Formula
-from dalembert.symbolic.taylor_numbers import SERIES, Series, series
+from dalembert.symbolic.symbols import TIME, Formula, rate
 
 _STEP = 1e-30
 

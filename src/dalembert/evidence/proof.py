@@ -37,11 +37,9 @@ from dalembert.model.description import Elements
 from dalembert.simulation.derivation import derivation_of
 from dalembert.simulation.workspace import Workspace, setup, workspace_of
 from dalembert.symbolic.algebra_base import Array
-from dalembert.symbolic.nodes import Constant, Node
-from dalembert.symbolic.prime_field import DivisibleByPrime, P, Undecidable, residue
+from dalembert.symbolic.nodes import Constant, Node, ordered
+from dalembert.symbolic.prime_field import DivisibleByPrime, P, Undecidable, rank, residue
 from dalembert.symbolic.random_points import NoRoot
-from dalembert.symbolic.residues import rank
-from dalembert.symbolic.traversal import ordered
 from dalembert.tables import Table, Tabular
 
 _ROUNDS = 40

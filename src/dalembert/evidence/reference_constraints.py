@@ -32,7 +32,7 @@ from dalembert.model.reference_model import (
 )
 from dalembert.model.values import WORLD
 from dalembert.symbolic.algebra_base import Array, vector
-from dalembert.symbolic.taylor_numbers import series
+from dalembert.symbolic.floats import series
 
 
 def declared_conditions(watch: Watch) -> list[Condition]:

@@ -28,7 +28,7 @@ from dalembert.mechanics.energies import kinetic, potential
 from dalembert.mechanics.generalized_speeds import Speeds, invert
 from dalembert.mechanics.system import System
 from dalembert.symbolic.algebra_base import Array, stack, vector, zeros
-from dalembert.symbolic.reserved_symbols import Kind
+from dalembert.symbolic.symbols import Kind
 
 ABOUT = About(
     key="boltzmann_hamel",

@@ -35,8 +35,8 @@ from dalembert.recursive.forward import forward_dynamics
 from dalembert.recursive.inverse import inverse_dynamics
 from dalembert.recursive.link_states import Moving
 from dalembert.recursive.modules import Modular, Named, modules_of
-from dalembert.recursive.orthogonal_complement import complement_of
-from dalembert.recursive.system_tree import (
+from dalembert.recursive.orthogonal_complement import (
+    complement_of,
     convective,
     cut_joints,
     efforts,

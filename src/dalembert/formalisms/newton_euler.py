@@ -31,8 +31,8 @@ from dalembert.mechanics.applied_forces import applied_forces, non_ideal_forces
 from dalembert.mechanics.system import System
 from dalembert.symbolic.algebra_base import Array, identity, stack, zeros
 from dalembert.symbolic.elimination import ldl_solve
-from dalembert.symbolic.reserved_symbols import TWIST
 from dalembert.symbolic.rotations import cross, skew
+from dalembert.symbolic.symbols import TWIST
 
 Pair = tuple[Array, Array]
 

@@ -23,7 +23,7 @@ from dalembert.mechanics.energies import kinetic, potential
 from dalembert.mechanics.system import System
 from dalembert.symbolic.algebra_base import Array, identity, vector, zeros
 from dalembert.symbolic.elimination import ldl_solve
-from dalembert.symbolic.reserved_symbols import Kind
+from dalembert.symbolic.symbols import Kind
 
 ABOUT = About(
     key="routh",

@@ -41,7 +41,7 @@ from dalembert.mechanics.generalized_speeds import Speeds, invert
 from dalembert.mechanics.system import System
 from dalembert.symbolic.algebra_base import Array, identity
 from dalembert.symbolic.elimination import ldl_solve
-from dalembert.symbolic.reserved_symbols import Kind
+from dalembert.symbolic.symbols import Kind
 
 ABOUT = About(
     key="volterra_reduced",

@@ -20,7 +20,7 @@ from dalembert.model.file_form import ORIGIN, Element, Value, given, unless, vec
 from dalembert.model.loads.touching import FORCES
 from dalembert.model.values import WORLD
 from dalembert.symbolic.formula_writer import written
-from dalembert.symbolic.reserved_symbols import kind_of
+from dalembert.symbolic.symbols import kind_of
 
 
 def _head(model: Elements) -> Element:

@@ -22,9 +22,8 @@ from dalembert.model.joints.free import Free
 from dalembert.model.joints.revolute import Revolute
 from dalembert.model.joints.spherical import UNITS, Spherical
 from dalembert.symbolic.floats import FLOATS
-from dalembert.symbolic.reserved_symbols import rate
 from dalembert.symbolic.rotations import EulerAngles, roll_pitch_yaw, solved
-from dalembert.symbolic.symbols import Formula, coordinate
+from dalembert.symbolic.symbols import Formula, coordinate, rate
 
 _AXES = "xyz"
 

@@ -21,9 +21,8 @@ from dalembert.mechanics.motion import Motion
 from dalembert.model.description import Elements
 from dalembert.model.evaluation import at_start, is_affine
 from dalembert.symbolic.algebra_base import Array, DifferentialAlgebra, Scalar, matrix, vector, zeros
-from dalembert.symbolic.calculus import slope
-from dalembert.symbolic.reserved_symbols import rate
-from dalembert.symbolic.symbols import TIME, Formula, coordinate
+from dalembert.symbolic.symbols import TIME, Formula, coordinate, rate
+from dalembert.symbolic.symengine_algebra import slope
 
 
 @dataclass(frozen=True)

@@ -17,8 +17,8 @@ from dalembert.model.joints.base import Row
 from dalembert.symbolic.algebra_base import Array, Scalar, choose, vector
 from dalembert.symbolic.floats import plain
 from dalembert.symbolic.frames import Frame
-from dalembert.symbolic.reserved_symbols import rate
 from dalembert.symbolic.rotations import skew
+from dalembert.symbolic.symbols import rate
 
 
 def with_contacts(model: Elements) -> Elements:

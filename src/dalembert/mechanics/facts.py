@@ -43,8 +43,7 @@ from dalembert.model.description import Elements
 from dalembert.model.frozen import Frozen
 from dalembert.model.scales import Scales, scales_of
 from dalembert.symbolic.elimination import PivotOrder, pivots_hold
-from dalembert.symbolic.reserved_symbols import rate
-from dalembert.symbolic.symbols import Formula
+from dalembert.symbolic.symbols import Formula, rate
 
 _COUNT = 12
 _POOR = 1e-3  # speeds that determine the velocities so much worse than usual are no ground for a comparison

@@ -20,8 +20,7 @@ from dalembert.model.scales import Scales, scales_of
 from dalembert.symbolic.algebra_base import Array, choose, identity, matrix, stack, vector, zeros
 from dalembert.symbolic.elimination import PivotOrder, lu_solve, pivot_order
 from dalembert.symbolic.floats import FLOATS, numbers
-from dalembert.symbolic.reserved_symbols import rate
-from dalembert.symbolic.symbols import Formula
+from dalembert.symbolic.symbols import Formula, rate
 
 _MUCH_BETTER = 1e3  # another choice is taken when it is so much more independent
 

@@ -25,14 +25,12 @@ from dalembert.mechanics.energies import kinetic, potential
 from dalembert.mechanics.motion import move_symbols
 from dalembert.model.description import Elements
 from dalembert.symbolic.algebra_base import Array, Scalar, stack, vector, zeros
-from dalembert.symbolic.constant_folding import exact
 from dalembert.symbolic.graph import GRAPH
-from dalembert.symbolic.nodes import Node, Symbol, node, symbol
+from dalembert.symbolic.nodes import Node, Symbol, node, numbers_in, ordered, symbol
+from dalembert.symbolic.operations import exact
 from dalembert.symbolic.prime_field import Undecidable
 from dalembert.symbolic.random_points import NoRoot, Point
-from dalembert.symbolic.reserved_symbols import Kind, kind_of
-from dalembert.symbolic.symbols import Formula, coordinate
-from dalembert.symbolic.traversal import numbers_in, ordered
+from dalembert.symbolic.symbols import Formula, Kind, coordinate, kind_of
 
 _TRIES = 5000
 _SIGNS = 32  # points where roots are taken: √(x²) is x at half of all points and −x at the others, as for real numbers

@@ -26,7 +26,7 @@ from dalembert.model.description import Elements
 from dalembert.model.values import WORLD
 from dalembert.symbolic.algebra_base import Array, stack, vector
 from dalembert.symbolic.frames import cross
-from dalembert.symbolic.reserved_symbols import parted
+from dalembert.symbolic.symbols import parted
 
 _EACH = 24  # numbers for each body in the compiled function
 Acting = tuple[str, np.ndarray, np.ndarray, np.ndarray]  # body, force, moment and point

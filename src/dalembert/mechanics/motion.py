@@ -29,12 +29,11 @@ from dalembert.symbolic.algebra_base import (
     vector,
     zeros,
 )
-from dalembert.symbolic.calculus import slope
 from dalembert.symbolic.floats import FLOATS, real
 from dalembert.symbolic.frames import Frame, Turn
 from dalembert.symbolic.lower import Lowering
-from dalembert.symbolic.reserved_symbols import rate
-from dalembert.symbolic.symbols import TIME, Formula, coordinate
+from dalembert.symbolic.symbols import TIME, Formula, coordinate, rate
+from dalembert.symbolic.symengine_algebra import slope
 
 
 @dataclass(frozen=True)

@@ -18,8 +18,7 @@ from dalembert.model.scales import Scales, scales_of
 from dalembert.symbolic.algebra_base import Algebra, Array, Scalar, vector
 from dalembert.symbolic.floats import FLOATS, ONE_STATE, number, numbers
 from dalembert.symbolic.lower import Lowering
-from dalembert.symbolic.reserved_symbols import rate
-from dalembert.symbolic.symbols import Formula
+from dalembert.symbolic.symbols import Formula, rate
 
 Parameters = Mapping[str, float] | None  # None: the default values
 _AFTER = 1.5  # times the last switch: so long is looked at what came of it

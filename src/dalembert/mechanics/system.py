@@ -13,9 +13,8 @@ from dalembert.mechanics.motion import Motion, MovingBody, move_symbols
 from dalembert.mechanics.resolved_velocities import Resolved
 from dalembert.model.description import Elements
 from dalembert.symbolic.algebra_base import Array, DifferentialAlgebra, Scalar, choose, vector, zeros
-from dalembert.symbolic.reserved_symbols import Kind
 from dalembert.symbolic.rotations import cross
-from dalembert.symbolic.symbols import Formula
+from dalembert.symbolic.symbols import Formula, Kind
 
 
 class Notation:

@@ -13,9 +13,8 @@ from dalembert.model.check_elements import body_problems, load_problems, loop_pr
 from dalembert.model.evaluation import Table, at_start, is_affine, is_quadratic, value
 from dalembert.model.keys import quote
 from dalembert.model.values import WORLD
-from dalembert.symbolic.exact_numbers import written_out
-from dalembert.symbolic.reserved_symbols import rate
-from dalembert.symbolic.symbols import Formula, coordinate
+from dalembert.symbolic.formula_writer import written_out
+from dalembert.symbolic.symbols import Formula, coordinate, rate
 
 if TYPE_CHECKING:
     from dalembert.model.description import Elements

@@ -19,9 +19,8 @@ from dalembert.model.values import WORLD
 from dalembert.symbolic.algebra_base import Algebra, Array, Scalar, identity, vector, zeros
 from dalembert.symbolic.floats import FLOATS, number
 from dalembert.symbolic.lower import Lowering
-from dalembert.symbolic.reserved_symbols import rate
 from dalembert.symbolic.rotations import roll_pitch_yaw
-from dalembert.symbolic.symbols import TIME, Formula
+from dalembert.symbolic.symbols import TIME, Formula, rate
 
 if TYPE_CHECKING:
     from dalembert.model.constraints.loop import Loop

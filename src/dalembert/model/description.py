@@ -42,11 +42,10 @@ from dalembert.model.loads.base import Load
 from dalembert.model.loads.touching import Unilateral
 from dalembert.model.python_laws import Controller, Inputs
 from dalembert.model.values import Values, Vector3
-from dalembert.symbolic.exact_numbers import written_out
-from dalembert.symbolic.expression_reading import decimal
+from dalembert.symbolic.formula_writer import written_out
 from dalembert.symbolic.lookup_tables import tables_in
 from dalembert.symbolic.parser import parse
-from dalembert.symbolic.symbols import Formula, Written
+from dalembert.symbolic.symbols import Formula, Written, decimal
 from dalembert.tables import Table, Tabular, short
 
 if TYPE_CHECKING:

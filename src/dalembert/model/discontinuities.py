@@ -26,12 +26,11 @@ from dalembert.model.frozen import mapped
 from dalembert.model.loads.base import Load, Motion
 from dalembert.model.loads.force_laws import plain
 from dalembert.symbolic.algebra_base import Scalar
-from dalembert.symbolic.exact_numbers import written_out
 from dalembert.symbolic.floats import FLOATS
+from dalembert.symbolic.formula_writer import written_out
 from dalembert.symbolic.lookup_tables import Table, split_interpolation, tables_in
 from dalembert.symbolic.lower import Lowering
-from dalembert.symbolic.reserved_symbols import Kind
-from dalembert.symbolic.symbols import TIME, Formula, compare
+from dalembert.symbolic.symbols import TIME, Formula, Kind, compare
 
 _WALKED = (
     "bodies",

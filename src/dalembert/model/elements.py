@@ -37,9 +37,8 @@ from dalembert.model.record import Arguments, Named, argument, record
 from dalembert.model.values import WORLD, ZERO, Matrix3, Vector3
 from dalembert.symbolic.algebra_base import Array, vector
 from dalembert.symbolic.formula_writer import written
-from dalembert.symbolic.reserved_symbols import kind_of, rate
 from dalembert.symbolic.rotations import roll_pitch_yaw
-from dalembert.symbolic.symbols import TIME, Formula, coordinate, is_identifier
+from dalembert.symbolic.symbols import TIME, Formula, coordinate, is_identifier, kind_of, rate
 from dalembert.symbolic.symengine_algebra import SYMBOLIC
 
 if TYPE_CHECKING:

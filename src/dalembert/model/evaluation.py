@@ -14,8 +14,7 @@ from dalembert.symbolic.algebra_base import Scalar
 from dalembert.symbolic.floats import FLOATS, Number
 from dalembert.symbolic.floats import number as as_number
 from dalembert.symbolic.lower import Lowering
-from dalembert.symbolic.reserved_symbols import rate
-from dalembert.symbolic.symbols import TIME, Formula
+from dalembert.symbolic.symbols import TIME, Formula, rate
 
 if TYPE_CHECKING:
     from dalembert.model.description import Elements

@@ -14,12 +14,11 @@ import symengine as se
 
 from dalembert.arguments import checked, is_real, numbers_given, shown
 from dalembert.errors import InputError, nearest
-from dalembert.symbolic.expression_reading import number
 from dalembert.symbolic.floats import FLOATS
 from dalembert.symbolic.floats import number as as_number
 from dalembert.symbolic.lookup_tables import interpolation, table, tables_in
 from dalembert.symbolic.lower import Lowering
-from dalembert.symbolic.symbols import TIME, Formula
+from dalembert.symbolic.symbols import TIME, Formula, number
 
 ACCURACY = 1e-8
 _FIRST, _MOST = 33, 16385  # samples of a function

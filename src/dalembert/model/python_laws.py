@@ -20,7 +20,7 @@ import numpy as np
 
 from dalembert.arguments import is_real, shown
 from dalembert.errors import InputError, nearest
-from dalembert.symbolic.reserved_symbols import Kind
+from dalembert.symbolic.symbols import Kind
 
 USUAL = 1.0  # what an input is where no law is asked, as in facts about the model: any number but zero
 Law: TypeAlias = Callable[[Any, "State"], Any]

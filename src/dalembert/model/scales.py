@@ -32,8 +32,7 @@ from dalembert.model.loads.base import InJoint
 from dalembert.model.values import WORLD
 from dalembert.symbolic.floats import FLOATS, numbers
 from dalembert.symbolic.lookup_tables import interpolations_in
-from dalembert.symbolic.reserved_symbols import Kind, kind_of
-from dalembert.symbolic.symbols import TIME, Formula
+from dalembert.symbolic.symbols import TIME, Formula, Kind, kind_of
 
 if TYPE_CHECKING:
     from dalembert.model.description import Description, Elements

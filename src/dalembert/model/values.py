@@ -12,7 +12,7 @@ import numpy as np
 
 from dalembert.arguments import shown
 from dalembert.errors import InputError
-from dalembert.symbolic.constant_folding import exact
+from dalembert.symbolic.operations import exact
 from dalembert.symbolic.surds import Component, unit
 from dalembert.symbolic.symbols import Formula, Written
 

@@ -6,21 +6,27 @@ differentiated along the motion by a complex step, which is exact to rounding: f
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
+from dalembert.codegen.linear_algebra import solve
+from dalembert.errors import InconsistentStateError, InputError, NotApplicableError, SingularError, nearest
+from dalembert.mechanics import random_states, rank
 from dalembert.mechanics.constraint_levels import Constraints
-from dalembert.mechanics.state_batch import States, constraints_at
+from dalembert.mechanics.contact_constraints import with_contacts
+from dalembert.mechanics.state_batch import States, constraints_at, dimensionless
 from dalembert.model.constraints.loop import Loop
 from dalembert.model.joints.base import Row
+from dalembert.model.loads.base import InJoint
 from dalembert.model.values import WORLD, Vector3
 from dalembert.recursive.composite_inertia import share
 from dalembert.recursive.inverse import Motion, carried, combined
-from dalembert.recursive.joint_speeds import to_second_rates, to_speed_forces
+from dalembert.recursive.joint_speeds import to_second_rates, to_speed_forces, to_speeds
 from dalembert.recursive.link_states import Moving, MovingLink
-from dalembert.recursive.plan import Plan
+from dalembert.recursive.plan import TOLERANCE, Plan, State
 from dalembert.recursive.point_jacobians import link_of
 from dalembert.recursive.transforms import NONE, moved, plus, three
 from dalembert.symbolic.algebra_base import Array, Scalar, identity, matrix, stack, vector, zeros
@@ -29,6 +35,8 @@ from dalembert.symbolic.graph import GRAPH
 from dalembert.symbolic.rotations import cross, roll_pitch_yaw, skew
 
 _STEP = 1e-30
+_STATES = 6
+DOUBTFUL = 1e-3  # rows less independent than this may be redundant ones at a state a little off the constraints
 
 
 @dataclass(frozen=True)
@@ -48,7 +56,9 @@ def rows_of(plan: Plan, q: np.ndarray, qd: np.ndarray, s: np.ndarray, t: np.ndar
     facts, tree, K = plan.levels, plan.tree, len(t)
     known = constraints_at(plan.model, facts, States(q, qd, t), plan.parameters)
     A = numbers(known.A, K)
-    beta = _beta(plan, known, q, qd, t)
+    h, lower = len(facts.phi), known.motion.lower
+    written = numbers(vector([lower(formula) for formula in facts.beta]), K)
+    beta = np.concatenate([written[:h], _loop_beta(plan, known, q, qd, t), written[h:]])
     if tree.attitudes:
         rest = to_second_rates(tree, FLOATS, list(q), list(s), [0.0] * tree.n_speeds)
         beta = beta - np.einsum("knK,nK->kK", A, numbers(rest, K))
@@ -83,14 +93,6 @@ def rows_over(plan: Plan, links: Moving, q: Sequence[Scalar], s: Sequence[Scalar
         matrix([list(row) for row in rows]) if rows else zeros(0, tree.n_speeds),
         vector([*beta[:h], *(row.beta for row in loops), *beta[h:]]),
     )
-
-
-def _beta(plan: Plan, known: Constraints, q: np.ndarray, qd: np.ndarray, t: np.ndarray) -> np.ndarray:
-    h, K = len(plan.levels.phi), len(t)
-    lower = known.motion.lower
-    written = numbers(vector([lower(formula) for formula in plan.levels.beta]), K)
-    loops = _loop_beta(plan, known, q, qd, t)
-    return np.concatenate([written[:h], loops, written[h:]])
 
 
 def _loop_beta(plan: Plan, known: Constraints, q: np.ndarray, qd: np.ndarray, t: np.ndarray) -> np.ndarray:
@@ -214,3 +216,169 @@ def _row(moving: Moving, F: _Half, M: _Half, row: Row, R: Array, p: Array) -> Ar
                     out[speed] = out[speed] + g * share(axis, (n, f))
             n, f = link.way.wrench_inwards(n, f)
     return out
+
+
+def require_tree(plan: Plan, what: str) -> None:
+    """Nothing but joints holds the bodies."""
+    if plan.constrained:
+        raise NotApplicableError(
+            f"model '{plan.tree.model.name}' has constraints: {', '.join(plan.levels.names[:5])}. Expected a tree of "
+            f"bodies for {what}. Derive its equations and use `simulate`, or leave the constraints out."
+        )
+
+
+def require_fulfilled(state: State, held: Rows, sd: np.ndarray) -> None:
+    """Position, velocity and acceleration fulfil the constraints; servo constraints have to on the last level only."""
+    A, h = np.abs(held.A), len(held.phi)
+    size, T = state.plan.sizes[:, None], state.plan.scales.time
+    kept = np.array([not servo for servo in held.servo], dtype=bool)
+    bent = np.einsum("knK,nK->kK", held.A, sd) - held.beta
+    levels = (
+        ("position", held.phi, size[:h], kept[:h]),
+        ("velocity", held.velocity, _terms(A, state.s) + size / T, kept),
+        ("acceleration", bent, _terms(A, sd) + np.abs(held.beta) + size / T**2, np.ones_like(kept)),
+    )
+    for level, values, terms, asked in levels:
+        excess = np.where(asked[:, None], np.abs(values) / (TOLERANCE * np.where(terms > 0, terms, 1.0)), 0.0)
+        excess = np.where(np.isnan(excess), np.inf, excess)
+        if excess.max(initial=0.0) > 1:
+            i, k = (int(x) for x in np.unravel_index(int(np.argmax(excess)), excess.shape))
+            raise InconsistentStateError(
+                f"inverse dynamics of '{state.plan.tree.model.name}': the motion does not fulfil the constraints on {level} "
+                f"level{state.where(k)}: '{held.names[i]}' is {values[i, k]:.6g}. Expected 0. Give a motion that fulfils "
+                "them: dl.assemble finds positions and velocities, dl.forward_dynamics accelerations."
+            )
+
+
+def _terms(A: np.ndarray, x: np.ndarray) -> np.ndarray:
+    """The size of the terms of A x; A (k, n, K), x (n, K)."""
+    return np.einsum("knK,nK->kK", A, np.abs(x))
+
+
+def _rows_at(state: State, held: Rows, k: int) -> np.ndarray:
+    return dimensionless(held.A[:, :, k], state.plan.units, state.plan.sizes)
+
+
+def _count(state: State, held: Rows, k: int) -> int:
+    """The rank of the constraints at one state; where it is in doubt, no more than it is at most states of the model."""
+    unit, A = state.plan.units, _rows_at(state, held, k)
+    found = int(rank.numeric_rank(A, unit))
+    if found and rank.independence(A, unit, found) < DOUBTFUL and (usual := usual_rank(state.plan)) is not None:
+        return min(found, usual)
+    return found
+
+
+_RANKS: weakref.WeakKeyDictionary[Plan, int | None] = weakref.WeakKeyDictionary()
+
+
+def usual_rank(plan: Plan) -> int | None:
+    """The rank of the constraints at most states of the model, None where no states can be found; found once."""
+    if plan not in _RANKS:
+        try:
+            found = random_states.consistent(with_contacts(plan.tree.model), _STATES)
+        except InconsistentStateError:
+            return _RANKS.setdefault(plan, None)
+        s = numbers(to_speeds(plan.tree, FLOATS, list(found.q), list(found.qd)), _STATES)
+        A = np.moveaxis(rows_of(plan, found.q, found.qd, s, found.t).A, -1, 0)
+        _RANKS[plan] = rank.usual_rank(dimensionless(A, plan.units, plan.sizes), plan.units)
+    return _RANKS[plan]
+
+
+def efforts(state: State, held: Rows, chosen: list[int], need: np.ndarray, usual: np.ndarray) -> np.ndarray:
+    """τ along the chosen speeds that, together with the constraints, does what is needed; `usual` is the size of forces here."""
+    out, unit = np.zeros_like(need), state.plan.units
+    for k in range(state.K):
+        _, N = rank.split(_rows_at(state, held, k), unit, _count(state, held, k))
+        wanted, able = N.T @ need[:, k], N.T @ np.eye(len(need))[:, chosen]
+        found = rank.smallest_multipliers(able.T, wanted, np.ones(len(wanted)))
+        rest = (N / unit[:, None] ** 2) @ (wanted - able @ found)
+        if np.linalg.norm(unit * rest) > TOLERANCE * np.linalg.norm(unit * usual[:, k]):
+            names = ", ".join(state.plan.tree.speed_names[i] for i in chosen)
+            along = f"forces along {names}" if chosen else "no forces at all"
+            raise InputError(
+                f"inverse dynamics of '{state.plan.tree.model.name}': {along} cannot produce the motion{state.where(k)}; a "
+                f"generalized force of size {np.linalg.norm(rest):.6g} is left over. Name more coordinates in `actuated`, or "
+                "give a motion that these can produce."
+            )
+        out[chosen, k] = found
+    return out
+
+
+def null_space_solution(
+    M: np.ndarray, h: np.ndarray, A: np.ndarray, beta: np.ndarray, count: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """ṡ of M ṡ = h + Aᵀλ, A ṡ = β at one state, for rows A of rank `count`, and the inertia Nᵀ M N of the free motions.
+
+    N is a basis of the motions that the constraints leave free, A N = 0. Machine code runs this text, too.
+    """
+    # speeds are measured so that the diagonal of M is one: heavy and light bodies may stand side by side
+    pseudo, N = rank.split(A, rank.inertia_scale(M, A), count)
+    sd = pseudo @ beta
+    free = N.T @ (M @ N)
+    if N.shape[1]:
+        sd = sd + N @ solve(free, N.T @ (h - M @ sd))
+    return sd, free
+
+
+def accelerations(state: State, M: np.ndarray, h: np.ndarray, held: Rows) -> np.ndarray:
+    """ṡ of M ṡ = h + Aᵀλ, A ṡ = β at every state."""
+    name = f"model '{state.plan.tree.model.name}'"
+    out = np.zeros_like(h)
+    for k in range(state.K):
+        A = _rows_at(state, held, k)
+        beta = held.beta[:, k] / np.where(state.plan.sizes > 0, state.plan.sizes, 1.0)
+        if not all(np.isfinite(x).all() for x in (M[:, :, k], h[:, k], A, beta)):
+            raise SingularError(
+                f"{name}: a load, a joint or a constraint has no value{state.where(k)}. Expected numbers. "
+                "Leave the singular position."
+            )
+        out[:, k], free = null_space_solution(M[:, :, k], h[:, k], A, beta, _count(state, held, k))
+        if free.size and not rank.definite(free):
+            raise SingularError(
+                f"{name}: there is a motion that the constraints leave free and that has no inertia{state.where(k)}. "
+                "Expected inertia along every free motion. "
+                "Give the bodies mass or inertia, or leave the singular position."
+            )
+        left = A @ out[:, k] - beta
+        allowed = TOLERANCE * (np.abs(A) @ np.abs(out[:, k]) + np.abs(beta) + 1 / state.plan.scales.time**2)
+        i = int(np.argmax(np.abs(left) / allowed))
+        if abs(left[i]) > allowed[i]:
+            raise SingularError(
+                f"{name}: no acceleration fulfils all constraints{state.where(k)}; the nearest leaves '{held.names[i]}' at "
+                f"{left[i] * (state.plan.sizes[i] or 1.0):.6g}. Expected 0. Give a state that fulfils them on position and "
+                "velocity level."
+            )
+    return out
+
+
+def driven_speeds(plan: Plan, names: Sequence[str] | None) -> list[int] | None:
+    """The speeds that are driven: by names of coordinates or speeds, or else by the torques in the model's joints, if any."""
+    tree = plan.tree
+    if names is None:
+        driven = [load for load in tree.model.loads if isinstance(load, InJoint) and load.drives]
+        values = [tree.values[load.body, load.joint, load.motion] for load in driven]
+        chosen = {j for value in values for i, _ in value.slopes for j in _speeds_of(plan, i)}
+        return sorted(chosen) or None
+    return named_speeds(plan, names, "actuated")
+
+
+def named_speeds(plan: Plan, names: Sequence[str], argument: str) -> list[int]:
+    """The speeds of coordinates or speeds by name; a part of a quaternion is for all three of its speeds."""
+    tree = plan.tree
+    places = {name: _speeds_of(plan, i) for i, name in enumerate(tree.model.coordinate_names)}
+    places |= {name: [i] for i, name in enumerate(tree.speed_names)}
+    chosen = set()
+    for name in [names] if isinstance(names, str) else names:
+        if name not in places:
+            raise InputError(f"{argument}: there is no coordinate or speed '{name}'. {nearest(str(name), places)}")
+        chosen |= set(places[name])
+    return sorted(chosen)
+
+
+def _speeds_of(plan: Plan, coordinate: int) -> list[int]:
+    """The speeds of a coordinate: its rate, or all three of its quaternion."""
+    column = plan.tree.columns[coordinate]
+    if column is not None:
+        return [column]
+    attitude = next(a for a in plan.tree.attitudes if coordinate in a.parts)
+    return [attitude.first, attitude.first + 1, attitude.first + 2]

@@ -20,8 +20,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from dalembert.recursive.composite_inertia import mass_matrix
-from dalembert.recursive.inverse import effort, inverse_dynamics
-from dalembert.recursive.inverse_derivatives import gathered, varied_forces, walked
+from dalembert.recursive.inverse import effort, gathered, inverse_dynamics, outwards
+from dalembert.recursive.inverse_derivatives import varied_forces
 from dalembert.recursive.joint_speeds import to_speed_forces
 from dalembert.recursive.link_states import Moving, MovingLink
 from dalembert.recursive.tree import Tree
@@ -61,19 +61,15 @@ def slopes_of_inverse(moving: Moving, loads: Array, symbols: Symbols) -> Array:
 
 def slopes_of_forward(moving: Moving, loads: Array, symbols: Symbols, tau: Array) -> tuple[Array, Array]:
     """∂ṡ by q, s, τ and parameters, side by side, at the forces `tau`; and what vanishes where the inertia matrix is singular."""
-    known = elimination_of(mass_matrix(moving), _from_the_tips(moving), 3 * moving.tree.n_speeds)
+    speeds = (speed for link in reversed(moving.links) for speed in reversed(link.speeds))
+    order = list(dict.fromkeys(speeds) | dict.fromkeys(range(moving.tree.n_speeds)))  # the outermost links first
+    known = elimination_of(mass_matrix(moving), order, 3 * moving.tree.n_speeds)
     sd = known.solved(tau + loads - inverse_dynamics(moving, zeros(moving.tree.n_speeds)))
     by_q, by_s, _ = _by_state(moving, loads, symbols, sd)
     named = _at(_by_parameters(moving, loads, symbols), symbols, sd)
     found, inverse = [known.solved(-part) for part in (by_q, by_s, named)], known.inverse()
     pivots = vector([1 / x for x in inverse.diagonal()])  # the inertia of a speed that all others give way to
     return np.concatenate([*found[:2], inverse, found[2]], axis=1), pivots
-
-
-def _from_the_tips(moving: Moving) -> list[int]:
-    """The speeds as they are eliminated: those of the outermost links first."""
-    found = dict.fromkeys(speed for link in reversed(moving.links) for speed in reversed(link.speeds))
-    return list(found | dict.fromkeys(range(moving.tree.n_speeds)))
 
 
 def _by_parameters(moving: Moving, loads: Array, symbols: Symbols) -> Array:
@@ -84,8 +80,8 @@ def _by_parameters(moving: Moving, loads: Array, symbols: Symbols) -> Array:
 
 def _by_state(moving: Moving, loads: Array, symbols: Symbols, sd: Array) -> tuple[Array, Array, Array]:
     """∂τ by q along the speeds, by s, and by ṡ, at accelerations `sd` that may be formulas of the rest."""
-    walk, n = walked(moving, sd), moving.tree.n_speeds
-    whole = gathered(moving, walk.wrenches)
+    walk, n = outwards(moving, sd), moving.tree.n_speeds
+    whole = gathered(moving, walk)
     chains = [_chains(link, moving.tree, symbols, sd) for link in moving.links]
     by_q, by_s, M = (zeros(n, n) for _ in range(3))
     for entry in varied_forces(moving, walk.motions, whole):

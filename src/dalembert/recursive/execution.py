@@ -1,43 +1,55 @@
-"""How the recursions are run on a machine: the one place that chooses between the executions of the same text."""
+"""How the recursions are run on a machine: the one place that chooses between the executions of the same text.
+
+What was traced for a model is stored on disk, so that the next process neither plans nor traces it again. A record is found by
+the content of the model, by the task and its options, and by the source of this package. Models with members from elsewhere are
+not stored, since their source is not known.
+"""
 
 from __future__ import annotations
 
+import hashlib
+import sys
+from collections.abc import Callable
+from functools import cache
+from itertools import chain
+from pathlib import Path
 from typing import Literal, get_args
 
 import numpy as np
+import symengine
 
+from dalembert.codegen.disk_cache import TEXT, Plain, from_bytes, keep, stored, to_bytes
 from dalembert.codegen.function import Function, choose_engine, function_of
 from dalembert.codegen.program import Program
 from dalembert.errors import InputError, SingularError, nearest
 from dalembert.mechanics.state_batch import drawn
+from dalembert.model.description import Description
 from dalembert.recursive.composite_inertia import mass_matrix
-from dalembert.recursive.constrained_batch import usual_rank
-from dalembert.recursive.constrained_forward import ConstrainedForward
-from dalembert.recursive.constrained_sweeps import Closed
+from dalembert.recursive.constrained_forward import Closed, ConstrainedForward
+from dalembert.recursive.constraint_batch import usual_rank
 from dalembert.recursive.link_states import moving
-from dalembert.recursive.plan import Plan
+from dalembert.recursive.plan import Plan, singular_mass
 from dalembert.recursive.rolled_sweeps import ROLLED, Alarmed, Loops, can_roll, loops_of
 from dalembert.recursive.traced import Detail, task_program
-from dalembert.recursive.tree_state import singular_mass
 from dalembert.symbolic.floats import FLOATS, numbers
 
-Execution = Literal[
-    "unrolled", "rolled"
-]  # link by link with the model's numbers folded in; loops over a table of links
+# unrolled: link by link with the model's numbers folded in; rolled: loops over a table of links
+Execution = Literal["unrolled", "rolled"]
 EXECUTIONS: tuple[str, ...] = get_args(Execution)
 MANY = 60  # speeds: unrolled, forward dynamics compiles in 2 s there and in 20 s for 200; loops take the same time for any number
 LARGEST = 400  # speeds: one program for a larger tree takes many minutes to compile
-LARGEST_MATRIX = (
-    150  # likewise where an n × n matrix is in it, whose text grows with n²: one minute for 100, times 8 for 200
-)
+LARGEST_MATRIX = 150  # likewise with an n × n matrix, whose text grows with n²: one minute for 100, times 8 for 200
 LARGEST_CLOSED = 1000  # speeds: the rows of a loop are one program, half a minute for so many links
 _MATRICES = ("mass_matrix", "coriolis", "inverse_slopes", "forward_slopes")
+_PACKAGE = Path(__file__).parents[1]
+# packages that this one does not import: they have no part in what is traced
+_ABOVE = ("analysis", "api", "cli", "display", "evidence", "formalisms", "papers", "simulation", "studio")
 
 
 def choose_execution(plan: Plan, task: str, execution: str | None, engine: str | None = None) -> str:
-    """The execution of a task: the one that is asked for, else the one that suits the model.
+    """The execution of a task: the requested one, else the one that suits the model.
 
-    Tasks without loops are unrolled whatever is asked for.
+    Tasks without loops are always unrolled.
     """
     if execution not in (None, *EXECUTIONS):
         said = " or ".join(f"'{name}'" for name in EXECUTIONS)
@@ -78,15 +90,6 @@ def _require_bearable(plan: Plan, task: str, engine: str | None) -> None:
     )
 
 
-def _require_short_rows(plan: Plan) -> None:
-    """Sweeps take any number of links, the program of the constraints does not."""
-    if (n := plan.tree.n_speeds) > LARGEST_CLOSED:
-        raise InputError(
-            f"forward, with constraints: model '{plan.tree.model.name}' has {n} speeds, too many for one program of its "
-            f"constraints. Expected at most {LARGEST_CLOSED}. What works: `dl.forward_dynamics`, which does not compile."
-        )
-
-
 Text = Program | Loops
 
 
@@ -101,8 +104,12 @@ def text_for(
 ) -> Text:
     """A task of `traced.TASKS` as a value that `running` compiles; forward dynamics with constraints as the parts of `Held`."""
     if choose_execution(plan, task, execution, engine) == "rolled" and detail == Detail():
-        if is_held(plan, task):
-            _require_short_rows(plan)
+        if is_held(plan, task) and (n := plan.tree.n_speeds) > LARGEST_CLOSED:
+            # sweeps take any number of links, the program of the constraints does not
+            raise InputError(
+                f"forward, with constraints: model '{plan.tree.model.name}' has {n} speeds, too many for one program of its "
+                f"constraints. Expected at most {LARGEST_CLOSED}. What works: `dl.forward_dynamics`, which does not compile."
+            )
         return loops_of(plan, task, friction=friction)
     _require_bearable(plan, task, engine)
     try:
@@ -131,3 +138,45 @@ def _without_inertia(plan: Plan) -> SingularError:
     still = [np.zeros(1)] * plan.tree.n_speeds
     moved = moving(plan.tree, FLOATS, at.t, list(at.q), still, plan.parameters, plan.fixtures)
     return singular_mass(plan, numbers(mass_matrix(moved), 1)[:, :, 0], " at every state")
+
+
+@cache
+def package_digest(root: Path = _PACKAGE) -> str | None:
+    """The digest of the text that traces, and of what it stands on; None where it is not there as files."""
+    files = sorted(path for path in root.rglob("*.py") if path.relative_to(root).parts[0] not in _ABOVE)
+    if not files:
+        return None
+    parts = [sys.version, np.__version__, symengine.__version__]
+    whole = hashlib.sha256("\n".join(parts).encode())
+    for path in files:
+        text = path.read_bytes()
+        whole.update(f"\n{path.relative_to(root).as_posix()} {len(text)}\n".encode() + text)
+    return whole.hexdigest()
+
+
+def kept_record(model: Description, asked: tuple[object, ...], make: Callable[[], Plain]) -> Plain:
+    """The record of a model by the request `asked`, from disk or else made and stored.
+
+    `asked` are numbers, words and values that are written as they are. What `make` raises is not stored.
+    """
+    text = package_digest() if _is_known(model) else None
+    if text is None:
+        return make()
+    key = hashlib.sha256("\n".join([text, model.content, repr(asked)]).encode()).hexdigest()
+    data = stored(key, TEXT)
+    if data is not None:
+        return from_bytes(data)
+    made = make()
+    keep(key, TEXT, to_bytes(made))
+    return made
+
+
+def _is_known(model: Description) -> bool:
+    """True where all members are of this package: then its digest covers them."""
+    joints = chain.from_iterable(body.joints for body in model.bodies)
+    constraints = chain(
+        model.holonomic_constraints, model.nonholonomic_constraints, model.canonical_constraints, model.loops
+    )
+    members = chain(joints, model.loads, constraints, (loop.joint for loop in model.loops), model.contacts)
+    own = __name__.partition(".")[0]
+    return all(kind.__module__.partition(".")[0] == own for kind in set(map(type, members)))

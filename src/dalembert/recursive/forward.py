@@ -26,7 +26,7 @@ from dalembert.recursive.composite_inertia import mass_matrix, share, with_rotor
 from dalembert.recursive.inertias import NO_BODY, Articulated, Rigid, Six, six, symmetric
 from dalembert.recursive.inverse import combined, euler, field, inverse_dynamics, point, spins
 from dalembert.recursive.link_states import Axis, Moving, MovingLink
-from dalembert.recursive.transforms import NONE, Planar, Three, Way, absent, crossed, nothing, plus, three, times
+from dalembert.recursive.transforms import NONE, Planar, Three, Transform, absent, crossed, nothing, plus, three, times
 from dalembert.symbolic.algebra_base import Algebra, Array, Scalar, matrix, vector, zeros
 from dalembert.symbolic.elimination import ldl, ldl_apply, lower_solve, upper_solve
 
@@ -52,7 +52,7 @@ class Body:
     def __add__(self, other: Body) -> Body:
         return Body(self.M + other.M, plus(self.n, other.n), plus(self.f, other.f))
 
-    def inwards(self, way: Way) -> Body:
+    def inwards(self, way: Transform) -> Body:
         """As a part of the parent."""
         return Body(self.M.inwards(way), *way.wrench_inwards(self.n, self.f))
 
@@ -69,7 +69,7 @@ class Block:
     reduced: tuple[Scalar, ...]
 
 
-def velocity(way: Way, axes: Sequence[Axis], rates: Array, drift: Array, parent: Velocity) -> Velocity:
+def velocity(way: Transform, axes: Sequence[Axis], rates: Array, drift: Array, parent: Velocity) -> Velocity:
     """What a link has from the velocities, from those of its parent: (22), and (23) at θ̈ = `drift`."""
     w = way.outwards(parent.w)
     sliding = NONE if nothing(way.before) else way.outwards(point(field(parent.K, NONE), NONE, way.before))
@@ -140,7 +140,12 @@ def eliminated(body: Body, block: Block, tau: Sequence[Scalar], c: Velocity) -> 
 
 
 def accelerated(
-    algebra: Algebra, way: Way, axes: Sequence[Axis], block: Block | None, c: Velocity, parent: tuple[Three, Three]
+    algebra: Algebra,
+    way: Transform,
+    axes: Sequence[Axis],
+    block: Block | None,
+    c: Velocity,
+    parent: tuple[Three, Three],
 ) -> tuple[tuple[Three, Three], Array]:
     """ω̇ and v̇ of a link from those of its parent, and θ̈ of its motions: (33)."""
     wd, vd = way.rates_outwards(*parent)
@@ -167,7 +172,7 @@ def _less(x: Scalar, row: Sequence[Scalar], six: Sequence[Scalar]) -> Scalar:
 
 
 def ball(
-    algebra: Algebra, body: Body, ways: tuple[Way, Way], tau: Sequence[Scalar], sliding: Three
+    algebra: Algebra, body: Body, ways: tuple[Transform, Transform], tau: Sequence[Scalar], sliding: Three
 ) -> tuple[Ball, Body]:
     """The block of three turns about one point, and what their first link has of the last one: see `balls`.
 
@@ -175,38 +180,39 @@ def ball(
     """
     T_i, T = moments(*ways, tau)
     block = ball_block(algebra, body.M, body.n, ways, T)
-    rest, f = freed(body.M.M, body.f, block)
-    M = Articulated((0, 0, 0, 0, 0, 0), (NONE, NONE, NONE), rest)
+    S, hats, rows = symmetric(body.M.M), block.hats.T, block.rows.T
+    rest = matrix([[S[a, b] - hats[a] @ rows[b] if a <= b else 0 for b in range(3)] for a in range(3)])
+    f = three([x + hat @ block.reduced for x, hat in zip(body.f, hats, strict=True)])
+    M = Articulated((0, 0, 0, 0, 0, 0), (NONE, NONE, NONE), six(rest))
     for way in reversed(ways):
         M, f = M.inwards(way), way.inwards(f)
     return block, Body(M, T_i, plus(f, M.wrench(NONE, sliding)[1]))
 
 
 def ball_accelerated(
-    algebra: Algebra, block: Ball, ways: tuple[Way, Way, Way], c: Sequence[Velocity], parent: tuple[Three, Three]
+    algebra: Algebra,
+    block: Ball,
+    ways: tuple[Transform, Transform, Transform],
+    c: Sequence[Velocity],
+    parent: tuple[Three, Three],
 ) -> tuple[tuple[Three, Three], Array]:
     """ω̇ and v̇ of the last link of three that turn about one point, and the accelerations of their angles."""
-    wd, vd = ways[0].rates_outwards(*parent)
-    wd, vd = plus(wd, c[0].turning), plus(vd, c[0].sliding)
+    wd_i, vd = ways[0].rates_outwards(*parent)  # without that of its own angle
+    wd_i, vd = plus(wd_i, c[0].turning), plus(vd, c[0].sliding)
     vd = ways[2].outwards(ways[1].outwards(vd))
-    wd, thdd = ball_accelerations(algebra, block, ways[1:], wd, vd, (c[1].turning, c[2].turning))
-    return (wd, vd), vector(thdd)
+    (beta, b), (gamma, last), bent_j, bent_k = _angles(ways[1]), _angles(ways[2]), c[1].turning, c[2].turning
+    wd = three(upper_solve(algebra, block.L, block.reduced - block.rows @ vector(vd)))
+    x, y, z = last.inwards((wd[0] - bent_k[0], wd[1] - bent_k[1], wd[2]))
+    E = beta.outwards(wd_i)
+    y_i = (x - bent_j[0] - b.c * E[0]) * (1 / b.s)  # across x of ω̇_j, which the last angle leaves alone
+    first = (y_i - E[1]) / beta.s
+    rest = (gamma.c * y - (b.c * y_i - b.s * E[0] + bent_j[1])) / gamma.s
+    middle = gamma.s * y + gamma.c * rest - E[2] - beta.c * first
+    return (wd, vd), vector([first, middle, z - rest])
 
 
 def forward_dynamics(moving: Moving, tau: Array) -> tuple[Array, Array]:
-    """ṡ of τ = M ṡ + c + g, and the pivots that M was eliminated by; a pivot of 0 means that M is singular.
-
-    >>> from dalembert.symbolic.floats import FLOATS
-
-    >>> from dalembert.symbolic.algebra_base import vector
-    >>> from dalembert.model.model import Model
-    >>> from dalembert.recursive.link_states import moving
-    >>> from dalembert.recursive.tree import tree_of
-    >>> model = Model("slider", gravity=(-10, 0, 0)).coordinates("x")
-    >>> _ = model.body("block", joint=model.prismatic((1, 0, 0), "x"), mass=2)
-    >>> forward_dynamics(moving(tree_of(model), FLOATS, 0.0, [0.3], [0.0], {}), vector([23.0]))[0]
-    array([1.5], dtype=object)
-    """
+    """ṡ of τ = M ṡ + c + g, and the pivots that M was eliminated by; a pivot of 0 means that M is singular."""
     if moving.tree.decoupled:
         found = swept(moving, tau)
         return found.sd, found.pivots
@@ -347,20 +353,20 @@ def _turns(link: MovingLink) -> bool:
     return all(map(absent, axis.about[:2])) and axis.about[2] == 1 and nothing(axis.along) and absent(armature)
 
 
-def _crosses(way: Way) -> bool:
+def _crosses(way: Transform) -> bool:
     """True for a way of two turns about one point, by a constant angle about x and then about z."""
     kinds = [turn.axis for turn in way.turns if isinstance(turn, Planar)]
     return kinds == [0, 2] and len(way.turns) == 2 and nothing(way.before)
 
 
-def _angles(way: Way) -> tuple[Planar, Planar]:
+def _angles(way: Transform) -> tuple[Planar, Planar]:
     first, second = way.turns
     assert isinstance(first, Planar)
     assert isinstance(second, Planar)
     return first, second
 
 
-def moments(second: Way, third: Way, tau: Sequence[Scalar]) -> tuple[Three, Three]:
+def moments(second: Transform, third: Transform, tau: Sequence[Scalar]) -> tuple[Three, Three]:
     """T in axes of i and of k, for the torques about the axes of i, j and k: its z components there."""
     (beta, b), (gamma, c), (first, middle, last) = _angles(second), _angles(third), tau
     y = (middle - gamma.c * last) / gamma.s  # S = T_z(θ_k) T_k has the components x, y, τ_k
@@ -371,7 +377,7 @@ def moments(second: Way, third: Way, tau: Sequence[Scalar]) -> tuple[Three, Thre
     return (b.c * x - b.s * y_j, beta.c * y_i - beta.s * middle, first), T_k
 
 
-def ball_block(algebra: Algebra, M: Articulated, n: Three, ways: tuple[Way, Way], T: Three) -> Ball:
+def ball_block(algebra: Algebra, M: Articulated, n: Three, ways: tuple[Transform, Transform], T: Three) -> Ball:
     """The block of a ball for the link k with all that hangs on it, about the centre, under the moment T."""
     L, D, shrink = _factored(M.inertia)
     hats = lower_solve(algebra, L, matrix(M.H))
@@ -394,28 +400,3 @@ def _factored(S: Six) -> tuple[Array, tuple[Scalar, Scalar, Scalar], tuple[Scala
     c = left * y
     third = zz - b * xz - c * left
     return matrix([[1, 0, 0], [a, 1, 0], [b, c, 1]]), (xx, second, third), (x, y, 1 / third)
-
-
-def freed(M: Six, f: Three, ball: Ball) -> tuple[Six, Three]:
-    """M̄ and f̄ about the centre, in axes of k."""
-    S, hats, rows = symmetric(M), ball.hats.T, ball.rows.T
-    rest = matrix([[S[a, b] - hats[a] @ rows[b] if a <= b else 0 for b in range(3)] for a in range(3)])
-    return six(rest), three(vector([x + hat @ ball.reduced for x, hat in zip(f, hats, strict=True)]))
-
-
-def ball_accelerations(
-    algebra: Algebra, ball: Ball, ways: tuple[Way, Way], wd_i: Three, vd: Three, turning: tuple[Three, Three]
-) -> tuple[Three, tuple[Scalar, Scalar, Scalar]]:
-    """ω̇_k and the accelerations of the three angles, from ω̇_i without that of its own angle and v̇ of the centre in axes of k.
-
-    `turning` is what the velocities add to ω̇_j and ω̇_k.
-    """
-    (beta, b), (gamma, c), (bent_j, bent_k) = *map(_angles, ways), turning
-    wd = three(upper_solve(algebra, ball.L, ball.reduced - ball.rows @ vector(vd)))
-    x, y, z = c.inwards((wd[0] - bent_k[0], wd[1] - bent_k[1], wd[2]))
-    E = beta.outwards(wd_i)
-    y_i = (x - bent_j[0] - b.c * E[0]) * (1 / b.s)  # across x of ω̇_j, which the last angle leaves alone
-    first = (y_i - E[1]) / beta.s
-    rest = (gamma.c * y - (b.c * y_i - b.s * E[0] + bent_j[1])) / gamma.s
-    middle = gamma.s * y + gamma.c * rest - E[2] - beta.c * first
-    return wd, (first, middle, z - rest)

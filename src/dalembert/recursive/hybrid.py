@@ -36,19 +36,7 @@ class Hybrid:
 def hybrid_dynamics(moving: Moving, prescribed: Sequence[int], sd: Array, tau: Array, loads: Array) -> Hybrid:
     """The accelerations and forces that are missing from M ṡ + c + g = τ + loads: ṡ of `prescribed` speeds is given, else τ.
 
-    What `sd` and `tau` hold of the others is not looked at.
-
-    >>> from dalembert.symbolic.floats import FLOATS
-    >>> from dalembert.model.model import Model
-    >>> from dalembert.recursive.link_states import moving
-    >>> from dalembert.recursive.tree import tree_of
-    >>> model = Model("cart").coordinates("x", "y")
-    >>> _ = model.body("cart", joint=model.prismatic((1, 0, 0), "x"), mass=2)
-    >>> _ = model.body("drawer", parent="cart", joint=model.prismatic((1, 0, 0), "y"), mass=1)
-    >>> links = moving(tree_of(model), FLOATS, 0.0, [0.0, 0.0], [0.0, 0.0], {})
-    >>> found = hybrid_dynamics(links, [1], vector([None, 3.0]), vector([0.0, None]), zeros(2))
-    >>> list(found.sd), list(found.tau)
-    ([-1.0, 3.0], [0.0, 2.0])
+    The other entries of `sd` and `tau` are not read.
     """
     chosen = set(prescribed)
     given = vector([x if i in chosen else 0 for i, x in enumerate(sd)])

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from dalembert.recursive.transforms import NONE, Matrix, Three, Turn, Way, absent
+from dalembert.recursive.transforms import NONE, Matrix, Three, Transform, Turn, absent
 from dalembert.symbolic.algebra_base import Array, Scalar, matrix
 
 Six: TypeAlias = tuple[Scalar, Scalar, Scalar, Scalar, Scalar, Scalar]
@@ -77,7 +77,7 @@ class Rigid:
         added = tuple(a + b for a, b in zip(mine, theirs, strict=True))
         return Rigid(self.m + other.m, (h[0] + other.h[0], h[1] + other.h[1], h[2] + other.h[2]), added)  # type: ignore[arg-type]
 
-    def inwards(self, way: Way) -> Rigid:
+    def inwards(self, way: Transform) -> Rigid:
         """About the origin of the parent and in its axes: Aᵀ M A of (20)."""
         if self is NO_BODY:
             return self
@@ -88,7 +88,7 @@ class Rigid:
         return Rigid(body.m, h, inertia)._shifted(way.before)
 
     def _shifted(self, p: Three) -> Rigid:
-        """About a point from which the old one is seen at p."""
+        """About a point from which the old one is at p."""
         m, h, S = self.m, list(self.h), list(self.inertia)
         for k, d in enumerate(p):
             if not absent(d):
@@ -136,7 +136,7 @@ class Articulated:
         n0, n1, n2, f0, f1, f2 = (_sum([self.entry(a, b) * six[b] for b in used]) for a in range(6))
         return (n0, n1, n2), (f0, f1, f2)
 
-    def inwards(self, way: Way) -> Articulated:
+    def inwards(self, way: Transform) -> Articulated:
         """About the origin of the parent and in its axes: Aᵀ M̄ A of (31)."""
         body = self._shifted(way.after)
         for turn in reversed(way.turns):
@@ -146,7 +146,7 @@ class Articulated:
         return body._shifted(way.before)
 
     def _shifted(self, p: Three) -> Articulated:
-        """About a point from which the old one is seen at p: H' = H + p× M, I' = I + p× H'ᵀ − H p×."""
+        """About a point from which the old one is at p: H' = H + p× M, I' = I + p× H'ᵀ − H p×."""
         S, H, M = list(self.inertia), [list(row) for row in self.H], self.M
         for k, d in enumerate(p):
             if absent(d):

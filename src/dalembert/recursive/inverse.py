@@ -21,7 +21,7 @@ from dataclasses import dataclass
 
 from dalembert.recursive.inertias import NO_BODY, Rigid, Rows, Six
 from dalembert.recursive.link_states import Axis, Moving, MovingLink
-from dalembert.recursive.transforms import NONE, Three, Way, absent, crossed, dot, nothing, plus, three, times
+from dalembert.recursive.transforms import NONE, Three, Transform, absent, crossed, dot, nothing, plus, three, times
 from dalembert.symbolic.algebra_base import Array, Scalar, scaled, vector, zeros
 
 
@@ -74,7 +74,7 @@ def combined(axes: Sequence[Axis], amounts: Array | Sequence[Scalar]) -> tuple[T
     return about, along
 
 
-def carried(way: Way, axes: Sequence[Axis], rates: Array, thdd: Sequence[Scalar], parent: Motion) -> Motion:
+def carried(way: Transform, axes: Sequence[Axis], rates: Array, thdd: Sequence[Scalar], parent: Motion) -> Motion:
     """The motion of a link from that of its parent: (22), (23)."""
     w, wd = way.outwards(parent.w), way.outwards(parent.wd)
     vd = way.outwards(point(parent.U, parent.vd, way.before))
@@ -116,21 +116,16 @@ def effort(axis: Axis, n: Three, f: Three, armature: Scalar, thdd: Scalar) -> Sc
 
 
 def inverse_dynamics(moving: Moving, sd: Array) -> Array:
-    """τ of τ = M ṡ + c + g, one for each speed: the recursion of section 2.6 at the accelerations `sd`.
-
-    >>> from dalembert.symbolic.floats import FLOATS
-
-    >>> from dalembert.symbolic.algebra_base import vector
-    >>> from dalembert.model.model import Model
-    >>> from dalembert.recursive.link_states import moving
-    >>> from dalembert.recursive.tree import tree_of
-    >>> model = Model("slider", gravity=(-10, 0, 0)).coordinates("x")
-    >>> _ = model.body("block", joint=model.prismatic((1, 0, 0), "x"), mass=2)
-    >>> inverse_dynamics(moving(tree_of(model), FLOATS, 0.0, [0.3], [0.0], {}), vector([1.5]))
-    array([23.0], dtype=object)
-    """
-    accelerations = [second_rates(link, sd) for link in moving.links]
-    return _inwards(moving, accelerations, _outwards(moving, accelerations))
+    """τ of τ = M ṡ + c + g, one for each speed: the recursion of section 2.6 at the accelerations `sd`."""
+    walk, tau = outwards(moving, sd), zeros(moving.tree.n_speeds)
+    for link, thdd, (n, f) in reversed(
+        list(zip(moving.links, walk.accelerations, gathered(moving, walk), strict=True))
+    ):
+        if link.speeds:
+            driven = zip(link.fixture.axes, link.fixture.armature, thdd, strict=True)
+            efforts = vector([effort(axis, n, f, armature, x) for axis, armature, x in driven])
+            tau[list(link.speeds)] += link.G.T @ efforts
+    return tau
 
 
 def second_rates(link: MovingLink, sd: Array) -> Sequence[Scalar]:
@@ -143,25 +138,33 @@ def still(gravity: Array) -> Motion:
     return Motion.of(NONE, NONE, three(scaled(-1, gravity)))
 
 
-def _outwards(moving: Moving, accelerations: Sequence[Sequence[Scalar]]) -> list[tuple[Three, Three]]:
-    """The wrench (n, f) that every link takes for itself."""
+@dataclass(frozen=True)
+class Outwards:
+    """One pass from the world to the tips: of every link its motion, the wrench (n, f) that it takes for itself, and θ̈."""
+
+    motions: list[Motion]
+    wrenches: list[tuple[Three, Three]]
+    accelerations: list[Sequence[Scalar]]
+
+
+def outwards(moving: Moving, sd: Array) -> Outwards:
+    """All links at the accelerations `sd`: (22), (23), (46)."""
+    accelerations = [second_rates(link, sd) for link in moving.links]
     world, motions = still(moving.gravity), list[Motion]()
     for link, thdd in zip(moving.links, accelerations, strict=True):
         parent = world if link.parent < 0 else motions[link.parent]
         motions.append(carried(link.way, link.fixture.axes, link.rates, thdd, parent))
-    return [newton_euler(link.fixture.body, motion) for link, motion in zip(moving.links, motions, strict=True)]
+    wrenches = [newton_euler(link.fixture.body, motion) for link, motion in zip(moving.links, motions, strict=True)]
+    return Outwards(motions, wrenches, accelerations)
 
 
-def _inwards(moving: Moving, accelerations: Sequence[Sequence[Scalar]], wrenches: list[tuple[Three, Three]]) -> Array:
-    tau = zeros(moving.tree.n_speeds)
-    for index in reversed(range(len(moving.links))):
-        link, thdd, (n, f) = moving.links[index], accelerations[index], wrenches[index]
-        if link.speeds:
-            driven = zip(link.fixture.axes, link.fixture.armature, thdd, strict=True)
-            efforts = vector([effort(axis, n, f, armature, x) for axis, armature, x in driven])
-            tau[list(link.speeds)] += link.G.T @ efforts
+def gathered(moving: Moving, walk: Outwards) -> list[tuple[Three, Three]]:
+    """w̃: the wrench of every link with all that hangs on it, (24)."""
+    out = list(walk.wrenches)
+    for index in reversed(range(len(out))):
+        link = moving.links[index]
         if link.parent >= 0:
-            n, f = link.way.wrench_inwards(n, f)
-            n_j, f_j = wrenches[link.parent]
-            wrenches[link.parent] = plus(n_j, n), plus(f_j, f)
-    return tau
+            n, f = link.way.wrench_inwards(*out[index])
+            n_j, f_j = out[link.parent]
+            out[link.parent] = plus(n_j, n), plus(f_j, f)
+    return out

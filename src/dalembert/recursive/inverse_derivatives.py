@@ -19,8 +19,8 @@ and w̃ of a link i and all that hangs on it, and j = i or between i and the wor
     ∂e_i/∂θ̇_j = P_iᵀ (M̃ Σ_j + B̃ P_j)                      ∂e_j/∂θ̇_i = P_jᵀ (M̃ Σ_i + B̃ P_i)
     ∂e_i/∂θ̈_j = P_iᵀ M̃ P_j                               (21)
 
-What is in brackets on the right, M̃ P_i and B̃ᵀ P_i go from i towards the world as wrenches do. No force asks how fast a whole tree
-slides: velocities count from that of the slides it begins with, so that those of a free base are absent.
+What is in brackets on the right, M̃ P_i and B̃ᵀ P_i go from i towards the world as wrenches do. No force depends on how fast the
+tree as a whole slides: velocities count from that of the slides it begins with, so that those of a free base are absent.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ from dataclasses import dataclass
 
 from dalembert.recursive.composite_inertia import Wrench, brought, composites, share, with_rotor
 from dalembert.recursive.inertias import NO_BODY, Rigid, Rows, turned_rows
-from dalembert.recursive.inverse import Motion, carried, combined, field, newton_euler, point, spins, still
+from dalembert.recursive.inverse import Motion, combined, field, point, spins, still
 from dalembert.recursive.link_states import Axis, Moving, MovingLink
-from dalembert.recursive.transforms import NONE, Three, Way, absent, crossed, dot, nothing, plus, times
-from dalembert.symbolic.algebra_base import Array, Scalar
+from dalembert.recursive.transforms import NONE, Three, Transform, absent, crossed, dot, nothing, plus, times
+from dalembert.symbolic.algebra_base import Scalar
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ class Stir:
         a, b, c = (plus(x, y) for x, y in zip(self.Q, other.Q, strict=True))
         return Stir(plus(self.p, other.p), (a, b, c))
 
-    def inwards(self, way: Way) -> Stir:
+    def inwards(self, way: Transform) -> Stir:
         """About the origin of the parent and in its axes."""
         if self is CALM:
             return self
@@ -71,7 +71,7 @@ class Stir:
         return Stir(p, Q)._shifted(way.before)
 
     def _shifted(self, d: Three) -> Stir:
-        """About a point from which the old one is seen at d: Q' = Q + p dᵀ."""
+        """About a point from which the old one is at d: Q' = Q + p dᵀ."""
         rows = [
             tuple(q if absent(x) else q + y * x for q, x in zip(row, d, strict=True))
             for row, y in zip(self.Q, self.p, strict=True)
@@ -125,38 +125,6 @@ class Entry:
     second: Scalar
 
 
-@dataclass(frozen=True)
-class Outwards:
-    """What one walk from the world to the tips gives of every link: its motion, the wrench it takes for itself, θ̈."""
-
-    motions: list[Motion]
-    wrenches: list[Wrench]
-    accelerations: list[Sequence[Scalar]]
-
-
-def walked(moving: Moving, sd: Array) -> Outwards:
-    """All links at the accelerations `sd`: (22), (23), (46)."""
-    world, motions, seconds = still(moving.gravity), list[Motion](), list[Sequence[Scalar]]()
-    for link in moving.links:
-        thdd = list(link.G @ sd[list(link.speeds)] + link.drift) if link.speeds else list(link.drift)
-        parent = world if link.parent < 0 else motions[link.parent]
-        motions.append(carried(link.way, link.fixture.axes, link.rates, thdd, parent))
-        seconds.append(thdd)
-    wrenches = [newton_euler(link.fixture.body, x) for link, x in zip(moving.links, motions, strict=True)]
-    return Outwards(motions, wrenches, seconds)
-
-
-def gathered(moving: Moving, wrenches: Sequence[Wrench]) -> list[Wrench]:
-    """w̃: the wrench of every link with all that hangs on it, (24)."""
-    out = list(wrenches)
-    for index in reversed(range(len(out))):
-        link = moving.links[index]
-        if link.parent >= 0:
-            n, f = link.way.wrench_inwards(*out[index])
-            out[link.parent] = plus(out[link.parent][0], n), plus(out[link.parent][1], f)
-    return out
-
-
 def varied_forces(moving: Moving, motions: Sequence[Motion], whole: Sequence[Wrench]) -> Iterator[Entry]:
     """All entries that are not zero by structure, from the motions of all links and their gathered wrenches."""
     velocities = _velocities(moving, motions)
@@ -190,7 +158,7 @@ class _Column:
             out.append((cls(_sum(own, _turned(axis, whole)), rate, mass, stir.pull(axis)), own))
         return out
 
-    def inwards(self, way: Way) -> _Column:
+    def inwards(self, way: Transform) -> _Column:
         """Sent on to the parent."""
         place, rate, mass = brought(way, (self.place, self.rate, self.mass))
         return _Column(place, rate, mass, way.inwards(self.turn))

@@ -20,7 +20,7 @@ import numpy as np
 
 from dalembert.recursive.inertias import Rigid
 from dalembert.recursive.link_states import Axis, Fixture, fixtures
-from dalembert.recursive.transforms import NONE, Matrix, Planar, Three, Turn, Way, absent, nothing, three
+from dalembert.recursive.transforms import NONE, Matrix, Planar, Three, Transform, Turn, absent, nothing, three
 from dalembert.recursive.tree import Tree
 from dalembert.symbolic.algebra_base import vector
 from dalembert.symbolic.floats import FLOATS, plain
@@ -77,20 +77,19 @@ def aligned(tree: Tree, parameters: Mapping[str, float]) -> tuple[Fixture, ...]:
 def _merged(raw: Sequence[Fixture]) -> tuple[list[Fixture], list[_Seat]]:
     """The links that move, each with the bodies fixed to it, and where they sit."""
     links, seats = list[Fixture](), list[_Seat]()
-    hosts: list[
-        tuple[int, np.ndarray, np.ndarray]
-    ] = []  # of every link: the moving link it is a part of, and its place
+    hosts = list[tuple[int, np.ndarray, np.ndarray]]()  # of every link: the moving link it is a part of, and its place
     for fixture in raw:
         host, R, p = (-1, np.eye(3), np.zeros(3)) if fixture.parent < 0 else hosts[fixture.parent]
         R, p = R @ fixture.way.R.astype(float), p + R @ fixture.way.p.astype(float)
         if fixture.axes:
             hosts.append((len(links), np.eye(3), np.zeros(3)))
             links.append(fixture)
-            seats.append(_Seat(host, R, p, *_axis(fixture.axes), _central(fixture)))
+            central = sum(step.about is not None for step in fixture.link.joint.steps) == 3
+            seats.append(_Seat(host, R, p, *_axis(fixture.axes), central))
             continue
         hosts.append((host, R, p))
         if host >= 0:
-            more = fixture.body.inwards(Way(_three(p), (Matrix(R),), NONE))
+            more = fixture.body.inwards(Transform(_three(p), (Matrix(R),), NONE))
             links[host] = replace(links[host], body=links[host].body + more)
     return links, seats
 
@@ -102,11 +101,6 @@ def _axis(axes: Sequence[Axis]) -> tuple[np.ndarray | None, bool]:
     turns = not nothing(axis.about)
     found = plain(vector(axis.about if turns else axis.along))
     return found / np.linalg.norm(found), turns
-
-
-def _central(fixture: Fixture) -> bool:
-    joint = fixture.link.joint
-    return sum(step.about is not None for step in joint.steps) == 3
 
 
 def _frame(seat: _Seat, children: Sequence[_Seat]) -> _Frame:
@@ -155,7 +149,7 @@ def _fixture(fixture: Fixture, seat: _Seat, frame: _Frame, host: _Frame, carries
     if seat.axis is None:
         turns, last = _factors(C)
         ways = (*turns, *_planar(2, last))
-        return replace(fixture, parent=seat.host, way=Way(_three(p), ways, NONE), body=body)
+        return replace(fixture, parent=seat.host, way=Transform(_three(p), ways, NONE), body=body)
     turns, last = _factors(C @ frame.Q)
     # a point of the axis, seen from the origin of the parent with as few numbers as can be
     u = C @ seat.axis
@@ -168,15 +162,9 @@ def _fixture(fixture: Fixture, seat: _Seat, frame: _Frame, host: _Frame, carries
     about: Three = (0, 0, 1) if seat.turns else NONE
     lead = float(plain(vector(axis.along)) @ seat.axis)
     along: Three = (0, 0, 1 if lead == 1 else lead) if lead else NONE
-    way = Way(_three(p + shift * u), turns if seat.turns else (*turns, *_planar(2, last)), after)
-    return replace(
-        fixture,
-        parent=seat.host,
-        way=way,
-        axes=(Axis(about, along),),
-        body=body,
-        offset=last if seat.turns else 0,
-    )
+    way = Transform(_three(p + shift * u), turns if seat.turns else (*turns, *_planar(2, last)), after)
+    axes, offset = (Axis(about, along),), last if seat.turns else 0
+    return replace(fixture, parent=seat.host, way=way, axes=axes, body=body, offset=offset)
 
 
 def _nearest(p: np.ndarray, u: np.ndarray) -> float:
@@ -190,7 +178,7 @@ def _nearest(p: np.ndarray, u: np.ndarray) -> float:
 def _in_frame(body: Rigid, frame: _Frame) -> Rigid:
     """A body given in the frame of the model, in another frame of the same link."""
     Qt = frame.Q.T
-    return body.inwards(Way(_three(-Qt @ frame.e), () if (Qt == np.eye(3)).all() else (Matrix(Qt),), NONE))
+    return body.inwards(Transform(_three(-Qt @ frame.e), () if (Qt == np.eye(3)).all() else (Matrix(Qt),), NONE))
 
 
 def _factors(C: np.ndarray) -> tuple[tuple[Turn, ...], float]:
@@ -209,12 +197,7 @@ def _factors(C: np.ndarray) -> tuple[tuple[Turn, ...], float]:
 
 
 def _planar(axis: int, angle: float) -> tuple[Turn, ...]:
-    """A constant turn about a coordinate axis, none where the angle is zero."""
-    s, c = sine_and_cosine(FLOATS, _quartered(angle))
-    return () if absent(s) and c == 1 else (Planar(axis, c, s),)
-
-
-def _quartered(angle: float) -> float:
-    """An angle, as a whole number of quarter turns where it is one but for rounding."""
+    """A constant turn about a coordinate axis, none where the angle is zero; quarter turns are exact but for rounding."""
     near = round(angle / (np.pi / 2)) * np.pi / 2
-    return near if abs(angle - near) <= _ROUNDING else angle
+    s, c = sine_and_cosine(FLOATS, near if abs(angle - near) <= _ROUNDING else angle)
+    return () if absent(s) and c == 1 else (Planar(axis, c, s),)

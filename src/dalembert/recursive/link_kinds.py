@@ -13,7 +13,7 @@ from functools import cached_property
 
 import numpy as np
 
-from dalembert.codegen.link_sweeps import Place, Room, Step, step_of
+from dalembert.codegen.link_sweeps import Place, Step, Storage, step_of
 from dalembert.model.joints.base import HERE
 from dalembert.model.joints.spherical import Quaternion
 from dalembert.recursive.forward import Block, Body, Velocity, accelerated, block_of, eliminated
@@ -21,7 +21,20 @@ from dalembert.recursive.inertias import NO_BODY, Articulated, Rigid
 from dalembert.recursive.inverse import Motion, carried, effort, newton_euler
 from dalembert.recursive.joint_speeds import part_rates
 from dalembert.recursive.link_states import Axis, Fixture
-from dalembert.recursive.transforms import NONE, UNITS, Matrix, Planar, Three, Turn, Way, absent, nothing, plus, times
+from dalembert.recursive.transforms import (
+    NONE,
+    UNITS,
+    Matrix,
+    Planar,
+    Three,
+    Transform,
+    Turn,
+    absent,
+    nothing,
+    plus,
+    three,
+    times,
+)
 from dalembert.recursive.tree import Attitude
 from dalembert.symbolic.algebra_base import Scalar, identity, vector
 from dalembert.symbolic.floats import plain
@@ -54,7 +67,6 @@ class Move(Enum):
 
 
 def _move(fixture: Fixture) -> Move:
-    """What a link does."""
     if len(fixture.axes) == 3:
         return Move.FREE
     (axis,) = fixture.axes
@@ -63,7 +75,7 @@ def _move(fixture: Fixture) -> Move:
     return Move.TURN if nothing(axis.along) else Move.SCREW
 
 
-def _angles(way: Way) -> list[Planar | None]:
+def _angles(way: Transform) -> list[Planar | None]:
     """The constant turns of a way by γ about z, β about x and φ about z, None where there is none."""
     out: list[Planar | None] = [None, None, None]
     turns = [turn for turn in way.turns if isinstance(turn, Planar)]
@@ -73,17 +85,8 @@ def _angles(way: Way) -> list[Planar | None]:
     return out
 
 
-def _three(entries: Sequence[Scalar]) -> Three:
-    x, y, z = entries
-    return (x, y, z)
-
-
-def _six(wrench: Wrench) -> tuple[Scalar, ...]:
-    return (*wrench[0], *wrench[1])
-
-
 def _wrench(entries: Sequence[Scalar]) -> Wrench:
-    return _three(entries[:3]), _three(entries[3:])
+    return three(entries[:3]), three(entries[3:])
 
 
 @dataclass(frozen=True, order=True)
@@ -137,7 +140,7 @@ class Kind:
 
     def number(self, name: str) -> Node:
         """The symbol of a number."""
-        return Place(Room.NUMBER, self.columns.index(name)).symbol
+        return Place(Storage.NUMBER, self.columns.index(name)).symbol
 
     @cached_property
     def body(self) -> Rigid:
@@ -145,7 +148,7 @@ class Kind:
         if not self.massive:
             return NO_BODY
         inertia = [self.number(name) for name in _INERTIA]
-        h = _three([self.number(name) for name in _MOMENT])
+        h = three([self.number(name) for name in _MOMENT])
         return Rigid(self.number("m"), h, tuple(inertia))  # type: ignore[arg-type]
 
     @cached_property
@@ -164,19 +167,19 @@ class Kind:
         """The rotors of its motions."""
         return [self.number(f"armature {k}") if self.rotors else 0 for k in range(self.moves.speeds)]
 
-    def way(self, q: Sequence[Node], angle: tuple[Node, Node] | None) -> Way:
+    def way(self, q: Sequence[Node], angle: tuple[Node, Node] | None) -> Transform:
         """The way from its parent at coordinates q; `angle` is the cosine and sine of what it turns by."""
         turns: list[Turn] = [] if self.normal else [Planar(2, self.number("cos γ"), self.number("sin γ"))]
         turns.append(Planar(0, self.number("cos β"), self.number("sin β")))
         turns.append(Planar(2, *angle) if angle else Planar(2, self.number("cos φ"), self.number("sin φ")))
-        before = (self.number("x"), 0, 0) if self.normal else _three([self.number(name) for name in "xyz"])
+        before = (self.number("x"), 0, 0) if self.normal else three([self.number(name) for name in "xyz"])
         after: Three = (0, 0, self.number("d"))
         if self.moves is Move.FREE:
             after = NONE
             turns.append(Matrix(Quaternion(HERE, HERE, HERE).turn(GRAPH, q)))  # type: ignore[arg-type]
         else:
             after = plus(after, times(q[0], self.axes[0].along))
-        return Way(before, tuple(turns), after)
+        return Transform(before, tuple(turns), after)
 
     def angle(self, q: Sequence[Node]) -> tuple[Node, Node] | None:
         """The cosine and sine of what it turns by."""
@@ -196,20 +199,20 @@ class Steps:
         self._kind, moves = kind, kind.moves
         n, k = moves.coordinates, moves.speeds
         self.rows = n + (3 if given else 2) * k + (n if rates else 0)
-        places = [Place(Room.ROW, i) for i in range(self.rows)]
+        places = [Place(Storage.ROW, i) for i in range(self.rows)]
         symbols = [place.symbol for place in places]
         self._q, self._s = symbols[:n], symbols[n : n + k]
         self._given: list[Scalar] = [*symbols[n + k : n + 2 * k]] if given else [0] * k
         self._results = places[self.rows - k :]
         self._rates = places[self.rows - k - n : self.rows - k] if rates else []
         self._turned = moves in (Move.TURN, Move.SCREW)
-        self._angle = [Place(Room.KEPT, i) for i in range(2 if self._turned else 0)]
+        self._angle = [Place(Storage.KEPT, i) for i in range(2 if self._turned else 0)]
 
     # what is kept: cosine and sine of the angle, then six more, or as many as forward dynamics needs
 
     def _kept(self, count: int) -> list[Place]:
         first = len(self._angle)
-        return [Place(Room.KEPT, first + i) for i in range(count)]
+        return [Place(Storage.KEPT, first + i) for i in range(count)]
 
     @property
     def kept_inverse(self) -> int:
@@ -224,25 +227,22 @@ class Steps:
     def outwards(self, *, accelerated: bool) -> Step:
         """ω, ω̇ and v̇, and the wrench (n, f) that the link takes for itself; accelerations are given, or zero."""
         kind, angle = self._kind, self._kind.angle(self._q)
-        w, wd, vd = (_three([_passed(3 * i + k) for k in range(3)]) for i in range(3))
+        w, wd, vd = (three([_passed(3 * i + k) for k in range(3)]) for i in range(3))
         given: list[Scalar] = self._given if accelerated else [0] * kind.moves.speeds
         motion = carried(kind.way(self._q, angle), kind.axes, vector(self._s), given, Motion.of(w, wd, vd))
         out = _all_passed([*motion.w, *motion.wd, *motion.vd])
         out |= _stored(self._angle, angle or ())
         if kind.massive:
-            out |= _stored(self._kept(6), _six(newton_euler(kind.body, motion)))
+            n, f = newton_euler(kind.body, motion)
+            out |= _stored(self._kept(6), [*n, *f])
         return step_of(out)
 
     def _wrench(self) -> Wrench:
         """(n, f) of a link and of what hangs on it."""
         own = [place.symbol if self._kind.massive else 0 for place in self._kept(6)]
-        return _wrench([a + b for a, b in zip(own, self._passed_wrench, strict=True)])
+        return _wrench([x + _passed(i) for i, x in enumerate(own)])
 
-    @property
-    def _passed_wrench(self) -> list[Node]:
-        return [_passed(i) for i in range(6)]
-
-    def _way(self) -> Way:
+    def _way(self) -> Transform:
         """The way, with what is kept of it."""
         kept = [place.symbol for place in self._angle]
         return self._kind.way(self._q, (kept[0], kept[1]) if kept else None)
@@ -253,8 +253,8 @@ class Steps:
         given = self._given if accelerated else [0] * kind.moves.speeds
         driven = zip(kind.axes, kind.armature, given, strict=True)
         found = [effort(axis, n, f, armature, x) for axis, armature, x in driven]
-        out = _all_passed(_six(self._way().wrench_inwards(n, f)))
-        return step_of(out | _stored(self._results, found))
+        n, f = self._way().wrench_inwards(n, f)
+        return step_of(_all_passed([*n, *f]) | _stored(self._results, found))
 
     # forward dynamics, with what the velocities do in the wrenches of the first sweep, as (27) has it
 
@@ -314,11 +314,11 @@ _AT_REST = Velocity(NONE, (0, 0, 0, 0, 0, 0), NONE, NONE)
 
 
 def _passed(i: int) -> Node:
-    return Place(Room.PASSED, i).symbol
+    return Place(Storage.PASSED, i).symbol
 
 
 def _all_passed(values: Sequence[Scalar]) -> dict[Place, Node]:
-    return {Place(Room.PASSED, i): node(x) for i, x in enumerate(values)}
+    return {Place(Storage.PASSED, i): node(x) for i, x in enumerate(values)}
 
 
 def _stored(places: Sequence[Place], values: Sequence[Scalar]) -> dict[Place, Node]:
@@ -326,7 +326,7 @@ def _stored(places: Sequence[Place], values: Sequence[Scalar]) -> dict[Place, No
 
 
 def _articulated(x: Sequence[Scalar]) -> Articulated:
-    return Articulated(tuple(x[:6]), tuple(_three(x[6 + 3 * a : 9 + 3 * a]) for a in range(3)), tuple(x[15:]))  # type: ignore[arg-type]
+    return Articulated(tuple(x[:6]), tuple(three(x[6 + 3 * a : 9 + 3 * a]) for a in range(3)), tuple(x[15:]))  # type: ignore[arg-type]
 
 
 def _entries(M: Articulated) -> list[Scalar]:

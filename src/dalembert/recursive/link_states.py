@@ -4,7 +4,7 @@ Everything stands in axes of the link and refers to the origin O of its frame, a
 
     t = [ω; v]            twist of a link                                (1), with v of O instead of the mass centre
     t_i = A_ij t_j + P θ̇   from the parent j to the link i                (36a)
-    A_ij                  twist propagation                              (36b), with the change of axes: a `Way`
+    A_ij                  twist propagation                              (36b), with the change of axes: a `Transform`
     P                     joint-rate propagation: about above along      (36b), constant in axes of the link
     M_i                   mass matrix of a link about O                  (47b): a `Rigid`
 """
@@ -19,7 +19,19 @@ import numpy as np
 from dalembert.mechanics.motion import values as symbol_values
 from dalembert.recursive.inertias import NO_BODY, Rigid, six, symmetric
 from dalembert.recursive.joint_speeds import part_rates, to_rates, to_second_rates
-from dalembert.recursive.transforms import NONE, UNITS, Matrix, Planar, Three, Turn, Way, nothing, plus, three, times
+from dalembert.recursive.transforms import (
+    NONE,
+    UNITS,
+    Matrix,
+    Planar,
+    Three,
+    Transform,
+    Turn,
+    nothing,
+    plus,
+    three,
+    times,
+)
 from dalembert.recursive.tree import Link, Tree, Value
 from dalembert.symbolic.algebra_base import Algebra, Array, Scalar, matrix, vector, zeros
 from dalembert.symbolic.lower import Lowering
@@ -40,7 +52,7 @@ class Fixture:
 
     link: Link
     parent: int
-    way: Way
+    way: Transform
     axes: tuple[Axis, ...]
     body: Rigid
     armature: tuple[Scalar, ...]  # inertia × ratio² of the rotor of each motion
@@ -52,7 +64,7 @@ class MovingLink:
     """A link with all facts that the recursions need."""
 
     fixture: Fixture
-    way: Way
+    way: Transform
     G: Array  # θ̇ = G s + ...: motions × len(speeds)
     rates: Array  # θ̇
     drift: Array  # θ̈ at ṡ = 0
@@ -138,7 +150,9 @@ def _fixture(link: Link, algebra: Algebra, lower: Lowering) -> Fixture:
     armature: list[Scalar] = [0] * link.motions
     for motion, inertia in link.rotors:
         armature[motion] = armature[motion] + lower(inertia)
-    return Fixture(link, link.parent, Way(place, tuple(turns), NONE), _axes(link), _body(link, lower), tuple(armature))
+    return Fixture(
+        link, link.parent, Transform(place, tuple(turns), NONE), _axes(link), _body(link, lower), tuple(armature)
+    )
 
 
 def _three(entries: Sequence[Scalar], algebra: Algebra) -> Three:
@@ -223,13 +237,13 @@ class _Walk:
             way = self._on_its_way(fixture, self._lower(value.value))
         return MovingLink(fixture, way, G, rates, drift)
 
-    def _on_its_way(self, fixture: Fixture, value: Scalar) -> Way:
-        """The way to a link that one motion has brought to a value."""
+    def _on_its_way(self, fixture: Fixture, value: Scalar) -> Transform:
+        """The transform to a link at a value of its one motion."""
         (axis,), way = fixture.axes, fixture.way
         turns = way.turns
         if not nothing(axis.about):
             turns = (*turns, _turn(self._algebra, axis.about, value, fixture.offset))
-        return Way(way.before, turns, plus(way.after, times(value, axis.along)))
+        return Transform(way.before, turns, plus(way.after, times(value, axis.along)))
 
     def _drift(self, value: Value) -> Scalar:
         """θ̈ at ṡ = 0: q̈ is then zero but for the parts of quaternions."""

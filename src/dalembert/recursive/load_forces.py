@@ -37,8 +37,9 @@ def load_forces(
     if not model.loads and not model.non_ideal_forces:
         return zeros(tree.n_speeds)
     motion = _motion(model, moving, t, q, s, parameters)
+    gravities = len(applied_forces(replace(motion, model=motion.model.replaced(loads=()))))  # they come first
     total = zeros(tree.n)
-    for load in applied_forces(motion)[_gravities(motion) :]:
+    for load in applied_forces(motion)[gravities:]:
         total = total + load.J.T @ load.force
     extra = non_ideal_forces(motion)
     return to_speed_forces(tree, algebra, q, list(total if extra is None else total + extra))
@@ -75,11 +76,6 @@ def _motion(
     if all(load.in_joints for load in model.loads):
         return Motion(model, moving.algebra, t, vector(list(q)), qd, moving.lower, (), _joints(model, moving))
     return move(model, moving.algebra, t, vector(list(q)), qd, dict(parameters))
-
-
-def _gravities(motion: Motion) -> int:
-    """How many of the applied forces are gravity; they come first."""
-    return len(applied_forces(replace(motion, model=motion.model.replaced(loads=()))))
 
 
 def _joints(model: Elements, moving: Moving) -> tuple[JointMotion, ...]:

@@ -19,13 +19,18 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+import symengine as se
 
+from dalembert.mechanics.contact_constraints import loop_rows
+from dalembert.mechanics.system import System
 from dalembert.model.elements import Body
-from dalembert.recursive.link_states import Moving, MovingLink
-from dalembert.recursive.tree import Link, Tree
-from dalembert.symbolic.algebra_base import Algebra, Array, Scalar, identity, matrix, vector, zeros
+from dalembert.recursive.joint_speeds import to_speed_forces, to_speed_rates, to_speeds
+from dalembert.recursive.link_states import Moving, moving
+from dalembert.recursive.point_jacobians import link_places
+from dalembert.recursive.tree import Tree, tree_of
+from dalembert.symbolic.algebra_base import Algebra, Array, Scalar, identity, matrix, stack, vector, zeros
 from dalembert.symbolic.elimination import ldl, ldl_solve
-from dalembert.symbolic.rotations import skew
+from dalembert.symbolic.rotations import cross, skew
 
 Short = Callable[[Array], Array]  # a value in a shorter form
 
@@ -76,7 +81,7 @@ class Complement:
     @cached_property
     def links(self) -> tuple[PlacedLink, ...]:
         """The links in their places."""
-        frames = _frames(self.moving, self.short)
+        frames = link_places(self.moving, self.short)
         return tuple(_placed(self.moving, frames, node, self.centred, self.short) for node in self.shape)
 
     @cached_property
@@ -306,15 +311,6 @@ def complement_of(moving: Moving, *, centred: bool | None = None, short: Short =
     """The links along world axes: about mass centres where they are one serial chain, else about joint origins.
 
     What no motion separates is one link. `short` may bring values to a shorter form on the way.
-
-    >>> from dalembert.symbolic.floats import FLOATS
-    >>> from dalembert.model.model import Model
-    >>> from dalembert.recursive.link_states import moving
-    >>> from dalembert.recursive.tree import tree_of
-    >>> model = Model("slider").coordinates("x")
-    >>> _ = model.body("block", joint=model.prismatic((1, 0, 0), "x"), mass=2)
-    >>> complement_of(moving(tree_of(model), FLOATS, 0.0, [0.3], [0.0], {})).inertia.tolist()
-    [[2.0]]
     """
     shape = nodes_of(moving.tree)
     parents = [node.parent for node in shape]
@@ -324,7 +320,11 @@ def complement_of(moving: Moving, *, centred: bool | None = None, short: Short =
 
 def nodes_of(tree: Tree) -> tuple[Node, ...]:
     """The links that move, parents before children; what no motion separates is one."""
-    homes = _homes(tree)
+    homes = list[
+        int
+    ]()  # link by link the one whose joint moves it: itself, or the one it is fixed on; −1 for the world
+    for i, link in enumerate(tree.links):
+        homes.append(i if link.motions else homes[link.parent] if link.parent >= 0 else -1)
     places = {home: k for k, home in enumerate(sorted({*homes} - {-1}))}
     out = []
     for home in places:
@@ -333,39 +333,6 @@ def nodes_of(tree: Tree) -> tuple[Node, ...]:
         bodies = tuple(body.name for i in fixed if (body := tree.links[i].body) is not None)
         out.append(Node(home, parent, fixed, bodies))
     return tuple(out)
-
-
-def _homes(tree: Tree) -> list[int]:
-    """Link by link the one whose joint moves it: itself, or the one it is fixed on; −1 where it is fixed on the world."""
-    out: list[int] = []
-    for i, link in enumerate(tree.links):
-        out.append(i if _moves(link) else out[link.parent] if link.parent >= 0 else -1)
-    return out
-
-
-def _frames(moving: Moving, short: Short) -> list[tuple[Array, Array]]:
-    """R_WM and the origin in the world, link by link."""
-    out: list[tuple[Array, Array]] = []
-    for link in moving.links:
-        R, p = out[link.parent] if link.parent >= 0 else (identity(3), zeros(3))
-        R_PM, p_PM = _placement(link)
-        out.append((short(R @ R_PM), short(p + R @ p_PM)))
-    return out
-
-
-def _moves(link: Link) -> bool:
-    """True where a joint moves a link, and does not only place it."""
-    return link.motions > 0
-
-
-def _placement(link: MovingLink) -> tuple[Array, Array]:
-    """R and p of a link in its parent."""
-    return link.way.R, link.way.p
-
-
-def _drifts(moving: Moving, link: Link) -> Array:
-    """∂f/∂t of the ordinary motion of a link, where it has one."""
-    return zeros(0) if link.value is None else vector([moving.lower(link.value.drift)])
 
 
 def _placed(
@@ -377,7 +344,7 @@ def _placed(
     point = _centre(moving.algebra, masses, origin) if about_centres else origin
     arm = short(point - origin)
     P = np.concatenate([R @ link.about, R @ link.along - skew(arm) @ (R @ link.about)])  # (5), (36b)
-    clock = _drifts(moving, told)
+    clock = zeros(0) if told.value is None else vector([moving.lower(told.value.drift)])  # ∂f/∂t
     M = zeros(6, 6)
     for mass, centre, inertia in masses:
         lever = mass * skew(centre - point)
@@ -410,3 +377,74 @@ def _centre(algebra: Algebra, masses: list[tuple[Scalar, Array, Array]], origin:
     total = sum((mass for mass, _ in heavy[1:]), start=heavy[0][0])
     moment = sum((mass * centre for mass, centre in heavy[1:]), start=heavy[0][0] * heavy[0][1])
     return moment / total
+
+
+def in_motion(system: System) -> Moving:
+    """The links in motion: A_ij and P_i of (36), M_i of (47)."""
+    algebra, tree = system.algebra, tree_of(system.model)
+    parameters = {name: system.lower(se.Symbol(name)) for name in system.model.parameter_values}
+    return moving(tree, algebra, system.t, list(system.q), list(joint_rates(system, tree)), parameters)
+
+
+def joint_rates(system: System, tree: Tree) -> Array:
+    """θ̇ = Y q̇."""
+    return to_speeds(tree, system.algebra, list(system.q), list(system.qd))
+
+
+def joint_accelerations(system: System, tree: Tree, qdd: Array) -> Array:
+    """θ̈ at q̈: q̈ itself, but for quaternions."""
+    return to_speed_rates(tree, system.algebra, list(system.q), list(system.qd), list(qdd))
+
+
+def speed_matrix(system: System, tree: Tree) -> Array:
+    """Y of θ̇ = Y q̇."""
+    n = len(system.q)
+    columns = [to_speeds(tree, system.algebra, list(system.q), [int(i == k) for k in range(n)]) for i in range(n)]
+    return matrix([list(column) for column in columns]).T
+
+
+def loads(system: System) -> Array:
+    """τ = Nᵀ w^E (17) for all loads but gravity, which the links carry as an acceleration of the world (26)."""
+    total = zeros(len(system.q))
+    for load in system.model.loads:
+        for push in load.applied(system.motion):
+            total = total + push.J.T @ push.force
+    return total
+
+
+def gravity(system: System) -> Array:
+    """The acceleration of gravity, world axes."""
+    return vector([system.lower(x) for x in system.model.gravity])
+
+
+def efforts(system: System, parts: Complement) -> Array:
+    """τ = Nᵀ w^E of (17), with gravity among the external wrenches."""
+    total = to_speed_forces(parts.tree, system.algebra, list(system.q), list(loads(system)))
+    falling = stack(zeros(3), gravity(system))
+    for link, N in zip(parts.links, parts.rows, strict=True):
+        total = total + N.T @ (link.M @ falling)
+    return total
+
+
+def rate(system: System, f: Array) -> Array:
+    """d/dt of a function of q and t."""
+    return system.algebra.total_derivative(f, (system.q, system.qd), system.clock)
+
+
+def convective(system: System, parts: Complement) -> Array:
+    """C(θ, θ̇) of (17), from N and Ṅ."""
+    return parts.convective(rate(system, parts.N), joint_rates(system, parts.tree))
+
+
+def cut_joints(system: System, parts: Complement) -> Array:
+    """J = A_en N of (53): A_en is the rate of every row of the cut joints for the twists of the links on its two sides."""
+    rows = loop_rows(system.motion)
+    places = {body: i for i, node in enumerate(parts.shape) for body in node.bodies}
+    out = zeros(len(rows), 6 * len(parts.links))
+    for r, row in enumerate(rows):
+        for body, side in zip(row.bodies, (-1, 1), strict=True):
+            if body in places:
+                i = places[body]
+                turning = row.moment + cross(row.point - parts.links[i].point, row.force)
+                out[r, 6 * i : 6 * i + 6] = out[r, 6 * i : 6 * i + 6] + side * stack(turning, row.force)
+    return out @ parts.N

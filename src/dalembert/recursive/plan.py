@@ -1,21 +1,34 @@
-"""What is worked out once for a model and used at every state: its tree, its constant facts and its constraints."""
+"""What is computed once for a model and used at every state, and the states as users give them.
+
+A plan is the tree of a model, its constant facts and its constraints. A state is one or a batch, in numbers, with velocities as
+rates of coordinates or as speeds.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
 import numpy as np
+import numpy.typing as npt
 
+from dalembert.arguments import numbers_given
+from dalembert.errors import InconsistentStateError, InputError, SingularError
 from dalembert.mechanics.constraint_levels import Levels, levels
 from dalembert.mechanics.contact_constraints import with_contacts
 from dalembert.mechanics.state_batch import row_sizes
 from dalembert.model.description import Description, Elements
 from dalembert.model.scales import Scales, scales_of
+from dalembert.recursive.joint_speeds import to_rates, to_second_rates, to_speed_rates, to_speeds
 from dalembert.recursive.link_frames import aligned
 from dalembert.recursive.link_states import Fixture
 from dalembert.recursive.load_forces import loaded
 from dalembert.recursive.tree import Tree, tree_of
+from dalembert.symbolic.algebra_base import Array, Scalar, vector
+from dalembert.symbolic.floats import FLOATS, numbers
+
+TOLERANCE = 1e-6  # how far a state may be off its constraints, relative to the size of their terms
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,14 +64,7 @@ class Plan:
 
 
 def plan_of(model: Elements) -> Plan:
-    """The plan of a model, found once for its content; a model that is not sound is refused.
-
-    >>> from dalembert.model.model import Model
-    >>> model = Model("slider").coordinates("x")
-    >>> _ = model.body("block", joint=model.prismatic((1, 0, 0), "x"), mass=2)
-    >>> plan_of(model) is plan_of(model)
-    True
-    """
+    """The plan of a model, found once for its content; a model that is not sound is refused."""
     return _plan(model.description)
 
 
@@ -66,27 +72,158 @@ def plan_of(model: Elements) -> Plan:
 def _plan(model: Description) -> Plan:
     model.require_sound()
     model.refuse_laws("dynamics", "Take the model without this load, and pass what the law gives as tau.")
-    links = tree_of(model)
-    written = _without_norms(with_contacts(model), len(model.holonomic_constraints), model)
-    values = dict(model.parameter_values)
-    return Plan(
-        links,
-        values,
-        aligned(links, values),
-        loaded(written, friction=False),
-        written,
-        levels(written),
-        scales_of(model),
-    )
+    tree, values = tree_of(model), dict(model.parameter_values)
+    # the norms of quaternions stand behind the declared holonomic constraints; speeds keep them
+    written, declared = with_contacts(model), len(model.holonomic_constraints)
+    norms = sum(joint.quaternion for body in model.bodies for joint in body.joints)
+    rest = written.holonomic_constraints[:declared] + written.holonomic_constraints[declared + norms :]
+    written = written.replaced(holonomic_constraints=rest)
+    frictionless = loaded(written, friction=False)
+    return Plan(tree, values, aligned(tree, values), frictionless, written, levels(written), scales_of(model))
 
 
 def forget_plans() -> None:
-    """Empty the store of plans; they are found again when they are asked for."""
+    """Empty the store of plans; they are computed again when needed."""
     _plan.cache_clear()
 
 
-def _without_norms(written: Elements, declared: int, model: Elements) -> Elements:
-    """The model without the norms of quaternions, which stand behind the declared holonomic constraints."""
-    norms = sum(joint.quaternion for body in model.bodies for joint in body.joints)
-    rest = written.holonomic_constraints[:declared] + written.holonomic_constraints[declared + norms :]
-    return written.replaced(holonomic_constraints=rest)
+@dataclass(frozen=True)
+class State:
+    """K states: q and q̇ (n, K), s (n_speeds, K), t (K,); `by_rates` when velocities came as rates of quaternions."""
+
+    plan: Plan
+    q: np.ndarray
+    qd: np.ndarray
+    s: np.ndarray
+    t: np.ndarray
+    single: bool
+    by_rates: bool
+
+    @property
+    def K(self) -> int:
+        """The number of states."""
+        return len(self.t)
+
+    @property
+    def time(self) -> Scalar:
+        """The time as a scalar of the algebra of numbers."""
+        return float(self.t[0]) if self.single else self.t
+
+    def entries(self, rows: np.ndarray) -> Array:
+        """Scalars of the algebra of numbers: bare ones for one state, which are much faster than batches of one."""
+        return vector([float(row[0]) for row in rows] if self.single else list(rows))
+
+    def batched(self, entries: Array) -> np.ndarray:
+        """Numbers with the batch on the last axis, also for one state."""
+        return numbers(entries, self.K)
+
+    def shaped(self, values: np.ndarray) -> np.ndarray:
+        """Numbers in the shape the user gave the state in."""
+        return values[..., 0] if self.single else values
+
+    def where(self, k: int) -> str:
+        """How a message names the k-th state."""
+        return "" if self.single else f" at state {k} of the batch"
+
+    def second_rates(self, sd: np.ndarray) -> np.ndarray:
+        """q̈ for rates of speeds, where velocities came as q̇; else the rates of the speeds themselves."""
+        if not self.by_rates:
+            return sd
+        return self.batched(to_second_rates(self.plan.tree, FLOATS, list(self.q), list(self.s), list(sd)))
+
+
+def read_state(plan: Plan, q: npt.ArrayLike, qd: npt.ArrayLike | None, t: npt.ArrayLike) -> State:
+    """The states; `qd` has one entry for each coordinate or one for each speed, or is None for states at rest."""
+    tree = plan.tree
+    places = numbers_given(q, "q")
+    if places.ndim not in (1, 2) or len(places) != tree.n:
+        raise InputError(
+            f"q has shape {places.shape}. Expected ({tree.n},) for one state or ({tree.n}, batch); "
+            f"coordinates are {', '.join(tree.model.coordinate_names)}."
+        )
+    batch = places.shape[1:]
+    places = places.reshape(tree.n, -1)
+    K = places.shape[1]
+    time = _time(t, K)
+    given = np.zeros((tree.n_speeds, K)) if qd is None else read_array(plan, "qd", qd, batch)
+    by_rates = len(given) != tree.n_speeds
+    _require_unit(plan, places, given if by_rates else None)
+    if by_rates:
+        rates, s = given, numbers(to_speeds(tree, FLOATS, list(places), list(given)), K)
+    else:
+        rates, s = numbers(to_rates(tree, FLOATS, list(places), list(given)), K), given
+    return State(plan, places, rates, s, time, not batch, by_rates)
+
+
+def read_speed_rates(state: State, qdd: npt.ArrayLike) -> np.ndarray:
+    """ṡ, given as such or as q̈."""
+    plan = state.plan
+    given = read_array(plan, "qdd", qdd, () if state.single else (state.K,))
+    if len(given) == plan.tree.n_speeds:
+        return given
+    _require_unit(plan, state.q, state.qd, given)
+    return state.batched(to_speed_rates(plan.tree, FLOATS, list(state.q), list(state.qd), list(given)))
+
+
+def read_array(
+    plan: Plan, name: str, given: npt.ArrayLike, batch: tuple[int, ...], *, speeds_only: bool = False
+) -> np.ndarray:
+    """An array with one entry for each speed, or each coordinate, and the batch of q, as (entries, K)."""
+    tree = plan.tree
+    out = numbers_given(given, name)
+    lengths: dict[int, Sequence[str]] = {tree.n_speeds: tree.speed_names}
+    if not speeds_only:
+        lengths[tree.n] = tuple(f"d/dt {coordinate}" for coordinate in tree.model.coordinate_names)
+    if out.ndim == 0 or out.shape[1:] != batch or len(out) not in lengths:
+        if not tree.attitudes:
+            lengths = {tree.n: tree.model.coordinate_names}
+        kinds = " or ".join(f"{(n, *batch)} for {', '.join(names)}" for n, names in lengths.items())
+        raise InputError(f"{name} has shape {out.shape}. Expected {kinds}.")
+    return out.reshape(len(out), -1)
+
+
+def _time(t: npt.ArrayLike, K: int) -> np.ndarray:
+    time = numbers_given(t, "t")
+    if time.ndim > 1 or time.size not in (1, K):
+        raise InputError(f"t has shape {time.shape}. Expected one time, or one for each of the {K} states.")
+    return np.broadcast_to(time.ravel(), (K,))
+
+
+def _require_unit(plan: Plan, q: np.ndarray, qd: np.ndarray | None, qdd: np.ndarray | None = None) -> None:
+    """Quaternions have the norm 1, and keep it."""
+    for attitude in plan.tree.attitudes:
+        parts = list(attitude.parts)
+        x = q[parts]
+        levels = [("its squared norm less 1", np.sum(x * x, axis=0) - 1, np.ones(1))]
+        if qd is not None:
+            xd = qd[parts]
+            levels.append(("q · dq/dt", np.sum(x * xd, axis=0), _size(xd) + 1 / plan.scales.time))
+            if qdd is not None:
+                xdd = qdd[parts]
+                bent = np.sum(x * xdd + xd * xd, axis=0)
+                size = _size(xdd) + _size(xd) ** 2 + 1 / plan.scales.time**2
+                levels.append(("q · d²q/dt² + |dq/dt|²", bent, size))
+        for what, value, size in levels:
+            broken = np.abs(value) > 2 * TOLERANCE * size
+            if broken.any():
+                raise InconsistentStateError(
+                    f"the quaternion q of '{attitude.name}': {what} is {value[broken][0]:.6g}. Expected 0. "
+                    "Give (w, x, y, z) of norm 1 and rates that keep it, or speeds instead of rates: "
+                    f"{', '.join(plan.tree.speed_names)}."
+                )
+
+
+def _size(x: np.ndarray) -> np.ndarray:
+    return np.linalg.norm(x, axis=0)
+
+
+def singular_mass(plan: Plan, M: np.ndarray, where: str) -> SingularError:
+    """What to say of a mass matrix that has no inverse: along which speeds nothing resists."""
+    size = 1 / np.sqrt(np.where(np.diag(M) > 0, np.diag(M), 1.0))
+    weakest = np.abs(np.linalg.eigh(M * np.outer(size, size))[1][:, 0])
+    names = [name for name, x in zip(plan.tree.speed_names, weakest, strict=True) if x > 0.1 * weakest.max()]
+    return SingularError(
+        f"model '{plan.tree.model.name}': the mass matrix is singular{where}: nothing resists a motion along "
+        f"{', '.join(names)}. Expected inertia along every motion. Give the bodies that move by it mass or inertia, or "
+        "leave the singular position."
+    )

@@ -13,15 +13,14 @@ from functools import cached_property, lru_cache
 
 import numpy as np
 
+from dalembert.codegen.disk_cache import Plain, plain_program, plain_sweeps, program_again, sweeps_again
 from dalembert.codegen.function import Function, Native, SweptFunction, function_of
 from dalembert.codegen.link_sweeps import Members, Sweep, Sweeps, table_of
 from dalembert.codegen.program import Program
-from dalembert.codegen.serialize import Plain, plain_program, plain_sweeps, program_again, sweeps_again
 from dalembert.recursive.link_kinds import Kind, Steps
-from dalembert.recursive.plan import Plan
+from dalembert.recursive.plan import TOLERANCE, Plan
 from dalembert.recursive.traced import TINY, task_program
 from dalembert.recursive.tree import Link, Tree
-from dalembert.recursive.tree_state import TOLERANCE
 from dalembert.symbolic.algebra_base import vector
 from dalembert.symbolic.floats import FLOATS, plain
 from dalembert.symbolic.lower import Lowering
@@ -79,15 +78,7 @@ def sweeps_and_table(plan: Plan, task: str) -> tuple[Sweeps, np.ndarray]:
 
 
 def operations_of(plan: Plan, task: str) -> int:
-    """What one evaluation of a task costs, by the table of operations: the sum over all links.
-
-    >>> from dalembert.model.model import Model
-    >>> from dalembert.recursive.plan import plan_of
-    >>> model = Model("slider").coordinates("x")
-    >>> _ = model.body("block", joint=model.prismatic((1, 0, 0), "x"), mass=2)
-    >>> operations_of(plan_of(model), "inverse") > 0
-    True
-    """
+    """What one evaluation of a task costs, by the table of operations: the sum over all links."""
     kinds, members = _members(plan, task)
     each = sweeps_of(kinds, task).operations
     return sum(cost * len(own.links) for cost, own in zip(each, members, strict=True))
@@ -156,7 +147,7 @@ class Loops:
 
     @classmethod
     def again(cls, plain: Plain) -> Loops:
-        """What such tuples tell."""
+        """The loops of such tuples."""
         task, sweeps, table, loads, *rest = plain
         program = None if loads is None else program_again(loads)
         return cls(task, sweeps_again(sweeps), np.frombuffer(table), program, *rest)
@@ -175,7 +166,7 @@ def loops_of(plan: Plan, task: str, *, friction: bool) -> Loops:
 class Alarmed(Function):
     """A task of `ROLLED` as a function of the rows that `traced` takes; its last output is an alarm as there.
 
-    The alarm tells numbers that are not finite and quaternions that are not of norm 1. The loops keep their pivots to themselves:
+    The alarm detects numbers that are not finite and quaternions that are not of norm 1. The loops do not return their pivots:
     a pivot of 0 shows as an acceleration that is not finite, a pivot that only rounding keeps from 0 does not show.
     """
 

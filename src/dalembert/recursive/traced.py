@@ -1,8 +1,8 @@
 """Programs of the recursions: their text run once over the graph, with the numbers of the model folded in.
 
 A program takes rows of numbers in this order: q, then s and ṡ or τ where it needs them, parameters that are named, t. Its last
-output is an alarm, which lies within −1 … 1 wherever nothing is amiss. It is cheap and may be raised too often; who hears it has
-to look closely.
+output is an alarm, which is within −1 … 1 wherever nothing is wrong. It is cheap and may be raised too often; then the state has
+to be examined by `tree_dynamics`.
 
     finite       Σ outputs, and inputs that move no output, times 10⁻²⁰⁰
     regular      pivots of the inertia matrix against 10⁻¹⁰ of its diagonal, as that is at a few states
@@ -13,16 +13,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, reduce
 
 import numpy as np
 
 from dalembert.codegen.program import Program, program_of
 from dalembert.mechanics.state_batch import drawn
 from dalembert.model.description import Elements
-from dalembert.recursive.composite_inertia import diagonal, mass_matrix
+from dalembert.recursive.composite_inertia import coriolis_matrix, diagonal, mass_matrix
 from dalembert.recursive.constraint_batch import rows_over
-from dalembert.recursive.coriolis import coriolis_matrix
 from dalembert.recursive.derivatives import Symbols, slopes_of_forward, slopes_of_inverse
 from dalembert.recursive.forward import forward_dynamics
 from dalembert.recursive.hybrid import hybrid_dynamics
@@ -30,7 +29,7 @@ from dalembert.recursive.inverse import inverse_dynamics
 from dalembert.recursive.joint_speeds import to_rates
 from dalembert.recursive.link_states import Moving, moving
 from dalembert.recursive.load_forces import load_forces, load_powers
-from dalembert.recursive.plan import Plan
+from dalembert.recursive.plan import TOLERANCE, Plan
 from dalembert.recursive.point_jacobians import (
     body_places,
     mass_center,
@@ -39,16 +38,14 @@ from dalembert.recursive.point_jacobians import (
     point_velocity,
 )
 from dalembert.recursive.transforms import absent
-from dalembert.recursive.tree_state import TOLERANCE
 from dalembert.symbolic.algebra_base import Array, Scalar, stack, vector, zeros
 from dalembert.symbolic.floats import FLOATS, numbers
 from dalembert.symbolic.graph import GRAPH
-from dalembert.symbolic.nodes import Node, node
-from dalembert.symbolic.reserved_symbols import Kind
-from dalembert.symbolic.traversal import ordered
+from dalembert.symbolic.nodes import Node, node, ordered
+from dalembert.symbolic.symbols import Kind
 
 TINY = 1e-200  # what makes a number vanish beside 1 unless it is infinite
-_WEAK = 1e-10  # pivots below this fraction of the diagonal are looked at
+_WEAK = 1e-10  # pivots below this fraction of the diagonal raise the alarm
 _STATES = 8
 
 
@@ -84,7 +81,7 @@ def names_of(plan: Plan, named: tuple[str, ...] = ()) -> Names:
 
 @dataclass(frozen=True)
 class Detail:
-    """What else is asked of a task: parameters that stay symbols, bodies, or the speeds whose accelerations are given."""
+    """Options of a task: parameters that stay symbols, bodies, or the speeds whose accelerations are given."""
 
     named: tuple[str, ...] = ()
     bodies: tuple[str, ...] = ()
@@ -148,7 +145,7 @@ class Trace:
 
     @property
     def at(self) -> tuple[str, Array]:
-        """The body that is asked for, and a point in its axes."""
+        """The requested body, and a point in its axes."""
         (body,) = self.detail.bodies
         return body, GRAPH.symbols(self.names.point)
 
@@ -166,14 +163,6 @@ class Outputs:
     pivots: Array | None = None
 
 
-def _inverse(trace: Trace) -> Outputs:
-    return Outputs(inverse_dynamics(trace.moving, GRAPH.symbols(trace.names.sd)) - trace.loads)
-
-
-def _forward(trace: Trace) -> Outputs:
-    return Outputs(*forward_dynamics(trace.moving, GRAPH.symbols(trace.names.tau) + trace.loads))
-
-
 def _hybrid(trace: Trace) -> Outputs:
     """ṡ above τ, both of all speeds."""
     sd, tau = (vector(list(GRAPH.symbols(names))) for names in (trace.names.sd, trace.names.tau))
@@ -181,30 +170,10 @@ def _hybrid(trace: Trace) -> Outputs:
     return Outputs(np.stack([found.sd, found.tau]), found.pivots)
 
 
-def _loads(trace: Trace) -> Outputs:
-    return Outputs(trace.loads)
-
-
-def _powers(trace: Trace) -> Outputs:
-    return Outputs(trace.powers)
-
-
-def _mass(trace: Trace) -> Outputs:
-    return Outputs(mass_matrix(trace.moving))
-
-
-def _bias(trace: Trace) -> Outputs:
-    return Outputs(inverse_dynamics(trace.moving, zeros(len(trace.s))))
-
-
 def _gravity(trace: Trace) -> Outputs:
     """What holds the bodies up where they stand, whatever moves them: (25), (26) without any motion."""
     links = [replace(link, rates=0 * link.rates, drift=0 * link.drift) for link in trace.moving.links]
     return Outputs(inverse_dynamics(replace(trace.moving, links=tuple(links)), zeros(len(trace.s))))
-
-
-def _coriolis(trace: Trace) -> Outputs:
-    return Outputs(coriolis_matrix(trace.moving, GRAPH, vector(trace.q), vector(trace.s), trace.t))
 
 
 def _held(trace: Trace) -> Outputs:
@@ -221,26 +190,18 @@ def _rows(trace: Trace) -> Outputs:
     return Outputs(stack(rows.A.ravel(), rows.beta, rows.velocity, rows.phi))
 
 
-def _inverse_slopes(trace: Trace) -> Outputs:
-    return Outputs(slopes_of_inverse(trace.moving, trace.loads, _symbols(trace)))
-
-
 def _forward_slopes(trace: Trace) -> Outputs:
     tau = GRAPH.symbols(trace.names.tau)
     return Outputs(*slopes_of_forward(trace.moving, trace.loads, _symbols(trace), tau))
 
 
 def _symbols(trace: Trace) -> Symbols:
-    q, s, sd, named = (vector(list(GRAPH.symbols(x))) for x in _groups(trace.names))
-    return Symbols(q, s, sd, named)
-
-
-def _groups(names: Names) -> tuple[tuple[str, ...], ...]:
-    return names.q, names.s, names.sd, names.named
+    names = trace.names
+    return Symbols(*(GRAPH.symbols(group) for group in (names.q, names.s, names.sd, names.named)))
 
 
 def _poses(trace: Trace) -> Outputs:
-    """p_WB and the rows of R_WB of every body that is asked for."""
+    """p_WB and the rows of R_WB of every requested body."""
     return Outputs(vector([x for p, R in body_places(trace.declared, trace.detail.bodies) for x in (*p, *R.ravel())]))
 
 
@@ -249,25 +210,9 @@ def _position(trace: Trace) -> Outputs:
     return Outputs(p + R @ GRAPH.symbols(trace.names.point))
 
 
-def _velocity(trace: Trace) -> Outputs:
-    return Outputs(point_velocity(trace.declared, *trace.at))
-
-
 def _acceleration(trace: Trace) -> Outputs:
     found = point_velocity(trace.declared, *trace.at)
     return Outputs(trace.rate_of(found, (vector(trace.s), GRAPH.symbols(trace.names.sd))))
-
-
-def _jacobian(trace: Trace) -> Outputs:
-    return Outputs(point_jacobian(trace.declared, *trace.at))
-
-
-def _jacobian_rate(trace: Trace) -> Outputs:
-    return Outputs(trace.rate_of(point_jacobian(trace.declared, *trace.at)))
-
-
-def _center(trace: Trace) -> Outputs:
-    return Outputs(mass_center(trace.moving))
 
 
 def _centroidal(trace: Trace) -> Outputs:
@@ -307,7 +252,7 @@ def _normed(trace: Trace, q: Array) -> Array:
 
 @dataclass(frozen=True)
 class Task:
-    """One function of the dynamics: what it takes, its text, and the shape of what it gives for n speeds."""
+    """One function of the dynamics: what it takes, its text, and the shape of its result for n speeds."""
 
     groups: tuple[str, ...]
     text: Callable[[Trace], Outputs]
@@ -327,26 +272,38 @@ def _slopes(names: Names, detail: Detail) -> tuple[int, ...]:
 
 
 TASKS: dict[str, Task] = {
-    "inverse": Task(("q", "s", "sd"), _inverse),
-    "forward": Task(("q", "s", "tau"), _forward),
+    "inverse": Task(
+        ("q", "s", "sd"), lambda x: Outputs(inverse_dynamics(x.moving, GRAPH.symbols(x.names.sd)) - x.loads)
+    ),
+    "forward": Task(
+        ("q", "s", "tau"), lambda x: Outputs(*forward_dynamics(x.moving, GRAPH.symbols(x.names.tau) + x.loads))
+    ),
     "held": Task(("q", "s", "tau"), _held),
     "rows": Task(("q", "s"), _rows),
     "hybrid": Task(("q", "s", "sd", "tau"), _hybrid, lambda names, detail: (2, len(names.s))),
-    "loads": Task(("q", "s"), _loads),
-    "powers": Task(("q", "s"), _powers),
-    "mass_matrix": Task(("q",), _mass, _square),
-    "bias": Task(("q", "s"), _bias),
+    "loads": Task(("q", "s"), lambda x: Outputs(x.loads)),
+    "powers": Task(("q", "s"), lambda x: Outputs(x.powers)),
+    "mass_matrix": Task(("q",), lambda x: Outputs(mass_matrix(x.moving)), _square),
+    "bias": Task(("q", "s"), lambda x: Outputs(inverse_dynamics(x.moving, zeros(len(x.s))))),
     "gravity": Task(("q",), _gravity),
-    "coriolis": Task(("q", "s"), _coriolis, _square),
-    "inverse_slopes": Task(("q", "s", "sd"), _inverse_slopes, _slopes),
+    "coriolis": Task(
+        ("q", "s"), lambda x: Outputs(coriolis_matrix(x.moving, GRAPH, vector(x.q), vector(x.s), x.t)), _square
+    ),
+    "inverse_slopes": Task(
+        ("q", "s", "sd"), lambda x: Outputs(slopes_of_inverse(x.moving, x.loads, _symbols(x))), _slopes
+    ),
     "forward_slopes": Task(("q", "s", "tau"), _forward_slopes, _slopes),
     "poses": Task(("q",), _poses, lambda names, detail: (12 * len(detail.bodies),)),
     "position": Task(("q", "point"), _position, lambda names, detail: (3,)),
-    "velocity": Task(("q", "s", "point"), _velocity, lambda names, detail: (6,)),
+    "velocity": Task(
+        ("q", "s", "point"), lambda x: Outputs(point_velocity(x.declared, *x.at)), lambda names, detail: (6,)
+    ),
     "acceleration": Task(("q", "s", "sd", "point"), _acceleration, lambda names, detail: (6,)),
-    "jacobian": Task(("q", "point"), _jacobian, _six_rows),
-    "jacobian_rate": Task(("q", "s", "point"), _jacobian_rate, _six_rows),
-    "center_of_mass": Task(("q",), _center, lambda names, detail: (3,)),
+    "jacobian": Task(("q", "point"), lambda x: Outputs(point_jacobian(x.declared, *x.at)), _six_rows),
+    "jacobian_rate": Task(
+        ("q", "s", "point"), lambda x: Outputs(x.rate_of(point_jacobian(x.declared, *x.at))), _six_rows
+    ),
+    "center_of_mass": Task(("q",), lambda x: Outputs(mass_center(x.moving)), lambda names, detail: (3,)),
     "centroidal": Task(("q", "s"), _centroidal, lambda names, detail: (6, len(names.s) + 1)),
     "stage": Task(
         ("q", "s", "tau", "base", "total", "weights"),
@@ -389,19 +346,13 @@ def _alarm(trace: Trace, inputs: Sequence[str], outputs: Sequence[Node], pivots:
     if pivots is not None and not all(map(absent, pivots)):
         known = [(D, size) for D, size in zip(pivots, usual_diagonal(trace.plan), strict=True) if not absent(D)]
         parts = [D / (_WEAK * size) if size > 0 else node(0) for D, size in known]
-        least = parts[0]
-        for part in parts[1:]:
-            least = _smaller(least, part)
+        least = reduce(lambda a, b: GRAPH.select(GRAPH.less(a, b, or_equal=False), a, b), parts)
         worst = _larger(worst, 2 - least)
     return node(total + worst)
 
 
 def _larger(a: Scalar, b: Scalar) -> Scalar:
     return GRAPH.select(GRAPH.less(a, b, or_equal=False), b, a)
-
-
-def _smaller(a: Scalar, b: Scalar) -> Scalar:
-    return GRAPH.select(GRAPH.less(a, b, or_equal=False), a, b)
 
 
 def usual_diagonal(plan: Plan) -> np.ndarray:

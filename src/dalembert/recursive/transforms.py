@@ -1,4 +1,4 @@
-"""The way from a parent to a link: shifts along axes and turns about them, applied to vectors one after the other.
+"""The transform from a parent to a link: shifts along axes and turns about them, applied to vectors one after the other.
 
     x_P = T_1 T_2 ... x_L        axes: a turn about a coordinate axis is planar and costs 4 products, not 9
     p_P = before + T_1 T_2 ... after
@@ -9,6 +9,7 @@ multiplied; other numbers are folded by the graph.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -30,7 +31,7 @@ def nothing(v: Three) -> bool:
     return all(map(absent, v))
 
 
-def three(entries: Array) -> Three:
+def three(entries: Array | Sequence[Scalar]) -> Three:
     """A vector of three entries as a tuple."""
     x, y, z = entries
     return (x, y, z)
@@ -39,11 +40,6 @@ def three(entries: Array) -> Three:
 def plus(a: Three, b: Three) -> Three:
     """a + b."""
     return (a[0] + b[0], a[1] + b[1], a[2] + b[2])
-
-
-def minus(a: Three, b: Three) -> Three:
-    """a − b."""
-    return (a[0] - b[0], a[1] - b[1], a[2] - b[2])
 
 
 def times(x: Scalar, a: Three) -> Three:
@@ -107,7 +103,7 @@ Turn: TypeAlias = Planar | Matrix
 
 
 @dataclass(frozen=True)
-class Way:
+class Transform:
     """From a parent to a link: a shift along axes of the parent, turns, and a shift along axes of the link."""
 
     before: Three
@@ -140,10 +136,9 @@ class Way:
     @property
     def R(self) -> Array:
         """The rotation matrix T_1 T_2 ..."""
-        columns = [vector(self.inwards(unit)) for unit in UNITS]
         out = identity(3)
-        for k, column in enumerate(columns):
-            out[:, k] = column
+        for k, unit in enumerate(UNITS):
+            out[:, k] = vector(self.inwards(unit))
         return out
 
     @property

@@ -26,9 +26,8 @@ from dalembert.model.elements import Body
 from dalembert.model.joints.base import HERE, Joint, Step
 from dalembert.model.joints.fixed import Fixed
 from dalembert.model.values import WORLD, Vector3
-from dalembert.symbolic.calculus import slope
-from dalembert.symbolic.reserved_symbols import rate
-from dalembert.symbolic.symbols import TIME, Formula, coordinate
+from dalembert.symbolic.symbols import TIME, Formula, coordinate, rate
+from dalembert.symbolic.symengine_algebra import slope
 
 
 @dataclass(frozen=True)

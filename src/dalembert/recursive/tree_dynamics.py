@@ -26,13 +26,12 @@ from dalembert.errors import SingularError
 from dalembert.mechanics.constraint_levels import levels
 from dalembert.mechanics.singular_inertia import singular_coordinates
 from dalembert.model.description import Elements
-from dalembert.recursive import composite_inertia, constrained_batch, forward, hybrid, inverse, link_states
+from dalembert.recursive import composite_inertia, constraint_batch, forward, hybrid, inverse, link_states
 from dalembert.recursive.constraint_batch import Rows, rows_of
 from dalembert.recursive.link_states import Moving
 from dalembert.recursive.load_forces import load_forces
-from dalembert.recursive.plan import plan_of
+from dalembert.recursive.plan import State, plan_of, read_array, read_speed_rates, read_state, singular_mass
 from dalembert.recursive.tree import tree_of
-from dalembert.recursive.tree_state import State, read_array, read_speed_rates, read_state, singular_mass
 from dalembert.symbolic.algebra_base import Array, zeros
 from dalembert.symbolic.floats import FLOATS
 
@@ -100,12 +99,12 @@ def inverse_dynamics(
     pushed = _loads(state, moving, friction)
     need = _needed(state, moving, state.entries(sd), pushed)
     require_finite(state, need, "τ")
-    chosen = constrained_batch.driven_speeds(known, actuated) if known.constrained or actuated is not None else None
+    chosen = constraint_batch.driven_speeds(known, actuated) if known.constrained or actuated is not None else None
     if chosen is not None:
         held = _rows(state)
-        constrained_batch.require_fulfilled(state, held, sd)
+        constraint_batch.require_fulfilled(state, held, sd)
         bias = _needed(state, moving, zeros(known.tree.n_speeds), pushed)
-        need = constrained_batch.efforts(state, held, chosen, need, np.abs(need) + np.abs(bias))
+        need = constraint_batch.efforts(state, held, chosen, need, np.abs(need) + np.abs(bias))
     return state.shaped(need)
 
 
@@ -176,8 +175,8 @@ def hybrid_dynamics(
     """
     model.refuse_canonical("hybrid_dynamics")
     known = plan_of(model)
-    constrained_batch.require_tree(known, "hybrid dynamics")
-    chosen = constrained_batch.named_speeds(known, prescribed, "prescribed")
+    constraint_batch.require_tree(known, "hybrid dynamics")
+    chosen = constraint_batch.named_speeds(known, prescribed, "prescribed")
     state = read_state(known, q, qd, t)
     sd = read_speed_rates(state, qdd)
     batch = () if state.single else (state.K,)
@@ -238,7 +237,7 @@ def _held_accelerations(state: State, moving: Moving, push: Array) -> np.ndarray
     with np.errstate(all="ignore"):
         M = state.batched(composite_inertia.mass_matrix(moving))
     h = -_needed(state, moving, zeros(len(push)), push)
-    return constrained_batch.accelerations(state, M, h, _rows(state))
+    return constraint_batch.accelerations(state, M, h, _rows(state))
 
 
 def _free_accelerations(state: State, moving: Moving, push: Array) -> np.ndarray:

@@ -23,9 +23,8 @@ from dalembert.model.loads.joint_torque import JointTorque
 from dalembert.symbolic.algebra_base import Array, stack, vector, zeros
 from dalembert.symbolic.floats import FLOATS, numbers
 from dalembert.symbolic.lower import Lowering
-from dalembert.symbolic.reserved_symbols import Kind
 from dalembert.symbolic.rotations import cross
-from dalembert.symbolic.symbols import TIME
+from dalembert.symbolic.symbols import TIME, Kind
 
 
 @dataclass(frozen=True)

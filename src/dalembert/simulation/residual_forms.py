@@ -21,7 +21,7 @@ from dalembert.codegen.program_derivatives import Slopes
 from dalembert.errors import InputError
 from dalembert.simulation.right_hand_side import Kernel
 from dalembert.symbolic.algebra_base import Array, stack, zeros
-from dalembert.symbolic.reserved_symbols import Kind
+from dalembert.symbolic.symbols import Kind
 
 
 class DaeFunctions:

@@ -23,7 +23,7 @@ from dalembert.simulation.phase_constraints import Phase
 from dalembert.symbolic.algebra_base import Array, Scalar, stack, vector, zeros
 from dalembert.symbolic.nodes import Node
 from dalembert.symbolic.optimize import shortened
-from dalembert.symbolic.reserved_symbols import Kind
+from dalembert.symbolic.symbols import Kind
 
 
 @dataclass(frozen=True)

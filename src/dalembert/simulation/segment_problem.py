@@ -34,7 +34,7 @@ from dalembert.simulation.right_hand_side import Kernel
 from dalembert.simulation.sampled_laws import Sampling
 from dalembert.simulation.sliding_mode import SlidingKernel
 from dalembert.simulation.zero_lengths import ZeroLengths
-from dalembert.symbolic.reserved_symbols import Kind
+from dalembert.symbolic.symbols import Kind
 
 _AWAY = 0.3  # distance from the start, in scales of the coordinates, at which the sizes of states are measured again
 _Machines = dict[tuple[int, float | None, tuple[float, ...]], tuple[Kernel, TaylorIntegrator]]

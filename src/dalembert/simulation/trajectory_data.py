@@ -20,9 +20,8 @@ from dalembert.model.frozen import Frozen, Value
 from dalembert.model.values import WORLD
 from dalembert.simulation import observables
 from dalembert.simulation.integrators.interpolant import Interpolant, Piece
-from dalembert.symbolic import relative_motion as relative
-from dalembert.symbolic.frames import Pose
-from dalembert.symbolic.relative_motion import PointMotion
+from dalembert.symbolic import frames as relative
+from dalembert.symbolic.frames import PointMotion, Pose
 from dalembert.tables import Table, Tabular, short
 
 if TYPE_CHECKING:

@@ -1,12 +1,8 @@
-"""What a derivation calculates with: anything that adds, multiplies and divides, in every algebra.
-
-The contract of a scalar algebra: what a derivation may ask of the numbers it runs over.
+"""The contract of a scalar algebra: the operations that a derivation may use.
 
 Matrices are NumPy arrays of dtype object, so `A @ v + h` is the same text over every algebra. The arithmetic tier
 (+ − × ÷ and functions) is enough for kinematics and recursions; the differential tier adds Jacobians and time
 derivatives, which the formalisms need.
-
-Finding an algebra by its name, without importing the ones that are not used.
 """
 
 from __future__ import annotations
@@ -123,7 +119,7 @@ class DifferentialAlgebra(Algebra):
         """`f` with the symbols named in `values` replaced, all at once."""
 
     def merged(self, *arrays: Array) -> list[Array]:
-        """The same functions, each in its shortest known way where the algebra can tell that two are the same."""
+        """The same functions, each in its shortest known form where the algebra can decide that two are equal."""
         return list(arrays)
 
     def gradient(self, f: Scalar, x: Array) -> Array:
@@ -132,11 +128,7 @@ class DifferentialAlgebra(Algebra):
 
 
 def vector(entries: Sequence[Scalar]) -> Array:
-    """An object vector of the entries.
-
-    >>> vector([1, 2]) @ vector([3, 4])
-    11
-    """
+    """An object vector of the entries."""
     out = np.empty(len(entries), dtype=object)
     for i, entry in enumerate(entries):
         out[i] = entry
@@ -174,19 +166,11 @@ def stack(*blocks: Array) -> Array:
 
 
 def choose(name: str) -> DifferentialAlgebra:
-    """The differential algebra called `name`: `graph`, `rolled` (a graph in which large linear systems are nodes) or `symbolic`.
+    """The differential algebra called `name`: `graph`, `rolled` (a graph with large linear systems as nodes) or `symbolic`."""
+    if name in ("graph", "rolled"):
+        from dalembert.symbolic.graph import GRAPH, ROLLED
 
-    >>> choose("graph").name
-    'graph'
-    """
-    if name == "graph":
-        from dalembert.symbolic.graph import GRAPH
-
-        return GRAPH
-    if name == "rolled":
-        from dalembert.symbolic.graph import ROLLED
-
-        return ROLLED
+        return GRAPH if name == "graph" else ROLLED
     if name == "symbolic":
         from dalembert.symbolic.symengine_algebra import SYMBOLIC
 

@@ -18,7 +18,7 @@ from dalembert.symbolic.algebra_base import Algebra, Array, Scalar, identity, sc
 
 _STEADY = 1e-9  # a pivot that varies by no more, relative to its size, has one value
 _SMALL_PIVOT = 1e-6  # of the largest entry: a smaller pivot loses too many digits
-RANK_TOLERANCE = 1e-9  # the one tolerance of rank, without a unit; `mechanics/rank` tells how it is measured
+RANK_TOLERANCE = 1e-9  # the one tolerance of rank, without a unit; `mechanics/rank` defines how it is measured
 
 
 def _dot(algebra: Algebra, pairs: list[tuple[Scalar, Scalar]]) -> Scalar:
@@ -56,12 +56,7 @@ def ldl(algebra: Algebra, M: Array) -> tuple[Array, Array]:
 
 
 def ldl_solve(algebra: Algebra, M: Array, b: Array) -> Array:
-    """M⁻¹ b for a symmetric positive definite M; b is a vector or a matrix of columns.
-
-    >>> from dalembert.symbolic.floats import FLOATS
-    >>> ldl_solve(FLOATS, np.array([[2.0, 0.0], [0.0, 4.0]], dtype=object), np.array([2.0, 2.0], dtype=object))
-    array([1.0, 0.5], dtype=object)
-    """
+    """M⁻¹ b for a symmetric positive definite M; b is a vector or a matrix of columns."""
     return ldl_solver(algebra, M, _columns(b).shape[1])(b)
 
 
@@ -74,7 +69,7 @@ def ldl_solver(algebra: Algebra, M: Array, columns: int) -> Callable[[Array], Ar
 
 
 def ldl_apply(algebra: Algebra, L: Array, D: Array, b: Array) -> Array:
-    """(L D Lᵀ)⁻¹ b with factors already at hand."""
+    """(L D Lᵀ)⁻¹ b with known factors."""
     half = lower_solve(algebra, L, b)
     inner = _columns(half)
     for column in inner.T:
@@ -137,7 +132,7 @@ def cross_product(algebra: Algebra, rows: Array) -> Array:
 
 
 def _expanded(algebra: Algebra, row: Array, minors: dict[tuple[int, ...], Scalar]) -> dict[tuple[int, ...], Scalar]:
-    """The minors with one more row, below the others."""
+    """The minors with one more row."""
     terms: dict[tuple[int, ...], list[tuple[Scalar, Scalar]]] = {}
     for columns, minor in minors.items():
         for j, entry in enumerate(row):
@@ -173,9 +168,6 @@ def pivot_order(samples: Array, *, rank: int | None = None) -> PivotOrder:
     Pivots with one value at all states come first, those with the fewest neighbours ahead. The others are ranked by the
     geometric mean of their sizes, in which the first state counts most. Entries are compared with each other, so rows and
     columns should come in comparable units. `rank` is the number of independent rows where it is known.
-
-    >>> pivot_order(np.array([[[0.0, 2.0], [1.0, 5.0]], [[0.0, 2.0], [1.0, 7.0]]])).rank
-    2
     """
     A = np.array(samples, dtype=float)
     _, r, n = A.shape

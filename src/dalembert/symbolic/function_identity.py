@@ -17,9 +17,8 @@ from hashlib import blake2b
 from heapq import heapify, heappop, heappush
 
 from dalembert.symbolic import prime_field
-from dalembert.symbolic.nodes import ONE, TWO, ZERO, Constant, Leaf, Node, again, factor, negative
+from dalembert.symbolic.nodes import ONE, TWO, ZERO, Constant, Leaf, Node, again, factor, negative, ordered
 from dalembert.symbolic.prime_field import EAST, Circle, P
-from dalembert.symbolic.traversal import ordered
 
 _HALF = P // 2
 _MOST_PARTS = 1000  # of an angle; a longer sum is one symbol
@@ -39,7 +38,7 @@ class Residues(dict[Node, int]):
     """The residues of nodes; a quotient by a function in `kept` (its magnitude) is a function of its own.
 
     >>> from dalembert.symbolic.nodes import ONE, call, symbol
-    >>> from dalembert.symbolic.traversal import ordered
+    >>> from dalembert.symbolic.nodes import ordered
     >>> x = symbol("x")
     >>> s, c = call("sin", x), call("cos", x)
     >>> residues = Residues(ordered([s * s + c * c, ONE]))

@@ -1,18 +1,21 @@
-"""Expressions as a graph of our own: what every engine runs.
+"""Expressions as a graph: the differential algebra that every engine runs.
 
-All walks are loops over nodes in the order of their numbers, so their cost is that of the graph with shared parts counted
+All traversals are loops over nodes in the order of their numbers, so their cost is that of the graph with shared parts counted
 once, and depth does not matter.
+
+A large linear system is a block of nodes: a factor, its solutions, and their entries. Written out, the solution of n equations
+takes some n³ nodes. A factor is a node of its own, so the derivative of a solution, dx = A⁻¹(db − dA x), uses it again. In
+reverse mode, with the derivatives x̄ by the solution, w of Aᵀw = x̄ is the derivative by b, and −w xᵀ that by A.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from fractions import Fraction
-from functools import reduce
+from functools import partial, reduce
 
 import numpy as np
 
-from dalembert.symbolic import block_nodes
 from dalembert.symbolic.algebra_base import Array, DifferentialAlgebra, Scalar, vector, zeros
 from dalembert.symbolic.function_identity import merged
 from dalembert.symbolic.lookup_tables import Table
@@ -23,22 +26,26 @@ from dalembert.symbolic.nodes import (
     Node,
     add,
     again,
-    both,
     call,
     constant,
-    either,
     interpolate,
     less,
-    less_equal,
+    logical,
+    multiply,
+    negative,
     node,
+    ordered,
     select,
+    subtract,
     symbol,
     table_leaf,
 )
 from dalembert.symbolic.operations import BLOCKS, CONDITIONS, OPERATIONS, Slope
-from dalembert.symbolic.traversal import ordered
+from dalembert.symbolic.rolled_solve import order_of_symmetric
 
 Tangents = dict[Node, dict[int, Node]]  # for each node that moves, its derivative in each direction in which it does
+SOLUTIONS = frozenset(("symmetric_solve", "general_solve"))
+_LARGE = 700  # products in a solution that is written out: larger ones become blocks
 
 
 def _rule(y: Node) -> Slope:
@@ -55,8 +62,11 @@ def _forward(order: Sequence[Node], seeds: Tangents) -> Tangents:
     for y in order:
         if y in moving or y.operation in CONDITIONS:
             continue
+        if y.operation in SOLUTIONS and (found := _solution_slopes(y, moving)):
+            solved[y] = found
+        elif y.operation == "entry" and y.arguments[0] in solved:
+            moving[y] = {j: again("entry", [each, y.arguments[1]]) for j, each in solved[y.arguments[0]].items()}
         if y.operation in BLOCKS:
-            _through_block(y, moving, solved)
             continue
         slopes = [moving.get(a) for a in y.arguments]
         directions = {j: None for slope in slopes if slope for j in slope}
@@ -68,23 +78,13 @@ def _forward(order: Sequence[Node], seeds: Tangents) -> Tangents:
     return moving
 
 
-def _through_block(y: Node, moving: Tangents, solved: dict[Node, dict[int, Node]]) -> None:
-    """The derivatives of a solution as a whole, or of one of its entries."""
-    if y.operation in block_nodes.SOLUTIONS and (found := block_nodes.slopes(y, moving)):
-        solved[y] = found
-    elif y.operation == "entry" and y.arguments[0] in solved:
-        moving[y] = {j: again("entry", [each, y.arguments[1]]) for j, each in solved[y.arguments[0]].items()}
-
-
 def _reverse(order: Sequence[Node], active: Mapping[Node, int], outputs: Mapping[Node, int]) -> Tangents:
     """The derivatives of the outputs by the active nodes, outputs first: each rule is linear, so it also runs backwards."""
     by: Tangents = {y: {i: ONE} for y, i in outputs.items()}
     for y in reversed(order):
         if not y.arguments or not active[y]:
             continue
-        for a, i, term in (
-            block_nodes.backwards(y, by) if y.operation in block_nodes.SOLUTIONS else _backwards(y, active, by)
-        ):
+        for a, i, term in _solution_backwards(y, by) if y.operation in SOLUTIONS else _backwards(y, active, by):
             if active[a]:
                 into = by.setdefault(a, {})
                 into[i] = add(into[i], term) if i in into else term
@@ -132,13 +132,7 @@ def _backwards_is_shorter(order: Sequence[Node], active: Mapping[Node, int], out
 
 
 class Graph(DifferentialAlgebra):
-    """Expressions as nodes of a graph.
-
-    >>> algebra = Graph()
-    >>> x, y = algebra.symbols(["x", "y"])
-    >>> algebra.gradient(x * y, vector([x, y]))
-    array([y, x], dtype=object)
-    """
+    """Expressions as nodes of a graph."""
 
     name = "graph"
     pi = PI
@@ -150,7 +144,7 @@ class Graph(DifferentialAlgebra):
         if not self._rolled:
             return None
         pattern = np.array([[not self.is_zero(x) for x in row] for row in A], dtype=bool).reshape(A.shape)
-        return block_nodes.solver(kind, A) if block_nodes.is_large(kind, pattern, columns) else None
+        return block_solver(kind, A) if is_large(kind, pattern, columns) else None
 
     def number(self, value: Fraction) -> Node:
         return constant(value)
@@ -168,10 +162,10 @@ class Graph(DifferentialAlgebra):
         return select(node(condition), node(yes), node(no))
 
     def less(self, a: Scalar, b: Scalar, *, or_equal: bool) -> Node:
-        return (less_equal if or_equal else less)(node(a), node(b))
+        return less(node(a), node(b), or_equal=or_equal)
 
     def logical(self, name: str, *conditions: Scalar) -> Node:
-        return reduce(both if name == "and" else either, map(node, conditions))
+        return reduce(partial(logical, name), map(node, conditions))
 
     def symbols(self, names: Sequence[str]) -> Array:
         return vector([symbol(name) for name in names])
@@ -219,3 +213,89 @@ class Graph(DifferentialAlgebra):
 
 
 GRAPH, ROLLED = Graph(), Graph(rolled=True)
+
+
+def block_solver(kind: str, A: Array) -> Callable[[Array], Array]:
+    """A⁻¹ as a function of vectors or matrices of columns; `kind` is symmetric or general."""
+    n = len(A)
+    places = [(i, j) for i in range(n) for j in range(i + 1 if kind == "symmetric" else n)]
+    factor = again(f"{kind}_factor", [node(A[place]) for place in places])
+
+    def solved(b: Array) -> Array:
+        columns = np.asarray(b, dtype=object).reshape(n, -1)
+        out = np.empty(columns.shape, dtype=object)
+        for j, column in enumerate(columns.T):
+            known = [node(x) for x in column]
+            if all(x is ZERO for x in known):
+                out[:, j] = 0
+                continue
+            out[:, j] = vector(_entries(again(f"{kind}_solve", [factor, *known])))
+        return out.reshape(np.shape(b))
+
+    return solved
+
+
+def _entries(solution: Node) -> list[Node]:
+    return [again("entry", [solution, constant(i)]) for i in range(len(solution.arguments) - 1)]
+
+
+def _solution_slopes(solution: Node, moving: Mapping[Node, Mapping[int, Node]]) -> dict[int, Node]:
+    """In every direction the solution dx of A dx = db − dA x."""
+    factor, *b = solution.arguments
+    x, n = _entries(solution), len(b)
+    right: dict[int, list[Node]] = {}
+    for i, each in enumerate(b):
+        for j, db in moving.get(each, {}).items():
+            row = right.setdefault(j, [ZERO] * n)
+            row[i] = add(row[i], db)
+    for a, i, k in _entries_of_matrix(factor, n):
+        for j, dA in moving.get(a, {}).items():
+            row = right.setdefault(j, [ZERO] * n)
+            row[i] = subtract(row[i], multiply(dA, x[k]))
+    return {j: again(solution.operation, [factor, *rows]) for j, rows in right.items()}
+
+
+def _solution_backwards(solution: Node, by: Mapping[Node, Mapping[int, Node]]) -> Iterator[tuple[Node, int, Node]]:
+    """What derivatives by the entries of a solution add to those by A and b: node, output and term."""
+    factor, *b = solution.arguments
+    x, n = _entries(solution), len(b)
+    turned = factor
+    if factor.operation == "general_factor":  # of the transposed matrix; a symmetric factor is its own
+        turned = again(factor.operation, [a for k in range(n) for a in factor.arguments[k::n]])
+    for j in dict.fromkeys(j for each in x for j in by.get(each, {})):
+        w = _entries(again(solution.operation, [turned, *(by.get(each, {}).get(j, ZERO) for each in x)]))
+        yield from ((each, j, wi) for each, wi in zip(b, w, strict=True))
+        yield from ((a, j, negative(multiply(w[i], x[k]))) for a, i, k in _entries_of_matrix(factor, n))
+
+
+def _entries_of_matrix(factor: Node, n: int) -> Iterator[tuple[Node, int, int]]:
+    """The entries of a factored matrix with row and column; of a symmetric one also those above the diagonal."""
+    for place, a in enumerate(factor.arguments):
+        if factor.operation == "general_factor":
+            yield a, *divmod(place, n)
+            continue
+        i, k = lower_place(place)
+        yield a, i, k
+        if i != k:
+            yield a, k, i
+
+
+def lower_place(place: int) -> tuple[int, int]:
+    """Row and column of an entry on or below a diagonal."""
+    i = order_of_symmetric(place + 1)
+    i -= i * (i + 1) // 2 > place
+    return i, place - i * (i + 1) // 2
+
+
+def is_large(kind: str, pattern: np.ndarray, columns: int) -> bool:
+    """True when a solution is too long to be written out: products of entries that are not zero, with those that fill in."""
+    filled, products = np.array(pattern, dtype=bool), 0
+    for k in range(len(filled)):
+        below = filled[k + 1 :, k]
+        many = int(below.sum())
+        if kind == "symmetric":
+            filled[k + 1 :, k + 1 :] |= np.outer(below, below)
+            products += many * (many + 1) // 2 + 2 * many * columns
+        else:
+            products += len(filled) * (len(filled) - k + columns)
+    return products > _LARGE

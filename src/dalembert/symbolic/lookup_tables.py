@@ -93,11 +93,7 @@ def interpolation(held: Table, x: se.Basic) -> se.Basic:
 
 
 def split_interpolation(formula: se.Basic) -> tuple[Table, se.Basic] | None:
-    """The table and its argument, where a formula is the value or a slope of a table; None for every other formula.
-
-    >>> split_interpolation(interpolation(table([0, 1], [0, 2]), se.Symbol("t")))[1]
-    t
-    """
+    """The table and its argument, where a formula is the value or a slope of a table; None for every other formula."""
     if isinstance(formula, se.Derivative):
         inner = split_interpolation(formula.args[0])
         return inner and (replace(inner[0], order=len(formula.args) - 1), inner[1])
@@ -107,19 +103,11 @@ def split_interpolation(formula: se.Basic) -> tuple[Table, se.Basic] | None:
 
 
 def interpolations_in(formula: se.Basic) -> list[tuple[Table, se.Basic]]:
-    """All tables in a formula, each with its argument.
-
-    >>> [str(x) for _, x in interpolations_in(1 + interpolation(table([0, 1], [0, 2]), se.Symbol("t")))]
-    ['t']
-    """
+    """All tables in a formula, each with its argument."""
     found = (split_interpolation(part) for part in formula.atoms(FunctionSymbol))
     return [each for each in found if each is not None]
 
 
 def tables_in(formula: se.Basic) -> list[Table]:
-    """All tables in a formula.
-
-    >>> [len(each) for each in tables_in(1 + interpolation(table([0, 1], [0, 2]), se.Symbol("t")))]
-    [2]
-    """
+    """All tables in a formula."""
     return [found.table for found in formula.free_symbols if isinstance(found, _TableSymbol)]

@@ -21,16 +21,6 @@ NAMES: dict[type, str] = {
 }
 
 
-def _finite_number(number: Formula) -> float:
-    """A double, or an error where SymEngine made infinity or no number of a formula or its derivative."""
-    if number in (se.zoo, se.oo, -se.oo, se.nan) or not isinstance(number, se.RealDouble):
-        raise FormulaError(
-            f"a formula or its derivative contains '{number}', which is not a finite real number. "
-            "Expected formulas that can be differentiated; change powers such as 0**x."
-        )
-    return float(number)
-
-
 class Lowering:
     """Turns formulas into scalars of one algebra, given a scalar for each symbol; shared parts are turned once.
 
@@ -64,7 +54,14 @@ class Lowering:
         if isinstance(formula, se.Rational):
             return self._algebra.number(Fraction(int(formula.p), int(formula.q)))
         if formula.is_Number:
-            return _finite_number(formula)
+            if not isinstance(
+                formula, se.RealDouble
+            ):  # SymEngine made infinity or no number of a formula or its derivative
+                raise FormulaError(
+                    f"a formula or its derivative contains '{formula}', which is not a finite real number. "
+                    "Expected formulas that can be differentiated; change powers such as 0**x."
+                )
+            return float(formula)
         if formula == se.pi:
             return self._algebra.pi
         if isinstance(formula, Constant):  # e, which a formula can hold as exp(1), and those that SymPy brings along

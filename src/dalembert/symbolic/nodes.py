@@ -1,23 +1,21 @@
-"""Nodes: numbers, symbols and single operations, each made once.
+"""Nodes of the expression graph: numbers, symbols and single operations, each made once.
 
-A node is a number, a symbol or one operation on older nodes. Equal nodes are one object, so whatever occurs twice is
-derived, differentiated and computed once, and a node knows its place: arguments always have smaller numbers. Sums and
-products are never flattened or sorted out; only 0, 1 and operations on numbers are folded.
+A node is a number, a symbol or one operation on older nodes. Equal nodes are one object, so a common subexpression is
+differentiated and computed once; arguments always have smaller numbers than the nodes made of them. Sums and products are
+never flattened or sorted; only 0, 1 and operations on numbers are folded. Numbers are exact (`operations`), and π is a leaf.
 
-Numbers are exact (`folding`), and π is a leaf of its own. A function of a number stays a node unless its value is rational; the
-programs that are made of a graph compute it once. So an identity of the model is an identity of the graph.
-
-Nodes are found again through a table of weak references. One table serves all derivations, so a symbol is the same node
-wherever it is asked for, and a node is forgotten as soon as nothing is made of it any more. A table in each derivation
-would not need weak references, but would keep every intermediate as long as the model's equations live.
+One table of weak references finds the nodes of all derivations, so a symbol is the same node everywhere, and a node is
+forgotten as soon as nothing is made of it any more.
 """
 
 from __future__ import annotations
 
 import hashlib
 import itertools
-from collections.abc import Callable, Sequence
+import math
+from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
+from functools import partial, reduce
 from math import isfinite
 from threading import RLock
 from typing import Any, ClassVar, Generic, SupportsFloat, TypeAlias, TypeVar
@@ -25,14 +23,12 @@ from weakref import KeyedRef
 
 import numpy as np
 
-from dalembert.symbolic.algebra_base import Scalar
-from dalembert.symbolic.constant_folding import Exact, exact, folded, rational
+from dalembert.symbolic.algebra_base import Operand, Scalar
 from dalembert.symbolic.lookup_tables import Table
-from dalembert.symbolic.operations import BLOCKS, OPERATIONS
+from dalembert.symbolic.operations import BLOCKS, OPERATIONS, Exact, exact, folded, rational, value
 from dalembert.symbolic.surds import Surd
 
 _DEEPEST_SHOWN = 4
-
 _WORDS = {name: i for i, name in enumerate(OPERATIONS)}
 
 
@@ -46,7 +42,7 @@ AnyLeaf = TypeVar("AnyLeaf", bound="Leaf")
 
 
 class Node:
-    """A number, a symbol, or one operation on other nodes; never changed, and made by the functions below only.
+    """A number, a symbol, or one operation on other nodes; immutable, and made by the functions below only.
 
     >>> x, y = symbol("x"), symbol("y")
     >>> x + y is y + x, (x + 0) * 1 is x
@@ -143,7 +139,7 @@ class HeldTable(Leaf[Table]):
 
 
 def _text(node: Node, depth: int) -> str:
-    """The node in signs; parts that lie deeper are dots, since a shared part may occur without end."""
+    """The node as text; deeper parts are dots, since a shared part may occur very often."""
     if not node.arguments:
         return str(node.value) if isinstance(node, Leaf) else node.operation
     if not depth:
@@ -163,8 +159,7 @@ _PLACES = itertools.count()
 _MAKING = RLock()
 
 
-def _gone(reference: _Reference, known: dict[tuple[object, ...], _Reference] = _NODES) -> None:
-    """Forget a node that nothing is made of any more."""
+def _forget(reference: _Reference, known: dict[tuple[object, ...], _Reference] = _NODES) -> None:
     if known.get(reference.key) is reference:
         del known[reference.key]
 
@@ -182,7 +177,7 @@ def _node(operation: str, *arguments: Node) -> Node:
         with _MAKING:
             if (found := _found(key)) is None:
                 found = Node(operation, arguments)
-                _NODES[key] = KeyedRef(found, _gone, key)
+                _NODES[key] = KeyedRef(found, _forget, key)
     return found
 
 
@@ -193,7 +188,7 @@ def _leaf(kind: type[AnyLeaf], value: object) -> AnyLeaf:
         with _MAKING:
             if not isinstance(found := _found(key), kind):
                 found = kind(value)
-                _NODES[key] = KeyedRef(found, _gone, key)
+                _NODES[key] = KeyedRef(found, _forget, key)
     return found
 
 
@@ -214,18 +209,11 @@ def constant(value: float | Fraction | Surd) -> Node:
     True
     """
     if isinstance(value, Surd):
-        return _surd(value)
+        terms = (multiply(constant(c), call("sqrt", constant(radicand))) for radicand, c in value.terms.items())
+        return reduce(add, terms, ZERO)
     if isinstance(value, float):
         return _leaf(Constant, exact(value) if isfinite(value) else value)
     return _leaf(Constant, Fraction(value))
-
-
-def _surd(value: Surd) -> Node:
-    """Σ c √r as nodes."""
-    total = ZERO
-    for radicand, factor in value.terms.items():
-        total = add(total, multiply(constant(factor), call("sqrt", constant(radicand))))
-    return total
 
 
 def _operand(x: object) -> Node | None:
@@ -240,11 +228,7 @@ def _operand(x: object) -> Node | None:
 
 
 def node(x: Scalar) -> Node:
-    """`x` as a node.
-
-    >>> node(2), node(0.5)
-    (2, 1/2)
-    """
+    """`x` as a node."""
     found = _operand(x)
     if found is None and isinstance(x, SupportsFloat):
         found = constant(float(x))
@@ -255,7 +239,7 @@ def node(x: Scalar) -> Node:
 
 ZERO, ONE, MINUS_ONE, TWO = constant(0), constant(1), constant(-1), constant(2)
 PI = _node("pi")
-_WHOLE = {i: constant(i) for i in range(-16, 17)}  # at hand, since matrices are full of 0 and 1
+_WHOLE = {i: constant(i) for i in range(-16, 17)}  # cached, since matrices are full of 0 and 1
 
 
 # operations, with what is folded
@@ -378,11 +362,7 @@ def factor(a: Node) -> tuple[Fraction, Node] | None:
 
 
 def turns(a: Node) -> Fraction | None:
-    """k where a node is k π by its form, None elsewhere.
-
-    >>> turns(PI / 2), turns(symbol("x"))
-    (Fraction(1, 2), None)
-    """
+    """k where a node is k π by its form, None elsewhere."""
     if a is ZERO or a is PI:
         return Fraction(a is PI)
     if (found := factor(a)) is None or (k := turns(found[1])) is None:
@@ -417,36 +397,20 @@ def interpolate(held: HeldTable, x: Node) -> Node:
     return ZERO if held.value.order > 1 else _node("interpolate", held, x)
 
 
-def less(a: Node, b: Node) -> Node:
-    """The condition a < b."""
+def less(a: Node, b: Node, *, or_equal: bool = False) -> Node:
+    """The condition a < b or a ≤ b."""
     if isinstance(a, Constant) and isinstance(b, Constant):
-        return constant(a.value < b.value)
-    return _node("less", a, b)
+        return constant(a.value <= b.value if or_equal else a.value < b.value)
+    return _node("less_equal" if or_equal else "less", a, b)
 
 
-def less_equal(a: Node, b: Node) -> Node:
-    """The condition a ≤ b."""
-    if isinstance(a, Constant) and isinstance(b, Constant):
-        return constant(a.value <= b.value)
-    return _node("less_equal", a, b)
-
-
-def both(a: Node, b: Node) -> Node:
-    """The condition that a and b hold."""
+def logical(name: str, a: Node, b: Node) -> Node:
+    """The condition a and b, or a or b, by its name."""
     if isinstance(b, Constant):
         a, b = b, a
     if isinstance(a, Constant):
-        return b if a.value else ZERO
-    return _node("and", a, b)
-
-
-def either(a: Node, b: Node) -> Node:
-    """The condition that a or b holds."""
-    if isinstance(b, Constant):
-        a, b = b, a
-    if isinstance(a, Constant):
-        return ONE if a.value else b
-    return _node("or", a, b)
+        return b if bool(a.value) == (name == "and") else constant(name == "or")
+    return _node(name, a, b)
 
 
 def select(condition: Node, yes: Node, no: Node) -> Node:
@@ -463,9 +427,9 @@ _OPERATIONS: dict[str, Callable[..., Node]] = {
     "multiply": multiply,
     "divide": divide,
     "less": less,
-    "less_equal": less_equal,
-    "and": both,
-    "or": either,
+    "less_equal": partial(less, or_equal=True),
+    "and": partial(logical, "and"),
+    "or": partial(logical, "or"),
     "select": select,
     "interpolate": interpolate,
 }
@@ -477,3 +441,53 @@ def again(operation: str, arguments: Sequence[Node]) -> Node:
         return _node(operation, *arguments)
     make = _OPERATIONS.get(operation)
     return make(*arguments) if make is not None else call(operation, *arguments)
+
+
+def ordered(roots: Iterable[Node]) -> list[Node]:
+    """The nodes below `roots` and themselves, arguments first, in an order that follows from their content.
+
+    >>> from dalembert.symbolic.nodes import symbol
+    >>> x, y = symbol("x"), symbol("y")
+    >>> ordered([x * y + x])
+    [x, y, (x * y), ((x * y) + x)]
+    """
+    found: set[Node] = set()
+    order: list[Node] = []
+    for root in roots:
+        waiting = [(root, False)]
+        while waiting:
+            y, ready = waiting.pop()
+            if ready:
+                order.append(y)
+            elif y not in found:
+                found.add(y)
+                waiting.append((y, True))
+                waiting += [(a, False) for a in reversed(y.arguments) if a not in found]
+    return order
+
+
+def numbers_in(order: Iterable[Node]) -> dict[Node, float]:
+    """The values of all nodes that depend on no symbol, of a list with arguments first.
+
+    >>> from dalembert.symbolic.nodes import call, constant, symbol
+    >>> x = symbol("x")
+    >>> {str(y): round(value, 3) for y, value in numbers_in(ordered([x * call("sin", constant(0.5))])).items()}
+    {'pi': 3.142, '1/2': 0.5, 'sin(1/2)': 0.479}
+    """
+    known: dict[Node, float] = {PI: math.pi}
+    blocks: dict[Node, Operand] = {}  # factors and solutions, for their entries
+    with np.errstate(all="ignore"):
+        for y in order:
+            if isinstance(y, Constant):
+                known[y] = float(y.value)
+            elif not y.arguments or not all(a in known or a in blocks for a in y.arguments):
+                continue
+            elif y.operation not in BLOCKS:
+                known[y] = value(y.operation, *(known[a] for a in y.arguments))
+            else:
+                found = OPERATIONS[y.operation].array(*(blocks.get(a, known.get(a)) for a in y.arguments))
+                if y.operation == "entry":
+                    known[y] = float(found)
+                else:
+                    blocks[y] = found
+    return known

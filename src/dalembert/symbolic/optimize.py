@@ -15,11 +15,10 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from dalembert.symbolic.constant_folding import value
 from dalembert.symbolic.function_identity import Residues, magnitude, merged
-from dalembert.symbolic.nodes import Constant, Node, again, constant, symbol
+from dalembert.symbolic.nodes import Constant, Node, again, constant, ordered, symbol
+from dalembert.symbolic.operations import value
 from dalembert.symbolic.term_factoring import gathered
-from dalembert.symbolic.traversal import ordered
 
 MOST = 6000  # nodes of a graph that is shortened: a second of work, which a longer one would not give back
 _ROUNDS = 3  # each keeps the quotients whose poles the one before lost
@@ -27,13 +26,7 @@ _EDGES = frozenset(("sqrt", "log", "pow", "tan", "asin", "acos", "atan2"))
 
 
 def operations(outputs: Sequence[Node]) -> int:
-    """How many operations the outputs take, shared parts counted once.
-
-    >>> from dalembert.symbolic.nodes import symbol
-    >>> x, y = symbol("x"), symbol("y")
-    >>> operations([x * y + 1, x * y - 1])
-    3
-    """
+    """How many operations the outputs take, shared parts counted once."""
     return sum(1 for y in ordered(outputs) if y.arguments)
 
 

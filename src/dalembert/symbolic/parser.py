@@ -17,9 +17,20 @@ from typing import NamedTuple
 import symengine as se
 
 from dalembert.errors import FormulaError, nearest
-from dalembert.symbolic.expression_reading import decimal, fold, number, quote
-from dalembert.symbolic.reserved_symbols import momentum, rate
-from dalembert.symbolic.symbols import FUNCTIONS, TIME, compare, coordinate, flaw, power_flaw
+from dalembert.symbolic.symbols import (
+    FUNCTIONS,
+    TIME,
+    compare,
+    coordinate,
+    decimal,
+    flaw,
+    fold,
+    momentum,
+    number,
+    power_flaw,
+    quote,
+    rate,
+)
 
 MAX_LENGTH = 10_000
 MAX_DEPTH = 100
@@ -253,12 +264,16 @@ class _Reader:
         if size > MAX_SIZE or copying > MAX_COPYING:
             advice = f"Put at most {MAX_COPYING} of abs, sign, min and max inside each other, or shorten them."
             raise self.error(node, "{part} grows too large when it is written out.", advice)
-        constant = all(part.constant for part in parts) and not (_is_name(node) or _called(node) in _SYMBOLS)
+        named = (isinstance(node, ast.Name) and node.id != "pi") or _called(node) in _SYMBOLS
+        constant = all(part.constant for part in parts) and not named
         try:
             expression = self._expression(node, [part.expression for part in parts])
-            self._check_number(node, expression, constant)
+            logical = isinstance(node, ast.Compare | ast.BoolOp)
+            problem = None if logical else flaw(expression, constant=constant)
         except RuntimeError:
             raise self.error(node, "{part} is not defined.", "Change this part so that it has a value.") from None
+        if problem:
+            raise self.error(node, f"{{part}} {problem}.", "Expected a finite real number; change this part.")
         return _Value(expression, constant, size, copying)
 
     def _expression(self, node: ast.expr, parts: list[se.Basic]) -> se.Basic:
@@ -336,8 +351,11 @@ class _Reader:
             return self._coordinate_of(node, name)
         if name in POINT_WORDS and name not in self.coordinates and name not in self.parameters:
             return self._point_of(node, name)
+        if name not in FUNCTIONS and (name in self.coordinates or name in self.parameters):
+            fact = f"'{name}' is not a function, but {{part}} calls it."
+            raise self.error(node, fact, f"Write * for a product: {name}*(...).")
         if name not in FUNCTIONS:
-            self._refuse_call(node, name)
+            raise self.error(node.func, "the function {part} is not known.", nearest(name, [*FUNCTIONS, "dot"]))
         self._check_count(node, name)
         for k, argument in enumerate(node.args):
             self.expect(argument, condition=name == "piecewise" and k % 2 == 1)
@@ -373,12 +391,6 @@ class _Reader:
             raise self.error(node, f"{{part}} asks for the {word} of '{name[:60]}', which is not a point here.", advice)
         return []
 
-    def _refuse_call(self, node: ast.Call, name: str) -> None:
-        if name in self.coordinates or name in self.parameters:
-            fact = f"'{name}' is not a function, but {{part}} calls it."
-            raise self.error(node, fact, f"Write * for a product: {name}*(...).")
-        raise self.error(node.func, "the function {part} is not known.", nearest(name, [*FUNCTIONS, "dot"]))
-
     def _check_count(self, node: ast.Call, name: str) -> None:
         got, least, most = len(node.args), FUNCTIONS[name].least, FUNCTIONS[name].most
         if name == "piecewise" and (got < least or got % 2 == 0):
@@ -398,13 +410,6 @@ class _Reader:
             advice = "Expected a number; use conditions inside piecewise(value, condition, default)."
             raise self.error(node, "the condition {part} stands where a number belongs.", advice)
 
-    def _check_number(self, node: ast.expr, expression: se.Basic, constant: bool) -> None:
-        if isinstance(node, ast.Compare | ast.BoolOp):
-            return
-        problem = flaw(expression, constant=constant)
-        if problem:
-            raise self.error(node, f"{{part}} {problem}.", "Expected a finite real number; change this part.")
-
 
 def _spine(node: ast.expr) -> list[tuple[ast.operator, ast.expr]]:
     """The operands of a flat sum or product with their operators, in the order of the text."""
@@ -419,7 +424,3 @@ def _spine(node: ast.expr) -> list[tuple[ast.operator, ast.expr]]:
 
 def _called(node: ast.expr) -> str:
     return node.func.id if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) else ""
-
-
-def _is_name(node: ast.expr) -> bool:
-    return isinstance(node, ast.Name) and node.id != "pi"

@@ -1,4 +1,6 @@
-"""A graph at a random point of the field: every symbol a random residue, every angle a random point of the circle.
+"""Whether two formulas are the same function: a graph at random points of the prime field.
+
+Every symbol is a random residue, every angle a random point of the circle.
 
 An equation between two graphs that holds at such a point holds for all values of all symbols, with the error probability of
 `dalembert.symbolic.prime_field`. What functions mean there:
@@ -17,18 +19,30 @@ import math
 import random
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from fractions import Fraction
-from typing import Any, TypeVar
+from typing import Literal, TypeVar
 
+import symengine as se
+
+from dalembert.errors import DalembertError
 from dalembert.symbolic import prime_field
-from dalembert.symbolic.nodes import Constant, HeldTable, Node, Symbol, factor, turns
+from dalembert.symbolic.algebra_base import Operand
+from dalembert.symbolic.formula_writer import with_exact_numbers
+from dalembert.symbolic.graph import GRAPH
+from dalembert.symbolic.lower import Lowering
+from dalembert.symbolic.nodes import Constant, HeldTable, Node, Symbol, factor, node, ordered, symbol, turns
 from dalembert.symbolic.operations import BLOCKS, OPERATIONS
-from dalembert.symbolic.prime_field import Circle, P, Undecidable
-from dalembert.symbolic.residues import EXACT, Residue, Value, narrow, root_of_number
-from dalembert.symbolic.traversal import ordered
+from dalembert.symbolic.prime_field import EXACT, Circle, P, Residue, Undecidable, Value, narrow, root_of_number
+from dalembert.symbolic.symbols import Formula
+
+Verdict = Literal["proved", "different", "undecided"]
+Line = tuple[str, Formula]  # a name and what it stands for, in the order they can be computed
+_POINTS = 2  # random points of the prime field; each alone errs with a probability of degree / 2¹²⁷
+_TRIES = 40  # points that are tried for each of them; half of them have the root of a given quantity
+_MAX_TRIES = 4000
 
 
 class NoRoot(ArithmeticError):
-    """The point has no root or power that the graph asks for, or is a pole: take another one."""
+    """The point has no root or power that the graph needs, or is a pole: take another one."""
 
 
 Key = TypeVar("Key", bound=Hashable)
@@ -38,7 +52,7 @@ ONE_PI, ONE_RADIAN = -1, -2  # keys of numbers among the keys of values
 
 
 class Point:
-    """A random point: values of symbols, angles and exponentials, drawn when they are first asked for.
+    """A random point: values of symbols, angles and exponentials, drawn when they are first needed.
 
     >>> from dalembert.symbolic.graph import GRAPH
     >>> x, y = GRAPH.symbols(["x", "y"])
@@ -73,7 +87,7 @@ class Point:
     def values(
         self, outputs: Sequence[Node], known: Mapping[Node, Value] | None = None, *, root: Root | None = None
     ) -> list[Value]:
-        """The residues of the outputs, of GF(P²) where roots of numbers ask for it; `known` gives nodes a value for this call.
+        """The residues of the outputs, of GF(P²) where roots of numbers need it; `known` gives nodes a value for this call.
 
         `root` takes square roots in place of the field's own, which not every point has: see `any_root` and `root_beyond`.
         """
@@ -84,8 +98,6 @@ class Point:
     def any_root(self, x: Value) -> Value:
         """A random value for √x, by the value of x: what is equal for any such function is equal for the root."""
         return self.free("root", x)
-
-    # what stands for a function of one value
 
     def angle(self, key: int) -> Circle:
         """The circle's point for the part of an angle whose value is `key`."""
@@ -120,12 +132,7 @@ def _common_denominator(order: Sequence[Node]) -> int:
 
 
 def multiples_in(argument: Node, done: dict[Node, Linear[Node]]) -> int:
-    """A bound for Σ|k| of an angle or exponent Σ k x + r π + c: how much its degree grows. `done` is kept between calls.
-
-    >>> from dalembert.symbolic.nodes import symbol
-    >>> multiples_in(symbol("x") * 3 - symbol("y") / 2, {})
-    4
-    """
+    """A bound for Σ|k| of an angle or exponent Σ k x + r π + c: how much its degree grows; `done` caches between calls."""
     atoms, by_pi, number = _sum(argument, lambda a: {a: _number_in(a)}, done)
     return max(1, math.ceil(sum(map(abs, (*atoms.values(), by_pi, number)))))
 
@@ -181,16 +188,12 @@ class _Walk:
             raise Undecidable(f"{what} holds the root of a number")
         return value
 
-    @staticmethod
-    def _number(value: Fraction | float) -> int:
-        if not isinstance(value, Fraction):
-            raise Undecidable(f"the number {value}")
-        return prime_field.residue(value)
-
     def _function(self, y: Node) -> Value:
         name = y.operation
         if isinstance(y, Constant):
-            return self._number(y.value)
+            if not isinstance(y.value, Fraction):
+                raise Undecidable(f"the number {y.value}")
+            return prime_field.residue(y.value)
         if isinstance(y, Symbol):
             return self._point.symbol(y.value)
         if name in ("sin", "cos", "tan"):
@@ -230,7 +233,7 @@ class _Walk:
             return self._block(y)
         raise Undecidable(name)
 
-    def _block(self, y: Node) -> Any:
+    def _block(self, y: Node) -> Operand:
         """A factor, a solution, or an entry of one, by the same loops as in numbers."""
         if y.operation == "entry":
             values, index = (self.value[a] for a in y.arguments)
@@ -243,8 +246,6 @@ class _Walk:
         if y.operation in ("and", "or"):
             return (y.operation, *(self._condition(a) for a in y.arguments))
         return (y.operation, *(self.value[a] for a in y.arguments))
-
-    # roots and powers
 
     def _root(self, a: int) -> int:
         if not prime_field.is_square(a):
@@ -267,8 +268,6 @@ class _Walk:
             part = pow(self._point.free("power", x, key), 2, P)
             out = out * pow(part, self._whole(k, P - 1, f"a power with the exponent {k} of a symbol"), P) % P
         return out
-
-    # exponentials
 
     def _exponential(self, a: Node) -> int:
         atoms, by_pi, number = self._sum(a)
@@ -302,8 +301,6 @@ class _Walk:
         if not x:
             raise NoRoot("log of zero")
         return self._point.free("log", x)
-
-    # angles
 
     def _cosine_and_sine(self, a: Node) -> Circle:
         atoms, by_pi, number = self._sum(a)
@@ -347,8 +344,6 @@ class _Walk:
         other = self._root((1 - x[0] * x[0]) % P)
         return (other, x[0]) if name == "asin" else (x[0], other)
 
-    # sums of multiples
-
     def _sum(self, a: Node) -> Linear[int]:
         """A node as Σ k x + r π + c, the x by their values, so that equal ones are one."""
         return _sum(a, self._atom, self._linear)
@@ -365,7 +360,7 @@ class _Walk:
 
 
 def _sum(a: Node, atom: Callable[[Node], dict[Key, Fraction]], done: dict[Node, Linear[Key]]) -> Linear[Key]:
-    """A node as Σ k x + r π + c, where `atom` tells the key of an x that is no sum or multiple itself."""
+    """A node as Σ k x + r π + c, where `atom` gives the key of an x that is no sum or multiple itself."""
     for y in _sums_below(a):
         if y not in done:
             done[y] = _split(y, atom, done)
@@ -391,10 +386,14 @@ def _split(a: Node, atom: Callable[[Node], dict[Key, Fraction]], done: dict[Node
     if isinstance(a, Constant) and isinstance(a.value, Fraction):
         return {}, Fraction(0), a.value
     if a.operation in ("add", "subtract"):
-        first, second = (done[b] for b in a.arguments)
-        return _combined(first, second, 1 if a.operation == "add" else -1)
+        (first, pi, number), (second, more_pi, more) = (done[b] for b in a.arguments)
+        sign, atoms = 1 if a.operation == "add" else -1, dict(first)
+        for key, k in second.items():
+            atoms[key] = atoms.get(key, Fraction(0)) + sign * k
+        return {key: k for key, k in atoms.items() if k}, pi + sign * more_pi, number + sign * more
     if (found := factor(a)) is not None:
-        return _scaled(done[found[1]], found[0])
+        scale, (atoms, pi, number) = found[0], done[found[1]]
+        return {key: scale * x for key, x in atoms.items()}, scale * pi, scale * number
     return atom(a), Fraction(0), Fraction(0)
 
 
@@ -415,12 +414,50 @@ def _number_in(a: Node) -> Fraction:
     return first * second if a.operation == "multiply" else first / second
 
 
-def _scaled(a: Linear[Key], k: Fraction) -> Linear[Key]:
-    return {key: k * x for key, x in a[0].items()}, k * a[1], k * a[2]
+def proved_equal(first: Sequence[Formula], second: Sequence[Formula], lines: Iterable[Line] = ()) -> Verdict:
+    """Whether the formulas of two lists are the same functions one by one; `lines` define names that they use.
+
+    Doubles are taken as the short decimals or fractions that they stand for. "different" and "proved" are never guesses:
+    what the field cannot decide is "undecided".
+
+    >>> x, y, z = se.symbols("x y z")
+    >>> proved_equal([se.sin(x) * se.cos(y) - se.cos(x) * se.sin(y)], [se.sin(x - y)])
+    'proved'
+    >>> proved_equal([(x + y) ** 2], [z**2], [("z", x + y)]), proved_equal([x], [y])
+    ('proved', 'different')
+    """
+    if len(first) != len(second):
+        return "different"
+    lines = list(lines)
+    try:
+        formulas = [*first, *second, *(value for _, value in lines)]
+        table: dict[str, Node] = {s.name: symbol(s.name) for f in formulas for s in se.sympify(f).free_symbols}
+        lowered = Lowering(GRAPH, table)
+        for name, value in lines:
+            table[name] = node(lowered(with_exact_numbers(value)))
+        exact = [[node(lowered(with_exact_numbers(value))) for value in values] for values in (first, second)]
+        return _compared(list(zip(*exact, strict=True)))
+    except (Undecidable, DalembertError):
+        return "undecided"
 
 
-def _combined(a: Linear[Key], b: Linear[Key], sign: int) -> Linear[Key]:
-    atoms = dict(a[0])
-    for key, k in b[0].items():
-        atoms[key] = atoms.get(key, Fraction(0)) + sign * k
-    return {key: k for key, k in atoms.items() if k}, a[1] + sign * b[1], a[2] + sign * b[2]
+def _compared(pairs: Sequence[tuple[Node, Node]]) -> Verdict:
+    pairs = [(a, b) for a, b in pairs if a is not b]
+    if not pairs:
+        return "proved"
+    roots = [y for pair in pairs for y in pair]
+    agreed = 0
+    roots_taken = sum(y.operation in ("sqrt", "pow") for y in ordered(roots))
+    for seed in range(1, min(_TRIES * 2**roots_taken, _MAX_TRIES)):
+        point = Point(seed, roots)
+        try:
+            values = point.values(roots)
+        except (NoRoot, ZeroDivisionError):
+            continue
+        if values[::2] != values[1::2]:
+            # equal angles may look different where they are no sums of symbols
+            return "undecided" if point.composite else "different"
+        agreed += 1
+        if agreed == _POINTS:
+            return "proved"
+    return "undecided"

@@ -16,11 +16,7 @@ Rows = list[list[Operand]]
 
 
 def order_of_symmetric(count: int) -> int:
-    """The order of a symmetric matrix from the number of entries on and below its diagonal.
-
-    >>> order_of_symmetric(6)
-    3
-    """
+    """The order of a symmetric matrix from the number of entries on and below its diagonal."""
     return (isqrt(8 * count + 1) - 1) // 2
 
 
@@ -103,25 +99,28 @@ def entry(values: Sequence[Operand], i: float) -> Operand:
     return values[int(i)]
 
 
+# operations of each, by the number of its arguments
+
+
 def symmetric_factor_cost(count: int) -> int:
-    """Operations of `symmetric_factor`, by the number of its arguments."""
+    """Of `symmetric_factor`."""
     n = order_of_symmetric(count)
     return sum(2 * j for i in range(n) for j in range(1, i)) + 3 * n * (n - 1) // 2
 
 
 def symmetric_solve_cost(count: int) -> int:
-    """Operations of `symmetric_solve`, by the number of its arguments."""
+    """Of `symmetric_solve`."""
     n = count - 1
     return 2 * n * (n - 1) + n
 
 
 def general_factor_cost(count: int) -> int:
-    """Operations of `general_factor`, by the number of its arguments."""
+    """Of `general_factor`."""
     n = isqrt(count)
     return n * (2 * n - 1) + n * (n - 1) // 2 * (4 * n)
 
 
 def general_solve_cost(count: int) -> int:
-    """Operations of `general_solve`, by the number of its arguments."""
+    """Of `general_solve`."""
     n = count - 1
     return n * 4 * n + n * (n - 1)

@@ -12,21 +12,13 @@ import numpy as np
 from dalembert.symbolic.algebra_base import Algebra, Array, Scalar, identity, matrix, vector
 from dalembert.symbolic.surds import Component, Surd, root
 
-_TINY = 1e-12  # sin B at which the first and the third angle cannot be told apart
-
-
-_LARGE = 1.0  # radians between neighbours on a path that are looked at again in between
-
-
+_TINY = 1e-12  # sin B at which the first and the third angle cannot be distinguished
+_LARGE = 1.0  # radians between neighbours on a path above which points are inserted in between
 _RIGHT = 1e-12  # cosine of axes that are at right angles
 
 
 def skew(v: Array) -> Array:
-    """The matrix of v × (·).
-
-    >>> skew(vector([1, 2, 3])) @ vector([1, 2, 3])
-    array([0, 0, 0], dtype=object)
-    """
+    """The matrix of v × (·)."""
     x, y, z = v
     return matrix([[0, -z, y], [z, 0, -x], [-y, x, 0]]).astype(v.dtype, copy=False)
 
@@ -37,12 +29,7 @@ def cross(a: Array, b: Array) -> Array:
 
 
 def about_axis(algebra: Algebra, axis: Sequence[Component], angle: Scalar) -> Array:
-    """The rotation by `angle` about a unit `axis` of numbers: R = 1 + sinα k× + (1 − cosα) k×k×.
-
-    >>> from dalembert.symbolic.floats import FLOATS
-    >>> about_axis(FLOATS, (0, 0, 1), 0.0).astype(float).tolist()
-    [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]]
-    """
+    """The rotation by `angle` about a unit `axis` of numbers: R = 1 + sinα k× + (1 − cosα) k×k×."""
     s, c = sine_and_cosine(algebra, angle)
     K = skew(vector(list(axis)))
     R = identity(3)
@@ -98,11 +85,7 @@ def _fraction(x: Component) -> Fraction:
 
 
 def angle_about(axis: Sequence[Component], R: np.ndarray) -> float:
-    """The angle of a rotation about a unit axis, in numbers; of any other rotation the part about the axis.
-
-    >>> round(angle_about((0, 0, 1), np.array([[0.0, -1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 1.0]])), 12)
-    1.570796326795
-    """
+    """The angle of a rotation about a unit axis, in numbers; of any other rotation the part about the axis."""
     k = np.array([float(a) for a in axis])
     spin = np.array([R[2, 1] - R[1, 2], R[0, 2] - R[2, 0], R[1, 0] - R[0, 1]])
     return float(np.arctan2(k @ spin, np.trace(R) - k @ R @ k))

@@ -18,7 +18,7 @@ from dalembert.symbolic.algebra_base import Operand
 
 @total_ordering
 class Surd:
-    """Σ c √r with rational c and whole r: exact, and a float where one is asked for.
+    """Σ c √r with rational c and whole r: exact, and a float where one is needed.
 
     Sums and products with whole numbers, fractions, other surds and formulas stay exact; with floats they are floats.
 
@@ -143,11 +143,7 @@ def _squares_out(n: int) -> tuple[int, int]:
 
 
 def root(x: Fraction) -> Surd:
-    """√x, exactly.
-
-    >>> root(Fraction(1, 2)).terms
-    {2: Fraction(1, 2)}
-    """
+    """√x, exactly."""
     factor, radicand = _squares_out(x.numerator * x.denominator)
     return Surd({radicand: Fraction(factor, x.denominator)})
 

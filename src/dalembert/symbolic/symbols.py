@@ -1,21 +1,28 @@
-"""What formulas are: SymEngine's expressions inside, and what users may write in their place.
-
-The vocabulary of a formula: its symbols, its functions, and the numbers it may hold.
+"""The vocabulary of a formula: its symbols, its functions, and the numbers it may hold.
 
 A formula is a SymEngine expression over plain symbols. SymEngine cannot differentiate `Abs`, `sign`, `Max` and `Min`,
 so those four are built as `Piecewise`, which it can differentiate and compile.
+
+A name that a user may choose is an identifier. A symbol that the library adds is a kind and what it belongs to, in brackets,
+such as dot(x). So the two never clash, and a coordinate may be called work, p or lam.
 """
 
 from __future__ import annotations
 
 import keyword
 import math
+import numbers
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias
+from enum import StrEnum
+from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 import symengine as se
+
+from dalembert.arguments import shown
+from dalembert.errors import FormulaError
+from dalembert.symbolic.operations import exact
 
 if TYPE_CHECKING:
     import sympy
@@ -23,20 +30,15 @@ if TYPE_CHECKING:
 
 Formula: TypeAlias = se.Basic  # an expression of plain symbols
 Written: TypeAlias = "str | float | sympy.Basic | se.Basic"  # a number, text, or an expression of SymPy
-
-
 MAX_POWER = 64
 MAX_BITS = 1023  # the largest double has 1024 bits
-
 TIME = se.Symbol("t")
+Node = TypeVar("Node", bound=Hashable)
+Result = TypeVar("Result")
 
 
 def coordinate(name: str) -> se.Symbol:
-    """The symbol of a coordinate.
-
-    >>> coordinate("theta1")
-    theta1
-    """
+    """The symbol of a coordinate."""
     return se.Symbol(name)
 
 
@@ -62,11 +64,7 @@ def absolute(value: se.Basic) -> se.Basic:
 
 
 def signum(value: se.Basic) -> se.Basic:
-    """1, 0 or -1 by the sign of `value`, built with `Piecewise`.
-
-    >>> signum(se.Integer(-3))
-    -1
-    """
+    """1, 0 or -1 by the sign of `value`, built with `Piecewise`."""
     return se.Piecewise((1, compare(se.Gt, value, 0)), (-1, compare(se.Lt, value, 0)), (0, True))
 
 
@@ -80,11 +78,7 @@ def minimum(*values: se.Basic) -> se.Basic:
 
 
 def maximum(*values: se.Basic) -> se.Basic:
-    """The largest of `values`, built with `Piecewise`.
-
-    >>> maximum(se.Integer(2), se.Integer(5))
-    5
-    """
+    """The largest of `values`, built with `Piecewise`."""
     return _extreme(se.Ge, values)
 
 
@@ -135,9 +129,6 @@ class Function:
     """A function of a formula: how it is built, how many arguments it takes, how often it copies each of them.
 
     `most` is None where there is no limit; `copies` is 0 where each argument is copied as often as there are arguments.
-
-    >>> FUNCTIONS["atan2"].least
-    2
     """
 
     build: Callable[..., se.Basic]
@@ -163,7 +154,6 @@ FUNCTIONS: dict[str, Function] = {
     "max": Function(maximum, 2, 8, copies=0),
     "piecewise": Function(piecewise, 3, None),
 }
-
 RESERVED: frozenset[str] = frozenset({"t", "pi", "dot", "ddot", *FUNCTIONS})
 
 
@@ -211,7 +201,7 @@ def _value_flaw(expression: se.Basic) -> str | None:
 
 
 def power_flaw(base: se.Basic, exponent: se.Basic) -> str | None:
-    """What is wrong with raising `base` to `exponent`, told before a giant number is built; None if nothing is.
+    """What is wrong with raising `base` to `exponent`, before a giant number is built; None if nothing is.
 
     >>> power_flaw(se.Integer(9), se.Integer(9) ** 9)
     'has an exponent beyond 64'
@@ -232,3 +222,127 @@ def power_flaw(base: se.Basic, exponent: se.Basic) -> str | None:
 
 def _bits(number: se.Rational) -> int:
     return max(abs(int(number.p)) - 1, int(number.q) - 1).bit_length()
+
+
+class Kind(StrEnum):
+    """What a symbol of the library stands for; the value is how it is written.
+
+    >>> Kind.RATE.of("theta1"), Kind.WORK.of()
+    ('dot(theta1)', 'work()')
+    """
+
+    RATE = "dot"
+    ACCELERATION = "ddot"
+    MOMENTUM = "p"
+    CONSTANT = "G"  # the constant momentum of an ignorable coordinate
+    CONSTRAINED = "w"  # a quasi-velocity that vanishes on the constraints
+    MULTIPLIER = "lambda"
+    SLOPE = "rate"  # the rate of any unknown in a differential-algebraic system, or of any input of a program
+    FORCE = "force"  # along a speed
+    WORK = "work"  # the integral of the power
+    WEIGHT = "weight"  # of an output of a program
+    HELD = "held"  # a condition, or a line of a table, that is frozen between two events
+    PRESS = "press"  # the normal force of a rigid contact
+    RUB = "rub"  # its friction where it sticks
+    SLIDE = "slide"  # the sign of its slip where it slides
+    INPUT = "u"  # what a law in Python gives a load
+    MEASURE = "measure"  # what a law of a load is a formula of, such as the length of a strut
+    VX, VY, VZ, WX, WY, WZ = "vx", "vy", "vz", "wx", "wy", "wz"  # the parts of a twist
+
+    def of(self, name: object = "") -> str:
+        """The name of the symbol of this kind that belongs to `name`."""
+        return f"{self.value}({name})"
+
+
+_KINDS = {kind.value: kind for kind in Kind}
+TWIST = (Kind.VX, Kind.VY, Kind.VZ, Kind.WX, Kind.WY, Kind.WZ)
+
+
+def parted(name: str) -> tuple[Kind | None, str]:
+    """The kind of a symbol of the library and what it belongs to; None and the name itself for a name of the user.
+
+    >>> parted("dot(x)"), parted("x")
+    ((<Kind.RATE: 'dot'>, 'x'), (None, 'x'))
+    """
+    match = re.fullmatch(r"(\w+)\((.*)\)", name)
+    kind = _KINDS.get(match[1]) if match else None
+    return (kind, match[2]) if match and kind else (None, name)
+
+
+def kind_of(name: str) -> Kind | None:
+    """The kind of a symbol of the library; None for a name of the user."""
+    return parted(name)[0]
+
+
+def rate(name: str) -> se.Symbol:
+    """The symbol of the velocity of a coordinate."""
+    return se.Symbol(Kind.RATE.of(name))
+
+
+def momentum(name: str) -> se.Symbol:
+    """The symbol of the momentum ∂L/∂q̇ of a coordinate."""
+    return se.Symbol(Kind.MOMENTUM.of(name))
+
+
+def number(value: object, where: str) -> se.Basic:
+    """The SymEngine number of a Python number, exact: a decimal is the fraction it is written as.
+
+    >>> number(3, "gravity"), number(9.81, "gravity")
+    (3, 981/100)
+    """
+    if isinstance(value, bool) or not isinstance(value, numbers.Real):
+        fact = f"the value {quote(shown(value))} is of type {type(value).__name__}."
+        raise FormulaError(f"{where}: {fact} Expected a number or a formula; give one, such as 2.5.")
+    whole = isinstance(value, numbers.Integral)
+    try:
+        result = se.Integer(int(value)) if whole else decimal(float(value))
+    except OverflowError:
+        result = se.RealDouble(math.inf)
+    problem = flaw(result)
+    if problem:
+        what = "the integer" if whole else f"the value {float(result)}"
+        raise FormulaError(f"{where}: {what} {problem}. Expected a finite number; give one between -1e308 and 1e308.")
+    return result
+
+
+_SMALLEST, _LARGEST = 1e-60, 1e60  # beyond these a fraction has too many digits, and a double stays a double
+
+
+def decimal(value: float) -> se.Basic:
+    """The fraction that a double is written as, so that formulas are never rounded; a double where it would be very long.
+
+    >>> decimal(0.1) + decimal(0.2), decimal(2.0), decimal(1e-300)
+    (3/10, 2, 1e-300)
+    """
+    if value != 0 and not _SMALLEST <= abs(value) < _LARGEST:  # also inf and nan
+        return se.RealDouble(value)
+    found = exact(value)
+    return se.Rational(found.numerator, found.denominator)
+
+
+def fold(
+    root: Node, children: Callable[[Node], Sequence[Node]], build: Callable[[Node, list[Result]], Result]
+) -> Result:
+    """The value of a tree: `build(node, values of its children)` from the leaves up, without recursion.
+
+    >>> fold((1, (2, 3)), lambda n: n if isinstance(n, tuple) else (), lambda n, v: sum(v) if v else n)
+    6
+    """
+    values: dict[Node, Result] = {}
+    stack = [(root, False)]
+    while stack:
+        node, ready = stack.pop()
+        if node in values:
+            continue
+        below = children(node)
+        if ready:
+            values[node] = build(node, [values[child] for child in below])
+        else:
+            stack.append((node, True))
+            stack.extend((child, False) for child in reversed(below))
+    return values[root]
+
+
+def quote(text: str, length: int = 60) -> str:
+    """`text` in quotation marks, shortened, with unprintable characters made visible."""
+    return repr(text if len(text) <= length else text[: length - 3] + "...")

@@ -1,9 +1,11 @@
-"""SymEngine expressions: what the user reads."""
+"""SymEngine expressions, which users read: their algebra, derivatives and antiderivatives."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from fractions import Fraction
+from functools import lru_cache, reduce
+from operator import mul
 
 import numpy as np
 import symengine as se
@@ -11,18 +13,14 @@ import symengine as se
 from dalembert.symbolic.algebra_base import Array, DifferentialAlgebra, Scalar, vector
 from dalembert.symbolic.lookup_tables import Table, interpolation
 from dalembert.symbolic.operations import FUNCTIONS
+from dalembert.symbolic.symbols import Formula
 
 _FUNCTIONS = {name: getattr(se, name) for name in FUNCTIONS if name != "pow"}
+_MAX_TERMS = 200  # of a product that is multiplied out
 
 
 class Symbolic(DifferentialAlgebra):
-    """Expressions of SymEngine.
-
-    >>> algebra = Symbolic()
-    >>> x, y = algebra.symbols(["x", "y"])
-    >>> algebra.gradient(x * y, vector([x, y]))
-    array([y, x], dtype=object)
-    """
+    """Expressions of SymEngine."""
 
     name = "symbolic"
     pi = se.pi
@@ -78,3 +76,101 @@ class Symbolic(DifferentialAlgebra):
 
 
 SYMBOLIC = Symbolic()
+
+
+def antiderivative(formula: Formula, x: Formula, moving: Collection[Formula] = ()) -> tuple[Formula, Formula]:
+    """(F, rest) with ∂F/∂x + rest = formula: F has the terms that can be integrated exactly and hold nothing `moving` but x.
+
+    Powers but −1, sine, cosine and exponential of a x + b are integrated for a number a, with any factor free of x.
+
+    >>> x, k, v = se.symbols("x k v")
+    >>> antiderivative(k * (x - 1) ** 3 + 2 * v, x, [v])
+    ((1/4)*k*(-1 + x)**4, 2*v)
+    """
+    known, rest = se.Integer(0), se.Integer(0)
+    for term in _terms(formula):
+        found = None if term.free_symbols & {*moving} else _of_term(term, x)
+        parts = [term] if found is not None or not 1 < _count(term) <= _MAX_TERMS else _terms(se.expand(term))
+        for part in parts:
+            whole = found if part is term else None if part.free_symbols & {*moving} else _of_term(part, x)
+            known, rest = (known, rest + part) if whole is None else (known + whole, rest)
+    return known, rest
+
+
+def _terms(formula: Formula) -> tuple[Formula, ...]:
+    return formula.args if isinstance(formula, se.Add) else (formula,)
+
+
+def _count(formula: Formula) -> int:
+    """How many terms a formula has when it is multiplied out, at most; the number is cut off where it is too large."""
+    if isinstance(formula, se.Add):
+        count = sum(map(_count, formula.args))
+    elif isinstance(formula, se.Mul):
+        count = reduce(lambda a, b: min(a * b, _MAX_TERMS + 1), map(_count, formula.args), 1)
+    elif isinstance(formula, se.Pow) and formula.args[1].is_Integer and int(formula.args[1]) > 0:
+        base = _count(formula.args[0])
+        count = base ** min(int(formula.args[1]), 64) if base < 16 else _MAX_TERMS + 1
+    else:
+        count = 1
+    return min(count, _MAX_TERMS + 1)
+
+
+def _of_term(term: Formula, x: Formula) -> Formula | None:
+    """The antiderivative of c f(a x + b), None where the term is not of this form."""
+    factors = term.args if isinstance(term, se.Mul) else (term,)
+    held = [factor for factor in factors if x in factor.free_symbols]
+    if not held:
+        return term * x
+    if len(held) > 1:
+        return None
+    (inner,) = held
+    whole = _of_factor(inner, x)
+    return whole and reduce(mul, (factor for factor in factors if factor is not inner), whole)
+
+
+def _of_factor(factor: Formula, x: Formula) -> Formula | None:
+    base, exponent = factor.args if isinstance(factor, se.Pow) else (factor, se.Integer(1))
+    if base == se.E:
+        slope = _slope(exponent, x)
+        return slope and factor / slope
+    if isinstance(exponent, se.Rational) and exponent != -1 and (slope := _slope(base, x)) is not None:
+        return base ** (exponent + 1) / (slope * (exponent + 1))
+    if isinstance(factor, se.sin | se.cos) and (slope := _slope(factor.args[0], x)) is not None:
+        inner = factor.args[0]
+        return -se.cos(inner) / slope if isinstance(factor, se.sin) else se.sin(inner) / slope
+    return None
+
+
+def _slope(formula: Formula, x: Formula) -> Formula | None:
+    """a of a x + b, where a is a number other than 0."""
+    if not formula.is_Symbol and not isinstance(formula, se.Add | se.Mul):
+        return None
+    slope = se.diff(formula, x)
+    return slope if slope.is_Number and slope != 0 else None
+
+
+def slope(f: Formula, x: Formula) -> Formula:
+    """∂f/∂x, zero where f does not contain x.
+
+    SymEngine's derivative of atan2(y, x) divides by x where the arguments are no plain symbols, so that it has no value where
+    x = 0. Here it is (x y′ − y x′)/(x² + y²), which has one everywhere but at the origin.
+
+    >>> a = se.Symbol("a")
+    >>> slope(se.atan2(se.cos(a), se.sin(a)), a).subs({a: 0})
+    -1
+    """
+    if x not in f.free_symbols:
+        return se.Integer(0)
+    angle = next((each for each in _angles(f) if x in each.free_symbols), None)
+    if angle is None:
+        return se.diff(f, x)
+    (v, u), place = angle.args, se.Symbol("[angle]")
+    rest = f.subs({angle: place})
+    turn = (u * slope(v, x) - v * slope(u, x)) / (u * u + v * v)
+    return (slope(rest, x) + slope(rest, place) * turn).subs({place: angle})
+
+
+@lru_cache(maxsize=256)
+def _angles(f: Formula) -> tuple[Formula, ...]:
+    """The angles by atan2 in a formula, which is differentiated by many symbols."""
+    return tuple(sorted(f.atoms(se.atan2), key=str))

@@ -1,4 +1,4 @@
-"""Formulas from SymPy and back. SymPy is slow to import: who never gives or asks for it never waits for it."""
+"""Formulas from SymPy and back. SymPy is slow to import, so it is imported when it is first used."""
 
 from __future__ import annotations
 
@@ -8,9 +8,7 @@ from typing import TYPE_CHECKING
 import symengine as se
 
 from dalembert.errors import FormulaError
-from dalembert.symbolic.expression_reading import fold, number, quote
-from dalembert.symbolic.reserved_symbols import rate
-from dalembert.symbolic.symbols import TIME, Formula
+from dalembert.symbolic.symbols import TIME, Formula, fold, number, quote, rate
 
 if TYPE_CHECKING:
     import sympy

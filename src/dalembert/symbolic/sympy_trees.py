@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import symengine as se
@@ -15,8 +15,6 @@ from sympy.logic.boolalg import Boolean, BooleanAtom
 from sympy.physics.mechanics import dynamicsymbols
 
 from dalembert.errors import FormulaError, nearest
-from dalembert.symbolic.expression_reading import decimal, quote
-from dalembert.symbolic.reserved_symbols import rate
 from dalembert.symbolic.symbols import (
     FUNCTIONS,
     TIME,
@@ -24,20 +22,16 @@ from dalembert.symbolic.symbols import (
     absolute,
     compare,
     coordinate,
+    decimal,
     flaw,
     maximum,
     minimum,
     piecewise,
     power_flaw,
+    quote,
+    rate,
     signum,
 )
-
-
-def _unevaluated_piecewise(pairs: Iterable[tuple[sympy.Basic, sympy.Basic]]) -> sympy.Basic:
-    # even with evaluate=False SymPy rewrites conditions that hold a Piecewise, in seconds or in endless recursion
-    return sympy.Basic.__new__(
-        sympy.Piecewise, *(sympy.Tuple.__new__(ExprCondPair, value, condition) for value, condition in pairs)
-    )
 
 
 def rebuilt(node: Formula, parts: list[sympy.Basic]) -> sympy.Basic:
@@ -45,7 +39,9 @@ def rebuilt(node: Formula, parts: list[sympy.Basic]) -> sympy.Basic:
     if not parts:
         return node._sympy_()
     if isinstance(node, se.Piecewise):
-        return _unevaluated_piecewise(zip(parts[::2], parts[1::2], strict=True))
+        # even with evaluate=False SymPy rewrites conditions that hold a Piecewise, in seconds or in endless recursion
+        pairs = zip(parts[::2], parts[1::2], strict=True)
+        return sympy.Basic.__new__(sympy.Piecewise, *(sympy.Tuple.__new__(ExprCondPair, *pair) for pair in pairs))
     if isinstance(node, FunctionSymbol):
         return sympy.Function(node.get_name())(*parts)
     kind: type[sympy.Basic] = getattr(sympy, type(node).__name__)
@@ -125,7 +121,11 @@ class Reader:
         if isinstance(node, (sympy.Derivative, sympy.Number, BooleanAtom)) or node in _CONSTANTS:
             return
         if isinstance(node, sympy.Symbol):
-            self._refuse_symbol(node)
+            known = [_name(key) for key in (*self.parameters, *self.coordinates)]
+            if node.name in known:
+                fact = f"the symbol '{node.name}' is not the one that was declared under this name."
+                raise self.error(fact, "Use the same symbol in both places, with the same assumptions.")
+            raise self.error(f"the symbol {quote(node.name)} is not known here.", nearest(node.name, known))
         if isinstance(node, AppliedUndef):
             known = [_name(key) for key in self.coordinates]
             raise self.error(f"the coordinate {quote(str(node))} is not known.", nearest(_name(node), known))
@@ -134,13 +134,6 @@ class Reader:
             raise self.error(f"the function '{_name(node)}' cannot be used.", nearest(_name(node), known))
         advice = "Use sums, products, powers, real numbers, Piecewise and the usual functions."
         raise self.error(f"{quote(str(node))} cannot be used in a formula.", advice)
-
-    def _refuse_symbol(self, node: sympy.Symbol) -> None:
-        known = [_name(key) for key in (*self.parameters, *self.coordinates)]
-        if node.name in known:
-            fact = f"the symbol '{node.name}' is not the one that was declared under this name."
-            raise self.error(fact, "Use the same symbol in both places, with the same assumptions.")
-        raise self.error(f"the symbol {quote(node.name)} is not known here.", nearest(node.name, known))
 
     def _leaf(self, node: sympy.Basic) -> Formula:
         if node in self.coordinates:

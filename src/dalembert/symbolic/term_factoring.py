@@ -19,23 +19,24 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import reduce
+from heapq import heapify, heappop, heappush
 from math import prod
 from typing import TypeAlias
 
 from dalembert.symbolic.function_identity import Residues, magnitude, number_residue
-from dalembert.symbolic.nodes import ONE, Constant, Node, add, again, constant, multiply, negative, subtract
+from dalembert.symbolic.nodes import ONE, Constant, Node, add, again, constant, multiply, negative, ordered, subtract
 from dalembert.symbolic.prime_field import P
-from dalembert.symbolic.shared_pairs import Bag, FactorPairs, TermPairs, share
-from dalembert.symbolic.traversal import ordered
 
 Factors = tuple[int, ...]  # atoms by their places, sorted
 Exact = int | Fraction
 Term = tuple[Exact, Factors]
 Meaning: TypeAlias = "Node | Fraction | _Sum | tuple[Node, tuple[Term, ...]]"  # a function comes with its arguments
-
 _SUMS = frozenset(("add", "subtract", "negative"))
 _WIDEST = 512  # bits of a number beyond which numbers are no longer multiplied together
 _LONGEST = 32  # factors of a product that are kept apart
+Bag = dict[int, int]  # of a product: factor -> power; of a sum: term -> sign
+Pair = tuple[int, int, int]  # two items, and 1 or −1 for terms of equal or opposite signs
+_NEIGHBOURS = 24  # in a long bag, an item is paired with so many that follow
 
 
 @dataclass(frozen=True)
@@ -78,8 +79,8 @@ class _Atoms:
             out = out * self.residue[f] % P
         return out
 
-    def order(self, factors: Iterable[int]) -> tuple[int, ...]:
-        return tuple(self.residue[f] for f in factors)
+    def in_order(self, factors: Iterable[int]) -> Factors:
+        return tuple(sorted(factors, key=self.residue.__getitem__))
 
 
 def gathered(outputs: Sequence[Node], residues: Residues | None = None) -> list[Node]:
@@ -110,8 +111,6 @@ class _Parts:
         for y in order:
             self._take(y)
         self.outputs = [self._factors_of(y) for y in outputs]
-
-    # taking apart
 
     def _take(self, y: Node) -> None:
         if isinstance(y, Constant) and isinstance(y.value, Fraction):
@@ -145,7 +144,7 @@ class _Parts:
         k = first[0] * second[0]
         if k not in (1, -1) and max(k.numerator.bit_length(), k.denominator.bit_length()) > _WIDEST:
             return 1, (self._function(y),)
-        factors = self._sorted(first[1] + second[1])
+        factors = self.atoms.in_order(first[1] + second[1])
         return (k, factors) if len(factors) <= _LONGEST else self._made(k, [(1, factors)])
 
     def _factors_of(self, y: Node) -> Term:
@@ -173,7 +172,8 @@ class _Parts:
 
     def _made(self, scale: Exact, terms: list[Term]) -> Term:
         atoms = self.atoms
-        residue = sum(_residue(k) * atoms.of(factors) for k, factors in terms) % P
+        weighted = [(k if isinstance(k, int) and abs(k) < P else number_residue(Fraction(k)), f) for k, f in terms]
+        residue = sum(k * atoms.of(factors) for k, factors in weighted) % P
         if (known := atoms.found(residue)) is not None:
             return scale * known[0], (known[1],)
         with_numbers = [self._with_number(k, factors) for k, factors in terms]
@@ -183,7 +183,7 @@ class _Parts:
             numbers = [atoms.meaning[f] for f in factors]
             k = scale * sign * prod(_plain(n) for n in numbers if isinstance(n, Fraction))
             return k, tuple(f for f, n in zip(factors, numbers, strict=True) if not isinstance(n, Fraction))
-        grouped.sort(key=lambda term: atoms.order(term[1]))
+        grouped.sort(key=lambda term: [atoms.residue[f] for f in term[1]])
         sign = grouped[0][0]
         key = _Sum(tuple((s * sign, factors) for s, factors in grouped))
         return scale * sign, (atoms.place(key, key, residue * sign % P),)
@@ -191,11 +191,8 @@ class _Parts:
     def _with_number(self, k: Exact, factors: Factors) -> tuple[int, Factors]:
         """A sign and factors, the number among them."""
         if abs(k) != 1 or not factors:
-            factors = self._sorted((*factors, self.atoms.number(Fraction(abs(k)))))
+            factors = self.atoms.in_order((*factors, self.atoms.number(Fraction(abs(k)))))
         return (1 if k > 0 else -1), factors
-
-    def _sorted(self, factors: Iterable[int]) -> Factors:
-        return tuple(sorted(factors, key=self.atoms.residue.__getitem__))
 
     def _factored(self, terms: list[tuple[int, Factors]]) -> list[tuple[int, Factors]]:
         """The terms with the factor that most of them share taken out, until none is shared."""
@@ -226,7 +223,7 @@ class _Parts:
             holders[f] = set()
             k, rest = self._summed([self._number_apart(term) for term in inner])
             if k:
-                out.append(self._with_number(k, self._sorted((*rest, f))))
+                out.append(self._with_number(k, self.atoms.in_order((*rest, f))))
         return out + [terms[i] for i in sorted(left)]
 
     def _number_apart(self, term: Term) -> Term:
@@ -238,7 +235,7 @@ class _Parts:
 
 
 def _by_content(order: Sequence[Node], residues: Residues) -> list[Node]:
-    """The nodes with arguments first, in an order that does not tell when they were made."""
+    """The nodes with arguments first, in an order that does not depend on when they were made."""
     depth: dict[Node, int] = {}
     for y in order:
         depth[y] = 1 + max((depth[a] for a in y.arguments), default=0)
@@ -266,9 +263,13 @@ class _Writing:
         self._places: dict[Factors, int] = {factors: len(self._items) + i for i, factors in enumerate(products)}
         self._items += [atoms.of(factors) for factors in products]
         self._bags: dict[int, Bag] = {place: Counter(factors) for factors, place in self._places.items()}
-        share(self._bags, self._items, FactorPairs())
-        self._sums = self._sum_bags()
-        share(self._sums, self._items, TermPairs())
+        share(self._bags, self._items, products=True)
+        self._sums: dict[int, Bag] = {
+            f: {self._place(factors): sign for sign, factors in meaning.terms}
+            for f in self._reached
+            if isinstance(meaning := atoms.meaning[f], _Sum)
+        }
+        share(self._sums, self._items, products=False)
 
     def _reach(self) -> list[int]:
         found: set[int] = set()
@@ -297,21 +298,10 @@ class _Writing:
 
     def _plain(self, term: Term) -> Factors:
         k, factors = term
-        if abs(k) not in (0, 1):
-            factors = tuple(
-                sorted((*factors, self._atoms.number(Fraction(abs(k)))), key=self._atoms.residue.__getitem__)
-            )
-        return factors
+        return factors if abs(k) in (0, 1) else self._atoms.in_order((*factors, self._atoms.number(Fraction(abs(k)))))
 
     def _place(self, factors: Factors) -> int:
         return factors[0] if len(factors) == 1 else self._places[factors]
-
-    def _sum_bags(self) -> dict[int, Bag]:
-        out: dict[int, Bag] = {}
-        for f in self._reached:
-            if isinstance(meaning := self._atoms.meaning[f], _Sum):
-                out[f] = {self._place(factors): sign for sign, factors in meaning.terms}
-        return out
 
     def nodes(self) -> list[Node]:
         self._made: dict[int, Node] = {}
@@ -325,7 +315,7 @@ class _Writing:
         return negative(y) if term[0] < 0 else y
 
     def _node(self, item: int) -> Node:
-        """The node of an atom, a product or a sum; deep graphs are walked without recursion."""
+        """The node of an atom, a product or a sum, without recursion."""
         waiting = [item]
         while waiting:
             f = waiting[-1]
@@ -362,6 +352,68 @@ class _Writing:
         return again(node.operation, [self._signed(t) for t in arguments]) if arguments else node
 
 
-def _residue(k: Exact) -> int:
-    """The residue of a coefficient."""
-    return k if isinstance(k, int) and abs(k) < P else number_residue(Fraction(k))
+def _pairs(bag: Bag, residue: list[int], products: bool) -> list[Pair]:
+    """The pairs in a bag."""
+    items = sorted(bag, key=residue.__getitem__)
+    twice = [(a, a, 1) for a in items if bag[a] > 1] if products else []
+    near = [(a, b) for i, a in enumerate(items) for b in items[i + 1 : i + 1 + _NEIGHBOURS]]
+    return twice + [(a, b, 1 if products else bag[a] * bag[b]) for a, b in near]
+
+
+def _replace(bag: Bag, pair: Pair, new: int, whole: Bag, products: bool) -> None:
+    """Put the new item, whose own bag is `whole`, in the place of the pair."""
+    a, b, _ = pair
+    if products:
+        for f in (a, b):
+            bag[f] -= 1
+            if not bag[f]:
+                del bag[f]
+        bag[new] = bag.get(new, 0) + 1
+    elif new not in bag:  # twice a term would be no sign
+        sign = bag.pop(a) * whole[a]
+        del bag[b]
+        bag[new] = sign
+
+
+def share(bags: dict[int, Bag], residue: list[int], *, products: bool) -> None:
+    """Take pairs out of the bags until no two bags share one; new items get the places at the end of `residue`."""
+    holders: dict[Pair, set[int]] = defaultdict(set)
+    for name, bag in bags.items():
+        for pair in _pairs(bag, residue, products):
+            holders[pair].add(name)
+
+    def entry(pair: Pair) -> tuple[int, int, int, Pair]:
+        return -len(holders[pair]), residue[pair[0]], residue[pair[1]], pair
+
+    def exchange(name: int, pair: Pair, new: int) -> list[Pair]:
+        """Put the new item in the place of the pair in one bag; the pairs that this bag has now."""
+        for old in _pairs(bags[name], residue, products):
+            holders[old].discard(name)
+        _replace(bags[name], pair, new, bags[new], products)
+        now = [other for other in _pairs(bags[name], residue, products) if other != pair]
+        for other in now:
+            holders[other].add(name)
+        return now
+
+    heap = [entry(pair) for pair, held in holders.items() if len(held) > 1]
+    heapify(heap)
+    while heap:
+        count, _, _, pair = heappop(heap)
+        held = holders[pair]
+        if len(held) != -count:
+            if len(held) > 1:
+                heappush(heap, entry(pair))
+            continue
+        holders[pair] = set()
+        names = sorted(held, key=lambda name: (residue[name], name))
+        # a bag that is this pair and nothing else, or in a sum its opposite, is what the others are made of
+        a, b, sign = pair
+        alone: Bag = {a: 2} if a == b else {a: 1, b: sign}
+        new = next((name for name in names if (bags[name] == alone if products else len(bags[name]) == 2)), None)
+        if new is None:
+            new = len(residue)
+            residue.append((residue[a] * residue[b] if products else residue[a] + sign * residue[b]) % P)
+            bags[new] = alone
+        for other in dict.fromkeys(p for name in names if name != new for p in exchange(name, pair, new)):
+            if len(holders[other]) > 1:
+                heappush(heap, entry(other))

@@ -16,7 +16,7 @@ from dalembert.arguments import are_names, is_real, numbers_given, shown
 from dalembert.errors import InputError, nearest
 from dalembert.model.description import Elements
 from dalembert.model.profiles import Profile
-from dalembert.symbolic.reserved_symbols import Kind
+from dalembert.symbolic.symbols import Kind
 
 
 def driven(model: Elements, actuated: Sequence[str] | None, who: str) -> tuple[tuple[str, ...], tuple[str, ...]]:

@@ -15,7 +15,7 @@ from dalembert.arguments import numbers_given, shown
 from dalembert.errors import InputError
 from dalembert.model.profiles import Profile
 from dalembert.model.python_laws import State
-from dalembert.symbolic.reserved_symbols import Kind
+from dalembert.symbolic.symbols import Kind
 
 Target = float | Profile | Callable[[float], float | tuple[float, float, float]]
 

@@ -30,8 +30,8 @@ from dalembert.mechanics.generalized_speeds import speed_map
 from dalembert.mechanics.system import System
 from dalembert.simulation.workspace import Workspace
 from dalembert.symbolic.algebra_base import Array, Scalar, stack, vector
-from dalembert.symbolic.reserved_symbols import Kind
-from dalembert.symbolic.traversal import ordered
+from dalembert.symbolic.nodes import ordered
+from dalembert.symbolic.symbols import Kind
 
 ROWS = ("dynamics", "acceleration", "velocity", "position", "speeds", "speed_rates")
 

@@ -21,7 +21,7 @@ from dalembert.model.description import Elements
 from dalembert.model.frozen import Value
 from dalembert.simulation.integrators.base import Settings
 from dalembert.simulation.integrators.dop853 import DormandPrince853
-from dalembert.symbolic.reserved_symbols import Kind
+from dalembert.symbolic.symbols import Kind
 
 _RUNS, _FEW = 1024, 16  # of a chunk, in lanes and one by one
 

@@ -1,4 +1,4 @@
-"""Angles brought to |r| ≤ π/4 by whole quarter turns, exactly enough for every double.
+"""Reduction of angles to |r| ≤ π/4 by quarter turns, accurate for every double.
 
 Up to 2²⁰ the quarter turns are subtracted in parts of π/2 short enough for exact products (W. J. Cody and W. Waite 1980).
 Beyond it, the bits of x · 2/π around the binary point are made with integers (M. H. Payne and R. N. Hanek 1983), for each
@@ -42,8 +42,6 @@ TWO_OVER_PI = float.fromhex("0x1.45f306dc9c883p-1")
 WHOLE = 3 * 2.0**51
 LARGEST = 2.0**20
 WORDS = 20  # 64 zeros, then 2/π to 1216 bits: 2⁹⁷¹, the last bit of the largest double, still meets 192 of them
-
-
 FIELDS = ir.LiteralStructType([INTEGER, DOUBLE, DOUBLE])  # quarters, r.hi, r.lo of one lane
 Value = TypeVar("Value", Real, Bits)
 
@@ -155,7 +153,7 @@ def _scalar_reduction(x: Real) -> tuple[Bits, Pair]:
     over = lanes.bits(0) - (top >> 63)
     top, middle, low = top ^ over, middle ^ over, low ^ over
     # without its zeros in front, the fraction is a pair of doubles
-    zeros = _leading_zeros(top)
+    zeros = Bits(lanes, lanes.emit("ctlz", top.value, ir.IntType(1)(0)))
     top, middle = _funnel(top, middle, zeros), _funnel(middle, low, zeros)
     rest = _funnel(top, middle, 53)
     scale = ((lanes.bits(1023) - zeros) << 52).real()
@@ -199,10 +197,6 @@ def _funnel(high: Bits, low: Bits, shift: Bits | int) -> Bits:
     """The upper word of two words shifted to the left."""
     lanes = high.lanes
     return Bits(lanes, lanes.intrinsic("llvm.fshl", INTEGER, high.value, low.value, lanes.bits(shift).value))
-
-
-def _leading_zeros(word: Bits) -> Bits:
-    return Bits(word.lanes, word.lanes.emit("ctlz", word.value, ir.IntType(1)(0)))
 
 
 def _converted(whole: Bits) -> Real:

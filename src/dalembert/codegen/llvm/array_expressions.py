@@ -8,6 +8,7 @@ written into such a variable does not reach the first array. Rows of an array, a
 from __future__ import annotations
 
 import ast
+from abc import abstractmethod
 from collections.abc import Callable, Sequence
 
 import numpy as np
@@ -45,11 +46,7 @@ def dot(x: np.ndarray, y: np.ndarray) -> float:
     return total
 
 
-_PRODUCTS = {
-    (2, 2): product,
-    (2, 1): times,
-    (1, 1): dot,
-}
+_PRODUCTS = {(2, 2): product, (2, 1): times, (1, 1): dot}
 
 
 def taken(values: np.ndarray, places: np.ndarray) -> np.ndarray:
@@ -78,19 +75,19 @@ def shape_of(value: Value) -> list[Word]:
 
 
 class ArrayExpressions(Expressions):
-    """What expressions of arrays are; `Statements` goes on with it."""
+    """The values of expressions of arrays."""
 
+    @abstractmethod
     def allocate(self, count: Word) -> Word:
-        """The address of so many numbers, which live until the function returns: `Statements`."""
-        raise NotImplementedError
+        """The address of so many numbers, which live until the function returns."""
 
+    @abstractmethod
     def counter(self) -> Word:
-        """The place of an integer beside the variables: `Statements`."""
-        raise NotImplementedError
+        """The address of an integer beside the variables."""
 
+    @abstractmethod
     def called(self, node: ast.AST, function: object, arguments: Sequence[Value]) -> Value:
-        """What a text returns for values: `Statements`."""
-        raise NotImplementedError
+        """What a text returns for values."""
 
     # elements, slices and views
 
@@ -105,11 +102,11 @@ class ArrayExpressions(Expressions):
         """Where an element of an array is; for slices and fewer indices than axes, the array or view that begins there."""
         indices = list(node.slice.elts) if isinstance(node.slice, ast.Tuple) else [node.slice]
         if not isinstance(owner.kind, Array | View):
-            self.refuse(node, "there is no machine code for")
+            self.refuse(node)
         dots = [i for i, each in enumerate(indices) if isinstance(each, ast.Constant) and each.value is ...]
         used = sum(not isinstance(each, ast.Constant) or isinstance(each.value, int) for each in indices)
         if used > owner.kind.ndim:
-            self.refuse(node, "there is no machine code for")
+            self.refuse(node)
         at = dots[0] if dots else len(indices)
         indices[at : at + len(dots)] = [ast.Slice()] * (owner.kind.ndim - used)
         axes, offset, shape, strides, dense = iter(range(owner.kind.ndim)), integer(0).word, [], [], True
@@ -139,7 +136,7 @@ class ArrayExpressions(Expressions):
     def _limits(self, node: ast.AST, part: ast.Slice, size: Word) -> tuple[Word, Word]:
         """Where a slice begins, and its size."""
         if part.step is not None:
-            self.refuse(node, "there is no machine code for")
+            self.refuse(node)
         begin = integer(0).word if part.lower is None else self.whole(part.lower)
         if part.upper is None and part.lower is None:
             return begin, size
@@ -299,7 +296,7 @@ class ArrayExpressions(Expressions):
             kinds = [each.kind.ndim if isinstance(each.kind, Array | View) else 0 for each in (left, right)]
             function = _PRODUCTS.get((kinds[0], kinds[1]))
             if function is None:
-                self.refuse(node, "there is no machine code for")
+                self.refuse(node)
             return self.called(node, function, [self.dense(left), self.dense(right)])
         return self.elementwise(lambda a, b: super(ArrayExpressions, self).operation(node, operator, a, b), left, right)
 

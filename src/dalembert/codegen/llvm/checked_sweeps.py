@@ -12,7 +12,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from dalembert.codegen.function import Native
-from dalembert.codegen.llvm.machine_code import loaded
+from dalembert.codegen.llvm.machine_code import loaded, word_loads
 
 _WORDS = {
     "loops": "ptr",
@@ -24,10 +24,7 @@ _WORDS = {
     "speeds": "i64",
 }
 _WORDS |= {"tiny": "double", "tolerance": "double", "parts": "i64"}
-_HEAD = "\n".join(
-    f"%{name}.at = getelementptr i64, ptr %table, i64 {i}\n%{name} = load {kind}, ptr %{name}.at"
-    for i, (name, kind) in enumerate(_WORDS.items())
-)
+_HEAD = word_loads(_WORDS)
 _FUNCTION = f"""
 define void @watched(ptr noalias %x, ptr %p, ptr %table, ptr noalias %out) {{
 {_HEAD}
@@ -183,9 +180,7 @@ ret void
 class Watch(NamedTuple):
     """What stands around the loops, and what the alarm looks at."""
 
-    way: Literal[
-        "plain", "resting", "inverse", "forward"
-    ]  # resting: zeros take the place of speeds; the last two have loads
+    way: Literal["plain", "resting", "inverse", "forward"]  # resting: at speeds 0; the last two have loads
     rows: int  # that are given, with the time
     front: int  # rows in front of what is added
     speeds: int

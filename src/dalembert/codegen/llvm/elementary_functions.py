@@ -35,8 +35,6 @@ from dalembert.codegen.llvm.vector_arithmetic import (
 from dalembert.errors import EngineError
 
 Body = Callable[..., Real | tuple[Real, Real]]
-
-
 # (sin r / r − 1) / r² and (cos r − 1 + r²/2) / r⁴, for r² up to (π/4)²
 SINE = (
     -0.16666666666666666,
@@ -46,8 +44,6 @@ SINE = (
     -2.5051131845003624e-08,
     1.5918129294866608e-10,
 )
-
-
 COSINE = (
     0.041666666666666664,
     -0.0013888888888887398,
@@ -56,8 +52,6 @@ COSINE = (
     2.08761462684032e-09,
     -1.1382632425521717e-11,
 )
-
-
 # (arctan u / u − 1) / u², for u² up to tan²(π/8)
 ARC = (
     -0.3333333333333333,
@@ -73,14 +67,8 @@ ARC = (
     -0.034570561981427744,
     0.016285756855221028,
 )
-
-
 TAN_EIGHTH = 0.41421356237309503  # tan(π/8)
-
-
 QUARTER_PI = (0.7853981633974483, 3.061616997868383e-17)  # a pair; hi ends in three zeros, small multiples are exact
-
-
 # below, x³ is out of reach of the last bit of x
 LINEAR = 2.0**-27
 
@@ -187,12 +175,8 @@ BODIES: dict[str, tuple[Body, int]] = {
     "log": (log, 1),
     "pow": (power, 2),
 }
-
-
 # loops over many numbers of 64 or 32 bits
 ROWS: dict[str, ir.Type] = {"circles": DOUBLE, "circles.narrow": ir.FloatType()}
-
-
 # (eʳ − 1 − r) / r², for |r| up to ln 2 / 2
 EXP = (
     0.5,
@@ -207,8 +191,6 @@ EXP = (
     2.510520637395701e-08,
     2.0914679376583935e-09,
 )
-
-
 # (2 artanh s / s − 2 − 2/3 s²) / s⁴, for s up to (√2 − 1) / (√2 + 1)
 LOG = (
     0.4,
@@ -220,29 +202,17 @@ LOG = (
     0.11706248540922386,
     0.11723051028097753,
 )
-
-
 TWO_THIRDS = (0.6666666666666666, 3.700743415417188e-17)  # a pair
-
-
 LN_2 = (
     0.6931471805598903,
     5.497923018708371e-14,
 )  # 42 bits, so that its product with an exponent is exact, and the rest
-
-
 LOG2_E = 1.4426950408889634
-
-
 SMALLEST_NORMAL = 2.0**-1022
 
 
 def full_name(name: str, lanes: int, fma: bool) -> str:
-    """What a function is called in a module.
-
-    >>> full_name("exp", 4, True)
-    'exp.4.fma'
-    """
+    """What a function is called in a module."""
     return f"{name}.{lanes}{'.fma' if fma else ''}"
 
 

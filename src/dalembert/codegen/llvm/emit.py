@@ -16,12 +16,11 @@ from functools import cached_property
 from math import isqrt
 from typing import NamedTuple
 
-from dalembert.codegen.llvm.library import PACKED, Library
-from dalembert.codegen.llvm.scheduling import compact_order
-from dalembert.codegen.llvm.sparse_solves import Pattern, SparseText, variants
-from dalembert.codegen.llvm.tiles import LOOP, Tile
+from dalembert.codegen.llvm.library import ALIGN_MEMORY, PACKED, Library
+from dalembert.codegen.llvm.linear_solves import Pattern, SparseText, variants
+from dalembert.codegen.llvm.tiles import LOOP, Tile, compact_order
 from dalembert.codegen.program import Program
-from dalembert.symbolic.block_nodes import SOLUTIONS, lower_place
+from dalembert.symbolic.graph import SOLUTIONS, lower_place
 from dalembert.symbolic.operations import BLOCKS, OPERATIONS
 from dalembert.symbolic.rolled_solve import order_of_symmetric
 
@@ -108,6 +107,11 @@ class Writer:
         self._count += 1
         self._rows.append(f"%v{self._count} = {instruction}")
         return f"%v{self._count}"
+
+    def _in_all_lanes(self, value: str) -> str:
+        vector, lanes = self._target.vector, self._target.lanes
+        first = self._row(f"insertelement {vector} poison, {self._target.real} {value}, i32 0")
+        return self._row(f"shufflevector {vector} {first}, {vector} poison, <{lanes} x i32> zeroinitializer")
 
     # lines
 
@@ -267,21 +271,15 @@ class Writer:
         self._rows.append(f"store {self._target.vector} {value}, ptr {self._inside(at, i)}")
 
     def _memory_rows(self) -> tuple[list[str], list[str]]:
-        """The rows that take the room and give it back: on the stack where it is small, since threads have little of it."""
+        """The rows that allocate and free the memory: on the stack where it is small, since threads have little of it."""
         if not self._taken:
             return [], []
         size = self._taken * self._target.lanes * (4 if self._target.single else 8)
         if size <= _SMALL:
             return [f"%memory = alloca {self._target.vector}, i64 {self._taken}, align 64", *self._rooms], []
         self._library.memory()
-        rows = [
-            f"%whole = call ptr @malloc(i64 {size + 64})",
-            "%number = ptrtoint ptr %whole to i64",
-            "%above = add i64 %number, 63",
-            "%even = and i64 %above, -64",
-            "%memory = inttoptr i64 %even to ptr",
-        ]
-        return rows + self._rooms, ["call void @free(ptr %whole)"]
+        rows = [f"%whole = call ptr @malloc(i64 {size + 64})", *ALIGN_MEMORY, *self._rooms]
+        return rows, ["call void @free(ptr %whole)"]
 
     @property
     def _bits(self) -> str:
@@ -290,7 +288,7 @@ class Writer:
 
     @cached_property
     def _pairs(self) -> dict[int, dict[str, list[int]]]:
-        """The angles of which both sine and cosine are asked for, and where."""
+        """The angles of which both sine and cosine are needed, and where."""
         found: dict[int, dict[str, list[int]]] = {}
         for i, (operation, places) in enumerate(self._program.lines):
             if operation in ("sin", "cos"):
@@ -466,13 +464,10 @@ class _Many(Writer):
 
     def _head(self, still: list[int]) -> list[str]:
         """The rows for parameters and for what follows from them alone."""
-        real, vector, lanes = self._target.real, self._target.vector, self._target.lanes
+        real = self._target.real
         for i in range(len(self._program.parameters)):
             at = self._row(f"getelementptr {real}, ptr %p, i64 {i}")
-            value = self._row(f"load {real}, ptr {at}")
-            first = self._row(f"insertelement {vector} poison, {real} {value}, i32 0")
-            value = self._row(f"shufflevector {vector} {first}, {vector} poison, <{lanes} x i32> zeroinitializer")
-            self._names[len(self._program.inputs) + i] = value
+            self._names[len(self._program.inputs) + i] = self._in_all_lanes(self._row(f"load {real}, ptr {at}"))
         self._write(still)
         return self._rows
 

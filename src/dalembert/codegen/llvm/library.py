@@ -15,6 +15,13 @@ if TYPE_CHECKING:
     from dalembert.codegen.llvm.emit import Target
 
 PACKED = 4  # angles of one state that share a call
+# rows that make %memory of %whole, which has 64 bytes to spare
+ALIGN_MEMORY = (
+    "%number = ptrtoint ptr %whole to i64",
+    "%above = add i64 %number, 63",
+    "%even = and i64 %above, -64",
+    "%memory = inttoptr i64 %even to ptr",
+)
 Row = Callable[[str], str]  # writes an instruction and gives the name of its value
 
 
@@ -88,18 +95,18 @@ class Library:
         return self._intrinsic(row, "fma", a, b, c)
 
     def blocks(self) -> None:
-        """Linear systems are asked for."""
+        """Declare the functions for linear systems."""
         target = self._target
         self._blocks = definitions(target.lanes, target.single, target.fused)
 
     def function(self, name: str, write: Callable[[str], str]) -> str:
-        """A function of the module's own by its name, written where it is first asked for."""
+        """A function of the module's own by its name, written at its first use."""
         if name not in self._written:
             self._written[name] = write(name)
         return name
 
     def memory(self) -> None:
-        """Memory beyond the stack is asked for."""
+        """Declare the functions for memory beyond the stack."""
         self._declared["malloc"] = "declare ptr @malloc(i64)\ndeclare void @free(ptr)"
 
     def _intrinsic(self, row: Row, name: str, *arguments: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import builtins
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import Any, NoReturn
 
@@ -16,6 +17,7 @@ from dalembert.codegen.llvm.value_types import (
     INT,
     REAL,
     Array,
+    Builder,
     Kind,
     Known,
     Record,
@@ -36,25 +38,33 @@ _COMPARED = {ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=", ast.Eq: "==
 _RANKS = (BOOL, INT, REAL)
 
 
-class Expressions:
-    """What the expressions of one function are; `Statements` goes on with it."""
+class Expressions(ABC):
+    """The values of the expressions of one function; `Statements` adds what stands around them."""
 
-    builder: Any  # writes instructions
+    builder: Builder
     module: ir.Module
-    known: dict[str, Any]  # the names of the file
+    known: dict[str, object]  # the names of the file
     slots: dict[str, Value]  # where the variables are
     function_name: str
 
-    def refuse(self, node: ast.AST, said: str) -> NoReturn:
-        """Raise for what has no code."""
-        raise EngineError(f"{self.function_name}, line {getattr(node, 'lineno', '?')}: {said} `{ast.unparse(node)}`.")
+    @abstractmethod
+    def dense(self, value: Value) -> Value:
+        """A value in C order: a copy of a view."""
 
-    def expression(self, node: ast.expr) -> Any:
+    @abstractmethod
+    def elementwise(self, function: Callable[..., Value], *operands: Value) -> Value:
+        """A function of each of the numbers of arrays, as a new array; of numbers alone, a number."""
+
+    def refuse(self, node: ast.AST, message: str = "there is no machine code for") -> NoReturn:
+        """Raise for what has no code."""
+        raise EngineError(
+            f"{self.function_name}, line {getattr(node, 'lineno', '?')}: {message} `{ast.unparse(node)}`."
+        )
+
+    def expression(self, node: ast.expr) -> object:
         """The value of an expression; an object of Python where that is known beforehand, such as a function."""
         write = getattr(self, f"_{type(node).__name__}", None)
-        if write is None:
-            self.refuse(node, "there is no machine code for")
-        return write(node)
+        return self.refuse(node) if write is None else write(node)
 
     def operand(self, node: ast.expr) -> Value:
         """The value of an expression that is no function or module; a view stays one."""
@@ -71,14 +81,6 @@ class Expressions:
         """The value of an argument, which may be a function."""
         found = self.expression(node)
         return self.dense(found) if isinstance(found, Value) else Value(Known(found), ())
-
-    def dense(self, value: Value) -> Value:
-        """A value whose arrays are in C order: `ArrayExpressions`."""
-        raise NotImplementedError
-
-    def elementwise(self, function: Callable[..., Value], *operands: Value) -> Value:
-        """A function of each of the numbers of arrays: `ArrayExpressions`."""
-        raise NotImplementedError
 
     def as_kind(self, value: Value, kind: Kind, node: ast.AST) -> Value:
         """A value as one of another kind, where nothing is lost."""
@@ -113,19 +115,17 @@ class Expressions:
 
     def _Constant(self, node: ast.Constant) -> Value:
         found = constant(node.value)
-        return found if found is not None else self.refuse(node, "there is no machine code for")
+        return found if found is not None else self.refuse(node)
 
-    def _Name(self, node: ast.Name) -> Any:
+    def _Name(self, node: ast.Name) -> object:
         if node.id in self.slots:
             return self._read(self.slots[node.id])
         if node.id not in self.known and not hasattr(builtins, node.id):
             self.refuse(node, "there is no value before it is used:")
-        found = self.known[node.id] if node.id in self.known else getattr(builtins, node.id)
-        number = constant(found)
-        return found if number is None else number
+        return _folded(self.known[node.id] if node.id in self.known else getattr(builtins, node.id))
 
     def _read(self, slot: Value) -> Value:
-        """What is in a variable."""
+        """The value of a variable."""
         return Value(slot.kind, tuple(self.builder.load(word) for word in slot.words))
 
     def _slot(self, node: ast.expr) -> Value | None:
@@ -138,21 +138,17 @@ class Expressions:
         names = getattr(owner.kind.maker, "_fields", ())
         return owner.parts()[names.index(node.attr)] if node.attr in names else None
 
-    def _Attribute(self, node: ast.Attribute) -> Any:
+    def _Attribute(self, node: ast.Attribute) -> object:
         slot = self._slot(node)
         if slot is not None:
             return self._read(slot)
         owner = self.expression(node.value)
-        if isinstance(owner, Value):
-            return self.attribute(node, owner)
-        found = getattr(owner, node.attr)
-        number = constant(found)
-        return found if number is None else number
+        return self.attribute(node, owner) if isinstance(owner, Value) else _folded(getattr(owner, node.attr))
 
     def attribute(self, node: ast.Attribute, owner: Value) -> Value:
         """The shape of an array; the rest is in `ArrayExpressions`."""
         if not isinstance(owner.kind, Array | View) or node.attr != "shape":
-            self.refuse(node, "there is no machine code for")
+            self.refuse(node)
         return joined([Value(INT, (word,)) for word in owner.words[1 : 1 + owner.kind.ndim]])
 
     def _Tuple(self, node: ast.Tuple) -> Value:
@@ -184,7 +180,7 @@ class Expressions:
             return Value(a.kind, (write(a.word, b.word),))
         if isinstance(operator, ast.Mod) and a.kind == INT:
             return Value(INT, (self.builder.srem(a.word, b.word),))  # of numbers that are not negative
-        return self.refuse(node, "there is no machine code for")
+        return self.refuse(node)
 
     def _power(self, node: ast.AST, base: Value, exponent: Value) -> Value:
         a = self.as_kind(base, REAL, node)
@@ -210,7 +206,7 @@ class Expressions:
         if isinstance(node.op, ast.Invert) and found.kind == BOOL:
             return Value(BOOL, (self.builder.not_(found.word),))
         if not isinstance(node.op, ast.USub) or found.kind not in (INT, REAL):
-            self.refuse(node, "there is no machine code for")
+            self.refuse(node)
         if isinstance(found.word, ir.Constant):
             return Value(found.kind, (ir.Constant(found.kind.word, -found.word.constant),))
         return Value(found.kind, ((self.builder.fneg if found.kind == REAL else self.builder.neg)(found.word),))
@@ -236,14 +232,14 @@ class Expressions:
         found: Word | None = None
         for operator, left, right in zip(node.ops, values, values[1:], strict=False):
             if type(operator) not in _COMPARED:
-                self.refuse(node, "there is no machine code for")
+                self.refuse(node)
             new = self.compared(node, _COMPARED[type(operator)], left, right)
             found = new if found is None else self.builder.and_(found, new)
         assert found is not None
         return Value(BOOL, (found,))
 
     def _BoolOp(self, node: ast.BoolOp) -> Value:
-        """`and`, `or`: what comes later is looked at only where it matters."""
+        """`and`, `or`: later operands are evaluated only where they matter."""
         stops = isinstance(node.op, ast.Or)
         found = self.truth(node.values[0])
         if isinstance(found, ir.Constant):  # it decides, or the others do
@@ -266,12 +262,12 @@ class Expressions:
         test = self.truth(node.test)
         if isinstance(test, ir.Constant):
             return self.value(node.body if test.constant else node.orelse)
-        ways = [self.builder.append_basic_block(name) for name in ("yes", "no")]
+        branches = [self.builder.append_basic_block(name) for name in ("yes", "no")]
         done = self.builder.append_basic_block("chosen")
-        self.builder.cbranch(test, *ways)
+        self.builder.cbranch(test, *branches)
         found, ends = [], []
-        for way, each in zip(ways, (node.body, node.orelse), strict=True):
-            self.builder.position_at_end(way)
+        for branch, each in zip(branches, (node.body, node.orelse), strict=True):
+            self.builder.position_at_end(branch)
             found.append(self.value(each))
             ends.append(self.builder.block)
         kind = found[0].kind
@@ -285,12 +281,18 @@ class Expressions:
         pairs = zip(found[0].words, found[1].words, strict=True)
         return Value(kind, tuple(self._merged(a.type, list(zip((a, b), ends, strict=True))) for a, b in pairs))
 
-    def _merged(self, word: ir.Type, ways: list[tuple[Word, ir.Block]]) -> Word:
+    def _merged(self, word: ir.Type, sources: list[tuple[Word, ir.Block]]) -> Word:
         """The word that comes from one of several blocks."""
         phi = self.builder.phi(word)
-        for value, block in ways:
+        for value, block in sources:
             phi.add_incoming(value, block)
         return phi
+
+
+def _folded(found: object) -> object:
+    """A number of Python as a value; any other object as it is."""
+    number = constant(found)
+    return found if number is None else number
 
 
 # functions that have code of their own, by the object that the text names
@@ -335,16 +337,8 @@ def _spacing(text: Expressions, node: ast.Call, x: Value) -> Value:
     return Value(REAL, (write.fsub(write.bitcast(bits, REAL.word), given),))
 
 
-def _as_float(text: Expressions, node: ast.Call, x: Value) -> Value:
-    return text.as_kind(x, REAL, node)
-
-
 def _as_integer(text: Expressions, node: ast.Call, x: Value) -> Value:
     return Value(INT, (text.builder.fptosi(x.word, INT.word),)) if x.kind == REAL else text.as_kind(x, INT, node)
-
-
-def _as_truth(text: Expressions, node: ast.Call, x: Value) -> Value:
-    return text.as_kind(x, BOOL, node)
 
 
 def _chosen(text: Expressions, node: ast.Call, test: Value, left: Value, right: Value) -> Value:
@@ -379,15 +373,15 @@ def _jumped_many(text: Expressions, node: ast.Call, many: Value, *given: Value) 
     return joined([])
 
 
-WRITERS: dict[Any, Writer] = {
+WRITERS: dict[object, Writer] = {
     call_many: _jumped_many,
     len: _length,
     abs: _absolute,
     min: _extreme("<"),
     max: _extreme(">"),
-    float: _as_float,
+    float: lambda text, node, x: text.as_kind(x, REAL, node),
     int: _as_integer,
-    bool: _as_truth,
+    bool: lambda text, node, x: text.as_kind(x, BOOL, node),
     as_record: _record,
     np.where: _chosen,
     np.sqrt: _function("llvm.sqrt.f64"),

@@ -18,7 +18,6 @@ import inspect
 import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from types import FunctionType
-from typing import Any
 
 import numpy as np
 from llvmlite import ir
@@ -34,6 +33,7 @@ from dalembert.codegen.llvm.value_types import (
     NOTHING,
     REAL,
     Array,
+    Builder,
     Kind,
     Known,
     Memory,
@@ -51,7 +51,7 @@ from dalembert.errors import EngineError
 ENTRY = "loop"
 _SMALL = 256  # numbers
 _RETURNED = {"None": NOTHING, "float": REAL, "int": INT, "bool": BOOL}
-_ITEMS: dict[Any, Scalar] = {float: REAL, np.float64: REAL, np.int64: INT, np.bool_: BOOL}
+_ITEMS: dict[object, Scalar] = {float: REAL, np.float64: REAL, np.int64: INT, np.bool_: BOOL}
 _BYTE = ir.IntType(8).as_pointer()
 
 
@@ -69,10 +69,10 @@ class PlainModule:
     def __init__(self, jump: Callable[..., None]) -> None:
         self.module, self.jump = ir.Module(), jump
         self.memory = Memory(self.module)
-        self._written: dict[tuple[Any, tuple[Kind, ...]], tuple[ir.Function, Kind]] = {}
+        self._written: dict[tuple[FunctionType, tuple[Kind, ...]], tuple[ir.Function, Kind]] = {}
         self.return_arrays: list[ir.Function] = []
 
-    def function(self, text: Any, kinds: tuple[Kind, ...]) -> tuple[ir.Function, Kind]:
+    def function(self, text: FunctionType, kinds: tuple[Kind, ...]) -> tuple[ir.Function, Kind]:
         """The code of a function for some kinds of values, and the kind of what it returns.
 
         A function that returns arrays is given an arena for them, and where to write their words.
@@ -86,9 +86,7 @@ class PlainModule:
                 made = self._declared(text, ir.VoidType(), [ARENA, ARENA, *given])
                 made.attributes.add("noinline")  # a call costs little beside what it allocates
                 if not any(isinstance(node, ast.For | ast.While) for node in ast.walk(tree)):
-                    made.attributes.add(
-                        "optsize"
-                    )  # operations on small arrays: without it compiling takes twice as long
+                    made.attributes.add("optsize")  # small arrays: without it compiling takes twice as long
                 self.return_arrays.append(made)
                 self._written[text, kinds] = made, Statements(self, made, text, tree, kinds, None).write()
             else:
@@ -99,17 +97,17 @@ class PlainModule:
                 Statements(self, made, text, tree, kinds, result).write()
         return self._written[text, kinds]
 
-    def _declared(self, text: Any, back: ir.Type, given: list[ir.Type]) -> ir.Function:
+    def _declared(self, text: FunctionType, back: ir.Type, given: list[ir.Type]) -> ir.Function:
         name = self.module.get_unique_name(f"{text.__name__}.")
         made = ir.Function(self.module, ir.FunctionType(back, given), name)
         made.linkage = "internal"
         return made
 
-    def entry(self, loop: Callable[..., Any], kinds: Sequence[Kind]) -> Kind:
+    def entry(self, loop: FunctionType, kinds: Sequence[Kind]) -> Kind:
         """What is called from Python: all arguments in a row of words, and where the result is written; its kind."""
         function, result = self.function(loop, tuple(kinds))
         row = INT.word.as_pointer()
-        builder: Any = ir.IRBuilder(
+        builder: Builder = ir.IRBuilder(
             ir.Function(self.module, ir.FunctionType(ir.VoidType(), [row, row]), ENTRY).append_basic_block()
         )
         given, out = builder.function.args
@@ -139,7 +137,7 @@ class PlainModule:
         builder.ret_void()
 
 
-def _unpacked(builder: Any, raw: Word, word: ir.Type) -> Word:
+def _unpacked(builder: Builder, raw: Word, word: ir.Type) -> Word:
     """64 bits as a word."""
     if isinstance(word, ir.PointerType):
         return builder.inttoptr(raw, word)
@@ -148,16 +146,16 @@ def _unpacked(builder: Any, raw: Word, word: ir.Type) -> Word:
     return builder.bitcast(raw, word) if word == REAL.word else raw
 
 
-def _returned(text: Any, tree: ast.FunctionDef) -> Kind | None:
-    """The kind of what a function returns, by its annotation; None for arrays, whose kind its values tell."""
-    said = "None" if tree.returns is None else ast.unparse(tree.returns)
-    names = said.removeprefix("tuple[").removesuffix("]").split(", ")
+def _returned(text: FunctionType, tree: ast.FunctionDef) -> Kind | None:
+    """The kind of what a function returns, by its annotation; None for arrays, whose kind follows from its values."""
+    annotation = "None" if tree.returns is None else ast.unparse(tree.returns)
+    names = annotation.removeprefix("tuple[").removesuffix("]").split(", ")
     if all(name in _RETURNED for name in names):
         kinds = tuple(_RETURNED[name] for name in names)
-        return Record(tuple, kinds) if said.startswith("tuple[") else kinds[0]
-    if "np.ndarray" in said or "numpy.ndarray" in str(text.__globals__.get(said)):
+        return Record(tuple, kinds) if annotation.startswith("tuple[") else kinds[0]
+    if "np.ndarray" in annotation or "numpy.ndarray" in str(text.__globals__.get(annotation)):
         return None
-    raise EngineError(f"{tree.name}: there is no machine code for a function that returns {said}.")
+    raise EngineError(f"{tree.name}: there is no machine code for a function that returns {annotation}.")
 
 
 class Statements(ArrayExpressions):
@@ -177,8 +175,8 @@ class Statements(ArrayExpressions):
         self.slots: dict[str, Value] = {}
         self._heap: list[Word] = []  # where the addresses of arrays are that were made here
         self._loops: list[tuple[ir.Block, ir.Block]] = []  # where `continue` and `break` lead
-        self._first: Any = ir.IRBuilder(function.append_basic_block("variables"))
-        self.builder: Any = ir.IRBuilder(function.append_basic_block("body"))
+        self._first: Builder = ir.IRBuilder(function.append_basic_block("variables"))
+        self.builder: Builder = ir.IRBuilder(function.append_basic_block("body"))
         self._found = [self._first.alloca(word) for word in words_of(result)] if result is not None else []
         self._end = function.append_basic_block("end")
         words = iter(function.args if result is not None else function.args[2:])
@@ -226,7 +224,7 @@ class Statements(ArrayExpressions):
                 return
             write = getattr(self, f"_{type(node).__name__}", None)
             if write is None:
-                self.refuse(node, "there is no machine code for")
+                self.refuse(node)
             write(node)
 
     def _Expr(self, node: ast.Expr) -> None:
@@ -267,7 +265,7 @@ class Statements(ArrayExpressions):
     def _AugAssign(self, node: ast.AugAssign) -> None:
         before = self.operand(node.target)
         if isinstance(node.target, ast.Name) and isinstance(before.kind, Array):
-            self.refuse(node, "there is no machine code for")
+            self.refuse(node)
         self._store(node.target, self.operation(node, node.op, before, self.operand(node.value)))
 
     # branches and loops
@@ -277,11 +275,11 @@ class Statements(ArrayExpressions):
         if isinstance(test, ir.Constant):
             self._block(node.body if test.constant else node.orelse)
             return
-        ways = [self.builder.append_basic_block(name) for name in ("then", "else")]
+        branches = [self.builder.append_basic_block(name) for name in ("then", "else")]
         after = self.builder.append_basic_block("after")
-        self.builder.cbranch(test, *ways)
-        for way, body in zip(ways, (node.body, node.orelse), strict=True):
-            self.builder.position_at_end(way)
+        self.builder.cbranch(test, *branches)
+        for branch, body in zip(branches, (node.body, node.orelse), strict=True):
+            self.builder.position_at_end(branch)
             self._block(body)
             self._go(after)
         self.builder.position_at_end(after)
@@ -370,22 +368,22 @@ class Statements(ArrayExpressions):
         if function in INSTEAD:
             function, expected = INSTEAD[function]
             if {name: ast.literal_eval(each) for name, each in keywords.items()} != expected:
-                self.refuse(node, "there is no machine code for")
+                self.refuse(node)
             return self.called(node, function, arguments)
         if function in WRITERS or function in ARRAY_WRITERS:
             return self._writer(node, function)(self, node, *arguments)
         if isinstance(function, type) and hasattr(function, "_fields"):
             return joined(arguments, function)
         if keywords:
-            self.refuse(node, "there is no machine code for")
+            self.refuse(node)
         return self.called(node, function, arguments)
 
-    def _writer(self, node: ast.Call, function: Any) -> Callable[..., Value]:
+    def _writer(self, node: ast.Call, function: object) -> Callable[..., Value]:
         """What writes the code of a function of its own."""
         found = WRITERS.get(function) or ARRAY_WRITERS.get(function)
-        return found if found is not None else self.refuse(node, "there is no machine code for")
+        return found if found is not None else self.refuse(node)
 
-    def _function(self, node: ast.expr) -> tuple[Any, list[Value]]:
+    def _function(self, node: ast.expr) -> tuple[object, list[Value]]:
         """A function and its first arguments; a method of an array is the function of NumPy with its name."""
         if isinstance(node, ast.Attribute) and not isinstance(node.value, ast.Name | ast.Attribute):
             return getattr(np, node.attr, None), [self.value(node.value)]
@@ -396,10 +394,10 @@ class Statements(ArrayExpressions):
             found = found.kind.value if isinstance(found.kind, Known) else self.refuse(node, "there is no function")
         return found, []
 
-    def called(self, node: ast.AST, function: Any, arguments: Sequence[Value]) -> Value:
+    def called(self, node: ast.AST, function: object, arguments: Sequence[Value]) -> Value:
         """What another text returns."""
         if not isinstance(function, FunctionType):
-            self.refuse(node, "there is no machine code for")
+            self.refuse(node)
         missing = len(inspect.signature(function).parameters) - len(arguments)
         defaults = (function.__defaults__ or ())[-missing:] if missing else ()
         values = [*arguments, *(constant(each) or Value(Known(each), ()) for each in defaults)]
@@ -436,7 +434,7 @@ class Statements(ArrayExpressions):
         """The address of so many numbers in the arena."""
         return self.builder.call(self.within.memory.allocate, [self.arena, count])
 
-    def _made(self, node: ast.Call, function: Any, dtype: ast.expr | None) -> Value:
+    def _made(self, node: ast.Call, function: object, dtype: ast.expr | None) -> Value:
         """A new array."""
         item = REAL if dtype is None else _ITEMS[self.expression(dtype)]
         shape = sizes_of(self.value(node.args[0]))

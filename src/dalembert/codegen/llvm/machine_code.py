@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import lru_cache
 from threading import RLock
 from weakref import WeakValueDictionary
@@ -50,23 +50,15 @@ class MachineCode:
         with _COMPILING:
             code = stored(self._digest, CODE)
             if code is None:
-                code = _compiled(_text(program, target))
+                is_program = isinstance(program, Program)
+                code = _compiled(module_text(program, target) if is_program else sweeps_text(program, target))
                 keep(self._digest, CODE, code)
             engine = _in_memory(code)
         self.lanes = target.lanes
         self._engine = engine  # owns the memory
         self.address: int = engine.get_function_address("many" if target.lanes > 1 else "one")
-        self._one, self._many = ONE(self.address), MANY(self.address)
-
-    @property
-    def one(self) -> Callable[..., None]:
-        """The code as a function of four addresses."""
-        return self._one
-
-    @property
-    def many(self) -> Callable[..., None]:
-        """The code as a function of four addresses, begin, end and stride."""
-        return self._many
+        self.one: Callable[..., None] = ONE(self.address)
+        self.many: Callable[..., None] = MANY(self.address)
 
 
 _SHARED: WeakValueDictionary[tuple[str, Target], MachineCode] = WeakValueDictionary()
@@ -80,10 +72,6 @@ def shared_code(sweeps: Sweeps, *, many: bool) -> MachineCode:
         if found is None:
             _SHARED[sweeps.digest, target] = found = MachineCode(sweeps, target)
     return found
-
-
-def _text(program: Program | Sweeps, target: Target) -> str:
-    return module_text(program, target) if isinstance(program, Program) else sweeps_text(program, target)
 
 
 def _in_memory(code: bytes) -> llvm.ExecutionEngine:
@@ -111,6 +99,14 @@ def loaded(text: str, *names: str, optimize: bool = False) -> list[int]:
         engine = _in_memory(code)
         _LOADED.append(engine)
     return [engine.get_function_address(name) for name in names]
+
+
+def word_loads(kinds: Mapping[str, str], first: int = 0) -> str:
+    """Instructions that load the words of `%table` from the `first` on, each by its name and type."""
+    return "\n".join(
+        f"%{name}.at = getelementptr i64, ptr %table, i64 {i}\n%{name} = load {kind}, ptr %{name}.at"
+        for i, (name, kind) in enumerate(kinds.items(), first)
+    )
 
 
 ONE = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 4)

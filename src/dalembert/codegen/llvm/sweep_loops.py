@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from dalembert.codegen.link_sweeps import HEAD, ROW, Place, Room, Step, Sweep, Sweeps
+from dalembert.codegen.link_sweeps import HEAD, ROW, Place, Step, Storage, Sweep, Sweeps
 from dalembert.codegen.llvm.emit import POINTERS, Target, Writer
-from dalembert.codegen.llvm.library import Library
+from dalembert.codegen.llvm.library import ALIGN_MEMORY, Library
 from dalembert.symbolic.operations import OPERATIONS
 
 GROUPS = 4  # lanes of so many states take a step one after the other: they do not wait for each other, and share lines of memory
@@ -48,7 +48,7 @@ def sweeps_text(sweeps: Sweeps, target: Target) -> str:
 
 
 class _Names(dict[int, str]):
-    """Names of values; those of inputs are found when they are first asked for, so that a load stands close to its use."""
+    """Names of values; those of inputs are loaded at their first use."""
 
     def __init__(self, known: dict[int, str], writer: _StepWriter) -> None:
         super().__init__(known)
@@ -90,21 +90,21 @@ class _StepWriter(Writer):
         )
 
     def _store_what_is_known(self) -> None:
-        """Store outputs at once, where nothing is still to be read from their room: then they take no registers."""
+        """Store outputs at once, where nothing is still to be read from their storage: then they take no registers."""
         waiting: list[tuple[Place, int]] = []
         for place, value in self._left:
             known = value in self._names and value >= self._program.first_line
-            if known and not self._unread(place.room):
+            if known and not self._unread(place.storage):
                 self._store(self._names[value], self._at(place, "out"), place)
             else:
                 waiting.append((place, value))
         self._left = waiting
 
-    def _unread(self, room: Room) -> bool:
-        """True while a value of a room is still to be loaded."""
-        if room is Room.ROW:
+    def _unread(self, storage: Storage) -> bool:
+        """True while a value of this storage is still to be loaded."""
+        if storage is Storage.ROW:
             return False
-        return any(place.room is room and i not in self._names for i, place in enumerate(self._step.inputs))
+        return any(place.storage is storage and i not in self._names for i, place in enumerate(self._step.inputs))
 
     def _order(self) -> list[int]:
         """The lines, with calls of functions first: a call leaves no register as it was."""
@@ -117,9 +117,9 @@ class _StepWriter(Writer):
         return [*sorted(early), *(i for i in range(len(self._program.lines)) if i not in early)]
 
     def _fetched(self) -> Iterator[str]:
-        """Rows that ask for the rows of the link that comes next: they lie far apart, and no processor foresees them.
+        """Rows that prefetch the rows of the next link: they are far apart in memory, and no processor predicts them.
 
-        A link of another kind has other words where this one has its rows, so then nothing new is asked for.
+        A link of another kind has other words where this one has its rows, so then nothing new is fetched.
         """
         if self._target.lanes == 1:
             return
@@ -129,7 +129,7 @@ class _StepWriter(Writer):
         yield "%foreseen = select i1 %alike, ptr %coming, ptr %row"
         lines = GROUPS * _width(self._target) // _LINE + 1
         for name, places in (("x", self._step.inputs), ("out", self._step.outputs)):
-            for i in sorted({place.at for place in places if place.room is Room.ROW}):
+            for i in sorted({place.at for place in places if place.storage is Storage.ROW}):
                 at = f"%fetch.{name}{i}"
                 yield f"{at}.at = getelementptr i64, ptr %foreseen, i64 {ROW + i}"
                 yield f"{at}.row = load i64, ptr {at}.at"
@@ -144,24 +144,19 @@ class _StepWriter(Writer):
         """An input of the program."""
         where, target = self._step.inputs[place], self._target
         at = self._at(where, "x")
-        if where.room is not Room.NUMBER:
+        if where.storage is not Storage.NUMBER:
             return self._row(f"load {target.vector}, ptr {at}, align {self._alignment(where)}")
         value = self._row(f"load {target.real}, ptr {at}")
-        if target.lanes == 1:
-            return value
-        first = self._row(f"insertelement {target.vector} poison, {target.real} {value}, i32 0")
-        return self._row(
-            f"shufflevector {target.vector} {first}, {target.vector} poison, <{target.lanes} x i32> zeroinitializer"
-        )
+        return value if target.lanes == 1 else self._in_all_lanes(value)
 
     def _at(self, place: Place, array: str) -> str:
         """The address of a place."""
         vector = self._target.vector
-        if place.room is Room.NUMBER:
+        if place.storage is Storage.NUMBER:
             return self._row(f"getelementptr double, ptr %row, i64 {self._first_number + place.at}")
-        if place.room is Room.KEPT:
+        if place.storage is Storage.KEPT:
             return self._row(f"getelementptr {vector}, ptr %kept, i64 {place.at}")
-        if place.room is Room.PASSED:
+        if place.storage is Storage.PASSED:
             return self._row(f"getelementptr {vector}, ptr %{'from' if array == 'x' else 'into'}, i64 {place.at}")
         word = self._row(f"getelementptr i64, ptr %row, i64 {ROW + place.at}")
         number = self._row(f"load i64, ptr {word}")
@@ -171,7 +166,7 @@ class _StepWriter(Writer):
         return self._row(f"getelementptr {self._target.real}, ptr {begin}, i64 %k")
 
     def _alignment(self, place: Place) -> int:
-        return (4 if self._target.single else 8) if place.room is Room.ROW else self._align
+        return (4 if self._target.single else 8) if place.storage is Storage.ROW else self._align
 
     def _store(self, value: str, at: str, place: Place) -> None:
         self._rows.append(f"store {self._target.vector} {value}, ptr {at}, align {self._alignment(place)}")
@@ -192,10 +187,7 @@ def _memory(sweeps: Sweeps, target: Target) -> Iterator[str]:
     yield f"%bytes = mul i64 {begin}, {_width(target)}"
     yield "%room = add i64 %bytes, 64"
     yield "%whole = call ptr @malloc(i64 %room)"
-    yield "%number = ptrtoint ptr %whole to i64"
-    yield "%above = add i64 %number, 63"
-    yield "%even = and i64 %above, -64"
-    yield "%memory = inttoptr i64 %even to ptr"
+    yield from ALIGN_MEMORY
     begin, given = "%kept", HEAD
     for i, sweep in enumerate(sweeps.sweeps):
         yield f"%slots.{i} = getelementptr {target.vector}, ptr %memory, i64 {begin}"

@@ -1,4 +1,4 @@
-"""The function for many states: tiles of them are brought together, worked on and sent back.
+"""The function for many states: tiles of them are gathered, computed and scattered.
 
 Rows of a batch lie far apart, often by a power of two, where they compete for the same few places of the cache. So some dozens of
 states of all rows are copied into a tile, in which the numbers of `lanes` states lie side by side. The sines and cosines of all
@@ -7,6 +7,8 @@ inputs that are angles are found there, row by row, before the program runs. It 
 
 from __future__ import annotations
 
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -15,6 +17,7 @@ from dalembert.codegen.program import Program
 
 if TYPE_CHECKING:
     from dalembert.codegen.llvm.emit import Target
+
 
 MOST_STATES = 64  # of a tile: eight lines of memory of each row, which processors fetch ahead
 MOST_BYTES = 2**18  # of a tile
@@ -29,7 +32,7 @@ class Tile:
 
     @cached_property
     def angles(self) -> tuple[int, ...]:
-        """The inputs of which a sine or a cosine is asked for."""
+        """The inputs of which a sine or a cosine is needed."""
         asked = {places[0] for operation, places in self.program.lines if operation in ("sin", "cos")}
         return tuple(sorted(a for a in asked if a < len(self.program.inputs)))
 
@@ -46,7 +49,7 @@ class Tile:
 
     @cached_property
     def made(self) -> dict[int, int]:
-        """The slots of outputs that the program works out, by place; what is asked for twice has one slot."""
+        """The slots of outputs that the program computes, by place; equal outputs share a slot."""
         wanted = dict.fromkeys(place for place in self.program.outputs if place not in self.given)
         first = len(self.program.inputs) + 2 * len(self.angles)
         return {place: first + k for k, place in enumerate(wanted)}
@@ -72,12 +75,12 @@ class Tile:
         parts = [
             _constants("slots", slots),
             _constants("angles", self.angles),
-            self._copier(_SEND, "%near", "%far"),
+            self._copier("send", _SEND, "%near", "%far"),
             _ROWS.format(**names, name="send.all", called="send", rows=len(slots), slot=_SLOT),
         ]
         if self.program.inputs:
             parts += [
-                self._copier(_BRING, "%far", "%near"),
+                self._copier("bring", _BRING, "%far", "%near"),
                 _ROWS.format(**names, name="bring.all", called="bring", rows=len(self.program.inputs), slot=_SAME),
             ]
         if self.angles:
@@ -97,10 +100,11 @@ class Tile:
             "states": self.rounds * target.lanes,
         }
 
-    def _copier(self, text: str, source: str, target: str) -> str:
+    def _copier(self, name: str, each: str, source: str, target: str) -> str:
         """The function that copies one row of a tile."""
-        some = _SOME.format(**self._names, source=source, target=target)
-        return text.format(**self._names, copies="\n".join(self._copies(source, target)), some=some)
+        some, each = _SOME.format(**self._names, source=source, target=target), each.format(**self._names)
+        copies = "\n".join(self._copies(source, target))
+        return _COPIER.format(**self._names, name=name, copies=copies, some=some, each=each)
 
     def _copies(self, source: str, target: str) -> list[str]:
         """Rows that copy a whole row of a tile: near numbers lie a round apart, far ones side by side."""
@@ -157,8 +161,8 @@ rest:
 %open = icmp slt i64 %most, %count
 br i1 %open, label %each, label %done
 """
-_BRING = """
-define internal void @bring(ptr noalias %far, ptr noalias %near, i64 %count) noinline {{
+_COPIER = """
+define internal void @{name}(ptr noalias %far, ptr noalias %near, i64 %count) noinline {{
 entry:
 %whole = icmp eq i64 %count, {states}
 br i1 %whole, label %all, label %some
@@ -168,6 +172,12 @@ ret void
 {some}
 each:
 %lane = phi i64 [ 0, %rest ], [ %next, %each ]
+{each}
+done:
+ret void
+}}
+"""
+_BRING = """\
 %i = add i64 %most, %lane
 %final = sub i64 %count, 1
 %late = icmp sgt i64 %i, %final
@@ -178,22 +188,8 @@ each:
 store {real} %v, ptr %into
 %next = add i64 %lane, 1
 %more = icmp slt i64 %next, {lanes}
-br i1 %more, label %each, label %done
-done:
-ret void
-}}
-"""
-_SEND = """
-define internal void @send(ptr noalias %far, ptr noalias %near, i64 %count) noinline {{
-entry:
-%whole = icmp eq i64 %count, {states}
-br i1 %whole, label %all, label %some
-all:
-{copies}
-ret void
-{some}
-each:
-%lane = phi i64 [ 0, %rest ], [ %next, %each ]
+br i1 %more, label %each, label %done"""
+_SEND = """\
 %i = add i64 %most, %lane
 %from = getelementptr {real}, ptr %line, i64 %lane
 %v = load {real}, ptr %from
@@ -202,11 +198,7 @@ store {real} %v, ptr %into
 %next = add i64 %lane, 1
 %i.next = add i64 %i, 1
 %more = icmp slt i64 %i.next, %count
-br i1 %more, label %each, label %done
-done:
-ret void
-}}
-"""
+br i1 %more, label %each, label %done"""
 # arrays are given by the address of their first number, the bytes between rows, and the number of rows
 _ROWS = """
 define internal void @{name}(ptr noalias readonly %arrays, ptr noalias %tile, i64 %first, i64 %count) noinline {{
@@ -301,3 +293,51 @@ done:
 ret void
 }}
 """
+
+
+def compact_order(needed: Mapping[int, Sequence[int]]) -> list[int]:
+    """Values after all that they need, first those that are the last to need others, the most recent of them first.
+
+    `needed` are the values that each one needs; what has no entry is always there.
+
+    >>> compact_order({1: (0,), 2: (0,), 3: (1,), 4: (2,), 5: (3, 4)})
+    [1, 3, 2, 4, 5]
+    """
+    arguments = {y: [a for a in dict.fromkeys(places) if a in needed] for y, places in needed.items()}
+    waiting = {y: len(places) for y, places in arguments.items()}
+    users: dict[int, list[int]] = defaultdict(list)
+    for y, places in arguments.items():
+        for a in places:
+            users[a].append(y)
+    left = {a: len(each) for a, each in users.items()}
+    piles: dict[int, list[int]] = defaultdict(list)  # what could come next, by the registers that it sets free
+    order: list[int] = []
+
+    def freed(y: int) -> int:
+        return sum(left[a] == 1 for a in arguments[y]) - (y in left)
+
+    def is_outdated(y: int, count: int) -> bool:
+        return waiting[y] < 0 or freed(y) != count
+
+    for y in reversed(arguments):
+        if not waiting[y]:
+            piles[freed(y)].append(y)
+    while len(order) < len(arguments):
+        for count in sorted(piles, reverse=True):
+            while piles[count] and is_outdated(piles[count][-1], count):
+                piles[count].pop()
+        y = piles[max(count for count, pile in piles.items() if pile)].pop()
+        order.append(y)
+        waiting[y] = -1
+        ready: list[int] = []
+        for a in arguments[y]:
+            left[a] -= 1
+            if left[a] == 1:
+                ready += [user for user in users[a] if waiting[user] == 0]
+        for user in users[y] if y in left else ():
+            waiting[user] -= 1
+            if not waiting[user]:
+                ready.append(user)
+        for each in ready:
+            piles[freed(each)].append(each)
+    return order

@@ -34,23 +34,11 @@ class Scalar:
 
 
 INT = Scalar("an integer", ir.IntType(64), "q")
-
-
 ARENA = INT.word.as_pointer()
-
-
 _BYTE = ir.IntType(8).as_pointer()
-
-
 _BLOCK_BYTES = 1 << 16
-
-
 _HEAD_BYTES = 16  # of a block: keeps the alignment of the heap
-
-
 REAL = Scalar("a float", ir.DoubleType(), "d")
-
-
 BOOL = Scalar("a truth value", ir.IntType(1), "q")
 
 
@@ -86,14 +74,9 @@ class Record:
 
 
 Kind = Scalar | Array | View | Known | Record
-
-
 Word = Any  # a value of LLVM: its own types say little
-
-
+Builder = Any  # writes instructions; llvmlite states no types
 NOTHING = Record(tuple, ())
-
-
 _ITEMS = {np.dtype(np.float64): REAL, np.dtype(np.int64): INT, np.dtype(np.bool_): BOOL}
 
 
@@ -119,7 +102,7 @@ def codes_of(kind: Kind) -> str:
     return "q" * len(words_of(kind))
 
 
-def kind_of(value: Any) -> Kind:
+def kind_of(value: object) -> Kind:
     """The kind of a value of Python."""
     if isinstance(value, np.ndarray):
         if value.dtype not in _ITEMS or not value.flags.c_contiguous:
@@ -138,7 +121,7 @@ def kind_of(value: Any) -> Kind:
     )
 
 
-def flat(value: Any) -> Iterator[Any]:
+def flat(value: object) -> Iterator[object]:
     """The words of a value of Python."""
     if isinstance(value, np.ndarray):
         yield value.__array_interface__["data"][0]
@@ -150,7 +133,7 @@ def flat(value: Any) -> Iterator[Any]:
         yield value
 
 
-def rebuilt(kind: Kind, words: Iterator[Any]) -> Any:
+def rebuilt(kind: Kind, words: Iterator[float]) -> object:
     """A value of Python from words; arrays do not come back."""
     if isinstance(kind, Record):
         found = tuple(rebuilt(each, words) for each in kind.fields)
@@ -218,14 +201,14 @@ class Memory:
         self._write_allocate(ir.IRBuilder(self.allocate.append_basic_block()))
         self._write_release(ir.IRBuilder(self.release.append_basic_block()))
 
-    def arena(self, builder: Any) -> Word:
+    def arena(self, builder: Builder) -> Word:
         """A new arena beside the variables of a function."""
         arena = builder.alloca(INT.word, size=3)
         for i in range(3):
             builder.store(integer(0).word, builder.gep(arena, [integer(i).word]))
         return arena
 
-    def _write_allocate(self, builder: Any) -> None:
+    def _write_allocate(self, builder: Builder) -> None:
         """The address of so many words."""
         arena, count = self.allocate.args
         free, end, last = (builder.gep(arena, [integer(i).word]) for i in range(3))
@@ -245,7 +228,7 @@ class Memory:
         builder.store(builder.add(begin, block), end)
         builder.ret(builder.inttoptr(begin, ARENA))
 
-    def _write_release(self, builder: Any) -> None:
+    def _write_release(self, builder: Builder) -> None:
         """Free all blocks of an arena."""
         last = builder.gep(self.release.args[0], [integer(2).word])
         look, free, done = (self.release.append_basic_block() for _ in range(3))

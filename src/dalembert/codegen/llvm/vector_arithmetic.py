@@ -2,7 +2,7 @@
 
 `Real`, `Bits` and `Truth` hold doubles, 64-bit integers and conditions; each operator appends one instruction to the
 builder of their `Lanes`. No instruction mixes two lanes, none carries a fast-math flag, and a fused multiply-add stands only
-where `madd` asks for it: a result has the same bits in every lane and at every width.
+where `madd` requests it: a result has the same bits in every lane and at every width.
 
 `Pair` is an unevaluated sum hi + lo of two doubles, for the steps where 53 bits are not enough (T. J. Dekker 1971).
 """
@@ -10,7 +10,7 @@ where `madd` asks for it: a result has the same bits in every lane and at every 
 from __future__ import annotations
 
 import struct
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from llvmlite import ir
@@ -93,6 +93,18 @@ def internal(module: ir.Module, name: str, result: ir.Type, arguments: Sequence[
     return function
 
 
+def _real_operator(instruction: str) -> Callable[[Real, Real | float], Real]:
+    return lambda a, b: Real(a.lanes, a.lanes.emit(instruction, a.value, a.lanes.real(b).value))
+
+
+def _bits_operator(instruction: str) -> Callable[[Bits, Bits | int], Bits]:
+    return lambda a, b: Bits(a.lanes, a.lanes.emit(instruction, a.value, a.lanes.bits(b).value))
+
+
+def _comparison(relation: str) -> Callable[[Real, Real | float], Truth]:
+    return lambda a, b: a._compare(relation, b)
+
+
 @dataclass(frozen=True, eq=False)
 class Real:
     """Doubles."""
@@ -100,24 +112,8 @@ class Real:
     lanes: Lanes
     value: ir.Value
 
-    def _make(self, instruction: str, other: Real | float) -> Real:
-        return Real(self.lanes, self.lanes.emit(instruction, self.value, self.lanes.real(other).value))
-
-    def _compare(self, relation: str, other: Real | float) -> Truth:
-        right = self.lanes.real(other).value
-        return Truth(self.lanes, self.lanes.emit("fcmp_ordered", relation, self.value, right))
-
-    def __add__(self, other: Real | float) -> Real:
-        return self._make("fadd", other)
-
-    def __sub__(self, other: Real | float) -> Real:
-        return self._make("fsub", other)
-
-    def __mul__(self, other: Real | float) -> Real:
-        return self._make("fmul", other)
-
-    def __truediv__(self, other: Real | float) -> Real:
-        return self._make("fdiv", other)
+    __add__, __sub__ = _real_operator("fadd"), _real_operator("fsub")
+    __mul__, __truediv__ = _real_operator("fmul"), _real_operator("fdiv")
 
     def __radd__(self, other: float) -> Real:
         return self.lanes.real(other) + self
@@ -135,17 +131,12 @@ class Real:
         return Real(self.lanes, self.lanes.intrinsic("llvm.fabs", DOUBLE, self.value))
 
     # comparisons are false where an operand is not a number
-    def __lt__(self, other: Real | float) -> Truth:
-        return self._compare("<", other)
+    __lt__, __le__ = _comparison("<"), _comparison("<=")
+    __gt__, __ge__ = _comparison(">"), _comparison(">=")
 
-    def __le__(self, other: Real | float) -> Truth:
-        return self._compare("<=", other)
-
-    def __gt__(self, other: Real | float) -> Truth:
-        return self._compare(">", other)
-
-    def __ge__(self, other: Real | float) -> Truth:
-        return self._compare(">=", other)
+    def _compare(self, relation: str, other: Real | float) -> Truth:
+        right = self.lanes.real(other).value
+        return Truth(self.lanes, self.lanes.emit("fcmp_ordered", relation, self.value, right))
 
     def equals(self, other: Real | float) -> Truth:
         """Where both are the same number."""
@@ -179,29 +170,9 @@ class Bits:
     lanes: Lanes
     value: ir.Value
 
-    def _make(self, instruction: str, other: Bits | int) -> Bits:
-        return Bits(self.lanes, self.lanes.emit(instruction, self.value, self.lanes.bits(other).value))
-
-    def __add__(self, other: Bits | int) -> Bits:
-        return self._make("add", other)
-
-    def __sub__(self, other: Bits | int) -> Bits:
-        return self._make("sub", other)
-
-    def __and__(self, other: Bits | int) -> Bits:
-        return self._make("and_", other)
-
-    def __or__(self, other: Bits | int) -> Bits:
-        return self._make("or_", other)
-
-    def __xor__(self, other: Bits | int) -> Bits:
-        return self._make("xor", other)
-
-    def __lshift__(self, other: Bits | int) -> Bits:
-        return self._make("shl", other)
-
-    def __rshift__(self, other: Bits | int) -> Bits:
-        return self._make("lshr", other)
+    __add__, __sub__ = _bits_operator("add"), _bits_operator("sub")
+    __and__, __or__, __xor__ = _bits_operator("and_"), _bits_operator("or_"), _bits_operator("xor")
+    __lshift__, __rshift__ = _bits_operator("shl"), _bits_operator("lshr")
 
     def equals(self, other: Bits | int) -> Truth:
         """Where both are the same integer."""

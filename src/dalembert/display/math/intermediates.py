@@ -9,9 +9,8 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 import symengine as se
 
 from dalembert.display.math.factor import factors, number_in, terms
-from dalembert.symbolic.exact_numbers import rebuild
-from dalembert.symbolic.expression_reading import fold
-from dalembert.symbolic.symbols import Formula
+from dalembert.symbolic.formula_writer import rebuild
+from dalembert.symbolic.symbols import Formula, fold
 
 WALL = 40  # operations in one line, above which parts that return get names
 MOST = 120  # operations in one line, above which parts that do not return get names too

@@ -15,9 +15,8 @@ from dalembert.display.math.simplify import tidy
 from dalembert.display.math.symbol_names import PLAIN, Letters
 from dalembert.model.description import Elements
 from dalembert.symbolic.algebra_base import Array
-from dalembert.symbolic.exact_numbers import readable
-from dalembert.symbolic.reserved_symbols import Kind, kind_of, rate
-from dalembert.symbolic.symbols import Formula
+from dalembert.symbolic.formula_writer import readable
+from dalembert.symbolic.symbols import Formula, Kind, kind_of, rate
 from dalembert.symbolic.sympy_bridge import to_sympy
 from dalembert.tables import for_latex as escape
 

@@ -16,7 +16,7 @@ from dalembert.display.math.symbol_names import PLAIN, Letters
 from dalembert.formalisms.shared.quantities import Law
 from dalembert.model.frozen import Value
 from dalembert.symbolic.algebra_base import Array
-from dalembert.symbolic.equality import Line, Verdict, proved_equal
+from dalembert.symbolic.random_points import Line, Verdict, proved_equal
 from dalembert.symbolic.symbols import Formula
 
 _WIDTH = 100

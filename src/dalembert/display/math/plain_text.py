@@ -12,7 +12,7 @@ from dalembert.display.math.sheet import prepare, taken_names
 from dalembert.display.math.symbol_names import PLAIN, Letters
 from dalembert.formalisms.shared.linear_form import LinearForm
 from dalembert.symbolic.algebra_base import Array
-from dalembert.symbolic.exact_numbers import readable
+from dalembert.symbolic.formula_writer import readable
 from dalembert.symbolic.symbols import Formula
 
 if TYPE_CHECKING:

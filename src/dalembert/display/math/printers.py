@@ -14,7 +14,7 @@ from sympy.printing.str import StrPrinter
 from dalembert.display.math import symbol_names
 from dalembert.display.math.line_breaking import width
 from dalembert.display.math.symbol_names import PLAIN, Letters
-from dalembert.symbolic.reserved_symbols import Kind
+from dalembert.symbolic.symbols import Kind
 
 _MARK = "\uf8ff"  # sorts behind all letters; no name has it
 _MARKS = {Kind.RATE: _MARK, Kind.ACCELERATION: 2 * _MARK}

@@ -28,7 +28,7 @@ from dalembert.formalisms.shared.quantities import Quantity
 from dalembert.model.description import Description
 from dalembert.model.frozen import Value
 from dalembert.symbolic.algebra_base import Array
-from dalembert.symbolic.equality import Line, Verdict, proved_equal
+from dalembert.symbolic.random_points import Line, Verdict, proved_equal
 from dalembert.symbolic.symbols import Formula
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from dalembert.formalisms import catalogue
 from dalembert.formalisms.shared.linear_form import Accelerations, LinearForm
 from dalembert.model.description import Elements
 from dalembert.symbolic.algebra_base import Array
-from dalembert.symbolic.exact_numbers import readable, with_exact_numbers
+from dalembert.symbolic.formula_writer import readable, with_exact_numbers
 from dalembert.symbolic.symbols import Formula
 
 Line = tuple[str, Formula]  # the name of what is defined, and its expression

@@ -17,13 +17,12 @@ from dalembert.display.math.velocity_rows import tidy_rows
 from dalembert.errors import InputError
 from dalembert.mechanics.system import Notation
 from dalembert.symbolic.algebra_base import Array, Operand
-from dalembert.symbolic.equality import Line
-from dalembert.symbolic.exact_numbers import with_exact_numbers
-from dalembert.symbolic.nodes import Constant, HeldTable, Node, Symbol
+from dalembert.symbolic.formula_writer import with_exact_numbers
+from dalembert.symbolic.nodes import Constant, HeldTable, Node, Symbol, ordered
 from dalembert.symbolic.operations import FUNCTIONS
+from dalembert.symbolic.random_points import Line
 from dalembert.symbolic.symbols import Formula
 from dalembert.symbolic.symengine_algebra import SYMBOLIC
-from dalembert.symbolic.traversal import ordered
 
 if TYPE_CHECKING:
     import sympy

@@ -19,9 +19,8 @@ import symengine as se
 from dalembert.display.math.factor import collected, collected_by, factors, greatest_factor, terms
 from dalembert.display.math.trigonometric_ring import Angles, Ring, TooLarge
 from dalembert.symbolic.algebra_base import Array
-from dalembert.symbolic.exact_numbers import with_exact_numbers
-from dalembert.symbolic.expression_reading import fold
-from dalembert.symbolic.symbols import Formula
+from dalembert.symbolic.formula_writer import with_exact_numbers
+from dalembert.symbolic.symbols import Formula, fold
 
 MAX_OPERATIONS = 20_000
 _GRACE = 1.1  # how much longer a form may be that reads better

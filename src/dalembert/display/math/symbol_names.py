@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
-from dalembert.symbolic.reserved_symbols import Kind, kind_of, parted
+from dalembert.symbolic.symbols import Kind, kind_of, parted
 
 _DOTS = {Kind.RATE: "\u0307", Kind.ACCELERATION: "\u0308"}
 # the accents of a paper's letters, as M_tilde has one: in text behind the letter, in LaTeX around it

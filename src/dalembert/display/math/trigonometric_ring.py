@@ -16,7 +16,7 @@ from time import thread_time
 import symengine as se
 
 from dalembert.display.math.factor import exact_quotient, factored, factors, number_in, terms
-from dalembert.symbolic.exact_numbers import rebuild
+from dalembert.symbolic.formula_writer import rebuild
 from dalembert.symbolic.symbols import Formula
 
 Wave = tuple[str, tuple[int, ...]]  # "sin" or "cos", and how often each angle is in its argument

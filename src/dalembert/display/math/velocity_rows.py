@@ -16,9 +16,7 @@ import symengine as se
 from dalembert.display.math.factor import collected, factors, number_in, terms
 from dalembert.display.math.intermediates import operations
 from dalembert.display.math.simplify import sum_of_waves_of, tidy, turns
-from dalembert.symbolic.expression_reading import fold
-from dalembert.symbolic.reserved_symbols import Kind
-from dalembert.symbolic.symbols import Formula
+from dalembert.symbolic.symbols import Formula, Kind, fold
 
 Line = tuple[str, Formula]  # a name and what it stands for
 Products = dict[Formula, dict[Formula, Formula]]  # coefficient -> product of velocities -> number

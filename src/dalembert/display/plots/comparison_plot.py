@@ -21,7 +21,7 @@ from dalembert.display.plots.panels import (
 )
 from dalembert.display.units import units_of
 from dalembert.errors import InputError
-from dalembert.symbolic.reserved_symbols import Kind
+from dalembert.symbolic.symbols import Kind
 
 if TYPE_CHECKING:
     from dalembert.simulation.trajectory_data import TrajectoryData

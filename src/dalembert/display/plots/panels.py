@@ -11,7 +11,7 @@ import numpy as np
 from dalembert.display.math.symbol_names import for_plot, for_words
 from dalembert.display.units import speed_units, units_of
 from dalembert.errors import InputError, nearest
-from dalembert.symbolic.reserved_symbols import Kind
+from dalembert.symbolic.symbols import Kind
 
 if TYPE_CHECKING:
     from dalembert.simulation.trajectory_data import TrajectoryData

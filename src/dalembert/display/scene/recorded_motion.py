@@ -17,7 +17,7 @@ from dalembert.model.description import Elements
 from dalembert.model.loads.force import Force
 from dalembert.model.loads.torque import Torque
 from dalembert.model.values import WORLD
-from dalembert.symbolic.reserved_symbols import Kind
+from dalembert.symbolic.symbols import Kind
 
 if TYPE_CHECKING:
     from dalembert.mechanics.joint_reactions import JointReaction

@@ -19,7 +19,7 @@ from dalembert.evidence.verification import verify
 from dalembert.formalisms.catalogue import find
 from dalembert.io import gallery
 from dalembert.model.description import Elements, tables_of
-from dalembert.symbolic.exact_numbers import written_out
+from dalembert.symbolic.formula_writer import written_out
 from dalembert.tables import Table
 
 Progress = Callable[[float], object]

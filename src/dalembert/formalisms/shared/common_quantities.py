@@ -19,8 +19,8 @@ from dalembert.mechanics.motion import MovingBody
 from dalembert.mechanics.resolved_velocities import velocities
 from dalembert.mechanics.system import System
 from dalembert.symbolic.algebra_base import Array, identity, vector, zeros
-from dalembert.symbolic.reserved_symbols import Kind
 from dalembert.symbolic.rotations import cross, skew
+from dalembert.symbolic.symbols import Kind
 
 
 def free_equations(

@@ -23,8 +23,8 @@ from dalembert.mechanics.facts import Facts
 from dalembert.mechanics.generalized_speeds import Speeds
 from dalembert.mechanics.system import System, combined
 from dalembert.symbolic.algebra_base import Algebra, Array, identity, stack, zeros
-from dalembert.symbolic.block_nodes import solver as block_solver
 from dalembert.symbolic.elimination import PivotOrder, kkt_solve, ldl_solve, lu_solve
+from dalembert.symbolic.graph import block_solver
 
 if TYPE_CHECKING:
     from dalembert.formalisms.shared.phase_space import Surface

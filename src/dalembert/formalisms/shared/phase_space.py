@@ -30,9 +30,8 @@ from dalembert.mechanics.system import System, system_of
 from dalembert.symbolic.algebra_base import Array, DifferentialAlgebra, Scalar, identity, stack, vector, zeros
 from dalembert.symbolic.elimination import PivotOrder, ldl, ldl_apply, lu_solve
 from dalembert.symbolic.lower import Lowering
-from dalembert.symbolic.nodes import node
-from dalembert.symbolic.reserved_symbols import Kind, momentum
-from dalembert.symbolic.traversal import numbers_in, ordered
+from dalembert.symbolic.nodes import node, numbers_in, ordered
+from dalembert.symbolic.symbols import Kind, momentum
 
 _STATES = 4
 _ROUNDS = 5  # of implied constraints

@@ -21,8 +21,9 @@ from dalembert.formalisms.shared.quantities import Quantity, Stage
 from dalembert.mechanics.system import System
 from dalembert.recursive.composite_inertia import mass_matrix
 from dalembert.recursive.modules import Modular, Named, modules_of
-from dalembert.recursive.orthogonal_complement import Complement, complement_of
-from dalembert.recursive.system_tree import (
+from dalembert.recursive.orthogonal_complement import (
+    Complement,
+    complement_of,
     convective,
     cut_joints,
     efforts,

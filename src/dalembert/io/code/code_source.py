@@ -20,8 +20,8 @@ import numpy as np
 
 from dalembert.codegen.program import Program
 from dalembert.symbolic.operations import BLOCKS, CONDITIONS, OPERATIONS
-from dalembert.symbolic.reserved_symbols import Kind, parted
 from dalembert.symbolic.rolled_solve import order_of_symmetric
+from dalembert.symbolic.symbols import Kind, parted
 
 Given = Literal["state", "start", "along"]  # (t, y); (t, q, q̇); (t, y) and the rates of t, y and p
 # words that mean something in one of the languages, or to the text around the lines

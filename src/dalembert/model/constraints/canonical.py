@@ -10,8 +10,7 @@ from dalembert.model.evaluation import Table
 from dalembert.model.keys import Kind, of_momenta
 from dalembert.model.record import argument, builds, record
 from dalembert.symbolic.formula_writer import written
-from dalembert.symbolic.reserved_symbols import momentum
-from dalembert.symbolic.symbols import Formula, Written
+from dalembert.symbolic.symbols import Formula, Written, momentum
 
 if TYPE_CHECKING:
     from dalembert.model.description import Elements

@@ -9,8 +9,7 @@ from dalembert.model.constraints.base import FormulaConstraint, Gains, one_gain
 from dalembert.model.evaluation import Table, unfulfilled
 from dalembert.model.keys import moving
 from dalembert.model.record import argument, builds, record
-from dalembert.symbolic.reserved_symbols import rate
-from dalembert.symbolic.symbols import Formula, Written, coordinate
+from dalembert.symbolic.symbols import Formula, Written, coordinate, rate
 
 if TYPE_CHECKING:
     from dalembert.model.description import Elements

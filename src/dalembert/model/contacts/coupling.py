@@ -18,8 +18,7 @@ from dalembert.model.record import Arguments, argument, record
 from dalembert.model.reference_model import Places
 from dalembert.model.values import row_of, several
 from dalembert.symbolic.algebra_base import Array, matrix
-from dalembert.symbolic.expression_reading import decimal
-from dalembert.symbolic.symbols import TIME, Formula, coordinate
+from dalembert.symbolic.symbols import TIME, Formula, coordinate, decimal
 
 if TYPE_CHECKING:
     from dalembert.model.description import Elements

@@ -13,7 +13,7 @@ from dalembert.model.record import Arguments, argument, record
 from dalembert.model.reference_model import Places, Watch, Work, product
 from dalembert.model.values import several
 from dalembert.symbolic.algebra_base import Array, Scalar, matrix, scaled, vector
-from dalembert.symbolic.exact_numbers import written_out
+from dalembert.symbolic.formula_writer import written_out
 from dalembert.symbolic.lower import Lowering
 from dalembert.symbolic.symbols import Formula
 

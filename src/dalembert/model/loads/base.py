@@ -29,7 +29,7 @@ from dalembert.model.record import Named, argument, record
 from dalembert.model.reference_model import Action, Places, Traced, Watch, Work, on_point, point_of, product
 from dalembert.model.values import WORLD, ZERO, TwoPoints, Vector3
 from dalembert.symbolic.algebra_base import Algebra, Array, Scalar, matrix, vector
-from dalembert.symbolic.exact_numbers import written_out
+from dalembert.symbolic.formula_writer import written_out
 from dalembert.symbolic.frames import Frame
 from dalembert.symbolic.lower import Lowering
 from dalembert.symbolic.rotations import cross

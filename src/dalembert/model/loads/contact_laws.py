@@ -41,7 +41,7 @@ from dalembert.model.record import argument, record
 from dalembert.model.reference_model import Traced, Watch
 from dalembert.model.values import UnitVector
 from dalembert.symbolic.algebra_base import Scalar
-from dalembert.symbolic.exact_numbers import written_out
+from dalembert.symbolic.formula_writer import written_out
 from dalembert.symbolic.lower import Lowering
 from dalembert.symbolic.symbols import Formula, piecewise, signum
 

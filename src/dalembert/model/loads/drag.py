@@ -12,7 +12,7 @@ from dalembert.model.record import argument, record
 from dalembert.model.reference_model import Traced, Watch, point_of
 from dalembert.model.values import ZERO, Vector3
 from dalembert.symbolic.algebra_base import scaled
-from dalembert.symbolic.exact_numbers import written_out
+from dalembert.symbolic.formula_writer import written_out
 from dalembert.symbolic.symbols import Formula
 
 SMOOTHING = 1e-6

@@ -23,14 +23,12 @@ from dalembert.model.record import argument, record
 from dalembert.model.reference_model import Traced, Watch
 from dalembert.model.values import Given, Vector3, row_of, several
 from dalembert.symbolic.algebra_base import Scalar
-from dalembert.symbolic.calculus import antiderivative
-from dalembert.symbolic.exact_numbers import written_out
-from dalembert.symbolic.expression_reading import decimal
-from dalembert.symbolic.formula_writer import Knots, knots, written
+from dalembert.symbolic.formula_writer import Knots, knots, written, written_out
 from dalembert.symbolic.lookup_tables import Table, interpolation, table
 from dalembert.symbolic.lower import Lowering
-from dalembert.symbolic.reserved_symbols import Kind as Symbols
-from dalembert.symbolic.symbols import TIME, Formula, Written
+from dalembert.symbolic.symbols import TIME, Formula, Written, decimal
+from dalembert.symbolic.symbols import Kind as Symbols
+from dalembert.symbolic.symengine_algebra import antiderivative
 
 if TYPE_CHECKING:
     from dalembert.model.description import Elements

@@ -12,7 +12,7 @@ from dalembert.model.loads.base import Applied, InJoint, Motion
 from dalembert.model.loads.contact_laws import Walls
 from dalembert.model.record import Arguments, argument, builds, record
 from dalembert.model.reference_model import Watch, Work, product
-from dalembert.symbolic.exact_numbers import written_out
+from dalembert.symbolic.formula_writer import written_out
 from dalembert.symbolic.lower import Lowering
 from dalembert.symbolic.symbols import Formula, Written
 

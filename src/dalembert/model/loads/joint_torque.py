@@ -17,8 +17,7 @@ from dalembert.model.python_laws import Law, Timing, controller_of
 from dalembert.model.record import argument, builds, record
 from dalembert.model.reference_model import Watch, Work, product
 from dalembert.model.values import Given
-from dalembert.symbolic.exact_numbers import written_out
-from dalembert.symbolic.formula_writer import knots, limited, written
+from dalembert.symbolic.formula_writer import knots, limited, written, written_out
 from dalembert.symbolic.symbols import Formula, Written, maximum, minimum
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from dalembert.model.keys import constant, moving
 from dalembert.model.loads.base import Applied, InJoint, Motion
 from dalembert.model.record import Arguments, argument, record
 from dalembert.model.reference_model import Watch, Work, product
-from dalembert.symbolic.exact_numbers import written_out
+from dalembert.symbolic.formula_writer import written_out
 from dalembert.symbolic.symbols import Formula
 
 if TYPE_CHECKING:

@@ -40,9 +40,8 @@ from dalembert.model.scales import onset, slowest_slip
 from dalembert.model.values import WORLD
 from dalembert.symbolic.algebra_base import Array, Scalar, scaled, vector, zeros
 from dalembert.symbolic.lower import Lowering
-from dalembert.symbolic.reserved_symbols import Kind
 from dalembert.symbolic.rotations import cross
-from dalembert.symbolic.symbols import Formula
+from dalembert.symbolic.symbols import Formula, Kind
 
 if TYPE_CHECKING:
     from dalembert.model.loads.base import Motion

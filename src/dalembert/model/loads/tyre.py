@@ -46,7 +46,7 @@ from dalembert.model.record import argument, record
 from dalembert.model.reference_model import Action, Places, Watch, Work, axes_of, point_of
 from dalembert.model.values import ZERO, UnitVector, Vector3
 from dalembert.symbolic.algebra_base import Array, Scalar, scaled, vector
-from dalembert.symbolic.exact_numbers import written_out
+from dalembert.symbolic.formula_writer import written_out
 from dalembert.symbolic.rotations import cross, skew
 from dalembert.symbolic.symbols import Formula
 

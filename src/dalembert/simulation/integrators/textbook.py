@@ -10,7 +10,7 @@ from dalembert.errors import InputError
 from dalembert.simulation.integrators.base import Capabilities, InitialValueProblem, Settings
 from dalembert.simulation.integrators.explicit import FixedStepper
 from dalembert.simulation.integrators.explicit_steps import Scheme
-from dalembert.symbolic.reserved_symbols import Kind, kind_of
+from dalembert.symbolic.symbols import Kind, kind_of
 
 
 class _Printed(FixedStepper):
