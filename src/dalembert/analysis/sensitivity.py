@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 
@@ -15,16 +15,15 @@ from dalembert.analysis.sensitivity_run import Sensitivity
 from dalembert.analysis.variational_equations import Variations
 from dalembert.api.derive import equations_of
 from dalembert.api.load import accepts_source
-from dalembert.api.simulate import recording_of
+from dalembert.api.simulate import SimulationOptions, recording_of, takes_options, task_of
 from dalembert.errors import InputError, NotApplicableError
 from dalembert.model.description import Elements
-from dalembert.model.initial_state import Start
 from dalembert.simulation.bound_equations import BoundEquations
-from dalembert.simulation.integrators.integrate import Settings
 from dalembert.simulation.main_loop import Stretches, Task, stretches_of
 
 
 @accepts_source
+@takes_options("of order formalism q0 qd0 t0 keep integrator samples times rtol atol max_step step progress parameters")
 def sensitivity(
     model: Elements,
     duration: float | None = None,
@@ -32,19 +31,8 @@ def sensitivity(
     of: Sequence[Any] | str,
     order: int = 1,
     formalism: str = "lagrange",
-    q0: Start = None,
-    qd0: Start = None,
-    t0: float = 0.0,
     keep: Sequence[str] = (),
-    integrator: str | None = None,
-    samples: int | None = None,
-    times: Sequence[float] | None = None,
-    rtol: float | None = None,
-    atol: float | None = None,
-    max_step: float | None = None,
-    step: float | None = None,
-    progress: Callable[[float], bool | None] | None = None,
-    parameters: Mapping[str, float] | None = None,
+    **options: Unpack[SimulationOptions],
 ) -> Sensitivity:
     """A motion with its derivatives by parameters and starts, by variational equations of order 1 or 2.
 
@@ -62,12 +50,12 @@ def sensitivity(
     if order not in (1, 2):
         raise InputError(f"sensitivity: order is {order}. Expected 1 or 2.")
     equations = equations_of(model, formalism)
+    parameters, q0, qd0 = options.pop("parameters", None), options.pop("q0", None), options.pop("qd0", None)
     equations = equations.with_parameters(parameters) if parameters else equations
     require_differentiable(equations)
     directions = directions_of(equations.model, of)
     equations.derivation.require_differentiable_by(directions.parameters, "sensitivity")
-    settings = Settings(rtol, atol, max_step, step, False, progress)
-    task = Task(duration, None, None, t0, integrator, samples, times, True, settings, change_charts=False)
+    task = task_of(duration, change_charts=False, **options)
     first = float(task.grid(equations.model)[0])
     origin = origin_of(equations, directions, q0, qd0, first, keep)
     return Differentiated(equations, directions, origin, task, order).run({})

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import ClassVar, Literal, NamedTuple
+from typing import ClassVar, Literal, NamedTuple, Unpack
 
 import numpy as np
 
@@ -13,13 +13,13 @@ from dalembert.api.compiled_calls import Alone, Compiled, Numbers, Out, batch_of
 from dalembert.api.kinematics import Kinematics
 from dalembert.api.load import accepts_source
 from dalembert.api.rollout import Forces, HeldStepper, Method, Rollout, Stepper, forces_of
+from dalembert.api.simulate import SimulationOptions, takes_options
 from dalembert.api.trajectory import Trajectory
 from dalembert.api.tree_equations import equations_of_tree
-from dalembert.arguments import are_names, is_real, shown
+from dalembert.arguments import are_names, checked, is_real, shown
 from dalembert.codegen.function import choose_engine
 from dalembert.errors import InputError, nearest
 from dalembert.model.description import Elements
-from dalembert.model.initial_state import Start
 from dalembert.model.velocity_kinks import refuse_time_kinks
 from dalembert.recursive import tree_dynamics as walk
 from dalembert.recursive.constrained_batch import named_speeds, require_tree
@@ -323,22 +323,10 @@ class Dynamics(Tabular, Compiled):
         stepper = HeldStepper(*given) if self._constrained else Stepper(*given)
         return stepper.rollout(start, float(t), steps, every, method)
 
+    @checked
+    @takes_options("q0 qd0 t0 integrator samples times rtol atol max_step step progress friction")
     def simulate(
-        self,
-        duration: float | None = None,
-        *,
-        q0: Start = None,
-        qd0: Start = None,
-        t0: float = 0.0,
-        integrator: str | None = None,
-        samples: int | None = None,
-        times: Sequence[float] | None = None,
-        rtol: float | None = None,
-        atol: float | None = None,
-        max_step: float | None = None,
-        step: float | None = None,
-        progress: Callable[[float], bool | None] | None = None,
-        friction: bool = True,
+        self, duration: float | None = None, *, friction: bool = True, **options: Unpack[SimulationOptions]
     ) -> Trajectory:
         """The motion of a tree of any size from (q0, qd0), by default the model's start, under gravity and all its loads.
 
@@ -353,23 +341,11 @@ class Dynamics(Tabular, Compiled):
         """
         self.declared.refuse_rigid("simulate of dl.dynamics")
         require_tree(self.plan, "simulate")
+        t0, times = options.get("t0", 0.0), options.get("times")
         last = t0 + (self.declared.duration if duration is None else duration) if times is None else times[-1]
         refuse_time_kinks(self.declared, "simulate of dl.dynamics", t0, float(last))
         equations = equations_of_tree(self.declared, self.engine, self.execution, friction=friction)
-        return equations.simulate(
-            duration,
-            q0=q0,
-            qd0=qd0,
-            t0=t0,
-            integrator=integrator,
-            samples=samples,
-            times=times,
-            rtol=rtol,
-            atol=atol,
-            max_step=max_step,
-            step=step,
-            progress=progress,
-        )
+        return equations.simulate(duration, **options)
 
     def _zeros(self, q: Numbers) -> np.ndarray:
         n, batch = self._calls.facts.n_speeds, batch_of(q)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Unpack
 
 import numpy as np
 import numpy.typing as npt
@@ -16,6 +17,7 @@ from dalembert.api.equation_reader import BlockValues
 from dalembert.api.readable import ReadableEquations
 from dalembert.api.regular_choice import with_regular_trials
 from dalembert.api.run_forces import joint_reactions, smallest_multipliers, with_bodies
+from dalembert.api.simulate import SimulationOptions, takes_options, task_of
 from dalembert.api.sympy_form import SympyEquations, sympy_equations
 from dalembert.api.trajectory import Trajectory
 from dalembert.arguments import checked, is_whole, numbers_given, shown
@@ -26,10 +28,9 @@ from dalembert.formalisms.shared.solvers import gaussian
 from dalembert.mechanics.action import Actions, Path, Variation, along, beside
 from dalembert.mechanics.facts import facts_of
 from dalembert.mechanics.joint_reactions import JointForces
-from dalembert.model.initial_state import Start, start_state
+from dalembert.model.initial_state import start_state
 from dalembert.simulation import constraint_manifold
 from dalembert.simulation.derivation import derivation_of
-from dalembert.simulation.integrators.integrate import Settings
 from dalembert.simulation.main_loop import Task
 from dalembert.symbolic.algebra_base import stack
 
@@ -361,27 +362,8 @@ class Equations(ReadableEquations):
         return Equations(replace(derivation_of(other, self.formalism), trials=self.derivation.trials), self.changes)
 
     @checked
-    def simulate(
-        self,
-        duration: float | None = None,
-        *,
-        q0: Start = None,
-        qd0: Start = None,
-        t0: float = 0.0,
-        integrator: str | None = None,
-        samples: int | None = None,
-        times: Sequence[float] | None = None,
-        project: bool = True,
-        rechoose: bool = True,
-        stabilization: float | tuple[float, float] | None = None,
-        rtol: float | None = None,
-        atol: float | None = None,
-        max_step: float | None = None,
-        step: float | None = None,
-        dense: bool = False,
-        progress: Callable[[float], bool | None] | None = None,
-        parameters: Mapping[str, float] | None = None,
-    ) -> Trajectory:
+    @takes_options()
+    def simulate(self, duration: float | None = None, **options: Unpack[SimulationOptions]) -> Trajectory:
         """The motion from (q0, qd0), by default the model's initial state, over `duration` seconds.
 
         `integrator` is taylor (default), dop853, rk45, rk4, radau, ida, collocation (for phong, with its constraints as they
@@ -391,17 +373,24 @@ class Equations(ReadableEquations):
         that fail on the way are chosen again unless `rechoose` is False. `samples` are spread evenly, or given as `times`;
         with `dense` the result can also be asked at any time, see `Trajectory.at`.
         """
+        parameters, stabilization = options.pop("parameters", None), options.pop("stabilization", None)
         equations = self.with_parameters(parameters) if parameters else self
         if stabilization is not None:
-            q, qd = start_state(equations.model, q0, qd0)
-            if equations.kernel.phase is None:
-                constraint_manifold.require_consistent(equations.workspace.manifold, q, qd, t0, equations.values)
-            equations = equations.stabilized(*stabilization_gains.read(stabilization))
-            project = False
-        settings = Settings(rtol, atol, max_step, step, dense, progress)
-        return runs.simulate(
-            equations, Task(duration, q0, qd0, t0, integrator, samples, times, project, settings, rechoose=rechoose)
-        )
+            q, qd = start_state(equations.model, options.get("q0"), options.get("qd0"))
+            equations = equations._stabilized_from(options.get("t0", 0.0), q, qd, stabilization)
+            options["project"] = False
+        return equations._run(task_of(duration, **options))
+
+    def _stabilized_from(
+        self, t: float, q: np.ndarray, qd: np.ndarray, gains: float | tuple[float, float]
+    ) -> Equations:
+        """The equations with feedback, for a start that fulfills the constraints."""
+        if self.kernel.phase is None:
+            constraint_manifold.require_consistent(self.workspace.manifold, q, qd, t, self.values)
+        return self.stabilized(*stabilization_gains.read(gains))
+
+    def _run(self, task: Task) -> Trajectory:
+        return runs.simulate(self, task)
 
     @checked
     def evaluate(self, run: Trajectory) -> Trajectory:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -19,12 +19,10 @@ from dalembert.arguments import checked, is_whole, shown
 from dalembert.errors import InputError
 from dalembert.formalisms.shared.linear_form import LinearForm
 from dalembert.model.description import Description, Elements, parameter_changes
-from dalembert.model.initial_state import Start
 from dalembert.recursive.execution import MANY
 from dalembert.recursive.plan import Plan
 from dalembert.recursive.tree_state import read_state
 from dalembert.simulation.derivation import Derivation
-from dalembert.simulation.integrators.integrate import Settings
 from dalembert.simulation.main_loop import Task
 from dalembert.simulation.right_hand_side import Kernel
 from dalembert.simulation.workspace import Setup
@@ -34,8 +32,9 @@ from dalembert.simulation.workspace import Setup
 class TreeEquations(Equations):
     """The DeNOC equations of a tree, I θ̈ + C θ̇ = τ, run link by link: I and C are never made.
 
-    What needs them whole, or the facts that other formalisms rest on, is worked out when it is asked for, and only of trees that
-    are small enough.
+    What needs them, or the facts that other formalisms rest on, is computed on demand, and only for trees that are small enough.
+    `simulate` takes the integrators dop853 (default), rk45 and rk4, at a cost of a step that is linear in the number of links;
+    after each step quaternions are normalized unless `project` is False, and there is nothing to `rechoose`.
 
     >>> import dalembert as dl
     >>> eom = dl.derive(dl.load("rope", links=100), "denoc")
@@ -43,6 +42,9 @@ class TreeEquations(Equations):
     <Equations of 'rope' by denoc: 100 dynamic, 200 states>
     >>> eom.accelerations(np.zeros(100), np.zeros(100))[:2].round(6)
     array([-414.619386,  525.716316])
+    >>> run = eom.simulate(0.1, samples=11)
+    >>> run.q.shape, run.energy_error < 1e-9
+    ((100, 11), True)
     """
 
     friction: bool = True  # False: friction in joints is left out
@@ -175,45 +177,13 @@ class TreeEquations(Equations):
         found = self.rates(state.t, np.concatenate([state.q, state.s]), threads)
         return state.shaped(state.second_rates(found[n : self.n_states]))
 
-    @checked
-    def simulate(
-        self,
-        duration: float | None = None,
-        *,
-        q0: Start = None,
-        qd0: Start = None,
-        t0: float = 0.0,
-        integrator: str | None = None,
-        samples: int | None = None,
-        times: Sequence[float] | None = None,
-        project: bool = True,
-        stabilization: float | tuple[float, float] | None = None,
-        rtol: float | None = None,
-        atol: float | None = None,
-        max_step: float | None = None,
-        step: float | None = None,
-        dense: bool = False,
-        progress: Callable[[float], bool | None] | None = None,
-        parameters: Mapping[str, float] | None = None,
-        rechoose: bool = True,
-    ) -> Trajectory:
-        """The motion from (q0, qd0), by default the model's initial state; the cost of a step is linear in the number of links.
+    def _stabilized_from(
+        self, t: float, q: np.ndarray, qd: np.ndarray, gains: float | tuple[float, float]
+    ) -> Equations:
+        raise InputError(f"stabilization: got {shown(gains)}. A tree has no constraints to keep; leave it out.")
 
-        `integrator` is dop853 (default), rk45 or rk4; the other arguments are those of `Equations.simulate`. After each step
-        quaternions are normed unless `project` is False. A tree has nothing to `rechoose`.
-
-        >>> import dalembert as dl
-        >>> run = dl.simulate(dl.load("rope", links=100), 0.1, formalism="denoc", samples=11)
-        >>> run.q.shape, run.energy_error < 1e-9
-        ((100, 11), True)
-        """
-        if stabilization is not None:
-            raise InputError(
-                f"stabilization: got {shown(stabilization)}. A tree has no constraints to keep; leave it out."
-            )
-        equations = self.with_parameters(parameters) if parameters else self
-        settings = Settings(rtol, atol, max_step, step, dense, progress)
-        return run_tree(equations, Task(duration, q0, qd0, t0, integrator, samples, times, project, settings))
+    def _run(self, task: Task) -> Trajectory:
+        return run_tree(self, task)
 
 
 def equations_of_tree(model: Description, engine: str, execution: str | None, *, friction: bool) -> TreeEquations:

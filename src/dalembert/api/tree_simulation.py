@@ -252,7 +252,7 @@ class TreeRecording(Recording):
 
 
 def run_tree(equations: TreeEquations, task: Task) -> Trajectory:
-    """The motion of a tree; see `TreeEquations.simulate`."""
+    """The motion of a tree; see `TreeEquations`."""
     rates, settings, plan = equations.rates, task.settings, equations.plan
     tree, model = plan.tree, plan.tree.model.description
     name = _method(task.integrator, model.integrator)
