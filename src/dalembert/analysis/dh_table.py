@@ -20,17 +20,9 @@ from dalembert.symbolic.symbols import coordinate
 from dalembert.tables import Table, Tabular
 
 _SEED = 7
-
-
 Convention: TypeAlias = Literal["dh", "mdh"]
-
-
 CONVENTIONS: tuple[Convention, ...] = ("dh", "mdh")
-
-
 ORDER = {"dh": ("θ", "d", "a", "α"), "mdh": ("α", "a", "θ", "d")}
-
-
 EQUAL = 1e-9  # frames that differ by less are the same
 
 

@@ -20,11 +20,7 @@ from dalembert.model.model import Model
 from dalembert.tables import Table, Tabular, short
 
 _ALIKE = 0.99  # a correlation from which on two parameters are hardly told apart
-
-
 _BLIND = 1e-7  # of the largest singular value: directions below it are not seen in the data
-
-
 _UNIT = re.compile(r"\s*\[[^\]]*\]\s*$")  # a unit behind a name, as `run.save("x.csv")` writes it
 
 

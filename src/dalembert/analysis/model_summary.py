@@ -24,11 +24,7 @@ from dalembert.symbolic.symbols import Formula
 from dalembert.tables import Table, Tabular
 
 Row = dict[str, object]
-
-
 _AROUND = 6  # states that the initial one is compared with
-
-
 _NEARLY = 1e-6  # told when the constraints are so much less independent at the start than elsewhere
 
 

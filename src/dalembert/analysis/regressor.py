@@ -32,11 +32,7 @@ from dalembert.recursive.constrained_batch import require_tree
 from dalembert.tables import Table, Tabular, short
 
 LETTERS = ("m", "mx", "my", "mz", "Ixx", "Ixy", "Iyy", "Ixz", "Iyz", "Izz")
-
-
 _PLACES = ((0, 0), (0, 1), (1, 1), (0, 2), (1, 2), (2, 2))  # of the six numbers of an inertia
-
-
 _ROUNDS = 3  # in which the noise of every joint is found, and found again with it
 
 

@@ -27,17 +27,9 @@ from dalembert.symbolic.frames import Pose, rotation
 from dalembert.symbolic.graph import GRAPH
 
 Asking = tuple[str, tuple[float, float, float], bool, bool]  # body, point, is its position asked for, its orientation
-
-
 _SEED = 31
-
-
 _NONE = np.zeros(1)
-
-
 _ROUND = 1e-6  # a rotation in rounded numbers is off by no more
-
-
 Given: TypeAlias = "Target | Pose | npt.ArrayLike"
 
 

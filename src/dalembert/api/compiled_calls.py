@@ -26,11 +26,7 @@ from dalembert.recursive.traced import TASKS, Detail, names_of
 from dalembert.recursive.tree_state import State, read_array, read_speed_rates, read_state
 
 _DOUBLE = np.dtype(float)
-
-
 Numbers = npt.ArrayLike
-
-
 Out = np.ndarray | None
 
 
@@ -90,8 +86,6 @@ def _same(t: float, count: int) -> np.ndarray:
 
 
 _ROOM = 2**12  # numbers that are taken from the stack
-
-
 Quick = Callable[..., np.ndarray | None]
 
 

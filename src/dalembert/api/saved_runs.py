@@ -34,7 +34,6 @@ _RECORD = "dalembert_run"
 _EXPECTED = "Expected a .nc file that run.save(...) wrote."
 _FORMAT = 4
 Variables = dict[str, tuple[tuple[str, ...], np.ndarray]]
-
 _TEXTS = ("formalism", "engine", "integrator", "status")
 _NUMBERS = (
     "force_scale",

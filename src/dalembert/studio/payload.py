@@ -11,7 +11,6 @@ from typing import Any
 from dalembert.errors import InputError, nearest
 
 Tell = Callable[..., None]  # takes the share that is done, from 0 to 1, and words where there are some
-
 MAX_TEXT = 2_000_000  # characters
 MAX_ITEMS = 10_000
 MAX_NAME = 200  # characters

@@ -21,8 +21,6 @@ from typing import Any
 from dalembert.studio import task_process
 
 Tell = Callable[[dict[str, Any]], None]
-
-
 TRIES = 3  # to find a process that begins with a task
 
 

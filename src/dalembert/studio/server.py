@@ -29,17 +29,9 @@ from dalembert.studio.task_process import told
 from dalembert.studio.tasks import TASKS
 
 LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
-
-
 EVERYWHERE = ("0.0.0.0", "::")
-
-
 HEAD_SECONDS = 10.0  # within which it has to be complete
-
-
 MAX_CONNECTIONS = 400
-
-
 DEFAULT = "four-bar"
 
 

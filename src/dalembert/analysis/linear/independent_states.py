@@ -19,17 +19,9 @@ from dalembert.errors import SingularError
 from dalembert.mechanics import rank
 
 _ZERO = 1e-10  # of the largest entry of A in scales of the model
-
-
 _STILL = 1e-7  # rates below this, in scales of the model, are none
-
-
 _SAME = 1e-5  # the equations a short time later, found by a method of order four
-
-
 _OTHER_TIMES = (0.13, 0.37, 0.71)  # of the duration of the model
-
-
 _LATER, _STEPS = 0.3, 8  # of the shortest time: that of the model, of its motion, or of its fastest mode
 
 

@@ -34,8 +34,6 @@ from dalembert.symbolic.reserved_symbols import Kind
 from dalembert.symbolic.traversal import ordered
 
 ROWS = ("dynamics", "acceleration", "velocity", "position", "speeds", "speed_rates")
-
-
 _SWITCHES = frozenset(("less", "less_equal", "interpolate"))
 
 

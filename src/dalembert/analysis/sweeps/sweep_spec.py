@@ -24,26 +24,12 @@ from dalembert.simulation.integrators.integrate import Settings
 from dalembert.symbolic.reserved_symbols import Kind
 
 _RUNS, _FEW = 1024, 16  # of a chunk, in lanes and one by one
-
-
 _SHARES = 64  # chunks at least, where there are runs enough for so many cores
-
-
 _NUMBERS = 2**22  # of the samples of a chunk, 32 MB
-
-
 Samples = Literal["grid", "sobol", "random"]
-
-
 SAMPLES: tuple[Samples, ...] = ("grid", "sobol", "random")
-
-
 MOST = 10**12  # runs
-
-
 _BITS = 32  # of the points of Sobol: SciPy has no more
-
-
 _OPEN = 2.0**-54  # shares lie between this and one
 
 

@@ -1,8 +1,7 @@
-"""A cluster that runs already: the scheduler of Dask, joined by its address (extra `cluster`).
+"""Who evaluates the chunks of a sweep: this process, worker processes of our own, a given executor, or a Dask cluster.
 
-Who answers: this process, worker processes of our own, or an executor that is there already.
-
-Answers come in any order; they are the same whoever makes them. A worker that dies is replaced, and its chunk is made again.
+Answers come in any order; they are the same whoever makes them. A worker that dies is replaced, and its chunk is made again. A
+worker is a program of its own that calls back, so that scripts and notebooks that start a sweep never run a second time.
 """
 
 from __future__ import annotations
@@ -18,29 +17,37 @@ from collections import deque
 from collections.abc import Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
 from contextlib import contextmanager, suppress
-from multiprocessing.connection import Connection, Listener
+from multiprocessing.connection import Client, Connection, Listener
 from pathlib import Path
 from queue import SimpleQueue
 from threading import Event, Lock, Thread
 from typing import Any, cast
 
+import numpy as np
+
 from dalembert.analysis.sweeps.evaluate_chunk import Answer, answer
 from dalembert.analysis.sweeps.sweep_spec import Points, Question
-from dalembert.analysis.sweeps.sweep_worker import KEY
 from dalembert.errors import DalembertError, EngineError, InputError, WorkError
 
+Answered = Iterator[tuple[int, Answer]]
 _PATIENCE = "10s"
+_KEY = "DALEMBERT_SWEEP_KEY"  # in the environment: the authentication key of a worker that calls back
+_WORKER = "from dalembert.analysis.sweeps.worker_pool import main; main()"
+_WORTH = 8.0  # seconds of work that are left: starting workers takes less
+_TRIES = 3  # deaths over one chunk
+_AHEAD = 3  # chunks for each worker of an executor that are submitted before any answer comes
+_POLL = 0.2  # seconds between two looks at a worker that starts
 
 
 @contextmanager
 def joined(address: str) -> Iterator[Any]:
     """A client of the scheduler at an address such as tcp://10.0.0.1:8786."""
     try:
-        from distributed import Client  # pyright: ignore[reportMissingImports] (an extra)
+        from distributed import Client as Scheduler  # pyright: ignore[reportMissingImports] (an extra)
     except ImportError as error:
         raise EngineError("a cluster needs Dask, which is not installed. Install dalembert[cluster].") from error
     try:
-        client = Client(address, timeout=_PATIENCE)
+        client = Scheduler(address, timeout=_PATIENCE)
     except (OSError, ValueError, TimeoutError) as error:
         raise WorkError(
             f"no scheduler of Dask answers at '{address}' ({error}). Start one with `dask scheduler` and workers with "
@@ -50,14 +57,6 @@ def joined(address: str) -> Iterator[Any]:
         if not client.nthreads():
             raise WorkError(f"the scheduler at '{address}' has no workers. Start some with `dask worker {address}`.")
         yield client
-
-
-Answered = Iterator[tuple[int, Answer]]
-_WORKER = "from dalembert.analysis.sweeps.sweep_worker import main; main()"
-_WORTH = 8.0  # seconds of work that are left: starting workers takes less
-_TRIES = 3  # deaths over one chunk
-_AHEAD = 3  # chunks for each worker of an executor that are handed over before any answer comes
-_LOOK = 0.2  # seconds between two looks at a worker that starts
 
 
 def answers(question: Question, chunks: Sequence[int], executor: object, workers: int | None) -> Answered:
@@ -156,13 +155,13 @@ def _result(future: Future[Answer]) -> Answer:
 
 
 class _Crew:
-    """Worker processes, each led by a thread; chunks wait in a row that all of them take from."""
+    """Worker processes, each served by a thread; all of them take chunks from one queue."""
 
-    def __init__(self, question: Question, chunks: Sequence[int]) -> None:
+    def __init__(self, question: Question, chunks: Sequence[int], folder: str) -> None:
         self._question, self._waiting, self._deaths = question, deque(chunks), dict[int, int]()
         self._lock, self._over, self._points = Lock(), Event(), Points(question.variation)
         self.found: SimpleQueue[tuple[int, Answer | Exception]] = SimpleQueue()
-        self._folder = tempfile.TemporaryDirectory(prefix="dalembert-", ignore_cleanup_errors=True)
+        self._folder = Path(folder)  # of the sockets
         self._processes: list[subprocess.Popen[bytes]] = []
 
     def lead(self, number: int) -> None:
@@ -190,12 +189,10 @@ class _Crew:
 
     def _start(self, name: str) -> tuple[subprocess.Popen[bytes], Connection]:
         key = secrets.token_bytes(32)
-        address = (
-            str(Path(self._folder.name) / name) if os.name != "nt" else rf"\\.\pipe\dalembert-{secrets.token_hex(8)}"
-        )
+        address = str(self._folder / name) if os.name != "nt" else rf"\\.\pipe\dalembert-{secrets.token_hex(8)}"
         alone = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
         paths = os.pathsep.join(path for path in sys.path if path)
-        environment = {**os.environ, **alone, "PYTHONPATH": paths, KEY: key.hex()}
+        environment = {**os.environ, **alone, "PYTHONPATH": paths, _KEY: key.hex()}
         with Listener(address, authkey=key) as listener:
             process = subprocess.Popen(
                 [sys.executable, "-c", _WORKER, address], env=environment, stdin=subprocess.DEVNULL
@@ -211,7 +208,7 @@ class _Crew:
         """The line to a worker that has started; raises where it has died or is not wanted any more."""
         socket = getattr(getattr(listener, "_listener", None), "_socket", None)  # a pipe of Windows has none
         if socket is not None:
-            socket.settimeout(_LOOK)
+            socket.settimeout(_POLL)
         while True:
             try:
                 return listener.accept()
@@ -255,25 +252,40 @@ class _Crew:
             for process in self._processes:
                 process.kill()
 
-    def clear(self) -> None:
-        """Remove what is left when all workers have ended."""
-        self._folder.cleanup()
-
 
 def by_processes(question: Question, chunks: Sequence[int], count: int) -> Answered:
     """The answers of worker processes."""
-    crew = _Crew(question, chunks)
-    threads = [Thread(target=crew.lead, args=(i,), daemon=True) for i in range(count)]
+    with tempfile.TemporaryDirectory(prefix="dalembert-", ignore_cleanup_errors=True) as folder:
+        crew = _Crew(question, chunks, folder)
+        threads = [Thread(target=crew.lead, args=(i,), daemon=True) for i in range(count)]
+        try:
+            for thread in threads:
+                thread.start()
+            for _ in chunks:
+                chunk, found = crew.found.get()
+                if isinstance(found, Exception):
+                    raise found
+                yield chunk, found
+        finally:
+            crew.end()
+            for thread in threads:
+                thread.join(5.0)
+
+
+def main() -> None:
+    """A worker process: receive a question, then answer chunk after chunk until None comes or the other side ends."""
+    with Client(sys.argv[1], authkey=bytes.fromhex(os.environ[_KEY])) as line:
+        try:
+            line.send(os.getpid())
+            question = line.recv()
+            while (points := line.recv()) is not None:
+                line.send(_answer_or_error(question, points))
+        except (EOFError, ConnectionError):
+            return  # whoever asked is gone
+
+
+def _answer_or_error(question: Question, points: np.ndarray) -> Answer | DalembertError:
     try:
-        for thread in threads:
-            thread.start()
-        for _ in chunks:
-            chunk, found = crew.found.get()
-            if isinstance(found, Exception):
-                raise found
-            yield chunk, found
-    finally:
-        crew.end()
-        for thread in threads:
-            thread.join(5.0)
-        crew.clear()
+        return answer(question, points)
+    except DalembertError as error:
+        return error

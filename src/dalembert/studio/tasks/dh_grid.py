@@ -34,7 +34,6 @@ _THICK = 0.1  # radius of a rod, by its length
 _BALL = 0.05  # radius of what has no length
 _SIX = ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2))  # entries of an inertia
 _OWN_KEYS = {"name", "type", *STEP, "start", "mass", "center", "inertia", "limits"}
-
 Link = dict[str, Any]
 
 

@@ -27,7 +27,6 @@ from dalembert.studio.tasks.message_lines import places
 Tree = Any  # tables, lists and values, as tomlkit keeps them
 Place = list[str | int]
 Change = Callable[[str, str], str]  # from the form of a key and its text to the text that it gets
-
 _NUMBER = re.compile(r"[+-]?\d[\d_]*(?:\.\d+)?(?:[eE][+-]?\d+)?")
 _BARE = re.compile(r"[A-Za-z0-9_-]+")
 _MOST = 20_000  # characters of one value

@@ -20,7 +20,6 @@ from dalembert.model import contacts, loads
 from dalembert.model.keys import quote
 
 Place = tuple[str | int, ...]  # keys and numbers of entries, from the top of the file
-
 _BLANK = re.compile(r"(?:[\s,]|#[^\n]*)*")
 _SPACE = re.compile(r"[ \t]*")
 _KEY = re.compile(r"""[A-Za-z0-9_-]+|"(?:[^"\\\n]|\\.)*"|'[^'\n]*'""")
