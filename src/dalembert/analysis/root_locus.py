@@ -89,12 +89,7 @@ class Locus(Value, Tabular):
 
 @accepts_source
 def root_locus(
-    model: Elements,
-    name: str,
-    values: npt.ArrayLike,
-    *,
-    at: At | Callable[[float], At] = None,
-    t: float = 0.0,
+    model: Elements, name: str, values: npt.ArrayLike, *, at: At | Callable[[float], At] = None, t: float = 0.0
 ) -> Locus:
     """The eigenvalues of a model for many values of a parameter, or of the constant rate dot(x) of a coordinate.
 

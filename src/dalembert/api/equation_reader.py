@@ -219,11 +219,7 @@ class BlockValues:
         self._known: dict[str, tuple[Function, tuple[int, ...], bool] | EngineError] = {}
 
     def at(
-        self,
-        keys: tuple[str, ...],
-        state: np.ndarray,
-        accelerations: Callable[[], np.ndarray],
-        parameters: np.ndarray,
+        self, keys: tuple[str, ...], state: np.ndarray, accelerations: Callable[[], np.ndarray], parameters: np.ndarray
     ) -> dict[str, np.ndarray]:
         """The values at states (q, q̇, t), on the first axis; q̈ is asked for where a quantity has it."""
         quantities = self._derived.quantities

@@ -121,11 +121,7 @@ def bounded(memory: int) -> None:
     import resource
 
     # RLIMIT_DATA counts what is really used; RLIMIT_AS also counts what libraries only reserve for their threads
-    for kind, most in (
-        (resource.RLIMIT_DATA, memory),
-        (resource.RLIMIT_FSIZE, MAX_FILE),
-        (resource.RLIMIT_CORE, 0),
-    ):
+    for kind, most in ((resource.RLIMIT_DATA, memory), (resource.RLIMIT_FSIZE, MAX_FILE), (resource.RLIMIT_CORE, 0)):
         hard = resource.getrlimit(kind)[1]
         resource.setrlimit(kind, (most if hard == resource.RLIM_INFINITY else min(most, hard), hard))
 

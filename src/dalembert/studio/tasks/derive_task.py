@@ -29,12 +29,7 @@ def equations(given: Given, folder: Folder, tell: Tell) -> dict[str, Any]:
     reading.shortening.watched(lambda share: tell(share, "looking for short forms"))
     about = catalogue.find(key).ABOUT
     written = _page(reading, line) if view == "page" else _steps(reading, line)
-    return {
-        "title": about.title,
-        "source": named(about.source),
-        **written,
-        "unfinished": reading.unfinished,
-    }
+    return {"title": about.title, "source": named(about.source), **written, "unfinished": reading.unfinished}
 
 
 @lru_cache(maxsize=6)

@@ -99,8 +99,7 @@ def _readings(given: Given, tell: Tell) -> Iterator[Reading]:
     for key in keys:
         tell(0.0, f"deriving by {key}")
         yield Reading(
-            dl.derive(description_of(given), key).derivation,
-            budget=given.number("budget", BUDGET, least=0, most=3600),
+            dl.derive(description_of(given), key).derivation, budget=given.number("budget", BUDGET, least=0, most=3600)
         )
 
 
