@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from dalembert.analysis.sensitivity_run import Sensitivity
 from dalembert.api.trajectory import Trajectory
@@ -195,7 +196,7 @@ def measurements(data: Any, observe: Sequence[str] | None) -> Measured:
     return Measured(t, names, values)
 
 
-def _column(values: Any, name: str, count: int) -> np.ndarray:
+def _column(values: npt.ArrayLike, name: str, count: int) -> np.ndarray:
     try:
         found = np.asarray(values, dtype=float)
     except (TypeError, ValueError):
@@ -207,7 +208,7 @@ def _column(values: Any, name: str, count: int) -> np.ndarray:
     return found
 
 
-def _columns(data: Any) -> dict[str, Any]:
+def _columns(data: Any) -> dict[str, npt.ArrayLike]:
     if isinstance(data, Trajectory):
         return {"t": data.t, **dict(zip(data.model.coordinate_names, data.q, strict=True))}
     if isinstance(data, str | Path):
@@ -215,12 +216,12 @@ def _columns(data: Any) -> dict[str, Any]:
     if isinstance(data, Mapping):
         return {str(name): values for name, values in data.items()}
     if hasattr(data, "columns"):  # a table of pandas; its index may be the time
-        found = {str(name): np.asarray(data[name]) for name in data.columns}
+        found: dict[str, npt.ArrayLike] = {str(name): np.asarray(data[name]) for name in data.columns}
         return found if {"t", "time"} & found.keys() else {"t": np.asarray(data.index), **found}
     raise InputError(f"fit: the data are {shown(data)}. Expected columns by name, the path of a .csv file, or a run.")
 
 
-def _read(path: Path) -> dict[str, Any]:
+def _read(path: Path) -> dict[str, npt.ArrayLike]:
     if path.suffix.lower() != ".csv":
         raise InputError(
             f"fit: '{path}' is no .csv file. Expected a table whose first line has the names of its columns."
@@ -238,13 +239,10 @@ def _read(path: Path) -> dict[str, Any]:
             raise InputError(
                 f"fit: line {i} of '{path}' has {len(row)} cells. Expected {len(names)}, one for each name."
             )
-    out: dict[str, Any] = {}
-    for name, column in zip(names, zip(*rows, strict=True), strict=True):
-        out[name] = _numbers(column)
-    return out
+    return {name: _numbers(column) for name, column in zip(names, zip(*rows, strict=True), strict=True)}
 
 
-def _numbers(cells: Sequence[str]) -> Any:
+def _numbers(cells: Sequence[str]) -> npt.ArrayLike:
     """Cells as numbers, empty ones as gaps; left as they are where they are words."""
     try:
         return np.array([float(cell) if cell.strip() else np.nan for cell in cells])

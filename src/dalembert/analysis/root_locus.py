@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -123,7 +123,7 @@ class _Along:
     space: Workspace
     name: str
     t: float
-    at: Any
+    at: At | Callable[[float], At]
     last: np.ndarray | None = None
 
     def __post_init__(self) -> None:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache, partial
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -42,7 +42,7 @@ class Call:
         """The call at one state in machine code, `quick(q, s, ..., t)`, where there is one; see `llvm/quick`."""
         return _quick_of(self.function, self.sizes, self.shape)
 
-    def one(self, given: Sequence[Any], t: float, out: np.ndarray | None = None) -> np.ndarray | None:
+    def one(self, given: Sequence[object], t: float, out: np.ndarray | None = None) -> np.ndarray | None:
         """The result at one state; None where arrays are not doubles of the right shape, or where the alarm is raised."""
         if self.quick is not None and (out is None or out.flags.c_contiguous):
             return self.quick(*given, t) if out is None else self.quick(*given, t, out)
@@ -176,7 +176,7 @@ class Alone(dict[tuple[str, bool], Quick]):
         self._calls = calls
 
     def __missing__(self, key: tuple[str, bool]) -> Quick:
-        def waiting(*given: Any) -> np.ndarray | None:
+        def waiting(*given: object) -> np.ndarray | None:
             if getattr(given[0], "ndim", 0) == 1:
                 self[key] = self._calls[key].quick or _never
             return None
@@ -186,7 +186,7 @@ class Alone(dict[tuple[str, bool], Quick]):
         return found
 
 
-def _never(*given: Any) -> None:
+def _never(*given: object) -> None:
     return None
 
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dalembert.api.run_forces import Samples, body_motion, drive_efforts, joint_reactions, smallest_multipliers
-from dalembert.api.trajectory import Trajectory
+from dalembert.api.trajectory import Fields, Trajectory
 from dalembert.codegen.function import interpreting_long_programs
 from dalembert.formalisms.shared.power import MOVING, carried_along
 from dalembert.mechanics.joint_reactions import JointForces
@@ -87,7 +87,7 @@ class Recording(Value):
             )
 
     @property
-    def _identity(self) -> dict[str, Any]:
+    def _identity(self) -> Fields:
         known = self.equations
         return {
             "description": known.derivation.setup.declared,
@@ -102,7 +102,7 @@ class Recording(Value):
         }
 
     @property
-    def _motion(self) -> dict[str, Any]:
+    def _motion(self) -> Fields:
         few = len(self.equations.model.bodies) <= MAX_BODIES
         record = few or not self.equations.loaded_model(self.used.model).loads
         return {
@@ -117,7 +117,7 @@ class Recording(Value):
         }
 
     @property
-    def _balance(self) -> dict[str, Any]:
+    def _balance(self) -> Fields:
         seen = self.observed
         names = ("kinetic", "potential", "jacobi", "momenta", "linear_momentum", "angular_momentum", "speeds")
         return {
@@ -129,7 +129,7 @@ class Recording(Value):
         }
 
     @property
-    def _constraints(self) -> dict[str, Any]:
+    def _constraints(self) -> Fields:
         violation, names, positions = self.violation
         return {
             "constraint_names": self.equations.constraint_names,
@@ -142,7 +142,7 @@ class Recording(Value):
             "position_rows": positions,
         }
 
-    def _ending(self, notes: tuple[str, ...]) -> dict[str, Any]:
+    def _ending(self, notes: tuple[str, ...]) -> Fields:
         solutions = [part.solution for part in self.parts]
         calls = [each.evaluations for each in solutions]
         return {

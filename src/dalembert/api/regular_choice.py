@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import wraps
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, TypeVar, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -22,7 +22,7 @@ def with_regular_trials(evaluate: Evaluate) -> Evaluate:
 
     @wraps(evaluate)
     def evaluated(
-        equations: Equations, q: npt.ArrayLike, qd: npt.ArrayLike, t: npt.ArrayLike = 0.0, **options: Any
+        equations: Equations, q: npt.ArrayLike, qd: npt.ArrayLike, t: npt.ArrayLike = 0.0, **options: object
     ) -> np.ndarray:
         out = evaluate(equations, q, qd, t, **options)
         solver = equations.form.solver

@@ -9,11 +9,11 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dalembert.api.trajectory import Trajectory
+from dalembert.api.trajectory import Fields, Trajectory
 from dalembert.arguments import checked
 from dalembert.errors import DalembertError, InputError
 from dalembert.io.files import checksum_fault
@@ -118,12 +118,12 @@ def _stacked(name: str, pieces: Sequence[np.ndarray], spans: Sequence[tuple[floa
     return {name: (dims, out), f"{name}_spans": ((dims[0], "span"), np.array(spans))}
 
 
-def _rows(found: Mapping[str, np.ndarray]) -> list[list[Any]]:
+def _rows(found: Mapping[str, np.ndarray]) -> list[tuple[str, int]]:
     """Names with the number of their rows: 0 for an array over time alone."""
-    return [[name, 0 if x.ndim == 1 else len(x)] for name, x in found.items()]
+    return [(name, 0 if x.ndim == 1 else len(x)) for name, x in found.items()]
 
 
-def _event(each: EventRecord) -> dict[str, Any]:
+def _event(each: EventRecord) -> dict[str, object]:
     return {**vars(each), "q": each.q.tolist(), "qd": each.qd.tolist(), "after": each.after.tolist()}
 
 
@@ -168,7 +168,7 @@ def _dataset(path: Path) -> xarray.Dataset:
         raise InputError(f"'{path}' cannot be read as a run: {error}. {_EXPECTED}") from error
 
 
-def _run(data: xarray.Dataset, record: Mapping[str, Any]) -> Trajectory:
+def _run(data: xarray.Dataset, record: Fields) -> Trajectory:
     if "problem" in record:
         raise InputError(f"only the samples of this run were saved, since {record['problem']}")
     declared = loads_toml(record["model"]).replaced(notes=tuple(map(str, record["model_notes"]))).description
@@ -199,9 +199,9 @@ def _run(data: xarray.Dataset, record: Mapping[str, Any]) -> Trajectory:
     )
 
 
-def _forces(read: _Reader, record: Mapping[str, Any], count: int) -> dict[str, Any]:
+def _forces(read: _Reader, record: Fields, count: int) -> Fields:
     """Work, inputs, loads, drives, joints and bodies."""
-    working, found = [str(name) for name in record["working"]], dict[str, Any]()
+    working, found = [str(name) for name in record["working"]], Fields()
     done, power = (read(name, len(working), count) if working else () for name in ("work_of", "power_of"))
     found["work"] = Work(dict(zip(working, done, strict=True)), count)
     found["powers"] = Frozen(dict(zip(working, power, strict=True)))
@@ -223,7 +223,7 @@ def _forces(read: _Reader, record: Mapping[str, Any], count: int) -> dict[str, A
     return found
 
 
-def _read_rows(read: _Reader, name: str, rows: Sequence[Any], count: int) -> Frozen[str, np.ndarray]:
+def _read_rows(read: _Reader, name: str, rows: Sequence[tuple[str, int]], count: int) -> Frozen[str, np.ndarray]:
     """Arrays by name that lie in one variable, one behind the other."""
     if not rows:
         return Frozen()
@@ -232,17 +232,17 @@ def _read_rows(read: _Reader, name: str, rows: Sequence[Any], count: int) -> Fro
     return Frozen({str(name): x if size else x[0] for (name, size), x in zip(rows, parts, strict=True)})
 
 
-def _read_event(record: Mapping[str, Any]) -> EventRecord:
+def _read_event(record: Fields) -> EventRecord:
     q, qd, after = (np.array(record[key], dtype=float) for key in ("q", "qd", "after"))
     return EventRecord(str(record["name"]), float(record["t"]), q, qd, after, bool(record["switching"]))
 
 
-def _read_impulse(record: Mapping[str, Any]) -> Impulse:
+def _read_impulse(record: Fields) -> Impulse:
     numbers = (float(record[key]) for key in ("approach", "departure", "energy"))
     return Impulse(str(record["name"]), float(record["t"]), np.array(record["vector"], dtype=float), *numbers)
 
 
-def _read_segment(record: Mapping[str, Any]) -> Segment:
+def _read_segment(record: Fields) -> Segment:
     jumps = {str(name): float(energy) for name, energy in record["jumps"].items()}
     speeds, dependent = tuple(map(str, record["speeds"])), tuple(int(i) for i in record["dependent"])
     sequences = record["sequences"]

@@ -16,7 +16,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Callable
-from typing import Any, NoReturn
+from typing import NoReturn
 
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
@@ -36,7 +36,7 @@ TAKEN, CROWDED = 4409, 4429  # why a socket is closed
 class Tabs:
     """All tabs that are open, or were a minute ago."""
 
-    def __init__(self, folder: Folder, quick: Workers, long: Workers, first: dict[str, Any]) -> None:
+    def __init__(self, folder: Folder, quick: Workers, long: Workers, first: dict[str, object]) -> None:
         self._folder, self._quick, self._long, self._first = folder, quick, long, first
         self._tabs: dict[str, Tab] = {}
 
@@ -72,7 +72,7 @@ class Tab:
         self._sending = asyncio.Lock()
         self._leaving: asyncio.TimerHandle | None = None
 
-    async def attend(self, socket: WebSocket, welcome: dict[str, Any], gone: Callable[[], object]) -> None:
+    async def attend(self, socket: WebSocket, welcome: dict[str, object], gone: Callable[[], object]) -> None:
         """Hears and answers until the socket closes, or another one takes its place."""
         if self._leaving is not None:
             self._leaving.cancel()
@@ -129,7 +129,7 @@ class Tab:
         else:
             await self._say({"saved": True})
 
-    async def _ask(self, said: dict[str, Any]) -> None:
+    async def _ask(self, said: dict[str, object]) -> None:
         number, name = said.get("ask"), said.get("task")
         question = _question(name, said.get("given", {}))
         if isinstance(number, bool) or not isinstance(number, int) or not 0 <= number <= MAX_NUMBER:
@@ -150,7 +150,7 @@ class Tab:
         await self._say({"ask": number, "error": {"kind": "input", "text": wrong}})
 
     async def _answer(self, number: int, name: str, question: bytes) -> None:
-        def tell(progress: dict[str, Any]) -> None:
+        def tell(progress: dict[str, object]) -> None:
             if self._sending.locked():
                 return  # a slow reader needs only the last word
             said = asyncio.create_task(self._say({"ask": number, **progress}))
@@ -174,7 +174,7 @@ class Tab:
             await asyncio.sleep(0.1)  # until it is noticed that the socket has gone
             await self._here.wait()
 
-    async def _say(self, message: dict[str, Any]) -> None:
+    async def _say(self, message: dict[str, object]) -> None:
         await self._send(json.dumps(message))
 
     async def _send(self, text: str) -> bool:

@@ -160,7 +160,7 @@ def opened(model: str, folder: Folder) -> dict[str, Any]:
 def _text(model: str, folder: Folder) -> str:
     """The text of a model; a file in another format becomes one in ours."""
     if model in gallery.names():
-        return TASKS["example"].work({"name": model}, folder, _silent)["text"]
+        return str(TASKS["example"].work({"name": model}, folder, _silent)["text"])
     if Path(model).suffix.lower() == ".toml":
         return read_text(model, MAX_TEXT)
     return to_toml(load.load(model))

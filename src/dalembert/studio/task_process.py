@@ -13,10 +13,9 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from queue import SimpleQueue
 from threading import Thread
-from typing import Any
 
 from dalembert.errors import DalembertError, InputError, ModelError
-from dalembert.studio.payload import Tell
+from dalembert.studio.payload import Answer, Tell
 
 TELL_EVERY = 0.1  # seconds between two words of progress
 MAX_ANSWER = 50_000_000  # bytes
@@ -40,7 +39,7 @@ def work(pipe: Connection, folder: str, memory: int, patient: bool) -> None:
         question = tasks.get()
         pipe.send_bytes(BEGUN)
 
-        def call(tell: Tell, question: bytes = question) -> dict[str, Any]:
+        def call(tell: Tell, question: bytes = question) -> Answer:
             name, values = json.loads(question)
             return TASKS[name].work(values, place, tell)
 
@@ -62,7 +61,7 @@ def _listen(pipe: Connection, tasks: SimpleQueue[bytes]) -> None:
             os._exit(0)
 
 
-def _answer(call: Callable[[Tell], dict[str, Any]], pipe: Connection) -> bytes:
+def _answer(call: Callable[[Tell], Answer], pipe: Connection) -> bytes:
     """The result of a task as JSON, or what went wrong."""
     last = [0.0]
 
@@ -84,7 +83,7 @@ def _answer(call: Callable[[Tell], dict[str, Any]], pipe: Connection) -> bytes:
         return json.dumps({"error": told(error)}).encode()
 
 
-def told(error: Exception) -> dict[str, Any]:
+def told(error: Exception) -> Answer:
     """An error as data: the sentences that a user reads, and problems one by one where it has them."""
     if isinstance(error, ModelError):
         problems = [{"path": p.path, "fact": p.fact, "advice": p.advice} for p in error.problems]

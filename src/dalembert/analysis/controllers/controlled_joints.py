@@ -6,7 +6,7 @@ Where a controller is to go: a number, a designed motion, or a function of time.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple, cast
+from typing import NamedTuple, cast
 
 import numpy as np
 
@@ -52,9 +52,9 @@ def dynamics_in_rates(model: Elements, who: str) -> Dynamics:
 class Wanted(NamedTuple):
     """A target at a time: its position, rate and acceleration."""
 
-    position: Any
-    rate: Any
-    acceleration: Any
+    position: np.ndarray
+    rate: np.ndarray
+    acceleration: np.ndarray
 
 
 def gain(given: object, where: str) -> float:
@@ -71,8 +71,7 @@ def target_of(given: object, shape: tuple[int, ...], where: str) -> Callable[[fl
         _require(profile.position(0.0), shape, where)
         return lambda t: Wanted(*profile(t))
     if callable(given):
-        function: Callable[[float], Any] = given
-        return lambda t: _wanted(function(t), shape, f"{where} at t = {t:.9g}")
+        return lambda t: _wanted(given(t), shape, f"{where} at t = {t:.9g}")
     still = Wanted(_require(given, shape, where), np.zeros(shape), np.zeros(shape))
     return lambda t: still
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import os
 import zlib
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -86,7 +87,7 @@ class Folder:
         if fresh:
             write_text(manifest, json.dumps(wanted, indent=2) + "\n")
 
-    def _require_same(self, found: dict[str, Any], wanted: dict[str, Any]) -> None:
+    def _require_same(self, found: Mapping[str, object], wanted: Mapping[str, object]) -> None:
         other = [key for key in wanted if found.get(key) != wanted[key]]
         if other:
             told = "; ".join(f"{key} is {found.get(key)!r} there and {wanted[key]!r} here" for key in other)
@@ -152,7 +153,7 @@ def _reserve(file: Path) -> None:
             os.posix_fallocate(opened.fileno(), 0, file.stat().st_size)
 
 
-def _manifest(file: Path) -> dict[str, Any]:
+def _manifest(file: Path) -> dict[str, object]:
     try:
         found = json.loads(file.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:

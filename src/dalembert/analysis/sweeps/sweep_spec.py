@@ -11,6 +11,7 @@ from functools import cached_property
 from typing import Any, Literal, Protocol, cast, runtime_checkable
 
 import numpy as np
+import numpy.typing as npt
 
 from dalembert.analysis.sweeps.sweep_lanes import reason_to_run_alone
 from dalembert.analysis.sweeps.sweep_observables import Observable
@@ -111,7 +112,7 @@ def _law(law: object) -> str:
 class Distribution(Protocol):
     """A distribution with an inverse, such as scipy.stats.norm(1, 0.1)."""
 
-    def ppf(self, share: Any) -> Any:
+    def ppf(self, share: np.ndarray) -> npt.ArrayLike:
         """The value below which a share of all values lies."""
         ...
 
@@ -228,7 +229,7 @@ def variation_of(model: Elements, vary: Mapping[str, Any], samples: str, runs: i
     return Variation(axes, cast("Samples", samples), count, int(seed))
 
 
-def _axis(model: Elements, name: str, given: Any, grid: bool) -> Axis:
+def _axis(model: Elements, name: str, given: object, grid: bool) -> Axis:
     room, place, unit = _place(model, name)
     if grid:
         if isinstance(given, Distribution):

@@ -132,10 +132,10 @@ def _executor(given: object) -> Executor:
     return cast("Executor", found)
 
 
-def _places(given: Any) -> int:
+def _places(given: object) -> int:
     """How many chunks can be worked on at once, as far as is known."""
-    if hasattr(given, "nthreads"):
-        return sum(given.nthreads().values())
+    if callable(threads := getattr(given, "nthreads", None)):
+        return sum(cast("dict[str, int]", threads()).values())
     return int(getattr(given, "_max_workers", None) or _cores())
 
 

@@ -8,10 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 from dalembert.studio.folder import Folder
-from dalembert.studio.payload import Given, Tell
+from dalembert.studio.payload import Answer, Given, Tell
 from dalembert.studio.tasks import (
     derive_task,
     describe_task,
@@ -34,10 +33,10 @@ from dalembert.studio.tasks import (
 class Task:
     """A function, and whether it answers while somebody types."""
 
-    call: Callable[[Given, Folder, Tell], dict[str, Any]]
+    call: Callable[[Given, Folder, Tell], Answer]
     quick: bool = False
 
-    def work(self, values: object, folder: Folder, tell: Tell) -> dict[str, Any]:
+    def work(self, values: object, folder: Folder, tell: Tell) -> Answer:
         """The answer as plain data."""
         try:
             return self.call(Given(values), folder, tell)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import Any
 
 import dalembert as dl
 from dalembert.api.equation_reader import Reading
@@ -13,12 +12,12 @@ from dalembert.display.math.short_forms import BUDGET
 from dalembert.formalisms import catalogue
 from dalembert.model.frozen import Frozen
 from dalembert.studio.folder import Folder
-from dalembert.studio.payload import Given, Tell
+from dalembert.studio.payload import Answer, Given, Tell
 from dalembert.studio.tasks.help import named
 from dalembert.studio.tasks.tab_model import description_of
 
 
-def equations(given: Given, folder: Folder, tell: Tell) -> dict[str, Any]:
+def equations(given: Given, folder: Folder, tell: Tell) -> Answer:
     """The page of a formalism, or its steps: `view`; with numbers for parameters, and lines of so many points: `line`."""
     key = given.choice("formalism", catalogue.KEYS)
     view = given.choice("view", ("page", "steps"), "page")
@@ -40,7 +39,7 @@ def _reading(text: str, key: str, numbers: bool, budget: float) -> Reading:
     return Reading(derivation, Frozen(model.parameter_values if numbers else {}), budget)
 
 
-def _page(reading: Reading, line: float) -> dict[str, Any]:
+def _page(reading: Reading, line: float) -> Answer:
     """The equations that the formalism ends with, and what they are made of."""
     page, parts = reading.page, []
     for section in page.sections:
@@ -52,7 +51,7 @@ def _page(reading: Reading, line: float) -> dict[str, Any]:
     return {"counts": page.counts, "notes": notes, "parts": parts, "latex": latex.page(page)}
 
 
-def _steps(reading: Reading, line: float) -> dict[str, Any]:
+def _steps(reading: Reading, line: float) -> Answer:
     """The derivation step by step."""
     steps, parts = tuple(reading.steps()), []
     for step in steps:

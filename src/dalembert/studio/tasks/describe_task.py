@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from dalembert.display.scene.scene_builder import scene_of
 from dalembert.errors import DalembertError, ModelError, Problem
@@ -11,40 +10,41 @@ from dalembert.io.file_formats import READERS, read
 from dalembert.io.toml_source import read_text
 from dalembert.io.toml_writer import to_toml
 from dalembert.studio.folder import Folder
-from dalembert.studio.payload import Given, Tell
+from dalembert.studio.payload import Answer, Given, Tell
 from dalembert.studio.tasks.forms import outline
 from dalembert.studio.tasks.message_lines import Text
 from dalembert.studio.tasks.tab_model import model_of
 
 
-def describe(given: Given, folder: Folder | None, tell: Tell) -> dict[str, Any]:
+def describe(given: Given, folder: Folder | None, tell: Tell) -> Answer:
     """What is wrong with a text and where, what it says for each key, and parameters, coordinates and the scene of its model."""
     text = given.text("text")
-    found: dict[str, Any] = {"outline": outline(text)}
     try:
         model = model_of(given)
-        problems = model.check()
+        problems, scene = list(model.check()), None
     except ModelError as error:
-        return found | {"problems": located(error.problems or [Problem("the model", str(error))], text)}
-    found |= {
-        "problems": located(problems, text),
+        wrong = error.problems or [Problem("the model", str(error))]
+        return {"outline": outline(text), "problems": located(wrong, text)}
+    shown = located(problems, text)
+    if model.bodies and not any(problem.blocking for problem in problems):
+        try:
+            scene = scene_of(model.description).to_dict()
+        except DalembertError as error:
+            shown += located([Problem("the scene", str(error))], text)
+    return {
+        "outline": outline(text),
+        "problems": shown,
         "name": model.name,
         "parameters": [
             {"name": each.name, "value": each.value, "unit": each.unit, "text": each.description}
             for each in model.declared_parameters
         ],
         "duration": model.duration,
-        "scene": None,
+        "scene": scene,
     }
-    if model.bodies and not any(problem.blocking for problem in problems):
-        try:
-            found["scene"] = scene_of(model.description).to_dict()
-        except DalembertError as error:
-            found["problems"] += located([Problem("the scene", str(error))], text)
-    return found
 
 
-def located(problems: Sequence[Problem], text: str) -> list[dict[str, Any]]:
+def located(problems: Sequence[Problem], text: str) -> list[Answer]:
     """Problems with the lines and places they are about, those of the first lines first."""
     known = Text.of(text)
     spots = [(*known.spot(problem), problem) for problem in problems]
@@ -54,7 +54,7 @@ def located(problems: Sequence[Problem], text: str) -> list[dict[str, Any]]:
     ]
 
 
-def taken_in(given: Given, folder: Folder, tell: Tell) -> dict[str, Any]:
+def taken_in(given: Given, folder: Folder, tell: Tell) -> Answer:
     """A file that came from the page as the text of a model file, with what the reader had to say.
 
     A file in TOML stays as it is, right or wrong: the page shows its problems at their lines.

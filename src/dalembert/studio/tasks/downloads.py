@@ -8,7 +8,6 @@ import zipfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -25,7 +24,7 @@ from dalembert.io.files import complete, write_text
 from dalembert.io.urdf.urdf_writer import to_urdf
 from dalembert.model.description import Description
 from dalembert.studio.folder import Folder
-from dalembert.studio.payload import Given, Tell
+from dalembert.studio.payload import Answer, Given, Tell
 from dalembert.studio.tasks.tab_model import description_of
 
 
@@ -49,7 +48,7 @@ class Kind:
     make: Maker
 
 
-def take(given: Given, folder: Folder, tell: Tell) -> dict[str, Any]:
+def take(given: Given, folder: Folder, tell: Tell) -> Answer:
     """Writes one kind of file to the folder; the answer names what was written."""
     kind = given.choice("kind", KINDS)
     tell(0.0, KINDS[kind].title)
@@ -58,7 +57,7 @@ def take(given: Given, folder: Folder, tell: Tell) -> dict[str, Any]:
     return {"files": [{"name": path.name, "bytes": path.stat().st_size} for path in files], "notes": notes}
 
 
-def kinds(given: Given, folder: Folder, tell: Tell) -> dict[str, Any]:
+def kinds(given: Given, folder: Folder, tell: Tell) -> Answer:
     """All that can be taken away, and what there is to choose from."""
     panels = [{"name": name, "text": panel.text} for name, panel in plot.PANELS.items()]
     found = [{"kind": key, "title": each.title, "group": each.group} for key, each in KINDS.items()]

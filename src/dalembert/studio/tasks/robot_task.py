@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
@@ -25,7 +24,7 @@ from dalembert.model.model import Model
 from dalembert.model.motion_profile import Profile
 from dalembert.model.profiles import cycloidal, in_turn, points_of, quintic, spline, through_points, trapezoidal
 from dalembert.studio.folder import Folder
-from dalembert.studio.payload import Given, Tell
+from dalembert.studio.payload import Answer, Given, Tell
 from dalembert.studio.tasks.tab_model import description_of
 from dalembert.tables import Table, short
 
@@ -41,7 +40,7 @@ _TORQUES = 201  # samples of torques that are fed back: each is a corner at whic
 _ACCURACY = 3e-5  # of paths of the hand, by the length of the model: each posture on the way is such a corner, too
 
 
-def about_robot(given: Given, folder: Folder | None, tell: Tell) -> dict[str, Any]:
+def about_robot(given: Given, folder: Folder | None, tell: Tell) -> Answer:
     """What a page has to know of a model as a robot: limits, coordinates that can be driven, and a hand."""
     model = description_of(given)
     limits = {name: [each.lower, each.upper] for name, each in model.limits.items()}
@@ -74,7 +73,7 @@ def driven_by(model: Elements, q: np.ndarray) -> list[str]:
 # postures for a target
 
 
-def reach(given: Given, folder: Folder | None, tell: Tell) -> dict[str, Any]:
+def reach(given: Given, folder: Folder | None, tell: Tell) -> Answer:
     """A posture in which the hand is at its target, and all others where they are separate."""
     model = description_of(given)
     body, point = _hand(given, model)
@@ -138,7 +137,7 @@ def _posture(values: dict[str, float], model: Elements) -> np.ndarray:
 # designed motions and the torques they take
 
 
-def follow(given: Given, folder: Folder, tell: Tell) -> dict[str, Any]:
+def follow(given: Given, folder: Folder, tell: Tell) -> Answer:
     """The model moved through postures: a run whose drives exert what inverse dynamics asks for."""
     model, motion, driven, start = _designed(given, tell)
     tell(0.0, "moving along it")
@@ -146,7 +145,7 @@ def follow(given: Given, folder: Folder, tell: Tell) -> dict[str, Any]:
     return _kept(run, model, folder, [_peaks(run), *run.tables()])
 
 
-def drive_along(given: Given, folder: Folder, tell: Tell) -> dict[str, Any]:
+def drive_along(given: Given, folder: Folder, tell: Tell) -> Answer:
     """Forward dynamics from the first posture: falling freely, with the torques of the motion, or with a controller."""
     control = given.choice("control", CONTROLS)
     model, motion, driven, start = _designed(given, tell)
@@ -174,7 +173,7 @@ def drive_along(given: Given, folder: Folder, tell: Tell) -> dict[str, Any]:
     return _kept(run, model, folder, [table, *run.tables()])
 
 
-def _kept(run: Trajectory, model: Elements, folder: Folder, tables: Sequence[Table]) -> dict[str, Any]:
+def _kept(run: Trajectory, model: Elements, folder: Folder, tables: Sequence[Table]) -> Answer:
     """The run in the folder, and what the page shows of it; by hand, the drives do not hold the model."""
     key, path = folder.new_run()
     run.save(path)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import asdict
 from functools import lru_cache
-from typing import Any
 
 import symengine as se
 
@@ -15,20 +14,20 @@ from dalembert.evidence.report import contents
 from dalembert.evidence.report.contents import Part
 from dalembert.formalisms import catalogue
 from dalembert.studio.folder import Folder
-from dalembert.studio.payload import Given, Tell
+from dalembert.studio.payload import Answer, Given, Tell
 from dalembert.studio.tasks.tab_model import description_of
 from dalembert.tables import Table
 
 _MAP = f"${latex.words_in_latex('u = Y q̇ + Z')}$"
 
 
-def declared(given: Given, folder: Folder, tell: Tell) -> dict[str, Any]:
+def declared(given: Given, folder: Folder, tell: Tell) -> Answer:
     """The tree and the declarations: nothing is worked out for them."""
     model = description_of(given)
     return {"parts": _data([*contents.drawn(model), *contents.declared(model)])}
 
 
-def understand(given: Given, folder: Folder, tell: Tell) -> dict[str, Any]:
+def understand(given: Given, folder: Folder, tell: Tell) -> Answer:
     """Mobility, ignorable coordinates, speeds, and which formalisms apply; all formalisms with their reasons as data besides."""
     tell(0.0, "looking for what is independent and what is ignorable")
     known = _understood(given.text("text"))
@@ -48,7 +47,7 @@ def _understood(text: str) -> Understanding:
     return understood(model)
 
 
-def _data(parts: list[Part]) -> list[dict[str, Any]]:
+def _data(parts: list[Part]) -> list[Answer]:
     return [asdict(part) for part in parts]
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import nullcontext
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -19,7 +19,7 @@ from dalembert.model.initial_state import start_state
 from dalembert.model.integrator_names import METHODS
 from dalembert.model.model import Model
 from dalembert.studio.folder import Folder
-from dalembert.studio.payload import Given, Tell
+from dalembert.studio.payload import Answer, Given, Tell
 from dalembert.studio.tasks.simulate_task import QUICK, changed_values, start_of
 from dalembert.studio.tasks.tab_model import description_of
 from dalembert.tables import Table, short
@@ -36,7 +36,7 @@ _MOST_POINTS = 2_000  # of a line on the page; the file holds all
 _MOST_REASONS = 5
 
 
-def sweep(given: Given, folder: Folder, tell: Tell) -> dict[str, Any]:
+def sweep(given: Given, folder: Folder, tell: Tell) -> Answer:
     """Runs all, writes the file, and tells what there is to draw and to read."""
     model = _model(given)
     samples = given.choice("kind", SAMPLES, "grid")
@@ -82,12 +82,12 @@ def _model(given: Given) -> Elements:
     )
 
 
-def _varied(given: Given, samples: str) -> tuple[dict[str, Any], int]:
+def _varied(given: Given, samples: str) -> tuple[Answer, int]:
     """What is varied, as `dl.sweep` takes it, and the number of runs."""
     rows = given.rows("vary")
     if not 1 <= len(rows) <= _MOST_VARIED:
         raise InputError(f"sweep: {len(rows)} names are varied. Expected 1 to {_MOST_VARIED}.")
-    vary: dict[str, Any] = {}
+    vary: Answer = {}
     runs = 1 if samples == "grid" else given.whole("runs", 256, least=1, most=_MOST_RUNS)
     for row in rows:
         name, low, high = row.text("name", most=200), row.number("low"), row.number("high")
@@ -104,7 +104,7 @@ def _varied(given: Given, samples: str) -> tuple[dict[str, Any], int]:
     return vary, runs
 
 
-def _answer(found: xarray.Dataset, files: list[str]) -> dict[str, Any]:
+def _answer(found: xarray.Dataset, files: list[str]) -> Answer:
     failed, runs = int(found.attrs["failed"]), int(found.attrs["runs"])
     reasons = sorted({str(reason) for reason in found["reason"].values.ravel() if reason})
     return {
@@ -118,7 +118,7 @@ def _answer(found: xarray.Dataset, files: list[str]) -> dict[str, Any]:
     }
 
 
-def _drawn(panel: Panel) -> dict[str, Any]:
+def _drawn(panel: Panel) -> Answer:
     """A panel as plain numbers, thinned where they are very many."""
     what, unit = panel.across or ("time", "s")
     lines = []
