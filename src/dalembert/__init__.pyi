@@ -4,8 +4,8 @@ from dalembert.analysis.adjoint import gradient as gradient
 from dalembert.analysis.cartesian_paths import circle as circle
 from dalembert.analysis.cartesian_paths import straight_line as straight_line
 from dalembert.analysis.controllers.computed_torque import ComputedTorque as ComputedTorque
+from dalembert.analysis.controllers.computed_torque import OperationalSpace as OperationalSpace
 from dalembert.analysis.controllers.lqr import LQR as LQR
-from dalembert.analysis.controllers.operational_space import OperationalSpace as OperationalSpace
 from dalembert.analysis.controllers.pid import PD as PD
 from dalembert.analysis.controllers.pid import PID as PID
 from dalembert.analysis.dh_table import dh_frames as dh_frames
@@ -20,10 +20,10 @@ from dalembert.analysis.floquet import Floquet as Floquet
 from dalembert.analysis.floquet import floquet as floquet
 from dalembert.analysis.inverse_kinematics import inverse_kinematics as inverse_kinematics
 from dalembert.analysis.linearization import Linearization as Linearization
+from dalembert.analysis.linearization import Modes as Modes
 from dalembert.analysis.linearize import linearize as linearize
 from dalembert.analysis.loop_cut import recut as recut
 from dalembert.analysis.model_summary import mobility as mobility
-from dalembert.analysis.modes import Modes as Modes
 from dalembert.analysis.regressor import regressor as regressor
 from dalembert.analysis.root_locus import Locus as Locus
 from dalembert.analysis.root_locus import root_locus as root_locus

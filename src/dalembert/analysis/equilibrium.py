@@ -8,10 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.analysis.equilibrium_search import Search, Unknowns
+from dalembert.analysis.equilibrium_search import Search, Stability, Unknowns, by_hessian, by_spectrum
 from dalembert.analysis.linear.residuals import Point, Residuals, Solved, residuals_of, solved_at
 from dalembert.analysis.linearize import At, read_state
-from dalembert.analysis.stability import Stability, by_hessian, by_spectrum
 from dalembert.api.load import accepts_source
 from dalembert.arguments import are_names, is_whole, shown
 from dalembert.errors import InconsistentStateError, InputError, WorkError, nearest

@@ -10,9 +10,8 @@ import numpy as np
 
 from dalembert.analysis.constrained_sensitivity import Origin, origin_of
 from dalembert.analysis.directional_derivatives import Directions, Varied, directions_of
-from dalembert.analysis.event_sensitivity import Crossing, Jumps
 from dalembert.analysis.sensitivity_run import Sensitivity
-from dalembert.analysis.variational_equations import Variations
+from dalembert.analysis.variational_equations import Crossing, Jumps, Variations
 from dalembert.api.derive import equations_of
 from dalembert.api.load import accepts_source
 from dalembert.api.simulate import SimulationOptions, recording_of, takes_options, task_of

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
-from typing import Unpack
+from functools import cached_property, wraps
+from typing import TypeVar, Unpack, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -15,7 +15,6 @@ from dalembert.api import stabilization_gains
 from dalembert.api.constraint_space import ConstraintSpace, QuasiAccelerations, constraint_space
 from dalembert.api.equation_reader import BlockValues
 from dalembert.api.readable import ReadableEquations
-from dalembert.api.regular_choice import with_regular_trials
 from dalembert.api.run_forces import joint_reactions, smallest_multipliers, with_bodies
 from dalembert.api.simulate import SimulationOptions, takes_options, task_of
 from dalembert.api.sympy_form import SympyEquations, sympy_equations
@@ -32,7 +31,31 @@ from dalembert.model.initial_state import start_state
 from dalembert.simulation import constraint_manifold
 from dalembert.simulation.derivation import derivation_of
 from dalembert.simulation.main_loop import Task
+from dalembert.simulation.partition import Partition
 from dalembert.symbolic.algebra_base import stack
+
+Evaluate = TypeVar("Evaluate", bound=Callable[..., np.ndarray])
+
+
+def with_regular_trials(evaluate: Evaluate) -> Evaluate:
+    """A function of (q, q̇, t) whose values at states where trial vectors fail come from equations with other ones."""
+
+    @wraps(evaluate)
+    def evaluated(
+        equations: Equations, q: npt.ArrayLike, qd: npt.ArrayLike, t: npt.ArrayLike = 0.0, **options: object
+    ) -> np.ndarray:
+        out = evaluate(equations, q, qd, t, **options)
+        solver = equations.form.solver
+        if solver is None or solver.trials is None:
+            return out
+        columns, n = out.reshape(len(out), -1), len(equations.model.coordinate_names)
+        states = [np.asarray(x, dtype=float).reshape(n, -1) for x in (q, qd)]
+        times = np.broadcast_to(np.asarray(t, dtype=float), np.shape(q)[1:]).ravel()
+        for k, other in _others(equations, states[0], states[1], times):
+            columns[:, k] = evaluate(other, states[0][:, k], states[1][:, k], float(times[k]), **options)
+        return columns.reshape(out.shape)
+
+    return cast(Evaluate, evaluated)
 
 
 @dataclass(frozen=True, repr=False)
@@ -405,3 +428,12 @@ class Equations(ReadableEquations):
         (3, 3)
         """
         return with_bodies(self, run)
+
+
+def _others(equations: Equations, q: np.ndarray, qd: np.ndarray, t: np.ndarray) -> Iterator[tuple[int, Equations]]:
+    """The states at which the trial vectors fail, each with equations whose trial vectors do not."""
+    run = Partition(equations)
+    for k in run.failing(t, q, qd):
+        run.equations = equations
+        run.begin(float(t[k]), q[:, k], qd[:, k])
+        yield int(k), run.equations

@@ -11,7 +11,7 @@ from typing import Self
 import numpy as np
 import numpy.typing as npt
 
-from dalembert.analysis.controllers.controlled_joints import driven
+from dalembert.analysis.controllers.pid import driven
 from dalembert.analysis.linearization import Linearization
 from dalembert.analysis.linearize import linearize
 from dalembert.arguments import numbers_given

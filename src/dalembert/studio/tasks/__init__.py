@@ -24,7 +24,6 @@ from dalembert.studio.tasks import (
     help,
     robot_task,
     simulate_task,
-    summary_task,
     sweep_task,
 )
 
@@ -69,8 +68,8 @@ TASKS: dict[str, Task] = {
     "drive_along": Task(robot_task.drive_along),
     "kinds": Task(downloads.kinds, quick=True),
     "take": Task(downloads.take),
-    "declared": Task(summary_task.declared, quick=True),
-    "understand": Task(summary_task.understand),
+    "declared": Task(describe_task.declared, quick=True),
+    "understand": Task(describe_task.understand),
     "equations": Task(derive_task.equations),
     "prove": Task(evidence_task.prove),
     "verify": Task(evidence_task.verify),

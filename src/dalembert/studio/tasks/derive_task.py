@@ -13,8 +13,8 @@ from dalembert.formalisms import catalogue
 from dalembert.model.frozen import Frozen
 from dalembert.studio.folder import Folder
 from dalembert.studio.payload import Answer, Given, Tell
+from dalembert.studio.tasks.describe_task import description_of
 from dalembert.studio.tasks.help import named
-from dalembert.studio.tasks.tab_model import description_of
 
 
 def equations(given: Given, folder: Folder, tell: Tell) -> Answer:

@@ -2,18 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
+from functools import lru_cache
 
+import symengine as se
+
+from dalembert.analysis.model_summary import Understanding, understood
+from dalembert.display.math import html, latex, line_breaking
 from dalembert.display.scene.scene_builder import scene_of
 from dalembert.errors import DalembertError, ModelError, Problem
-from dalembert.io.file_formats import READERS, read
+from dalembert.evidence.report import contents
+from dalembert.evidence.report.contents import Part
+from dalembert.formalisms import catalogue
+from dalembert.io.file_formats import READERS, loads, read
 from dalembert.io.toml_source import read_text
 from dalembert.io.toml_writer import to_toml
+from dalembert.mechanics.assembly import assembled
+from dalembert.model.description import Description
+from dalembert.model.model import Model
 from dalembert.studio.folder import Folder
 from dalembert.studio.payload import Answer, Given, Tell
 from dalembert.studio.tasks.forms import outline
 from dalembert.studio.tasks.message_lines import Text
-from dalembert.studio.tasks.tab_model import model_of
+from dalembert.tables import Table
+
+_SOURCE = "the model"
+
+
+_MAP = f"${latex.words_in_latex('u = Y q̇ + Z')}$"
 
 
 def describe(given: Given, folder: Folder | None, tell: Tell) -> Answer:
@@ -80,3 +97,80 @@ def taken_in(given: Given, folder: Folder, tell: Tell) -> Answer:
 def _own_words(text: str, path: str, name: str) -> str:
     """A message that calls a file as its owner does."""
     return text.replace(path, name)
+
+
+def model_of(given: Given) -> Model:
+    """The model of the text that was given, closed where the file asks for that."""
+    model = loads(given.text("text"), _SOURCE)
+    return assembled(model) if model.assemble_start else model
+
+
+@lru_cache(maxsize=8)
+def _description(text: str) -> Description:
+    return model_of(Given({"text": text})).description
+
+
+def description_of(given: Given) -> Description:
+    """The description of the text that was given; the last ones are kept."""
+    return _description(given.text("text"))
+
+
+def declared(given: Given, folder: Folder, tell: Tell) -> Answer:
+    """The tree and the declarations: nothing is worked out for them."""
+    model = description_of(given)
+    return {"parts": _data([*contents.drawn(model), *contents.declared(model)])}
+
+
+def understand(given: Given, folder: Folder, tell: Tell) -> Answer:
+    """Mobility, ignorable coordinates, speeds, and which formalisms apply; all formalisms with their reasons as data besides."""
+    tell(0.0, "looking for what is independent and what is ignorable")
+    known = _understood(given.text("text"))
+    return {
+        "parts": _data([*contents.followed(known), *_speeds(known), _formalisms(known)]),
+        "formalisms": [
+            {"key": m.ABOUT.key, "title": m.ABOUT.title, "refused": known.refused.get(m.ABOUT.key, "")}
+            for m in catalogue.FORMALISMS
+        ],
+    }
+
+
+@lru_cache(maxsize=4)
+def _understood(text: str) -> Understanding:
+    model = description_of(Given({"text": text}))
+    model.require_sound()
+    return understood(model)
+
+
+def _data(parts: list[Part]) -> list[Answer]:
+    return [asdict(part) for part in parts]
+
+
+def _speeds(known: Understanding) -> Iterator[Part]:
+    """The quasi-velocities as formulas, and who chose them."""
+    facts = known.known
+    if not facts.speeds:
+        return
+    if facts.chosen:
+        words = "None are declared, so the program took velocities that determine all others best."
+    elif facts.given < len(facts.speeds):
+        words = f"The first {facts.given} are declared, the program added what was missing."
+    else:
+        words = "As they are declared."
+    pairs = zip(facts.speed_names, facts.speeds, strict=True)
+    lines = line_breaking.broken(
+        [(latex.expression(se.Symbol(u)), latex.expression(formula)) for u, formula in pairs], 300
+    )
+    yield Part("speeds", "Speeds", f"<p>{words}</p>\n{html.equations(_MAP, '(3)', lines)}")
+
+
+def _formalisms(known: Understanding) -> Part:
+    """All formalisms with their number of equations, those that cannot treat the model with the reason."""
+    n, d, s = len(known.model.coordinate_names), known.known.d, known.known.s
+    counts = {"n": n, "d": d, "n − s": n - s, "d − s": d - s, "6N": 6 * len(known.model.bodies)}
+    rows = []
+    for about in (module.ABOUT for module in catalogue.FORMALISMS):
+        why = known.refused.get(about.key)
+        equations = "–" if why else f"{about.count} = {counts[about.count]}"
+        rows.append((about.title, equations, about.velocities.value, f"does not apply: {why}" if why else "applies"))
+    table = Table(("formalism", "equations", "variables", ""), tuple(rows))
+    return Part("formalisms", "Formalisms", table.html())

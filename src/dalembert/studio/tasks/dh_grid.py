@@ -23,7 +23,7 @@ from dalembert.model.description import Elements
 from dalembert.model.evaluation import at_start, value
 from dalembert.studio.folder import Folder
 from dalembert.studio.payload import Answer, Given, Tell, Toml
-from dalembert.studio.tasks.tab_model import description_of
+from dalembert.studio.tasks.describe_task import description_of
 from dalembert.symbolic.parser import parse
 
 STEP = ("theta", "d", "a", "alpha")

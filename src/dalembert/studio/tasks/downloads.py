@@ -25,7 +25,7 @@ from dalembert.io.urdf.urdf_writer import to_urdf
 from dalembert.model.description import Description
 from dalembert.studio.folder import Folder
 from dalembert.studio.payload import Answer, Given, Tell
-from dalembert.studio.tasks.tab_model import description_of
+from dalembert.studio.tasks.describe_task import description_of
 
 
 class Written(list[Path]):

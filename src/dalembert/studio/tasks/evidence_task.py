@@ -10,7 +10,7 @@ from dalembert.formalisms import catalogue
 from dalembert.formalisms.shared.about import FACTS
 from dalembert.studio.folder import Folder
 from dalembert.studio.payload import Answer, Given, Tell
-from dalembert.studio.tasks.tab_model import description_of
+from dalembert.studio.tasks.describe_task import description_of
 from dalembert.tables import Table, Tabular
 
 _RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")

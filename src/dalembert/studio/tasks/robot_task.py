@@ -25,7 +25,7 @@ from dalembert.model.motion_profile import Profile
 from dalembert.model.profiles import cycloidal, in_turn, points_of, quintic, spline, through_points, trapezoidal
 from dalembert.studio.folder import Folder
 from dalembert.studio.payload import Answer, Given, Tell
-from dalembert.studio.tasks.tab_model import description_of
+from dalembert.studio.tasks.describe_task import description_of
 from dalembert.tables import Table, short
 
 LAWS = {"quintic": quintic, "cycloidal": cycloidal, "trapezoidal": trapezoidal}

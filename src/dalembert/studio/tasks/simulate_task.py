@@ -24,8 +24,8 @@ from dalembert.model.integrator_names import METHODS
 from dalembert.model.values import WORLD
 from dalembert.studio.folder import Folder
 from dalembert.studio.payload import Answer, Given, Tell, Toml
+from dalembert.studio.tasks.describe_task import description_of, model_of
 from dalembert.studio.tasks.form_edits import edit
-from dalembert.studio.tasks.tab_model import description_of, model_of
 
 QUICK = "dop853"  # its compiled loop serves all values of parameters; `taylor` is compiled for every run
 _HEAVY = 1e9  # how much heavier than the others a coordinate is that somebody has set

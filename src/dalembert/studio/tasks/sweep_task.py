@@ -20,8 +20,8 @@ from dalembert.model.integrator_names import METHODS
 from dalembert.model.model import Model
 from dalembert.studio.folder import Folder
 from dalembert.studio.payload import Answer, Given, Tell
+from dalembert.studio.tasks.describe_task import description_of
 from dalembert.studio.tasks.simulate_task import QUICK, changed_values, start_of
-from dalembert.studio.tasks.tab_model import description_of
 from dalembert.tables import Table, short
 
 if TYPE_CHECKING:
