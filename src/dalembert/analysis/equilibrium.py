@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from dalembert.analysis.equilibrium_search import Search, Stability, Unknowns, by_hessian, by_spectrum
-from dalembert.analysis.linear.residuals import Point, Residuals, Solved, residuals_of, solved_at
+from dalembert.analysis.linear.residuals import Point, Residuals, residuals_of, solved_at
 from dalembert.analysis.linearize import At, read_state
 from dalembert.api.load import accepts_source
 from dalembert.arguments import are_names, is_whole, shown
@@ -401,9 +401,10 @@ class Looking:
         """By the Hessian where there is a potential and all is at rest, else by the spectrum."""
         push = np.zeros(len(root.q))
         push[list(held)] = list(held.values())
-        found = self._solved(root, push)
-        if isinstance(found, str):
-            return Stability("undecided", found)
+        try:
+            found = solved_at(self.residuals, root.q, root.qd, self.t, root.parameters, push)
+        except WorkError as error:  # a position where constraints are dependent has no linear equations
+            return Stability("undecided", str(error))
         holonomic = self.space.facts.levels.held == len(self.space.facts.levels.names)
         if not root.qd.any() and holonomic:
             judged = by_hessian(found, tuple(held))
@@ -412,12 +413,6 @@ class Looking:
         if held:
             return Stability("undecided", "coordinates are held, and forces have no potential")
         return by_spectrum(found)
-
-    def _solved(self, root: Point, push: np.ndarray) -> Solved | str:
-        try:
-            return solved_at(self.residuals, root.q, root.qd, self.t, root.parameters, push)
-        except WorkError as error:  # a position where constraints are dependent has no linear equations
-            return str(error)
 
 
 def _of_one(one: Equilibrium, other: Equilibrium) -> bool:

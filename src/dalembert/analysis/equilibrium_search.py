@@ -17,26 +17,12 @@ from dalembert.analysis.linear.residuals import Point, Residuals, Solved
 from dalembert.mechanics import rank
 
 _ROUNDS, _DOWNHILL = 120, 300
-
-
 _FOUND = 1e-9  # residuals in scales of the model
-
-
 _ROUNDING = 1e-14
-
-
 _NONE = 1e-13
-
-
 _ALONE = 1e-9  # singular values below this share are zero: other roots lie beside
-
-
 _FARTHEST = 0.5  # of the scale of a coordinate in one step downhill
-
-
 _ZERO = 1e-9  # of the largest eigenvalue
-
-
 _SYMMETRIC = 1e-9
 
 

@@ -71,10 +71,6 @@ class InverseKinematics:
     _usual: int = field(default=0, repr=False)
     _at_limits: tuple[str, ...] = field(default=(), repr=False)
 
-    @cached_property
-    def _split(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        return np.linalg.svd(self._free, full_matrices=False)
-
     @property
     def _single(self) -> bool:
         return self.q.ndim == 1
@@ -90,12 +86,12 @@ class InverseKinematics:
     @cached_property
     def singular(self) -> str | tuple[str | None, ...] | None:
         """None, or what cannot be moved at this posture; a tuple for many."""
-        found = tuple(self._sentence(k) for k in range(len(self._free)))
+        split = np.linalg.svd(self._free, full_matrices=False)
+        found = tuple(self._sentence(U, sigma, Vt) for U, sigma, Vt in zip(*split, strict=True))
         return found[0] if self._single else found
 
-    def _sentence(self, k: int) -> str | None:
-        """What posture k cannot do, if it is singular."""
-        U, sigma, Vt = (part[k] for part in self._split)
+    def _sentence(self, U: np.ndarray, sigma: np.ndarray, Vt: np.ndarray) -> str | None:
+        """What a posture cannot do, if it is singular, by J = U σ Vᵀ there."""
         if not self._usual or sigma[self._usual - 1] > _SINGULAR * max(sigma[0], 1e-300):
             return None
         last = self._usual - 1
@@ -112,12 +108,8 @@ class InverseKinematics:
         """What came out, and what to do where it is not what was wanted."""
         if not self._single:
             good = int(np.sum(self.converged))
-            tail = (
-                ""
-                if good == self.q.shape[1]
-                else " Look at `distance` and `angle` of those for which `converged` is False."
-            )
-            return f"{good} of {self.q.shape[1]} targets are reached.{tail}"
+            look = " Look at `distance` and `angle` of those for which `converged` is False."
+            return f"{good} of {self.q.shape[1]} targets are reached.{'' if good == self.q.shape[1] else look}"
         if self.converged:
             return (
                 f"the target is reached to {self.residual:.1e} after {self.iterations} steps from {self.starts} starts."
@@ -238,17 +230,14 @@ class _Search:
 
     def found(self, effort: Effort, starts: np.ndarray | None = None) -> Found:
         """The postures from the starts (K, n)."""
-        begin = np.array(np.broadcast_to(self.start if starts is None else starts, self._shape(starts)), order="C")
-        K, n = begin.shape
+        K, n = self.K if starts is None else len(starts), self.places.n
+        begin = np.array(np.broadcast_to(self.start if starts is None else starts, (K, n)), order="C")
         targets = np.array(np.broadcast_to(self.targets, (K, self.targets.shape[1])), order="C")
         q, left, counts = np.empty((K, n)), np.empty(K), np.zeros((K, 2), dtype=np.int64)
         run = posture_search.compiled if isinstance(self.places.machine.one, int) else posture_search.reach
         with np.errstate(all="ignore"):
             run(self.places.machine, self.task, effort, targets, begin, self.t, q, left, counts)
         return Found(self._near(q, begin), left, counts)
-
-    def _shape(self, starts: np.ndarray | None) -> tuple[int, int]:
-        return (self.K if starts is None else len(starts)), self.places.n
 
     def _near(self, q: np.ndarray, start: np.ndarray) -> np.ndarray:
         """The same postures with coordinates that turn brought near to the start by full turns, within their limits."""

@@ -34,22 +34,8 @@ from dalembert.tables import Table, Tabular, short
 LETTERS = ("m", "mx", "my", "mz", "Ixx", "Ixy", "Iyy", "Ixz", "Iyz", "Izz")
 _PLACES = ((0, 0), (0, 1), (1, 1), (0, 2), (1, 2), (2, 2))  # of the six numbers of an inertia
 _ROUNDS = 3  # in which the noise of every joint is found, and found again with it
-
-
-_KEEP = (
-    "Izz",
-    "Ixy",
-    "Ixz",
-    "Iyz",
-    "Ixx",
-    "Iyy",
-    "mx",
-    "my",
-    "mz",
-    "m",
-)  # those behind are rather given to those before
-
-
+# letters in the order in which they give way to those before them
+_KEEP = ("Izz", "Ixy", "Ixz", "Iyz", "Ixx", "Iyy", "mx", "my", "mz", "m")
 _SMALL = 1e-9  # of the largest: coefficients of a combination below this are rounding
 
 

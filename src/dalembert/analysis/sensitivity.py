@@ -103,14 +103,15 @@ class Differentiated:
     ) -> tuple[Varied, str, tuple[Crossing, ...]]:
         """State and derivatives at the samples, stretch by stretch, with what was crossed between them."""
         named = dict(zip(equations.model.parameter_values, equations.values, strict=False))
-        sizes = _sizes(self.directions.values_in(named, y.value))
+        values = self.directions.values_in(named, y.value)
+        sizes = np.where(values == 0, 1.0, np.abs(values))
         jumps, pieces, crossed = Jumps(found, equations, self.directions, self.order), [], []
         method = self.task.integrator or Variations(found.parts[0].equations, self.directions, self.order).usual
         for i, (part, after) in enumerate(zip(found.parts, [*found.parts[1:], None], strict=True)):
             grid = part.solution.t
             times = grid if after is None or after.solution.t[0] <= grid[-1] else np.append(grid, after.solution.t[0])
             variations = Variations(part.equations, self.directions, self.order)
-            along = _standing(y)
+            along = _cut(y, None)
             if len(times) > 1:
                 along = variations.along(y, times, part.constants, method, self.task.settings, sizes)
             pieces.append(_cut(along, slice(1 if i else 0, len(grid))))
@@ -119,13 +120,8 @@ class Differentiated:
         return _joined(pieces), method, tuple(crossed)
 
 
-def _standing(y: Varied) -> Varied:
-    """One sample."""
-    return Varied(y.value[..., None], y.first[..., None], None if y.second is None else y.second[..., None])
-
-
-def _cut(along: Varied, where: slice | int) -> Varied:
-    """Some samples, or one."""
+def _cut(along: Varied, where: slice | int | None) -> Varied:
+    """Some samples, or one; None adds their axis to a state."""
     second = None if along.second is None else along.second[..., where]
     return Varied(along.value[..., where], along.first[..., where], second)
 
@@ -138,8 +134,3 @@ def _joined(pieces: Sequence[Varied]) -> Varied:
         np.concatenate([piece.first for piece in pieces], axis=-1),
         np.concatenate(second, axis=-1) if second else None,
     )
-
-
-def _sizes(values: np.ndarray) -> np.ndarray:
-    """How large each of the values is, 1 for zeros."""
-    return np.where(values == 0, 1.0, np.abs(values))

@@ -39,17 +39,9 @@ from dalembert.symbolic.nodes import node
 from dalembert.symbolic.reserved_symbols import Kind
 
 _SHORT = 1500  # lines of the written-out equations up to which taylor is taken by itself: heyoka needs two seconds
-
-
 _LONGEST = 20_000  # lines up to which other methods take them as machine code, compiled in about two seconds
-
-
 _SAME = 1e-13  # of the time, or of the time of the model: happenings as close as this are at one instant
-
-
 _ALONG = 1e-6  # of the size of its parts: a rate of g below this is none
-
-
 _ALIKE = 1e-9  # of the rates: what is less apart is the same
 
 

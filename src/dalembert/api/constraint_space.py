@@ -225,10 +225,7 @@ class QuasiAccelerations(Value):
     def possible(self, count: int, *, seed: int = 0) -> np.ndarray:
         """Random quasi-accelerations (n, count) that fulfil A_s ŝ̇ = b_s: (3.38)."""
         n = len(self.s)
-        if not len(self.A_s):
-            free = np.eye(n)
-        else:
-            free = rank.split(self.A_s, None, len(self.A_s))[1]
+        free = rank.split(self.A_s, None, len(self.A_s))[1] if len(self.A_s) else np.eye(n)
         spread = 1 + np.linalg.norm(self.sd)
         moves = spread * np.random.default_rng(seed).normal(size=(free.shape[1], count))
         return self.sd[:, None] + free @ moves

@@ -11,12 +11,11 @@ import numpy as np
 import numpy.typing as npt
 
 from dalembert.api import simulate as runs
-from dalembert.api import stabilization_gains
 from dalembert.api.constraint_space import ConstraintSpace, QuasiAccelerations, constraint_space
 from dalembert.api.equation_reader import BlockValues
 from dalembert.api.readable import ReadableEquations
 from dalembert.api.run_forces import joint_reactions, smallest_multipliers, with_bodies
-from dalembert.api.simulate import SimulationOptions, takes_options, task_of
+from dalembert.api.simulate import SimulationOptions, read_gains, require_gains, takes_options, task_of
 from dalembert.api.sympy_form import SympyEquations, sympy_equations
 from dalembert.api.trajectory import Trajectory
 from dalembert.arguments import checked, is_whole, numbers_given, shown
@@ -376,7 +375,7 @@ class Equations(ReadableEquations):
         ċ = −αc (5.293) for all constraints in phase space, and for hamilton φ̇ + αφ = 0 (5.285), differentiated once:
         φ̈ + α φ̇ = 0.
         """
-        stabilization_gains.require_kind(self.about, alpha, beta)
+        require_gains(self.about, alpha, beta)
         known = self.derivation.setup
         if not self.about.servo:
             return Equations(derivation_of(known, self.formalism, float(alpha)), self.changes)
@@ -410,7 +409,7 @@ class Equations(ReadableEquations):
         """The equations with feedback, for a start that fulfills the constraints."""
         if self.kernel.phase is None:
             constraint_manifold.require_consistent(self.workspace.manifold, q, qd, t, self.values)
-        return self.stabilized(*stabilization_gains.read(gains))
+        return self.stabilized(*read_gains(gains))
 
     def _run(self, task: Task) -> Trajectory:
         return runs.simulate(self, task)

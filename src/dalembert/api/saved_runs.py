@@ -35,15 +35,8 @@ _EXPECTED = "Expected a .nc file that run.save(...) wrote."
 _FORMAT = 4
 Variables = dict[str, tuple[tuple[str, ...], np.ndarray]]
 _TEXTS = ("formalism", "engine", "integrator", "status")
-_NUMBERS = (
-    "force_scale",
-    "cpu_seconds",
-    "steps",
-    "evaluations",
-    "position_rows",
-    "velocities_are_rates",
-    "by_recursion",
-)
+_NUMBERS = ("force_scale", "cpu_seconds", "steps", "evaluations", "position_rows")
+_NUMBERS += ("velocities_are_rates", "by_recursion")
 _NAMES = ("speed_names", "speed_formulas", "constraint_names", "servo", "violation_names", "notes")
 # fields that are variables of the data set: their dimensions besides time, each with the names that count it
 _ARRAYS = {
@@ -77,7 +70,9 @@ def record_of(run: Trajectory) -> tuple[dict[str, str], Variables]:
         "joints": None if run.joints is None else [[name, x.body, x.parent] for name, x in run.joints.items()],
         "undetermined": {} if run.joints is None else run.joints.undetermined,
         "bodies": None if run.bodies is None else run.bodies.names,
-        "records": [_event(each) for each in run.records],
+        "records": [
+            {**vars(e), **{key: getattr(e, key).tolist() for key in ("q", "qd", "after")}} for e in run.records
+        ],
         "impulses": [{**vars(each), "vector": each.vector.tolist()} for each in run.impulses],
         "segments": [{**vars(each), "jumps": dict(each.jumps)} for each in run.segments],
     }
@@ -121,10 +116,6 @@ def _stacked(name: str, pieces: Sequence[np.ndarray], spans: Sequence[tuple[floa
 def _rows(found: Mapping[str, np.ndarray]) -> list[tuple[str, int]]:
     """Names with the number of their rows: 0 for an array over time alone."""
     return [(name, 0 if x.ndim == 1 else len(x)) for name, x in found.items()]
-
-
-def _event(each: EventRecord) -> dict[str, object]:
-    return {**vars(each), "q": each.q.tolist(), "qd": each.qd.tolist(), "after": each.after.tolist()}
 
 
 @checked

@@ -5,12 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
 from inspect import Parameter, signature
+from numbers import Real
 from typing import Any, ParamSpec, TypedDict, TypeVar, Unpack
 
 from dalembert.api.recording import Recording
 from dalembert.api.run_checks import check_run, notes_on_rank
 from dalembert.api.trajectory import Trajectory
+from dalembert.arguments import is_real, shown
 from dalembert.codegen.function import interpreting_long_programs
+from dalembert.errors import InputError, NotApplicableError
+from dalembert.formalisms.shared.about import About
 from dalembert.model.initial_state import Start
 from dalembert.simulation.bound_equations import BoundEquations
 from dalembert.simulation.integrators.integrate import Settings
@@ -90,3 +94,48 @@ def recording_of(equations: BoundEquations, found: Stretches) -> Recording:
     """What is evaluated along an integrated run."""
     known = (found.integrator, found.cpu_seconds, found.notes, found.happened, found.held, found.impulses)
     return Recording(equations, joined(found.parts), *known)
+
+
+_GAINS = "one number α for dirac and hamilton, or a pair (α, β)"
+
+
+def read_gains(given: object) -> tuple[float, float | None]:
+    """α and β of a stabilization, or α and None.
+
+    >>> read_gains(5.0), read_gains((25, 10))
+    ((5.0, None), (25.0, 10.0))
+    """
+    if isinstance(given, Real) and not isinstance(given, bool):
+        return _gain(given, given), None
+    if isinstance(given, Sequence) and not isinstance(given, str) and len(given) == 2:
+        alpha, beta = given
+        return _gain(alpha, given), _gain(beta, given)
+    raise InputError(f"simulate, stabilization: got {shown(given)}. Expected {_GAINS}.")
+
+
+def _gain(value: object, given: object) -> float:
+    if isinstance(value, Real) and is_real(value) and float(value) >= 0:
+        return float(value)
+    raise InputError(
+        f"simulate, stabilization: got {shown(given)}. Expected finite numbers that are not negative, {_GAINS}."
+    )
+
+
+def require_gains(about: About, alpha: float, beta: float | None) -> None:
+    """Raise when the formalism does not take gains of this kind."""
+    key = about.key
+    if not (about.servo or about.first_order):
+        raise NotApplicableError(
+            f"formalism '{key}' takes no stabilization: its velocities keep the constraints, so feedback has nothing to "
+            "act on. Leave it out, which projects after every step, or take another formalism."
+        )
+    if beta is None and not about.first_order:
+        raise InputError(
+            f"formalism '{key}', stabilization: got one number, {alpha:g}. Expected a pair (α, β) of φ̈ + β φ̇ + α φ = 0; "
+            "one number is for dirac and hamilton."
+        )
+    if beta is not None and not about.servo:
+        raise InputError(
+            f"formalism '{key}', stabilization: got the pair ({alpha:g}, {beta:g}). Expected one number α of ċ + α c = 0; "
+            "its constraints in phase space are differentiated once only."
+        )

@@ -11,20 +11,17 @@ import numpy as np
 import numpy.typing as npt
 
 from dalembert.api.compiled_calls import calls_of
-from dalembert.api.equation_reader import Blocks, Reading
 from dalembert.api.equations import Equations
 from dalembert.api.trajectory import Trajectory
 from dalembert.api.tree_simulation import Rates, run_tree
 from dalembert.arguments import checked, is_whole, shown
 from dalembert.errors import InputError
-from dalembert.formalisms.shared.linear_form import LinearForm
 from dalembert.model.description import Description, Elements, parameter_changes
 from dalembert.recursive.execution import MANY
 from dalembert.recursive.plan import Plan
 from dalembert.recursive.tree_state import read_state
 from dalembert.simulation.derivation import Derivation
 from dalembert.simulation.main_loop import Task
-from dalembert.simulation.right_hand_side import Kernel
 from dalembert.simulation.workspace import Setup
 
 
@@ -104,48 +101,6 @@ class TreeEquations(Equations):
         """The model with the loads that act."""
         return self.plan.model if self.friction else self.plan.frictionless
 
-    # what needs the equations written out
-
-    @property
-    def form(self) -> LinearForm:
-        """The equations over the algebra of the engine, unsolved."""
-        return self._written.form
-
-    @property
-    def symbolic(self) -> LinearForm:
-        """The equations over SymEngine, for reading."""
-        return self._written.symbolic
-
-    @property
-    def kernel(self) -> Kernel:
-        """The equations written out and compiled."""
-        return self._written.kernel
-
-    @property
-    def operations(self) -> int:
-        """The number of arithmetic operations in one evaluation of the whole right-hand side, written out."""
-        return self._written.operations
-
-    @property
-    def ignorable(self) -> tuple[str, ...]:
-        """The names of the ignorable coordinates."""
-        return self._written.ignorable
-
-    @property
-    def reasons(self) -> dict[str, str]:
-        """For every coordinate why it is ignorable, as proved on the formulas, or what refutes it."""
-        return self._written.reasons
-
-    @property
-    def blocks(self) -> Blocks:  # pyright: ignore[reportIncompatibleVariableOverride] (both are read only)
-        """The formalism's own quantities by key."""
-        return self._written.blocks
-
-    @property
-    def reading(self) -> Reading:  # pyright: ignore[reportIncompatibleVariableOverride] (both are read only)
-        """The equations as people read them."""
-        return self._written.reading
-
     @property
     def _written(self) -> Equations:
         """The same equations written out."""
@@ -184,6 +139,14 @@ class TreeEquations(Equations):
 
     def _run(self, task: Task) -> Trajectory:
         return run_tree(self, task)
+
+
+def _written_out(name: str) -> property:
+    return property(lambda equations: getattr(equations._written, name), doc=getattr(Equations, name).__doc__)
+
+
+for _name in ("form", "symbolic", "kernel", "operations", "ignorable", "reasons", "blocks", "reading"):
+    setattr(TreeEquations, _name, _written_out(_name))  # what needs the matrices of the equations
 
 
 def equations_of_tree(model: Description, engine: str, execution: str | None, *, friction: bool) -> TreeEquations:

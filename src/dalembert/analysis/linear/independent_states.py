@@ -55,7 +55,7 @@ def reduced(found: Solved, chosen: tuple[int, ...] | None = None) -> Reduced:
     """The linear equations at a solved state, in the coordinates `chosen` or in those that serve best."""
     phi, velocity, u = (found.by_row[name] for name in ("position", "velocity", "speeds"))
     n, d, unit = len(found.point.q), found.facts.d, found.facts.scales.positions
-    T = _tangent(phi.q, unit)
+    T = rank.split(phi.q, unit)[1] if len(phi.q) else np.diag(unit)  # displacements that the constraints leave free
     z = rank.best_rows(rank.leveled(T / unit[:, None])[0], T.shape[1]) if chosen is None else chosen
     T = T @ np.linalg.inv(T[list(z)])
     S = np.concatenate([u.qd, velocity.qd])
@@ -83,13 +83,6 @@ def driven(found: Solved, forces: np.ndarray, states: int) -> Driven:
     lam = found.multipliers(found.M @ qdd - forces)
     speeds = found.by_row["speed_rates"].qdd @ qdd
     return Driven(qdd, lam, np.concatenate([np.zeros((states - len(speeds), forces.shape[1])), speeds]))
-
-
-def _tangent(phi: np.ndarray, unit: np.ndarray) -> np.ndarray:
-    """A basis of the displacements that the constraints on positions leave free."""
-    if not len(phi):
-        return np.diag(unit)
-    return rank.split(phi, unit)[1]
 
 
 @dataclass(frozen=True)

@@ -42,8 +42,11 @@ class Memory:
             self.columns[name][first : first + count] = values
         self.reasons |= {first + i: reason for i, reason in found.reasons.items()}
 
+    def close(self) -> None:
+        """Nothing is open."""
 
-class Folder:
+
+class Folder(Memory):
     """Answers in a folder."""
 
     def __init__(self, question: Question, path: Path) -> None:
@@ -111,22 +114,18 @@ class Folder:
             os.truncate(file, good)
         return done
 
-    def _rows(self, chunk: int) -> list[np.ndarray]:
-        first, count = self._question.runs_of(chunk)
-        return [column[first : first + count] for column in self.columns.values()]
-
     def _sum(self, chunk: int) -> int:
         """A checksum of the numbers of a chunk."""
+        first, count = self._question.runs_of(chunk)
         total = 0
-        for rows in self._rows(chunk):
-            total = zlib.crc32(rows.tobytes(), total)
+        for column in self.columns.values():
+            total = zlib.crc32(column[first : first + count].tobytes(), total)
         return total
 
     def keep(self, chunk: int, found: Answer) -> None:
         """Write an answer into its place, then its line."""
+        super().keep(chunk, found)
         first, _ = self._question.runs_of(chunk)
-        for rows, values in zip(self._rows(chunk), found.columns.values(), strict=True):
-            rows[...] = values
         reasons = {str(first + i): reason for i, reason in found.reasons.items()}
         line = json.dumps({"chunk": chunk, "sum": self._sum(chunk), "reasons": reasons}) + "\n"
         try:
@@ -135,7 +134,6 @@ class Folder:
             raise WorkError(
                 f"sweep, checkpoint {self._path}: {error.strerror}. Free some space and start again."
             ) from error
-        self.reasons |= {int(i): reason for i, reason in reasons.items()}
 
     def close(self) -> None:
         """Let everything reach the disk."""

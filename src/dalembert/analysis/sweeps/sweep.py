@@ -114,8 +114,7 @@ def _worked_out(
             if progress is not None and progress(done / question.chunks):
                 raise InputError("sweep: stopped by `progress`. With a checkpoint it goes on where it was.")
     finally:
-        if isinstance(kept, Folder):
-            kept.close()
+        kept.close()
     return dataset_of(question, kept.columns, kept.reasons)
 
 
@@ -142,16 +141,13 @@ def _require_memory(question: Question, *, on_disk: bool) -> None:
     values = 0 if variation.samples == "grid" else len(variation.axes)
     size = 8 * (1 + values + (0 if on_disk else question.numbers)) * variation.runs
     if size > limit:
-        what = "their values and reasons" if on_disk else f"{question.numbers} numbers each"
-        cure = (
-            "Split it into several sweeps."
-            if on_disk
-            else "Give `checkpoint`, a folder in which they stay on disk; or "
-        )
-        less = "" if on_disk else "observe less, such as final(x) or max(x) in place of x."
+        what, cure = f"{question.numbers} numbers each", "Give `checkpoint`, a folder in which they stay on disk; or "
+        cure += "observe less, such as final(x) or max(x) in place of x."
+        if on_disk:
+            what, cure = "their values and reasons", "Split it into several sweeps."
         raise InputError(
             f"sweep: {variation.runs} runs with {what} are {size / 2**30:.3g} GB, more than half of the memory, "
-            f"{limit / 2**30:.3g} GB. {cure}{less}"
+            f"{limit / 2**30:.3g} GB. {cure}"
         )
 
 

@@ -28,8 +28,6 @@ from dalembert.studio.tasks.message_lines import Text
 from dalembert.tables import Table
 
 _SOURCE = "the model"
-
-
 _MAP = f"${latex.words_in_latex('u = Y q̇ + Z')}$"
 
 
