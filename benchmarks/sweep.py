@@ -53,7 +53,7 @@ def swept(runs: int, **more: Any) -> Any:
 
 def question_of(runs: int) -> Question:
     """The question alone, unanswered."""
-    with mock.patch.object(sweep, "_worked_out", lambda question, *_: question):
+    with mock.patch.object(sweep, "_evaluated", lambda question, *_: question):
         return swept(runs)
 
 

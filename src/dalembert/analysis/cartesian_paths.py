@@ -62,7 +62,7 @@ def straight_line(
 
     (to,) = read_targets(model, body, end, point)
     q = start_state(model, q0, None, "straight_line")[0]
-    begin = start if start is not None else _here(model, body, to.point, to.kinds, q, options.get("t", 0.0))
+    begin = start if start is not None else _current_target(model, body, to.point, to.kinds, q, options.get("t", 0.0))
     (from_,) = read_targets(model, body, begin, to.point)
     if not (to.single and from_.single) or to.kinds != from_.kinds:
         raise InputError(
@@ -76,7 +76,7 @@ def straight_line(
         position = None
         if to.position is not None and from_.position is not None:
             position = from_.position[0] + share * (to.position[0] - from_.position[0])
-        turn = None if axis is None or from_.rotation is None else from_.rotation[0] @ _turned_by(share * axis)
+        turn = None if axis is None or from_.rotation is None else from_.rotation[0] @ _rotation_by(share * axis)
         return Target(position, turn, to.point)
 
     return _Path("straight_line", model, body, course, duration, timing, options).profile(q, accuracy)
@@ -114,7 +114,7 @@ def circle(
         raise InputError("circle: expected `center` and `axis` as three numbers each, the axis not zero.")
     q = start_state(model, q0, None, "circle")[0]
     if start is None:
-        start = _here(model, body, tuple(point), (True, False), q, options.get("t", 0.0)).position
+        start = _current_target(model, body, tuple(point), (True, False), q, options.get("t", 0.0)).position
     begin = numbers_given(start, "circle, start")
     if begin.shape != (3,):
         raise InputError(f"circle, start: got shape {begin.shape}. Expected three numbers.")
@@ -126,12 +126,12 @@ def circle(
     arm = arm - unit * (unit @ arm)
 
     def course(share: float) -> Target:
-        return Target(middle + _turned_by(share * angle * unit) @ arm, orientation, point)
+        return Target(middle + _rotation_by(share * angle * unit) @ arm, orientation, point)
 
     return _Path("circle", model, body, course, duration, timing, options).profile(q, accuracy)
 
 
-def _here(
+def _current_target(
     model: Elements, body: str, point: Sequence[float], kinds: tuple[bool, bool], q: np.ndarray, t: float
 ) -> Target:
     """The target that the body fulfils at q."""
@@ -199,7 +199,7 @@ class _Path:
         return np.array(out).T
 
 
-def _turned_by(vector: np.ndarray) -> np.ndarray:
+def _rotation_by(vector: np.ndarray) -> np.ndarray:
     """The rotation by a rotation vector, by Rodrigues' formula."""
     angle = float(np.linalg.norm(vector))
     if not angle:

@@ -100,7 +100,7 @@ class Equilibrium(Value, Tabular):
         rows = tuple(
             (n, short(float(x)), short(float(v)))[: len(head)] for n, x, v in zip(names, self.q, self.qd, strict=True)
         )
-        state = Table(head, rows, f"{self.kind.capitalize()} of '{self.model.name}'", (self._said,))
+        state = Table(head, rows, f"{self.kind.capitalize()} of '{self.model.name}'", (self._verdict,))
         forces = [(f"λ of {name}", x) for name, x in self.multipliers.items()]
         forces += [(f"force that holds {name}", x) for name, x in self.holding.items()]
         forces += [(f"{name}, sought", x) for name, x in self.sought.items()]
@@ -108,7 +108,7 @@ class Equilibrium(Value, Tabular):
         return (state, Table(("what acts", "value"), found, "Forces")) if found else (state,)
 
     @property
-    def _said(self) -> str:
+    def _verdict(self) -> str:
         ways = "direction" if self.family == 1 else "directions"
         beside = f"; others lie beside it in {self.family} {ways}" if self.family else ""
         return f"{self.stability}: {self.reason}{beside}"
@@ -328,12 +328,14 @@ class Looking:
             if not self.search.unknowns.steady and (roads[0] is None or number == 0):
                 roads.append(self.search.root(self.search.downhill(point)))
             for root in roads:
-                if root is not None and self._proper(root):
+                if root is not None and self._is_proper(root):
                     root = replace(root, q=self._near(root))
                     pose = self._pose(root)
                     if all(np.abs(pose - other).max(initial=0.0) > _APART for other, _ in found):
                         found.append((pose, self._described(root)))
-        return [each for k, (_, each) in enumerate(found) if not any(_of_one(each, other) for _, other in found[:k])]
+        return [
+            each for k, (_, each) in enumerate(found) if not any(_of_one_family(each, other) for _, other in found[:k])
+        ]
 
     def _near(self, root: Point) -> np.ndarray:
         """The same place with coordinates near to the start by full turns, where these change nothing."""
@@ -364,7 +366,7 @@ class Looking:
             pose = np.concatenate([np.delete(pose, angles), np.cos(root.q[angles]), np.sin(root.q[angles])])
         return np.concatenate([pose, rates, values / np.maximum(np.abs(usual), 1e-300)])
 
-    def _proper(self, root: Point) -> bool:
+    def _is_proper(self, root: Point) -> bool:
         try:
             self.assembler.require_proper(root.q, self.t)
         except InconsistentStateError:
@@ -415,7 +417,7 @@ class Looking:
         return by_spectrum(found)
 
 
-def _of_one(one: Equilibrium, other: Equilibrium) -> bool:
+def _of_one_family(one: Equilibrium, other: Equilibrium) -> bool:
     """True for two of a family, as far as is seen: both have others beside them, in as many directions."""
     return bool(one.family) and (one.family, one.stability) == (other.family, other.stability)
 

@@ -95,8 +95,8 @@ class InverseKinematics:
         if not self._usual or sigma[self._usual - 1] > _SINGULAR * max(sigma[0], 1e-300):
             return None
         last = self._usual - 1
-        lost = _told(U[:, last], self._about)
-        idle = _told(Vt[last], self.names) if len(Vt) > last else ""
+        lost = _direction_in_words(U[:, last], self._about)
+        idle = _direction_in_words(Vt[last], self.names) if len(Vt) > last else ""
         share = sigma[last] / max(sigma[0], 1e-300)
         return (
             f"singular posture: what cannot move here is {lost}; the motion {idle} of the coordinates leaves it where it is "
@@ -129,7 +129,7 @@ class InverseKinematics:
         return f"{values}: {self.message}{more}"
 
 
-def _told(direction: np.ndarray, names: Sequence[str]) -> str:
+def _direction_in_words(direction: np.ndarray, names: Sequence[str]) -> str:
     """A direction as a sum over names, its largest part positive."""
     direction = direction / direction[np.argmax(np.abs(direction))]
     parts = [f"{x:+.3g} {name}" for x, name in zip(direction, names, strict=True) if abs(x) > _SHOWN]
@@ -237,9 +237,9 @@ class _Search:
         run = posture_search.compiled if isinstance(self.places.machine.one, int) else posture_search.reach
         with np.errstate(all="ignore"):
             run(self.places.machine, self.task, effort, targets, begin, self.t, q, left, counts)
-        return Found(self._near(q, begin), left, counts)
+        return Found(self._nearest_turns(q, begin), left, counts)
 
-    def _near(self, q: np.ndarray, start: np.ndarray) -> np.ndarray:
+    def _nearest_turns(self, q: np.ndarray, start: np.ndarray) -> np.ndarray:
         """The same postures with coordinates that turn brought near to the start by full turns, within their limits."""
         task, turn = self.task, 2 * np.pi
         trial = np.where(self.places.turning & self.moving, q - turn * np.round((q - start) / turn), q)
@@ -249,7 +249,7 @@ class _Search:
         """What a user gets."""
         places = self.places
         seen = places.look(found.q.T, self.t)
-        distance, angle = self._off(seen)
+        distance, angle = self._distances(seen)
         parts = (found.left <= tolerance, found.left, distance, angle, found.counts[:, 0], found.counts[:, 1])
         good, left, distance, angle, steps, starts = [part[0].item() for part in parts] if self.single else parts
         return InverseKinematics(
@@ -268,7 +268,7 @@ class _Search:
             _at_limits=self._at_limits(found.q[0]) if self.single else (),
         )
 
-    def _off(self, seen: Seen) -> tuple[np.ndarray, np.ndarray]:
+    def _distances(self, seen: Seen) -> tuple[np.ndarray, np.ndarray]:
         """How far points and turns are from their targets, (K,) each."""
         distance, angle = np.zeros(self.K), np.zeros(self.K)
         for each, p, R in zip(self.asked, seen.positions, seen.rotations, strict=True):
@@ -307,7 +307,7 @@ class _Search:
         shares = np.mod(0.5 + np.arange(1, _BRANCH_STARTS + 1)[:, None] * task.spread, 1.0)
         starts = np.where(self.moving, task.low + task.wide * shares, home)
         found = self.found(effort, np.concatenate([home[None], starts]))
-        good = self._near(found.q[found.left <= effort.tolerance], home[None])
+        good = self._nearest_turns(found.q[found.left <= effort.tolerance], home[None])
         self._require_separate(good)
         unit, kept = places.scales.positions, []
         for q in good:

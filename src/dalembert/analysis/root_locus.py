@@ -107,7 +107,7 @@ def root_locus(
     space, wanted = workspace_of(setup(model)), numbers_given(values, "root_locus, values")
     if wanted.ndim != 1 or not wanted.size:
         raise InputError(f"root_locus, values: got shape {wanted.shape}. Expected some numbers in a row.")
-    along = _Along(space, name, t, at)
+    along = _Continuation(space, name, t, at)
     found = [along.linear(float(x)) for x in wanted]
     tracked = [found[0].eigenvalues]
     for each in found[1:]:
@@ -117,7 +117,7 @@ def root_locus(
 
 
 @dataclass
-class _Along:
+class _Continuation:
     """The way along the values: the state of the last is where the next begins."""
 
     space: Workspace

@@ -280,7 +280,7 @@ class Dynamics(Tabular, Compiled):
         task = f"{of}_slopes"
         last = self._zeros(q) if given is None else given
         if out is None and not parameters and (one := self._alone[task, friction](q, qd, last, t)) is not None:
-            return _parted(one)
+            return _derivative_blocks(one)
         if of == "forward":
             require_tree(self.plan, "derivatives of forward dynamics")
         known = self.declared.parameter_values
@@ -289,7 +289,7 @@ class Dynamics(Tabular, Compiled):
                 raise InputError(f"derivatives: there is no parameter '{name}'. {nearest(name, known)}")
         values = [beside(np.array([known[name] for name in parameters]), q)] if parameters else []
         detail = Detail(named=tuple(parameters)) if parameters else None
-        return _parted(self._run(task, (q, qd, last, *values), t, friction, out, threads, detail))
+        return _derivative_blocks(self._run(task, (q, qd, last, *values), t, friction, out, threads, detail))
 
     def rollout(
         self,
@@ -317,9 +317,9 @@ class Dynamics(Tabular, Compiled):
         ((2, 51, 100), 0.05)
         """
         self.declared.refuse_rigid("rollout")
-        start = read_state(self.plan, q, qd, _real(t, "t"))
-        refuse_time_kinks(self.declared, "rollout", float(t), float(t) + _real(dt, "dt") * steps)
-        given = self._calls, forces_of(start, tau), _real(dt, "dt"), friction, counted(threads)
+        start = read_state(self.plan, q, qd, _finite_number(t, "t"))
+        refuse_time_kinks(self.declared, "rollout", float(t), float(t) + _finite_number(dt, "dt") * steps)
+        given = self._calls, forces_of(start, tau), _finite_number(dt, "dt"), friction, counted(threads)
         stepper = HeldStepper(*given) if self._constrained else Stepper(*given)
         return stepper.rollout(start, float(t), steps, every, method)
 
@@ -349,7 +349,7 @@ class Dynamics(Tabular, Compiled):
 
     def _zeros(self, q: Numbers) -> np.ndarray:
         n, batch = self._calls.facts.n_speeds, batch_of(q)
-        return np.zeros(n) if batch is None else _still(n, batch)
+        return np.zeros(n) if batch is None else _shared_zeros(n, batch)
 
     def rates(self, q: Numbers, s: Numbers) -> np.ndarray:
         """The rates q̇ of the coordinates for speeds s: the same unless there are quaternions.
@@ -401,18 +401,18 @@ _WALKS = {
 }  # they say why
 
 
-def _parted(found: np.ndarray) -> Derivatives:
+def _derivative_blocks(found: np.ndarray) -> Derivatives:
     n = len(found)
     return Derivatives(found[:, :n], found[:, n : 2 * n], found[:, 2 * n : 3 * n], found[:, 3 * n :])
 
 
-def _real(number: float, name: str) -> float:
+def _finite_number(number: float, name: str) -> float:
     if not is_real(number):
         raise InputError(f"rollout, {name}: got {shown(number)}. Expected a finite number.")
     return float(number)
 
 
-def _still(rows: int, count: int) -> np.ndarray:
+def _shared_zeros(rows: int, count: int) -> np.ndarray:
     """Rows of zeros, which share their memory."""
     return np.broadcast_to(np.zeros(count), (rows, count))
 

@@ -88,7 +88,7 @@ class Equations(ReadableEquations):
         >>> bool(np.allclose(at["U"] @ at["D"] @ at["U"].T, at["I"]))
         True
         """
-        positions, velocities, time = self._given(q, qd, t)
+        positions, velocities, time = self._checked_state(q, qd, t)
 
         def accelerations() -> np.ndarray:
             return self.accelerations(positions, velocities, time)
@@ -222,7 +222,7 @@ class Equations(ReadableEquations):
         """
         if self.about.velocities is not Velocities.SQUARE_SPEEDS:
             raise InputError(f"formalism '{self.formalism}' has no n quasi-accelerations. Derive by poincare.")
-        positions, velocities, time = self._given(q, qd, t)
+        positions, velocities, time = self._checked_state(q, qd, t)
         if positions.ndim != 1:
             raise InputError(f"quasi_accelerations: q has shape {positions.shape}. Expected one state.")
         values, n = self._values_at(positions, velocities, time), len(positions)
@@ -250,7 +250,7 @@ class Equations(ReadableEquations):
         (True, (3, 2))
         """
         self.model.refuse_canonical("constraint_space")
-        positions, velocities, time = self._given(q, qd, t)
+        positions, velocities, time = self._checked_state(q, qd, t)
         values = self._values_at(positions, velocities, time)
         return constraint_space(self.workspace, positions, velocities, time, values)
 
@@ -339,7 +339,7 @@ class Equations(ReadableEquations):
         self.model.inputs.refuse_sampled(f"equations of '{self.model.name}' at a state")
         return self.model.inputs.filled(t, q, qd, self.values)
 
-    def _given(
+    def _checked_state(
         self, q: npt.ArrayLike, qd: npt.ArrayLike, t: npt.ArrayLike
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """q, q̇ and t as arrays of one shape, or what is wrong with them."""
@@ -358,7 +358,7 @@ class Equations(ReadableEquations):
 
     def _state(self, q: npt.ArrayLike, qd: npt.ArrayLike, t: npt.ArrayLike) -> tuple[np.ndarray, ...]:
         """q, v, t, parameters with constants of the motion, and q̇."""
-        positions, velocities, time = self._given(q, qd, t)
+        positions, velocities, time = self._checked_state(q, qd, t)
         values = self._values_at(positions, velocities, time)
         v, constants = self.kernel.start(positions, velocities, time, values)
         if not len(constants):  # one column of parameters serves the whole batch

@@ -91,8 +91,8 @@ class Kinematics(Compiled):
         >>> list(dl.kinematics("double-pendulum").poses([0.1, 0.2]))
         ['upper', 'lower']
         """
-        names = self.bodies if bodies is None else tuple(map(self._known, bodies))
-        found = self._asked("poses", (q,), t, names, None, threads)
+        names = self.bodies if bodies is None else tuple(map(self._require_body, bodies))
+        found = self._evaluate("poses", (q,), t, names, None, threads)
         each = found.reshape(len(names), 12, *found.shape[1:])
         return {
             name: Pose(name, WORLD, x[3:].reshape(3, 3, *x.shape[1:]), x[:3])
@@ -118,10 +118,10 @@ class Kinematics(Compiled):
         >>> dl.position("double-pendulum", np.zeros((2, 50)), "lower", (0.0, -1.0, 0.0)).shape
         (3, 50)
         """
-        found = self._asked("position", (q, self._point(point, body, q)), t, (body,), out, threads)
+        found = self._evaluate("position", (q, self._checked_point(point, body, q)), t, (body,), out, threads)
         if relative_to == WORLD:
             return found
-        return _into(out, relative.seen_position(found, self.pose(q, relative_to, t, threads=threads)))
+        return _write_into(out, relative.seen_position(found, self.pose(q, relative_to, t, threads=threads)))
 
     def velocity(
         self,
@@ -149,7 +149,9 @@ class Kinematics(Compiled):
         >>> bool(np.allclose(np.concatenate(v), arm.jacobian(np.zeros(6), "flange") @ np.ones(6)))
         True
         """
-        v = _parted(self._asked("velocity", (q, qd, self._point(point, body, q)), t, (body,), None, threads))
+        v = _point_motion(
+            self._evaluate("velocity", (q, qd, self._checked_point(point, body, q)), t, (body,), None, threads)
+        )
         if relative_to == WORLD:
             return v
         p, base = self.position(q, body, point, t, threads=threads), self.pose(q, relative_to, t, threads=threads)
@@ -176,8 +178,8 @@ class Kinematics(Compiled):
         >>> dl.acceleration("double-pendulum", [0.0, 0.0], [1.0, 0.5], [2.0, 0.0], "upper").angular.round(12)
         array([0., 0., 2.])
         """
-        given = (q, qd, qdd, self._point(point, body, q))
-        a = _parted(self._asked("acceleration", given, t, (body,), None, threads))
+        given = (q, qd, qdd, self._checked_point(point, body, q))
+        a = _point_motion(self._evaluate("acceleration", given, t, (body,), None, threads))
         if relative_to == WORLD:
             return a
         p, base = self.position(q, body, point, t, threads=threads), self.pose(q, relative_to, t, threads=threads)
@@ -206,11 +208,11 @@ class Kinematics(Compiled):
         >>> dl.jacobian("puma560", np.zeros(6), "flange").shape
         (6, 6)
         """
-        J = self._asked("jacobian", (q, self._point(point, body, q)), t, (body,), out, threads)
+        J = self._evaluate("jacobian", (q, self._checked_point(point, body, q)), t, (body,), out, threads)
         if relative_to == WORLD:
             return J
         p, base = self.position(q, body, point, t, threads=threads), self.pose(q, relative_to, t, threads=threads)
-        return _into(out, relative.seen_jacobian(p, J, base, self.jacobian(q, relative_to, t=t, threads=threads)))
+        return _write_into(out, relative.seen_jacobian(p, J, base, self.jacobian(q, relative_to, t=t, threads=threads)))
 
     def jacobian_rate(
         self,
@@ -230,7 +232,7 @@ class Kinematics(Compiled):
         >>> dl.jacobian_rate("puma560", np.zeros(6), np.ones(6), "flange").shape
         (6, 6)
         """
-        rate = self._asked("jacobian_rate", (q, qd, self._point(point, body, q)), t, (body,), out, threads)
+        rate = self._evaluate("jacobian_rate", (q, qd, self._checked_point(point, body, q)), t, (body,), out, threads)
         if relative_to == WORLD:
             return rate
         p, base = self.position(q, body, point, t, threads=threads), self.pose(q, relative_to, t, threads=threads)
@@ -239,7 +241,7 @@ class Kinematics(Compiled):
         J = self.jacobian(q, body, point, t, threads=threads)
         own = self.jacobian(q, relative_to, t=t, threads=threads)
         own_rate = self.jacobian_rate(q, qd, relative_to, t=t, threads=threads)
-        return _into(out, relative.seen_jacobian_rate(p, v, J, rate, base, moved, own, own_rate))
+        return _write_into(out, relative.seen_jacobian_rate(p, v, J, rate, base, moved, own, own_rate))
 
     def center_of_mass(self, q: Numbers, t: Numbers = 0.0, *, out: Out = None, threads: int = 1) -> np.ndarray:
         """Where the mass centre of all bodies is, (3,) or (3, batch).
@@ -248,9 +250,9 @@ class Kinematics(Compiled):
         >>> dl.center_of_mass("double-pendulum", [0.1, 0.2]).shape
         (3,)
         """
-        return self._asked("center_of_mass", (q,), t, (), out, threads)
+        return self._evaluate("center_of_mass", (q,), t, (), out, threads)
 
-    def _asked(
+    def _evaluate(
         self, task: str, given: tuple[Numbers, ...], t: Numbers, bodies: tuple[str, ...], out: Out, threads: int
     ) -> np.ndarray:
         """The result of a task for bodies; parameters with other values are inputs of it."""
@@ -258,23 +260,23 @@ class Kinematics(Compiled):
             given = (*given, beside(np.array(list(self.changes.values())), given[0]))
         return self._run(task, given, t, False, out, threads, Detail(named=tuple(self.changes), bodies=bodies))
 
-    def _known(self, body: str) -> str:
+    def _require_body(self, body: str) -> str:
         if body not in self.bodies:
             raise InputError(f"model '{self.declared.name}': there is no body '{body}'. {nearest(body, self.bodies)}")
         return body
 
-    def _point(self, point: Numbers, body: str, q: Numbers) -> np.ndarray:
+    def _checked_point(self, point: Numbers, body: str, q: Numbers) -> np.ndarray:
         place = numbers_given(point, "point")
         if place.shape != (3,):
             raise InputError(f"point has shape {place.shape}. Expected (3,), in axes of body '{body}'.")
         return beside(place, q)
 
 
-def _parted(found: np.ndarray) -> PointMotion:
+def _point_motion(found: np.ndarray) -> PointMotion:
     return PointMotion(found[:3], found[3:])
 
 
-def _into(out: Out, found: np.ndarray) -> np.ndarray:
+def _write_into(out: Out, found: np.ndarray) -> np.ndarray:
     if out is None:
         return found
     out[...] = found

@@ -30,22 +30,22 @@ class Answer:
 
 def answer(question: Question, points: np.ndarray) -> Answer:
     """Make the runs of a sweep that have these values (axes, runs)."""
-    return _Answering(question, points).answer()
+    return _Chunk(question, points).answer()
 
 
-class _Answering:
+class _Chunk:
     """Some runs on their way."""
 
     def __init__(self, question: Question, points: np.ndarray) -> None:
         self._question, self._points, self._eom = question, points, question.equations
         self._count = count = points.shape[1]
         self._times = np.array(question.times)
-        self._starts = self._begin()
+        self._starts = self._start_states()
         self._observer = Observer(self._eom, question.observables)
         self._columns = {each.name: np.full((count, *question.shape_of(each)), np.nan) for each in question.observables}
         self._reasons: dict[int, str] = {}
 
-    def _begin(self) -> Starts:
+    def _start_states(self) -> Starts:
         """Parameters and states at the start, a column for each run."""
         q, qd = self._eom.model.initial
         columns = {"parameter": self._eom.values, "position": q, "velocity": qd}
@@ -58,15 +58,15 @@ class _Answering:
         """All of them."""
         left = np.arange(self._count)
         if self._question.alone is None:
-            left = self._in_lanes(np.flatnonzero(self._plain()))
+            left = self._in_lanes(np.flatnonzero(self._regular_starts()))
         for i in left.tolist():
             try:
-                self._look(i, self._alone(i))
+                self._record(i, self._alone(i))
             except DalembertError as error:
                 self._reasons[i] = " ".join(str(error).split())
         return Answer(self._columns, self._reasons)
 
-    def _plain(self) -> np.ndarray:
+    def _regular_starts(self) -> np.ndarray:
         """Which runs begin on their constraints with the structure that was derived; the others are told what is wrong alone."""
         starts, kept = self._starts, np.isfinite(self._points).all(axis=0)
         for axis, row in zip(self._question.variation.axes, self._points, strict=True):
@@ -106,7 +106,7 @@ class _Answering:
             self._columns[each.name][runs] = each.reduced(along)
         if len(self._observer.formulas) < len(self._question.observables):
             for i, run in zip(runs.tolist(), states, strict=True):
-                self._look(i, self._trajectory(i, run.T.copy()), only_columns=True)
+                self._record(i, self._trajectory(i, run.T.copy()), only_columns=True)
 
     def _changed(self, i: int) -> Equations:
         axes = zip(self._question.variation.axes, self._points[:, i].tolist(), strict=True)
@@ -134,7 +134,7 @@ class _Answering:
             step=kept.step,
         )
 
-    def _look(self, i: int, run: Trajectory, *, only_columns: bool = False) -> None:
+    def _record(self, i: int, run: Trajectory, *, only_columns: bool = False) -> None:
         """What is asked for of one run, which may have ended before its time."""
         known = {} if only_columns else self._observer.along(run.t, run.q, run.qd, self._values_along(i, run))
         for each in self._question.observables:

@@ -94,10 +94,10 @@ def sweep(
     if all(each.reduction in ("initial", "final") for each in observed):
         kept = (kept[0], kept[-1])  # nothing in between is looked at
     question = Question(equations, variation, observed, kept, name, settings, project, chunk)
-    return _worked_out(question, executor, workers, checkpoint, progress)
+    return _evaluated(question, executor, workers, checkpoint, progress)
 
 
-def _worked_out(
+def _evaluated(
     question: Question,
     executor: object,
     workers: int | None,

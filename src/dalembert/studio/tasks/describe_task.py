@@ -85,14 +85,14 @@ def taken_in(given: Given, folder: Folder, tell: Tell) -> Answer:
     try:
         model = read(path)
     except ModelError as error:
-        raise ModelError(_own_words(str(error), str(path), name), error.problems) from None
+        raise ModelError(_with_own_name(str(error), str(path), name), error.problems) from None
     model.name = model.name.removeprefix(f"{key}-")
-    notes = [_own_words(note, str(path), name) for note in model.notes]
+    notes = [_with_own_name(note, str(path), name) for note in model.notes]
     model.notes = tuple(notes)
     return {"text": to_toml(model), "notes": notes, "name": name}
 
 
-def _own_words(text: str, path: str, name: str) -> str:
+def _with_own_name(text: str, path: str, name: str) -> str:
     """A message that calls a file as its owner does."""
     return text.replace(path, name)
 

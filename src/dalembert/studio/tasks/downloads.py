@@ -131,7 +131,7 @@ def _code(target: str) -> Maker:
             inner = Path(name) / (f"{plain}_{target}{chosen.ending}" if chosen.ending else f"+{plain}")
             written = dl.export(equations, target, inner)
             if chosen.ending and len(written) == 1:
-                return [_moved(written[0], folder)]
+                return [_copied(written[0], folder)]
             path = folder.free(f"{plain}-{target}", ".zip")
             with complete(path) as part, zipfile.ZipFile(part, "w", zipfile.ZIP_DEFLATED) as packed:
                 for each in written:
@@ -141,7 +141,7 @@ def _code(target: str) -> Maker:
     return make
 
 
-def _moved(path: Path, folder: Folder) -> Path:
+def _copied(path: Path, folder: Folder) -> Path:
     to = folder.free(path.stem, path.suffix)
     with complete(to) as part:
         shutil.copyfile(path, part)

@@ -139,23 +139,23 @@ def _posture(values: dict[str, float], model: Elements) -> np.ndarray:
 
 def follow(given: Given, folder: Folder, tell: Tell) -> Answer:
     """The model moved through postures: a run whose drives exert what inverse dynamics asks for."""
-    model, motion, driven, start = _designed(given, tell)
+    model, motion, driven, start = _planned(given, tell)
     tell(0.0, "moving along it")
-    run = _moved(model, motion, driven, start, given.whole("samples", 301, least=11, most=20_001), tell)
-    return _kept(run, model, folder, [_peaks(run), *run.tables()])
+    run = _driven_run(model, motion, driven, start, given.whole("samples", 301, least=11, most=20_001), tell)
+    return _saved(run, model, folder, [_drive_table(run), *run.tables()])
 
 
 def drive_along(given: Given, folder: Folder, tell: Tell) -> Answer:
     """Forward dynamics from the first posture: falling freely, with the torques of the motion, or with a controller."""
     control = given.choice("control", CONTROLS)
-    model, motion, driven, start = _designed(given, tell)
+    model, motion, driven, start = _planned(given, tell)
     gains = given.number("kp", 100.0, least=0, most=1e9), given.number("kd", 20.0, least=0, most=1e9)
     if control == "free":
         loaded = Model.of(model).start(start.tolist(), [0.0] * len(start))
     elif control == "computed_torque":
-        loaded = dl.computed_torque(_started(model, start), {name: motion[name] for name in driven}, gains)
+        loaded = dl.computed_torque(_starting_at(model, start), {name: motion[name] for name in driven}, gains)
     else:
-        loaded = _fed(
+        loaded = _with_torques(
             model, motion, driven, start, gains if control != "feedforward" else (0.0, 0.0), control != "pd", tell
         )
     tell(0.0, "simulating")
@@ -170,10 +170,10 @@ def drive_along(given: Given, folder: Folder, tell: Tell) -> Answer:
         tuple((name, short(float(x))) for name, x in zip(driven, far, strict=True)),
         "How well it follows",
     )
-    return _kept(run, model, folder, [table, *run.tables()])
+    return _saved(run, model, folder, [table, *run.tables()])
 
 
-def _kept(run: Trajectory, model: Elements, folder: Folder, tables: Sequence[Table]) -> Answer:
+def _saved(run: Trajectory, model: Elements, folder: Folder, tables: Sequence[Table]) -> Answer:
     """The run in the folder, and what the page shows of it; by hand, the drives do not hold the model."""
     key, path = folder.new_run()
     run.save(path)
@@ -186,16 +186,16 @@ def _kept(run: Trajectory, model: Elements, folder: Folder, tables: Sequence[Tab
     }
 
 
-def _peaks(run: Trajectory) -> Table:
+def _drive_table(run: Trajectory) -> Table:
     rows = tuple(
         (name, short(float(np.abs(x).max())), short(float(np.sqrt(np.mean(x**2))))) for name, x in run.drives.items()
     )
     return Table(("drive", "largest", "root mean square"), rows, "Torques and forces of the drives")
 
 
-def _designed(given: Given, tell: Tell) -> tuple[Model, Profile, list[str], np.ndarray]:
+def _planned(given: Given, tell: Tell) -> tuple[Model, Profile, list[str], np.ndarray]:
     """The model with its payload, the motion of the coordinates that are driven, their names, and the first posture."""
-    model = _loaded(given)
+    model = _with_payload(given)
     points = given.rows("points")
     if not 2 <= len(points) <= MOST_POINTS:
         raise InputError(f"the motion has {len(points)} postures. Expected 2 to {MOST_POINTS}: keep at least two.")
@@ -216,7 +216,7 @@ def _designed(given: Given, tell: Tell) -> tuple[Model, Profile, list[str], np.n
     return model, Profile(formulas, whole.start, whole.end, names=tuple(driven)), driven, whole.position(whole.start)
 
 
-def _loaded(given: Given) -> Model:
+def _with_payload(given: Given) -> Model:
     """The model with the mass that its hand carries, and with or without its weight."""
     model = Model.of(description_of(given))
     mass = given.number("payload", 0.0, least=0, most=1e9)
@@ -304,15 +304,15 @@ def _one_after_the_other(legs: Sequence[Profile], times: np.ndarray) -> Profile:
     return Profile(tuple(formulas), 0.0, float(times[-1]))
 
 
-def _started(model: Elements, start: np.ndarray) -> Model:
+def _starting_at(model: Elements, start: np.ndarray) -> Model:
     return Model.of(model).start(start.tolist(), [0.0] * len(start))
 
 
-def _moved(
+def _driven_run(
     model: Elements, motion: Profile, driven: Sequence[str], start: np.ndarray, samples: int, tell: Tell
 ) -> Trajectory:
     """The run in which drives prescribe the motion."""
-    out = _started(model, start)
+    out = _starting_at(model, start)
     for name in driven:
         out.drive(name, motion[name], name=f"drive of {name}")
     equations = dl.derive(out, _FORMALISM)
@@ -320,7 +320,7 @@ def _moved(
     return equations.simulate(span, samples=samples, integrator=_INTEGRATOR, progress=lambda share: tell(share))
 
 
-def _fed(
+def _with_torques(
     model: Elements,
     motion: Profile,
     driven: Sequence[str],
@@ -331,10 +331,10 @@ def _fed(
 ) -> Model:
     """The model with the torques of the motion as tables of time, and with springs and dampers towards it: τ + kp e + kd ė."""
     kp, kd = gains
-    run = _moved(model, motion, driven, start, _TORQUES, tell) if forward else None
+    run = _driven_run(model, motion, driven, start, _TORQUES, tell) if forward else None
     times = np.linspace(0.0, motion.end - motion.start, _TORQUES) if run is None else run.t
     wanted = motion(times)
-    out = _started(model, start)
+    out = _starting_at(model, start)
     for i, name in enumerate(driven):
         body, joint, place = joint_of(model, name, "forward dynamics")
         torque = kp * wanted.position[i] + kd * wanted.rate[i]

@@ -47,11 +47,11 @@ def choices(given: Given, folder: Folder | None, tell: Tell) -> Answer:
             {"name": each.name, "unit": each.unit, "text": each.description, "start": float(x), "rate": float(v)}
             for each, x, v in zip(model.generalized_coordinates, q, qd, strict=True)
         ],
-        "parameters": _sliding(model.description, given.text("text")),
+        "parameters": _free_parameters(model.description, given.text("text")),
     }
 
 
-def _sliding(model: Description, text: str) -> list[Answer]:
+def _free_parameters(model: Description, text: str) -> list[Answer]:
     """The parameters that are numbers of their own; those that are formulas of others are not asked."""
     declared = _declared(text, "parameters")
     formulas = {name: each.get("value") if isinstance(each, Mapping) else each for name, each in declared.items()}
@@ -95,7 +95,7 @@ def simulate(given: Given, folder: Folder, tell: Tell) -> Answer:
     return {
         "run": name,
         "scene": run.scene().to_dict() if model.bodies else _bare_scene(run),
-        **_told(run, moved),
+        **_run_summary(run, moved),
         "parameters": {**model.parameter_values, **values},
         "seconds": time.perf_counter() - begun,
     }
@@ -155,7 +155,7 @@ def start_of(model: Description, given: Given, other_values: bool) -> tuple[Star
     return found.q, found.qd, f"The start was brought onto the constraints: {found}." if moved else ""
 
 
-def _told(run: Trajectory, moved: str) -> Answer:
+def _run_summary(run: Trajectory, moved: str) -> Answer:
     """How the run went, as sentences, tables and events."""
     return {
         "status": run.status,

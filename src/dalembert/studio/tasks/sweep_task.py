@@ -113,12 +113,12 @@ def _answer(found: xarray.Dataset, files: list[str]) -> Answer:
         "reasons": reasons[:_MOST_REASONS],
         "integrator": str(found.attrs["integrator"]),
         "files": files,
-        "panels": [_drawn(each) for each in sweep_panels(found)] if failed < runs else [],
+        "panels": [_panel_lines(each) for each in sweep_panels(found)] if failed < runs else [],
         "tables": _summary(found).html() if failed < runs else "",
     }
 
 
-def _drawn(panel: Panel) -> Answer:
+def _panel_lines(panel: Panel) -> Answer:
     """A panel as plain numbers, thinned where they are very many."""
     what, unit = panel.across or ("time", "s")
     lines = []
