@@ -1,7 +1,7 @@
 """Answers on disk: arrays that are as large as the whole sweep, and a journal that says which chunks are in them.
 
 A chunk counts when its line stands in the journal, and the line is written after the numbers: whenever the process ends, what the
-journal names is whole, and the rest is made again. The manifest holds the fingerprint of the question; another question is
+journal names is whole, and the rest is made again. The manifest holds the fingerprint of the spec; another spec is
 refused.
 """
 
@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from dalembert.analysis.sweeps.evaluate_chunk import Answer
-from dalembert.analysis.sweeps.sweep_spec import Question
+from dalembert.analysis.sweeps.sweep_spec import SweepSpec
 from dalembert.errors import InputError, WorkError
 from dalembert.io.files import write_text
 
@@ -28,16 +28,16 @@ _MANIFEST, _JOURNAL = "manifest.json", "journal.jsonl"
 class Memory:
     """Answers in memory."""
 
-    def __init__(self, question: Question) -> None:
-        self._question = question
-        runs = question.variation.runs
-        self.columns = {each.name: np.empty((runs, *question.shape_of(each))) for each in question.observables}
+    def __init__(self, spec: SweepSpec) -> None:
+        self._spec = spec
+        runs = spec.variation.runs
+        self.columns = {each.name: np.empty((runs, *spec.shape_of(each))) for each in spec.observables}
         self.reasons: dict[int, str] = {}
-        self.missing = list(range(question.chunks))
+        self.missing = list(range(spec.chunks))
 
     def keep(self, chunk: int, found: Answer) -> None:
         """Put an answer in its place."""
-        first, count = self._question.runs_of(chunk)
+        first, count = self._spec.runs_of(chunk)
         for name, values in found.columns.items():
             self.columns[name][first : first + count] = values
         self.reasons |= {first + i: reason for i, reason in found.reasons.items()}
@@ -49,8 +49,8 @@ class Memory:
 class Folder(Memory):
     """Answers in a folder."""
 
-    def __init__(self, question: Question, path: Path) -> None:
-        self._question, self._path = question, path
+    def __init__(self, spec: SweepSpec, path: Path) -> None:
+        self._spec, self._path = spec, path
         self.columns: dict[str, np.ndarray] = {}
         self.reasons: dict[int, str] = {}
         try:
@@ -62,27 +62,27 @@ class Folder(Memory):
             raise WorkError(
                 f"sweep, checkpoint {path}: {error.strerror or error}. Choose another place or free some."
             ) from error
-        self.missing = [chunk for chunk in range(question.chunks) if chunk not in done]
+        self.missing = [chunk for chunk in range(spec.chunks) if chunk not in done]
 
     def _open(self) -> None:
-        question, manifest = self._question, self._path / _MANIFEST
+        spec, manifest = self._spec, self._path / _MANIFEST
         wanted = {
             "format": _FORMAT,
-            "fingerprint": question.fingerprint,
-            "model": question.equations.model.name,
-            "runs": question.variation.runs,
-            "chunk": question.chunk,
-            "observed": [each.name for each in question.observables],
+            "fingerprint": spec.fingerprint,
+            "model": spec.equations.model.name,
+            "runs": spec.variation.runs,
+            "chunk": spec.chunk,
+            "observed": [each.name for each in spec.observables],
         }
         fresh = not manifest.exists()
         if fresh and any(self._path.iterdir()) and not (self._path / "0.npy").exists():
             raise InputError(f"sweep, checkpoint {self._path}: the folder holds other files. Choose an empty one.")
         if not fresh:
             self._require_same(_manifest(manifest), wanted)
-        for i, each in enumerate(question.observables):
+        for i, each in enumerate(spec.observables):
             file = self._path / f"{i}.npy"
             if fresh:
-                shape = (question.variation.runs, *question.shape_of(each))
+                shape = (spec.variation.runs, *spec.shape_of(each))
                 self.columns[each.name] = np.lib.format.open_memmap(file, mode="w+", dtype=float, shape=shape)
                 _reserve(file)
             else:
@@ -116,7 +116,7 @@ class Folder(Memory):
 
     def _sum(self, chunk: int) -> int:
         """A checksum of the numbers of a chunk."""
-        first, count = self._question.runs_of(chunk)
+        first, count = self._spec.runs_of(chunk)
         total = 0
         for column in self.columns.values():
             total = zlib.crc32(column[first : first + count].tobytes(), total)
@@ -125,7 +125,7 @@ class Folder(Memory):
     def keep(self, chunk: int, found: Answer) -> None:
         """Write an answer into its place, then its line."""
         super().keep(chunk, found)
-        first, _ = self._question.runs_of(chunk)
+        first, _ = self._spec.runs_of(chunk)
         reasons = {str(first + i): reason for i, reason in found.reasons.items()}
         line = json.dumps({"chunk": chunk, "sum": self._sum(chunk), "reasons": reasons}) + "\n"
         try:

@@ -8,7 +8,7 @@ import numpy as np
 
 from dalembert.analysis.sweeps.sweep_lanes import Starts, fly, keeps_structure
 from dalembert.analysis.sweeps.sweep_observables import Observer
-from dalembert.analysis.sweeps.sweep_spec import Question
+from dalembert.analysis.sweeps.sweep_spec import SweepSpec
 from dalembert.api.equations import Equations
 from dalembert.api.recording import Recording
 from dalembert.api.trajectory import Trajectory
@@ -28,21 +28,21 @@ class Answer:
     reasons: dict[int, str]  # by the place among these runs
 
 
-def answer(question: Question, points: np.ndarray) -> Answer:
+def answer(spec: SweepSpec, points: np.ndarray) -> Answer:
     """Make the runs of a sweep that have these values (axes, runs)."""
-    return _Chunk(question, points).answer()
+    return _Chunk(spec, points).answer()
 
 
 class _Chunk:
     """Some runs on their way."""
 
-    def __init__(self, question: Question, points: np.ndarray) -> None:
-        self._question, self._points, self._eom = question, points, question.equations
+    def __init__(self, spec: SweepSpec, points: np.ndarray) -> None:
+        self._spec, self._points, self._eom = spec, points, spec.equations
         self._count = count = points.shape[1]
-        self._times = np.array(question.times)
+        self._times = np.array(spec.times)
         self._starts = self._start_states()
-        self._observer = Observer(self._eom, question.observables)
-        self._columns = {each.name: np.full((count, *question.shape_of(each)), np.nan) for each in question.observables}
+        self._observer = Observer(self._eom, spec.observables)
+        self._columns = {each.name: np.full((count, *spec.shape_of(each)), np.nan) for each in spec.observables}
         self._reasons: dict[int, str] = {}
 
     def _start_states(self) -> Starts:
@@ -50,14 +50,14 @@ class _Chunk:
         q, qd = self._eom.model.initial
         columns = {"parameter": self._eom.values, "position": q, "velocity": qd}
         whole = {room: np.repeat(known[:, None], self._count, axis=1) for room, known in columns.items()}
-        for axis, row in zip(self._question.variation.axes, self._points, strict=True):
+        for axis, row in zip(self._spec.variation.axes, self._points, strict=True):
             whole[axis.room][axis.place] = row
         return Starts(whole["parameter"], whole["position"], whole["velocity"])
 
     def answer(self) -> Answer:
         """All of them."""
         left = np.arange(self._count)
-        if self._question.alone is None:
+        if self._spec.alone is None:
             left = self._in_lanes(np.flatnonzero(self._regular_starts()))
         for i in left.tolist():
             try:
@@ -69,7 +69,7 @@ class _Chunk:
     def _regular_starts(self) -> np.ndarray:
         """Which runs begin on their constraints with the structure that was derived; the others are told what is wrong alone."""
         starts, kept = self._starts, np.isfinite(self._points).all(axis=0)
-        for axis, row in zip(self._question.variation.axes, self._points, strict=True):
+        for axis, row in zip(self._spec.variation.axes, self._points, strict=True):
             if axis.room == "parameter":
                 kept &= keeps_structure(self._eom, axis.name, row)
         manifold = self._eom.workspace.manifold
@@ -81,7 +81,7 @@ class _Chunk:
         if not len(runs):
             return left
         begin = Starts(*(part[:, runs] for part in (self._starts.values, self._starts.q, self._starts.qd)))
-        states, done = fly(self._eom, begin, self._times, self._question.settings)
+        states, done = fly(self._eom, begin, self._times, self._spec.settings)
         some = max(1, _TOGETHER // len(self._times))
         for at in range(0, len(runs), some):
             here = np.flatnonzero(done[at : at + some]) + at
@@ -104,12 +104,12 @@ class _Chunk:
         for each in self._observer.formulas:
             along = found[each.name].reshape(len(runs), samples)
             self._columns[each.name][runs] = each.reduced(along)
-        if len(self._observer.formulas) < len(self._question.observables):
+        if len(self._observer.formulas) < len(self._spec.observables):
             for i, run in zip(runs.tolist(), states, strict=True):
                 self._record(i, self._trajectory(i, run.T.copy()), only_columns=True)
 
     def _changed(self, i: int) -> Equations:
-        axes = zip(self._question.variation.axes, self._points[:, i].tolist(), strict=True)
+        axes = zip(self._spec.variation.axes, self._points[:, i].tolist(), strict=True)
         changes = {axis.name: value for axis, value in axes if axis.room == "parameter"}
         return self._eom.with_parameters(changes) if changes else self._eom
 
@@ -121,7 +121,7 @@ class _Chunk:
         return Recording(eom, (Part(eom, solution, np.concatenate([values, moving])),), "dop853", 0.0).trajectory()
 
     def _alone(self, i: int) -> Trajectory:
-        asked, kept, (_, q, qd) = self._question, self._question.settings, self._starts.one(i)
+        asked, kept, (_, q, qd) = self._spec, self._spec.settings, self._starts.one(i)
         return self._changed(i).simulate(
             q0=q,
             qd0=qd,
@@ -137,7 +137,7 @@ class _Chunk:
     def _record(self, i: int, run: Trajectory, *, only_columns: bool = False) -> None:
         """What is asked for of one run, which may have ended before its time."""
         known = {} if only_columns else self._observer.along(run.t, run.q, run.qd, self._values_along(i, run))
-        for each in self._question.observables:
+        for each in self._spec.observables:
             if each.column or not only_columns:
                 found = run[each.text] if each.column else known[each.name]
                 if each.reduction is None:

@@ -1,4 +1,4 @@
-"""A sweep from the question to the result."""
+"""A sweep from the spec to the result."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from dalembert.analysis.sweeps.checkpoint import Folder, Memory
 from dalembert.analysis.sweeps.sweep_lanes import reason_to_run_alone
 from dalembert.analysis.sweeps.sweep_observables import observables_of
 from dalembert.analysis.sweeps.sweep_result import REASON, RUN, dataset_of
-from dalembert.analysis.sweeps.sweep_spec import Question, variation_of
+from dalembert.analysis.sweeps.sweep_spec import SweepSpec, variation_of
 from dalembert.analysis.sweeps.worker_pool import answers
 from dalembert.api.derive import equations_of
 from dalembert.api.equations import Equations
@@ -93,29 +93,29 @@ def sweep(
     kept = tuple(grid.tolist())
     if all(each.reduction in ("initial", "final") for each in observed):
         kept = (kept[0], kept[-1])  # nothing in between is looked at
-    question = Question(equations, variation, observed, kept, name, settings, project, chunk)
-    return _evaluated(question, executor, workers, checkpoint, progress)
+    spec = SweepSpec(equations, variation, observed, kept, name, settings, project, chunk)
+    return _evaluated(spec, executor, workers, checkpoint, progress)
 
 
 def _evaluated(
-    question: Question,
+    spec: SweepSpec,
     executor: object,
     workers: int | None,
     checkpoint: str | Path | None,
     progress: Callable[[float], Any] | None,
 ) -> xarray.Dataset:
-    _require_memory(question, on_disk=checkpoint is not None)
-    kept = Memory(question) if checkpoint is None else Folder(question, Path(checkpoint))
-    done = question.chunks - len(kept.missing)
+    _require_memory(spec, on_disk=checkpoint is not None)
+    kept = Memory(spec) if checkpoint is None else Folder(spec, Path(checkpoint))
+    done = spec.chunks - len(kept.missing)
     try:
-        for chunk, found in answers(question, kept.missing, executor, workers):
+        for chunk, found in answers(spec, kept.missing, executor, workers):
             kept.keep(chunk, found)
             done += 1
-            if progress is not None and progress(done / question.chunks):
+            if progress is not None and progress(done / spec.chunks):
                 raise InputError("sweep: stopped by `progress`. With a checkpoint it goes on where it was.")
     finally:
         kept.close()
-    return dataset_of(question, kept.columns, kept.reasons)
+    return dataset_of(spec, kept.columns, kept.reasons)
 
 
 def _integrator(equations: Equations, asked: str | None, settings: Settings) -> str | None:
@@ -135,13 +135,13 @@ def _grid(equations: Equations, duration: float | None, times: int | Sequence[fl
     return Task(times=times).grid(equations.model)  # type: ignore[arg-type]
 
 
-def _require_memory(question: Question, *, on_disk: bool) -> None:
+def _require_memory(spec: SweepSpec, *, on_disk: bool) -> None:
     """Raise where the result is larger than what may be held: reasons, the values of points, and numbers that are not on disk."""
-    variation, limit = question.variation, _memory() // 2
+    variation, limit = spec.variation, _memory() // 2
     values = 0 if variation.samples == "grid" else len(variation.axes)
-    size = 8 * (1 + values + (0 if on_disk else question.numbers)) * variation.runs
+    size = 8 * (1 + values + (0 if on_disk else spec.numbers)) * variation.runs
     if size > limit:
-        what, cure = f"{question.numbers} numbers each", "Give `checkpoint`, a folder in which they stay on disk; or "
+        what, cure = f"{spec.numbers} numbers each", "Give `checkpoint`, a folder in which they stay on disk; or "
         cure += "observe less, such as final(x) or max(x) in place of x."
         if on_disk:
             what, cure = "their values and reasons", "Split it into several sweeps."

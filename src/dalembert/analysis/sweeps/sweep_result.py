@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dalembert.analysis.sweeps.sweep_observables import REDUCTIONS
-from dalembert.analysis.sweeps.sweep_spec import Points, Question
+from dalembert.analysis.sweeps.sweep_spec import Points, SweepSpec
 from dalembert.arguments import checked
 from dalembert.display import dataset
 from dalembert.errors import InputError
@@ -22,11 +22,11 @@ RUN, REASON = "run", "reason"
 FORMATS = (".nc", ".csv", ".parquet")
 
 
-def dataset_of(question: Question, columns: Mapping[str, np.ndarray], reasons: Mapping[int, str]) -> xarray.Dataset:
+def dataset_of(spec: SweepSpec, columns: Mapping[str, np.ndarray], reasons: Mapping[int, str]) -> xarray.Dataset:
     """What was kept of all runs: over the names of a grid, else over runs, and over time where samples were asked for."""
     import xarray
 
-    variation = question.variation
+    variation = spec.variation
     grid = variation.samples == "grid"
     places = tuple(axis.name for axis in variation.axes) if grid else (RUN,)
     coordinates: dict[str, tuple[str, np.ndarray, dict[str, str]]] = {}
@@ -34,33 +34,33 @@ def dataset_of(question: Question, columns: Mapping[str, np.ndarray], reasons: M
     for i, axis in enumerate(variation.axes):
         values = np.array(axis.values) if points is None else points[i]
         coordinates[axis.name] = (places[i] if grid else RUN, values, {"units": axis.unit} if axis.unit else {})
-    if any(each.reduction is None for each in question.observables):
-        coordinates["time"] = ("time", np.array(question.times), {"units": "s"})
+    if any(each.reduction is None for each in spec.observables):
+        coordinates["time"] = ("time", np.array(spec.times), {"units": "s"})
     series = {}
-    for each in question.observables:
+    for each in spec.observables:
         about = "along the run" if each.reduction is None else REDUCTIONS[each.reduction][0]
         along = () if each.reduction else ("time",)
-        values = columns[each.name].reshape(*variation.shape, *question.shape_of(each))
+        values = columns[each.name].reshape(*variation.shape, *spec.shape_of(each))
         series[each.name] = ((*places, *along), values, {"description": f"{each.text}, {about}"})
     words = np.full(variation.runs, "", dtype=object)
     for run, reason in reasons.items():
         words[run] = reason
     series[REASON] = (places, words.reshape(variation.shape), {"description": "why a run has no numbers"})
-    return xarray.Dataset(series, coordinates, _about(question, len(reasons)))
+    return xarray.Dataset(series, coordinates, _about(spec, len(reasons)))
 
 
-def _about(question: Question, failed: int) -> dict[str, str | int]:
-    eom = question.equations
+def _about(spec: SweepSpec, failed: int) -> dict[str, str | int]:
+    eom = spec.equations
     return {
         "model": eom.model.name,
         "formalism": eom.formalism,
-        "integrator": question.integrator or "the best that can run",
-        "lanes": question.alone or "yes",
-        "samples": question.variation.samples,
-        "seed": question.variation.seed,
-        "runs": question.variation.runs,
+        "integrator": spec.integrator or "the best that can run",
+        "lanes": spec.alone or "yes",
+        "samples": spec.variation.samples,
+        "seed": spec.variation.seed,
+        "runs": spec.variation.runs,
         "failed": failed,
-        "fingerprint": question.fingerprint,
+        "fingerprint": spec.fingerprint,
     }
 
 

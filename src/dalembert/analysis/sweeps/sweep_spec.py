@@ -35,7 +35,7 @@ _OPEN = 2.0**-54  # shares lie between this and one
 
 
 @dataclass(frozen=True)
-class Question(Value):
+class SweepSpec(Value):
     """What is asked for; it pickles, so that others can answer a part of it."""
 
     equations: Equations
@@ -56,7 +56,7 @@ class Question(Value):
 
     @cached_property
     def chunk(self) -> int:
-        """The number of runs in a chunk: it follows from the question alone, never from how many workers there are."""
+        """The number of runs in a chunk: it follows from the spec alone, never from how many workers there are."""
         if self.given_chunk is not None:
             return self.given_chunk
         most = _RUNS if self.alone is None else _FEW

@@ -26,7 +26,7 @@ from typing import Any, cast
 import numpy as np
 
 from dalembert.analysis.sweeps.evaluate_chunk import Answer, answer
-from dalembert.analysis.sweeps.sweep_spec import Points, Question
+from dalembert.analysis.sweeps.sweep_spec import Points, SweepSpec
 from dalembert.errors import DalembertError, EngineError, InputError, WorkError
 
 Answered = Iterator[tuple[int, Answer]]
@@ -59,28 +59,28 @@ def joined(address: str) -> Iterator[Any]:
         yield client
 
 
-def answers(question: Question, chunks: Sequence[int], executor: object, workers: int | None) -> Answered:
+def answers(spec: SweepSpec, chunks: Sequence[int], executor: object, workers: int | None) -> Answered:
     """The answers to chunks, as they come."""
     if executor is not None:
         if workers is not None:
             raise InputError("sweep: both `executor` and `workers` say who works. Give one of them.")
-        return _by_executor(question, chunks, executor)
+        return _by_executor(spec, chunks, executor)
     count = min(workers or _cores(), len(chunks))
     if count > 1:
-        _require_known_elsewhere(question)
-    return _here(question, chunks, count) if workers is None or count <= 1 else by_processes(question, chunks, count)
+        _require_known_elsewhere(spec)
+    return _here(spec, chunks, count) if workers is None or count <= 1 else by_processes(spec, chunks, count)
 
 
-def _here(question: Question, chunks: Sequence[int], count: int) -> Answered:
+def _here(spec: SweepSpec, chunks: Sequence[int], count: int) -> Answered:
     """The answers made in this process, until it is clear that workers would have been worth their start."""
-    points, begun = Points(question.variation), time.perf_counter()
+    points, begun = Points(spec.variation), time.perf_counter()
     for i, chunk in enumerate(chunks):
-        yield chunk, answer(question, points(*question.runs_of(chunk)))
+        yield chunk, answer(spec, points(*spec.runs_of(chunk)))
         used = time.perf_counter() - begun
         if i == 0:
             begun = time.perf_counter()  # what was compiled is there now
         elif count > 1 and used / i * (len(chunks) - i - 1) > _WORTH:
-            yield from by_processes(question, chunks[i + 1 :], count)
+            yield from by_processes(spec, chunks[i + 1 :], count)
             return
 
 
@@ -88,31 +88,31 @@ def _cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def _require_known_elsewhere(question: Question) -> None:
+def _require_known_elsewhere(spec: SweepSpec) -> None:
     """Raise for laws in Python that another process would not find."""
-    for controller in question.equations.model.controllers:
+    for controller in spec.equations.model.controllers:
         law = getattr(controller.law, "py_func", controller.law)
         if getattr(law, "__module__", type(law).__module__) == "__main__" or type(law).__module__ == "__main__":
             raise InputError(
                 f"sweep: {controller.title} is defined in the script or notebook that runs now, where worker processes do not "
                 "find it. Put it into a module and import it; or work in one process with workers=1."
             )
-    pickle.dumps(question)  # laws say themselves why they cannot travel
+    pickle.dumps(spec)  # laws say themselves why they cannot travel
 
 
 # an executor of concurrent.futures, or a client of Dask
 
 
-def _by_executor(question: Question, chunks: Sequence[int], given: object) -> Answered:
+def _by_executor(spec: SweepSpec, chunks: Sequence[int], given: object) -> Answered:
     executor = _executor(given)
     waiting, pending = deque(chunks), dict[Future[Answer], int]()
-    points = Points(question.variation)
+    points = Points(spec.variation)
     ahead = _AHEAD * max(1, _places(given))
     try:
         while waiting or pending:
             while waiting and len(pending) < ahead:
                 chunk = waiting.popleft()
-                pending[executor.submit(answer, question, points(*question.runs_of(chunk)))] = chunk
+                pending[executor.submit(answer, spec, points(*spec.runs_of(chunk)))] = chunk
             done, _ = wait(pending, return_when=FIRST_COMPLETED)
             for future in done:
                 yield pending.pop(future), _result(future)
@@ -157,9 +157,9 @@ def _result(future: Future[Answer]) -> Answer:
 class _Crew:
     """Worker processes, each served by a thread; all of them take chunks from one queue."""
 
-    def __init__(self, question: Question, chunks: Sequence[int], folder: str) -> None:
-        self._question, self._waiting, self._deaths = question, deque(chunks), dict[int, int]()
-        self._lock, self._over, self._points = Lock(), Event(), Points(question.variation)
+    def __init__(self, spec: SweepSpec, chunks: Sequence[int], folder: str) -> None:
+        self._spec, self._waiting, self._deaths = spec, deque(chunks), dict[int, int]()
+        self._lock, self._over, self._points = Lock(), Event(), Points(spec.variation)
         self.found: SimpleQueue[tuple[int, Answer | Exception]] = SimpleQueue()
         self._folder = Path(folder)  # of the sockets
         self._processes: list[subprocess.Popen[bytes]] = []
@@ -201,7 +201,7 @@ class _Crew:
                 self._processes.append(process)
             line = self._called_back(listener, process)
         line.recv()
-        line.send(self._question)
+        line.send(self._spec)
         return process, line
 
     def _called_back(self, listener: Listener, process: subprocess.Popen[bytes]) -> Connection:
@@ -222,7 +222,7 @@ class _Crew:
                 if not self._waiting:
                     break
                 chunk = self._waiting.popleft()
-                points = self._points(*self._question.runs_of(chunk))
+                points = self._points(*self._spec.runs_of(chunk))
             try:
                 line.send(points)
                 self.found.put((chunk, line.recv()))
@@ -239,7 +239,7 @@ class _Crew:
             if self._deaths[chunk] < _TRIES:
                 self._waiting.appendleft(chunk)
                 return
-        first, count = self._question.runs_of(chunk)
+        first, count = self._spec.runs_of(chunk)
         raise WorkError(
             f"sweep: {_TRIES} worker processes died over runs {first} to {first + count - 1}. Is there enough memory? Take a "
             "smaller `chunk`, or fewer `workers`."
@@ -253,10 +253,10 @@ class _Crew:
                 process.kill()
 
 
-def by_processes(question: Question, chunks: Sequence[int], count: int) -> Answered:
+def by_processes(spec: SweepSpec, chunks: Sequence[int], count: int) -> Answered:
     """The answers of worker processes."""
     with tempfile.TemporaryDirectory(prefix="dalembert-", ignore_cleanup_errors=True) as folder:
-        crew = _Crew(question, chunks, folder)
+        crew = _Crew(spec, chunks, folder)
         threads = [Thread(target=crew.lead, args=(i,), daemon=True) for i in range(count)]
         try:
             for thread in threads:
@@ -273,19 +273,19 @@ def by_processes(question: Question, chunks: Sequence[int], count: int) -> Answe
 
 
 def main() -> None:
-    """A worker process: receive a question, then answer chunk after chunk until None comes or the other side ends."""
+    """A worker process: receive a spec, then answer chunk after chunk until None comes or the other side ends."""
     with Client(sys.argv[1], authkey=bytes.fromhex(os.environ[_KEY])) as line:
         try:
             line.send(os.getpid())
-            question = line.recv()
+            spec = line.recv()
             while (points := line.recv()) is not None:
-                line.send(_answer_or_error(question, points))
+                line.send(_answer_or_error(spec, points))
         except (EOFError, ConnectionError):
             return  # whoever asked is gone
 
 
-def _answer_or_error(question: Question, points: np.ndarray) -> Answer | DalembertError:
+def _answer_or_error(spec: SweepSpec, points: np.ndarray) -> Answer | DalembertError:
     try:
-        return answer(question, points)
+        return answer(spec, points)
     except DalembertError as error:
         return error
