@@ -52,19 +52,16 @@ class Constrained:
 
     @cached_property
     def _functions(self) -> Differentials:
+        """φ and the velocity residual of (q, q̇, t), independent rows."""
         kept, key = self.equations.kernel.kept, ("constraints", self.directions.parameters)
         if key not in kept:
-            kept[key] = self._made()
+            space, held = self.equations.workspace, self._manifold
+            system, known = space.system, space.system.constraints
+            outputs = nodes(system.algebra, stack(known.phi[held.holonomic], known.velocity[held.rows]))
+            inputs = [str(x) for x in stack(system.q, system.qd, vector([system.t]))]
+            program = program_of(outputs, inputs, list(system.model.parameter_values))
+            kept[key] = Differentials(program, self.directions.parameters, space.engine)
         return kept[key]
-
-    def _made(self) -> Differentials:
-        """φ and the velocity residual of (q, q̇, t), independent rows."""
-        space, held = self.equations.workspace, self._manifold
-        system, known = space.system, space.system.constraints
-        outputs = nodes(system.algebra, stack(known.phi[held.holonomic], known.velocity[held.rows]))
-        inputs = [str(x) for x in stack(system.q, system.qd, vector([system.t]))]
-        program = program_of(outputs, inputs, list(system.model.parameter_values))
-        return Differentials(program, self.directions.parameters, space.engine)
 
     def ways(self, y: np.ndarray, t: float, free: np.ndarray | None = None) -> Ways:
         """N at a state; coordinates that are not free stay where they are."""

@@ -9,7 +9,7 @@ The same two lines give the variational equations, the derivatives of constraint
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations_with_replacement
@@ -41,8 +41,15 @@ class Varied:
     first: np.ndarray
     second: np.ndarray | None = None
 
+    def _mapped(self, change: Callable[[np.ndarray], np.ndarray]) -> Varied:
+        return Varied(change(self.value), change(self.first), None if self.second is None else change(self.second))
+
     def __getitem__(self, rows: slice) -> Varied:
-        return Varied(self.value[rows], self.first[rows], None if self.second is None else self.second[rows])
+        return self._mapped(lambda x: x[rows])
+
+    def samples(self, where: slice | int | None) -> Varied:
+        """Some of the batch, or one; None adds its axis."""
+        return self._mapped(lambda x: x[..., where])
 
 
 def with_time(y: Varied, t: float | np.ndarray) -> Varied:

@@ -138,13 +138,12 @@ def covariance_of(J: np.ndarray, scale: np.ndarray, names: tuple[str, ...]) -> t
     for direction in Vt[~seen]:
         share = np.abs(direction) > 1e-3
         sized = direction * np.sign(direction[np.argmax(np.abs(direction))])
-        words = " + ".join(
-            f"{c:.3g}·{n}" if share.sum() > 1 else n for c, n, yes in zip(sized, names, share, strict=True) if yes
-        )
-        words = words.replace("+ -", "− ")
+        terms = [
+            (f"{c:.3g}·" if share.sum() > 1 else "") + n for c, n, yes in zip(sized, names, share, strict=True) if yes
+        ]
         notes.append(
-            f"the data do not tell {words}, in units of their values: nothing that was measured changes with it. Fit fewer "
-            "parameters, or measure more."
+            f"the data do not tell {' + '.join(terms).replace('+ -', '− ')}, in units of their values: nothing that was measured "
+            "changes with it. Fit fewer parameters, or measure more."
         )
         covariance[np.ix_(share, share)] = np.where(
             np.eye(int(share.sum())) > 0, np.inf, covariance[np.ix_(share, share)]

@@ -111,19 +111,13 @@ class Differentiated:
             grid = part.solution.t
             times = grid if after is None or after.solution.t[0] <= grid[-1] else np.append(grid, after.solution.t[0])
             variations = Variations(part.equations, self.directions, self.order)
-            along = _cut(y, None)
+            along = y.samples(None)
             if len(times) > 1:
                 along = variations.along(y, times, part.constants, method, self.task.settings, sizes)
-            pieces.append(_cut(along, slice(1 if i else 0, len(grid))))
-            y, crossing = jumps.across(part, after, _cut(along, -1))
+            pieces.append(along.samples(slice(1 if i else 0, len(grid))))
+            y, crossing = jumps.across(part, after, along.samples(-1))
             crossed += [] if crossing is None else [crossing]
         return _joined(pieces), method, tuple(crossed)
-
-
-def _cut(along: Varied, where: slice | int | None) -> Varied:
-    """Some samples, or one; None adds their axis to a state."""
-    second = None if along.second is None else along.second[..., where]
-    return Varied(along.value[..., where], along.first[..., where], second)
 
 
 def _joined(pieces: Sequence[Varied]) -> Varied:

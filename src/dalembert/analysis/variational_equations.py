@@ -74,12 +74,8 @@ class Variations:
     @property
     def lanes(self) -> Differentials:
         """F with a direction in each lane."""
-        made = self._kept(
-            "lanes",
-            lambda: Differentials(
-                rates_program(self._kernel), self.directions.parameters, self.equations.workspace.engine
-            ),
-        )
+        engine, by = self.equations.workspace.engine, self.directions.parameters
+        made = self._kept("lanes", lambda: Differentials(rates_program(self._kernel), by, engine))
         assert isinstance(made, Differentials)
         return made
 

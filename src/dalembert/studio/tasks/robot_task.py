@@ -151,17 +151,15 @@ def drive_along(given: Given, folder: Folder, tell: Tell) -> Answer:
     model, motion, driven, start = _planned(given, tell)
     gains = given.number("kp", 100.0, least=0, most=1e9), given.number("kd", 20.0, least=0, most=1e9)
     if control == "free":
-        loaded = Model.of(model).start(start.tolist(), [0.0] * len(start))
+        loaded = _starting_at(model, start)
     elif control == "computed_torque":
         loaded = dl.computed_torque(_starting_at(model, start), {name: motion[name] for name in driven}, gains)
     else:
-        loaded = _with_torques(
-            model, motion, driven, start, gains if control != "feedforward" else (0.0, 0.0), control != "pd", tell
-        )
+        feedback = (0.0, 0.0) if control == "feedforward" else gains
+        loaded = _with_torques(model, motion, driven, start, feedback, control != "pd", tell)
     tell(0.0, "simulating")
-    span, samples = motion.end - motion.start, given.whole("samples", 301, least=11, most=20_001)
-    equations = dl.derive(loaded, _SERVO if control == "computed_torque" else _FORMALISM)
-    run = equations.simulate(span, samples=samples, integrator=_INTEGRATOR, progress=lambda share: tell(share))
+    formalism = _SERVO if control == "computed_torque" else _FORMALISM
+    run = _simulated(loaded, formalism, motion, given.whole("samples", 301, least=11, most=20_001), tell)
     wanted = motion.position(run.t)
     rows = [model.coordinate_names.index(name) for name in driven]
     far = np.abs(run.q[rows] - wanted).max(axis=1)
@@ -207,13 +205,12 @@ def _planned(given: Given, tell: Tell) -> tuple[Model, Profile, list[str], np.nd
     if not driven:
         raise InputError(f"model '{model.name}' has no coordinate that a drive could move.")
     tell(0.0, "designing the motion")
-    if kind in PATHS:
-        whole = _hand_path(given, model, q, times - times[0])
-    else:
-        rows = [model.coordinate_names.index(name) for name in driven]
+    rows = [model.coordinate_names.index(name) for name in driven]
+    if kind not in PATHS:
         return model, _through(kind, q[:, rows], times - times[0], tuple(driven)), driven, q[0]
-    formulas = tuple(whole.formulas[model.coordinate_names.index(name)] for name in driven)
-    return model, Profile(formulas, whole.start, whole.end, names=tuple(driven)), driven, whole.position(whole.start)
+    path = _hand_path(given, model, q, times - times[0])
+    formulas = tuple(path.formulas[i] for i in rows)
+    return model, Profile(formulas, path.start, path.end, names=tuple(driven)), driven, path.position(path.start)
 
 
 def _with_payload(given: Given) -> Model:
@@ -238,17 +235,11 @@ def _through(kind: str, q: np.ndarray, times: np.ndarray, names: tuple[str, ...]
         law(q[k].tolist(), q[k + 1].tolist(), float(times[k + 1] - times[k]), after=float(times[k]))
         for k in range(len(q) - 1)
     ]
-    return Profile(
-        tuple(
-            in_turn([(leg.formulas[i], leg.end) for leg in legs], float(q[-1, i]))
-            if len(legs) > 1
-            else legs[0].formulas[i]
-            for i in range(q.shape[1])
-        ),
-        0.0,
-        float(times[-1]),
-        names=names,
-    )
+    formulas = legs[0].formulas
+    if len(legs) > 1:
+        ends = enumerate(q[-1].tolist())
+        formulas = tuple(in_turn([(leg.formulas[i], leg.end) for leg in legs], x) for i, x in ends)
+    return Profile(tuple(formulas), 0.0, float(times[-1]), names=names)
 
 
 def _hand_path(given: Given, model: Elements, q: np.ndarray, times: np.ndarray) -> Profile:
@@ -315,8 +306,11 @@ def _driven_run(
     out = _starting_at(model, start)
     for name in driven:
         out.drive(name, motion[name], name=f"drive of {name}")
-    equations = dl.derive(out, _FORMALISM)
-    span = motion.end - motion.start
+    return _simulated(out, _FORMALISM, motion, samples, tell)
+
+
+def _simulated(model: Elements, formalism: str, motion: Profile, samples: int, tell: Tell) -> Trajectory:
+    equations, span = dl.derive(model, formalism), motion.end - motion.start
     return equations.simulate(span, samples=samples, integrator=_INTEGRATOR, progress=lambda share: tell(share))
 
 
