@@ -14,8 +14,8 @@ from dalembert.analysis.energy_ellipsoid import ellipsoid as ellipsoid
 from dalembert.analysis.equilibrium import Equilibria as Equilibria
 from dalembert.analysis.equilibrium import Equilibrium as Equilibrium
 from dalembert.analysis.equilibrium import equilibrium as equilibrium
+from dalembert.analysis.fit import Fit as Fit
 from dalembert.analysis.fit import fit as fit
-from dalembert.analysis.fit_result import Fit as Fit
 from dalembert.analysis.floquet import Floquet as Floquet
 from dalembert.analysis.floquet import floquet as floquet
 from dalembert.analysis.inverse_kinematics import inverse_kinematics as inverse_kinematics
@@ -27,8 +27,8 @@ from dalembert.analysis.model_summary import mobility as mobility
 from dalembert.analysis.regressor import regressor as regressor
 from dalembert.analysis.root_locus import Locus as Locus
 from dalembert.analysis.root_locus import root_locus as root_locus
+from dalembert.analysis.sensitivity import Sensitivity as Sensitivity
 from dalembert.analysis.sensitivity import sensitivity as sensitivity
-from dalembert.analysis.sensitivity_run import Sensitivity as Sensitivity
 from dalembert.analysis.subsystems import subsystem_dynamics as subsystem_dynamics
 from dalembert.analysis.sweeps.sweep import sweep as sweep
 from dalembert.analysis.sweeps.sweep_result import sweep_summary as sweep_summary

@@ -17,8 +17,7 @@ import numpy as np
 
 from dalembert.analysis.constrained_sensitivity import origin_of
 from dalembert.analysis.directional_derivatives import Directions, directions_of
-from dalembert.analysis.sensitivity import require_differentiable
-from dalembert.analysis.sensitivity_run import program_by_name
+from dalembert.analysis.sensitivity import program_by_name, require_differentiable
 from dalembert.analysis.variational_equations import rates_program
 from dalembert.api.derive import equations_of
 from dalembert.api.load import accepts_source

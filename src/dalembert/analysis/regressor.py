@@ -17,7 +17,7 @@ from functools import cached_property
 
 import numpy as np
 
-from dalembert.analysis.fit_result import Estimate
+from dalembert.analysis.fit import Estimate
 from dalembert.api.compiled_calls import Numbers
 from dalembert.api.dynamics import Dynamics, dynamics
 from dalembert.api.load import accepts_source
