@@ -100,7 +100,7 @@ class Folder(Memory):
             )
 
     def _read_journal(self) -> set[int]:
-        """The chunks that are whole; a line that was cut off is cut away."""
+        """The complete chunks; an incomplete last line is removed."""
         file, done, good = self._path / _JOURNAL, set[int](), 0
         for line in file.read_bytes().splitlines(keepends=True) if file.exists() else ():
             entry = _entry(line)
@@ -145,7 +145,7 @@ class Folder(Memory):
 
 
 def _reserve(file: Path) -> None:
-    """Take the room on the disk now: a file with holes would end the process when the disk is full."""
+    """Reserve the disk space now: a file with holes would end the process when the disk is full."""
     if hasattr(os, "posix_fallocate"):
         with file.open("r+b") as opened:
             os.posix_fallocate(opened.fileno(), 0, file.stat().st_size)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dalembert.analysis.sweeps.sweep_lanes import Starts, fly, keeps_structure
+from dalembert.analysis.sweeps.sweep_lanes import Starts, keeps_structure, run_lanes
 from dalembert.analysis.sweeps.sweep_observables import Observer
 from dalembert.analysis.sweeps.sweep_spec import SweepSpec
 from dalembert.api.equations import Equations
@@ -34,7 +34,7 @@ def answer(spec: SweepSpec, points: np.ndarray) -> Answer:
 
 
 class _Chunk:
-    """Some runs on their way."""
+    """Runs of a sweep with these values, and what is recorded of them."""
 
     def __init__(self, spec: SweepSpec, points: np.ndarray) -> None:
         self._spec, self._points, self._eom = spec, points, spec.equations
@@ -49,13 +49,13 @@ class _Chunk:
         """Parameters and states at the start, a column for each run."""
         q, qd = self._eom.model.initial
         columns = {"parameter": self._eom.values, "position": q, "velocity": qd}
-        whole = {room: np.repeat(known[:, None], self._count, axis=1) for room, known in columns.items()}
+        starts = {kind: np.repeat(known[:, None], self._count, axis=1) for kind, known in columns.items()}
         for axis, row in zip(self._spec.variation.axes, self._points, strict=True):
-            whole[axis.room][axis.place] = row
-        return Starts(whole["parameter"], whole["position"], whole["velocity"])
+            starts[axis.kind][axis.place] = row
+        return Starts(starts["parameter"], starts["position"], starts["velocity"])
 
     def answer(self) -> Answer:
-        """All of them."""
+        """Run in lanes where that is possible, the others one by one."""
         left = np.arange(self._count)
         if self._spec.alone is None:
             left = self._in_lanes(np.flatnonzero(self._regular_starts()))
@@ -70,7 +70,7 @@ class _Chunk:
         """Which runs begin on their constraints with the structure that was derived; the others are told what is wrong alone."""
         starts, kept = self._starts, np.isfinite(self._points).all(axis=0)
         for axis, row in zip(self._spec.variation.axes, self._points, strict=True):
-            if axis.room == "parameter":
+            if axis.kind == "parameter":
                 kept &= keeps_structure(self._eom, axis.name, row)
         manifold = self._eom.workspace.manifold
         return kept & are_consistent(manifold, starts.q, starts.qd, float(self._times[0]), starts.values)
@@ -81,7 +81,7 @@ class _Chunk:
         if not len(runs):
             return left
         begin = Starts(*(part[:, runs] for part in (self._starts.values, self._starts.q, self._starts.qd)))
-        states, done = fly(self._eom, begin, self._times, self._spec.settings)
+        states, done = run_lanes(self._eom, begin, self._times, self._spec.settings)
         some = max(1, _TOGETHER // len(self._times))
         for at in range(0, len(runs), some):
             here = np.flatnonzero(done[at : at + some]) + at
@@ -110,7 +110,7 @@ class _Chunk:
 
     def _changed(self, i: int) -> Equations:
         axes = zip(self._spec.variation.axes, self._points[:, i].tolist(), strict=True)
-        changes = {axis.name: value for axis, value in axes if axis.room == "parameter"}
+        changes = {axis.name: value for axis, value in axes if axis.kind == "parameter"}
         return self._eom.with_parameters(changes) if changes else self._eom
 
     def _trajectory(self, i: int, y: np.ndarray) -> Trajectory:
@@ -136,7 +136,7 @@ class _Chunk:
 
     def _record(self, i: int, run: Trajectory, *, only_columns: bool = False) -> None:
         """What is asked for of one run, which may have ended before its time."""
-        known = {} if only_columns else self._observer.along(run.t, run.q, run.qd, self._values_along(i, run))
+        known = {} if only_columns else self._observer.along(run.t, run.q, run.qd, self._values_along(run))
         for each in self._spec.observables:
             if each.column or not only_columns:
                 found = run[each.text] if each.column else known[each.name]
@@ -146,7 +146,7 @@ class _Chunk:
                 else:
                     self._columns[each.name][i] = each.reduced(found)
 
-    def _values_along(self, i: int, run: Trajectory) -> np.ndarray:
+    def _values_along(self, run: Trajectory) -> np.ndarray:
         """The parameters of a run at its samples; a user's own come first among those of a run that is held."""
         values = run.values[: len(self._starts.values)]
         return values if values.ndim == 2 else np.repeat(values[:, None], len(run.t), axis=1)

@@ -60,9 +60,9 @@ class SweepSpec(Value):
         if self.given_chunk is not None:
             return self.given_chunk
         most = _RUNS if self.alone is None else _FEW
-        room = max(1, _NUMBERS // (len(self.times) * (self.equations.n_states + len(self.equations.working))))
+        fitting = max(1, _NUMBERS // (len(self.times) * (self.equations.n_states + len(self.equations.working))))
         share = max(1, self.variation.runs // _SHARES)
-        return max(1, min(most, room, max(share, 64) if self.alone is None else share))
+        return max(1, min(most, fitting, max(share, 64) if self.alone is None else share))
 
     @property
     def chunks(self) -> int:
@@ -91,7 +91,7 @@ class SweepSpec(Value):
         parts = (
             eom.derivation.setup.declared.content,
             (eom.formalism, eom.engine, eom.derivation.setup.mode, sorted(eom.changes.items())),
-            ([axis.said for axis in self.variation.axes], self.variation.samples, self.variation.runs),
+            ([axis.identity for axis in self.variation.axes], self.variation.samples, self.variation.runs),
             self.variation.seed if self.variation.samples != "grid" else None,
             self.observables,
             self.times,
@@ -122,7 +122,7 @@ class Axis:
     """One name that is varied: a parameter, a position or a velocity at the start."""
 
     name: str
-    room: Literal["parameter", "position", "velocity"]
+    kind: Literal["parameter", "position", "velocity"]
     place: int
     unit: str
     values: tuple[float, ...] = ()  # of a grid
@@ -137,7 +137,7 @@ class Axis:
         return low + (high - low) * shares
 
     @property
-    def said(self) -> str:
+    def identity(self) -> str:
         """All that decides its values, for comparison."""
         law = self.law
         known = (getattr(getattr(law, "dist", law), "name", type(law).__name__), getattr(law, "args", ()))
@@ -230,22 +230,22 @@ def variation_of(model: Elements, vary: Mapping[str, Any], samples: str, runs: i
 
 
 def _axis(model: Elements, name: str, given: object, grid: bool) -> Axis:
-    room, place, unit = _place(model, name)
+    kind, place, unit = _place(model, name)
     if grid:
         if isinstance(given, Distribution):
             raise InputError(f"sweep, '{name}': a distribution has no grid. Give values, or take samples='random'.")
         values = np.atleast_1d(numbers_given(given, f"sweep, '{name}'"))
         if values.ndim != 1 or not len(values):
             raise InputError(f"sweep, '{name}': got shape {values.shape}. Expected one or more numbers in a row.")
-        return Axis(name, room, place, unit, tuple(values.tolist()))
+        return Axis(name, kind, place, unit, tuple(values.tolist()))
     if isinstance(given, Distribution):
-        return Axis(name, room, place, unit, law=given)
+        return Axis(name, kind, place, unit, law=given)
     if not (isinstance(given, tuple | list | np.ndarray) and len(given) == 2 and all(map(is_real, given))):
         raise InputError(
             f"sweep, '{name}': got {shown(given)}. Expected the ends of a range such as (0.5, 1.5), or a distribution with "
             "`ppf` such as scipy.stats.norm(1, 0.1)."
         )
-    return Axis(name, room, place, unit, ends=(float(given[0]), float(given[1])))
+    return Axis(name, kind, place, unit, ends=(float(given[0]), float(given[1])))
 
 
 def _place(model: Elements, name: str) -> tuple[Literal["parameter", "position", "velocity"], int, str]:

@@ -164,14 +164,14 @@ class _Crew:
         self._folder = Path(folder)  # of the sockets
         self._processes: list[subprocess.Popen[bytes]] = []
 
-    def lead(self, number: int) -> None:
+    def serve(self, number: int) -> None:
         """Start a worker and give it chunks; start another one when it dies."""
         deaths = 0
         while not self._over.is_set() and self._waiting:
             process, line = None, None
             try:
                 process, line = self._start(f"{number}-{deaths}")
-                self._give(line)
+                self._feed(line)
             except (EOFError, OSError) as error:
                 deaths += 1
                 if deaths > _TRIES and not self._over.is_set() and line is None:
@@ -199,12 +199,12 @@ class _Crew:
             )
             with self._lock:
                 self._processes.append(process)
-            line = self._called_back(listener, process)
+            line = self._accept(listener, process)
         line.recv()
         line.send(self._spec)
         return process, line
 
-    def _called_back(self, listener: Listener, process: subprocess.Popen[bytes]) -> Connection:
+    def _accept(self, listener: Listener, process: subprocess.Popen[bytes]) -> Connection:
         """The line to a worker that has started; raises where it has died or is not wanted any more."""
         socket = getattr(getattr(listener, "_listener", None), "_socket", None)  # a pipe of Windows has none
         if socket is not None:
@@ -216,7 +216,7 @@ class _Crew:
                 if process.poll() is not None or self._over.is_set():
                     raise EOFError("the worker ended before it called back") from None
 
-    def _give(self, line: Connection) -> None:
+    def _feed(self, line: Connection) -> None:
         while not self._over.is_set():
             with self._lock:
                 if not self._waiting:
@@ -227,12 +227,12 @@ class _Crew:
                 line.send(points)
                 self.found.put((chunk, line.recv()))
             except (EOFError, OSError):
-                self._again(chunk)
+                self._retry(chunk)
                 raise
         with suppress(OSError):
             line.send(None)
 
-    def _again(self, chunk: int) -> None:
+    def _retry(self, chunk: int) -> None:
         """The worker died over a chunk."""
         with self._lock:
             self._deaths[chunk] = self._deaths.get(chunk, 0) + 1
@@ -257,7 +257,7 @@ def by_processes(spec: SweepSpec, chunks: Sequence[int], count: int) -> Answered
     """The answers of worker processes."""
     with tempfile.TemporaryDirectory(prefix="dalembert-", ignore_cleanup_errors=True) as folder:
         crew = _Crew(spec, chunks, folder)
-        threads = [Thread(target=crew.lead, args=(i,), daemon=True) for i in range(count)]
+        threads = [Thread(target=crew.serve, args=(i,), daemon=True) for i in range(count)]
         try:
             for thread in threads:
                 thread.start()
