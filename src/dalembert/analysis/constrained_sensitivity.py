@@ -1,4 +1,4 @@
-"""Derivatives on the constraints: a start and its derivatives that fulfil them, and what drifts brought back.
+"""Derivatives on the constraints: a start and its derivatives that fulfil them, and the correction of drift.
 
 A direction stays on the constraints c(q, q̇, t; p) = 0 where c′ = c_z z′ = 0 and c″ = c_zz[z′, z′] + c_z z″ = 0, positions first.
 What is missing is made up along N = M⁻¹Aᵀ, the way of least motion in the metric of the masses: z′ − N (A N)⁻¹ c′.
@@ -73,7 +73,7 @@ class Constrained:
         return Ways(N[:, held.holonomic], N[:, held.rows])
 
     def tangent(self, y: Varied, t: float, ways: Ways | None = None) -> Varied:
-        """The derivatives of a state that is on the constraints, brought onto them."""
+        """The derivatives of a state on the constraints, projected onto them."""
         if not self.any or not len(self.directions):
             return y
         n, held = len(y.value) // 2, self._manifold
@@ -126,7 +126,7 @@ class Constrained:
         return y
 
     def free(self, y: np.ndarray, t: float, keep: set[int]) -> np.ndarray:
-        """Which coordinates may move to fulfil the constraints; raises where too many are kept."""
+        """Which coordinates may move to fulfil the constraints; raises where too many are fixed."""
         n, held = len(y) // 2, self._manifold
         free = np.array([i not in keep for i in range(n)])
         if not self.any or not keep:
@@ -150,7 +150,7 @@ class Origin:
 
     directions: Directions
     t: float
-    given: Differentials  # (q, q̇) before the constraints are asked, of the parameters
+    given: Differentials  # (q, q̇) before projection, as functions of the parameters
     ways: Ways | None  # along which the constraints are fulfilled; None where there are none
 
     def at(self, equations: BoundEquations, starts: Mapping[str, float], order: int) -> Varied:

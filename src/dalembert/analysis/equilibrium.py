@@ -210,7 +210,7 @@ def equilibrium(
 
 @dataclass(frozen=True)
 class Asked:
-    """What was asked for, by places."""
+    """What to fix and to find, by indices."""
 
     keep: tuple[int, ...]
     speeds: dict[int, float]
@@ -264,7 +264,7 @@ class Looking:
         self.assembler = Assembler(self.space.model, {}, ())
 
     def _begin_rates(self) -> None:
-        """Let rates that constraints and drives ask for begin as they are asked for at the start."""
+        """Start rates that constraints and drives prescribe at their values there."""
         rows, places = list(self.search.unknowns.qd), self.residuals.places
         if rows:
             point = self._point(self.q)
@@ -292,7 +292,7 @@ class Looking:
         return out
 
     def _unknowns(self) -> Unknowns:
-        """Positions that are not kept and do not only follow; rates that are sought, or tied to those that are given."""
+        """Positions that are neither fixed nor followers; rates that are unknown, or constrained by given ones."""
         asked, n, places = self.asked, len(self.q), self.residuals.places
         driven = np.abs(self.residuals.at(self._point(self.q))[places["velocity"]]).max(initial=0.0) > 0
         steady = bool(asked.speeds or asked.rates or driven)
@@ -418,7 +418,7 @@ class Looking:
 
 
 def _of_one_family(one: Equilibrium, other: Equilibrium) -> bool:
-    """True for two of a family, as far as is seen: both have others beside them, in as many directions."""
+    """True for two of a family, as far as is known: both have neighbors in as many directions."""
     return bool(one.family) and (one.family, one.stability) == (other.family, other.stability)
 
 

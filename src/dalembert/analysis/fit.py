@@ -31,8 +31,8 @@ from dalembert.simulation.main_loop import Task
 from dalembert.tables import Table, Tabular, short
 
 _ROUNDS = 2  # fits that find the noise of each column again
-_ALIKE = 0.99  # a correlation from which on two parameters are hardly told apart
-_BLIND = 1e-7  # of the largest singular value: directions below it are not seen in the data
+_ALIKE = 0.99  # correlation above which two parameters can hardly be distinguished
+_BLIND = 1e-7  # of the largest singular value: directions below it cannot be identified
 _UNIT = re.compile(r"\s*\[[^\]]*\]\s*$")  # a unit behind a name, as `run.save("x.csv")` writes it
 
 
@@ -131,7 +131,7 @@ def _noise(data: Measured, sigma: float | Mapping[str, float] | None) -> np.ndar
 
 @dataclass
 class _Search:
-    """Least squares on whole runs."""
+    """Least squares over runs."""
 
     motion: Differentiated
     data: Measured
@@ -173,7 +173,7 @@ class _Search:
         return np.moveaxis(self._run(x)[1] / noise[:, None, None], 1, 2)[self.data.there]
 
     def _solve(self, x: np.ndarray, noise: np.ndarray) -> np.ndarray:
-        """The best values from x on; what the data do not tell stays where it is, as long as they do not."""
+        """The best values from x on; directions that cannot be identified stay fixed."""
         while True:
             ways = observed_directions(self._slopes(x, noise)).T if np.isinf(self.limits).all() else np.eye(len(x))
             if not ways.shape[1]:
@@ -252,7 +252,7 @@ class _Search:
 
 
 class Estimate(NamedTuple):
-    """A value and its standard deviation; infinite where the data do not tell it."""
+    """A value and its standard deviation; infinite where it cannot be identified."""
 
     value: float
     sigma: float
@@ -339,7 +339,7 @@ class Fit(Value, Tabular):
 
 
 def observed_directions(J: np.ndarray) -> np.ndarray:
-    """The directions of the parameters that data with slopes J tell, a row for each.
+    """The directions of the parameters that can be identified from data with slopes J, a row for each.
 
     >>> observed_directions(np.array([[1.0, 0.0], [2.0, 0.0]])).round(9).tolist()
     [[1.0, 0.0]]
@@ -350,7 +350,7 @@ def observed_directions(J: np.ndarray) -> np.ndarray:
 
 
 def covariance_of(J: np.ndarray, scale: np.ndarray, names: tuple[str, ...]) -> tuple[np.ndarray, tuple[str, ...]]:
-    """(JᵀJ)⁻¹ for slopes J of residuals in units of σ, and what the data do not tell; J is by parameters / scale.
+    """(JᵀJ)⁻¹ for slopes J of residuals in units of σ, and notes on what cannot be identified; J is by parameters / scale.
 
     >>> covariance, notes = covariance_of(np.array([[1.0, 1.0], [2.0, 2.0]]), np.ones(2), ("a", "b"))
     >>> float(covariance[0, 0]), notes[0][:38]

@@ -27,7 +27,7 @@ TOLERANCE = 1e-11
 _BRANCH_STARTS = 400
 _APART = 1e-5  # postures that differ by less, in scales of the coordinates, are one
 _SINGULAR = 1e-4  # of the largest singular value
-_SHOWN = 0.05  # parts of a direction below this are not told
+_SHOWN = 0.05  # parts of a direction below this are left out of messages
 
 
 @dataclass(frozen=True)
@@ -77,7 +77,7 @@ class InverseKinematics:
 
     @cached_property
     def manipulability(self) -> float | np.ndarray:
-        """√det(J Jᵀ): how much room of velocities a ball of joint velocities gives; zero where it is singular."""
+        """√det(J Jᵀ): the volume of velocities that a unit ball of joint velocities gives; zero where it is singular."""
         # rows in the units of the model; where a plane is never left, the ways that are left
         values = np.linalg.svd(self._free * self._rows[:, None], compute_uv=False)[:, : self._usual]
         found = values.prod(axis=1)
@@ -240,7 +240,7 @@ class _Search:
         return Found(self._nearest_turns(q, begin), left, counts)
 
     def _nearest_turns(self, q: np.ndarray, start: np.ndarray) -> np.ndarray:
-        """The same postures with coordinates that turn brought near to the start by full turns, within their limits."""
+        """The same postures with angles moved near to the start by full turns, within their limits."""
         task, turn = self.task, 2 * np.pi
         trial = np.where(self.places.turning & self.moving, q - turn * np.round((q - start) / turn), q)
         return np.where((trial >= task.lower) & (trial <= task.upper), trial, q)

@@ -1,4 +1,4 @@
-"""The linear equations a user holds: ẋ = A x + B u, y = C x + D u about a state, and what can be asked of them."""
+"""The linear equations a user holds: ẋ = A x + B u, y = C x + D u about a state, their modes and transfer functions."""
 
 from __future__ import annotations
 
@@ -304,7 +304,7 @@ class Modes(Tabular, Sequence[Mode]):
         return np.array([mode.shape for mode in self.found]).reshape(len(self.found), len(self.q)).T
 
     def motion(self, index: int, size: float = 0.3, samples_of_it: int = 73) -> tuple[np.ndarray, np.ndarray]:
-        """Times and positions of one period of a mode, (k,) and (n, k), brought onto the constraints.
+        """Times and positions of one period of a mode, (k,) and (n, k), projected onto the constraints.
 
         `size` is how far the coordinate that moves most goes, in radians or in lengths of the model. A mode that does not
         oscillate is shown as if it did.
@@ -381,7 +381,7 @@ class Modes(Tabular, Sequence[Mode]):
 
 
 def _closed(model: Description, q: np.ndarray, t: float) -> np.ndarray:
-    """Positions (n, k) brought onto the constraints; those that do not get there stay as they are."""
+    """Positions (n, k) projected onto the constraints; where that fails they stay as they are."""
     written = with_contacts(model)
     known = levels(written)
     if not known.held:

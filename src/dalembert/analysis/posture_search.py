@@ -31,7 +31,7 @@ _LEAPS, _NEAR, _FAR = 3, 1e-4, 1e-1
 
 
 class Task(NamedTuple):
-    """What is asked for, and of which coordinates."""
+    """The targets, and the coordinates that move."""
 
     kinds: np.ndarray  # (targets, 2): is its position given, is its orientation
     length: float

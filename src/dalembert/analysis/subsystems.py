@@ -100,7 +100,7 @@ class _Solving:
         self._solved: list[Subsystem] = []
 
     def found(self) -> SubsystemDynamics:
-        """The whole solution."""
+        """The solution."""
         waiting = _groups(self._tree)
         while waiting:
             ready = next((name for name, part in waiting.items() if self._solve((name,), part)), None)

@@ -90,7 +90,7 @@ Quick = Callable[..., np.ndarray | None]
 
 
 def _quick_of(function: Function, sizes: tuple[int, ...], shape: tuple[int, ...]) -> Quick | None:
-    """The whole call in machine code; None on other engines, and where its numbers need too much room."""
+    """The call in machine code; None on other engines, and where its numbers need too much memory on the stack."""
     if function.n_outputs + sum(sizes) > _ROOM or (code := function.native) is None:
         return None
     from dalembert.codegen.llvm.native_entry import is_possible, quick_function
@@ -120,7 +120,7 @@ class Facts(NamedTuple):
 
 
 class Calls(dict[Key, Call]):
-    """The functions of one model on one engine by task, friction and detail, each compiled when it is first asked for.
+    """The functions of one model on one engine by task, friction and detail, each compiled at first use.
 
     What is on disk is taken from there; then the model is not even planned.
     """
@@ -136,7 +136,7 @@ class Calls(dict[Key, Call]):
 
     @cached_property
     def facts(self) -> Facts:
-        """What is known of the model; raises where it is not sound, or cannot run as it is asked to."""
+        """Facts of the model; raises where it is not sound, or cannot run by this execution."""
 
         def found() -> Plain:
             choose_execution(self.plan, "forward", self.execution, self.engine)

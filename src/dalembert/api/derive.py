@@ -137,7 +137,7 @@ def derived(known: Setup, formalism: str, alpha: float = 0.0) -> Equations:
     if formalism == denoc.ABOUT.key and _runs_in_loops(known):
         return TreeEquations(Derivation(known, formalism))
     found = Equations(derivation_of(known, formalism, alpha))
-    found.form  # noqa: B018 (what cannot be derived is told here)
+    found.form  # noqa: B018 (raises where the formalism does not apply)
     return found
 
 

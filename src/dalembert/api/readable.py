@@ -155,7 +155,7 @@ class ReadableEquations(BoundEquations):
 
     @property
     def _overview(self) -> Table | None:
-        """What is said of equations that nobody would read at once; None where the page itself is shown."""
+        """A summary of equations too long to read at once; None where the page itself is printed."""
         if len(self.model.coordinate_names) <= _READABLE:
             return None
         facts = (

@@ -142,7 +142,7 @@ _WRITE = {"text": _text, "latex": _latex, "html": _html, "json": _json}
 
 @dataclass(frozen=True)
 class _Chosen:
-    """What was asked for of one formalism: blocks, or steps."""
+    """The selected blocks or steps of one formalism."""
 
     model: str
     formalism: str

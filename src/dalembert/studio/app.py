@@ -80,14 +80,14 @@ _PAGE = """<!DOCTYPE html>
 class Options:
     """The bounds of a studio's work."""
 
-    workers: int = 3  # long tasks at once; one is kept for other tabs
+    workers: int = 3  # long tasks at once; one is reserved for other tabs
     seconds: float = 3600.0  # of a long task
     quick_seconds: float = 60.0
     memory: int = 4 << 30  # bytes of a worker
 
 
 class Studio:
-    """The rooms of one studio: a folder, workers, tabs, and the app that brings them together."""
+    """One studio: its folder, workers and tabs, and the app that connects them."""
 
     def __init__(
         self,

@@ -49,7 +49,7 @@ class Folder:
         raise AssertionError("there is always a free name")
 
     def _hold(self, name: str) -> bool:
-        """Whether nobody else is about to write a file of this name; then it is ours until `release`."""
+        """Reserve a file name until `release`; False where another task has it."""
         mark = self._made("names", hashlib.sha256(name.encode()).hexdigest()[:32], "")
         with contextlib.suppress(FileNotFoundError):
             if now() - mark.stat().st_mtime > LEFT_BEHIND:
@@ -62,7 +62,7 @@ class Folder:
         return True
 
     def release(self) -> None:
-        """Gives back the names that were held: what was written guards itself."""
+        """Release the reserved names: files that were written protect themselves."""
         while self._held:
             self._held.pop().unlink(missing_ok=True)
 
@@ -138,7 +138,7 @@ class Folder:
     # uploads: files that were dropped on the page
 
     def new_upload(self, name: str) -> tuple[str, Path]:
-        """A key and the path for a file that comes from the page; of its name, what can do no harm is kept."""
+        """A key and the path for a file that comes from the page; only harmless characters of its name stay."""
         key = secrets.token_hex(8)
         path = self._made("uploads", key, f"-{_clean(name.replace(chr(92), '/').rpartition('/')[2])}")
         self._trim("uploads", MOST_UPLOADS - 1)

@@ -62,7 +62,7 @@ class Worker:
         return self.usable and self._process.is_alive()
 
     async def ask(self, question: bytes, tell: Tell) -> bytes:
-        """The answer to a question [task, given], both as JSON; words of progress go to `tell`."""
+        """The answer to a request [task, arguments], both as JSON; progress goes to `tell`."""
         loop = asyncio.get_running_loop()
         self.usable, begun = False, False
         await loop.run_in_executor(self._threads, _send, self._pipe, question)
@@ -93,7 +93,7 @@ class Worker:
 
 
 def _send(pipe: Connection, question: bytes) -> None:
-    with contextlib.suppress(OSError):  # who listens hears that there is nobody
+    with contextlib.suppress(OSError):  # the receiver notices the closed pipe
         pipe.send_bytes(question)
 
 
@@ -105,7 +105,7 @@ def _receive(pipe: Connection) -> bytes | None:
 
 
 def _exit_reason(code: int | None, memory: int) -> str:
-    """What is to be said of a process that died over its task."""
+    """A message on a process that died during its task."""
     how = f"with code {code}"
     if code is not None and code < 0:
         with contextlib.suppress(ValueError):

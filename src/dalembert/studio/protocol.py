@@ -61,7 +61,7 @@ class Tabs:
 
 
 class Tab:
-    """A tab: what it asked for, and the socket through which it hears, if it has one now."""
+    """A tab: its pending tasks, and its socket, if it has one now."""
 
     def __init__(self, key: str, folder: Folder, quick: Workers, long: Workers) -> None:
         self._key, self._folder, self._quick, self._long = key, folder, quick, long
@@ -99,8 +99,8 @@ class Tab:
         gone()
 
     def end(self) -> None:
-        """Cancels what was asked for."""
-        self._here.set()  # nobody is waited for any more
+        """Cancels pending tasks."""
+        self._here.set()  # no one is waiting any more
         for _, each in list(self._pending.values()):
             each.cancel()
 

@@ -167,4 +167,4 @@ def _text(model: str, folder: Folder) -> str:
 
 
 def _silent(share: float, words: str = "") -> None:
-    """Nobody is told."""
+    """Progress is ignored."""

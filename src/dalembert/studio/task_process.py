@@ -1,4 +1,4 @@
-"""The process in which a task runs: one after the other, until the pipe closes or somebody ends it."""
+"""The process in which tasks run, one after the other, until the pipe closes or it is killed."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from dalembert.studio.payload import Answer, Tell
 TELL_EVERY = 0.1  # seconds between two words of progress
 MAX_ANSWER = 50_000_000  # bytes
 MAX_FILE = 4 << 30  # bytes of one file that a task writes
-BEGUN = b"begun"  # what is said when a task has come
+BEGUN = b"begun"  # sent when a task has arrived
 LAST = b"\n"  # at the end of the last answer of a process that has grown large
 
 
@@ -51,7 +51,7 @@ def work(pipe: Connection, folder: str, memory: int, patient: bool) -> None:
 
 
 def _listen(pipe: Connection, tasks: SimpleQueue[bytes]) -> None:
-    """Hands tasks on; when nobody is there any more who could ask, the process ends in the middle of its work."""
+    """Queue tasks; when the pipe closes, end the process in the middle of its work."""
     while True:
         try:
             tasks.put(pipe.recv_bytes())

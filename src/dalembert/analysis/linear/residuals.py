@@ -56,7 +56,7 @@ class Point:
 
 @dataclass(frozen=True)
 class Partials:
-    """The slopes of some functions at a point: a block (rows, columns) by each of (q, q̇, q̈), λ and the parameters asked for."""
+    """The slopes of some functions at a point: a block (rows, columns) by each of (q, q̇, q̈), λ and some parameters."""
 
     q: np.ndarray
     qd: np.ndarray

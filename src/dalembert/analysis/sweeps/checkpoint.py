@@ -1,4 +1,4 @@
-"""Answers on disk: arrays that are as large as the whole sweep, and a journal that says which chunks are in them.
+"""Answers on disk: arrays for all runs, and a journal that says which chunks are in them.
 
 A chunk counts when its line stands in the journal, and the line is written after the numbers: whenever the process ends, what the
 journal names is whole, and the rest is made again. The manifest holds the fingerprint of the spec; another spec is

@@ -1,4 +1,4 @@
-"""The answer to a part of a sweep: some runs, in lanes where that can be, else one by one; what is asked for is kept of them."""
+"""The answer to a chunk of a sweep: some runs, in lanes where possible, else one by one, and their observables."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _TOGETHER = 2**16  # states that are looked at in one go
 
 @dataclass(frozen=True)
 class Answer:
-    """What is kept of runs, on the first axis, and why some of them have nothing."""
+    """Observables of runs, on the first axis, and why some of them failed."""
 
     columns: dict[str, np.ndarray]
     reasons: dict[int, str]  # by the place among these runs
@@ -67,7 +67,7 @@ class _Chunk:
         return Answer(self._columns, self._reasons)
 
     def _regular_starts(self) -> np.ndarray:
-        """Which runs begin on their constraints with the structure that was derived; the others are told what is wrong alone."""
+        """Which runs begin on their constraints with the structure that was derived; the others run alone and report errors."""
         starts, kept = self._starts, np.isfinite(self._points).all(axis=0)
         for axis, row in zip(self._spec.variation.axes, self._points, strict=True):
             if axis.kind == "parameter":
@@ -89,7 +89,7 @@ class _Chunk:
         return np.concatenate([left, runs[~done]])
 
     def _keep(self, runs: np.ndarray, states: np.ndarray) -> None:
-        """What is asked for of runs in lanes, states (runs, samples, states)."""
+        """Record the observables of runs in lanes, states (runs, samples, states)."""
         kernel, n, samples = self._eom.kernel, len(self._starts.q), len(self._times)
         y = np.ascontiguousarray(states.reshape(-1, states.shape[2]).T)
         t, values = np.tile(self._times, len(runs)), np.repeat(self._starts.values[:, runs], samples, axis=1)
@@ -135,7 +135,7 @@ class _Chunk:
         )
 
     def _record(self, i: int, run: Trajectory, *, only_columns: bool = False) -> None:
-        """What is asked for of one run, which may have ended before its time."""
+        """Record the observables of one run, which may have ended early."""
         known = {} if only_columns else self._observer.along(run.t, run.q, run.qd, self._values_along(run))
         for each in self._spec.observables:
             if each.column or not only_columns:

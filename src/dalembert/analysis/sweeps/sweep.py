@@ -119,7 +119,7 @@ def _evaluated(
 
 
 def _integrator(equations: Equations, asked: str | None, settings: Settings) -> str | None:
-    """What is asked for, or the model's; else that of lanes where runs can share them, and the best for one run where not."""
+    """The given one, or the model's; else that of lanes where runs can share them, and the best for one run where not."""
     name = asked or equations.model.integrator
     if name is not None:
         require_method(name, step=settings.step)
@@ -136,7 +136,7 @@ def _grid(equations: Equations, duration: float | None, times: int | Sequence[fl
 
 
 def _require_memory(spec: SweepSpec, *, on_disk: bool) -> None:
-    """Raise where the result is larger than what may be held: reasons, the values of points, and numbers that are not on disk."""
+    """Raise where the result is larger than the memory for it: reasons, the values of points, and numbers that are not on disk."""
     variation, limit = spec.variation, _memory() // 2
     values = 0 if variation.samples == "grid" else len(variation.axes)
     size = 8 * (1 + values + (0 if on_disk else spec.numbers)) * variation.runs
@@ -154,5 +154,5 @@ def _require_memory(spec: SweepSpec, *, on_disk: bool) -> None:
 def _memory() -> int:
     try:
         return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    except (AttributeError, ValueError, OSError):  # not told here
+    except (AttributeError, ValueError, OSError):  # unknown on this system
         return 2**33

@@ -1,4 +1,4 @@
-"""What is kept of every run: formulas of the state and of energies, along the run or one number of it."""
+"""What is recorded of every run: formulas of the state and of energies, along the run or one number of it."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _CALL = re.compile(r"\s*(\w+)\s*\((.*)\)\s*", re.DOTALL)
 
 @dataclass(frozen=True)
 class Observable:
-    """Something to be kept: a name, and the formula or the column of a run that it is, along the run or reduced."""
+    """A recorded quantity: a name, and the formula or the column of a run that it is, along the run or reduced."""
 
     name: str
     text: str
@@ -46,14 +46,14 @@ class Observable:
     column: bool = False  # not a formula: what a run knows by this name
 
     def reduced(self, along: np.ndarray) -> np.ndarray:
-        """What is kept of samples (..., samples)."""
+        """What is recorded of samples (..., samples)."""
         return along if self.reduction is None else REDUCTIONS[self.reduction][1](along)
 
 
 def observables_of(
     equations: Equations, observe: str | Sequence[str] | Mapping[str, str], probe: Callable[[], Trajectory]
 ) -> tuple[Observable, ...]:
-    """What a user asked for, by name; `probe` makes a run, whose columns are looked at where a text is no formula.
+    """The observables a user names; `probe` makes a run, whose columns are searched where a text is no formula.
 
     >>> import dalembert as dl
     >>> eom = dl.derive("simple-pendulum")

@@ -23,7 +23,7 @@ FORMATS = (".nc", ".csv", ".parquet")
 
 
 def dataset_of(spec: SweepSpec, columns: Mapping[str, np.ndarray], reasons: Mapping[int, str]) -> xarray.Dataset:
-    """What was kept of all runs: over the names of a grid, else over runs, and over time where samples were asked for."""
+    """What was recorded of all runs: over the axes of a grid, else over runs, and over time for sampled observables."""
     import xarray
 
     variation = spec.variation
@@ -65,7 +65,7 @@ def _about(spec: SweepSpec, failed: int) -> dict[str, str | int]:
 
 
 def require_writable(path: Path) -> None:
-    """Raise where the result of a sweep cannot be written to such a file: to be asked before the work, too."""
+    """Raise where the result of a sweep cannot be written to such a file: to be called before the work, too."""
     files.require_suffix(path, FORMATS, "a sweep")
     dataset.require_writer(path.suffix.lower())
 

@@ -36,7 +36,7 @@ _OPEN = 2.0**-54  # shares lie between this and one
 
 @dataclass(frozen=True)
 class SweepSpec(Value):
-    """What is asked for; it pickles, so that others can answer a part of it."""
+    """A sweep as a value; it pickles, so that other processes can evaluate its chunks."""
 
     equations: Equations
     variation: Variation
@@ -75,12 +75,12 @@ class SweepSpec(Value):
         return first, min(self.chunk, self.variation.runs - first)
 
     def shape_of(self, observable: Observable) -> tuple[int, ...]:
-        """What is kept of one run."""
+        """The shape of an observable of one run."""
         return (len(self.times),) if observable.reduction is None else ()
 
     @property
     def numbers(self) -> int:
-        """How many numbers are kept of one run."""
+        """How many numbers are recorded of one run."""
         return sum(int(np.prod(self.shape_of(each))) for each in self.observables)
 
     @cached_property
@@ -101,7 +101,7 @@ class SweepSpec(Value):
 
 
 def _law(law: object) -> str:
-    """A law in Python, as far as it can be told from another."""
+    """A text that distinguishes a law in Python from others, as far as possible."""
     function = getattr(law, "py_func", law)
     code = getattr(function, "__code__", None) or getattr(type(function).__call__, "__code__", None)
     name = getattr(function, "__qualname__", type(function).__qualname__)
@@ -160,7 +160,7 @@ class Variation:
 
 
 class Points:
-    """The values of runs, for any of them; quick where they are asked for in their order."""
+    """The values of runs, for any of them; fast in sequential order."""
 
     def __init__(self, variation: Variation) -> None:
         self._variation = variation
@@ -178,7 +178,7 @@ class Points:
         return np.stack([axis.spread(row) for axis, row in zip(known.axes, shares, strict=True)])
 
     def _random(self, first: int, count: int) -> np.ndarray:
-        """A counter makes every number, so that any of them can be asked for."""
+        """A counter-based generator, so that any of them can be computed."""
         d = len(self._variation.axes)
         words = -(-d // 4)
         source = np.random.Philox(key=self._variation.seed)
@@ -200,7 +200,7 @@ class Points:
 
 
 def variation_of(model: Elements, vary: Mapping[str, Any], samples: str, runs: int | None, seed: int) -> Variation:
-    """What a user asked to vary; raises with all that is wrong.
+    """The variation a user describes; raises with all that is wrong.
 
     >>> import dalembert as dl
     >>> variation_of(dl.load("simple-pendulum"), {"l": [0.5, 1.0], "theta": [0.1, 0.2, 0.3]}, "grid", None, 0).runs

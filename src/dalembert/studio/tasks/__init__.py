@@ -1,4 +1,4 @@
-"""What a tab can ask for, by name: each task is a function of what was given, the folder, and whom to tell how far it is.
+"""What a tab can ask for, by name: each task is a function of its arguments, the folder, and a callback for progress.
 
 A quick task answers while somebody types and has a process of its own, so that it never waits behind a long one. Tasks call the
 pipeline and turn what it returns into plain data; HTML in answers is escaped by `show` and `tables`.
@@ -30,7 +30,7 @@ from dalembert.studio.tasks import (
 
 @dataclass(frozen=True)
 class Task:
-    """A function, and whether it answers while somebody types."""
+    """A function, and whether it answers while a user types."""
 
     call: Callable[[Given, Folder, Tell], Answer]
     quick: bool = False

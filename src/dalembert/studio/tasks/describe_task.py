@@ -109,7 +109,7 @@ def _description(text: str) -> Description:
 
 
 def description_of(given: Given) -> Description:
-    """The description of the text that was given; the last ones are kept."""
+    """The description of the given text; the last ones are cached."""
     return _description(given.text("text"))
 
 

@@ -42,7 +42,7 @@ Link = dict[str, Any]
 
 
 def write_table(given: Given, folder: Folder | None, tell: Tell) -> Answer:
-    """The text of a robot table with these cells; what else the text of the model says is kept, unless it is `fresh`."""
+    """The text of a robot table with these cells; other sections of the model stay, unless it is `fresh`."""
     convention, unit = given.choice("convention", CONVENTIONS), given.choice("unit", UNITS)
     old = {} if given.switch("fresh") else _tables(given.text("text", ""))
     known = _parameters(old)
@@ -73,7 +73,7 @@ def _without_start(entry: object) -> object:
 
 
 def _tables(text: str) -> Toml:
-    """The tables of a text, none where it cannot be read: then there is nothing to be kept."""
+    """The tables of a text, none where it cannot be read."""
     try:
         return tomllib.loads(text)
     except (tomllib.TOMLDecodeError, RecursionError):

@@ -259,7 +259,7 @@ def _lines(file: str, model: Description, run: Trajectory | None) -> Iterator[st
 
 
 def _simulation(model: Description, run: Trajectory) -> Iterator[str]:
-    """The call that makes the run again: only what differs from the model is said."""
+    """The call that repeats the run, with the options that differ from the model."""
     parts = [f"{float(run.t[-1] - run.t[0])!r}", f"samples={len(run.t)}", f"integrator={run.integrator!r}"]
     for key, values, usual in zip(("q0", "qd0"), (run.q, run.qd), model.initial, strict=True):
         start = dict(zip(model.coordinate_names, values[:, 0].tolist(), strict=True))

@@ -1,4 +1,4 @@
-"""What a new element begins with: values with which the model stays sound, as far as its keys tell."""
+"""What a new element begins with: values with which the model stays sound, as far as its keys determine them."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ duration = 10
 
 _ROD = {"mass": 1, "center": [0.5, 0, 0], "inertia": [0.001, 0.085, 0.085]}
 _PRESS = {"stiffness": 10000, "damping": 100}
-# keys that an element needs though none of them alone is required, and values that its own words do not tell
+# keys that an element needs though none of them alone is required, and values that do not follow from its description
 _MORE: dict[str, Values] = {
     "joint_spring": {"stiffness": 1},
     "joint_friction": {"viscous": 0.1},

@@ -68,7 +68,7 @@ def expected(key: Key) -> str:
 
 
 def form_of(name: str, key: Key) -> str:
-    """How a key is asked for: body, bodies, coordinate, switch, choice, text, joint, table or value."""
+    """The form field of a key: body, bodies, coordinate, switch, choice, text, joint, table or value."""
     about = expected(key)
     if name == "parent" or key.check is keys.body_name:
         return "body"

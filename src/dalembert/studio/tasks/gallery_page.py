@@ -23,7 +23,7 @@ from dalembert.studio.folder import Folder
 from dalembert.studio.payload import Answer, Given, Tell
 from dalembert.studio.tasks import element_defaults
 
-_PICTURE = "picture"  # what kept pictures are called
+_PICTURE = "picture"  # kind of cached pictures
 _PIXELS = 300  # each side
 _DRAWN = "1"  # changes when pictures are drawn another way
 # what the page shows first
@@ -85,7 +85,7 @@ def draft(given: Given, folder: Folder, tell: Tell) -> Answer:
 
 
 def picture(given: Given, folder: Folder, tell: Tell) -> Answer:
-    """The picture of an example at its start as a data address, kept from one time to the next; empty for what has no bodies."""
+    """The picture of an example at its start as a data address, cached on disk; empty for models without bodies."""
     name = given.choice("name", gallery.names())
     source = _source(name)
     digest = hashlib.sha256(f"{_DRAWN} {_PIXELS} {name} {source}".encode()).hexdigest()

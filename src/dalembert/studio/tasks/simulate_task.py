@@ -28,13 +28,13 @@ from dalembert.studio.tasks.describe_task import description_of, model_of
 from dalembert.studio.tasks.form_edits import edit
 
 QUICK = "dop853"  # its compiled loop serves all values of parameters; `taylor` is compiled for every run
-_HEAVY = 1e9  # how much heavier than the others a coordinate is that somebody has set
+_HEAVY = 1e9  # weight of a coordinate that the user has set
 _MOST_EVENTS = 200
 _SMALL = 12  # coordinates of a model that is prepared before anybody asks
 
 
 def choices(given: Given, folder: Folder | None, tell: Tell) -> Answer:
-    """What a simulation of the model can be asked for, and what it is without being asked."""
+    """The options of a simulation of the model, and their defaults."""
     model = model_of(given)
     q, qd = model.initial
     return {
@@ -52,7 +52,7 @@ def choices(given: Given, folder: Folder | None, tell: Tell) -> Answer:
 
 
 def _free_parameters(model: Description, text: str) -> list[Answer]:
-    """The parameters that are numbers of their own; those that are formulas of others are not asked."""
+    """The parameters that are numbers of their own; formulas of others are left out."""
     declared = _declared(text, "parameters")
     formulas = {name: each.get("value") if isinstance(each, Mapping) else each for name, each in declared.items()}
     return [
@@ -144,7 +144,7 @@ def _equations(model: Description, key: str, values: Mapping[str, float]) -> Equ
 
 
 def start_of(model: Description, given: Given, other_values: bool) -> tuple[Start, Start, str]:
-    """The initial state, and what had to be moved so that it fulfils the constraints; what somebody has set moves least."""
+    """The initial state, and what was moved to fulfil the constraints; values set by the user move least."""
     q0, qd0 = given.numbers("start"), given.numbers("rate")
     asked = bool(q0 or qd0 or other_values) and given.switch("assemble", True)
     if not asked or model.canonical_constraints or not model.constraint_names:

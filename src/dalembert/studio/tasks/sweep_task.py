@@ -37,7 +37,7 @@ _MOST_REASONS = 5
 
 
 def sweep(given: Given, folder: Folder, tell: Tell) -> Answer:
-    """Runs all, writes the file, and tells what there is to draw and to read."""
+    """Runs all, writes the file, and returns lines to draw and tables."""
     model = _model(given)
     samples = given.choice("kind", SAMPLES, "grid")
     vary, runs = _varied(given, samples)
@@ -72,7 +72,7 @@ def sweep(given: Given, folder: Folder, tell: Tell) -> Answer:
 
 
 def _model(given: Given) -> Elements:
-    """The model with the values and the start that are asked for, closed there."""
+    """The model with the given values and start, assembled there."""
     model = description_of(given)
     values = changed_values(model, given)
     model = model.with_parameters(values) if values else model
