@@ -136,7 +136,7 @@ def _grid(equations: Equations, duration: float | None, times: int | Sequence[fl
 
 
 def _require_memory(spec: SweepSpec, *, on_disk: bool) -> None:
-    """Raise where the result is larger than the memory for it: reasons, the values of points, and numbers that are not on disk."""
+    """Raise where the result is larger than the memory: reasons, the values of points, and numbers that are not on disk."""
     variation, limit = spec.variation, _memory() // 2
     values = 0 if variation.samples == "grid" else len(variation.axes)
     size = 8 * (1 + values + (0 if on_disk else spec.numbers)) * variation.runs
