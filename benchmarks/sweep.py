@@ -33,8 +33,8 @@ import numpy as np
 
 import dalembert as dl
 from dalembert.analysis.sweeps import sweep, worker_pool
-from dalembert.analysis.sweeps.checkpoint import Folder
 from dalembert.analysis.sweeps.evaluate_chunk import Answer, answer
+from dalembert.analysis.sweeps.sweep_result import Folder
 from dalembert.analysis.sweeps.sweep_spec import Points, SweepSpec
 
 MODEL, DURATION, SAMPLES, CHUNK = "cart-pendulum", 10.0, 51, 1000

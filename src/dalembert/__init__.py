@@ -15,9 +15,7 @@ __version__ = "0.1.0"
 _PUBLIC = {
     "analysis.adjoint": ("gradient",),
     "analysis.cartesian_paths": ("circle", "straight_line"),
-    "analysis.controllers.computed_torque": ("ComputedTorque", "OperationalSpace"),
-    "analysis.controllers.lqr": ("LQR",),
-    "analysis.controllers.pid": ("PD", "PID"),
+    "analysis.controllers": ("ComputedTorque", "LQR", "OperationalSpace", "PD", "PID"),
     "analysis.dh_table": ("dh_frames", "dh_table"),
     "analysis.energy_ellipsoid": ("ellipsoid",),
     "analysis.equilibrium": ("Equilibria", "Equilibrium", "equilibrium"),

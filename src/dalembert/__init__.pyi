@@ -3,11 +3,11 @@
 from dalembert.analysis.adjoint import gradient as gradient
 from dalembert.analysis.cartesian_paths import circle as circle
 from dalembert.analysis.cartesian_paths import straight_line as straight_line
-from dalembert.analysis.controllers.computed_torque import ComputedTorque as ComputedTorque
-from dalembert.analysis.controllers.computed_torque import OperationalSpace as OperationalSpace
-from dalembert.analysis.controllers.lqr import LQR as LQR
-from dalembert.analysis.controllers.pid import PD as PD
-from dalembert.analysis.controllers.pid import PID as PID
+from dalembert.analysis.controllers import LQR as LQR
+from dalembert.analysis.controllers import PD as PD
+from dalembert.analysis.controllers import PID as PID
+from dalembert.analysis.controllers import ComputedTorque as ComputedTorque
+from dalembert.analysis.controllers import OperationalSpace as OperationalSpace
 from dalembert.analysis.dh_table import dh_frames as dh_frames
 from dalembert.analysis.dh_table import dh_table as dh_table
 from dalembert.analysis.energy_ellipsoid import ellipsoid as ellipsoid

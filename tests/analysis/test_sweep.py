@@ -8,8 +8,7 @@ from scipy import stats
 
 import dalembert as dl
 from dalembert.analysis.sweeps.evaluate_chunk import answer
-from dalembert.analysis.sweeps.sweep_observables import Observable
-from dalembert.analysis.sweeps.sweep_spec import Points, SweepSpec, variation_of
+from dalembert.analysis.sweeps.sweep_spec import Observable, Points, SweepSpec, variation_of
 from dalembert.analysis.sweeps.worker_pool import by_processes
 from dalembert.simulation.integrators.integrate import Settings
 

@@ -15,8 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.analysis.constrained_sensitivity import origin_of
-from dalembert.analysis.directional_derivatives import Directions, directions_of
+from dalembert.analysis.directional_derivatives import Directions, directions_of, origin_of
 from dalembert.analysis.sensitivity import program_by_name, require_differentiable
 from dalembert.analysis.variational_equations import rates_program
 from dalembert.api.derive import equations_of

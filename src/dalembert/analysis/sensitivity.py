@@ -9,8 +9,15 @@ from typing import Any, Unpack
 
 import numpy as np
 
-from dalembert.analysis.constrained_sensitivity import Origin, origin_of
-from dalembert.analysis.directional_derivatives import Differentials, Directions, Varied, directions_of, with_time
+from dalembert.analysis.directional_derivatives import (
+    Differentials,
+    Directions,
+    Origin,
+    Varied,
+    directions_of,
+    origin_of,
+    with_time,
+)
 from dalembert.analysis.variational_equations import Crossing, Jumps, Variations
 from dalembert.api.derive import equations_of
 from dalembert.api.load import accepts_source

@@ -15,8 +15,7 @@ from functools import cached_property
 
 import numpy as np
 
-from dalembert.analysis.constrained_sensitivity import Constrained
-from dalembert.analysis.directional_derivatives import Differentials, Directions, Varied, pairs, with_time
+from dalembert.analysis.directional_derivatives import Constrained, Differentials, Directions, Varied, pairs, with_time
 from dalembert.codegen import heyoka_backend
 from dalembert.codegen.compiled_loop import Machine
 from dalembert.codegen.function import Function, function_of, nodes
@@ -217,7 +216,15 @@ class Crossing:
 
 @dataclass(frozen=True)
 class Jumps:
-    """What happens between the stretches of a run."""
+    """What events and switchings do to derivatives, between the stretches of a run.
+
+    At a surface g(y, t; p) = 0 that is crossed with ġ ≠ 0, the instant moves by t′ = −(g_y y′ + g_p p′) / ġ, and behind it, with
+    y⁺ = R(y, t; p) where velocities are reset, the saltation matrix is applied to y′:
+
+        y⁺′ = R_y (y′ + F⁻t′) + R_t t′ + R_p p′ − F⁺t′.
+
+    Where a motion touches a surface, slides along it, or meets several at once, there is no derivative.
+    """
 
     stretches: Stretches
     equations: BoundEquations  # as they were declared

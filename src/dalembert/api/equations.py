@@ -13,10 +13,9 @@ import numpy.typing as npt
 from dalembert.api import simulate as runs
 from dalembert.api.constraint_space import ConstraintSpace, QuasiAccelerations, constraint_space
 from dalembert.api.equation_reader import BlockValues
-from dalembert.api.readable import ReadableEquations
+from dalembert.api.readable import ReadableEquations, SympyEquations, sympy_equations
 from dalembert.api.run_forces import joint_reactions, smallest_multipliers, with_bodies
 from dalembert.api.simulate import SimulationOptions, read_gains, require_gains, takes_options, task_of
-from dalembert.api.sympy_form import SympyEquations, sympy_equations
 from dalembert.api.trajectory import Trajectory
 from dalembert.arguments import checked, is_whole, numbers_given, shown
 from dalembert.codegen.function import Function

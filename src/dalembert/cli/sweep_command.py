@@ -13,8 +13,7 @@ from rich.table import Table
 
 import dalembert as dl
 from dalembert.analysis.sweeps import sweep_result, worker_pool
-from dalembert.analysis.sweeps.sweep_observables import REDUCTIONS
-from dalembert.analysis.sweeps.sweep_spec import SAMPLES
+from dalembert.analysis.sweeps.sweep_spec import REDUCTIONS, SAMPLES
 from dalembert.cli import options as shared
 from dalembert.cli import output
 from dalembert.errors import InputError

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dalembert.analysis.sweeps.sweep_lanes import Starts, keeps_structure, run_lanes
-from dalembert.analysis.sweeps.sweep_observables import Observer
-from dalembert.analysis.sweeps.sweep_spec import SweepSpec
+from dalembert.analysis.sweeps.sweep_spec import Observer, SweepSpec
 from dalembert.api.equations import Equations
 from dalembert.api.recording import Recording
 from dalembert.api.trajectory import Trajectory

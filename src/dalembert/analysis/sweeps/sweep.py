@@ -9,11 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dalembert.analysis.sweeps.checkpoint import Folder, Memory
 from dalembert.analysis.sweeps.sweep_lanes import reason_to_run_alone
-from dalembert.analysis.sweeps.sweep_observables import observables_of
-from dalembert.analysis.sweeps.sweep_result import REASON, RUN, dataset_of
-from dalembert.analysis.sweeps.sweep_spec import SweepSpec, variation_of
+from dalembert.analysis.sweeps.sweep_result import REASON, RUN, Folder, Memory, dataset_of
+from dalembert.analysis.sweeps.sweep_spec import SweepSpec, observables_of, variation_of
 from dalembert.analysis.sweeps.worker_pool import answers
 from dalembert.api.derive import equations_of
 from dalembert.api.equations import Equations
