@@ -12,8 +12,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from dalembert.analysis.linear.independent_states import followers_in, reduced, state_units
-from dalembert.analysis.linear.residuals import Point, Residuals, Solved
+from dalembert.analysis.linear.residuals import Point, Residuals, Solved, followers_in, reduced, state_units
 from dalembert.mechanics import rank
 
 _ROUNDS, _DOWNHILL = 120, 300

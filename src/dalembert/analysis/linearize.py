@@ -8,14 +8,18 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from dalembert.analysis.linear.independent_states import Reduced, Verdict, driven, judged, reduced
 from dalembert.analysis.linear.residuals import (
     Differentiated,
     Partials,
+    Reduced,
     Residuals,
     Solved,
+    Verdict,
     differentiated,
+    driven,
+    judged,
     multipliers,
+    reduced,
     require_on_constraints,
     residuals_of,
     solved_at,

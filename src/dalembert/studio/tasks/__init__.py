@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from dalembert.studio.folder import Folder
 from dalembert.studio.payload import Answer, Given, Tell
 from dalembert.studio.tasks import (
-    derive_task,
     describe_task,
     dh_grid,
     downloads,
@@ -70,7 +69,7 @@ TASKS: dict[str, Task] = {
     "take": Task(downloads.take),
     "declared": Task(describe_task.declared, quick=True),
     "understand": Task(describe_task.understand),
-    "equations": Task(derive_task.equations),
+    "equations": Task(describe_task.equations),
     "prove": Task(evidence_task.prove),
     "verify": Task(evidence_task.verify),
     "compare": Task(evidence_task.compare),
