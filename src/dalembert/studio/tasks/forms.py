@@ -60,7 +60,7 @@ def families() -> dict[str, list[str]]:
 def expected(key: Key) -> str:
     """What a key may hold, in the words of its own check.
 
-    >>> expected(schema.elements()["body"]["center"])
+    >>> expected(toml_schema.elements()["body"]["center"])
     'an array of 3 numbers or formulas'
     """
     said = next(iter(key.check(object(), "", Model("probe"))), None)
