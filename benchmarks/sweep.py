@@ -33,9 +33,9 @@ import numpy as np
 
 import dalembert as dl
 from dalembert.analysis.sweeps import sweep, worker_pool
-from dalembert.analysis.sweeps.checkpoint import Folder
 from dalembert.analysis.sweeps.evaluate_chunk import Answer, answer
-from dalembert.analysis.sweeps.sweep_spec import Points, Question
+from dalembert.analysis.sweeps.sweep_result import Folder
+from dalembert.analysis.sweeps.sweep_spec import Points, SweepSpec
 
 MODEL, DURATION, SAMPLES, CHUNK = "cart-pendulum", 10.0, 51, 1000
 VARY = {"l": (0.15, 0.25), "m2": (0.4, 0.6)}
@@ -51,9 +51,9 @@ def swept(runs: int, **more: Any) -> Any:
     return dl.sweep(MODEL, VARY, observe=OBSERVE, **options)
 
 
-def question_of(runs: int) -> Question:
-    """The question alone, unanswered."""
-    with mock.patch.object(sweep, "_worked_out", lambda question, *_: question):
+def question_of(runs: int) -> SweepSpec:
+    """The spec alone, unanswered."""
+    with mock.patch.object(sweep, "_evaluated", lambda spec, *_: spec):
         return swept(runs)
 
 
@@ -80,16 +80,16 @@ def best(work: Callable[[], Any], rounds: int = 3) -> float:
 def parts(count: int) -> dict[str, float]:
     """What a chunk and a run cost, the driver, the checkpoint and the start of a worker."""
     first = spent(lambda: swept(2, workers=1))[0]  # imports, derivation, machine code
-    question = question_of(100_000)
-    points = Points(question.variation)(0, CHUNK)
-    answer(question, points[:, :64])  # compiles
+    spec = question_of(100_000)
+    points = Points(spec.variation)(0, CHUNK)
+    answer(spec, points[:, :64])  # compiles
     sizes = (64, 256, CHUNK)
-    took = [best(lambda n=n: answer(question, points[:, :n])) for n in sizes]
+    took = [best(lambda n=n: answer(spec, points[:, :n])) for n in sizes]
     run, chunk = np.polyfit(sizes, took, 1)
     steps = dl.derive(MODEL).simulate(DURATION, samples=SAMPLES, integrator="dop853").steps
-    found = answer(question, points)
+    found = answer(spec, points)
     with tempfile.TemporaryDirectory() as folder:
-        kept = Folder(question, Path(folder) / "sweep")
+        kept = Folder(spec, Path(folder) / "sweep")
         keeping = best(lambda: [kept.keep(i, found) for i in range(20)]) / 20
         kept.close()
         journal = (Path(folder) / "sweep" / "journal.jsonl").stat().st_size / 60
@@ -106,7 +106,7 @@ def parts(count: int) -> dict[str, float]:
         "ms per chunk besides": max(chunk, 0.0) * 1e3,
         "ms per chunk, driver": driving * 1e3,
         "ms per chunk, checkpoint": keeping * 1e3,
-        "bytes per run": 8.0 * (question.numbers + len(VARY)),
+        "bytes per run": 8.0 * (spec.numbers + len(VARY)),
         "bytes per chunk, journal": journal,
         "s per worker started": starting,
     }
@@ -135,8 +135,8 @@ def checked(part: dict[str, float], sizes: list[int], count: int) -> list[dict[s
 
 def alone(count: int) -> tuple[float, float]:
     """CPU and wall seconds of a run by `simulate`, with what is kept of it."""
-    eom, question = dl.derive(MODEL), question_of(count + 1)
-    points = Points(question.variation)(0, count + 1).T.tolist()
+    eom, spec = dl.derive(MODEL), question_of(count + 1)
+    points = Points(spec.variation)(0, count + 1).T.tolist()
 
     def one(length: float, mass: float) -> tuple[float, float]:
         changed = {"l": length, "m2": mass}
@@ -169,10 +169,10 @@ def peer(count: int, processes: int) -> tuple[float, float, float]:
     """CPU and wall seconds of a run by SciPy and joblib, and the largest difference from ours."""
     from joblib import Parallel, delayed
 
-    question = question_of(count)
-    points = Points(question.variation)(0, count)
+    spec = question_of(count)
+    points = Points(spec.variation)(0, count)
     found = Parallel(n_jobs=processes)(delayed(peer_run)(*point) for point in points.T.tolist())
-    ours = answer(question, points).columns["max(x)"]
+    ours = answer(spec, points).columns["max(x)"]
     took, wall, x = np.array(found).T
     return float(took.mean()), float(wall.mean()), float(np.abs(ours - x).max())
 

@@ -1,10 +1,13 @@
-"""Docstrings as pages show them: their examples become blocks of Python."""
+"""Functions as pages show them: examples become blocks of Python, and computed signatures are listed."""
 
 from __future__ import annotations
 
+import sys
 from doctest import DocTestParser, Example
+from inspect import Parameter, getdoc, isclass, isfunction, signature, unwrap
 from typing import Any
 
+import griffe
 from griffe import Extension, Object
 
 
@@ -15,6 +18,38 @@ class Examples(Extension):
         """Rewrites the docstring of one thing."""
         if obj.docstring is not None and ">>> " in obj.docstring.value:
             obj.docstring.value = fenced(obj.docstring.value)
+
+
+class Signatures(Extension):
+    """Shows the signatures that functions have when they run, where these are not written in the source."""
+
+    def on_module_members(self, *, mod: griffe.Module, **more: Any) -> None:
+        """Replaces the functions of one module, and the methods of its classes."""
+        for name, thing in vars(sys.modules.get(mod.path, object)).items():
+            if getattr(thing, "__module__", None) != mod.path or name not in mod.members:
+                continue
+            _list_signature(mod, name, thing)
+            if isclass(thing):
+                for each, method in vars(thing).items():
+                    _list_signature(mod.members[name], each, method)
+
+
+def _list_signature(parent: Any, name: str, thing: object) -> None:
+    origin = unwrap(thing) if isfunction(thing) else None
+    if origin is None or "__signature__" not in vars(origin):
+        return
+    found = signature(origin)
+    parameters = griffe.Parameters(*map(_parameter, found.parameters.values()))
+    function = griffe.Function(name, parameters=parameters, returns=str(found.return_annotation))
+    function.docstring = griffe.Docstring(getdoc(origin) or "", parent=function)
+    parent.set_member(name, function)
+
+
+def _parameter(known: Parameter) -> griffe.Parameter:
+    annotation = None if known.annotation is known.empty else str(known.annotation)
+    default = None if known.default is known.empty else repr(known.default)
+    kind = griffe.ParameterKind(known.kind.description)
+    return griffe.Parameter(known.name, annotation=annotation, kind=kind, default=default)
 
 
 def fenced(text: str) -> str:

@@ -38,7 +38,7 @@ def children(parent):
     told = subprocess.run(
         ["ps", "--ppid", str(parent), "-o", "pid=,args="], capture_output=True, text=True, check=False
     )
-    return [int(line.split()[0]) for line in told.stdout.splitlines() if "sweeps.sweep_worker" in line]
+    return [int(line.split()[0]) for line in told.stdout.splitlines() if "sweeps.worker_pool" in line]
 
 
 def lines(folder):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import dalembert as dl
-from dalembert.analysis.sweeps.sweep_lanes import Starts, fly, reason_to_run_alone
+from dalembert.analysis.sweeps.sweep_lanes import Starts, reason_to_run_alone, run_lanes
 from dalembert.simulation.integrators.base import Settings
 
 TIMES = np.linspace(0.0, 2.0, 21)
@@ -26,7 +26,7 @@ def test_a_run_in_a_lane_is_the_run_alone_to_the_last_bit(name, formalism):
     eom = dl.derive(name, formalism)
     assert reason_to_run_alone(eom, "dop853") is None
     starts = starts_of(eom, 40)
-    states, done = fly(eom, starts, TIMES, Settings())
+    states, done = run_lanes(eom, starts, TIMES, Settings())
     assert done.all()
     for i in (0, 17, 39):
         changed = eom.with_parameters(dict(zip(eom.model.parameter_values, starts.values[:, i].tolist(), strict=True)))
@@ -37,14 +37,14 @@ def test_a_run_in_a_lane_is_the_run_alone_to_the_last_bit(name, formalism):
 def test_a_lane_does_not_know_its_neighbours():
     eom = dl.derive("cart-pendulum")
     starts = starts_of(eom, 50)
-    whole, _ = fly(eom, starts, TIMES, Settings())
+    whole, _ = run_lanes(eom, starts, TIMES, Settings())
     some = Starts(*(part[:, 40:43].copy() for part in (starts.values, starts.q, starts.qd)))
-    assert np.array_equal(fly(eom, some, TIMES, Settings())[0], whole[40:43])
+    assert np.array_equal(run_lanes(eom, some, TIMES, Settings())[0], whole[40:43])
 
 
 def test_tolerances_and_longest_steps_are_those_of_simulate():
     eom = dl.derive("double-pendulum")
-    states, _ = fly(eom, starts_of(eom, 1), TIMES, Settings(rtol=1e-6, atol=1e-7, max_step=0.05))
+    states, _ = run_lanes(eom, starts_of(eom, 1), TIMES, Settings(rtol=1e-6, atol=1e-7, max_step=0.05))
     values = dict(zip(eom.model.parameter_values, starts_of(eom, 1).values[:, 0].tolist(), strict=True))
     alone = eom.simulate(times=TIMES, integrator="dop853", rtol=1e-6, atol=1e-7, max_step=0.05, parameters=values)
     assert np.array_equal(np.concatenate([alone.q, alone.v]).T, states[0])
@@ -58,7 +58,7 @@ def test_a_run_that_needs_more_is_left():
     eom = dl.derive(model)
     if reason_to_run_alone(eom, "dop853") is None:
         q, qd = model.initial
-        _, done = fly(eom, Starts(np.zeros((0, 1)), q[:, None], qd[:, None]), np.array([0.0, 2.0]), Settings())
+        _, done = run_lanes(eom, Starts(np.zeros((0, 1)), q[:, None], qd[:, None]), np.array([0.0, 2.0]), Settings())
         assert not done[0]
 
 

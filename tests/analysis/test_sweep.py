@@ -8,8 +8,7 @@ from scipy import stats
 
 import dalembert as dl
 from dalembert.analysis.sweeps.evaluate_chunk import answer
-from dalembert.analysis.sweeps.sweep_observables import Observable
-from dalembert.analysis.sweeps.sweep_spec import Points, Question, variation_of
+from dalembert.analysis.sweeps.sweep_spec import Observable, Points, SweepSpec, variation_of
 from dalembert.analysis.sweeps.worker_pool import by_processes
 from dalembert.simulation.integrators.base import Settings
 
@@ -140,7 +139,7 @@ def test_laws_that_cannot_be_sent_are_refused():
 
 @pytest.mark.nightly
 def test_a_worker_process_gives_the_same_bits():
-    asked_for = Question(
+    asked_for = SweepSpec(
         dl.derive("cart-pendulum"),
         variation_of(dl.load("cart-pendulum"), {"l": (0.1, 0.3)}, "random", 40, 1),
         (Observable("x", "x", "final"),),

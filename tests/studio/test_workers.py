@@ -262,6 +262,6 @@ def test_who_stops_waiting_leaves_no_gap():
             await late
         await asyncio.wait_for(_hold(turns, "c"), 10)
         assert not turns._waiting
-        assert not turns._held
+        assert not turns._running
 
     asyncio.run(run())

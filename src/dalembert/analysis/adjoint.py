@@ -15,10 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.analysis.constrained_sensitivity import origin_of
-from dalembert.analysis.directional_derivatives import Directions, directions_of
-from dalembert.analysis.observable_formulas import program_by_name
-from dalembert.analysis.sensitivity import require_differentiable
+from dalembert.analysis.directional_derivatives import Directions, directions_of, origin_of
+from dalembert.analysis.sensitivity import program_by_name, require_differentiable
 from dalembert.analysis.variational_equations import rates_program
 from dalembert.api.derive import equations_of
 from dalembert.api.load import accepts_source
@@ -110,8 +108,8 @@ def gradient(
         equations, Task(duration, y.value[:n], y.value[n:], t0, integrator, 2, None, True, settings, False)
     )
     _require_smooth(found, equations)
-    end = _End(equations, directions, final).at(found.parts[-1])
-    weights, value, slopes = end.by_state, end.value, directions.moved.T @ end.by_parameters
+    value, weights, by_parameters = _cost_at_end(found.parts[-1], directions, final)
+    slopes = directions.moved.T @ by_parameters
     until = float(found.parts[-1].solution.t[-1])
     for part in reversed(found.parts):
         weights, more, by_parameters = _Backwards(part, directions, integral).run(weights, until)
@@ -141,35 +139,18 @@ def _cost(equations: BoundEquations, name: str | None, others: Program | None = 
     return program_of(outputs, inputs.inputs, inputs.parameters)
 
 
-@dataclass(frozen=True)
-class _Slopes:
-    """A cost at one state with its slopes."""
-
-    value: float
-    by_state: np.ndarray
-    by_parameters: np.ndarray
-
-
-@dataclass(frozen=True)
-class _End:
-    """The cost at the end of a run."""
-
-    equations: BoundEquations
-    directions: Directions
-    cost: str | None
-
-    def at(self, part: Part) -> _Slopes:
-        """Its value and slopes in the last state of a stretch."""
-        size = part.equations.n_states
-        if self.cost is None:
-            return _Slopes(0.0, np.zeros(size), np.zeros(len(self.directions.parameters)))
-        program = _cost(part.equations, self.cost)
-        by = [*program.inputs[:-1], *self.directions.parameters]
-        engine = part.equations.workspace.engine
-        x = np.append(part.solution.y[:size, -1], part.solution.t[-1])
-        slopes = function_of(vector_jacobian(program, by), engine)(np.append(x, 1.0), part.constants)
-        value = function_of(program, engine)(x, part.constants)
-        return _Slopes(float(value[0]), slopes[:size], slopes[size:])
+def _cost_at_end(part: Part, directions: Directions, cost: str | None) -> tuple[float, np.ndarray, np.ndarray]:
+    """The cost in the last state of a stretch, and its slopes by the state and by the parameters."""
+    size = part.equations.n_states
+    if cost is None:
+        return 0.0, np.zeros(size), np.zeros(len(directions.parameters))
+    program = _cost(part.equations, cost)
+    by = [*program.inputs[:-1], *directions.parameters]
+    engine = part.equations.workspace.engine
+    x = np.append(part.solution.y[:size, -1], part.solution.t[-1])
+    slopes = function_of(vector_jacobian(program, by), engine)(np.append(x, 1.0), part.constants)
+    value = function_of(program, engine)(x, part.constants)
+    return float(value[0]), slopes[:size], slopes[size:]
 
 
 @dataclass(frozen=True)

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from dalembert.analysis.inverse_kinematics import inverse_kinematics
-from dalembert.analysis.task_kinematics import Given, Target, read_targets
+from dalembert.analysis.task_kinematics import Given, Target, places_of, read_targets
 from dalembert.api.load import accepts_source
 from dalembert.arguments import numbers_given
 from dalembert.errors import InputError, nearest
@@ -57,28 +57,28 @@ def straight_line(
     >>> dl.position("puma560", way.position(1.0), "flange").round(5).tolist()
     [0.5, 0.0, 0.6]
     """
+    from scipy.spatial.transform import Rotation
+
     (to,) = read_targets(model, body, end, point)
     q = start_state(model, q0, None, "straight_line")[0]
-    begin = start if start is not None else _here(model, body, to.point, to.kinds, q, options.get("t", 0.0))
+    begin = start if start is not None else _current_target(model, body, to.point, to.kinds, q, options.get("t", 0.0))
     (from_,) = read_targets(model, body, begin, to.point)
     if not (to.single and from_.single) or to.kinds != from_.kinds:
         raise InputError(
             "straight_line: start and end ask for different things. Expected one position, one orientation, or both in each."
         )
-    axis = (
-        None
-        if to.rotation is None or from_.rotation is None
-        else _rotation_vector(from_.rotation[0].T @ to.rotation[0])
-    )
+    axis = None
+    if to.rotation is not None and from_.rotation is not None:
+        axis = Rotation.from_matrix(from_.rotation[0].T @ to.rotation[0]).as_rotvec()
 
     def course(share: float) -> Target:
         position = None
         if to.position is not None and from_.position is not None:
             position = from_.position[0] + share * (to.position[0] - from_.position[0])
-        turn = None if axis is None or from_.rotation is None else from_.rotation[0] @ _turned_by(share * axis)
+        turn = None if axis is None or from_.rotation is None else from_.rotation[0] @ _rotation_by(share * axis)
         return Target(position, turn, to.point)
 
-    return _followed(model, body, course, duration, timing, q, accuracy, "straight_line", options)
+    return _Path("straight_line", model, body, course, duration, timing, options).profile(q, accuracy)
 
 
 @accepts_source
@@ -113,7 +113,7 @@ def circle(
         raise InputError("circle: expected `center` and `axis` as three numbers each, the axis not zero.")
     q = start_state(model, q0, None, "circle")[0]
     if start is None:
-        start = _here(model, body, tuple(point), (True, False), q, options.get("t", 0.0)).position
+        start = _current_target(model, body, tuple(point), (True, False), q, options.get("t", 0.0)).position
     begin = numbers_given(start, "circle, start")
     if begin.shape != (3,):
         raise InputError(f"circle, start: got shape {begin.shape}. Expected three numbers.")
@@ -125,17 +125,15 @@ def circle(
     arm = arm - unit * (unit @ arm)
 
     def course(share: float) -> Target:
-        return Target(middle + _turned_by(share * angle * unit) @ arm, orientation, point)
+        return Target(middle + _rotation_by(share * angle * unit) @ arm, orientation, point)
 
-    return _followed(model, body, course, duration, timing, q, accuracy, "circle", options)
+    return _Path("circle", model, body, course, duration, timing, options).profile(q, accuracy)
 
 
-def _here(
+def _current_target(
     model: Elements, body: str, point: Sequence[float], kinds: tuple[bool, bool], q: np.ndarray, t: float
 ) -> Target:
     """The target that the body fulfils at q."""
-    from dalembert.analysis.task_kinematics import places_of
-
     read_targets(model, body, (0, 0, 0), point)  # the body is known
     seen = places_of(model.description, ((body, (point[0], point[1], point[2]), True, True),), None).look(q[:, None], t)
     p, R = seen.positions[0], seen.rotations[0]
@@ -144,73 +142,63 @@ def _here(
     return Target(p[0] if kinds[0] else None, R[0] if kinds[1] else None)
 
 
-def _followed(
-    model: Elements,
-    body: str,
-    course: Course,
-    duration: float,
-    timing: str,
-    q: np.ndarray,
-    accuracy: float,
-    where: str,
-    options: dict[str, Any],
-) -> Profile:
-    """A spline through the postures along a course, with so many of them that it stays near to the course between."""
-    if timing not in TIMINGS:
-        raise InputError(f"{where}, timing: there is no '{timing}'. {nearest(str(timing), TIMINGS)}")
-    law = TIMINGS[timing](0.0, 1.0, duration)
-    length, count, off = scales_of(model).length, _FIRST, np.inf
-    while count <= _MOST:
-        times = np.linspace(0.0, duration, count)
-        postures = _postures(model, body, course, times, law, q, where, options)
-        found = spline(times, postures, rates=(0.0, 0.0), names=model.coordinate_names)
-        middle = (times[1:] + times[:-1]) / 2
-        between = _postures(model, body, course, middle, law, postures[:, 0], where, options, found.position(middle))
-        off = float(np.abs(found.position(middle) - between).max()) * length
-        if off <= accuracy * length:
-            return replace(found, accuracy=off)
-        count = 2 * count - 1
-    raise InputError(
-        f"{where}: with {_MOST} postures the way is still {off:.3g} off between them. It may pass near to a singular posture; "
-        "take another `q0`, or a larger `accuracy`."
-    )
+@dataclass(frozen=True)
+class _Path:
+    """A course of a body in space, and how it is followed."""
 
+    where: str
+    model: Elements
+    body: str
+    course: Course
+    duration: float
+    timing: str
+    options: Mapping[str, Any]
 
-def _postures(
-    model: Elements,
-    body: str,
-    course: Course,
-    times: np.ndarray,
-    law: Profile,
-    q: np.ndarray,
-    where: str,
-    options: dict[str, Any],
-    near: np.ndarray | None = None,
-) -> np.ndarray:
-    """The coordinates (n, K) along a course, each posture near to the one before, or to what is known to be near."""
-    out, unit = [], scales_of(model).positions
-    for k, (t, share) in enumerate(zip(times.tolist(), law.position(times).tolist(), strict=True)):
-        begin = q if near is None else near[:, k]
-        first = near is None and k == 0
-        found = inverse_kinematics(
-            model, body, course(share), **{"q0": begin, **options, **({} if first else {"starts": 1})}
+    def profile(self, q: np.ndarray, accuracy: float) -> Profile:
+        """A spline through the postures along the course, with so many of them that it stays near to the course between."""
+        if self.timing not in TIMINGS:
+            raise InputError(f"{self.where}, timing: there is no '{self.timing}'. {nearest(str(self.timing), TIMINGS)}")
+        law = TIMINGS[self.timing](0.0, 1.0, self.duration)
+        length, count, off = scales_of(self.model).length, _FIRST, np.inf
+        while count <= _MOST:
+            times = np.linspace(0.0, self.duration, count)
+            postures = self._postures(times, law, q)
+            found = spline(times, postures, rates=(0.0, 0.0), names=self.model.coordinate_names)
+            middle = (times[1:] + times[:-1]) / 2
+            between = self._postures(middle, law, postures[:, 0], found.position(middle))
+            off = float(np.abs(found.position(middle) - between).max()) * length
+            if off <= accuracy * length:
+                return replace(found, accuracy=off)
+            count = 2 * count - 1
+        raise InputError(
+            f"{self.where}: with {_MOST} postures the way is still {off:.3g} off between them. It may pass near to a singular "
+            "posture; take another `q0`, or a larger `accuracy`."
         )
-        if not found.converged:
-            place = "at its start" if first else f"at t = {t:.6g}, {share:.1%} of the way"
-            raise InputError(f"{where}: the way cannot be followed {place}: {found.message}")
-        leap = np.abs((found.q - begin) / unit)
-        if not first and leap.max() > _LEAP:
-            name = model.coordinate_names[int(np.argmax(leap))]
-            raise InputError(
-                f"{where}: at t = {t:.6g} the coordinate {name} leaps by {leap.max():.3g}: the way leads through a singular "
-                "posture. Take another branch by `q0`, or a way around it."
-            )
-        q = found.q
-        out.append(q)
-    return np.array(out).T
+
+    def _postures(self, times: np.ndarray, law: Profile, q: np.ndarray, near: np.ndarray | None = None) -> np.ndarray:
+        """The coordinates (n, K) along the course, each posture near to the one before, or to what is known to be near."""
+        out, unit = [], scales_of(self.model).positions
+        for k, (t, share) in enumerate(zip(times.tolist(), law.position(times).tolist(), strict=True)):
+            begin = q if near is None else near[:, k]
+            first = near is None and k == 0
+            options = {"q0": begin, **self.options, **({} if first else {"starts": 1})}
+            found = inverse_kinematics(self.model, self.body, self.course(share), **options)
+            if not found.converged:
+                place = "at its start" if first else f"at t = {t:.6g}, {share:.1%} of the way"
+                raise InputError(f"{self.where}: the way cannot be followed {place}: {found.message}")
+            leap = np.abs((found.q - begin) / unit)
+            if not first and leap.max() > _LEAP:
+                name = self.model.coordinate_names[int(np.argmax(leap))]
+                raise InputError(
+                    f"{self.where}: at t = {t:.6g} the coordinate {name} leaps by {leap.max():.3g}: the way leads through a "
+                    "singular posture. Take another branch by `q0`, or a way around it."
+                )
+            q = found.q
+            out.append(q)
+        return np.array(out).T
 
 
-def _turned_by(vector: np.ndarray) -> np.ndarray:
+def _rotation_by(vector: np.ndarray) -> np.ndarray:
     """The rotation by a rotation vector, by Rodrigues' formula."""
     angle = float(np.linalg.norm(vector))
     if not angle:
@@ -218,10 +206,3 @@ def _turned_by(vector: np.ndarray) -> np.ndarray:
     x, y, z = vector / angle
     K = np.array([[0, -z, y], [z, 0, -x], [-y, x, 0]])
     return np.eye(3) + np.sin(angle) * K + (1 - np.cos(angle)) * (K @ K)
-
-
-def _rotation_vector(R: np.ndarray) -> np.ndarray:
-    """The rotation vector of a rotation."""
-    from scipy.spatial.transform import Rotation
-
-    return Rotation.from_matrix(R).as_rotvec()

@@ -20,17 +20,9 @@ from dalembert.symbolic.symbols import coordinate
 from dalembert.tables import Table, Tabular
 
 _SEED = 7
-
-
 Convention: TypeAlias = Literal["dh", "mdh"]
-
-
 CONVENTIONS: tuple[Convention, ...] = ("dh", "mdh")
-
-
 ORDER = {"dh": ("θ", "d", "a", "α"), "mdh": ("α", "a", "θ", "d")}
-
-
 EQUAL = 1e-9  # frames that differ by less are the same
 
 
@@ -55,7 +47,7 @@ def dh_table(model: Elements, body: str | None = None, *, convention: Convention
     for each in CONVENTIONS if convention is None else (convention,):
         rows = _as_written(model, chain, each)
         if rows is not None:
-            return _made(model, chain, each, rows, np.eye(4), np.eye(4), written=True)
+            return _verified_table(model, chain, each, rows, np.eye(4), np.eye(4), written=True)
     return _from_axes(model, chain, convention or "dh")
 
 
@@ -86,7 +78,7 @@ def _chain(model: Elements, body: str | None) -> list[Body]:
     return chain[::-1]
 
 
-def _made(
+def _verified_table(
     model: Elements,
     chain: Sequence[Body],
     convention: Convention,
@@ -100,14 +92,14 @@ def _made(
     names, start = model.coordinate_names, model.initial[0]
     table = DHTable(model.name, chain[-1].name, convention, tuple(rows), base, tool, names, start, written)
     q = np.random.default_rng(_SEED).uniform(-1, 1, (len(names), 3))
-    wanted = _poses(_places(model, chain[-1].name), q)
+    wanted = _poses(_pose_program(model, chain[-1].name), q)
     found = np.array([table.pose(each) for each in q.T])
     if not np.abs(found - wanted).max() <= EQUAL * (1 + np.abs(wanted).max()):
-        raise _refused(model, chain[-1].name, "its joints are not one turn or one slide after the other")
+        raise _not_applicable(model, chain[-1].name, "its joints are not one turn or one slide after the other")
     return table
 
 
-def _refused(model: Elements, body: str, why: str) -> NotApplicableError:
+def _not_applicable(model: Elements, body: str, why: str) -> NotApplicableError:
     return NotApplicableError(
         f"model '{model.name}' has no Denavit–Hartenberg table to '{body}': {why}. Expected a chain of revolute, prismatic and "
         "fixed joints, each moved by one coordinate of its own; name a body by `body` whose chain is one."
@@ -154,7 +146,7 @@ def _as_written(model: Elements, chain: Sequence[Body], convention: Convention) 
 # from the axes
 
 
-def _places(model: Elements, body: str) -> Places:
+def _pose_program(model: Elements, body: str) -> Places:
     return places_of(model.description, ((body, (0.0, 0.0, 0.0), True, True),), None)
 
 
@@ -172,7 +164,7 @@ def _poses(places: Places, q: np.ndarray) -> np.ndarray:
 def _axes(model: Elements, chain: Sequence[Body]) -> tuple[list[Axis], np.ndarray]:
     """The axes from the world to the body, and the pose of the body, all coordinates zero."""
     names, body = model.coordinate_names, chain[-1].name
-    places, zero = _places(model, body), np.zeros((len(model.coordinate_names), 1))
+    places, zero = _pose_program(model, body), np.zeros((len(model.coordinate_names), 1))
     J, T = places.look(zero, 0.0).J[0], _poses(places, zero)[0]
     order: list[str] = []
     for each in chain:
@@ -181,7 +173,7 @@ def _axes(model: Elements, chain: Sequence[Body]) -> tuple[list[Axis], np.ndarra
                 moving = sorted(str(s) for s in formula.free_symbols if str(s) in names)
                 if len(moving) != 1 or moving[0] in order:
                     said = f"joint of '{each.name}' moves by {formula}"
-                    raise _refused(model, body, said)
+                    raise _not_applicable(model, body, said)
                 order += moving
     out = []
     for name in order:
@@ -189,7 +181,9 @@ def _axes(model: Elements, chain: Sequence[Body]) -> tuple[list[Axis], np.ndarra
         v, w = column[:3], T[:3, :3] @ column[3:]
         turns, slides = abs(w @ w - 1) < EQUAL and abs(w @ v) < EQUAL, not w.any() and abs(v @ v - 1) < EQUAL
         if not turns and not slides:
-            raise _refused(model, body, f"the coordinate {name} neither turns about an axis nor slides along one")
+            raise _not_applicable(
+                model, body, f"the coordinate {name} neither turns about an axis nor slides along one"
+            )
         point = T[:3, 3] + np.cross(w, v) if turns else None
         out.append(Axis(name, "revolute" if turns else "prismatic", w if turns else v, point))
     return out, T
@@ -199,9 +193,9 @@ def _from_axes(model: Elements, chain: Sequence[Body], convention: Convention) -
     """The table found from the axes."""
     axes, T = _axes(model, chain)
     if not axes:
-        raise _refused(model, chain[-1].name, "no coordinate moves it")
+        raise _not_applicable(model, chain[-1].name, "no coordinate moves it")
     base, rows, last = rows_between(axes, T, convention)
-    return _made(model, chain, convention, rows, base, np.linalg.inv(last) @ T, written=False)
+    return _verified_table(model, chain, convention, rows, base, np.linalg.inv(last) @ T, written=False)
 
 
 @dataclass(frozen=True)

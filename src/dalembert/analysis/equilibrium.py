@@ -8,10 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.analysis.equilibrium_search import Search, Unknowns
-from dalembert.analysis.linear.residuals import Point, Residuals, Solved, residuals_of, solved_at
+from dalembert.analysis.equilibrium_search import Search, Stability, Unknowns, by_hessian, by_spectrum
+from dalembert.analysis.linear.residuals import Point, Residuals, residuals_of, solved_at
 from dalembert.analysis.linearize import At, read_state
-from dalembert.analysis.stability import Stability, by_hessian, by_spectrum
 from dalembert.api.load import accepts_source
 from dalembert.arguments import are_names, is_whole, shown
 from dalembert.errors import InconsistentStateError, InputError, WorkError, nearest
@@ -101,7 +100,7 @@ class Equilibrium(Value, Tabular):
         rows = tuple(
             (n, short(float(x)), short(float(v)))[: len(head)] for n, x, v in zip(names, self.q, self.qd, strict=True)
         )
-        state = Table(head, rows, f"{self.kind.capitalize()} of '{self.model.name}'", (self._said,))
+        state = Table(head, rows, f"{self.kind.capitalize()} of '{self.model.name}'", (self._verdict,))
         forces = [(f"λ of {name}", x) for name, x in self.multipliers.items()]
         forces += [(f"force that holds {name}", x) for name, x in self.holding.items()]
         forces += [(f"{name}, sought", x) for name, x in self.sought.items()]
@@ -109,7 +108,7 @@ class Equilibrium(Value, Tabular):
         return (state, Table(("what acts", "value"), found, "Forces")) if found else (state,)
 
     @property
-    def _said(self) -> str:
+    def _verdict(self) -> str:
         ways = "direction" if self.family == 1 else "directions"
         beside = f"; others lie beside it in {self.family} {ways}" if self.family else ""
         return f"{self.stability}: {self.reason}{beside}"
@@ -211,7 +210,7 @@ def equilibrium(
 
 @dataclass(frozen=True)
 class Asked:
-    """What was asked for, by places."""
+    """What to fix and to find, by indices."""
 
     keep: tuple[int, ...]
     speeds: dict[int, float]
@@ -265,7 +264,7 @@ class Looking:
         self.assembler = Assembler(self.space.model, {}, ())
 
     def _begin_rates(self) -> None:
-        """Let rates that constraints and drives ask for begin as they are asked for at the start."""
+        """Start rates that constraints and drives prescribe at their values there."""
         rows, places = list(self.search.unknowns.qd), self.residuals.places
         if rows:
             point = self._point(self.q)
@@ -293,7 +292,7 @@ class Looking:
         return out
 
     def _unknowns(self) -> Unknowns:
-        """Positions that are not kept and do not only follow; rates that are sought, or tied to those that are given."""
+        """Positions that are neither fixed nor followers; rates that are unknown, or constrained by given ones."""
         asked, n, places = self.asked, len(self.q), self.residuals.places
         driven = np.abs(self.residuals.at(self._point(self.q))[places["velocity"]]).max(initial=0.0) > 0
         steady = bool(asked.speeds or asked.rates or driven)
@@ -329,12 +328,14 @@ class Looking:
             if not self.search.unknowns.steady and (roads[0] is None or number == 0):
                 roads.append(self.search.root(self.search.downhill(point)))
             for root in roads:
-                if root is not None and self._proper(root):
+                if root is not None and self._is_proper(root):
                     root = replace(root, q=self._near(root))
                     pose = self._pose(root)
                     if all(np.abs(pose - other).max(initial=0.0) > _APART for other, _ in found):
                         found.append((pose, self._described(root)))
-        return [each for k, (_, each) in enumerate(found) if not any(_of_one(each, other) for _, other in found[:k])]
+        return [
+            each for k, (_, each) in enumerate(found) if not any(_of_one_family(each, other) for _, other in found[:k])
+        ]
 
     def _near(self, root: Point) -> np.ndarray:
         """The same place with coordinates near to the start by full turns, where these change nothing."""
@@ -365,7 +366,7 @@ class Looking:
             pose = np.concatenate([np.delete(pose, angles), np.cos(root.q[angles]), np.sin(root.q[angles])])
         return np.concatenate([pose, rates, values / np.maximum(np.abs(usual), 1e-300)])
 
-    def _proper(self, root: Point) -> bool:
+    def _is_proper(self, root: Point) -> bool:
         try:
             self.assembler.require_proper(root.q, self.t)
         except InconsistentStateError:
@@ -402,9 +403,10 @@ class Looking:
         """By the Hessian where there is a potential and all is at rest, else by the spectrum."""
         push = np.zeros(len(root.q))
         push[list(held)] = list(held.values())
-        found = self._solved(root, push)
-        if isinstance(found, str):
-            return Stability("undecided", found)
+        try:
+            found = solved_at(self.residuals, root.q, root.qd, self.t, root.parameters, push)
+        except WorkError as error:  # a position where constraints are dependent has no linear equations
+            return Stability("undecided", str(error))
         holonomic = self.space.facts.levels.held == len(self.space.facts.levels.names)
         if not root.qd.any() and holonomic:
             judged = by_hessian(found, tuple(held))
@@ -414,15 +416,9 @@ class Looking:
             return Stability("undecided", "coordinates are held, and forces have no potential")
         return by_spectrum(found)
 
-    def _solved(self, root: Point, push: np.ndarray) -> Solved | str:
-        try:
-            return solved_at(self.residuals, root.q, root.qd, self.t, root.parameters, push)
-        except WorkError as error:  # a position where constraints are dependent has no linear equations
-            return str(error)
 
-
-def _of_one(one: Equilibrium, other: Equilibrium) -> bool:
-    """True for two of a family, as far as is seen: both have others beside them, in as many directions."""
+def _of_one_family(one: Equilibrium, other: Equilibrium) -> bool:
+    """True for two of a family, as far as is known: both have neighbors in as many directions."""
     return bool(one.family) and (one.family, one.stability) == (other.family, other.stability)
 
 

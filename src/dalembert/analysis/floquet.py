@@ -11,8 +11,16 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.analysis.linear.independent_states import Reduced, reduced, state_units
-from dalembert.analysis.linear.residuals import Residuals, Solved, require_on_constraints, residuals_of, solved_at
+from dalembert.analysis.linear.residuals import (
+    Reduced,
+    Residuals,
+    Solved,
+    reduced,
+    require_on_constraints,
+    residuals_of,
+    solved_at,
+    state_units,
+)
 from dalembert.analysis.linearize import At, read_state, speed_names
 from dalembert.api.load import accepts_source
 from dalembert.arguments import is_real, shown

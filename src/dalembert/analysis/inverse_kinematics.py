@@ -27,7 +27,7 @@ TOLERANCE = 1e-11
 _BRANCH_STARTS = 400
 _APART = 1e-5  # postures that differ by less, in scales of the coordinates, are one
 _SINGULAR = 1e-4  # of the largest singular value
-_SHOWN = 0.05  # parts of a direction below this are not told
+_SHOWN = 0.05  # parts of a direction below this are left out of messages
 
 
 @dataclass(frozen=True)
@@ -71,17 +71,13 @@ class InverseKinematics:
     _usual: int = field(default=0, repr=False)
     _at_limits: tuple[str, ...] = field(default=(), repr=False)
 
-    @cached_property
-    def _split(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        return np.linalg.svd(self._free, full_matrices=False)
-
     @property
     def _single(self) -> bool:
         return self.q.ndim == 1
 
     @cached_property
     def manipulability(self) -> float | np.ndarray:
-        """√det(J Jᵀ): how much room of velocities a ball of joint velocities gives; zero where it is singular."""
+        """√det(J Jᵀ): the volume of velocities that a unit ball of joint velocities gives; zero where it is singular."""
         # rows in the units of the model; where a plane is never left, the ways that are left
         values = np.linalg.svd(self._free * self._rows[:, None], compute_uv=False)[:, : self._usual]
         found = values.prod(axis=1)
@@ -90,17 +86,17 @@ class InverseKinematics:
     @cached_property
     def singular(self) -> str | tuple[str | None, ...] | None:
         """None, or what cannot be moved at this posture; a tuple for many."""
-        found = tuple(self._sentence(k) for k in range(len(self._free)))
+        split = np.linalg.svd(self._free, full_matrices=False)
+        found = tuple(self._sentence(U, sigma, Vt) for U, sigma, Vt in zip(*split, strict=True))
         return found[0] if self._single else found
 
-    def _sentence(self, k: int) -> str | None:
-        """What posture k cannot do, if it is singular."""
-        U, sigma, Vt = (part[k] for part in self._split)
+    def _sentence(self, U: np.ndarray, sigma: np.ndarray, Vt: np.ndarray) -> str | None:
+        """What a posture cannot do, if it is singular, by J = U σ Vᵀ there."""
         if not self._usual or sigma[self._usual - 1] > _SINGULAR * max(sigma[0], 1e-300):
             return None
         last = self._usual - 1
-        lost = _told(U[:, last], self._about)
-        idle = _told(Vt[last], self.names) if len(Vt) > last else ""
+        lost = _direction_in_words(U[:, last], self._about)
+        idle = _direction_in_words(Vt[last], self.names) if len(Vt) > last else ""
         share = sigma[last] / max(sigma[0], 1e-300)
         return (
             f"singular posture: what cannot move here is {lost}; the motion {idle} of the coordinates leaves it where it is "
@@ -112,12 +108,8 @@ class InverseKinematics:
         """What came out, and what to do where it is not what was wanted."""
         if not self._single:
             good = int(np.sum(self.converged))
-            tail = (
-                ""
-                if good == self.q.shape[1]
-                else " Look at `distance` and `angle` of those for which `converged` is False."
-            )
-            return f"{good} of {self.q.shape[1]} targets are reached.{tail}"
+            look = " Look at `distance` and `angle` of those for which `converged` is False."
+            return f"{good} of {self.q.shape[1]} targets are reached.{'' if good == self.q.shape[1] else look}"
         if self.converged:
             return (
                 f"the target is reached to {self.residual:.1e} after {self.iterations} steps from {self.starts} starts."
@@ -137,7 +129,7 @@ class InverseKinematics:
         return f"{values}: {self.message}{more}"
 
 
-def _told(direction: np.ndarray, names: Sequence[str]) -> str:
+def _direction_in_words(direction: np.ndarray, names: Sequence[str]) -> str:
     """A direction as a sum over names, its largest part positive."""
     direction = direction / direction[np.argmax(np.abs(direction))]
     parts = [f"{x:+.3g} {name}" for x, name in zip(direction, names, strict=True) if abs(x) > _SHOWN]
@@ -238,20 +230,17 @@ class _Search:
 
     def found(self, effort: Effort, starts: np.ndarray | None = None) -> Found:
         """The postures from the starts (K, n)."""
-        begin = np.array(np.broadcast_to(self.start if starts is None else starts, self._shape(starts)), order="C")
-        K, n = begin.shape
+        K, n = self.K if starts is None else len(starts), self.places.n
+        begin = np.array(np.broadcast_to(self.start if starts is None else starts, (K, n)), order="C")
         targets = np.array(np.broadcast_to(self.targets, (K, self.targets.shape[1])), order="C")
         q, left, counts = np.empty((K, n)), np.empty(K), np.zeros((K, 2), dtype=np.int64)
         run = posture_search.compiled if isinstance(self.places.machine.one, int) else posture_search.reach
         with np.errstate(all="ignore"):
             run(self.places.machine, self.task, effort, targets, begin, self.t, q, left, counts)
-        return Found(self._near(q, begin), left, counts)
+        return Found(self._nearest_turns(q, begin), left, counts)
 
-    def _shape(self, starts: np.ndarray | None) -> tuple[int, int]:
-        return (self.K if starts is None else len(starts)), self.places.n
-
-    def _near(self, q: np.ndarray, start: np.ndarray) -> np.ndarray:
-        """The same postures with coordinates that turn brought near to the start by full turns, within their limits."""
+    def _nearest_turns(self, q: np.ndarray, start: np.ndarray) -> np.ndarray:
+        """The same postures with angles moved near to the start by full turns, within their limits."""
         task, turn = self.task, 2 * np.pi
         trial = np.where(self.places.turning & self.moving, q - turn * np.round((q - start) / turn), q)
         return np.where((trial >= task.lower) & (trial <= task.upper), trial, q)
@@ -260,7 +249,7 @@ class _Search:
         """What a user gets."""
         places = self.places
         seen = places.look(found.q.T, self.t)
-        distance, angle = self._off(seen)
+        distance, angle = self._distances(seen)
         parts = (found.left <= tolerance, found.left, distance, angle, found.counts[:, 0], found.counts[:, 1])
         good, left, distance, angle, steps, starts = [part[0].item() for part in parts] if self.single else parts
         return InverseKinematics(
@@ -279,7 +268,7 @@ class _Search:
             _at_limits=self._at_limits(found.q[0]) if self.single else (),
         )
 
-    def _off(self, seen: Seen) -> tuple[np.ndarray, np.ndarray]:
+    def _distances(self, seen: Seen) -> tuple[np.ndarray, np.ndarray]:
         """How far points and turns are from their targets, (K,) each."""
         distance, angle = np.zeros(self.K), np.zeros(self.K)
         for each, p, R in zip(self.asked, seen.positions, seen.rotations, strict=True):
@@ -318,7 +307,7 @@ class _Search:
         shares = np.mod(0.5 + np.arange(1, _BRANCH_STARTS + 1)[:, None] * task.spread, 1.0)
         starts = np.where(self.moving, task.low + task.wide * shares, home)
         found = self.found(effort, np.concatenate([home[None], starts]))
-        good = self._near(found.q[found.left <= effort.tolerance], home[None])
+        good = self._nearest_turns(found.q[found.left <= effort.tolerance], home[None])
         self._require_separate(good)
         unit, kept = places.scales.positions, []
         for q in good:

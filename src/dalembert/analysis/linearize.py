@@ -8,14 +8,18 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from dalembert.analysis.linear.independent_states import Reduced, Verdict, driven, judged, reduced
 from dalembert.analysis.linear.residuals import (
     Differentiated,
     Partials,
+    Reduced,
     Residuals,
     Solved,
+    Verdict,
     differentiated,
+    driven,
+    judged,
     multipliers,
+    reduced,
     require_on_constraints,
     residuals_of,
     solved_at,
@@ -169,7 +173,11 @@ def linear_at(
     names = [*(model.coordinate_names[i] for i in linear.chosen), *speed_names(space)]
     verdict = judged(residuals, found, linear, held, names)
     if not (verdict.steady or moving):
-        raise InputError(_unsteady(model.name, verdict))
+        raise InputError(
+            f"linearize: the given state of model '{model.name}' is no equilibrium and no steady motion: {verdict.reason}. "
+            "Expected all states to stand still but coordinates that nothing depends on. Find one by dl.equilibrium(model); or "
+            "take moving=True for the linear equations of this moment."
+        )
     wanted = _read_outputs(space.system, outputs)
     here = _Here(space, found, linear, verdict, given, u0, tuple(names))
     return here.with_outputs(tuple(wanted), differentiated(space, wanted, given.parameters))
@@ -285,7 +293,8 @@ def _descriptor(
     A = np.block([[zero, np.eye(n), np.zeros((n, k))], [-r.q, -r.qd, -r.lam], [rows_q, rows_qd, np.zeros((k, k))]])
     B = np.concatenate([np.zeros((n, push.shape[1])), push, np.zeros((k, push.shape[1]))])
     # accelerations among the outputs are M⁻¹ of the second row, within the constraints
-    qdd = found.answer(-np.concatenate([r.q, r.qd], axis=1), -_acceleration(found))
+    a = found.by_row["acceleration"]
+    qdd = found.answer(-np.concatenate([r.q, r.qd], axis=1), -np.concatenate([a.q, a.qd], axis=1))
     C = np.concatenate(
         [partials.q + partials.qdd @ qdd[:, :n], partials.qd + partials.qdd @ qdd[:, n:], partials.lam], axis=1
     )
@@ -293,11 +302,6 @@ def _descriptor(
     names = space.model.coordinate_names
     states = (*names, *map(Kind.RATE.of, names), *map(Kind.MULTIPLIER.of, space.facts.levels.names))
     return Descriptor(states, E, A, B, C, D)
-
-
-def _acceleration(found: Solved) -> np.ndarray:
-    a = found.by_row["acceleration"]
-    return np.concatenate([a.q, a.qd], axis=1)
 
 
 def _refuse_feedback(name: str, space: Workspace) -> None:
@@ -334,11 +338,3 @@ def _require_smooth(name: str, residuals: Residuals, found: Solved) -> None:
                         f"rest or a contact that is just met ({', '.join(residuals.system.model.switching)}). Expected one "
                         "slope. Linearise beside it, or leave the element out."
                     )
-
-
-def _unsteady(name: str, verdict: Verdict) -> str:
-    return (
-        f"linearize: the given state of model '{name}' is no equilibrium and no steady motion: {verdict.reason}. Expected all "
-        "states to stand still but coordinates that nothing depends on. Find one by dl.equilibrium(model); or take "
-        "moving=True for the linear equations of this moment."
-    )

@@ -75,10 +75,6 @@ def _moving(body: Body) -> list[Joint]:
     return [joint for joint in body.joints if joint.values]
 
 
-def _freedoms(joint: Joint) -> int:
-    return 6 - len(joint.row_names)
-
-
 def _best_cut(model: Model, loop: Loop, chain: list[str]) -> Model:
     """The model cut at the best joint that can be cut; a copy when the loop is cut well already."""
     bodies, inward = {body.name: body for body in model.bodies}, set(ancestors(model, loop.bodies[0]))
@@ -87,7 +83,7 @@ def _best_cut(model: Model, loop: Loop, chain: list[str]) -> Model:
 
     def merit(name: str | None) -> tuple[int, float]:
         joint = loop.joint if name is None else _moving(bodies[name])[0]
-        return _freedoms(joint), -abs(way.index(name) - (len(way) - 1) / 2)
+        return 6 - len(joint.row_names), -abs(way.index(name) - (len(way) - 1) / 2)
 
     able = [name for name in chain if len(_moving(bodies[name])) == 1 and merit(name) > merit(None)]
     for name in sorted(able, key=merit, reverse=True):

@@ -24,12 +24,8 @@ from dalembert.symbolic.symbols import Formula
 from dalembert.tables import Table, Tabular
 
 Row = dict[str, object]
-
-
 _AROUND = 6  # states that the initial one is compared with
-
-
-_NEARLY = 1e-6  # told when the constraints are so much less independent at the start than elsewhere
+_NEARLY = 1e-6  # warn when the constraints are so much less independent at the start than elsewhere
 
 
 @dataclass(frozen=True)

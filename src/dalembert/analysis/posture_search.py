@@ -31,7 +31,7 @@ _LEAPS, _NEAR, _FAR = 3, 1e-4, 1e-1
 
 
 class Task(NamedTuple):
-    """What is asked for, and of which coordinates."""
+    """The targets, and the coordinates that move."""
 
     kinds: np.ndarray  # (targets, 2): is its position given, is its orientation
     length: float
@@ -175,13 +175,7 @@ def _squared(e: np.ndarray) -> float:
 
 
 def _look(
-    machine: Machine,
-    task: Task,
-    target: np.ndarray,
-    x: np.ndarray,
-    there: np.ndarray,
-    e: np.ndarray,
-    J: np.ndarray,
+    machine: Machine, task: Task, target: np.ndarray, x: np.ndarray, there: np.ndarray, e: np.ndarray, J: np.ndarray
 ) -> float:
     """Write e and J = −∂e/∂q in the units of the coordinates; the largest entry of |e|, which may have no value."""
     n, at, row, length = len(task.units), 0, 0, task.length

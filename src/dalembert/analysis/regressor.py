@@ -17,7 +17,7 @@ from functools import cached_property
 
 import numpy as np
 
-from dalembert.analysis.fit_result import Estimate
+from dalembert.analysis.fit import Estimate
 from dalembert.api.compiled_calls import Numbers
 from dalembert.api.dynamics import Dynamics, dynamics
 from dalembert.api.load import accepts_source
@@ -32,28 +32,10 @@ from dalembert.recursive.constraint_batch import require_tree
 from dalembert.tables import Table, Tabular, short
 
 LETTERS = ("m", "mx", "my", "mz", "Ixx", "Ixy", "Iyy", "Ixz", "Iyz", "Izz")
-
-
 _PLACES = ((0, 0), (0, 1), (1, 1), (0, 2), (1, 2), (2, 2))  # of the six numbers of an inertia
-
-
 _ROUNDS = 3  # in which the noise of every joint is found, and found again with it
-
-
-_KEEP = (
-    "Izz",
-    "Ixy",
-    "Ixz",
-    "Iyz",
-    "Ixx",
-    "Iyy",
-    "mx",
-    "my",
-    "mz",
-    "m",
-)  # those behind are rather given to those before
-
-
+# letters in the order in which they give way to those before them
+_KEEP = ("Izz", "Ixy", "Ixz", "Iyz", "Ixx", "Iyy", "mx", "my", "mz", "m")
 _SMALL = 1e-9  # of the largest: coefficients of a combination below this are rounding
 
 
@@ -89,7 +71,7 @@ class Regressor(Value, Tabular):
     def values(self) -> np.ndarray:
         """π of the model as it is."""
         known = self._model.parameter_values
-        return np.concatenate([_ten(body, known) for body in self._model.bodies])
+        return np.concatenate([_inertial_parameters(body, known) for body in self._model.bodies])
 
     @cached_property
     def _gravity(self) -> np.ndarray:
@@ -100,11 +82,11 @@ class Regressor(Value, Tabular):
         given = [numbers_given(x, name) for x, name in ((q, "q"), (qd, "qd"), (qdd, "qdd"))]
         single = given[0].ndim == 1
         places, speeds, rates = (x[:, None] if single else x for x in given)
-        blocks = [self._of(body, places, speeds, rates, t) for body in self.bodies]
+        blocks = [self._body_columns(body, places, speeds, rates, t) for body in self.bodies]
         found = np.concatenate(blocks, axis=1)
         return found[..., 0] if single else found
 
-    def _of(self, body: str, q: np.ndarray, qd: np.ndarray, qdd: np.ndarray, t: Numbers) -> np.ndarray:
+    def _body_columns(self, body: str, q: np.ndarray, qd: np.ndarray, qdd: np.ndarray, t: Numbers) -> np.ndarray:
         """The columns of one body, (speeds, 10, batch)."""
         arm = self.dynamics.kinematics
         R, J = arm.pose(q, body, t).rotation, arm.jacobian(q, body, t=t)
@@ -198,7 +180,7 @@ def regressor(model: Elements, *, engine: str | None = None) -> Regressor:
     return found
 
 
-def _ten(body: Body, known: dict[str, float]) -> np.ndarray:
+def _inertial_parameters(body: Body, known: dict[str, float]) -> np.ndarray:
     """The ten parameters of a body."""
     m = value(body.mass, known)
     c = np.array([value(x, known) for x in body.center])
@@ -308,7 +290,7 @@ class BaseParameters(Value, Tabular):
     @property
     def names(self) -> tuple[str, ...]:
         """Each combination as a sum."""
-        return tuple(_sum(row, self.parameters, lead) for row, lead in zip(self.combine, self.columns, strict=True))
+        return tuple(_as_sum(row, self.parameters, lead) for row, lead in zip(self.combine, self.columns, strict=True))
 
     @property
     def unseen(self) -> tuple[str, ...]:
@@ -340,7 +322,7 @@ def base_parameters_of(Y: np.ndarray, names: Sequence[str], values: np.ndarray, 
     """
     size = np.linalg.norm(Y, axis=0)
     used = np.flatnonzero(size > TOLERANCE * max(float(size.max(initial=0.0)), 1e-300))
-    order = np.array(sorted(used.tolist(), key=lambda k: (_place(names[k]), k)), dtype=np.intp)
+    order = np.array(sorted(used.tolist(), key=lambda k: (_priority(names[k]), k)), dtype=np.intp)
     columns = np.sort(order[_independent(Y[:, order] / size[order])])
     B, *_ = np.linalg.lstsq(Y[:, columns] / size[columns], Y[:, used] / size[used], rcond=None)
     combine = np.zeros((len(columns), len(names)))
@@ -353,7 +335,7 @@ def base_parameters_of(Y: np.ndarray, names: Sequence[str], values: np.ndarray, 
     return BaseParameters(tuple(columns.tolist()), combine, tuple(names), combine @ values, states, gap)
 
 
-def _place(name: str) -> int:
+def _priority(name: str) -> int:
     """Where the letter of a parameter stands among those to keep."""
     letter = name.partition("(")[0]
     return _KEEP.index(letter) if letter in _KEEP else 0
@@ -373,7 +355,7 @@ def _independent(Y: np.ndarray) -> list[int]:
     return taken
 
 
-def _sum(row: np.ndarray, names: Sequence[str], lead: int) -> str:
+def _as_sum(row: np.ndarray, names: Sequence[str], lead: int) -> str:
     """A combination as a sum, the parameter that leads it first."""
     order = [lead, *(k for k in np.flatnonzero(row) if k != lead)]
     words = ""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -89,12 +89,7 @@ class Locus(Value, Tabular):
 
 @accepts_source
 def root_locus(
-    model: Elements,
-    name: str,
-    values: npt.ArrayLike,
-    *,
-    at: At | Callable[[float], At] = None,
-    t: float = 0.0,
+    model: Elements, name: str, values: npt.ArrayLike, *, at: At | Callable[[float], At] = None, t: float = 0.0
 ) -> Locus:
     """The eigenvalues of a model for many values of a parameter, or of the constant rate dot(x) of a coordinate.
 
@@ -112,7 +107,7 @@ def root_locus(
     space, wanted = workspace_of(setup(model)), numbers_given(values, "root_locus, values")
     if wanted.ndim != 1 or not wanted.size:
         raise InputError(f"root_locus, values: got shape {wanted.shape}. Expected some numbers in a row.")
-    along = _Along(space, name, t, at)
+    along = _Continuation(space, name, t, at)
     found = [along.linear(float(x)) for x in wanted]
     tracked = [found[0].eigenvalues]
     for each in found[1:]:
@@ -122,13 +117,13 @@ def root_locus(
 
 
 @dataclass
-class _Along:
+class _Continuation:
     """The way along the values: the state of the last is where the next begins."""
 
     space: Workspace
     name: str
     t: float
-    at: Any
+    at: At | Callable[[float], At]
     last: np.ndarray | None = None
 
     def __post_init__(self) -> None:

@@ -4,27 +4,48 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from functools import cached_property
+from typing import Any, Unpack
 
 import numpy as np
 
-from dalembert.analysis.constrained_sensitivity import Origin, origin_of
-from dalembert.analysis.directional_derivatives import Directions, Varied, directions_of
-from dalembert.analysis.event_sensitivity import Crossing, Jumps
-from dalembert.analysis.sensitivity_run import Sensitivity
-from dalembert.analysis.variational_equations import Variations
+from dalembert.analysis.directional_derivatives import (
+    Differentials,
+    Directions,
+    Origin,
+    Varied,
+    directions_of,
+    origin_of,
+    with_time,
+)
+from dalembert.analysis.variational_equations import Crossing, Jumps, Variations
 from dalembert.api.derive import equations_of
 from dalembert.api.load import accepts_source
-from dalembert.api.simulate import recording_of
-from dalembert.errors import InputError, NotApplicableError
+from dalembert.api.simulate import SimulationOptions, recording_of, takes_options, task_of
+from dalembert.api.trajectory import Trajectory
+from dalembert.arguments import checked, shown
+from dalembert.codegen.function import nodes
+from dalembert.codegen.program import Program, program_of
+from dalembert.errors import InputError, NotApplicableError, nearest
+from dalembert.formalisms.shared.common_quantities import free_equations
+from dalembert.formalisms.shared.linear_form import fused
+from dalembert.formalisms.shared.power import jacobi
+from dalembert.mechanics.energies import kinetic, potential
+from dalembert.mechanics.system import System
 from dalembert.model.description import Elements
-from dalembert.model.initial_state import Start
+from dalembert.model.frozen import Value
+from dalembert.model.values import several
 from dalembert.simulation.bound_equations import BoundEquations
-from dalembert.simulation.integrators.base import Settings
 from dalembert.simulation.main_loop import Stretches, Task, stretches_of
+from dalembert.symbolic.algebra_base import Array, stack, vector
+from dalembert.symbolic.symbols import Kind
+from dalembert.tables import Table, Tabular, short
+
+NAMED = ("kinetic", "potential", "energy", "jacobi", "multipliers", "reactions", "momenta")
 
 
 @accepts_source
+@takes_options("of order formalism q0 qd0 t0 keep integrator samples times rtol atol max_step step progress parameters")
 def sensitivity(
     model: Elements,
     duration: float | None = None,
@@ -32,19 +53,8 @@ def sensitivity(
     of: Sequence[Any] | str,
     order: int = 1,
     formalism: str = "lagrange",
-    q0: Start = None,
-    qd0: Start = None,
-    t0: float = 0.0,
     keep: Sequence[str] = (),
-    integrator: str | None = None,
-    samples: int | None = None,
-    times: Sequence[float] | None = None,
-    rtol: float | None = None,
-    atol: float | None = None,
-    max_step: float | None = None,
-    step: float | None = None,
-    progress: Callable[[float], bool | None] | None = None,
-    parameters: Mapping[str, float] | None = None,
+    **options: Unpack[SimulationOptions],
 ) -> Sensitivity:
     """A motion with its derivatives by parameters and starts, by variational equations of order 1 or 2.
 
@@ -62,12 +72,12 @@ def sensitivity(
     if order not in (1, 2):
         raise InputError(f"sensitivity: order is {order}. Expected 1 or 2.")
     equations = equations_of(model, formalism)
+    parameters, q0, qd0 = options.pop("parameters", None), options.pop("q0", None), options.pop("qd0", None)
     equations = equations.with_parameters(parameters) if parameters else equations
     require_differentiable(equations)
     directions = directions_of(equations.model, of)
     equations.derivation.require_differentiable_by(directions.parameters, "sensitivity")
-    settings = Settings(rtol, atol, max_step, step, False, progress)
-    task = Task(duration, None, None, t0, integrator, samples, times, True, settings, change_charts=False)
+    task = task_of(duration, change_charts=False, **options)
     first = float(task.grid(equations.model)[0])
     origin = origin_of(equations, directions, q0, qd0, first, keep)
     return Differentiated(equations, directions, origin, task, order).run({})
@@ -116,31 +126,21 @@ class Differentiated:
     ) -> tuple[Varied, str, tuple[Crossing, ...]]:
         """State and derivatives at the samples, stretch by stretch, with what was crossed between them."""
         named = dict(zip(equations.model.parameter_values, equations.values, strict=False))
-        sizes = _sizes(self.directions.values_in(named, y.value))
+        values = self.directions.values_in(named, y.value)
+        sizes = np.where(values == 0, 1.0, np.abs(values))
         jumps, pieces, crossed = Jumps(found, equations, self.directions, self.order), [], []
         method = self.task.integrator or Variations(found.parts[0].equations, self.directions, self.order).usual
         for i, (part, after) in enumerate(zip(found.parts, [*found.parts[1:], None], strict=True)):
             grid = part.solution.t
             times = grid if after is None or after.solution.t[0] <= grid[-1] else np.append(grid, after.solution.t[0])
             variations = Variations(part.equations, self.directions, self.order)
-            along = _standing(y)
+            along = y.samples(None)
             if len(times) > 1:
                 along = variations.along(y, times, part.constants, method, self.task.settings, sizes)
-            pieces.append(_cut(along, slice(1 if i else 0, len(grid))))
-            y, crossing = jumps.across(part, after, _cut(along, -1))
+            pieces.append(along.samples(slice(1 if i else 0, len(grid))))
+            y, crossing = jumps.across(part, after, along.samples(-1))
             crossed += [] if crossing is None else [crossing]
         return _joined(pieces), method, tuple(crossed)
-
-
-def _standing(y: Varied) -> Varied:
-    """One sample."""
-    return Varied(y.value[..., None], y.first[..., None], None if y.second is None else y.second[..., None])
-
-
-def _cut(along: Varied, where: slice | int) -> Varied:
-    """Some samples, or one."""
-    second = None if along.second is None else along.second[..., where]
-    return Varied(along.value[..., where], along.first[..., where], second)
 
 
 def _joined(pieces: Sequence[Varied]) -> Varied:
@@ -153,6 +153,213 @@ def _joined(pieces: Sequence[Varied]) -> Varied:
     )
 
 
-def _sizes(values: np.ndarray) -> np.ndarray:
-    """How large each of the values is, 1 for zeros."""
-    return np.where(values == 0, 1.0, np.abs(values))
+@dataclass(frozen=True, repr=False)
+class Sensitivity(Value, Tabular):
+    """A motion and how it changes with what it was differentiated by: samples on the last axis.
+
+    >>> import dalembert as dl
+    >>> run = dl.sensitivity("simple-pendulum", 1.0, of=["l", "theta(0)"], samples=11)
+    >>> run.dq.shape, run["theta", "l"].shape
+    ((1, 2, 11), (11,))
+    """
+
+    equations: BoundEquations  # with every condition held
+    run: Trajectory
+    directions: Directions
+    state: Varied  # (q, q̇) along the run
+    integrator: str
+    crossings: tuple[Crossing, ...] = ()  # events and switchings, with the derivatives of their instants
+
+    @property
+    def of(self) -> tuple[str, ...]:
+        """What is differentiated by, in the order of the second axis."""
+        return self.directions.names
+
+    @property
+    def order(self) -> int:
+        """The order of the derivatives, 1 or 2."""
+        return 1 if self.state.second is None else 2
+
+    @property
+    def t(self) -> np.ndarray:
+        """The times of the samples."""
+        return self.run.t
+
+    @property
+    def _n(self) -> int:
+        return len(self.state.value) // 2
+
+    @property
+    def q(self) -> np.ndarray:
+        """The coordinates along the run, (n, samples)."""
+        return self.state.value[: self._n]
+
+    @property
+    def qd(self) -> np.ndarray:
+        """q̇ along the run, (n, samples)."""
+        return self.state.value[self._n :]
+
+    @property
+    def dq(self) -> np.ndarray:
+        """∂q/∂p along the run, (n, directions, samples)."""
+        return self.state.first[: self._n]
+
+    @property
+    def dqd(self) -> np.ndarray:
+        """∂q̇/∂p along the run, (n, directions, samples)."""
+        return self.state.first[self._n :]
+
+    @property
+    def d2q(self) -> np.ndarray:
+        """∂²q/∂p² along the run, (n, directions, directions, samples)."""
+        return self._second[: self._n]
+
+    @property
+    def d2qd(self) -> np.ndarray:
+        """∂²q̇/∂p² along the run, (n, directions, directions, samples)."""
+        return self._second[self._n :]
+
+    @property
+    def _second(self) -> np.ndarray:
+        if self.state.second is None:
+            raise InputError("this run has first derivatives only. Ask for order=2.")
+        return self.state.second
+
+    @checked
+    def observe(self, name: str) -> Varied:
+        """An observable along the run with its derivatives: a coordinate, dot(x), ddot(x), kinetic, potential, energy, jacobi,
+        momenta, multipliers, reactions, or any formula of coordinates, rates, parameters and t.
+
+        >>> import dalembert as dl
+        >>> run = dl.sensitivity("simple-pendulum", 1.0, of=["l"], samples=11)
+        >>> expected = np.sin(run.q[0]) + np.cos(run.q[0]) * run["theta", "l"]  # l = 1
+        >>> bool(np.allclose(run.observe("l*sin(theta)").first[0, 0], expected))
+        True
+        """
+        names = self.run.model.coordinate_names
+        states = [*names, *map(Kind.RATE.of, names)]
+        if name in states:
+            place = states.index(name)
+            return self.state[place : place + 1]
+        return self._along(name, lambda: program_by_name(self.equations, name))
+
+    @checked
+    def path(self, body: str, point: Sequence[Any] = (0, 0, 0)) -> Varied:
+        """Where a point of a body goes, in world axes, with its derivatives: three positions, then three velocities.
+
+        >>> import dalembert as dl
+        >>> run = dl.sensitivity("double-pendulum", 1.0, of=["l1"], samples=11)
+        >>> run.path(run.run.model.bodies[-1].name).first.shape
+        (6, 1, 11)
+        """
+        return self._along((body, str(point)), lambda: program_of_point(self.equations, body, point))
+
+    def _along(self, what: object, make: Callable[[], Program]) -> Varied:
+        """What a program says along the run; it is compiled once for the equations."""
+        used = self.equations
+        kept, key = used.kernel.kept, ("observed", what, self.directions.parameters)
+        if key not in kept:
+            kept[key] = Differentials(make(), self.directions.parameters, used.workspace.engine)
+        return kept[key](with_time(self.state, self.t), self.run.values, self.directions.moved)
+
+    @checked
+    def __getitem__(self, name: tuple[str, ...]) -> np.ndarray:
+        """A derivative along the run: run["theta", "l"], or run["energy", "l", "theta(0)"] of the second order."""
+        if not 2 <= len(name) <= 3:
+            raise InputError('sensitivity: expected an observable and one or two names, such as run["x", "l"].')
+        found, by = self.observe(name[0]), name[1:]
+        places = [self._place(each) for each in by]
+        rows = found.first[:, places[0]] if len(places) == 1 else None
+        if rows is None:
+            if found.second is None:
+                raise InputError("this run has first derivatives only. Ask for order=2.")
+            rows = found.second[:, places[0], places[1]]
+        return rows[0] if len(rows) == 1 else rows
+
+    def _place(self, name: str) -> int:
+        if name not in self.of:
+            raise InputError(f"sensitivity: the run was not differentiated by '{name}'. {nearest(name, self.of)}")
+        return self.of.index(name)
+
+    @cached_property
+    def _shown(self) -> list[tuple[str, ...]]:
+        names = self.run.model.coordinate_names
+        return [
+            (f"d {x}", p, *(short(float(v)) for v in (row[0], row[-1], row[np.argmax(np.abs(row))])))
+            for x, rows in zip(names, self.dq, strict=True)
+            for p, row in zip(self.of, rows, strict=True)
+        ]
+
+    def tables(self) -> tuple[Table, ...]:
+        """Every coordinate by everything it was differentiated by: at both ends, and the largest."""
+        first, last = f"t = {self.t[0]:g}", f"t = {self.t[-1]:g}"
+        title = f"{self.run.model.name}: derivatives of the motion, {self.integrator}, {len(self.t)} samples."
+        return (Table(("derivative of", "by", first, last, "largest"), tuple(self._shown), title, self.run.notes),)
+
+    def __repr__(self) -> str:
+        return (
+            f"<Sensitivity of '{self.run.model.name}' by {', '.join(self.of)}, order {self.order}: "
+            f"{len(self.t)} samples from t = {self.t[0]:g} to {self.t[-1]:g}>"
+        )
+
+
+def program_by_name(equations: BoundEquations, name: str) -> Program:
+    """What a name or formula stands for, as a program: one of `NAMED`, ddot(x), or any formula of the model's names."""
+    system, kernel = equations.workspace.system, equations.kernel
+    names = equations.model.coordinate_names
+    qdd = kernel.rates[len(names) : 2 * len(names)]
+    if name in NAMED and name not in equations.model.parameter_values:
+        return _program(equations, _named(equations, system, name, qdd))
+    accelerations = [Kind.ACCELERATION.of(x) for x in names]
+    if name in accelerations:
+        return _program(equations, vector([qdd[accelerations.index(name)]]))
+    try:
+        formula = equations.model.formula(name, f"sensitivity of '{name}'")
+    except InputError as problem:
+        known = (*names, *map(Kind.RATE.of, names), *accelerations, *NAMED)
+        raise InputError(
+            f"{problem} {nearest(name, known)} Also any formula of coordinates, rates and parameters."
+        ) from None
+    return _program(equations, vector([system.lower(formula)]))
+
+
+def _named(equations: BoundEquations, system: System, name: str, qdd: Array) -> Array:
+    if name == "multipliers":
+        if equations.workspace.facts.dropped:
+            raise InputError(
+                f"sensitivity of multipliers: some constraints of model '{system.model.name}' depend on others, so their "
+                "multipliers are not unique. Ask for 'reactions'."
+            )
+        x, lam = fused(equations.form)
+        return equations.form.multipliers(x[: len(equations.form.velocity.v)], lam)
+    if name == "reactions":  # Aᵀλ + C = M q̈ − h
+        M, h = free_equations(system)
+        return equations.kernel.in_state(M @ system.qdd - h, qdd)
+    T, V = kinetic(system.motion, system.qd), potential(system.motion)
+    if name == "momenta":
+        return system.algebra.gradient(T, system.qd)
+    return vector([{"kinetic": T, "potential": V, "energy": T + V, "jacobi": jacobi(system)}[name]])
+
+
+def program_of_point(equations: BoundEquations, body: str, point: Sequence[Any]) -> Program:
+    """Where a point of a body is, in world axes, and its velocity: six numbers."""
+    system = equations.workspace.system
+    found = [each for each in system.motion.bodies if each.name == body]
+    if not found:
+        known = [each.name for each in system.motion.bodies]
+        raise InputError(f"sensitivity of a path: there is no body '{body}'. {nearest(body, known)}")
+    if not several(point, 3):
+        raise InputError(f"sensitivity of a path: the point is {shown(point)}. Expected three numbers or formulas.")
+    frame = found[0].frame
+    place = vector([system.lower(equations.model.formula(x, f"point of '{body}'", constant=True)) for x in point])
+    p = frame.p + frame.R @ place
+    velocity = system.algebra.total_derivative(p, (system.q, system.qd), system.clock)
+    return _program(equations, stack(p, velocity))
+
+
+def _program(equations: BoundEquations, outputs: Array) -> Program:
+    system = equations.workspace.system
+    inputs = [str(x) for x in stack(system.q, system.qd, vector([system.t]))]
+    return program_of(
+        nodes(system.algebra, np.asarray(outputs, dtype=object).ravel()), inputs, list(system.model.parameter_values)
+    )

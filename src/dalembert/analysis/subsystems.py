@@ -99,7 +99,7 @@ class _Solving:
         self._solved: list[Subsystem] = []
 
     def found(self) -> SubsystemDynamics:
-        """The whole solution."""
+        """The solution."""
         waiting = _groups(self._tree)
         while waiting:
             ready = next((name for name, part in waiting.items() if self._solve((name,), part)), None)
@@ -108,8 +108,9 @@ class _Solving:
                 continue
             together = sorted({speed for part in waiting.values() for speed in part})
             if not self._solve(tuple(waiting), together, smallest=True):
+                called = ", ".join(self._listed(sorted(self._chosen))) or "nothing"
                 raise InputError(
-                    f"model '{self._tree.model.name}': forces along {self._called(self._chosen) or 'nothing'} cannot produce the "
+                    f"model '{self._tree.model.name}': forces along {called} cannot produce the "
                     f"motion of {', '.join(waiting)}. Expected drives that can. Name more coordinates in `actuated`."
                 )
             break
@@ -118,7 +119,8 @@ class _Solving:
 
     def _solve(self, names: tuple[str, ...], speeds: list[int], *, smallest: bool = False) -> bool:
         """Solve the equations of some speeds, where they determine their unknowns (or give the smallest ones)."""
-        acting = [i for i in range(len(self._A)) if np.abs(self._A[i, speeds]).max(initial=0.0) > self._least(i)]
+        least = _NOTHING * np.maximum(1.0, np.abs(self._A).max(axis=1, initial=0.0))
+        acting = [i for i in range(len(self._A)) if np.abs(self._A[i, speeds]).max(initial=0.0) > least[i]]
         rows, drives = [i for i in acting if i not in self._lam], [s for s in speeds if s in self._chosen]
         given = sum((self._A[i, speeds] * self._lam[i] for i in acting if i in self._lam), np.zeros(len(speeds)))
         columns = np.concatenate([np.eye(len(self._need))[:, drives][speeds], self._A[rows][:, speeds].T], axis=1)
@@ -142,14 +144,8 @@ class _Solving:
         )
         return True
 
-    def _least(self, i: int) -> float:
-        return _NOTHING * max(1.0, float(np.abs(self._A[i]).max(initial=0.0)))
-
     def _listed(self, speeds: Sequence[int]) -> tuple[str, ...]:
         return tuple(self._tree.speed_names[i] for i in speeds)
-
-    def _called(self, speeds: set[int]) -> str:
-        return ", ".join(self._listed(sorted(speeds)))
 
 
 def _groups(tree: Tree) -> dict[str, list[int]]:

@@ -27,11 +27,7 @@ if TYPE_CHECKING:
 
 
 _MOST = 8  # coordinates
-
-
 _SAME = 1e-9
-
-
 _PARTS = 24  # of half a turn: angles that are multiples of it stay exact
 
 

@@ -26,18 +26,12 @@ from dalembert.symbolic.algebra_base import Array, vector
 from dalembert.symbolic.frames import Pose, rotation
 from dalembert.symbolic.graph import GRAPH
 
-Asking = tuple[str, tuple[float, float, float], bool, bool]  # body, point, is its position asked for, its orientation
-
-
+Asking = tuple[
+    str, tuple[float, float, float], bool, bool
+]  # body, point, is there a target for its position, for its orientation
 _SEED = 31
-
-
 _NONE = np.zeros(1)
-
-
 _ROUND = 1e-6  # a rotation in rounded numbers is off by no more
-
-
 Given: TypeAlias = "Target | Pose | npt.ArrayLike"
 
 
@@ -54,7 +48,7 @@ class Seen:
 
 @dataclass(frozen=True, eq=False)
 class Places:
-    """The program of a model and of what is asked for, and the facts that go with it."""
+    """The program of a model and its targets, and the facts that go with it."""
 
     model: Elements
     asked: tuple[Asking, ...]
@@ -70,7 +64,7 @@ class Places:
 
     @cached_property
     def kinds(self) -> np.ndarray:
-        """(targets, 2): is the position asked for, is the orientation?"""
+        """(targets, 2): has it a position, has it an orientation?"""
         return np.array([[position, turn] for _, _, position, turn in self.asked], dtype=np.int64)
 
     @cached_property
@@ -206,7 +200,7 @@ def limits_of(model: Elements) -> tuple[np.ndarray, np.ndarray]:
 
 @lru_cache(maxsize=64)
 def places_of(declared: Description, asked: tuple[Asking, ...], engine: str | None) -> Places:
-    """The program for a model and what is asked of it, made once."""
+    """The program for a model and its targets, made once."""
     declared.refuse_canonical("inverse_kinematics")
     declared.require_sound()
     model = with_contacts(declared)
@@ -250,7 +244,7 @@ class Target:
 
 @dataclass(frozen=True)
 class Asked:
-    """What is asked of one body: positions (K, 3) and rotations (K, 3, 3), None where they are free; K = 1 if it is `single`."""
+    """The targets of one body: positions (K, 3) and rotations (K, 3, 3), None where they are free; K = 1 if it is `single`."""
 
     body: str
     point: tuple[float, float, float]
@@ -265,7 +259,7 @@ class Asked:
 
     @property
     def count(self) -> int:
-        """How many postures are asked for."""
+        """The number of postures."""
         return len(next(part for part in (self.position, self.rotation) if part is not None))
 
     def numbers(self, count: int) -> np.ndarray:
@@ -281,7 +275,7 @@ class Asked:
 def read_targets(
     model: Elements, body: str | Mapping[str, Given], target: Given | None, point: Sequence[float]
 ) -> tuple[Asked, ...]:
-    """What is asked of each body; a mapping of bodies asks of several at once."""
+    """The targets of each body; a mapping of bodies gives several at once."""
     if isinstance(body, Mapping):
         if target is not None or not body:
             raise InputError("inverse_kinematics: expected a body and its target, or a mapping of bodies to targets.")

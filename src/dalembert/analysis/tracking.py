@@ -64,12 +64,7 @@ def at_start(model: Elements, motion: Designed) -> Model:
 
 @accepts_source
 def feedforward(
-    model: Elements,
-    motion: Designed,
-    duration: float,
-    samples: int = 501,
-    *,
-    actuated: Sequence[str] | None = None,
+    model: Elements, motion: Designed, duration: float, samples: int = 501, *, actuated: Sequence[str] | None = None
 ) -> Model:
     """The model driven by the torques that a designed motion takes. It starts on the motion.
 

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache, partial
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -24,11 +24,7 @@ from dalembert.recursive.rolled_sweeps import Loops
 from dalembert.recursive.traced import TASKS, Detail, names_of
 
 _DOUBLE = np.dtype(float)
-
-
 Numbers = npt.ArrayLike
-
-
 Out = np.ndarray | None
 
 
@@ -44,7 +40,7 @@ class Call:
         """The call at one state in machine code, `quick(q, s, ..., t)`, where there is one; see `llvm/quick`."""
         return _quick_of(self.function, self.sizes, self.shape)
 
-    def one(self, given: Sequence[Any], t: float, out: np.ndarray | None = None) -> np.ndarray | None:
+    def one(self, given: Sequence[object], t: float, out: np.ndarray | None = None) -> np.ndarray | None:
         """The result at one state; None where arrays are not doubles of the right shape, or where the alarm is raised."""
         if self.quick is not None and (out is None or out.flags.c_contiguous):
             return self.quick(*given, t) if out is None else self.quick(*given, t, out)
@@ -88,13 +84,11 @@ def _same(t: float, count: int) -> np.ndarray:
 
 
 _ROOM = 2**12  # numbers that are taken from the stack
-
-
 Quick = Callable[..., np.ndarray | None]
 
 
 def _quick_of(function: Function, sizes: tuple[int, ...], shape: tuple[int, ...]) -> Quick | None:
-    """The whole call in machine code; None on other engines, and where its numbers need too much room."""
+    """The call in machine code; None on other engines, and where its numbers need too much memory on the stack."""
     if function.n_outputs + sum(sizes) > _ROOM or (code := function.native) is None:
         return None
     from dalembert.codegen.llvm.native_entry import is_possible, quick_function
@@ -124,7 +118,7 @@ class Facts(NamedTuple):
 
 
 class Calls(dict[Key, Call]):
-    """The functions of one model on one engine by task, friction and detail, each compiled when it is first asked for.
+    """The functions of one model on one engine by task, friction and detail, each compiled at first use.
 
     What is on disk is taken from there; then the model is not even planned.
     """
@@ -140,7 +134,7 @@ class Calls(dict[Key, Call]):
 
     @cached_property
     def facts(self) -> Facts:
-        """What is known of the model; raises where it is not sound, or cannot run as it is asked to."""
+        """Facts of the model; raises where it is not sound, or cannot run by this execution."""
 
         def found() -> Plain:
             choose_execution(self.plan, "forward", self.execution, self.engine)
@@ -180,7 +174,7 @@ class Alone(dict[tuple[str, bool], Quick]):
         self._calls = calls
 
     def __missing__(self, key: tuple[str, bool]) -> Quick:
-        def waiting(*given: Any) -> np.ndarray | None:
+        def waiting(*given: object) -> np.ndarray | None:
             if getattr(given[0], "ndim", 0) == 1:
                 self[key] = self._calls[key].quick or _never
             return None
@@ -190,7 +184,7 @@ class Alone(dict[tuple[str, bool], Quick]):
         return found
 
 
-def _never(*given: Any) -> None:
+def _never(*given: object) -> None:
     return None
 
 

@@ -53,13 +53,13 @@ class ConstraintSpace(Value):
     @cached_property
     def _space(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         try:
-            found = solvers.constraint_space(_first(self.M), _first(self.Phi))
+            found = solvers.constraint_space(_batch_first(self.M), _batch_first(self.Phi))
         except np.linalg.LinAlgError:
             raise SingularError(
                 "constraint_space: M or Φ M⁻¹ Φᵀ is singular at a state, so H (5.90) has no value there. "
                 "Take W, M_p, b_p and g_p, which need no inverse, or another state."
             ) from None
-        return tuple(_last(x, self.b) for x in found)  # pyright: ignore[reportReturnType]
+        return tuple(_batch_last(x, self.b) for x in found)  # pyright: ignore[reportReturnType]
 
     @property
     def H(self) -> np.ndarray:
@@ -79,17 +79,17 @@ class ConstraintSpace(Value):
     @property
     def alpha(self) -> np.ndarray:
         """Φ̄ᵀ b − H Φ̇q̇, the centrifugal and Coriolis forces at the constraints: (5.152)."""
-        return _times(_turned(self.Phi_bar), self.b) - _times(self.H, self.Phi_dot_qd)
+        return _times(_transposed(self.Phi_bar), self.b) - _times(self.H, self.Phi_dot_qd)
 
     @property
     def rho(self) -> np.ndarray:
         """Φ̄ᵀ g, gravity at the constraints: (5.153)."""
-        return _times(_turned(self.Phi_bar), self.g)
+        return _times(_transposed(self.Phi_bar), self.g)
 
     @property
     def lam(self) -> np.ndarray:
         """λ = −Φ̄ᵀ(τ − b − g) − H Φ̇q̇: (5.93)."""
-        return self.alpha + self.rho - _times(_turned(self.Phi_bar), self.tau + self.C)
+        return self.alpha + self.rho - _times(_transposed(self.Phi_bar), self.tau + self.C)
 
     @cached_property
     def _split(self) -> tuple[np.ndarray, np.ndarray]:
@@ -97,10 +97,10 @@ class ConstraintSpace(Value):
         if not len(self.Phi):
             n = len(self.b)
             shape = (n, n, *self.b.shape[1:])
-            return np.zeros((n, 0, *self.b.shape[1:])), np.broadcast_to(_last(np.eye(n)[None], self.b), shape)
-        found = [rank.split(Phi, None, len(Phi)) for Phi in _first(self.Phi)]
+            return np.zeros((n, 0, *self.b.shape[1:])), np.broadcast_to(_batch_last(np.eye(n)[None], self.b), shape)
+        found = [rank.split(Phi, None, len(Phi)) for Phi in _batch_first(self.Phi)]
         plus, W = (np.stack([pair[i] for pair in found]) for i in range(2))
-        return _last(plus, self.b), _last(W, self.b)
+        return _batch_last(plus, self.b), _batch_last(W, self.b)
 
     @property
     def W(self) -> np.ndarray:
@@ -110,28 +110,28 @@ class ConstraintSpace(Value):
     @property
     def P(self) -> np.ndarray:
         """W Wᵀ, the kinematic projection onto the null space of Φ: (5.94)."""
-        return _product(self.W, _turned(self.W))
+        return _product(self.W, _transposed(self.W))
 
     @property
     def M_p(self) -> np.ndarray:
         """Wᵀ M W: (5.303)."""
-        return _product(_turned(self.W), _product(self.M, self.W))
+        return _product(_transposed(self.W), _product(self.M, self.W))
 
     @property
     def b_p(self) -> np.ndarray:
         """Wᵀ b + Wᵀ M Ẇ q̇_p with Φ⁺(−Φ̇q̇) for Ẇ q̇_p: (5.304)."""
         drift = _times(self._split[0], -self.Phi_dot_qd)
-        return _times(_turned(self.W), self.b + _times(self.M, drift))
+        return _times(_transposed(self.W), self.b + _times(self.M, drift))
 
     @property
     def g_p(self) -> np.ndarray:
         """Wᵀ g: (5.305)."""
-        return _times(_turned(self.W), self.g)
+        return _times(_transposed(self.W), self.g)
 
     @property
     def tau_p(self) -> np.ndarray:
         """Wᵀ(τ + C): (5.306)."""
-        return _times(_turned(self.W), self.tau + self.C)
+        return _times(_transposed(self.W), self.tau + self.C)
 
 
 def parts(system: System) -> tuple[Array, Array, Array, Array]:
@@ -163,15 +163,15 @@ def outputs(system: System) -> Array:
 # batches: on the last axis for users, on the first for linear algebra
 
 
-def _first(x: np.ndarray) -> np.ndarray:
+def _batch_first(x: np.ndarray) -> np.ndarray:
     return x[None] if x.ndim == 2 else np.moveaxis(x, -1, 0)
 
 
-def _last(x: np.ndarray, like: np.ndarray) -> np.ndarray:
+def _batch_last(x: np.ndarray, like: np.ndarray) -> np.ndarray:
     return x[0] if like.ndim == 1 else np.moveaxis(x, 0, -1)
 
 
-def _turned(x: np.ndarray) -> np.ndarray:
+def _transposed(x: np.ndarray) -> np.ndarray:
     return np.swapaxes(x, 0, 1)
 
 
@@ -212,28 +212,25 @@ class QuasiAccelerations(Value):
 
     def gaussian(self, sd: npt.ArrayLike | None = None) -> float | np.ndarray:
         """(ŝ̇ − a_s)ᵀ M_s (ŝ̇ − a_s), (3.37), of quasi-accelerations (n,) or (n, K) with A_s ŝ̇ = b_s; by default of ṡ."""
-        taken = self.sd if sd is None else self._possible(sd, "gaussian, sd")
+        taken = self.sd if sd is None else self._require_admissible(sd, "gaussian, sd")
         gap = (taken.T - self.a_s).T
         return np.einsum("n...,nm,m...->...", gap, self.M_s, gap)[()]
 
     def measure(self, S_c: npt.ArrayLike | None = None) -> float | np.ndarray:
         """Ŝ_cᵀ M_s⁻¹ Ŝ_c, (3.43), of forces (n,) or (n, K) under which the constraints are kept; by default of S_c itself."""
         force = self.S_c if S_c is None else numbers_given(S_c, "measure, S_c")
-        self._possible((np.linalg.solve(self.M_s, force).T + self.a_s).T, "measure, S_c")
+        self._require_admissible((np.linalg.solve(self.M_s, force).T + self.a_s).T, "measure, S_c")
         return np.einsum("n...,n...->...", force, np.linalg.solve(self.M_s, force))[()]
 
     def possible(self, count: int, *, seed: int = 0) -> np.ndarray:
         """Random quasi-accelerations (n, count) that fulfil A_s ŝ̇ = b_s: (3.38)."""
         n = len(self.s)
-        if not len(self.A_s):
-            free = np.eye(n)
-        else:
-            free = rank.split(self.A_s, None, len(self.A_s))[1]
+        free = rank.split(self.A_s, None, len(self.A_s))[1] if len(self.A_s) else np.eye(n)
         spread = 1 + np.linalg.norm(self.sd)
         moves = spread * np.random.default_rng(seed).normal(size=(free.shape[1], count))
         return self.sd[:, None] + free @ moves
 
-    def _possible(self, sd: npt.ArrayLike, where: str) -> np.ndarray:
+    def _require_admissible(self, sd: npt.ArrayLike, where: str) -> np.ndarray:
         """Quasi-accelerations that fulfil the constraints, or by how much they do not."""
         found, n = numbers_given(sd, where), len(self.s)
         if found.ndim not in (1, 2) or found.shape[0] != n:

@@ -41,12 +41,12 @@ def with_trials(derivation: Derivation, trials: Sequence[Trial]) -> Derivation:
             f"trials: got {shown(trials)}. Expected {d}, one for each degree of freedom: names of coordinates, or {len(names)} "
             "numbers each."
         )
-    found = tuple(_numbers(trial, names) for trial in trials)
+    found = tuple(_trial_vector(trial, names) for trial in trials)
     _require_independent(derivation, found, trials)
     return replace(derivation, trials=found)
 
 
-def _numbers(trial: Trial, names: Sequence[str]) -> tuple[float, ...]:
+def _trial_vector(trial: Trial, names: Sequence[str]) -> tuple[float, ...]:
     if isinstance(trial, str):
         if trial not in names:
             raise InputError(f"trials: there is no coordinate '{trial}'. {nearest(trial, names)}")
@@ -134,14 +134,14 @@ def equations_by(model: Elements, formalisms: Sequence[str]) -> list[Equations]:
 
 def derived(known: Setup, formalism: str, alpha: float = 0.0) -> Equations:
     """The equations by one formalism; those of a large tree by `denoc` are not written out."""
-    if formalism == denoc.ABOUT.key and _rolls(known):
+    if formalism == denoc.ABOUT.key and _runs_in_loops(known):
         return TreeEquations(Derivation(known, formalism))
     found = Equations(derivation_of(known, formalism, alpha))
-    found.form  # noqa: B018 (what cannot be derived is told here)
+    found.form  # noqa: B018 (raises where the formalism does not apply)
     return found
 
 
-def _rolls(known: Setup) -> bool:
+def _runs_in_loops(known: Setup) -> bool:
     """True for a tree that is better run in loops over its links than written out."""
     model = known.declared
     written_out = (

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import ClassVar, Literal, NamedTuple
+from typing import ClassVar, Literal, NamedTuple, Unpack
 
 import numpy as np
 
@@ -13,14 +13,14 @@ from dalembert.api.compiled_calls import Alone, Compiled, Numbers, Out, batch_of
 from dalembert.api.kinematics import Kinematics
 from dalembert.api.load import accepts_source
 from dalembert.api.rollout import Forces, HeldStepper, Method, Rollout, Stepper, forces_of
+from dalembert.api.simulate import SimulationOptions, takes_options
 from dalembert.api.trajectory import Trajectory
 from dalembert.api.tree_equations import equations_of_tree
-from dalembert.arguments import are_names, is_real, shown
+from dalembert.arguments import are_names, checked, is_real, shown
 from dalembert.codegen.function import choose_engine
 from dalembert.errors import InputError, nearest
 from dalembert.model.description import Elements
 from dalembert.model.discontinuities import refuse_time_kinks
-from dalembert.model.initial_state import Start
 from dalembert.recursive import tree_dynamics as walk
 from dalembert.recursive.constraint_batch import named_speeds, require_tree
 from dalembert.recursive.plan import read_state
@@ -280,7 +280,7 @@ class Dynamics(Tabular, Compiled):
         task = f"{of}_slopes"
         last = self._zeros(q) if given is None else given
         if out is None and not parameters and (one := self._alone[task, friction](q, qd, last, t)) is not None:
-            return _parted(one)
+            return _derivative_blocks(one)
         if of == "forward":
             require_tree(self.plan, "derivatives of forward dynamics")
         known = self.declared.parameter_values
@@ -289,7 +289,7 @@ class Dynamics(Tabular, Compiled):
                 raise InputError(f"derivatives: there is no parameter '{name}'. {nearest(name, known)}")
         values = [beside(np.array([known[name] for name in parameters]), q)] if parameters else []
         detail = Detail(named=tuple(parameters)) if parameters else None
-        return _parted(self._run(task, (q, qd, last, *values), t, friction, out, threads, detail))
+        return _derivative_blocks(self._run(task, (q, qd, last, *values), t, friction, out, threads, detail))
 
     def rollout(
         self,
@@ -317,28 +317,16 @@ class Dynamics(Tabular, Compiled):
         ((2, 51, 100), 0.05)
         """
         self.declared.refuse_rigid("rollout")
-        start = read_state(self.plan, q, qd, _real(t, "t"))
-        refuse_time_kinks(self.declared, "rollout", float(t), float(t) + _real(dt, "dt") * steps)
-        given = self._calls, forces_of(start, tau), _real(dt, "dt"), friction, counted(threads)
+        start = read_state(self.plan, q, qd, _finite_number(t, "t"))
+        refuse_time_kinks(self.declared, "rollout", float(t), float(t) + _finite_number(dt, "dt") * steps)
+        given = self._calls, forces_of(start, tau), _finite_number(dt, "dt"), friction, counted(threads)
         stepper = HeldStepper(*given) if self._constrained else Stepper(*given)
         return stepper.rollout(start, float(t), steps, every, method)
 
+    @checked
+    @takes_options("q0 qd0 t0 integrator samples times rtol atol max_step step progress friction")
     def simulate(
-        self,
-        duration: float | None = None,
-        *,
-        q0: Start = None,
-        qd0: Start = None,
-        t0: float = 0.0,
-        integrator: str | None = None,
-        samples: int | None = None,
-        times: Sequence[float] | None = None,
-        rtol: float | None = None,
-        atol: float | None = None,
-        max_step: float | None = None,
-        step: float | None = None,
-        progress: Callable[[float], bool | None] | None = None,
-        friction: bool = True,
+        self, duration: float | None = None, *, friction: bool = True, **options: Unpack[SimulationOptions]
     ) -> Trajectory:
         """The motion of a tree of any size from (q0, qd0), by default the model's start, under gravity and all its loads.
 
@@ -353,27 +341,15 @@ class Dynamics(Tabular, Compiled):
         """
         self.declared.refuse_rigid("simulate of dl.dynamics")
         require_tree(self.plan, "simulate")
+        t0, times = options.get("t0", 0.0), options.get("times")
         last = t0 + (self.declared.duration if duration is None else duration) if times is None else times[-1]
         refuse_time_kinks(self.declared, "simulate of dl.dynamics", t0, float(last))
         equations = equations_of_tree(self.declared, self.engine, self.execution, friction=friction)
-        return equations.simulate(
-            duration,
-            q0=q0,
-            qd0=qd0,
-            t0=t0,
-            integrator=integrator,
-            samples=samples,
-            times=times,
-            rtol=rtol,
-            atol=atol,
-            max_step=max_step,
-            step=step,
-            progress=progress,
-        )
+        return equations.simulate(duration, **options)
 
     def _zeros(self, q: Numbers) -> np.ndarray:
         n, batch = self._calls.facts.n_speeds, batch_of(q)
-        return np.zeros(n) if batch is None else _still(n, batch)
+        return np.zeros(n) if batch is None else _shared_zeros(n, batch)
 
     def rates(self, q: Numbers, s: Numbers) -> np.ndarray:
         """The rates q̇ of the coordinates for speeds s: the same unless there are quaternions.
@@ -425,18 +401,18 @@ _WALKS = {
 }  # they say why
 
 
-def _parted(found: np.ndarray) -> Derivatives:
+def _derivative_blocks(found: np.ndarray) -> Derivatives:
     n = len(found)
     return Derivatives(found[:, :n], found[:, n : 2 * n], found[:, 2 * n : 3 * n], found[:, 3 * n :])
 
 
-def _real(number: float, name: str) -> float:
+def _finite_number(number: float, name: str) -> float:
     if not is_real(number):
         raise InputError(f"rollout, {name}: got {shown(number)}. Expected a finite number.")
     return float(number)
 
 
-def _still(rows: int, count: int) -> np.ndarray:
+def _shared_zeros(rows: int, count: int) -> np.ndarray:
     """Rows of zeros, which share their memory."""
     return np.broadcast_to(np.zeros(count), (rows, count))
 

@@ -117,7 +117,7 @@ class Reading(Value):
         return f"the budget of {self.budget:g} s is spent; {count} {forms} may be longer than need be." if count else ""
 
     def steps(self) -> Iterator[Step]:
-        """The derivation step by step; where a formalism tells none of its own, its quantities one by one, and its laws."""
+        """The derivation step by step; for formalisms without stages, quantity by quantity, then the laws."""
         if not self.derivation.about.recursive:
             for block in self.blocks.values():
                 yield Step(block.heading, (block,))
@@ -219,13 +219,9 @@ class BlockValues:
         self._known: dict[str, tuple[Function, tuple[int, ...], bool] | EngineError] = {}
 
     def at(
-        self,
-        keys: tuple[str, ...],
-        state: np.ndarray,
-        accelerations: Callable[[], np.ndarray],
-        parameters: np.ndarray,
+        self, keys: tuple[str, ...], state: np.ndarray, accelerations: Callable[[], np.ndarray], parameters: np.ndarray
     ) -> dict[str, np.ndarray]:
-        """The values at states (q, q̇, t), on the first axis; q̈ is asked for where a quantity has it."""
+        """The values at states (q, q̇, t), on the first axis; q̈ is evaluated where a quantity depends on it."""
         quantities = self._derived.quantities
         for key in keys:
             if key not in quantities:
@@ -259,7 +255,7 @@ class BlockValues:
                 return error
 
     def _function(self, value: Array, more: Array) -> Function:
-        """Without machine code: it is asked for a few times."""
+        """Without machine code: it is called a few times."""
         space = self._derivation.workspace
         system, names = space.system, list(space.model.parameter_values)
         inputs = stack(more, system.q, system.qd, vector([system.t]))

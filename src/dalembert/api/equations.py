@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, wraps
+from typing import TypeVar, Unpack, cast
 
 import numpy as np
 import numpy.typing as npt
 
 from dalembert.api import simulate as runs
-from dalembert.api import stabilization_gains
 from dalembert.api.constraint_space import ConstraintSpace, QuasiAccelerations, constraint_space
 from dalembert.api.equation_reader import BlockValues
-from dalembert.api.readable import ReadableEquations
-from dalembert.api.regular_choice import with_regular_trials
+from dalembert.api.readable import ReadableEquations, SympyEquations, sympy_equations
 from dalembert.api.run_forces import joint_reactions, smallest_multipliers, with_bodies
-from dalembert.api.sympy_form import SympyEquations, sympy_equations
+from dalembert.api.simulate import SimulationOptions, read_gains, require_gains, takes_options, task_of
 from dalembert.api.trajectory import Trajectory
 from dalembert.arguments import checked, is_whole, numbers_given, shown
 from dalembert.codegen.function import Function
@@ -26,12 +25,35 @@ from dalembert.formalisms.shared.solvers import gaussian
 from dalembert.mechanics.action import Actions, Path, Variation, along, beside
 from dalembert.mechanics.facts import facts_of
 from dalembert.mechanics.joint_reactions import JointForces
-from dalembert.model.initial_state import Start, start_state
+from dalembert.model.initial_state import start_state
 from dalembert.simulation import constraint_manifold
 from dalembert.simulation.derivation import derivation_of
-from dalembert.simulation.integrators.base import Settings
 from dalembert.simulation.main_loop import Task
+from dalembert.simulation.partition import Partition
 from dalembert.symbolic.algebra_base import stack
+
+Evaluate = TypeVar("Evaluate", bound=Callable[..., np.ndarray])
+
+
+def with_regular_trials(evaluate: Evaluate) -> Evaluate:
+    """A function of (q, q̇, t) whose values at states where trial vectors fail come from equations with other ones."""
+
+    @wraps(evaluate)
+    def evaluated(
+        equations: Equations, q: npt.ArrayLike, qd: npt.ArrayLike, t: npt.ArrayLike = 0.0, **options: object
+    ) -> np.ndarray:
+        out = evaluate(equations, q, qd, t, **options)
+        solver = equations.form.solver
+        if solver is None or solver.trials is None:
+            return out
+        columns, n = out.reshape(len(out), -1), len(equations.model.coordinate_names)
+        states = [np.asarray(x, dtype=float).reshape(n, -1) for x in (q, qd)]
+        times = np.broadcast_to(np.asarray(t, dtype=float), np.shape(q)[1:]).ravel()
+        for k, other in _others(equations, states[0], states[1], times):
+            columns[:, k] = evaluate(other, states[0][:, k], states[1][:, k], float(times[k]), **options)
+        return columns.reshape(out.shape)
+
+    return cast(Evaluate, evaluated)
 
 
 @dataclass(frozen=True, repr=False)
@@ -65,7 +87,7 @@ class Equations(ReadableEquations):
         >>> bool(np.allclose(at["U"] @ at["D"] @ at["U"].T, at["I"]))
         True
         """
-        positions, velocities, time = self._given(q, qd, t)
+        positions, velocities, time = self._checked_state(q, qd, t)
 
         def accelerations() -> np.ndarray:
             return self.accelerations(positions, velocities, time)
@@ -199,7 +221,7 @@ class Equations(ReadableEquations):
         """
         if self.about.velocities is not Velocities.SQUARE_SPEEDS:
             raise InputError(f"formalism '{self.formalism}' has no n quasi-accelerations. Derive by poincare.")
-        positions, velocities, time = self._given(q, qd, t)
+        positions, velocities, time = self._checked_state(q, qd, t)
         if positions.ndim != 1:
             raise InputError(f"quasi_accelerations: q has shape {positions.shape}. Expected one state.")
         values, n = self._values_at(positions, velocities, time), len(positions)
@@ -227,7 +249,7 @@ class Equations(ReadableEquations):
         (True, (3, 2))
         """
         self.model.refuse_canonical("constraint_space")
-        positions, velocities, time = self._given(q, qd, t)
+        positions, velocities, time = self._checked_state(q, qd, t)
         values = self._values_at(positions, velocities, time)
         return constraint_space(self.workspace, positions, velocities, time, values)
 
@@ -316,7 +338,7 @@ class Equations(ReadableEquations):
         self.model.inputs.refuse_sampled(f"equations of '{self.model.name}' at a state")
         return self.model.inputs.filled(t, q, qd, self.values)
 
-    def _given(
+    def _checked_state(
         self, q: npt.ArrayLike, qd: npt.ArrayLike, t: npt.ArrayLike
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """q, q̇ and t as arrays of one shape, or what is wrong with them."""
@@ -335,7 +357,7 @@ class Equations(ReadableEquations):
 
     def _state(self, q: npt.ArrayLike, qd: npt.ArrayLike, t: npt.ArrayLike) -> tuple[np.ndarray, ...]:
         """q, v, t, parameters with constants of the motion, and q̇."""
-        positions, velocities, time = self._given(q, qd, t)
+        positions, velocities, time = self._checked_state(q, qd, t)
         values = self._values_at(positions, velocities, time)
         v, constants = self.kernel.start(positions, velocities, time, values)
         if not len(constants):  # one column of parameters serves the whole batch
@@ -352,7 +374,7 @@ class Equations(ReadableEquations):
         ċ = −αc (5.293) for all constraints in phase space, and for hamilton φ̇ + αφ = 0 (5.285), differentiated once:
         φ̈ + α φ̇ = 0.
         """
-        stabilization_gains.require_kind(self.about, alpha, beta)
+        require_gains(self.about, alpha, beta)
         known = self.derivation.setup
         if not self.about.servo:
             return Equations(derivation_of(known, self.formalism, float(alpha)), self.changes)
@@ -361,27 +383,8 @@ class Equations(ReadableEquations):
         return Equations(replace(derivation_of(other, self.formalism), trials=self.derivation.trials), self.changes)
 
     @checked
-    def simulate(
-        self,
-        duration: float | None = None,
-        *,
-        q0: Start = None,
-        qd0: Start = None,
-        t0: float = 0.0,
-        integrator: str | None = None,
-        samples: int | None = None,
-        times: Sequence[float] | None = None,
-        project: bool = True,
-        rechoose: bool = True,
-        stabilization: float | tuple[float, float] | None = None,
-        rtol: float | None = None,
-        atol: float | None = None,
-        max_step: float | None = None,
-        step: float | None = None,
-        dense: bool = False,
-        progress: Callable[[float], bool | None] | None = None,
-        parameters: Mapping[str, float] | None = None,
-    ) -> Trajectory:
+    @takes_options()
+    def simulate(self, duration: float | None = None, **options: Unpack[SimulationOptions]) -> Trajectory:
         """The motion from (q0, qd0), by default the model's initial state, over `duration` seconds.
 
         `integrator` is taylor (default), dop853, rk45, rk4, radau, ida, collocation (for phong, with its constraints as they
@@ -391,17 +394,24 @@ class Equations(ReadableEquations):
         that fail on the way are chosen again unless `rechoose` is False. `samples` are spread evenly, or given as `times`;
         with `dense` the result can also be asked at any time, see `Trajectory.at`.
         """
+        parameters, stabilization = options.pop("parameters", None), options.pop("stabilization", None)
         equations = self.with_parameters(parameters) if parameters else self
         if stabilization is not None:
-            q, qd = start_state(equations.model, q0, qd0)
-            if equations.kernel.phase is None:
-                constraint_manifold.require_consistent(equations.workspace.manifold, q, qd, t0, equations.values)
-            equations = equations.stabilized(*stabilization_gains.read(stabilization))
-            project = False
-        settings = Settings(rtol, atol, max_step, step, dense, progress)
-        return runs.simulate(
-            equations, Task(duration, q0, qd0, t0, integrator, samples, times, project, settings, rechoose=rechoose)
-        )
+            q, qd = start_state(equations.model, options.get("q0"), options.get("qd0"))
+            equations = equations._stabilized_from(options.get("t0", 0.0), q, qd, stabilization)
+            options["project"] = False
+        return equations._run(task_of(duration, **options))
+
+    def _stabilized_from(
+        self, t: float, q: np.ndarray, qd: np.ndarray, gains: float | tuple[float, float]
+    ) -> Equations:
+        """The equations with feedback, for a start that fulfills the constraints."""
+        if self.kernel.phase is None:
+            constraint_manifold.require_consistent(self.workspace.manifold, q, qd, t, self.values)
+        return self.stabilized(*read_gains(gains))
+
+    def _run(self, task: Task) -> Trajectory:
+        return runs.simulate(self, task)
 
     @checked
     def evaluate(self, run: Trajectory) -> Trajectory:
@@ -416,3 +426,12 @@ class Equations(ReadableEquations):
         (3, 3)
         """
         return with_bodies(self, run)
+
+
+def _others(equations: Equations, q: np.ndarray, qd: np.ndarray, t: np.ndarray) -> Iterator[tuple[int, Equations]]:
+    """The states at which the trial vectors fail, each with equations whose trial vectors do not."""
+    run = Partition(equations)
+    for k in run.failing(t, q, qd):
+        run.equations = equations
+        run.begin(float(t[k]), q[:, k], qd[:, k])
+        yield int(k), run.equations

@@ -158,22 +158,16 @@ def _functions(equations: Equations, kernel: Kernel) -> Iterator[CodeFunction]:
     if linear.constrained:
         yield make.function("constraint_matrix", "A of A v' = b, independent rows", linear.A)
         yield make.function("constraint_forcing", "b of A v' = b", linear.beta)
-    yield from _places(equations, make, kernel)
+    if bodies := form.system.motion.bodies:
+        rows = np.stack([stack(body.frame.p, body.R_WB.ravel()) for body in bodies])
+        words = "The place of every body: position of its origin, and rotation R_WB row by row"
+        yield make.function("kinematics", words, rows, rows=tuple(body.name for body in bodies))
     if equations.constraint_names:
         yield from _reactions(equations, make, kernel)
     states = rates.program.inputs[:-1]
     slopes = jacobian(rates.program, states)
     size = len(states)
     yield CodeFunction("jacobian", "The derivatives of the right-hand side by the state", slopes, (size, size))
-
-
-def _places(equations: Equations, make: _Maker, kernel: Kernel) -> Iterator[CodeFunction]:
-    """Where the bodies are."""
-    bodies = kernel.form.system.motion.bodies
-    if bodies:
-        rows = np.stack([stack(body.frame.p, body.R_WB.ravel()) for body in bodies])
-        words = "The place of every body: position of its origin, and rotation R_WB row by row"
-        yield make.function("kinematics", words, rows, rows=tuple(body.name for body in bodies))
 
 
 def _reactions(equations: Equations, make: _Maker, kernel: Kernel) -> Iterator[CodeFunction]:

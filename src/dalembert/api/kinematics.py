@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import ClassVar
+from inspect import signature
+from typing import ClassVar, Concatenate
 
 import numpy as np
 
 from dalembert.api.compiled_calls import Compiled, Numbers, Out, beside
-from dalembert.api.load import accepts_source
+from dalembert.api.load import P, R, Source, accepts_source
 from dalembert.arguments import numbers_given
 from dalembert.codegen.function import choose_engine
 from dalembert.errors import InputError, nearest
@@ -32,6 +34,9 @@ class Kinematics(Compiled):
 
     With `relative_to`, another body, places and motions are those that an observer on that body sees, in its axes: velocities are
     rates of the positions seen from there, accelerations rates of these velocities.
+
+    `dl.pose`, `dl.position`, `dl.velocity`, `dl.acceleration`, `dl.jacobian`, `dl.jacobian_rate` and `dl.center_of_mass` take the
+    model first and give the same in one call; use `dl.kinematics(model)` for repeated calls.
 
     >>> import dalembert as dl
     >>> arm = dl.kinematics("double-pendulum")
@@ -65,9 +70,11 @@ class Kinematics(Compiled):
         """Where a body is in the world, or from another body: rotation, position, 4×4 matrix and quaternion.
 
         >>> import dalembert as dl
-        >>> pose = dl.kinematics("puma560").pose(np.zeros(6), "flange")
+        >>> pose = dl.pose("puma560", np.zeros(6), "flange")
         >>> pose.rotation.shape, pose.position.shape, pose.of, pose.frame
         ((3, 3), (3,), 'flange', 'world')
+        >>> dl.kinematics("simple-pendulum").pose([0.0], "bob")
+        <Pose of 'bob' in 'world'>
         """
         if relative_to == WORLD:
             return self.poses(q, t, bodies=(body,), threads=threads)[body]
@@ -83,8 +90,8 @@ class Kinematics(Compiled):
         >>> list(dl.kinematics("double-pendulum").poses([0.1, 0.2]))
         ['upper', 'lower']
         """
-        names = self.bodies if bodies is None else tuple(map(self._known, bodies))
-        found = self._asked("poses", (q,), t, names, None, threads)
+        names = self.bodies if bodies is None else tuple(map(self._require_body, bodies))
+        found = self._evaluate("poses", (q,), t, names, None, threads)
         each = found.reshape(len(names), 12, *found.shape[1:])
         return {
             name: Pose(name, WORLD, x[3:].reshape(3, 3, *x.shape[1:]), x[:3])
@@ -102,16 +109,18 @@ class Kinematics(Compiled):
         out: Out = None,
         threads: int = 1,
     ) -> np.ndarray:
-        """Where a point of a body is in the world, or from another body, (3,) or (3, batch).
+        """Where a point of a body is in the world, or from another body, (3,) or (3, batch); `point` in axes of its body.
 
         >>> import dalembert as dl
         >>> dl.kinematics("simple-pendulum").position([0.0], "bob").shape
         (3,)
+        >>> dl.position("double-pendulum", np.zeros((2, 50)), "lower", (0.0, -1.0, 0.0)).shape
+        (3, 50)
         """
-        found = self._asked("position", (q, self._point(point, body, q)), t, (body,), out, threads)
+        found = self._evaluate("position", (q, self._checked_point(point, body, q)), t, (body,), out, threads)
         if relative_to == WORLD:
             return found
-        return _into(out, relative.seen_position(found, self.pose(q, relative_to, t, threads=threads)))
+        return _write_into(out, relative.seen_position(found, self.pose(q, relative_to, t, threads=threads)))
 
     def velocity(
         self,
@@ -124,17 +133,24 @@ class Kinematics(Compiled):
         relative_to: str = WORLD,
         threads: int = 1,
     ) -> PointMotion:
-        """The velocity of a point, `.linear`, and the angular velocity of its body, `.angular`.
+        """The velocity of a point, `.linear`, and the angular velocity of its body, `.angular`, in world axes.
 
-        Joints whose motion is prescribed in time take part: J q̇ and what they add.
+        Joints whose motion is prescribed in time take part: J q̇ and what they add. With `relative_to` the velocities are those
+        that an observer on another body sees, in axes of that body.
 
         >>> import dalembert as dl
+        >>> dl.velocity("double-pendulum", [0.0, 0.0], [1.0, 0.5], "upper").angular.round(12)
+        array([0., 0., 1.])
+        >>> dl.velocity("double-pendulum", [0.0, 0.0], [1.0, 0.5], "lower", relative_to="upper").linear.round(12) + 0.0
+        array([0., 0., 0.])
         >>> arm = dl.kinematics("puma560")
         >>> v = arm.velocity(np.zeros(6), np.ones(6), "flange")
         >>> bool(np.allclose(np.concatenate(v), arm.jacobian(np.zeros(6), "flange") @ np.ones(6)))
         True
         """
-        v = _parted(self._asked("velocity", (q, qd, self._point(point, body, q)), t, (body,), None, threads))
+        v = _point_motion(
+            self._evaluate("velocity", (q, qd, self._checked_point(point, body, q)), t, (body,), None, threads)
+        )
         if relative_to == WORLD:
             return v
         p, base = self.position(q, body, point, t, threads=threads), self.pose(q, relative_to, t, threads=threads)
@@ -152,16 +168,17 @@ class Kinematics(Compiled):
         relative_to: str = WORLD,
         threads: int = 1,
     ) -> PointMotion:
-        """The acceleration of a point, `.linear`, and the angular acceleration of its body, `.angular`.
+        """The acceleration of a point, `.linear`, and the angular acceleration of its body, `.angular`, in world axes.
 
-        It is the rate of `velocity`: J q̈ + J̇ q̇ and what motions that are prescribed in time add. Gravity is not in it.
+        It is the rate of `velocity`: J q̈ + J̇ q̇ and what motions that are prescribed in time add. Gravity is not in it. With
+        `relative_to` the accelerations are those that an observer on another body sees, in axes of that body.
 
         >>> import dalembert as dl
-        >>> dl.kinematics("simple-pendulum").acceleration([0.0], [1.0], [0.0], "bob").linear.shape
-        (3,)
+        >>> dl.acceleration("double-pendulum", [0.0, 0.0], [1.0, 0.5], [2.0, 0.0], "upper").angular.round(12)
+        array([0., 0., 2.])
         """
-        given = (q, qd, qdd, self._point(point, body, q))
-        a = _parted(self._asked("acceleration", given, t, (body,), None, threads))
+        given = (q, qd, qdd, self._checked_point(point, body, q))
+        a = _point_motion(self._evaluate("acceleration", given, t, (body,), None, threads))
         if relative_to == WORLD:
             return a
         p, base = self.position(q, body, point, t, threads=threads), self.pose(q, relative_to, t, threads=threads)
@@ -187,14 +204,14 @@ class Kinematics(Compiled):
         coordinates; with quaternions the speeds of `speed_names`.
 
         >>> import dalembert as dl
-        >>> dl.kinematics("puma560").jacobian(np.zeros(6), "flange").shape
+        >>> dl.jacobian("puma560", np.zeros(6), "flange").shape
         (6, 6)
         """
-        J = self._asked("jacobian", (q, self._point(point, body, q)), t, (body,), out, threads)
+        J = self._evaluate("jacobian", (q, self._checked_point(point, body, q)), t, (body,), out, threads)
         if relative_to == WORLD:
             return J
         p, base = self.position(q, body, point, t, threads=threads), self.pose(q, relative_to, t, threads=threads)
-        return _into(out, relative.seen_jacobian(p, J, base, self.jacobian(q, relative_to, t=t, threads=threads)))
+        return _write_into(out, relative.seen_jacobian(p, J, base, self.jacobian(q, relative_to, t=t, threads=threads)))
 
     def jacobian_rate(
         self,
@@ -211,10 +228,10 @@ class Kinematics(Compiled):
         """dJ/dt along the motion, with rows and columns as in `jacobian`.
 
         >>> import dalembert as dl
-        >>> dl.kinematics("puma560").jacobian_rate(np.zeros(6), np.ones(6), "flange").shape
+        >>> dl.jacobian_rate("puma560", np.zeros(6), np.ones(6), "flange").shape
         (6, 6)
         """
-        rate = self._asked("jacobian_rate", (q, qd, self._point(point, body, q)), t, (body,), out, threads)
+        rate = self._evaluate("jacobian_rate", (q, qd, self._checked_point(point, body, q)), t, (body,), out, threads)
         if relative_to == WORLD:
             return rate
         p, base = self.position(q, body, point, t, threads=threads), self.pose(q, relative_to, t, threads=threads)
@@ -223,18 +240,18 @@ class Kinematics(Compiled):
         J = self.jacobian(q, body, point, t, threads=threads)
         own = self.jacobian(q, relative_to, t=t, threads=threads)
         own_rate = self.jacobian_rate(q, qd, relative_to, t=t, threads=threads)
-        return _into(out, relative.seen_jacobian_rate(p, v, J, rate, base, moved, own, own_rate))
+        return _write_into(out, relative.seen_jacobian_rate(p, v, J, rate, base, moved, own, own_rate))
 
     def center_of_mass(self, q: Numbers, t: Numbers = 0.0, *, out: Out = None, threads: int = 1) -> np.ndarray:
         """Where the mass centre of all bodies is, (3,) or (3, batch).
 
         >>> import dalembert as dl
-        >>> dl.kinematics("double-pendulum").center_of_mass([0.1, 0.2]).shape
+        >>> dl.center_of_mass("double-pendulum", [0.1, 0.2]).shape
         (3,)
         """
-        return self._asked("center_of_mass", (q,), t, (), out, threads)
+        return self._evaluate("center_of_mass", (q,), t, (), out, threads)
 
-    def _asked(
+    def _evaluate(
         self, task: str, given: tuple[Numbers, ...], t: Numbers, bodies: tuple[str, ...], out: Out, threads: int
     ) -> np.ndarray:
         """The result of a task for bodies; parameters with other values are inputs of it."""
@@ -242,23 +259,23 @@ class Kinematics(Compiled):
             given = (*given, beside(np.array(list(self.changes.values())), given[0]))
         return self._run(task, given, t, False, out, threads, Detail(named=tuple(self.changes), bodies=bodies))
 
-    def _known(self, body: str) -> str:
+    def _require_body(self, body: str) -> str:
         if body not in self.bodies:
             raise InputError(f"model '{self.declared.name}': there is no body '{body}'. {nearest(body, self.bodies)}")
         return body
 
-    def _point(self, point: Numbers, body: str, q: Numbers) -> np.ndarray:
+    def _checked_point(self, point: Numbers, body: str, q: Numbers) -> np.ndarray:
         place = numbers_given(point, "point")
         if place.shape != (3,):
             raise InputError(f"point has shape {place.shape}. Expected (3,), in axes of body '{body}'.")
         return beside(place, q)
 
 
-def _parted(found: np.ndarray) -> PointMotion:
+def _point_motion(found: np.ndarray) -> PointMotion:
     return PointMotion(found[:3], found[3:])
 
 
-def _into(out: Out, found: np.ndarray) -> np.ndarray:
+def _write_into(out: Out, found: np.ndarray) -> np.ndarray:
     if out is None:
         return found
     out[...] = found
@@ -288,120 +305,24 @@ def require_bodies(model: Elements) -> None:
         )
 
 
-# one-call forms: who asks often holds `dl.kinematics(model)`
+def _in_one_call(method: Callable[Concatenate[Kinematics, P], R]) -> Callable[Concatenate[Source, P], R]:
+    """The function of a model that a method of its kinematics is, without `out` and `threads`."""
+
+    def called(model: Elements, *arguments: P.args, **options: P.kwargs) -> R:
+        return method(kinematics(model), *arguments, **options)
+
+    model, own = signature(called).parameters["model"], signature(method)
+    _, *others = (x for x in own.parameters.values() if x.name not in ("out", "threads"))
+    vars(called)["__signature__"] = own.replace(parameters=[model, *others])
+    called.__name__ = called.__qualname__ = method.__name__
+    called.__doc__ = method.__doc__
+    return accepts_source(called)
 
 
-@accepts_source
-def pose(model: Elements, q: Numbers, body: str, t: Numbers = 0.0, *, relative_to: str = WORLD) -> Pose:
-    """Where a body is in the world, or from another body: `.rotation`, `.position`, `.matrix`, `.quaternion`.
-
-    >>> import dalembert as dl
-    >>> dl.pose("simple-pendulum", [0.0], "bob")
-    <Pose of 'bob' in 'world'>
-    """
-    return kinematics(model).pose(q, body, t, relative_to=relative_to)
-
-
-@accepts_source
-def position(
-    model: Elements, q: Numbers, body: str, point: Numbers = ORIGIN, t: Numbers = 0.0, *, relative_to: str = WORLD
-) -> np.ndarray:
-    """Where a point of a body is in the world, or from another body, (3,) or (3, batch); `point` in axes of its body.
-
-    >>> import dalembert as dl
-    >>> dl.position("double-pendulum", np.zeros((2, 50)), "lower", (0.0, -1.0, 0.0)).shape
-    (3, 50)
-    """
-    return kinematics(model).position(q, body, point, t, relative_to=relative_to)
-
-
-@accepts_source
-def velocity(
-    model: Elements,
-    q: Numbers,
-    qd: Numbers,
-    body: str,
-    point: Numbers = ORIGIN,
-    t: Numbers = 0.0,
-    *,
-    relative_to: str = WORLD,
-) -> PointMotion:
-    """The velocity of a point and the angular velocity of its body, in world axes: `.linear`, `.angular`.
-
-    With `relative_to` they are those that an observer on another body sees, in axes of that body.
-
-    >>> import dalembert as dl
-    >>> dl.velocity("double-pendulum", [0.0, 0.0], [1.0, 0.5], "upper").angular.round(12)
-    array([0., 0., 1.])
-    >>> dl.velocity("double-pendulum", [0.0, 0.0], [1.0, 0.5], "lower", relative_to="upper").linear.round(12) + 0.0
-    array([0., 0., 0.])
-    """
-    return kinematics(model).velocity(q, qd, body, point, t, relative_to=relative_to)
-
-
-@accepts_source
-def acceleration(
-    model: Elements,
-    q: Numbers,
-    qd: Numbers,
-    qdd: Numbers,
-    body: str,
-    point: Numbers = ORIGIN,
-    t: Numbers = 0.0,
-    *,
-    relative_to: str = WORLD,
-) -> PointMotion:
-    """The acceleration of a point and the angular acceleration of its body, in world axes: `.linear`, `.angular`.
-
-    With `relative_to` they are those that an observer on another body sees, in axes of that body.
-
-    >>> import dalembert as dl
-    >>> dl.acceleration("double-pendulum", [0.0, 0.0], [1.0, 0.5], [2.0, 0.0], "upper").angular.round(12)
-    array([0., 0., 2.])
-    """
-    return kinematics(model).acceleration(q, qd, qdd, body, point, t, relative_to=relative_to)
-
-
-@accepts_source
-def jacobian(
-    model: Elements, q: Numbers, body: str, point: Numbers = ORIGIN, t: Numbers = 0.0, *, relative_to: str = WORLD
-) -> np.ndarray:
-    """J (6, n) of a point in world axes: rows velocity above angular velocity, columns q̇; see `Kinematics.jacobian`.
-
-    >>> import dalembert as dl
-    >>> J = dl.jacobian("puma560", np.zeros(6), "flange")
-    >>> J[:3].shape, J[3:].shape  # of the point, and of the turning
-    ((3, 6), (3, 6))
-    """
-    return kinematics(model).jacobian(q, body, point, t, relative_to=relative_to)
-
-
-@accepts_source
-def jacobian_rate(
-    model: Elements,
-    q: Numbers,
-    qd: Numbers,
-    body: str,
-    point: Numbers = ORIGIN,
-    t: Numbers = 0.0,
-    *,
-    relative_to: str = WORLD,
-) -> np.ndarray:
-    """dJ/dt (6, n) along a motion, rows and columns as in `dl.jacobian`.
-
-    >>> import dalembert as dl
-    >>> dl.jacobian_rate("puma560", np.zeros(6), np.ones(6), "flange").shape
-    (6, 6)
-    """
-    return kinematics(model).jacobian_rate(q, qd, body, point, t, relative_to=relative_to)
-
-
-@accepts_source
-def center_of_mass(model: Elements, q: Numbers, t: Numbers = 0.0) -> np.ndarray:
-    """Where the mass centre of all bodies is, (3,) or (3, batch).
-
-    >>> import dalembert as dl
-    >>> dl.center_of_mass("double-pendulum", [0.1, 0.2]).shape
-    (3,)
-    """
-    return kinematics(model).center_of_mass(q, t)
+pose = _in_one_call(Kinematics.pose)
+position = _in_one_call(Kinematics.position)
+velocity = _in_one_call(Kinematics.velocity)
+acceleration = _in_one_call(Kinematics.acceleration)
+jacobian = _in_one_call(Kinematics.jacobian)
+jacobian_rate = _in_one_call(Kinematics.jacobian_rate)
+center_of_mass = _in_one_call(Kinematics.center_of_mass)

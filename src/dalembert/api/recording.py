@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dalembert.api.run_forces import Samples, body_motion, drive_efforts, joint_reactions, smallest_multipliers
-from dalembert.api.trajectory import Trajectory
+from dalembert.api.trajectory import Fields, Trajectory
 from dalembert.codegen.function import interpreting_long_programs
 from dalembert.formalisms.shared.power import MOVING, carried_along
 from dalembert.mechanics.joint_reactions import JointForces
@@ -93,7 +93,7 @@ class Recording(Value):
             )
 
     @property
-    def _identity(self) -> dict[str, Any]:
+    def _identity(self) -> Fields:
         known = self.equations
         return {
             "description": known.derivation.setup.declared,
@@ -108,7 +108,7 @@ class Recording(Value):
         }
 
     @property
-    def _motion(self) -> dict[str, Any]:
+    def _motion(self) -> Fields:
         few = len(self.equations.model.bodies) <= MAX_BODIES
         record = few or not self.equations.loaded_model(self.used.model).loads
         return {
@@ -123,7 +123,7 @@ class Recording(Value):
         }
 
     @property
-    def _balance(self) -> dict[str, Any]:
+    def _balance(self) -> Fields:
         seen = self.observed
         names = ("kinetic", "potential", "jacobi", "momenta", "linear_momentum", "angular_momentum", "speeds")
         return {
@@ -135,7 +135,7 @@ class Recording(Value):
         }
 
     @property
-    def _constraints(self) -> dict[str, Any]:
+    def _constraints(self) -> Fields:
         violation, names, positions = self.violation
         return {
             "constraint_names": self.equations.constraint_names,
@@ -148,7 +148,7 @@ class Recording(Value):
             "position_rows": positions,
         }
 
-    def _ending(self, notes: tuple[str, ...]) -> dict[str, Any]:
+    def _ending(self, notes: tuple[str, ...]) -> Fields:
         solutions = [part.solution for part in self.parts]
         calls = [each.evaluations for each in solutions]
         return {

@@ -20,14 +20,8 @@ from dalembert.recursive.plan import Plan, State, read_array
 from dalembert.symbolic.floats import FLOATS, numbers
 
 Method = Literal["rk4", "semi_implicit"]
-
-
 METHODS: tuple[Method, ...] = ("rk4", "semi_implicit")
-
-
 RK4 = ((1 / 6, 1 / 2), (1 / 3, 1 / 2), (1 / 3, 1.0), (1 / 6, 0.0))  # weights of the end and of the next stage
-
-
 Forces = Callable[[float, np.ndarray, np.ndarray], np.ndarray]
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from dalembert.api.trajectory import Trajectory
+from dalembert.api.trajectory import Fields, Trajectory
 from dalembert.codegen.function import interpreting_long_programs
 from dalembert.errors import InputError
 from dalembert.mechanics import rank
@@ -73,7 +73,7 @@ def with_bodies(equations: BoundEquations, run: Trajectory) -> Trajectory:
     equations = equations.with_parameters(run.parameters) if equations.parameters != dict(run.parameters) else equations
     used = equations if len(run.values) == len(equations.values) else ModeManager(equations).equations
     named, state = dict(zip(used.model.parameter_values, run.values, strict=True)), (run.t, run.q, run.qd)
-    found: dict[str, Any] = {}
+    found: Fields = {}
     with interpreting_long_programs(), np.errstate(all="ignore"):
         if run.model.bodies:
             found["bodies"] = body_motion([Samples(equations, run.t, run.q, run.qd, run.qdd)])

@@ -9,11 +9,11 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dalembert.api.trajectory import Trajectory
+from dalembert.api.trajectory import Fields, Trajectory
 from dalembert.arguments import checked
 from dalembert.errors import DalembertError, InputError
 from dalembert.io.files import checksum_fault
@@ -33,17 +33,9 @@ _RECORD = "dalembert_run"
 _EXPECTED = "Expected a .nc file that run.save(...) wrote."
 _FORMAT = 4
 Variables = dict[str, tuple[tuple[str, ...], np.ndarray]]
-
 _TEXTS = ("formalism", "engine", "integrator", "status")
-_NUMBERS = (
-    "force_scale",
-    "cpu_seconds",
-    "steps",
-    "evaluations",
-    "position_rows",
-    "velocities_are_rates",
-    "by_recursion",
-)
+_NUMBERS = ("force_scale", "cpu_seconds", "steps", "evaluations", "position_rows")
+_NUMBERS += ("velocities_are_rates", "by_recursion")
 _NAMES = ("speed_names", "speed_formulas", "constraint_names", "servo", "violation_names", "notes")
 # fields that are variables of the data set: their dimensions besides time, each with the names that count it
 _ARRAYS = {
@@ -77,7 +69,9 @@ def record_of(run: Trajectory) -> tuple[dict[str, str], Variables]:
         "joints": None if run.joints is None else [[name, x.body, x.parent] for name, x in run.joints.items()],
         "undetermined": {} if run.joints is None else run.joints.undetermined,
         "bodies": None if run.bodies is None else run.bodies.names,
-        "records": [_event(each) for each in run.records],
+        "records": [
+            {**vars(e), **{key: getattr(e, key).tolist() for key in ("q", "qd", "after")}} for e in run.records
+        ],
         "impulses": [{**vars(each), "vector": each.vector.tolist()} for each in run.impulses],
         "segments": [{**vars(each), "jumps": dict(each.jumps)} for each in run.segments],
     }
@@ -118,13 +112,9 @@ def _stacked(name: str, pieces: Sequence[np.ndarray], spans: Sequence[tuple[floa
     return {name: (dims, out), f"{name}_spans": ((dims[0], "span"), np.array(spans))}
 
 
-def _rows(found: Mapping[str, np.ndarray]) -> list[list[Any]]:
+def _rows(found: Mapping[str, np.ndarray]) -> list[tuple[str, int]]:
     """Names with the number of their rows: 0 for an array over time alone."""
-    return [[name, 0 if x.ndim == 1 else len(x)] for name, x in found.items()]
-
-
-def _event(each: EventRecord) -> dict[str, Any]:
-    return {**vars(each), "q": each.q.tolist(), "qd": each.qd.tolist(), "after": each.after.tolist()}
+    return [(name, 0 if x.ndim == 1 else len(x)) for name, x in found.items()]
 
 
 @checked
@@ -168,7 +158,7 @@ def _dataset(path: Path) -> xarray.Dataset:
         raise InputError(f"'{path}' cannot be read as a run: {error}. {_EXPECTED}") from error
 
 
-def _run(data: xarray.Dataset, record: Mapping[str, Any]) -> Trajectory:
+def _run(data: xarray.Dataset, record: Fields) -> Trajectory:
     if "problem" in record:
         raise InputError(f"only the samples of this run were saved, since {record['problem']}")
     declared = loads_toml(record["model"]).replaced(notes=tuple(map(str, record["model_notes"]))).description
@@ -199,9 +189,9 @@ def _run(data: xarray.Dataset, record: Mapping[str, Any]) -> Trajectory:
     )
 
 
-def _forces(read: _Reader, record: Mapping[str, Any], count: int) -> dict[str, Any]:
+def _forces(read: _Reader, record: Fields, count: int) -> Fields:
     """Work, inputs, loads, drives, joints and bodies."""
-    working, found = [str(name) for name in record["working"]], dict[str, Any]()
+    working, found = [str(name) for name in record["working"]], Fields()
     done, power = (read(name, len(working), count) if working else () for name in ("work_of", "power_of"))
     found["work"] = Work(dict(zip(working, done, strict=True)), count)
     found["powers"] = Frozen(dict(zip(working, power, strict=True)))
@@ -223,7 +213,7 @@ def _forces(read: _Reader, record: Mapping[str, Any], count: int) -> dict[str, A
     return found
 
 
-def _read_rows(read: _Reader, name: str, rows: Sequence[Any], count: int) -> Frozen[str, np.ndarray]:
+def _read_rows(read: _Reader, name: str, rows: Sequence[tuple[str, int]], count: int) -> Frozen[str, np.ndarray]:
     """Arrays by name that lie in one variable, one behind the other."""
     if not rows:
         return Frozen()
@@ -232,17 +222,17 @@ def _read_rows(read: _Reader, name: str, rows: Sequence[Any], count: int) -> Fro
     return Frozen({str(name): x if size else x[0] for (name, size), x in zip(rows, parts, strict=True)})
 
 
-def _read_event(record: Mapping[str, Any]) -> EventRecord:
+def _read_event(record: Fields) -> EventRecord:
     q, qd, after = (np.array(record[key], dtype=float) for key in ("q", "qd", "after"))
     return EventRecord(str(record["name"]), float(record["t"]), q, qd, after, bool(record["switching"]))
 
 
-def _read_impulse(record: Mapping[str, Any]) -> Impulse:
+def _read_impulse(record: Fields) -> Impulse:
     numbers = (float(record[key]) for key in ("approach", "departure", "energy"))
     return Impulse(str(record["name"]), float(record["t"]), np.array(record["vector"], dtype=float), *numbers)
 
 
-def _read_segment(record: Mapping[str, Any]) -> Segment:
+def _read_segment(record: Fields) -> Segment:
     jumps = {str(name): float(energy) for name, energy in record["jumps"].items()}
     speeds, dependent = tuple(map(str, record["speeds"])), tuple(int(i) for i in record["dependent"])
     sequences = record["sequences"]

@@ -1,14 +1,83 @@
-"""Run equations and record the motion as a `Trajectory`; see `Equations.simulate`."""
+"""Run equations and record the motion as a `Trajectory`: the options of a run, which are written once, and the run itself."""
 
 from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import fields
+from inspect import Parameter, signature
+from numbers import Real
+from typing import Any, ParamSpec, TypedDict, TypeVar, Unpack
 
 from dalembert.api.recording import Recording
 from dalembert.api.run_checks import check_run, notes_on_rank
 from dalembert.api.trajectory import Trajectory
+from dalembert.arguments import is_real, shown
 from dalembert.codegen.function import interpreting_long_programs
+from dalembert.errors import InputError, NotApplicableError
+from dalembert.formalisms.shared.about import About
+from dalembert.model.initial_state import Start
 from dalembert.simulation.bound_equations import BoundEquations
+from dalembert.simulation.integrators.base import Settings
 from dalembert.simulation.main_loop import Stretches, Task, stretches_of
 from dalembert.simulation.partition import joined
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+class SimulationOptions(TypedDict, total=False):
+    """The options of a run besides its duration. Their defaults are those of `Task` and `Settings`, else None."""
+
+    q0: Start
+    qd0: Start
+    t0: float
+    integrator: str | None
+    samples: int | None
+    times: Sequence[float] | None
+    project: bool
+    rechoose: bool
+    stabilization: float | tuple[float, float] | None
+    rtol: float | None
+    atol: float | None
+    max_step: float | None
+    step: float | None
+    dense: bool
+    progress: Callable[[float], bool | None] | None
+    parameters: Mapping[str, float] | None
+
+
+_SETTINGS = {each.name: each.default for each in fields(Settings)}
+_DEFAULTS = {each.name: each.default for each in fields(Task)} | _SETTINGS
+
+
+def takes_options(names: str = "") -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """Give a function with `**options` a signature in which they are listed: all of them, or those in `names`.
+
+    Keyword arguments of the function itself are named there, too, where they stand among the options.
+    """
+
+    def listed(function: Callable[P, R]) -> Callable[P, R]:
+        own = signature(function)
+        positional = [x for x in own.parameters.values() if x.kind is x.POSITIONAL_OR_KEYWORD]
+        keywords = [
+            own.parameters.get(name) or _parameter(name) for name in names.split() or SimulationOptions.__annotations__
+        ]
+        vars(function)["__signature__"] = own.replace(parameters=[*positional, *keywords])
+        return function
+
+    return listed
+
+
+def _parameter(name: str) -> Parameter:
+    annotation = SimulationOptions.__annotations__[name].__forward_arg__
+    return Parameter(name, Parameter.KEYWORD_ONLY, default=_DEFAULTS.get(name), annotation=annotation)
+
+
+def task_of(duration: float | None, *, change_charts: bool = True, **options: Unpack[SimulationOptions]) -> Task:
+    """The run with some options; `parameters` and `stabilization`, which change the equations, are not among them."""
+    of_task: dict[str, Any] = {**options}
+    settings = Settings(**{name: of_task.pop(name) for name in _SETTINGS if name in of_task})
+    return Task(duration, settings=settings, change_charts=change_charts, **of_task)
 
 
 def simulate(equations: BoundEquations, task: Task) -> Trajectory:
@@ -25,3 +94,48 @@ def recording_of(equations: BoundEquations, found: Stretches) -> Recording:
     """What is evaluated along an integrated run."""
     known = (found.integrator, found.cpu_seconds, found.notes, found.happened, found.held, found.impulses)
     return Recording(equations, joined(found.parts), *known)
+
+
+_GAINS = "one number α for dirac and hamilton, or a pair (α, β)"
+
+
+def read_gains(given: object) -> tuple[float, float | None]:
+    """α and β of a stabilization, or α and None.
+
+    >>> read_gains(5.0), read_gains((25, 10))
+    ((5.0, None), (25.0, 10.0))
+    """
+    if isinstance(given, Real) and not isinstance(given, bool):
+        return _gain(given, given), None
+    if isinstance(given, Sequence) and not isinstance(given, str) and len(given) == 2:
+        alpha, beta = given
+        return _gain(alpha, given), _gain(beta, given)
+    raise InputError(f"simulate, stabilization: got {shown(given)}. Expected {_GAINS}.")
+
+
+def _gain(value: object, given: object) -> float:
+    if isinstance(value, Real) and is_real(value) and float(value) >= 0:
+        return float(value)
+    raise InputError(
+        f"simulate, stabilization: got {shown(given)}. Expected finite numbers that are not negative, {_GAINS}."
+    )
+
+
+def require_gains(about: About, alpha: float, beta: float | None) -> None:
+    """Raise when the formalism does not take gains of this kind."""
+    key = about.key
+    if not (about.servo or about.first_order):
+        raise NotApplicableError(
+            f"formalism '{key}' takes no stabilization: its velocities keep the constraints, so feedback has nothing to "
+            "act on. Leave it out, which projects after every step, or take another formalism."
+        )
+    if beta is None and not about.first_order:
+        raise InputError(
+            f"formalism '{key}', stabilization: got one number, {alpha:g}. Expected a pair (α, β) of φ̈ + β φ̇ + α φ = 0; "
+            "one number is for dirac and hamilton."
+        )
+    if beta is not None and not about.servo:
+        raise InputError(
+            f"formalism '{key}', stabilization: got the pair ({alpha:g}, {beta:g}). Expected one number α of ċ + α c = 0; "
+            "its constraints in phase space are differentiated once only."
+        )

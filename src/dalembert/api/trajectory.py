@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from dalembert.display.animation import Animation
     from dalembert.display.plots.figure import Plot
     from dalembert.display.scene.scene_values import Scene
+
+
+Fields = dict[str, Any]  # of a trajectory, by name
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -57,12 +57,12 @@ def run(arguments: Namespace) -> int:
     numbers = {name: model.parameter_values[name] for name, _ in arguments.set}
     equations = equations_by(model, wanted)
     readings = [(each, Reading(each.derivation, Frozen(numbers), arguments.budget)) for each in equations]
-    with _watched([reading for _, reading in readings]):
+    with _progress([reading for _, reading in readings]):
         if arguments.steps or arguments.blocks is not None:
-            parts = _OWN[arguments.format]([_chosen(reading, arguments) for _, reading in readings])
+            parts = _WRITE_PARTS[arguments.format]([_chosen(reading, arguments) for _, reading in readings])
         else:
             parts = _WRITE[arguments.format](readings)
-    found = _whole(parts, model.name, arguments).rstrip("\n")
+    found = _document(parts, model.name, arguments).rstrip("\n")
     if path is not None:
         write_text(path, found + "\n")
     if path is None or arguments.format == "json":
@@ -75,7 +75,7 @@ def run(arguments: Namespace) -> int:
 
 
 @contextmanager
-def _watched(readings: Sequence[Reading]) -> Iterator[None]:
+def _progress(readings: Sequence[Reading]) -> Iterator[None]:
     """A bar of the time that short forms take, and at the end the formalisms for which it was too short."""
     with output.bar("short forms, of the time they may take") as advance:
         for k, reading in enumerate(readings):
@@ -86,7 +86,7 @@ def _watched(readings: Sequence[Reading]) -> Iterator[None]:
             output.note(f"{reading.derivation.formalism}: {reading.unfinished} Give more time by --budget SECONDS.")
 
 
-def _whole(parts: Sequence[str], title: str, arguments: Namespace) -> str:
+def _document(parts: Sequence[str], title: str, arguments: Namespace) -> str:
     """What was written for each formalism in one: a document, or with --snippet the parts alone."""
     between = {"text": "\n\n\n", "latex": "\n", "html": "\n"}.get(arguments.format, "")
     if arguments.snippet or arguments.format not in ("latex", "html"):
@@ -142,7 +142,7 @@ _WRITE = {"text": _text, "latex": _latex, "html": _html, "json": _json}
 
 @dataclass(frozen=True)
 class _Chosen:
-    """What was asked for of one formalism: blocks, or steps."""
+    """The selected blocks or steps of one formalism."""
 
     model: str
     formalism: str
@@ -170,14 +170,14 @@ def _chosen(reading: Reading, arguments: Namespace) -> _Chosen:
     return _Chosen(model, about.key, about.title, tuple(known[key] for key in keys), steps)
 
 
-def _own_text(found: Sequence[_Chosen]) -> list[str]:
+def _parts_text(found: Sequence[_Chosen]) -> list[str]:
     return [
         "\n\n".join([f"{chosen.model}: {chosen.title}", *(part.text(_width()) for part in chosen.parts)])
         for chosen in found
     ]
 
 
-def _own_latex(found: Sequence[_Chosen]) -> list[str]:
+def _parts_latex(found: Sequence[_Chosen]) -> list[str]:
     return [
         "\n\n".join(
             [
@@ -189,11 +189,11 @@ def _own_latex(found: Sequence[_Chosen]) -> list[str]:
     ]
 
 
-def _own_html(found: Sequence[_Chosen]) -> list[str]:
+def _parts_html(found: Sequence[_Chosen]) -> list[str]:
     return [html.steps(f"{chosen.model} — {chosen.title}", chosen.as_steps) for chosen in found]
 
 
-def _own_json(found: Sequence[_Chosen]) -> list[str]:
+def _parts_json(found: Sequence[_Chosen]) -> list[str]:
     entries = [
         {
             "model": chosen.model,
@@ -206,4 +206,4 @@ def _own_json(found: Sequence[_Chosen]) -> list[str]:
     return [output.to_json(entries[0] if len(entries) == 1 else {"equations": entries})]
 
 
-_OWN = {"text": _own_text, "latex": _own_latex, "html": _own_html, "json": _own_json}
+_WRITE_PARTS = {"text": _parts_text, "latex": _parts_latex, "html": _parts_html, "json": _parts_json}

@@ -7,7 +7,7 @@ from argparse import Namespace
 from rich.table import Table
 
 import dalembert as dl
-from dalembert.analysis.fit_result import Fit
+from dalembert.analysis.fit import Fit
 from dalembert.cli import options as shared
 from dalembert.cli import output
 from dalembert.errors import InputError

@@ -68,7 +68,7 @@ def add_panels(parser: argparse.ArgumentParser, known: Mapping[str, str], defaul
 
 
 def panels(arguments: argparse.Namespace, known: Iterable[str]) -> list[str]:
-    """The panels asked for, each once; raises before any work is done for one that there is not, and where nothing is drawn."""
+    """The selected panels, each once; raises before any work is done for one that there is not, and where nothing is drawn."""
     wanted = [name.strip() for text in arguments.panels for name in text.split(",")]
     if wanted and arguments.plot is None:
         raise InputError("--panels: there is no --plot. Expected both, as in '--plot run.png --panels phase,energy'.")
@@ -120,7 +120,7 @@ def add_budget(parser: argparse.ArgumentParser) -> None:
 
 
 def keys(given: Iterable[str]) -> list[str]:
-    """The formalisms asked for, each once.
+    """The selected formalisms, each once.
 
     >>> keys(["kane,maggi", "kane"])
     ['kane', 'maggi']
@@ -137,7 +137,7 @@ def note_unused(arguments: argparse.Namespace, integrator: str) -> None:
 
 
 def read(arguments: argparse.Namespace) -> Model:
-    """The model asked for, as its file tells it."""
+    """The model named on the command line, unchecked."""
     try:
         return dl.load(arguments.model, **by_name(getattr(arguments, "options", ()), "--with"))
     except OSError as error:  # a name no file system takes
@@ -145,7 +145,7 @@ def read(arguments: argparse.Namespace) -> Model:
 
 
 def load(arguments: argparse.Namespace, *, quiet: bool = False) -> Model:
-    """The model asked for, sound, with the values that were set."""
+    """The model named on the command line, sound, with the values that were set."""
     model = read(arguments)
     if model.notes and not quiet:
         count = "1 note" if len(model.notes) == 1 else f"{len(model.notes)} notes"

@@ -28,11 +28,7 @@ if TYPE_CHECKING:
 
 
 PIPE_WIDTH = 160
-
-
 _PAUSE = 0.1  # seconds between two looks at the fraction
-
-
 TABLES, PICTURES = tuple(sorted(dataset.FORMATS)), plot.FORMATS
 
 

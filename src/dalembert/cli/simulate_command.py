@@ -133,7 +133,7 @@ def _result(motion: Trajectory) -> dict[str, object]:
 
 
 def _beyond_limits(motion: Trajectory) -> list[str]:
-    """Which limits of the coordinates the motion went beyond; they are told, not enforced."""
+    """The limits of coordinates that the motion exceeds; they are reported, not enforced."""
     names, found = motion.model.coordinate_names, []
     for name, limits in motion.model.limits.items():
         q, qd = (x[names.index(name)] for x in (motion.q, motion.qd))

@@ -13,8 +13,7 @@ from rich.table import Table
 
 import dalembert as dl
 from dalembert.analysis.sweeps import sweep_result, worker_pool
-from dalembert.analysis.sweeps.sweep_observables import REDUCTIONS
-from dalembert.analysis.sweeps.sweep_spec import SAMPLES
+from dalembert.analysis.sweeps.sweep_spec import REDUCTIONS, SAMPLES
 from dalembert.cli import options as shared
 from dalembert.cli import output
 from dalembert.errors import InputError
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
     import xarray
 
 _MOST = 1_000_000  # points of one axis
-_TOLD = 5  # reasons
+_MAX_REASONS = 5  # reasons
 
 
 def add(subparsers: shared.Subparsers) -> None:
@@ -96,7 +95,7 @@ def run(arguments: Namespace) -> int:
     picture = None if arguments.plot is None else output.target(arguments.plot, "--plot", output.PICTURES)
     model = shared.load(arguments)
     folder = Path(arguments.checkpoint or f"{target}.sweep")
-    found = _swept(model, arguments, folder)
+    found = _sweep(model, arguments, folder)
     sweep_result.save(found, target)
     written = [target]
     if picture is not None:
@@ -110,7 +109,7 @@ def run(arguments: Namespace) -> int:
         output.text(output.to_json(data))
     else:
         head = f"{facts['model']}: {facts['runs']} runs by {facts['formalism']}, {facts['integrator']}"
-        failed = [f"runs without numbers: {facts['failed']}", *reasons[:_TOLD]] if reasons else []
+        failed = [f"runs without numbers: {facts['failed']}", *reasons[:_MAX_REASONS]] if reasons else []
         output.show(head, "", *([] if told is None else [_table(told)]), *failed)
         output.written(*written)
     if arguments.checkpoint is None:
@@ -118,7 +117,7 @@ def run(arguments: Namespace) -> int:
     return 0
 
 
-def _swept(model: Elements, arguments: Namespace, folder: Path) -> xarray.Dataset:
+def _sweep(model: Elements, arguments: Namespace, folder: Path) -> xarray.Dataset:
     options = {
         name: getattr(arguments, name) for name in ("integrator", "rtol", "atol", "max_step", "workers", "engine")
     }

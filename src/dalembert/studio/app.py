@@ -12,7 +12,6 @@ import secrets
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from starlette.applications import Starlette
 from starlette.requests import ClientDisconnect, Request
@@ -26,6 +25,7 @@ from dalembert.errors import DalembertError, InputError, WorkError
 from dalembert.io.files import complete
 from dalembert.studio.folder import MAX_UPLOAD, Folder
 from dalembert.studio.guard import POLICY, Guard
+from dalembert.studio.payload import Answer
 from dalembert.studio.process_pool import Workers
 from dalembert.studio.protocol import Tabs
 
@@ -80,14 +80,14 @@ _PAGE = """<!DOCTYPE html>
 class Options:
     """The bounds of a studio's work."""
 
-    workers: int = 3  # long tasks at once; one is kept for other tabs
+    workers: int = 3  # long tasks at once; one is reserved for other tabs
     seconds: float = 3600.0  # of a long task
     quick_seconds: float = 60.0
     memory: int = 4 << 30  # bytes of a worker
 
 
 class Studio:
-    """The rooms of one studio: a folder, workers, tabs, and the app that brings them together."""
+    """One studio: its folder, workers and tabs, and the app that connects them."""
 
     def __init__(
         self,
@@ -96,7 +96,7 @@ class Studio:
         hosts: list[str],
         *,
         port: int | None = None,
-        first: dict[str, Any] | None = None,
+        first: Answer | None = None,
         options: Options = Options(),
     ) -> None:
         """`hosts` and `port` are for the guard; `first` is what a new tab begins with, see `opening`."""

@@ -15,7 +15,6 @@ import secrets
 import shutil
 from pathlib import Path
 from time import time as now
-from typing import Any
 
 from dalembert.errors import InputError
 from dalembert.io.files import write_text
@@ -50,7 +49,7 @@ class Folder:
         raise AssertionError("there is always a free name")
 
     def _hold(self, name: str) -> bool:
-        """Whether nobody else is about to write a file of this name; then it is ours until `release`."""
+        """Reserve a file name until `release`; False where another task has it."""
         mark = self._made("names", hashlib.sha256(name.encode()).hexdigest()[:32], "")
         with contextlib.suppress(FileNotFoundError):
             if now() - mark.stat().st_mtime > LEFT_BEHIND:
@@ -63,7 +62,7 @@ class Folder:
         return True
 
     def release(self) -> None:
-        """Gives back the names that were held: what was written guards itself."""
+        """Release the reserved names: files that were written protect themselves."""
         while self._held:
             self._held.pop().unlink(missing_ok=True)
 
@@ -84,7 +83,7 @@ class Folder:
 
     # drafts: what a tab is working on
 
-    def save_draft(self, key: str, draft: dict[str, Any]) -> None:
+    def save_draft(self, key: str, draft: dict[str, object]) -> None:
         """Keeps what a tab is working on."""
         try:
             text = json.dumps(draft, allow_nan=False)
@@ -97,7 +96,7 @@ class Folder:
         write_text(self._made("drafts", key, ".json"), text)
         self._trim("drafts", MOST_DRAFTS)
 
-    def draft(self, key: str) -> dict[str, Any] | None:
+    def draft(self, key: str) -> dict[str, object] | None:
         """A draft, if there is one that can be read."""
         path = self._own("drafts", key, ".json")
         try:
@@ -106,7 +105,7 @@ class Folder:
             return None
         return found if isinstance(found, dict) else None
 
-    def drafts(self) -> list[dict[str, Any]]:
+    def drafts(self) -> list[dict[str, object]]:
         """Key, name and time of all drafts, the newest first."""
         found = [(path, time) for path, time in _newest(self.root / OWN / "drafts") if KEY.fullmatch(path.stem)]
         named = [(path.stem, self._name(path, time), time) for path, time in found[:MOST_DRAFTS]]
@@ -139,7 +138,7 @@ class Folder:
     # uploads: files that were dropped on the page
 
     def new_upload(self, name: str) -> tuple[str, Path]:
-        """A key and the path for a file that comes from the page; of its name, what can do no harm is kept."""
+        """A key and the path for a file that comes from the page; only harmless characters of its name stay."""
         key = secrets.token_hex(8)
         path = self._made("uploads", key, f"-{_clean(name.replace(chr(92), '/').rpartition('/')[2])}")
         self._trim("uploads", MOST_UPLOADS - 1)

@@ -11,7 +11,8 @@ from typing import Any
 from dalembert.errors import InputError, nearest
 
 Tell = Callable[..., None]  # takes the share that is done, from 0 to 1, and words where there are some
-
+Answer = dict[str, object]  # of a task, which becomes JSON
+Toml = Mapping[str, Any]  # what tomllib reads
 MAX_TEXT = 2_000_000  # characters
 MAX_ITEMS = 10_000
 MAX_NAME = 200  # characters
@@ -31,7 +32,7 @@ class Given:
     def __init__(self, values: object) -> None:
         if not isinstance(values, dict):
             raise InputError(f"studio: got {_shown(values)}. Expected an object with named values.")
-        self._values: Mapping[str, Any] = values
+        self._values: Toml = values
 
     def __contains__(self, name: str) -> bool:
         return self._values.get(name) is not None

@@ -16,13 +16,10 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from multiprocessing.connection import Connection
 from pathlib import Path
-from typing import Any
 
 from dalembert.studio import task_process
 
-Tell = Callable[[dict[str, Any]], None]
-
-
+Tell = Callable[[dict[str, object]], None]
 TRIES = 3  # to find a process that begins with a task
 
 
@@ -65,11 +62,11 @@ class Worker:
         return self.usable and self._process.is_alive()
 
     async def ask(self, question: bytes, tell: Tell) -> bytes:
-        """The answer to a question [task, given], both as JSON; words of progress go to `tell`."""
+        """The answer to a request [task, arguments], both as JSON; progress goes to `tell`."""
         loop = asyncio.get_running_loop()
         self.usable, begun = False, False
-        await loop.run_in_executor(self._threads, _sent, self._pipe, question)
-        while (said := await loop.run_in_executor(self._threads, _received, self._pipe)) is not None:
+        await loop.run_in_executor(self._threads, _send, self._pipe, question)
+        while (said := await loop.run_in_executor(self._threads, _receive, self._pipe)) is not None:
             if said == task_process.BEGUN:
                 begun = True
             elif said.startswith(b'{"progress"'):
@@ -78,7 +75,7 @@ class Worker:
                 self.usable = not said.endswith(task_process.LAST)
                 return said
         await loop.run_in_executor(self._threads, self._process.join, 5)
-        raise (WorkLost if begun else NotBegun)(_epitaph(self._process.exitcode, self._memory))
+        raise (WorkLost if begun else NotBegun)(_exit_reason(self._process.exitcode, self._memory))
 
     def kill(self) -> None:
         """Ends the process at once, and those that it started; who listens to it hears of that."""
@@ -95,20 +92,20 @@ class Worker:
         self._process.join(5)
 
 
-def _sent(pipe: Connection, question: bytes) -> None:
-    with contextlib.suppress(OSError):  # who listens hears that there is nobody
+def _send(pipe: Connection, question: bytes) -> None:
+    with contextlib.suppress(OSError):  # the receiver notices the closed pipe
         pipe.send_bytes(question)
 
 
-def _received(pipe: Connection) -> bytes | None:
+def _receive(pipe: Connection) -> bytes | None:
     try:
         return pipe.recv_bytes(2 * task_process.MAX_ANSWER)
     except (EOFError, OSError):
         return None
 
 
-def _epitaph(code: int | None, memory: int) -> str:
-    """What is to be said of a process that died over its task."""
+def _exit_reason(code: int | None, memory: int) -> str:
+    """A message on a process that died during its task."""
     how = f"with code {code}"
     if code is not None and code < 0:
         with contextlib.suppress(ValueError):
@@ -131,9 +128,9 @@ class Workers:
     async def start(self) -> None:
         """A process, before the first task comes."""
         if not self._idle and len(self._busy) + self._starting < self._count:
-            self._idle.append(await self._made())
+            self._idle.append(await self._start_worker())
 
-    async def _made(self) -> Worker:
+    async def _start_worker(self) -> Worker:
         self._starting += 1
         try:
             make = asyncio.get_running_loop().run_in_executor(
@@ -159,11 +156,11 @@ class Workers:
         async with self._turns.place(tab):
             for _ in range(TRIES - 1):
                 with contextlib.suppress(NotBegun):
-                    return await self._asked(tab, question, tell)
-            return await self._asked(tab, question, tell)
+                    return await self._ask_worker(tab, question, tell)
+            return await self._ask_worker(tab, question, tell)
 
-    async def _asked(self, tab: str, question: bytes, tell: Tell) -> bytes:
-        chosen = await self._taken(tab)
+    async def _ask_worker(self, tab: str, question: bytes, tell: Tell) -> bytes:
+        chosen = await self._choose_worker(tab)
         self._busy.append(chosen)
         try:
             async with asyncio.timeout(self._seconds):
@@ -177,7 +174,7 @@ class Workers:
             else:
                 self._dismiss(chosen)
 
-    async def _taken(self, tab: str) -> Worker:
+    async def _choose_worker(self, tab: str) -> Worker:
         for gone in [each for each in self._idle if not each.is_alive()]:
             self._idle.remove(gone)
             self._dismiss(gone)
@@ -186,7 +183,7 @@ class Workers:
         if chosen is None and self._idle and len(self._idle) + len(self._busy) + self._starting >= self._count:
             chosen = self._idle[0]  # the one that has rested longest
         if chosen is None:
-            chosen = await self._made()
+            chosen = await self._start_worker()
         else:
             self._idle.remove(chosen)
         chosen.tab = tab
@@ -213,26 +210,26 @@ class Turns:
 
     def __init__(self, places: int) -> None:
         self._places = places
-        self._held: Counter[str] = Counter()
+        self._running: Counter[str] = Counter()
         self._waiting: dict[str, deque[asyncio.Future[None]]] = {}  # by tab; who is first comes next
 
-    def _may(self, tab: str) -> bool:
-        free = self._places - self._held.total()
-        return free > 1 or (free == 1 and (self._places == 1 or not self._held[tab]))
+    def _may_start(self, tab: str) -> bool:
+        free = self._places - self._running.total()
+        return free > 1 or (free == 1 and (self._places == 1 or not self._running[tab]))
 
     @asynccontextmanager
     async def place(self, tab: str) -> AsyncIterator[None]:
         """A place for one task of a tab, as soon as there is one."""
-        if tab not in self._waiting and self._may(tab):
-            self._held[tab] += 1
+        if tab not in self._waiting and self._may_start(tab):
+            self._running[tab] += 1
         else:
-            await self._called(tab)
+            await self._wait_for_place(tab)
         try:
             yield
         finally:
             self._leave(tab)
 
-    async def _called(self, tab: str) -> None:
+    async def _wait_for_place(self, tab: str) -> None:
         called: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._waiting.setdefault(tab, deque()).append(called)
         try:
@@ -243,17 +240,17 @@ class Turns:
             raise
 
     def _leave(self, tab: str) -> None:
-        self._held[tab] -= 1
-        self._held += Counter()  # forgets tabs that hold nothing
+        self._running[tab] -= 1
+        self._running += Counter()  # forgets tabs that hold nothing
         if tab in self._waiting:
             self._waiting[tab] = self._waiting.pop(tab)  # to the end of the row
         for other in list(self._waiting):
             queue = self._waiting[other]
             while queue and queue[0].cancelled():
                 queue.popleft()
-            if queue and self._may(other):
+            if queue and self._may_start(other):
                 queue.popleft().set_result(None)
-                self._held[other] += 1
+                self._running[other] += 1
                 self._waiting[other] = self._waiting.pop(other)
             if not queue:
                 del self._waiting[other]

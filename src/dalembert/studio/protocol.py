@@ -16,7 +16,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Callable
-from typing import Any, NoReturn
+from typing import NoReturn
 
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
@@ -36,7 +36,7 @@ TAKEN, CROWDED = 4409, 4429  # why a socket is closed
 class Tabs:
     """All tabs that are open, or were a minute ago."""
 
-    def __init__(self, folder: Folder, quick: Workers, long: Workers, first: dict[str, Any]) -> None:
+    def __init__(self, folder: Folder, quick: Workers, long: Workers, first: dict[str, object]) -> None:
         self._folder, self._quick, self._long, self._first = folder, quick, long, first
         self._tabs: dict[str, Tab] = {}
 
@@ -61,31 +61,31 @@ class Tabs:
 
 
 class Tab:
-    """A tab: what it asked for, and the socket through which it hears, if it has one now."""
+    """A tab: its pending tasks, and its socket, if it has one now."""
 
     def __init__(self, key: str, folder: Folder, quick: Workers, long: Workers) -> None:
         self._key, self._folder, self._quick, self._long = key, folder, quick, long
         self._socket: WebSocket | None = None
-        self._asked: dict[int, tuple[str, asyncio.Task[None]]] = {}
+        self._pending: dict[int, tuple[str, asyncio.Task[None]]] = {}
         self._here = asyncio.Event()  # whether there is a socket
         self._telling: set[asyncio.Task[None]] = set()
         self._sending = asyncio.Lock()
         self._leaving: asyncio.TimerHandle | None = None
 
-    async def attend(self, socket: WebSocket, welcome: dict[str, Any], gone: Callable[[], object]) -> None:
+    async def attend(self, socket: WebSocket, welcome: dict[str, object], gone: Callable[[], object]) -> None:
         """Hears and answers until the socket closes, or another one takes its place."""
         if self._leaving is not None:
             self._leaving.cancel()
         before, self._socket = self._socket, socket
         if before is not None:
-            self._telling.add(closing := asyncio.create_task(_closed(before)))
+            self._telling.add(closing := asyncio.create_task(_close_replaced(before)))
             closing.add_done_callback(self._telling.discard)
         try:
-            asked = {str(number): name for number, (name, _) in self._asked.items()}
-            await self._say({**welcome, "asked": asked})
+            asked = {str(number): name for number, (name, _) in self._pending.items()}
+            await self._send_message({**welcome, "asked": asked})
             self._here.set()
             while self._socket is socket:
-                await self._hear(await socket.receive_text())
+                await self._receive(await socket.receive_text())
         except (WebSocketDisconnect, RuntimeError, KeyError):  # KeyError: bytes in place of a text
             pass
         finally:
@@ -99,20 +99,22 @@ class Tab:
         gone()
 
     def end(self) -> None:
-        """Cancels what was asked for."""
-        self._here.set()  # nobody is waited for any more
-        for _, each in list(self._asked.values()):
+        """Cancels pending tasks."""
+        self._here.set()  # no one is waiting any more
+        for _, each in list(self._pending.values()):
             each.cancel()
 
-    async def _hear(self, text: str) -> None:
+    async def _receive(self, text: str) -> None:
         try:
-            said = json.loads(text, parse_constant=_refused)
+            said = json.loads(text, parse_constant=_reject_constant)
         except (ValueError, RecursionError):
             said = None
         if not isinstance(said, dict):
-            await self._say({"error": {"kind": "input", "text": "studio: got a message that is no JSON object."}})
+            await self._send_message(
+                {"error": {"kind": "input", "text": "studio: got a message that is no JSON object."}}
+            )
         elif "cancel" in said:
-            if isinstance(said["cancel"], int) and (asked := self._asked.get(said["cancel"])):
+            if isinstance(said["cancel"], int) and (asked := self._pending.get(said["cancel"])):
                 asked[1].cancel()
         elif "save" in said:
             await self._save(said["save"])
@@ -125,35 +127,35 @@ class Tab:
                 raise InputError("studio: got a draft that is no object.")
             await asyncio.to_thread(self._folder.save_draft, self._key, draft)
         except (DalembertError, OSError) as error:
-            await self._say({"saved": False, "text": str(error)})
+            await self._send_message({"saved": False, "text": str(error)})
         else:
-            await self._say({"saved": True})
+            await self._send_message({"saved": True})
 
-    async def _ask(self, said: dict[str, Any]) -> None:
+    async def _ask(self, said: dict[str, object]) -> None:
         number, name = said.get("ask"), said.get("task")
         question = _question(name, said.get("given", {}))
         if isinstance(number, bool) or not isinstance(number, int) or not 0 <= number <= MAX_NUMBER:
             number, wrong = None, "studio: every question needs a number."
-        elif number in self._asked:
+        elif number in self._pending:
             wrong = "studio: every question needs a number of its own."
         elif not isinstance(name, str) or name not in TASKS:
             wrong = f"studio: there is no task '{name[:40] if isinstance(name, str) else ''}'."
         elif question is None:
             wrong = "studio: what was given is nested too deeply."
-        elif len(self._asked) >= MAX_ASKED:
+        elif len(self._pending) >= MAX_ASKED:
             wrong = f"studio: {MAX_ASKED} tasks of this tab are under way. Wait for one of them, or cancel it."
         else:
             asked = asyncio.create_task(self._answer(number, name, question))
-            self._asked[number] = name, asked
-            asked.add_done_callback(lambda _: self._asked.pop(number, None))
+            self._pending[number] = name, asked
+            asked.add_done_callback(lambda _: self._pending.pop(number, None))
             return
-        await self._say({"ask": number, "error": {"kind": "input", "text": wrong}})
+        await self._send_message({"ask": number, "error": {"kind": "input", "text": wrong}})
 
     async def _answer(self, number: int, name: str, question: bytes) -> None:
-        def tell(progress: dict[str, Any]) -> None:
+        def tell(progress: dict[str, object]) -> None:
             if self._sending.locked():
                 return  # a slow reader needs only the last word
-            said = asyncio.create_task(self._say({"ask": number, **progress}))
+            said = asyncio.create_task(self._send_message({"ask": number, **progress}))
             self._telling.add(said)
             said.add_done_callback(self._telling.discard)
 
@@ -165,7 +167,7 @@ class Tab:
             words = f"{lost}. Nothing else was lost: ask again, or ask for less."
             await self._deliver(json.dumps({"ask": number, "error": {"kind": "work", "text": words}}))
         except asyncio.CancelledError:
-            await self._say({"ask": number, "error": {"kind": "cancelled", "text": "cancelled."}})
+            await self._send_message({"ask": number, "error": {"kind": "cancelled", "text": "cancelled."}})
 
     async def _deliver(self, text: str) -> None:
         """Sends an answer, if need be when the tab has come back."""
@@ -174,7 +176,7 @@ class Tab:
             await asyncio.sleep(0.1)  # until it is noticed that the socket has gone
             await self._here.wait()
 
-    async def _say(self, message: dict[str, Any]) -> None:
+    async def _send_message(self, message: dict[str, object]) -> None:
         await self._send(json.dumps(message))
 
     async def _send(self, text: str) -> bool:
@@ -195,11 +197,11 @@ def _question(name: object, given: object) -> bytes | None:
         return None
 
 
-def _refused(word: str) -> NoReturn:
+def _reject_constant(word: str) -> NoReturn:
     raise ValueError(f"{word} is no number")
 
 
-async def _closed(socket: WebSocket) -> None:
+async def _close_replaced(socket: WebSocket) -> None:
     try:
         await socket.close(TAKEN, "this tab is open elsewhere")
     except (RuntimeError, WebSocketDisconnect):

@@ -29,17 +29,9 @@ from dalembert.studio.task_process import told
 from dalembert.studio.tasks import TASKS
 
 LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
-
-
 EVERYWHERE = ("0.0.0.0", "::")
-
-
 HEAD_SECONDS = 10.0  # within which it has to be complete
-
-
 MAX_CONNECTIONS = 400
-
-
 DEFAULT = "four-bar"
 
 
@@ -168,11 +160,11 @@ def opened(model: str, folder: Folder) -> dict[str, Any]:
 def _text(model: str, folder: Folder) -> str:
     """The text of a model; a file in another format becomes one in ours."""
     if model in gallery.names():
-        return TASKS["example"].work({"name": model}, folder, _silent)["text"]
+        return str(TASKS["example"].work({"name": model}, folder, _silent)["text"])
     if Path(model).suffix.lower() == ".toml":
         return read_text(model, MAX_TEXT)
     return to_toml(load.load(model))
 
 
 def _silent(share: float, words: str = "") -> None:
-    """Nobody is told."""
+    """Progress is ignored."""

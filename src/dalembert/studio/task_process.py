@@ -1,4 +1,4 @@
-"""The process in which a task runs: one after the other, until the pipe closes or somebody ends it."""
+"""The process in which tasks run, one after the other, until the pipe closes or it is killed."""
 
 from __future__ import annotations
 
@@ -13,15 +13,14 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from queue import SimpleQueue
 from threading import Thread
-from typing import Any
 
 from dalembert.errors import DalembertError, InputError, ModelError
-from dalembert.studio.payload import Tell
+from dalembert.studio.payload import Answer, Tell
 
 TELL_EVERY = 0.1  # seconds between two words of progress
 MAX_ANSWER = 50_000_000  # bytes
 MAX_FILE = 4 << 30  # bytes of one file that a task writes
-BEGUN = b"begun"  # what is said when a task has come
+BEGUN = b"begun"  # sent when a task has arrived
 LAST = b"\n"  # at the end of the last answer of a process that has grown large
 
 
@@ -40,7 +39,7 @@ def work(pipe: Connection, folder: str, memory: int, patient: bool) -> None:
         question = tasks.get()
         pipe.send_bytes(BEGUN)
 
-        def call(tell: Tell, question: bytes = question) -> dict[str, Any]:
+        def call(tell: Tell, question: bytes = question) -> Answer:
             name, values = json.loads(question)
             return TASKS[name].work(values, place, tell)
 
@@ -52,7 +51,7 @@ def work(pipe: Connection, folder: str, memory: int, patient: bool) -> None:
 
 
 def _listen(pipe: Connection, tasks: SimpleQueue[bytes]) -> None:
-    """Hands tasks on; when nobody is there any more who could ask, the process ends in the middle of its work."""
+    """Queue tasks; when the pipe closes, end the process in the middle of its work."""
     while True:
         try:
             tasks.put(pipe.recv_bytes())
@@ -62,7 +61,7 @@ def _listen(pipe: Connection, tasks: SimpleQueue[bytes]) -> None:
             os._exit(0)
 
 
-def _answer(call: Callable[[Tell], dict[str, Any]], pipe: Connection) -> bytes:
+def _answer(call: Callable[[Tell], Answer], pipe: Connection) -> bytes:
     """The result of a task as JSON, or what went wrong."""
     last = [0.0]
 
@@ -84,7 +83,7 @@ def _answer(call: Callable[[Tell], dict[str, Any]], pipe: Connection) -> bytes:
         return json.dumps({"error": told(error)}).encode()
 
 
-def told(error: Exception) -> dict[str, Any]:
+def told(error: Exception) -> Answer:
     """An error as data: the sentences that a user reads, and problems one by one where it has them."""
     if isinstance(error, ModelError):
         problems = [{"path": p.path, "fact": p.fact, "advice": p.advice} for p in error.problems]
@@ -121,11 +120,7 @@ def bounded(memory: int) -> None:
     import resource
 
     # RLIMIT_DATA counts what is really used; RLIMIT_AS also counts what libraries only reserve for their threads
-    for kind, most in (
-        (resource.RLIMIT_DATA, memory),
-        (resource.RLIMIT_FSIZE, MAX_FILE),
-        (resource.RLIMIT_CORE, 0),
-    ):
+    for kind, most in ((resource.RLIMIT_DATA, memory), (resource.RLIMIT_FSIZE, MAX_FILE), (resource.RLIMIT_CORE, 0)):
         hard = resource.getrlimit(kind)[1]
         resource.setrlimit(kind, (most if hard == resource.RLIM_INFINITY else min(most, hard), hard))
 

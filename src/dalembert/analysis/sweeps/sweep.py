@@ -1,4 +1,4 @@
-"""A sweep from the question to the result."""
+"""A sweep from the spec to the result."""
 
 from __future__ import annotations
 
@@ -9,11 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dalembert.analysis.sweeps.checkpoint import Folder, Memory
 from dalembert.analysis.sweeps.sweep_lanes import reason_to_run_alone
-from dalembert.analysis.sweeps.sweep_observables import observables_of
-from dalembert.analysis.sweeps.sweep_result import REASON, RUN, dataset_of
-from dalembert.analysis.sweeps.sweep_spec import Question, variation_of
+from dalembert.analysis.sweeps.sweep_result import REASON, RUN, Folder, Memory, dataset_of
+from dalembert.analysis.sweeps.sweep_spec import SweepSpec, observables_of, variation_of
 from dalembert.analysis.sweeps.worker_pool import answers
 from dalembert.api.derive import equations_of
 from dalembert.api.equations import Equations
@@ -93,34 +91,33 @@ def sweep(
     kept = tuple(grid.tolist())
     if all(each.reduction in ("initial", "final") for each in observed):
         kept = (kept[0], kept[-1])  # nothing in between is looked at
-    question = Question(equations, variation, observed, kept, name, settings, project, chunk)
-    return _worked_out(question, executor, workers, checkpoint, progress)
+    spec = SweepSpec(equations, variation, observed, kept, name, settings, project, chunk)
+    return _evaluated(spec, executor, workers, checkpoint, progress)
 
 
-def _worked_out(
-    question: Question,
+def _evaluated(
+    spec: SweepSpec,
     executor: object,
     workers: int | None,
     checkpoint: str | Path | None,
     progress: Callable[[float], Any] | None,
 ) -> xarray.Dataset:
-    _require_memory(question, on_disk=checkpoint is not None)
-    kept = Memory(question) if checkpoint is None else Folder(question, Path(checkpoint))
-    done = question.chunks - len(kept.missing)
+    _require_memory(spec, on_disk=checkpoint is not None)
+    kept = Memory(spec) if checkpoint is None else Folder(spec, Path(checkpoint))
+    done = spec.chunks - len(kept.missing)
     try:
-        for chunk, found in answers(question, kept.missing, executor, workers):
+        for chunk, found in answers(spec, kept.missing, executor, workers):
             kept.keep(chunk, found)
             done += 1
-            if progress is not None and progress(done / question.chunks):
+            if progress is not None and progress(done / spec.chunks):
                 raise InputError("sweep: stopped by `progress`. With a checkpoint it goes on where it was.")
     finally:
-        if isinstance(kept, Folder):
-            kept.close()
-    return dataset_of(question, kept.columns, kept.reasons)
+        kept.close()
+    return dataset_of(spec, kept.columns, kept.reasons)
 
 
 def _integrator(equations: Equations, asked: str | None, settings: Settings) -> str | None:
-    """What is asked for, or the model's; else that of lanes where runs can share them, and the best for one run where not."""
+    """The given one, or the model's; else that of lanes where runs can share them, and the best for one run where not."""
     name = asked or equations.model.integrator
     if name is not None:
         require_method(name, step=settings.step)
@@ -136,27 +133,24 @@ def _grid(equations: Equations, duration: float | None, times: int | Sequence[fl
     return Task(times=times).grid(equations.model)  # type: ignore[arg-type]
 
 
-def _require_memory(question: Question, *, on_disk: bool) -> None:
-    """Raise where the result is larger than what may be held: reasons, the values of points, and numbers that are not on disk."""
-    variation, limit = question.variation, _memory() // 2
+def _require_memory(spec: SweepSpec, *, on_disk: bool) -> None:
+    """Raise where the result is larger than the memory: reasons, the values of points, and numbers that are not on disk."""
+    variation, limit = spec.variation, _memory() // 2
     values = 0 if variation.samples == "grid" else len(variation.axes)
-    size = 8 * (1 + values + (0 if on_disk else question.numbers)) * variation.runs
+    size = 8 * (1 + values + (0 if on_disk else spec.numbers)) * variation.runs
     if size > limit:
-        what = "their values and reasons" if on_disk else f"{question.numbers} numbers each"
-        cure = (
-            "Split it into several sweeps."
-            if on_disk
-            else "Give `checkpoint`, a folder in which they stay on disk; or "
-        )
-        less = "" if on_disk else "observe less, such as final(x) or max(x) in place of x."
+        what, cure = f"{spec.numbers} numbers each", "Give `checkpoint`, a folder in which they stay on disk; or "
+        cure += "observe less, such as final(x) or max(x) in place of x."
+        if on_disk:
+            what, cure = "their values and reasons", "Split it into several sweeps."
         raise InputError(
             f"sweep: {variation.runs} runs with {what} are {size / 2**30:.3g} GB, more than half of the memory, "
-            f"{limit / 2**30:.3g} GB. {cure}{less}"
+            f"{limit / 2**30:.3g} GB. {cure}"
         )
 
 
 def _memory() -> int:
     try:
         return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    except (AttributeError, ValueError, OSError):  # not told here
+    except (AttributeError, ValueError, OSError):  # unknown on this system
         return 2**33

@@ -92,7 +92,9 @@ def _inertial(equations: Equations) -> set[str]:
     return {str(symbol) for formula in formulas for symbol in sympify(formula).free_symbols}
 
 
-def fly(equations: Equations, starts: Starts, times: np.ndarray, settings: Settings) -> tuple[np.ndarray, np.ndarray]:
+def run_lanes(
+    equations: Equations, starts: Starts, times: np.ndarray, settings: Settings
+) -> tuple[np.ndarray, np.ndarray]:
     """The states (runs, samples, states) of all runs, and which of them reached the end here; the others are to run alone."""
     kernel, count = equations.kernel, starts.q.shape[1]
     v, moving = kernel.start(starts.q, starts.qd, float(times[0]), starts.values)
@@ -145,7 +147,7 @@ def _surface(mechanics: Mechanics) -> Surface:
 def _lanes(
     rates: object, scheme: Scheme, surface: Surface, runs: Runs, inputs: int, angles: Sequence[tuple[int, float]]
 ) -> tuple[Lanes, Crowd]:
-    """Room for the lanes, and the rates with the places they read and write; `angles` are those at gimbal lock."""
+    """Memory of the lanes, and the rates with the places they read and write; `angles` are those at gimbal lock."""
     assert isinstance(rates, NativeFunction)
     width = min(WIDTH, len(runs.h0))
     n, m, stages, orders = runs.y0.shape[1], runs.constants.shape[1], len(scheme.c), scheme.P.shape[1] + 1
@@ -184,6 +186,5 @@ def _lanes(
     many = rates.varied.many
     given = [(lanes.stage, inputs), (lanes.clock, 1), *([(lanes.p, m)] if m else [])]
     places = np.array([part for a, k in given for part in (a.ctypes.data, 8 * width, k)], dtype=np.int64)
-    rooms = [*lanes.K, lanes.fresh]
-    out = np.array([(room.ctypes.data, 8 * width, n) for room in rooms], dtype=np.int64)
+    out = np.array([(row.ctypes.data, 8 * width, n) for row in (*lanes.K, lanes.fresh)], dtype=np.int64)
     return lanes, Crowd(many.address, np.zeros(0), many.tables, places, out)

@@ -4,52 +4,67 @@ from __future__ import annotations
 
 import hashlib
 import math
+import re
 import warnings
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Literal, Protocol, cast, runtime_checkable
+from typing import TYPE_CHECKING, Any, Literal, Protocol, cast, runtime_checkable
 
 import numpy as np
+import numpy.typing as npt
 
 from dalembert.analysis.sweeps.sweep_lanes import reason_to_run_alone
-from dalembert.analysis.sweeps.sweep_observables import Observable
 from dalembert.api.equations import Equations
+from dalembert.api.trajectory import Trajectory
 from dalembert.arguments import is_real, is_whole, numbers_given, shown
-from dalembert.errors import InputError, nearest
+from dalembert.codegen.function import Function
+from dalembert.errors import FormulaError, InputError, nearest
 from dalembert.model.description import Elements
 from dalembert.model.frozen import Value
 from dalembert.simulation.integrators.base import Settings
 from dalembert.simulation.integrators.dop853 import DormandPrince853
-from dalembert.symbolic.symbols import Kind
+from dalembert.symbolic.algebra_base import stack, vector
+from dalembert.symbolic.symbols import Formula, Kind
+
+if TYPE_CHECKING:
+    from dalembert.simulation.observables import Observed
+
 
 _RUNS, _FEW = 1024, 16  # of a chunk, in lanes and one by one
-
-
 _SHARES = 64  # chunks at least, where there are runs enough for so many cores
-
-
 _NUMBERS = 2**22  # of the samples of a chunk, 32 MB
-
-
 Samples = Literal["grid", "sobol", "random"]
-
-
 SAMPLES: tuple[Samples, ...] = ("grid", "sobol", "random")
-
-
 MOST = 10**12  # runs
-
-
 _BITS = 32  # of the points of Sobol: SciPy has no more
-
-
 _OPEN = 2.0**-54  # shares lie between this and one
 
 
+ENERGIES: dict[str, Callable[[Observed], np.ndarray]] = {
+    "energy": lambda seen: seen.total,
+    "kinetic": lambda seen: seen.kinetic,
+    "potential": lambda seen: seen.potential,
+}
+
+
+REDUCTIONS: dict[str, tuple[str, Callable[[np.ndarray], np.ndarray]]] = {
+    "initial": ("at the start", lambda x: x[..., 0]),
+    "final": ("at the end", lambda x: x[..., -1]),
+    "max": ("the largest sample", lambda x: x.max(axis=-1)),
+    "min": ("the smallest sample", lambda x: x.min(axis=-1)),
+    "mean": ("the mean of the samples", lambda x: x.mean(axis=-1)),
+    "rms": ("the root of the mean square of the samples", lambda x: np.sqrt((x * x).mean(axis=-1))),
+    "drift": ("the largest distance from the start", lambda x: np.abs(x - x[..., :1]).max(axis=-1)),
+}
+
+
+_CALL = re.compile(r"\s*(\w+)\s*\((.*)\)\s*", re.DOTALL)
+
+
 @dataclass(frozen=True)
-class Question(Value):
-    """What is asked for; it pickles, so that others can answer a part of it."""
+class SweepSpec(Value):
+    """A sweep as a value; it pickles, so that other processes can evaluate its chunks."""
 
     equations: Equations
     variation: Variation
@@ -69,13 +84,13 @@ class Question(Value):
 
     @cached_property
     def chunk(self) -> int:
-        """The number of runs in a chunk: it follows from the question alone, never from how many workers there are."""
+        """The number of runs in a chunk: it follows from the spec alone, never from how many workers there are."""
         if self.given_chunk is not None:
             return self.given_chunk
         most = _RUNS if self.alone is None else _FEW
-        room = max(1, _NUMBERS // (len(self.times) * (self.equations.n_states + len(self.equations.working))))
+        fitting = max(1, _NUMBERS // (len(self.times) * (self.equations.n_states + len(self.equations.working))))
         share = max(1, self.variation.runs // _SHARES)
-        return max(1, min(most, room, max(share, 64) if self.alone is None else share))
+        return max(1, min(most, fitting, max(share, 64) if self.alone is None else share))
 
     @property
     def chunks(self) -> int:
@@ -88,12 +103,12 @@ class Question(Value):
         return first, min(self.chunk, self.variation.runs - first)
 
     def shape_of(self, observable: Observable) -> tuple[int, ...]:
-        """What is kept of one run."""
+        """The shape of an observable of one run."""
         return (len(self.times),) if observable.reduction is None else ()
 
     @property
     def numbers(self) -> int:
-        """How many numbers are kept of one run."""
+        """How many numbers are recorded of one run."""
         return sum(int(np.prod(self.shape_of(each))) for each in self.observables)
 
     @cached_property
@@ -104,7 +119,7 @@ class Question(Value):
         parts = (
             eom.derivation.setup.declared.content,
             (eom.formalism, eom.engine, eom.derivation.setup.mode, sorted(eom.changes.items())),
-            ([axis.said for axis in self.variation.axes], self.variation.samples, self.variation.runs),
+            ([axis.identity for axis in self.variation.axes], self.variation.samples, self.variation.runs),
             self.variation.seed if self.variation.samples != "grid" else None,
             self.observables,
             self.times,
@@ -114,7 +129,7 @@ class Question(Value):
 
 
 def _law(law: object) -> str:
-    """A law in Python, as far as it can be told from another."""
+    """A text that distinguishes a law in Python from others, as far as possible."""
     function = getattr(law, "py_func", law)
     code = getattr(function, "__code__", None) or getattr(type(function).__call__, "__code__", None)
     name = getattr(function, "__qualname__", type(function).__qualname__)
@@ -125,7 +140,7 @@ def _law(law: object) -> str:
 class Distribution(Protocol):
     """A distribution with an inverse, such as scipy.stats.norm(1, 0.1)."""
 
-    def ppf(self, share: Any) -> Any:
+    def ppf(self, share: np.ndarray) -> npt.ArrayLike:
         """The value below which a share of all values lies."""
         ...
 
@@ -135,7 +150,7 @@ class Axis:
     """One name that is varied: a parameter, a position or a velocity at the start."""
 
     name: str
-    room: Literal["parameter", "position", "velocity"]
+    kind: Literal["parameter", "position", "velocity"]
     place: int
     unit: str
     values: tuple[float, ...] = ()  # of a grid
@@ -150,7 +165,7 @@ class Axis:
         return low + (high - low) * shares
 
     @property
-    def said(self) -> str:
+    def identity(self) -> str:
         """All that decides its values, for comparison."""
         law = self.law
         known = (getattr(getattr(law, "dist", law), "name", type(law).__name__), getattr(law, "args", ()))
@@ -173,7 +188,7 @@ class Variation:
 
 
 class Points:
-    """The values of runs, for any of them; quick where they are asked for in their order."""
+    """The values of runs, for any of them; fast in sequential order."""
 
     def __init__(self, variation: Variation) -> None:
         self._variation = variation
@@ -191,7 +206,7 @@ class Points:
         return np.stack([axis.spread(row) for axis, row in zip(known.axes, shares, strict=True)])
 
     def _random(self, first: int, count: int) -> np.ndarray:
-        """A counter makes every number, so that any of them can be asked for."""
+        """A counter-based generator, so that any of them can be computed."""
         d = len(self._variation.axes)
         words = -(-d // 4)
         source = np.random.Philox(key=self._variation.seed)
@@ -213,7 +228,7 @@ class Points:
 
 
 def variation_of(model: Elements, vary: Mapping[str, Any], samples: str, runs: int | None, seed: int) -> Variation:
-    """What a user asked to vary; raises with all that is wrong.
+    """The variation a user describes; raises with all that is wrong.
 
     >>> import dalembert as dl
     >>> variation_of(dl.load("simple-pendulum"), {"l": [0.5, 1.0], "theta": [0.1, 0.2, 0.3]}, "grid", None, 0).runs
@@ -242,23 +257,23 @@ def variation_of(model: Elements, vary: Mapping[str, Any], samples: str, runs: i
     return Variation(axes, cast("Samples", samples), count, int(seed))
 
 
-def _axis(model: Elements, name: str, given: Any, grid: bool) -> Axis:
-    room, place, unit = _place(model, name)
+def _axis(model: Elements, name: str, given: object, grid: bool) -> Axis:
+    kind, place, unit = _place(model, name)
     if grid:
         if isinstance(given, Distribution):
             raise InputError(f"sweep, '{name}': a distribution has no grid. Give values, or take samples='random'.")
         values = np.atleast_1d(numbers_given(given, f"sweep, '{name}'"))
         if values.ndim != 1 or not len(values):
             raise InputError(f"sweep, '{name}': got shape {values.shape}. Expected one or more numbers in a row.")
-        return Axis(name, room, place, unit, tuple(values.tolist()))
+        return Axis(name, kind, place, unit, tuple(values.tolist()))
     if isinstance(given, Distribution):
-        return Axis(name, room, place, unit, law=given)
+        return Axis(name, kind, place, unit, law=given)
     if not (isinstance(given, tuple | list | np.ndarray) and len(given) == 2 and all(map(is_real, given))):
         raise InputError(
             f"sweep, '{name}': got {shown(given)}. Expected the ends of a range such as (0.5, 1.5), or a distribution with "
             "`ppf` such as scipy.stats.norm(1, 0.1)."
         )
-    return Axis(name, room, place, unit, ends=(float(given[0]), float(given[1])))
+    return Axis(name, kind, place, unit, ends=(float(given[0]), float(given[1])))
 
 
 def _place(model: Elements, name: str) -> tuple[Literal["parameter", "position", "velocity"], int, str]:
@@ -280,3 +295,102 @@ def _place(model: Elements, name: str) -> tuple[Literal["parameter", "position",
         f"sweep: there is no '{name}' to vary. {nearest(name, known)} Expected a parameter, or a coordinate x or its "
         "velocity dot(x) at the start."
     )
+
+
+@dataclass(frozen=True)
+class Observable:
+    """A recorded quantity: a name, and the formula or the column of a run that it is, along the run or reduced."""
+
+    name: str
+    text: str
+    reduction: str | None = None  # None: all samples
+    column: bool = False  # not a formula: what a run knows by this name
+
+    def reduced(self, along: np.ndarray) -> np.ndarray:
+        """What is recorded of samples (..., samples)."""
+        return along if self.reduction is None else REDUCTIONS[self.reduction][1](along)
+
+
+def observables_of(
+    equations: Equations, observe: str | Sequence[str] | Mapping[str, str], probe: Callable[[], Trajectory]
+) -> tuple[Observable, ...]:
+    """The observables a user names; `probe` makes a run, whose columns are searched where a text is no formula.
+
+    >>> import dalembert as dl
+    >>> eom = dl.derive("simple-pendulum")
+    >>> [(each.text, each.reduction) for each in observables_of(eom, ["max(theta)", "energy"], lambda: eom.simulate(1.0))]
+    [('theta', 'max'), ('energy', None)]
+    """
+    given = {observe: observe} if isinstance(observe, str) else observe
+    named = dict(given) if isinstance(given, Mapping) else {str(text): str(text) for text in given}
+    if not named:
+        raise InputError(
+            "sweep: nothing is observed. Expected names or formulas, such as observe=['energy', 'max(theta)']."
+        )
+    return tuple(_observable(equations, str(name), str(text), probe) for name, text in named.items())
+
+
+def _observable(equations: Equations, name: str, text: str, probe: Callable[[], Trajectory]) -> Observable:
+    reduction, inner = _parted(text)
+    found = Observable(name, inner, reduction)
+    try:
+        _read(equations, inner)
+        return found
+    except FormulaError as error:
+        columns = _columns(probe())
+        if inner in columns:
+            return replace(found, column=True)
+        known = [*equations.model.coordinate_names, *ENERGIES, *columns, *(f"{word}(...)" for word in REDUCTIONS)]
+        raise InputError(
+            f"sweep, observe: '{text}' is neither a formula nor what a run knows by name. {nearest(inner, known)} {error}"
+        ) from None
+
+
+def _parted(text: str) -> tuple[str | None, str]:
+    """A reduction and what it is of; max(a, b) of two is a formula."""
+    match = _CALL.fullmatch(text)
+    if match is None or match[1] not in REDUCTIONS:
+        return None, text.strip()
+    depth = 0
+    for sign in match[2]:
+        depth += (sign == "(") - (sign == ")")
+        if depth < 0 or (sign == "," and depth == 0):
+            return None, text.strip()
+    return match[1], match[2].strip()
+
+
+def _read(equations: Equations, text: str) -> Formula:
+    """A formula of coordinates, velocities, parameters, time and energies."""
+    reader = equations.model.reader
+    clash = [name for name in ENERGIES if name not in reader.names]
+    return replace(reader, parameters=(*reader.parameters, *clash)).read(text, "sweep, observe")
+
+
+def _columns(run: Trajectory) -> list[str]:
+    from dalembert.display import dataset
+
+    return [column.name for column in dataset.columns_of(dataset.from_trajectory(run))]
+
+
+class Observer:
+    """The formulas of some observables, compiled as one function of the state, the parameters and the energies."""
+
+    def __init__(self, equations: Equations, observables: Sequence[Observable]) -> None:
+        self._space = equations.workspace
+        self.formulas = [each for each in observables if not each.column]
+        system, read = self._space.system, [_read(equations, each.text) for each in self.formulas]
+        asked = {str(symbol) for formula in read for symbol in formula.free_symbols}
+        self._energies = [name for name in ENERGIES if name in asked and name not in equations.model.reader.names]
+        symbols = system.algebra.symbols(self._energies)
+        lower = system.motion.lower.knowing(dict(zip(self._energies, symbols, strict=True)))
+        outputs = vector([lower(formula) for formula in read])
+        self._function: Function = self._space.compiled(outputs, stack(symbols, system.q, system.qd))
+
+    def along(self, t: np.ndarray, q: np.ndarray, qd: np.ndarray, values: np.ndarray) -> dict[str, np.ndarray]:
+        """The formulas at states (n, K), by the names of their observables."""
+        parts = [q, qd, t[None]]
+        if self._energies:
+            seen = self._space.observables.along(t, q, qd, values)
+            parts = [np.stack([ENERGIES[name](seen) for name in self._energies]), *parts]
+        found = self._function(np.concatenate(parts), values)
+        return dict(zip((each.name for each in self.formulas), found, strict=True))

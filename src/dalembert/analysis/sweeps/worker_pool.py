@@ -1,8 +1,7 @@
-"""A cluster that runs already: the scheduler of Dask, joined by its address (extra `cluster`).
+"""Who evaluates the chunks of a sweep: this process, worker processes of our own, a given executor, or a Dask cluster.
 
-Who answers: this process, worker processes of our own, or an executor that is there already.
-
-Answers come in any order; they are the same whoever makes them. A worker that dies is replaced, and its chunk is made again.
+Answers come in any order; they are the same whoever makes them. A worker that dies is replaced, and its chunk is made again. A
+worker is a program of its own that calls back, so that scripts and notebooks that start a sweep never run a second time.
 """
 
 from __future__ import annotations
@@ -18,29 +17,37 @@ from collections import deque
 from collections.abc import Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
 from contextlib import contextmanager, suppress
-from multiprocessing.connection import Connection, Listener
+from multiprocessing.connection import Client, Connection, Listener
 from pathlib import Path
 from queue import SimpleQueue
 from threading import Event, Lock, Thread
 from typing import Any, cast
 
+import numpy as np
+
 from dalembert.analysis.sweeps.evaluate_chunk import Answer, answer
-from dalembert.analysis.sweeps.sweep_spec import Points, Question
-from dalembert.analysis.sweeps.sweep_worker import KEY
+from dalembert.analysis.sweeps.sweep_spec import Points, SweepSpec
 from dalembert.errors import DalembertError, EngineError, InputError, WorkError
 
+Answered = Iterator[tuple[int, Answer]]
 _PATIENCE = "10s"
+_KEY = "DALEMBERT_SWEEP_KEY"  # in the environment: the authentication key of a worker that calls back
+_WORKER = "from dalembert.analysis.sweeps.worker_pool import main; main()"
+_WORTH = 8.0  # seconds of work that are left: starting workers takes less
+_TRIES = 3  # deaths over one chunk
+_AHEAD = 3  # chunks for each worker of an executor that are submitted before any answer comes
+_POLL = 0.2  # seconds between two looks at a worker that starts
 
 
 @contextmanager
 def joined(address: str) -> Iterator[Any]:
     """A client of the scheduler at an address such as tcp://10.0.0.1:8786."""
     try:
-        from distributed import Client  # pyright: ignore[reportMissingImports] (an extra)
+        from distributed import Client as Scheduler  # pyright: ignore[reportMissingImports] (an extra)
     except ImportError as error:
         raise EngineError("a cluster needs Dask, which is not installed. Install dalembert[cluster].") from error
     try:
-        client = Client(address, timeout=_PATIENCE)
+        client = Scheduler(address, timeout=_PATIENCE)
     except (OSError, ValueError, TimeoutError) as error:
         raise WorkError(
             f"no scheduler of Dask answers at '{address}' ({error}). Start one with `dask scheduler` and workers with "
@@ -52,36 +59,28 @@ def joined(address: str) -> Iterator[Any]:
         yield client
 
 
-Answered = Iterator[tuple[int, Answer]]
-_WORKER = "from dalembert.analysis.sweeps.sweep_worker import main; main()"
-_WORTH = 8.0  # seconds of work that are left: starting workers takes less
-_TRIES = 3  # deaths over one chunk
-_AHEAD = 3  # chunks for each worker of an executor that are handed over before any answer comes
-_LOOK = 0.2  # seconds between two looks at a worker that starts
-
-
-def answers(question: Question, chunks: Sequence[int], executor: object, workers: int | None) -> Answered:
+def answers(spec: SweepSpec, chunks: Sequence[int], executor: object, workers: int | None) -> Answered:
     """The answers to chunks, as they come."""
     if executor is not None:
         if workers is not None:
             raise InputError("sweep: both `executor` and `workers` say who works. Give one of them.")
-        return _by_executor(question, chunks, executor)
+        return _by_executor(spec, chunks, executor)
     count = min(workers or _cores(), len(chunks))
     if count > 1:
-        _require_known_elsewhere(question)
-    return _here(question, chunks, count) if workers is None or count <= 1 else by_processes(question, chunks, count)
+        _require_known_elsewhere(spec)
+    return _here(spec, chunks, count) if workers is None or count <= 1 else by_processes(spec, chunks, count)
 
 
-def _here(question: Question, chunks: Sequence[int], count: int) -> Answered:
+def _here(spec: SweepSpec, chunks: Sequence[int], count: int) -> Answered:
     """The answers made in this process, until it is clear that workers would have been worth their start."""
-    points, begun = Points(question.variation), time.perf_counter()
+    points, begun = Points(spec.variation), time.perf_counter()
     for i, chunk in enumerate(chunks):
-        yield chunk, answer(question, points(*question.runs_of(chunk)))
+        yield chunk, answer(spec, points(*spec.runs_of(chunk)))
         used = time.perf_counter() - begun
         if i == 0:
             begun = time.perf_counter()  # what was compiled is there now
         elif count > 1 and used / i * (len(chunks) - i - 1) > _WORTH:
-            yield from by_processes(question, chunks[i + 1 :], count)
+            yield from by_processes(spec, chunks[i + 1 :], count)
             return
 
 
@@ -89,31 +88,31 @@ def _cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def _require_known_elsewhere(question: Question) -> None:
+def _require_known_elsewhere(spec: SweepSpec) -> None:
     """Raise for laws in Python that another process would not find."""
-    for controller in question.equations.model.controllers:
+    for controller in spec.equations.model.controllers:
         law = getattr(controller.law, "py_func", controller.law)
         if getattr(law, "__module__", type(law).__module__) == "__main__" or type(law).__module__ == "__main__":
             raise InputError(
                 f"sweep: {controller.title} is defined in the script or notebook that runs now, where worker processes do not "
                 "find it. Put it into a module and import it; or work in one process with workers=1."
             )
-    pickle.dumps(question)  # laws say themselves why they cannot travel
+    pickle.dumps(spec)  # laws say themselves why they cannot travel
 
 
 # an executor of concurrent.futures, or a client of Dask
 
 
-def _by_executor(question: Question, chunks: Sequence[int], given: object) -> Answered:
+def _by_executor(spec: SweepSpec, chunks: Sequence[int], given: object) -> Answered:
     executor = _executor(given)
     waiting, pending = deque(chunks), dict[Future[Answer], int]()
-    points = Points(question.variation)
+    points = Points(spec.variation)
     ahead = _AHEAD * max(1, _places(given))
     try:
         while waiting or pending:
             while waiting and len(pending) < ahead:
                 chunk = waiting.popleft()
-                pending[executor.submit(answer, question, points(*question.runs_of(chunk)))] = chunk
+                pending[executor.submit(answer, spec, points(*spec.runs_of(chunk)))] = chunk
             done, _ = wait(pending, return_when=FIRST_COMPLETED)
             for future in done:
                 yield pending.pop(future), _result(future)
@@ -133,10 +132,10 @@ def _executor(given: object) -> Executor:
     return cast("Executor", found)
 
 
-def _places(given: Any) -> int:
+def _places(given: object) -> int:
     """How many chunks can be worked on at once, as far as is known."""
-    if hasattr(given, "nthreads"):
-        return sum(given.nthreads().values())
+    if callable(threads := getattr(given, "nthreads", None)):
+        return sum(cast("dict[str, int]", threads()).values())
     return int(getattr(given, "_max_workers", None) or _cores())
 
 
@@ -156,23 +155,23 @@ def _result(future: Future[Answer]) -> Answer:
 
 
 class _Crew:
-    """Worker processes, each led by a thread; chunks wait in a row that all of them take from."""
+    """Worker processes, each served by a thread; all of them take chunks from one queue."""
 
-    def __init__(self, question: Question, chunks: Sequence[int]) -> None:
-        self._question, self._waiting, self._deaths = question, deque(chunks), dict[int, int]()
-        self._lock, self._over, self._points = Lock(), Event(), Points(question.variation)
+    def __init__(self, spec: SweepSpec, chunks: Sequence[int], folder: str) -> None:
+        self._spec, self._waiting, self._deaths = spec, deque(chunks), dict[int, int]()
+        self._lock, self._over, self._points = Lock(), Event(), Points(spec.variation)
         self.found: SimpleQueue[tuple[int, Answer | Exception]] = SimpleQueue()
-        self._folder = tempfile.TemporaryDirectory(prefix="dalembert-", ignore_cleanup_errors=True)
+        self._folder = Path(folder)  # of the sockets
         self._processes: list[subprocess.Popen[bytes]] = []
 
-    def lead(self, number: int) -> None:
+    def serve(self, number: int) -> None:
         """Start a worker and give it chunks; start another one when it dies."""
         deaths = 0
         while not self._over.is_set() and self._waiting:
             process, line = None, None
             try:
                 process, line = self._start(f"{number}-{deaths}")
-                self._give(line)
+                self._feed(line)
             except (EOFError, OSError) as error:
                 deaths += 1
                 if deaths > _TRIES and not self._over.is_set() and line is None:
@@ -190,28 +189,26 @@ class _Crew:
 
     def _start(self, name: str) -> tuple[subprocess.Popen[bytes], Connection]:
         key = secrets.token_bytes(32)
-        address = (
-            str(Path(self._folder.name) / name) if os.name != "nt" else rf"\\.\pipe\dalembert-{secrets.token_hex(8)}"
-        )
+        address = str(self._folder / name) if os.name != "nt" else rf"\\.\pipe\dalembert-{secrets.token_hex(8)}"
         alone = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
         paths = os.pathsep.join(path for path in sys.path if path)
-        environment = {**os.environ, **alone, "PYTHONPATH": paths, KEY: key.hex()}
+        environment = {**os.environ, **alone, "PYTHONPATH": paths, _KEY: key.hex()}
         with Listener(address, authkey=key) as listener:
             process = subprocess.Popen(
                 [sys.executable, "-c", _WORKER, address], env=environment, stdin=subprocess.DEVNULL
             )
             with self._lock:
                 self._processes.append(process)
-            line = self._called_back(listener, process)
+            line = self._accept(listener, process)
         line.recv()
-        line.send(self._question)
+        line.send(self._spec)
         return process, line
 
-    def _called_back(self, listener: Listener, process: subprocess.Popen[bytes]) -> Connection:
+    def _accept(self, listener: Listener, process: subprocess.Popen[bytes]) -> Connection:
         """The line to a worker that has started; raises where it has died or is not wanted any more."""
         socket = getattr(getattr(listener, "_listener", None), "_socket", None)  # a pipe of Windows has none
         if socket is not None:
-            socket.settimeout(_LOOK)
+            socket.settimeout(_POLL)
         while True:
             try:
                 return listener.accept()
@@ -219,30 +216,30 @@ class _Crew:
                 if process.poll() is not None or self._over.is_set():
                     raise EOFError("the worker ended before it called back") from None
 
-    def _give(self, line: Connection) -> None:
+    def _feed(self, line: Connection) -> None:
         while not self._over.is_set():
             with self._lock:
                 if not self._waiting:
                     break
                 chunk = self._waiting.popleft()
-                points = self._points(*self._question.runs_of(chunk))
+                points = self._points(*self._spec.runs_of(chunk))
             try:
                 line.send(points)
                 self.found.put((chunk, line.recv()))
             except (EOFError, OSError):
-                self._again(chunk)
+                self._retry(chunk)
                 raise
         with suppress(OSError):
             line.send(None)
 
-    def _again(self, chunk: int) -> None:
+    def _retry(self, chunk: int) -> None:
         """The worker died over a chunk."""
         with self._lock:
             self._deaths[chunk] = self._deaths.get(chunk, 0) + 1
             if self._deaths[chunk] < _TRIES:
                 self._waiting.appendleft(chunk)
                 return
-        first, count = self._question.runs_of(chunk)
+        first, count = self._spec.runs_of(chunk)
         raise WorkError(
             f"sweep: {_TRIES} worker processes died over runs {first} to {first + count - 1}. Is there enough memory? Take a "
             "smaller `chunk`, or fewer `workers`."
@@ -255,25 +252,40 @@ class _Crew:
             for process in self._processes:
                 process.kill()
 
-    def clear(self) -> None:
-        """Remove what is left when all workers have ended."""
-        self._folder.cleanup()
 
-
-def by_processes(question: Question, chunks: Sequence[int], count: int) -> Answered:
+def by_processes(spec: SweepSpec, chunks: Sequence[int], count: int) -> Answered:
     """The answers of worker processes."""
-    crew = _Crew(question, chunks)
-    threads = [Thread(target=crew.lead, args=(i,), daemon=True) for i in range(count)]
+    with tempfile.TemporaryDirectory(prefix="dalembert-", ignore_cleanup_errors=True) as folder:
+        crew = _Crew(spec, chunks, folder)
+        threads = [Thread(target=crew.serve, args=(i,), daemon=True) for i in range(count)]
+        try:
+            for thread in threads:
+                thread.start()
+            for _ in chunks:
+                chunk, found = crew.found.get()
+                if isinstance(found, Exception):
+                    raise found
+                yield chunk, found
+        finally:
+            crew.end()
+            for thread in threads:
+                thread.join(5.0)
+
+
+def main() -> None:
+    """A worker process: receive a spec, then answer chunk after chunk until None comes or the other side ends."""
+    with Client(sys.argv[1], authkey=bytes.fromhex(os.environ[_KEY])) as line:
+        try:
+            line.send(os.getpid())
+            spec = line.recv()
+            while (points := line.recv()) is not None:
+                line.send(_answer_or_error(spec, points))
+        except (EOFError, ConnectionError):
+            return  # whoever asked is gone
+
+
+def _answer_or_error(spec: SweepSpec, points: np.ndarray) -> Answer | DalembertError:
     try:
-        for thread in threads:
-            thread.start()
-        for _ in chunks:
-            chunk, found = crew.found.get()
-            if isinstance(found, Exception):
-                raise found
-            yield chunk, found
-    finally:
-        crew.end()
-        for thread in threads:
-            thread.join(5.0)
-        crew.clear()
+        return answer(spec, points)
+    except DalembertError as error:
+        return error

@@ -1,4 +1,4 @@
-"""What a tab can ask for, by name: each task is a function of what was given, the folder, and whom to tell how far it is.
+"""What a tab can ask for, by name: each task is a function of its arguments, the folder, and a callback for progress.
 
 A quick task answers while somebody types and has a process of its own, so that it never waits behind a long one. Tasks call the
 pipeline and turn what it returns into plain data; HTML in answers is escaped by `show` and `tables`.
@@ -8,12 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 from dalembert.studio.folder import Folder
-from dalembert.studio.payload import Given, Tell
+from dalembert.studio.payload import Answer, Given, Tell
 from dalembert.studio.tasks import (
-    derive_task,
     describe_task,
     dh_grid,
     downloads,
@@ -25,19 +23,18 @@ from dalembert.studio.tasks import (
     help,
     robot_task,
     simulate_task,
-    summary_task,
     sweep_task,
 )
 
 
 @dataclass(frozen=True)
 class Task:
-    """A function, and whether it answers while somebody types."""
+    """A function, and whether it answers while a user types."""
 
-    call: Callable[[Given, Folder, Tell], dict[str, Any]]
+    call: Callable[[Given, Folder, Tell], Answer]
     quick: bool = False
 
-    def work(self, values: object, folder: Folder, tell: Tell) -> dict[str, Any]:
+    def work(self, values: object, folder: Folder, tell: Tell) -> Answer:
         """The answer as plain data."""
         try:
             return self.call(Given(values), folder, tell)
@@ -70,9 +67,9 @@ TASKS: dict[str, Task] = {
     "drive_along": Task(robot_task.drive_along),
     "kinds": Task(downloads.kinds, quick=True),
     "take": Task(downloads.take),
-    "declared": Task(summary_task.declared, quick=True),
-    "understand": Task(summary_task.understand),
-    "equations": Task(derive_task.equations),
+    "declared": Task(describe_task.declared, quick=True),
+    "understand": Task(describe_task.understand),
+    "equations": Task(describe_task.equations),
     "prove": Task(evidence_task.prove),
     "verify": Task(evidence_task.verify),
     "compare": Task(evidence_task.compare),

@@ -2,49 +2,70 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
+from functools import lru_cache
 
+import symengine as se
+
+import dalembert as dl
+from dalembert.analysis.model_summary import Understanding, understood
+from dalembert.api.equation_reader import Reading
+from dalembert.display.math import html, latex, line_breaking
+from dalembert.display.math.line_breaking import LINE
+from dalembert.display.math.short_forms import BUDGET
 from dalembert.display.scene.scene_builder import scene_of
 from dalembert.errors import DalembertError, ModelError, Problem
-from dalembert.io.file_formats import READERS, read
+from dalembert.evidence.report import contents
+from dalembert.evidence.report.contents import Part
+from dalembert.formalisms import catalogue
+from dalembert.io.file_formats import READERS, loads, read
 from dalembert.io.toml_source import read_text
 from dalembert.io.toml_writer import to_toml
+from dalembert.mechanics.assembly import assembled
+from dalembert.model.description import Description
+from dalembert.model.frozen import Frozen
+from dalembert.model.model import Model
 from dalembert.studio.folder import Folder
-from dalembert.studio.payload import Given, Tell
+from dalembert.studio.payload import Answer, Given, Tell
 from dalembert.studio.tasks.forms import outline
+from dalembert.studio.tasks.help import named
 from dalembert.studio.tasks.message_lines import Text
-from dalembert.studio.tasks.tab_model import model_of
+from dalembert.tables import Table
+
+_SOURCE = "the model"
+_MAP = f"${latex.words_in_latex('u = Y q̇ + Z')}$"
 
 
-def describe(given: Given, folder: Folder | None, tell: Tell) -> dict[str, Any]:
+def describe(given: Given, folder: Folder | None, tell: Tell) -> Answer:
     """What is wrong with a text and where, what it says for each key, and parameters, coordinates and the scene of its model."""
     text = given.text("text")
-    found: dict[str, Any] = {"outline": outline(text)}
     try:
         model = model_of(given)
-        problems = model.check()
+        problems, scene = list(model.check()), None
     except ModelError as error:
-        return found | {"problems": located(error.problems or [Problem("the model", str(error))], text)}
-    found |= {
-        "problems": located(problems, text),
+        wrong = error.problems or [Problem("the model", str(error))]
+        return {"outline": outline(text), "problems": located(wrong, text)}
+    shown = located(problems, text)
+    if model.bodies and not any(problem.blocking for problem in problems):
+        try:
+            scene = scene_of(model.description).to_dict()
+        except DalembertError as error:
+            shown += located([Problem("the scene", str(error))], text)
+    return {
+        "outline": outline(text),
+        "problems": shown,
         "name": model.name,
         "parameters": [
             {"name": each.name, "value": each.value, "unit": each.unit, "text": each.description}
             for each in model.declared_parameters
         ],
         "duration": model.duration,
-        "scene": None,
+        "scene": scene,
     }
-    if model.bodies and not any(problem.blocking for problem in problems):
-        try:
-            found["scene"] = scene_of(model.description).to_dict()
-        except DalembertError as error:
-            found["problems"] += located([Problem("the scene", str(error))], text)
-    return found
 
 
-def located(problems: Sequence[Problem], text: str) -> list[dict[str, Any]]:
+def located(problems: Sequence[Problem], text: str) -> list[Answer]:
     """Problems with the lines and places they are about, those of the first lines first."""
     known = Text.of(text)
     spots = [(*known.spot(problem), problem) for problem in problems]
@@ -54,7 +75,7 @@ def located(problems: Sequence[Problem], text: str) -> list[dict[str, Any]]:
     ]
 
 
-def taken_in(given: Given, folder: Folder, tell: Tell) -> dict[str, Any]:
+def taken_in(given: Given, folder: Folder, tell: Tell) -> Answer:
     """A file that came from the page as the text of a model file, with what the reader had to say.
 
     A file in TOML stays as it is, right or wrong: the page shows its problems at their lines.
@@ -70,13 +91,142 @@ def taken_in(given: Given, folder: Folder, tell: Tell) -> dict[str, Any]:
     try:
         model = read(path)
     except ModelError as error:
-        raise ModelError(_own_words(str(error), str(path), name), error.problems) from None
+        raise ModelError(_with_own_name(str(error), str(path), name), error.problems) from None
     model.name = model.name.removeprefix(f"{key}-")
-    notes = [_own_words(note, str(path), name) for note in model.notes]
+    notes = [_with_own_name(note, str(path), name) for note in model.notes]
     model.notes = tuple(notes)
     return {"text": to_toml(model), "notes": notes, "name": name}
 
 
-def _own_words(text: str, path: str, name: str) -> str:
+def _with_own_name(text: str, path: str, name: str) -> str:
     """A message that calls a file as its owner does."""
     return text.replace(path, name)
+
+
+def model_of(given: Given) -> Model:
+    """The model of the text that was given, closed where the file asks for that."""
+    model = loads(given.text("text"), _SOURCE)
+    return assembled(model) if model.assemble_start else model
+
+
+@lru_cache(maxsize=8)
+def _description(text: str) -> Description:
+    return model_of(Given({"text": text})).description
+
+
+def description_of(given: Given) -> Description:
+    """The description of the given text; the last ones are cached."""
+    return _description(given.text("text"))
+
+
+def declared(given: Given, folder: Folder, tell: Tell) -> Answer:
+    """The tree and the declarations: nothing is worked out for them."""
+    model = description_of(given)
+    return {"parts": _data([*contents.drawn(model), *contents.declared(model)])}
+
+
+def understand(given: Given, folder: Folder, tell: Tell) -> Answer:
+    """Mobility, ignorable coordinates, speeds, and which formalisms apply; all formalisms with their reasons as data besides."""
+    tell(0.0, "looking for what is independent and what is ignorable")
+    known = _understood(given.text("text"))
+    return {
+        "parts": _data([*contents.followed(known), *_speeds(known), _formalisms(known)]),
+        "formalisms": [
+            {"key": m.ABOUT.key, "title": m.ABOUT.title, "refused": known.refused.get(m.ABOUT.key, "")}
+            for m in catalogue.FORMALISMS
+        ],
+    }
+
+
+@lru_cache(maxsize=4)
+def _understood(text: str) -> Understanding:
+    model = description_of(Given({"text": text}))
+    model.require_sound()
+    return understood(model)
+
+
+def _data(parts: list[Part]) -> list[Answer]:
+    return [asdict(part) for part in parts]
+
+
+def _speeds(known: Understanding) -> Iterator[Part]:
+    """The quasi-velocities as formulas, and who chose them."""
+    facts = known.known
+    if not facts.speeds:
+        return
+    if facts.chosen:
+        words = "None are declared, so the program took velocities that determine all others best."
+    elif facts.given < len(facts.speeds):
+        words = f"The first {facts.given} are declared, the program added what was missing."
+    else:
+        words = "As they are declared."
+    pairs = zip(facts.speed_names, facts.speeds, strict=True)
+    lines = line_breaking.broken(
+        [(latex.expression(se.Symbol(u)), latex.expression(formula)) for u, formula in pairs], 300
+    )
+    yield Part("speeds", "Speeds", f"<p>{words}</p>\n{html.equations(_MAP, '(3)', lines)}")
+
+
+def _formalisms(known: Understanding) -> Part:
+    """All formalisms with their number of equations, those that cannot treat the model with the reason."""
+    n, d, s = len(known.model.coordinate_names), known.known.d, known.known.s
+    counts = {"n": n, "d": d, "n − s": n - s, "d − s": d - s, "6N": 6 * len(known.model.bodies)}
+    rows = []
+    for about in (module.ABOUT for module in catalogue.FORMALISMS):
+        why = known.refused.get(about.key)
+        equations = "–" if why else f"{about.count} = {counts[about.count]}"
+        rows.append((about.title, equations, about.velocities.value, f"does not apply: {why}" if why else "applies"))
+    table = Table(("formalism", "equations", "variables", ""), tuple(rows))
+    return Part("formalisms", "Formalisms", table.html())
+
+
+def equations(given: Given, folder: Folder, tell: Tell) -> Answer:
+    """The page of a formalism, or its steps: `view`; with numbers for parameters, and lines of so many points: `line`."""
+    key = given.choice("formalism", catalogue.KEYS)
+    view = given.choice("view", ("page", "steps"), "page")
+    line = given.number("line", LINE, least=80, most=2 * LINE)
+    budget = given.number("budget", BUDGET, least=0, most=600)
+    tell(0.0, f"deriving by {key}")
+    reading = _reading(given.text("text"), key, given.switch("numbers"), budget)
+    reading.shortening.watched(lambda share: tell(share, "looking for short forms"))
+    about = catalogue.find(key).ABOUT
+    written = _page(reading, line) if view == "page" else _steps(reading, line)
+    return {"title": about.title, "source": named(about.source), **written, "unfinished": reading.unfinished}
+
+
+@lru_cache(maxsize=6)
+def _reading(text: str, key: str, numbers: bool, budget: float) -> Reading:
+    """Kept, so that other widths and views are quick."""
+    model = description_of(Given({"text": text}))
+    derivation = dl.derive(model, key).derivation
+    return Reading(derivation, Frozen(model.parameter_values if numbers else {}), budget)
+
+
+def _page(reading: Reading, line: float) -> Answer:
+    """The equations that the formalism ends with, and what they are made of."""
+    page, parts = reading.page, []
+    for section in page.sections:
+        heading, lines = latex.heading(page, section), latex.lines(page, section, line)
+        said = latex.equations(heading, section.equation, latex.lines(page, section))
+        kind = "law" if section.is_law else ""
+        parts.append(_part(kind, html.equations(heading, section.equation, lines), said if lines else ""))
+    notes = [html.sentence(f"{note[:1].upper()}{note[1:]}.") for note in page.notes]
+    return {"counts": page.counts, "notes": notes, "parts": parts, "latex": latex.page(page)}
+
+
+def _steps(reading: Reading, line: float) -> Answer:
+    """The derivation step by step."""
+    steps, parts = tuple(reading.steps()), []
+    for step in steps:
+        if len(step.blocks) > 1:
+            parts.append(_part("heading", html.sentence(step.heading), ""))
+        for found in step.blocks:
+            heading, number = found.heading_in_latex, found.equation
+            said = latex.equations(heading, number, found.lines())
+            parts.append(_part("", html.equations(heading, number, found.lines(line)), said))
+    return {"counts": "", "notes": [], "parts": parts, "latex": "\n\n".join(step.to_latex() for step in steps)}
+
+
+def _part(kind: str, shown: str, tex: str) -> dict[str, str]:
+    """Equations to be read, and to be copied where there are some; the kind is law, heading or nothing."""
+    return {"kind": kind, "html": shown, "latex": tex}

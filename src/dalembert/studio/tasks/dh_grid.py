@@ -14,14 +14,15 @@ from typing import Any
 import numpy as np
 
 import dalembert as dl
+from dalembert.analysis.dh_table import Row
 from dalembert.errors import DalembertError, InputError, NotApplicableError
 from dalembert.io.robot_rows import CONVENTIONS, KINDS, OWN, UNITS, coordinates
 from dalembert.io.toml_writer import lines_of
 from dalembert.model.description import Elements
 from dalembert.model.evaluation import at_start, value
 from dalembert.studio.folder import Folder
-from dalembert.studio.payload import Given, Tell
-from dalembert.studio.tasks.tab_model import description_of
+from dalembert.studio.payload import Answer, Given, Tell, Toml
+from dalembert.studio.tasks.describe_task import description_of
 from dalembert.symbolic.parser import parse
 
 STEP = ("theta", "d", "a", "alpha")
@@ -33,15 +34,14 @@ _THICK = 0.1  # radius of a rod, by its length
 _BALL = 0.05  # radius of what has no length
 _SIX = ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2))  # entries of an inertia
 _OWN_KEYS = {"name", "type", *STEP, "start", "mass", "center", "inertia", "limits"}
-
 Link = dict[str, Any]
 
 
 # from the grid to the text
 
 
-def write_table(given: Given, folder: Folder | None, tell: Tell) -> dict[str, Any]:
-    """The text of a robot table with these cells; what else the text of the model says is kept, unless it is `fresh`."""
+def write_table(given: Given, folder: Folder | None, tell: Tell) -> Answer:
+    """The text of a robot table with these cells; other sections of the model stay, unless it is `fresh`."""
     convention, unit = given.choice("convention", CONVENTIONS), given.choice("unit", UNITS)
     old = {} if given.switch("fresh") else _tables(given.text("text", ""))
     known = _parameters(old)
@@ -71,25 +71,25 @@ def _without_start(entry: object) -> object:
     return {key: part for key, part in entry.items() if key != "start"} if isinstance(entry, dict) else {}
 
 
-def _tables(text: str) -> dict[str, Any]:
-    """The tables of a text, none where it cannot be read: then there is nothing to be kept."""
+def _tables(text: str) -> Toml:
+    """The tables of a text, none where it cannot be read."""
     try:
         return tomllib.loads(text)
     except (tomllib.TOMLDecodeError, RecursionError):
         return {}
 
 
-def _links(data: Mapping[str, Any]) -> list[Link]:
+def _links(data: Toml) -> list[Link]:
     links = data.get("link")
     return [link for link in links if isinstance(link, dict)] if isinstance(links, list) else []
 
 
-def _parameters(data: Mapping[str, Any]) -> list[str]:
+def _parameters(data: Toml) -> list[str]:
     found = data.get("parameters")
     return list(found) if isinstance(found, dict) and "link" in data else []
 
 
-def _sections(rest: Mapping[str, Any]) -> list[str]:
+def _sections(rest: Toml) -> list[str]:
     """What else stands in the file, section by section; plain values cannot follow a section, so each becomes part of one."""
     out = []
     for key, part in rest.items():
@@ -117,7 +117,7 @@ def _link(row: Given, index: int, before: Mapping[str, Link], known: Sequence[st
     return link | {"start": cells["start"], "limits": limits or None}
 
 
-def _several(cells: Mapping[str, Any], keys: Sequence[str]) -> list[Any] | None:
+def _several(cells: Mapping[str, object], keys: Sequence[str]) -> list[object] | None:
     found = [cells[key] for key in keys]
     return None if all(x is None for x in found) else [0 if x is None else x for x in found]
 
@@ -189,7 +189,7 @@ def _rounded(values: Sequence[float] | np.ndarray) -> list[float]:
 # from the text to the grid
 
 
-def read_table(given: Given, folder: Folder | None, tell: Tell) -> dict[str, Any]:
+def read_table(given: Given, folder: Folder | None, tell: Tell) -> Answer:
     """The cells of the table of a model, and its numbers for drawing frames; `why` where it has none.
 
     The rows of a text that is a robot table are its own. Other chains get the table that is found from their axes, which is
@@ -197,7 +197,7 @@ def read_table(given: Given, folder: Folder | None, tell: Tell) -> dict[str, Any
     """
     data = _tables(given.text("text"))
     own = data.get("convention") in CONVENTIONS and bool(_links(data))
-    found: dict[str, Any] = {"own": own, "why": "", "frames": None}
+    found: Answer = {"own": own, "why": "", "frames": None}
     if own:
         found |= _cells_of(data)
     try:
@@ -225,7 +225,7 @@ def read_table(given: Given, folder: Folder | None, tell: Tell) -> dict[str, Any
     }
 
 
-def _found_row(row: Any, i: int, model: Elements) -> dict[str, str]:
+def _found_row(row: Row, i: int, model: Elements) -> dict[str, str]:
     """A row that was found from axes, without masses: its frame is not that of a body."""
     limits = model.limits.get(row.coordinate)
     start = dict(zip(model.coordinate_names, model.initial[0].tolist(), strict=True)).get(row.coordinate)
@@ -238,7 +238,7 @@ def _found_row(row: Any, i: int, model: Elements) -> dict[str, str]:
     }
 
 
-def _cells_of(data: Mapping[str, Any]) -> dict[str, Any]:
+def _cells_of(data: Toml) -> Answer:
     """The rows of a robot table as texts."""
     convention, unit = data["convention"], data.get("unit", "rad")
     links, gravity = _links(data), data.get("gravity", [0, 0, 0])
@@ -269,7 +269,7 @@ def _cells_of(data: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _declared(data: Mapping[str, Any], name: str) -> dict[str, Any]:
+def _declared(data: Toml, name: str) -> Answer:
     """What the section [coordinates] says of a coordinate."""
     section = data.get("coordinates")
     entry = section.get(name) if isinstance(section, dict) else None
@@ -280,7 +280,7 @@ def _degrees(angle: object) -> object:
     return math.degrees(angle) if isinstance(angle, int | float) else f"({angle})*180/pi"
 
 
-def _flat(part: object, count: int) -> list[Any]:
+def _flat(part: object, count: int) -> list[object]:
     """The entries of a centre, or the six of an inertia that may be a matrix; zeros where there are none."""
     entries = list(part) if isinstance(part, list | tuple) else []
     if len(entries) == 3 and all(isinstance(row, list) and len(row) == 3 for row in entries):

@@ -8,7 +8,6 @@ import zipfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -25,8 +24,8 @@ from dalembert.io.files import complete, write_text
 from dalembert.io.urdf.urdf_writer import to_urdf
 from dalembert.model.description import Description
 from dalembert.studio.folder import Folder
-from dalembert.studio.payload import Given, Tell
-from dalembert.studio.tasks.tab_model import description_of
+from dalembert.studio.payload import Answer, Given, Tell
+from dalembert.studio.tasks.describe_task import description_of
 
 
 class Written(list[Path]):
@@ -49,7 +48,7 @@ class Kind:
     make: Maker
 
 
-def take(given: Given, folder: Folder, tell: Tell) -> dict[str, Any]:
+def take(given: Given, folder: Folder, tell: Tell) -> Answer:
     """Writes one kind of file to the folder; the answer names what was written."""
     kind = given.choice("kind", KINDS)
     tell(0.0, KINDS[kind].title)
@@ -58,7 +57,7 @@ def take(given: Given, folder: Folder, tell: Tell) -> dict[str, Any]:
     return {"files": [{"name": path.name, "bytes": path.stat().st_size} for path in files], "notes": notes}
 
 
-def kinds(given: Given, folder: Folder, tell: Tell) -> dict[str, Any]:
+def kinds(given: Given, folder: Folder, tell: Tell) -> Answer:
     """All that can be taken away, and what there is to choose from."""
     panels = [{"name": name, "text": panel.text} for name, panel in plot.PANELS.items()]
     found = [{"kind": key, "title": each.title, "group": each.group} for key, each in KINDS.items()]
@@ -99,8 +98,7 @@ def _readings(given: Given, tell: Tell) -> Iterator[Reading]:
     for key in keys:
         tell(0.0, f"deriving by {key}")
         yield Reading(
-            dl.derive(description_of(given), key).derivation,
-            budget=given.number("budget", BUDGET, least=0, most=3600),
+            dl.derive(description_of(given), key).derivation, budget=given.number("budget", BUDGET, least=0, most=3600)
         )
 
 
@@ -133,7 +131,7 @@ def _code(target: str) -> Maker:
             inner = Path(name) / (f"{plain}_{target}{chosen.ending}" if chosen.ending else f"+{plain}")
             written = dl.export(equations, target, inner)
             if chosen.ending and len(written) == 1:
-                return [_moved(written[0], folder)]
+                return [_copied(written[0], folder)]
             path = folder.free(f"{plain}-{target}", ".zip")
             with complete(path) as part, zipfile.ZipFile(part, "w", zipfile.ZIP_DEFLATED) as packed:
                 for each in written:
@@ -143,7 +141,7 @@ def _code(target: str) -> Maker:
     return make
 
 
-def _moved(path: Path, folder: Folder) -> Path:
+def _copied(path: Path, folder: Folder) -> Path:
     to = folder.free(path.stem, path.suffix)
     with complete(to) as part:
         shutil.copyfile(path, part)
@@ -261,7 +259,7 @@ def _lines(file: str, model: Description, run: Trajectory | None) -> Iterator[st
 
 
 def _simulation(model: Description, run: Trajectory) -> Iterator[str]:
-    """The call that makes the run again: only what differs from the model is said."""
+    """The call that repeats the run, with the options that differ from the model."""
     parts = [f"{float(run.t[-1] - run.t[0])!r}", f"samples={len(run.t)}", f"integrator={run.integrator!r}"]
     for key, values, usual in zip(("q0", "qd0"), (run.q, run.qd), model.initial, strict=True):
         start = dict(zip(model.coordinate_names, values[:, 0].tolist(), strict=True))

@@ -1,14 +1,15 @@
-"""What a new element begins with: values with which the model stays sound, as far as its keys tell."""
+"""What a new element begins with: values with which the model stays sound, as far as its keys determine them."""
 
 from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator
 from typing import Any
 
 from dalembert.io import toml_reader
 from dalembert.model.keys import Key
+from dalembert.studio.payload import Toml
 from dalembert.studio.tasks.forms import expected, form_of
 
 Values = dict[str, Any]
@@ -27,7 +28,7 @@ duration = 10
 
 _ROD = {"mass": 1, "center": [0.5, 0, 0], "inertia": [0.001, 0.085, 0.085]}
 _PRESS = {"stiffness": 10000, "damping": 100}
-# keys that an element needs though none of them alone is required, and values that its own words do not tell
+# keys that an element needs though none of them alone is required, and values that do not follow from its description
 _MORE: dict[str, Values] = {
     "joint_spring": {"stiffness": 1},
     "joint_friction": {"viscous": 0.1},
@@ -81,14 +82,14 @@ def new_name(stem: str, taken: Collection[str]) -> str:
     return next(name for k in itertools.count(1) if (name := f"{stem}{k}") not in taken)
 
 
-def names_in(data: Mapping[str, Any]) -> set[str]:
+def names_in(data: Toml) -> set[str]:
     """All names that a file uses."""
     found = {name for section in data.values() if isinstance(section, dict) for name in section}
     tables = [each for section in data.values() if isinstance(section, list) for each in section]
     return found | {str(each["name"]) for each in tables if isinstance(each, dict) and "name" in each}
 
 
-def joint(kind: str, old: Mapping[str, Any], free: Iterator[str], *, loop: bool = False) -> Values:
+def joint(kind: str, old: Toml, free: Iterator[str], *, loop: bool = False) -> Values:
     """A joint of some type, with what the old one has to say for it; motions take free names when theirs do not suffice."""
     keys = (toml_reader.loop_joint_keys() if loop else toml_reader.joint_keys())[kind]
     motions = itertools.chain(_motions(old), free)
@@ -103,7 +104,7 @@ def joint(kind: str, old: Mapping[str, Any], free: Iterator[str], *, loop: bool 
     return out
 
 
-def _motions(values: Mapping[str, Any]) -> list[str]:
+def _motions(values: Toml) -> list[str]:
     found = [values[key] for key in ("displacement", "angle", "angles") if key in values]
     flat = [each for value in found for each in (value if isinstance(value, list) else [value])]
     return [each for each in flat if isinstance(each, str)]
@@ -114,7 +115,7 @@ def _taken(key: Key, motions: Iterator[str]) -> str | list[str]:
     return list(itertools.islice(motions, int(several.group(1)))) if several else next(motions)
 
 
-def body(data: Mapping[str, Any], free: Iterator[str]) -> Values:
+def body(data: Toml, free: Iterator[str]) -> Values:
     """A body that hangs on the last one by a hinge, and is as large."""
     last = _last_body(data)
     out: Values = {"name": new_name("body", names_in(data))}
@@ -129,18 +130,18 @@ def body(data: Mapping[str, Any], free: Iterator[str]) -> Values:
     return out
 
 
-def _last_body(data: Mapping[str, Any]) -> Mapping[str, Any]:
+def _last_body(data: Toml) -> Toml:
     return next((each for each in reversed(data.get("body", [])) if isinstance(each, dict)), {})
 
 
-def _joint_of(body: Mapping[str, Any]) -> Mapping[str, Any]:
+def _joint_of(body: Toml) -> Toml:
     """The first joint of a body."""
     first = body.get("joint")
     first = first[0] if isinstance(first, list) and first else first
     return first if isinstance(first, dict) else {}
 
 
-def loop(data: Mapping[str, Any]) -> Values:
+def loop(data: Toml) -> Values:
     """A hinge that closes a loop where it is closed already: at the joint of the last body."""
     last = _last_body(data)
     hinge = _joint_of(last)
@@ -161,7 +162,7 @@ def _twice(x: object) -> object:
     return int(twice) if twice == int(twice) else twice
 
 
-def element(kind: str, data: Mapping[str, Any], free: Iterator[str]) -> Values:
+def element(kind: str, data: Toml, free: Iterator[str]) -> Values:
     """The values of a new element of some kind."""
     if kind in ("body", "loop"):
         return body(data, free) if kind == "body" else loop(data)
@@ -188,7 +189,7 @@ def element(kind: str, data: Mapping[str, Any], free: Iterator[str]) -> Values:
     return out
 
 
-def _default(name: str, key: Key) -> Any:
+def _default(name: str, key: Key) -> object:
     if name in _POSITIVE:
         return _POSITIVE[name]
     about = expected(key)

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
 import dalembert as dl
 from dalembert.analysis.equilibrium import Equilibrium
 from dalembert.analysis.linearization import Linearization
+from dalembert.analysis.linearize import At
 from dalembert.display.scene.scene_builder import scene_of
 from dalembert.display.scene.scene_values import Recorded, Scene
 from dalembert.errors import InputError
 from dalembert.model.description import Description
 from dalembert.studio.folder import Folder
-from dalembert.studio.payload import Given, Tell
+from dalembert.studio.payload import Answer, Given, Tell
 from dalembert.studio.tasks.simulate_task import valued
 from dalembert.tables import Table, short
 
@@ -26,7 +26,7 @@ _MOST_MODES = 400
 _DIGITS = 12  # behind the point, in the table of reactions
 
 
-def equilibria(given: Given, folder: Folder, tell: Tell) -> dict[str, Any]:
+def equilibria(given: Given, folder: Folder, tell: Tell) -> Answer:
     """Equilibria or steady motions, the nearest to the start first, each with its forces."""
     model = valued(given)
     names, parameters = model.coordinate_names, list(model.parameter_values)
@@ -53,7 +53,7 @@ def _scene(model: Description, found: Sequence[Equilibrium]) -> Scene:
     return replace(scene_of(model, motion=Recorded("rest", t, q, still, still, (), ())), run=None)
 
 
-def _at(given: Given) -> Any:
+def _at(given: Given) -> At:
     """A position, or a position and rates; None for the start of the model."""
     q, qd = given.numbers("start"), given.numbers("rate")
     if not q and not qd:
@@ -61,7 +61,7 @@ def _at(given: Given) -> Any:
     return (q or None, qd) if qd else q
 
 
-def _shown(found: Equilibrium) -> dict[str, Any]:
+def _shown(found: Equilibrium) -> Answer:
     """What was found as plain data, with tables of its state, its forces and what its joints carry."""
     tables = list(found.tables())
     if found.model.bodies:
@@ -84,7 +84,7 @@ def _reactions(found: Equilibrium) -> Table:
     )
 
 
-def modes(given: Given, folder: Folder, tell: Tell) -> dict[str, Any]:
+def modes(given: Given, folder: Folder, tell: Tell) -> Answer:
     """The modes about a state: eigenvalues, frequencies and damping."""
     tell(0.0, "linearising")
     linear = _linear(given)
@@ -99,7 +99,7 @@ def modes(given: Given, folder: Folder, tell: Tell) -> dict[str, Any]:
     }
 
 
-def mode(given: Given, folder: Folder, tell: Tell) -> dict[str, Any]:
+def mode(given: Given, folder: Folder, tell: Tell) -> Answer:
     """One period of a mode, as a scene that plays."""
     found = _linear(given).modes()
     if not found.model.bodies:

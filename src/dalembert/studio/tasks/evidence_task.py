@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 import dalembert as dl
 from dalembert.evidence.agreement import Agreement
 from dalembert.formalisms import catalogue
 from dalembert.formalisms.shared.about import FACTS
 from dalembert.studio.folder import Folder
-from dalembert.studio.payload import Given, Tell
-from dalembert.studio.tasks.tab_model import description_of
+from dalembert.studio.payload import Answer, Given, Tell
+from dalembert.studio.tasks.describe_task import description_of
 from dalembert.tables import Table, Tabular
 
 _RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
-def prove(given: Given, folder: Folder, tell: Tell) -> dict[str, Any]:
+def prove(given: Given, folder: Folder, tell: Tell) -> Answer:
     """Are the chosen formalisms identical functions?"""
     tell(0.0, "deriving every formalism")
     found = dl.prove(
@@ -36,7 +35,7 @@ def prove(given: Given, folder: Folder, tell: Tell) -> dict[str, Any]:
     return {"holds": found.proved, "over": over, **_shown(found)}
 
 
-def verify(given: Given, folder: Folder, tell: Tell) -> dict[str, Any]:
+def verify(given: Given, folder: Folder, tell: Tell) -> Answer:
     """Do all formalisms agree in numbers, at random consistent states?"""
     tell(0.0, "deriving every formalism")
     found = dl.verify(
@@ -63,7 +62,7 @@ def _roads(found: Agreement) -> Table:
     return Table(("what it rests on", "by"), rows, "What the agreement rests on")
 
 
-def compare(given: Given, folder: Folder, tell: Tell) -> dict[str, Any]:
+def compare(given: Given, folder: Folder, tell: Tell) -> Answer:
     """The chosen formalisms side by side over one simulation each."""
     tell(0.0, "deriving and simulating")
     found = dl.compare(

@@ -19,7 +19,7 @@ from dalembert.errors import InputError, WorkError
 from dalembert.io import toml_reader
 from dalembert.model.keys import Keys
 from dalembert.studio.folder import Folder
-from dalembert.studio.payload import Given, Tell
+from dalembert.studio.payload import Answer, Given, Tell
 from dalembert.studio.tasks import element_defaults
 from dalembert.studio.tasks.forms import HEAD, NAMED, SHORT, TABLES, form_of, split, written
 from dalembert.studio.tasks.message_lines import places
@@ -27,13 +27,12 @@ from dalembert.studio.tasks.message_lines import places
 Tree = Any  # tables, lists and values, as tomlkit keeps them
 Place = list[str | int]
 Change = Callable[[str, str], str]  # from the form of a key and its text to the text that it gets
-
 _NUMBER = re.compile(r"[+-]?\d[\d_]*(?:\.\d+)?(?:[eE][+-]?\d+)?")
 _BARE = re.compile(r"[A-Za-z0-9_-]+")
 _MOST = 20_000  # characters of one value
 
 
-def edit(given: Given, folder: Folder | None, tell: Tell) -> dict[str, Any]:
+def edit(given: Given, folder: Folder | None, tell: Tell) -> Answer:
     """The text after an edit (`do`: set, remove, rename or add), and the place it was about."""
     act = {"set": _set, "remove": _remove, "rename": _rename, "add": _add}
     do = given.choice("do", act)
@@ -47,7 +46,7 @@ def edit(given: Given, folder: Folder | None, tell: Tell) -> dict[str, Any]:
     return {"text": after, "place": place}
 
 
-def value_of(text: str, form: str = "value") -> Any:
+def value_of(text: str, form: str = "value") -> object:
     """What was written into a form as a value of the file.
 
     Numbers and formulas stand without quotation marks, entries of an array between commas; a table is written as in the file.
@@ -71,7 +70,7 @@ def value_of(text: str, form: str = "value") -> Any:
     return _read(text) if _NUMBER.fullmatch(text) or text in ("true", "false") else text
 
 
-def _read(text: str) -> Any:
+def _read(text: str) -> object:
     try:
         return tomllib.loads(f"x = {text}")["x"]
     except (tomllib.TOMLDecodeError, RecursionError, ValueError) as error:
@@ -117,7 +116,7 @@ def _set(text: str, given: Given) -> tuple[str, Place]:
         return _remove(text, given)
     value = value_of(said, form)
     if place[-1] == "type" and "joint" in place:
-        return _set_type(text, place, value)
+        return _set_type(text, place, str(value))
     if place[0] in TABLES:
         text = _with_table(text, str(place[0]))
     tree = tomlkit.parse(text)
@@ -359,7 +358,7 @@ def _walk(seen: Tree, holder: Tree, keys: Keys, change: Change) -> None:
             _assign(holder, key, form_of(key, keys[key]), change)
 
 
-def _assign(holder: Tree, key: Any, form: str, change: Change) -> None:
+def _assign(holder: Tree, key: str | int, form: str, change: Change) -> None:
     value = holder[key]
     if isinstance(value, str):
         now = change(form, str(value))

@@ -5,9 +5,7 @@ from __future__ import annotations
 import json
 import re
 import tomllib
-from collections.abc import Mapping
 from functools import cache
-from typing import Any
 
 from dalembert.io import toml_reader
 from dalembert.model import constraints, contacts, keys, loads
@@ -16,7 +14,7 @@ from dalembert.model.keys import Key, Keys
 from dalembert.model.loads.touching import Touch
 from dalembert.model.model import Model
 from dalembert.studio.folder import Folder
-from dalembert.studio.payload import Given, Tell
+from dalembert.studio.payload import Answer, Given, Tell, Toml
 
 MOST_SHOWN = 2_000  # characters of one value
 
@@ -62,7 +60,7 @@ def families() -> dict[str, list[str]]:
 def expected(key: Key) -> str:
     """What a key may hold, in the words of its own check.
 
-    >>> expected(schema.elements()["body"]["center"])
+    >>> expected(toml_schema.elements()["body"]["center"])
     'an array of 3 numbers or formulas'
     """
     said = next(iter(key.check(object(), "", Model("probe"))), None)
@@ -70,7 +68,7 @@ def expected(key: Key) -> str:
 
 
 def form_of(name: str, key: Key) -> str:
-    """How a key is asked for: body, bodies, coordinate, switch, choice, text, joint, table or value."""
+    """The form field of a key: body, bodies, coordinate, switch, choice, text, joint, table or value."""
     about = expected(key)
     if name == "parent" or key.check is keys.body_name:
         return "body"
@@ -87,7 +85,7 @@ _FORMS = {"names of bodies": "bodies", "true or false": "switch", "a table": "ta
 )
 
 
-def _about(of: Keys) -> dict[str, dict[str, Any]]:
+def _about(of: Keys) -> dict[str, Answer]:
     out = {}
     for name, key in of.items():
         about, form = expected(key), form_of(name, key)
@@ -100,7 +98,7 @@ def _about(of: Keys) -> dict[str, dict[str, Any]]:
 
 
 @cache
-def _format() -> dict[str, Any]:
+def _format() -> Answer:
     return {
         "sections": list(toml_reader.sections()),
         "families": families(),
@@ -114,7 +112,7 @@ def _format() -> dict[str, Any]:
     }
 
 
-def file_format(given: Given, folder: Folder, tell: Tell) -> dict[str, Any]:
+def file_format(given: Given, folder: Folder, tell: Tell) -> Answer:
     """The keys of all elements, for forms and for completion."""
     return _format()
 
@@ -122,7 +120,7 @@ def file_format(given: Given, folder: Folder, tell: Tell) -> dict[str, Any]:
 # what a text says
 
 
-def outline(text: str) -> dict[str, Any] | None:
+def outline(text: str) -> Answer | None:
     """The values of a text as forms show them: those at the top, those of tables, those of elements; None where it is no TOML.
 
     >>> found = outline('name = "arm"\\nparameters.m = 2\\n[[body]]\\nname = "rod"\\ncenter = ["m/2", 0, 0]')
@@ -148,7 +146,7 @@ def outline(text: str) -> dict[str, Any] | None:
     }
 
 
-def _table(name: str, given: Mapping[str, Any]) -> dict[str, Any]:
+def _table(name: str, given: Toml) -> Answer:
     if name not in NAMED:
         return _values(given)
     return {
@@ -157,11 +155,11 @@ def _table(name: str, given: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _values(given: object) -> dict[str, Any]:
+def _values(given: object) -> Answer:
     """The keys of an element; a joint, or a sequence of them, as tables of its own."""
     if not isinstance(given, dict):
         return {}
-    out: dict[str, Any] = {}
+    out: Answer = {}
     for key, value in given.items():
         several = value if isinstance(value, list) else [value]
         if key == "joint" and several and all(isinstance(each, dict) for each in several):
@@ -171,7 +169,7 @@ def _values(given: object) -> dict[str, Any]:
     return out
 
 
-def _names(data: Mapping[str, Any]) -> list[str]:
+def _names(data: Toml) -> list[str]:
     found = [each for kind in ("body", "link") for each in data.get(kind, []) if isinstance(data.get(kind), list)]
     return [each["name"] for each in found if isinstance(each, dict) and isinstance(each.get("name"), str)]
 

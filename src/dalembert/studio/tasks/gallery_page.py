@@ -7,7 +7,6 @@ import re
 from base64 import b64encode
 from functools import cache
 from io import BytesIO
-from typing import Any
 
 import numpy as np
 
@@ -21,10 +20,10 @@ from dalembert.io import gallery
 from dalembert.io.toml_writer import to_toml
 from dalembert.model.model import Model
 from dalembert.studio.folder import Folder
-from dalembert.studio.payload import Given, Tell
+from dalembert.studio.payload import Answer, Given, Tell
 from dalembert.studio.tasks import element_defaults
 
-_PICTURE = "picture"  # what kept pictures are called
+_PICTURE = "picture"  # kind of cached pictures
 _PIXELS = 300  # each side
 _DRAWN = "1"  # changes when pictures are drawn another way
 # what the page shows first
@@ -44,7 +43,7 @@ _TAGS = {
 
 
 @cache
-def _all() -> list[dict[str, Any]]:
+def _all() -> list[Answer]:
     out = []
     for name in sorted(gallery.names(), key=lambda name: (*_FIRST, name).index(name)):
         text = _source(name)
@@ -64,12 +63,12 @@ def _title(name: str) -> str:
     return gallery.story(name).splitlines()[0].lstrip("# ")
 
 
-def examples(given: Given, folder: Folder, tell: Tell) -> dict[str, Any]:
+def examples(given: Given, folder: Folder, tell: Tell) -> Answer:
     """All examples with their titles, and the text of an empty model."""
     return {"examples": _all(), "tags": list(_TAGS), "empty": element_defaults.EMPTY}
 
 
-def example(given: Given, folder: Folder, tell: Tell) -> dict[str, Any]:
+def example(given: Given, folder: Folder, tell: Tell) -> Answer:
     """An example as text of a model file, with its story as HTML."""
     name = given.choice("name", gallery.names())
     place = gallery.path(name) / "model.toml"
@@ -77,7 +76,7 @@ def example(given: Given, folder: Folder, tell: Tell) -> dict[str, Any]:
     return {"text": text, "title": _title(name), "story": markdown(gallery.story(name).partition("\n")[2])}
 
 
-def draft(given: Given, folder: Folder, tell: Tell) -> dict[str, Any]:
+def draft(given: Given, folder: Folder, tell: Tell) -> Answer:
     """What another tab was working on."""
     found = folder.draft(given.text("key", most=40))
     if found is None or not isinstance(found.get("text"), str):
@@ -85,8 +84,8 @@ def draft(given: Given, folder: Folder, tell: Tell) -> dict[str, Any]:
     return found
 
 
-def picture(given: Given, folder: Folder, tell: Tell) -> dict[str, Any]:
-    """The picture of an example at its start as a data address, kept from one time to the next; empty for what has no bodies."""
+def picture(given: Given, folder: Folder, tell: Tell) -> Answer:
+    """The picture of an example at its start as a data address, cached on disk; empty for models without bodies."""
     name = given.choice("name", gallery.names())
     source = _source(name)
     digest = hashlib.sha256(f"{_DRAWN} {_PIXELS} {name} {source}".encode()).hexdigest()

@@ -9,12 +9,11 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
 
 from dalembert.display.math import html
 from dalembert.formalisms import catalogue
 from dalembert.studio.folder import Folder
-from dalembert.studio.payload import Given, Tell
+from dalembert.studio.payload import Answer, Given, Tell
 
 PAPERS = {
     "volterra": "Yoosefian Nooshabadi & Nejat Pishkenari 2025",
@@ -273,7 +272,7 @@ def entries() -> Iterator[tuple[str, str, Entry]]:
         )
 
 
-def table(given: Given, folder: Folder, tell: Tell) -> dict[str, Any]:
+def table(given: Given, folder: Folder, tell: Tell) -> Answer:
     """All entries, their formulas as MathML."""
     return {"entries": _shown()}
 

@@ -11,16 +11,15 @@ import tomllib
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from dalembert.errors import Problem
 from dalembert.io import toml_reader
 from dalembert.io.toml_reader import title
 from dalembert.model import contacts, loads
 from dalembert.model.keys import quote
+from dalembert.studio.payload import Toml
 
 Place = tuple[str | int, ...]  # keys and numbers of entries, from the top of the file
-
 _BLANK = re.compile(r"(?:[\s,]|#[^\n]*)*")
 _SPACE = re.compile(r"[ \t]*")
 _KEY = re.compile(r"""[A-Za-z0-9_-]+|"(?:[^"\\\n]|\\.)*"|'[^'\n]*'""")
@@ -165,7 +164,7 @@ class Text:
     """A text with all that stands in it; of a text that is no TOML nothing is known."""
 
     text: str
-    data: Mapping[str, Any]
+    data: Toml
     places: Mapping[Place, int]
 
     @classmethod

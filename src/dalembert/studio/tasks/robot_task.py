@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
@@ -33,8 +32,8 @@ from dalembert.model.profiles import (
     trapezoidal,
 )
 from dalembert.studio.folder import Folder
-from dalembert.studio.payload import Given, Tell
-from dalembert.studio.tasks.tab_model import description_of
+from dalembert.studio.payload import Answer, Given, Tell
+from dalembert.studio.tasks.describe_task import description_of
 from dalembert.tables import Table, short
 
 LAWS = {"quintic": quintic, "cycloidal": cycloidal, "trapezoidal": trapezoidal}
@@ -49,7 +48,7 @@ _TORQUES = 201  # samples of torques that are fed back: each is a corner at whic
 _ACCURACY = 3e-5  # of paths of the hand, by the length of the model: each posture on the way is such a corner, too
 
 
-def about_robot(given: Given, folder: Folder | None, tell: Tell) -> dict[str, Any]:
+def about_robot(given: Given, folder: Folder | None, tell: Tell) -> Answer:
     """What a page has to know of a model as a robot: limits, coordinates that can be driven, and a hand."""
     model = description_of(given)
     limits = {name: [each.lower, each.upper] for name, each in model.limits.items()}
@@ -82,7 +81,7 @@ def driven_by(model: Elements, q: np.ndarray) -> list[str]:
 # postures for a target
 
 
-def reach(given: Given, folder: Folder | None, tell: Tell) -> dict[str, Any]:
+def reach(given: Given, folder: Folder | None, tell: Tell) -> Answer:
     """A posture in which the hand is at its target, and all others where they are separate."""
     model = description_of(given)
     body, point = _hand(given, model)
@@ -146,31 +145,29 @@ def _posture(values: dict[str, float], model: Elements) -> np.ndarray:
 # designed motions and the torques they take
 
 
-def follow(given: Given, folder: Folder, tell: Tell) -> dict[str, Any]:
+def follow(given: Given, folder: Folder, tell: Tell) -> Answer:
     """The model moved through postures: a run whose drives exert what inverse dynamics asks for."""
-    model, motion, driven, start = _designed(given, tell)
+    model, motion, driven, start = _planned(given, tell)
     tell(0.0, "moving along it")
-    run = _moved(model, motion, driven, start, given.whole("samples", 301, least=11, most=20_001), tell)
-    return _kept(run, model, folder, [_peaks(run), *run.tables()])
+    run = _driven_run(model, motion, driven, start, given.whole("samples", 301, least=11, most=20_001), tell)
+    return _saved(run, model, folder, [_drive_table(run), *run.tables()])
 
 
-def drive_along(given: Given, folder: Folder, tell: Tell) -> dict[str, Any]:
+def drive_along(given: Given, folder: Folder, tell: Tell) -> Answer:
     """Forward dynamics from the first posture: falling freely, with the torques of the motion, or with a controller."""
     control = given.choice("control", CONTROLS)
-    model, motion, driven, start = _designed(given, tell)
+    model, motion, driven, start = _planned(given, tell)
     gains = given.number("kp", 100.0, least=0, most=1e9), given.number("kd", 20.0, least=0, most=1e9)
     if control == "free":
-        loaded = Model.of(model).start(start.tolist(), [0.0] * len(start))
+        loaded = _starting_at(model, start)
     elif control == "computed_torque":
-        loaded = dl.computed_torque(_started(model, start), {name: motion[name] for name in driven}, gains)
+        loaded = dl.computed_torque(_starting_at(model, start), {name: motion[name] for name in driven}, gains)
     else:
-        loaded = _fed(
-            model, motion, driven, start, gains if control != "feedforward" else (0.0, 0.0), control != "pd", tell
-        )
+        feedback = (0.0, 0.0) if control == "feedforward" else gains
+        loaded = _with_torques(model, motion, driven, start, feedback, control != "pd", tell)
     tell(0.0, "simulating")
-    span, samples = motion.end - motion.start, given.whole("samples", 301, least=11, most=20_001)
-    equations = dl.derive(loaded, _SERVO if control == "computed_torque" else _FORMALISM)
-    run = equations.simulate(span, samples=samples, integrator=_INTEGRATOR, progress=lambda share: tell(share))
+    formalism = _SERVO if control == "computed_torque" else _FORMALISM
+    run = _simulated(loaded, formalism, motion, given.whole("samples", 301, least=11, most=20_001), tell)
     wanted = motion.position(run.t)
     rows = [model.coordinate_names.index(name) for name in driven]
     far = np.abs(run.q[rows] - wanted).max(axis=1)
@@ -179,10 +176,10 @@ def drive_along(given: Given, folder: Folder, tell: Tell) -> dict[str, Any]:
         tuple((name, short(float(x))) for name, x in zip(driven, far, strict=True)),
         "How well it follows",
     )
-    return _kept(run, model, folder, [table, *run.tables()])
+    return _saved(run, model, folder, [table, *run.tables()])
 
 
-def _kept(run: Trajectory, model: Elements, folder: Folder, tables: Sequence[Table]) -> dict[str, Any]:
+def _saved(run: Trajectory, model: Elements, folder: Folder, tables: Sequence[Table]) -> Answer:
     """The run in the folder, and what the page shows of it; by hand, the drives do not hold the model."""
     key, path = folder.new_run()
     run.save(path)
@@ -195,16 +192,16 @@ def _kept(run: Trajectory, model: Elements, folder: Folder, tables: Sequence[Tab
     }
 
 
-def _peaks(run: Trajectory) -> Table:
+def _drive_table(run: Trajectory) -> Table:
     rows = tuple(
         (name, short(float(np.abs(x).max())), short(float(np.sqrt(np.mean(x**2))))) for name, x in run.drives.items()
     )
     return Table(("drive", "largest", "root mean square"), rows, "Torques and forces of the drives")
 
 
-def _designed(given: Given, tell: Tell) -> tuple[Model, Profile, list[str], np.ndarray]:
+def _planned(given: Given, tell: Tell) -> tuple[Model, Profile, list[str], np.ndarray]:
     """The model with its payload, the motion of the coordinates that are driven, their names, and the first posture."""
-    model = _loaded(given)
+    model = _with_payload(given)
     points = given.rows("points")
     if not 2 <= len(points) <= MOST_POINTS:
         raise InputError(f"the motion has {len(points)} postures. Expected 2 to {MOST_POINTS}: keep at least two.")
@@ -216,16 +213,15 @@ def _designed(given: Given, tell: Tell) -> tuple[Model, Profile, list[str], np.n
     if not driven:
         raise InputError(f"model '{model.name}' has no coordinate that a drive could move.")
     tell(0.0, "designing the motion")
-    if kind in PATHS:
-        whole = _hand_path(given, model, q, times - times[0])
-    else:
-        rows = [model.coordinate_names.index(name) for name in driven]
+    rows = [model.coordinate_names.index(name) for name in driven]
+    if kind not in PATHS:
         return model, _through(kind, q[:, rows], times - times[0], tuple(driven)), driven, q[0]
-    formulas = tuple(whole.formulas[model.coordinate_names.index(name)] for name in driven)
-    return model, Profile(formulas, whole.start, whole.end, names=tuple(driven)), driven, whole.position(whole.start)
+    path = _hand_path(given, model, q, times - times[0])
+    formulas = tuple(path.formulas[i] for i in rows)
+    return model, Profile(formulas, path.start, path.end, names=tuple(driven)), driven, path.position(path.start)
 
 
-def _loaded(given: Given) -> Model:
+def _with_payload(given: Given) -> Model:
     """The model with the mass that its hand carries, and with or without its weight."""
     model = Model.of(description_of(given))
     mass = given.number("payload", 0.0, least=0, most=1e9)
@@ -247,17 +243,11 @@ def _through(kind: str, q: np.ndarray, times: np.ndarray, names: tuple[str, ...]
         law(q[k].tolist(), q[k + 1].tolist(), float(times[k + 1] - times[k]), after=float(times[k]))
         for k in range(len(q) - 1)
     ]
-    return Profile(
-        tuple(
-            in_turn([(leg.formulas[i], leg.end) for leg in legs], float(q[-1, i]))
-            if len(legs) > 1
-            else legs[0].formulas[i]
-            for i in range(q.shape[1])
-        ),
-        0.0,
-        float(times[-1]),
-        names=names,
-    )
+    formulas = legs[0].formulas
+    if len(legs) > 1:
+        ends = enumerate(q[-1].tolist())
+        formulas = tuple(in_turn([(leg.formulas[i], leg.end) for leg in legs], x) for i, x in ends)
+    return Profile(tuple(formulas), 0.0, float(times[-1]), names=names)
 
 
 def _hand_path(given: Given, model: Elements, q: np.ndarray, times: np.ndarray) -> Profile:
@@ -313,23 +303,26 @@ def _one_after_the_other(legs: Sequence[Profile], times: np.ndarray) -> Profile:
     return Profile(tuple(formulas), 0.0, float(times[-1]))
 
 
-def _started(model: Elements, start: np.ndarray) -> Model:
+def _starting_at(model: Elements, start: np.ndarray) -> Model:
     return Model.of(model).start(start.tolist(), [0.0] * len(start))
 
 
-def _moved(
+def _driven_run(
     model: Elements, motion: Profile, driven: Sequence[str], start: np.ndarray, samples: int, tell: Tell
 ) -> Trajectory:
     """The run in which drives prescribe the motion."""
-    out = _started(model, start)
+    out = _starting_at(model, start)
     for name in driven:
         out.drive(name, motion[name], name=f"drive of {name}")
-    equations = dl.derive(out, _FORMALISM)
-    span = motion.end - motion.start
+    return _simulated(out, _FORMALISM, motion, samples, tell)
+
+
+def _simulated(model: Elements, formalism: str, motion: Profile, samples: int, tell: Tell) -> Trajectory:
+    equations, span = dl.derive(model, formalism), motion.end - motion.start
     return equations.simulate(span, samples=samples, integrator=_INTEGRATOR, progress=lambda share: tell(share))
 
 
-def _fed(
+def _with_torques(
     model: Elements,
     motion: Profile,
     driven: Sequence[str],
@@ -340,10 +333,10 @@ def _fed(
 ) -> Model:
     """The model with the torques of the motion as tables of time, and with springs and dampers towards it: τ + kp e + kd ė."""
     kp, kd = gains
-    run = _moved(model, motion, driven, start, _TORQUES, tell) if forward else None
+    run = _driven_run(model, motion, driven, start, _TORQUES, tell) if forward else None
     times = np.linspace(0.0, motion.end - motion.start, _TORQUES) if run is None else run.t
     wanted = motion(times)
-    out = _started(model, start)
+    out = _starting_at(model, start)
     for i, name in enumerate(driven):
         body, joint, place = joint_of(model, name, "forward dynamics")
         torque = kp * wanted.position[i] + kd * wanted.rate[i]

@@ -7,7 +7,6 @@ import tomllib
 from collections.abc import Mapping
 from importlib import import_module
 from importlib.util import find_spec
-from typing import Any
 
 import numpy as np
 
@@ -20,21 +19,22 @@ from dalembert.display.scene.scene_values import FORMAT
 from dalembert.errors import InputError
 from dalembert.formalisms import catalogue
 from dalembert.model.description import Description
+from dalembert.model.initial_state import Start
 from dalembert.model.integrator_names import METHODS
 from dalembert.model.values import WORLD
 from dalembert.studio.folder import Folder
-from dalembert.studio.payload import Given, Tell
+from dalembert.studio.payload import Answer, Given, Tell, Toml
+from dalembert.studio.tasks.describe_task import description_of, model_of
 from dalembert.studio.tasks.form_edits import edit
-from dalembert.studio.tasks.tab_model import description_of, model_of
 
 QUICK = "dop853"  # its compiled loop serves all values of parameters; `taylor` is compiled for every run
-_HEAVY = 1e9  # how much heavier than the others a coordinate is that somebody has set
+_HEAVY = 1e9  # weight of a coordinate that the user has set
 _MOST_EVENTS = 200
 _SMALL = 12  # coordinates of a model that is prepared before anybody asks
 
 
-def choices(given: Given, folder: Folder | None, tell: Tell) -> dict[str, Any]:
-    """What a simulation of the model can be asked for, and what it is without being asked."""
+def choices(given: Given, folder: Folder | None, tell: Tell) -> Answer:
+    """The options of a simulation of the model, and their defaults."""
     model = model_of(given)
     q, qd = model.initial
     return {
@@ -47,12 +47,12 @@ def choices(given: Given, folder: Folder | None, tell: Tell) -> dict[str, Any]:
             {"name": each.name, "unit": each.unit, "text": each.description, "start": float(x), "rate": float(v)}
             for each, x, v in zip(model.generalized_coordinates, q, qd, strict=True)
         ],
-        "parameters": _sliding(model.description, given.text("text")),
+        "parameters": _free_parameters(model.description, given.text("text")),
     }
 
 
-def _sliding(model: Description, text: str) -> list[dict[str, Any]]:
-    """The parameters that are numbers of their own; those that are formulas of others are not asked."""
+def _free_parameters(model: Description, text: str) -> list[Answer]:
+    """The parameters that are numbers of their own; formulas of others are left out."""
     declared = _declared(text, "parameters")
     formulas = {name: each.get("value") if isinstance(each, Mapping) else each for name, each in declared.items()}
     return [
@@ -62,7 +62,7 @@ def _sliding(model: Description, text: str) -> list[dict[str, Any]]:
     ]
 
 
-def simulate(given: Given, folder: Folder, tell: Tell) -> dict[str, Any]:
+def simulate(given: Given, folder: Folder, tell: Tell) -> Answer:
     """Simulates; `parameters` change values without a new derivation, `start` and `rate` the initial state.
 
     With `keep` the run goes to the folder, for later tasks; without it, as while a slider is dragged, it is only shown.
@@ -95,7 +95,7 @@ def simulate(given: Given, folder: Folder, tell: Tell) -> dict[str, Any]:
     return {
         "run": name,
         "scene": run.scene().to_dict() if model.bodies else _bare_scene(run),
-        **_told(run, moved),
+        **_run_summary(run, moved),
         "parameters": {**model.parameter_values, **values},
         "seconds": time.perf_counter() - begun,
     }
@@ -105,7 +105,7 @@ def _positive(given: Given, name: str) -> float | None:
     return given.number(name, least=1e-300) if name in given else None
 
 
-def prepare(given: Given, folder: Folder, tell: Tell) -> dict[str, Any]:
+def prepare(given: Given, folder: Folder, tell: Tell) -> Answer:
     """Derives, compiles and loads what the first simulation of a model would wait for."""
     model = description_of(given)
     if len(model.coordinate_names) > _SMALL:
@@ -143,8 +143,8 @@ def _equations(model: Description, key: str, values: Mapping[str, float]) -> Equ
         return dl.derive(model.with_parameters(values), key)
 
 
-def start_of(model: Description, given: Given, other_values: bool) -> tuple[Any, Any, str]:
-    """The initial state, and what had to be moved so that it fulfils the constraints; what somebody has set moves least."""
+def start_of(model: Description, given: Given, other_values: bool) -> tuple[Start, Start, str]:
+    """The initial state, and what was moved to fulfil the constraints; values set by the user move least."""
     q0, qd0 = given.numbers("start"), given.numbers("rate")
     asked = bool(q0 or qd0 or other_values) and given.switch("assemble", True)
     if not asked or model.canonical_constraints or not model.constraint_names:
@@ -155,7 +155,7 @@ def start_of(model: Description, given: Given, other_values: bool) -> tuple[Any,
     return found.q, found.qd, f"The start was brought onto the constraints: {found}." if moved else ""
 
 
-def _told(run: Trajectory, moved: str) -> dict[str, Any]:
+def _run_summary(run: Trajectory, moved: str) -> Answer:
     """How the run went, as sentences, tables and events."""
     return {
         "status": run.status,
@@ -173,7 +173,7 @@ def _finite(value: float | None) -> float | None:
     return float(value) if value is not None and np.isfinite(value) else None
 
 
-def _bare_scene(run: Trajectory) -> dict[str, Any]:
+def _bare_scene(run: Trajectory) -> Answer:
     """The scene of a model that is given by its energies: its time histories, and nothing to be drawn."""
     model, origin = run.model, [0.0, 0.0, 0.0]
     view = {
@@ -208,7 +208,7 @@ def _bare_scene(run: Trajectory) -> dict[str, Any]:
 # values that go back into the text
 
 
-def written(given: Given, folder: Folder | None, tell: Tell) -> dict[str, Any]:
+def written(given: Given, folder: Folder | None, tell: Tell) -> Answer:
     """The text with other `parameters`, and with `start` and `rate` of coordinates; comments stay where they are."""
     text = given.text("text")
     for table, key, values in (
@@ -222,11 +222,11 @@ def written(given: Given, folder: Folder | None, tell: Tell) -> dict[str, Any]:
                     f"the text has no entry '{name}' in [{table}], so {value:g} cannot be written there. Add it to the text."
                 )
             change = {"text": text, "do": "set", "place": [table, name, key], "written": repr(value)}
-            text = edit(Given(change), folder, tell)["text"]
+            text = str(edit(Given(change), folder, tell)["text"])
     return {"text": text}
 
 
-def _declared(text: str, table: str) -> Mapping[str, Any]:
+def _declared(text: str, table: str) -> Toml:
     """A table at the top of the text; empty where it is none."""
     try:
         found = tomllib.loads(text).get(table)

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from contextlib import nullcontext
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 import dalembert as dl
 from dalembert.analysis.sweeps import sweep_result, worker_pool
-from dalembert.analysis.sweeps.sweep_observables import REDUCTIONS
-from dalembert.analysis.sweeps.sweep_spec import SAMPLES
+from dalembert.analysis.sweeps.sweep_spec import REDUCTIONS, SAMPLES
 from dalembert.display.plots.sweep_plot import sweep_panels
 from dalembert.errors import InputError
 from dalembert.formalisms import catalogue
@@ -19,9 +18,9 @@ from dalembert.model.initial_state import start_state
 from dalembert.model.integrator_names import METHODS
 from dalembert.model.model import Model
 from dalembert.studio.folder import Folder
-from dalembert.studio.payload import Given, Tell
+from dalembert.studio.payload import Answer, Given, Tell
+from dalembert.studio.tasks.describe_task import description_of
 from dalembert.studio.tasks.simulate_task import QUICK, changed_values, start_of
-from dalembert.studio.tasks.tab_model import description_of
 from dalembert.tables import Table, short
 
 if TYPE_CHECKING:
@@ -36,8 +35,8 @@ _MOST_POINTS = 2_000  # of a line on the page; the file holds all
 _MOST_REASONS = 5
 
 
-def sweep(given: Given, folder: Folder, tell: Tell) -> dict[str, Any]:
-    """Runs all, writes the file, and tells what there is to draw and to read."""
+def sweep(given: Given, folder: Folder, tell: Tell) -> Answer:
+    """Runs all, writes the file, and returns lines to draw and tables."""
     model = _model(given)
     samples = given.choice("kind", SAMPLES, "grid")
     vary, runs = _varied(given, samples)
@@ -72,7 +71,7 @@ def sweep(given: Given, folder: Folder, tell: Tell) -> dict[str, Any]:
 
 
 def _model(given: Given) -> Elements:
-    """The model with the values and the start that are asked for, closed there."""
+    """The model with the given values and start, assembled there."""
     model = description_of(given)
     values = changed_values(model, given)
     model = model.with_parameters(values) if values else model
@@ -82,12 +81,12 @@ def _model(given: Given) -> Elements:
     )
 
 
-def _varied(given: Given, samples: str) -> tuple[dict[str, Any], int]:
+def _varied(given: Given, samples: str) -> tuple[Answer, int]:
     """What is varied, as `dl.sweep` takes it, and the number of runs."""
     rows = given.rows("vary")
     if not 1 <= len(rows) <= _MOST_VARIED:
         raise InputError(f"sweep: {len(rows)} names are varied. Expected 1 to {_MOST_VARIED}.")
-    vary: dict[str, Any] = {}
+    vary: Answer = {}
     runs = 1 if samples == "grid" else given.whole("runs", 256, least=1, most=_MOST_RUNS)
     for row in rows:
         name, low, high = row.text("name", most=200), row.number("low"), row.number("high")
@@ -104,7 +103,7 @@ def _varied(given: Given, samples: str) -> tuple[dict[str, Any], int]:
     return vary, runs
 
 
-def _answer(found: xarray.Dataset, files: list[str]) -> dict[str, Any]:
+def _answer(found: xarray.Dataset, files: list[str]) -> Answer:
     failed, runs = int(found.attrs["failed"]), int(found.attrs["runs"])
     reasons = sorted({str(reason) for reason in found["reason"].values.ravel() if reason})
     return {
@@ -113,12 +112,12 @@ def _answer(found: xarray.Dataset, files: list[str]) -> dict[str, Any]:
         "reasons": reasons[:_MOST_REASONS],
         "integrator": str(found.attrs["integrator"]),
         "files": files,
-        "panels": [_drawn(each) for each in sweep_panels(found)] if failed < runs else [],
+        "panels": [_panel_lines(each) for each in sweep_panels(found)] if failed < runs else [],
         "tables": _summary(found).html() if failed < runs else "",
     }
 
 
-def _drawn(panel: Panel) -> dict[str, Any]:
+def _panel_lines(panel: Panel) -> Answer:
     """A panel as plain numbers, thinned where they are very many."""
     what, unit = panel.across or ("time", "s")
     lines = []

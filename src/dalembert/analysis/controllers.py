@@ -1,0 +1,424 @@
+"""Control laws for `model.actuator(..., law=...)`: PD, PID, LQR, computed torque, and control of a point in space."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple, Self, cast
+
+import numpy as np
+import numpy.typing as npt
+
+from dalembert.analysis.linearization import Linearization
+from dalembert.analysis.linearize import linearize
+from dalembert.analysis.tracking import Designed, joint_of, laws_of
+from dalembert.api.dynamics import Dynamics, dynamics
+from dalembert.arguments import are_names, is_real, numbers_given, shown
+from dalembert.codegen.function import Function, choose_engine, compile_function
+from dalembert.errors import InputError, nearest
+from dalembert.model.description import Elements
+from dalembert.model.loads.joint_friction import JointFriction
+from dalembert.model.profiles import Profile
+from dalembert.model.python_laws import State
+from dalembert.symbolic.algebra_base import Scalar, choose, vector
+from dalembert.symbolic.lower import Lowering
+from dalembert.symbolic.symbols import TIME, Kind
+
+Target = float | Profile | Callable[[float], float | tuple[float, float, float]]
+_RANK = 1e-9  # of the largest: directions in which the point cannot move have no Λ
+
+
+class PD:
+    """u = kp e + kd ė for a target that is a number, a profile, or a function of time; continuous or sampled.
+
+    A function of time gives the position, taken as at rest, or position, rate and acceleration.
+
+    >>> import dalembert as dl
+    >>> model = dl.load("simple-pendulum").copy()
+    >>> _ = model.actuator("bob", law=PD("theta", 0.5, kp=200, kd=25))
+    >>> round(float(dl.simulate(model, 5.0)["theta"][-1]), 3)  # gravity stays
+    0.477
+    """
+
+    def __init__(self, coordinate: str, target: Target, kp: float, kd: float = 0.0) -> None:
+        where = f"{type(self).__name__} of '{coordinate}'"
+        if not isinstance(coordinate, str):
+            raise InputError(f"{type(self).__name__}, coordinate: got {shown(coordinate)}. Expected a name.")
+        self.coordinate, self.kp, self.kd = coordinate, gain(kp, f"{where}, kp"), gain(kd, f"{where}, kd")
+        self._rate = Kind.RATE.of(coordinate)
+        self._target = target_of(target, (), f"{where}, target")
+
+    def _errors(self, t: float, state: State) -> tuple[float, float]:
+        """e and ė."""
+        wanted: Wanted = self._target(t)
+        return wanted.position - state[self.coordinate], wanted.rate - state[self._rate]
+
+    def __call__(self, t: float, state: State) -> float:
+        """The effort at a state."""
+        e, rate = self._errors(t, state)
+        return self.kp * e + self.kd * rate
+
+
+class PID(PD):
+    """u = kp e + kd ė + ki ∫ e dt, sampled; cut off at ±`limit` or at `limit` = (lowest, highest) without winding up.
+
+    The integral counts the error of each sample until the next. Where the effort is cut off, it only counts errors that lead
+    back.
+
+    >>> import dalembert as dl
+    >>> model = dl.load("simple-pendulum").copy()
+    >>> _ = model.actuator("bob", law=PID("theta", 0.5, kp=200, ki=400, kd=25, limit=60), period=0.01)
+    >>> round(float(dl.simulate(model, 5.0)["theta"][-1]), 3)
+    0.5
+    """
+
+    def __init__(
+        self,
+        coordinate: str,
+        target: Target,
+        kp: float,
+        ki: float = 0.0,
+        kd: float = 0.0,
+        *,
+        limit: float | Sequence[float] | None = None,
+    ) -> None:
+        super().__init__(coordinate, target, kp, kd)
+        self.ki = gain(ki, f"PID of '{coordinate}', ki")
+        self.low, self.high = _ends(limit, f"PID of '{coordinate}', limit")
+        self._sum, self._last, self._counted = 0.0, 0.0, 0.0
+
+    def reset(self, t0: float, state: State) -> None:
+        """Begin with no integral."""
+        self._sum, self._last, self._counted = 0.0, t0, 0.0
+
+    def __call__(self, t: float, state: State) -> float:
+        """The effort at a sample."""
+        self._sum += self._counted * (t - self._last)
+        e, rate = self._errors(t, state)
+        effort = self.kp * e + self.kd * rate + self.ki * self._sum
+        kept = min(max(effort, self.low), self.high)
+        self._last, self._counted = t, e if kept == effort or (effort - kept) * self.ki * e < 0 else 0.0
+        return kept
+
+
+def _ends(limit: float | Sequence[float] | None, where: str) -> tuple[float, float]:
+    if limit is None:
+        return -math.inf, math.inf
+    given = numbers_given(limit, where)
+    ends = given if given.ndim else np.array([-given, given])
+    if ends.shape != (2,) or not ends[0] <= ends[1]:
+        raise InputError(f"{where}: got {shown(limit)}. Expected a number that is not negative, or (lowest, highest).")
+    return float(ends[0]), float(ends[1])
+
+
+def driven(model: Elements, actuated: Sequence[str] | None, who: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The coordinates that are driven, all by default, and the bodies whose first joint each of them moves."""
+    if not isinstance(model, Elements):
+        raise InputError(f"{who}, model: got {shown(model)}. Expected a model, such as dl.load(...) gives.")
+    if actuated is not None and not are_names(actuated):
+        raise InputError(f"{who}, actuated: got {shown(actuated)}. Expected names of coordinates in a list or tuple.")
+    names = tuple(model.coordinate_names if actuated is None else actuated)
+    for name in names:
+        if name not in model.coordinate_names:
+            raise InputError(f"{who}: there is no coordinate '{name}'. {nearest(name, model.coordinate_names)}")
+    places = [joint_of(model, name, who) for name in names]
+    for name, (body, joint, motion) in zip(names, places, strict=True):
+        if (joint, motion) != (0, 0):
+            raise InputError(
+                f"{who}: the coordinate '{name}' is motion {motion} of joint {joint} of body '{body}'. Expected the first of "
+                "each: an actuator by a law for several bodies acts there. Give the joint a body of its own."
+            )
+    return names, tuple(body for body, _, _ in places)
+
+
+def dynamics_in_rates(model: Elements, who: str) -> Dynamics:
+    """The dynamics of a model whose speeds are the rates of its coordinates."""
+    found = dynamics(model)
+    if found.speed_names != tuple(map(Kind.RATE.of, model.coordinate_names)):
+        raise InputError(
+            f"{who}: model '{model.name}' has quaternions, so its speeds are not rates. Expected joints that are none."
+        )
+    return found
+
+
+class Wanted(NamedTuple):
+    """A target at a time: its position, rate and acceleration."""
+
+    position: np.ndarray
+    rate: np.ndarray
+    acceleration: np.ndarray
+
+
+def gain(given: object, where: str) -> float:
+    """One finite number."""
+    if not is_real(given):
+        raise InputError(f"{where}: got {shown(given)}. Expected a number.")
+    return float(cast("float", given))
+
+
+def target_of(given: object, shape: tuple[int, ...], where: str) -> Callable[[float], Wanted]:
+    """A target as a function of time: at rest, a profile, or a function of time that gives a position, or (x, ẋ, ẍ)."""
+    if isinstance(given, Profile):
+        profile = given
+        _require(profile.position(0.0), shape, where)
+        return lambda t: Wanted(*profile(t))
+    if callable(given):
+        return lambda t: _wanted(given(t), shape, f"{where} at t = {t:.9g}")
+    still = Wanted(_require(given, shape, where), np.zeros(shape), np.zeros(shape))
+    return lambda t: still
+
+
+def _wanted(found: object, shape: tuple[int, ...], where: str) -> Wanted:
+    if isinstance(found, tuple) and len(found) == 3 and (not shape or np.ndim(found[0])):
+        x, v, a = (_require(part, shape, where) for part in found)
+        return Wanted(x, v, a)
+    return Wanted(_require(found, shape, where), np.zeros(shape), np.zeros(shape))
+
+
+def _require(found: object, shape: tuple[int, ...], where: str) -> np.ndarray:
+    numbers = numbers_given(found, where)
+    if numbers.shape != shape:
+        expected = "a number" if not shape else f"{shape[0]} numbers"
+        raise InputError(f"{where}: got {shown(found)}. Expected {expected}, a profile, or a function of time.")
+    return numbers
+
+
+class ComputedTorque:
+    """The torques by which a model follows a designed motion, one for each of `bodies`; continuous or sampled.
+
+        τ = M(q) (q̈_d + kd ė + kp e) + c(q, q̇) + g(q) − loads,     e = q_d − q
+
+    The motion is given as for `dl.feedforward`: a profile for all coordinates, or a law for each that moves; others rest where
+    the model starts. Errors die out by ë + kd ė + kp e = 0 as far as the given model is that of the run. It is known as it is
+    when the law is made, so an actuator may be added to the same model. Where constraints hold it, `actuated` names the
+    coordinates that are driven, as for `dl.inverse_dynamics`.
+
+    >>> import dalembert as dl
+    >>> robot = dl.load("two-link-robot").copy().start([0, 0], [0, 0])
+    >>> law = ComputedTorque(robot, {"q1": "0.1*t**2", "q2": "0.2*t**2"}, kp=100, kd=20)
+    >>> run = dl.simulate(robot.actuator(law.bodies, law=law), 1.0, samples=11)
+    >>> bool(abs(run.q[:, -1] - [0.1, 0.2]).max() < 1e-8)
+    True
+    """
+
+    def __init__(
+        self,
+        model: Elements,
+        motion: Designed,
+        kp: float = 100.0,
+        kd: float = 20.0,
+        *,
+        actuated: Sequence[str] | None = None,
+    ) -> None:
+        self.kp, self.kd = gain(kp, "ComputedTorque, kp"), gain(kd, "ComputedTorque, kd")
+        self.coordinates, self.bodies = driven(model, actuated, "ComputedTorque")
+        self._rows = [model.coordinate_names.index(name) for name in self.coordinates]
+        self._actuated = None if actuated is None else self.coordinates
+        self._dynamics = dynamics_in_rates(model, "ComputedTorque")
+        self._wanted, self._n = _compiled(model, laws_of(model, motion, model.duration)), len(model.coordinate_names)
+
+    def __call__(self, t: float, state: State) -> np.ndarray:
+        """The torques at a state."""
+        q, qd, qdd = self._wanted(np.array([t]), np.zeros(0)).reshape(3, self._n)
+        asked = qdd + self.kd * (qd - state.qd) + self.kp * (q - state.q)
+        tau = self._dynamics.inverse(state.q, state.qd, asked, float(t), friction=True, actuated=self._actuated)
+        return tau[self._rows]
+
+
+def _compiled(model: Elements, laws: dict[str, Profile]) -> Function:
+    """q, q̇ and q̈ of a designed motion as a function of time."""
+    algebra, values = choose("graph"), model.parameter_values
+    (t,) = algebra.symbols([TIME.name])
+    lower = Lowering(algebra, {TIME.name: t})
+    start = dict(zip(model.coordinate_names, model.initial[0].tolist(), strict=True))
+    outputs: list[Scalar] = []
+    for level in range(3):
+        for name in model.coordinate_names:
+            if name not in laws:
+                outputs.append(0.0 if level else start[name])
+                continue
+            formula = laws[name].formulas[0].subs(values)
+            for _ in range(level):
+                formula = formula.diff(TIME)
+            outputs.append(lower(formula))
+    return compile_function(algebra, vector([t]), vector(outputs), vector([]), choose_engine(None))
+
+
+class OperationalSpace:
+    """The torques by which a point of a body goes to a target in space, one for each of `bodies`; continuous or sampled.
+
+        τ = Jᵀ Λ (a − J̇ q̇) + c + g − loads + (1 − Jᵀ Λ J M⁻¹) M (−damping q̇)
+        Λ = (J M⁻¹ Jᵀ)⁺,     a = ẍ_d + kd (ẋ_d − ẋ) + kp (x_d − x)
+
+    as Khatib (1987), A unified approach for motion and force control of robot manipulators.
+
+    The target is a point in world axes, a profile of three values, or a function of time that gives a point, or (x, ẋ, ẍ). All
+    joints are driven. Directions in which the point cannot move are left out. `damping`, 1/s, calms what does not move the point.
+
+    >>> import dalembert as dl
+    >>> robot = dl.load("robot-2-link").copy().start([0.3, 1.0], [0, 0])
+    >>> law = OperationalSpace(robot, "lower", (0.2, 0.4, 0.0), point=(0.25, 0, 0))
+    >>> run = dl.simulate(robot.actuator(law.bodies, law=law), 2.0, samples=11)
+    >>> run.path("lower", (0.25, 0, 0))[:2, -1].round(4).tolist()
+    [0.2, 0.4]
+    """
+
+    def __init__(
+        self,
+        model: Elements,
+        body: str,
+        target: Sequence[float] | Profile | Callable[[float], Any],
+        kp: float = 100.0,
+        kd: float = 20.0,
+        *,
+        point: Sequence[float] = (0.0, 0.0, 0.0),
+        damping: float = 0.0,
+    ) -> None:
+        gains = {"kp": kp, "kd": kd, "damping": damping}
+        self.kp, self.kd, self.damping = (gain(x, f"OperationalSpace, {name}") for name, x in gains.items())
+        self.coordinates, self.bodies = driven(model, None, "OperationalSpace")
+        self._body, self._point = body, numbers_given(point, "OperationalSpace, point")
+        self._target = target_of(target, (3,), "OperationalSpace, target")
+        self._dynamics = dynamics_in_rates(model, "OperationalSpace")
+        self._dynamics.kinematics.position(model.initial[0], body, self._point)  # says what is wrong
+
+    def __call__(self, t: float, state: State) -> np.ndarray:
+        """The torques at a state."""
+        dynamics, (q, qd), t = self._dynamics, (state.q, state.qd), float(t)
+        places, wanted, rest = dynamics.kinematics, self._target(t), np.zeros(len(state.q))
+        at = self._body, self._point, t
+        x, v = places.position(q, *at), places.velocity(q, qd, *at).linear
+        a = wanted.acceleration + self.kd * (wanted.rate - v) + self.kp * (wanted.position - x)
+        J, M = places.jacobian(q, *at)[:3], dynamics.mass_matrix(q, t)
+        by_mass = np.linalg.solve(M, J.T)  # M⁻¹ Jᵀ
+        Lambda = np.linalg.pinv(J @ by_mass, rcond=_RANK, hermitian=True)
+        F = Lambda @ (a - places.acceleration(q, qd, rest, *at).linear)
+        calm = -self.damping * qd
+        tau = J.T @ F + M @ calm - J.T @ (Lambda @ (J @ calm))
+        return tau + dynamics.inverse(q, qd, rest, t, friction=True)
+
+
+class LQR:
+    """u = u₀ − K (x − x₀) with x = (q, q̇) of the model, best for ∫ xᵀQx + uᵀRu dt along ẋ = A x + B u; continuous or sampled.
+
+        K = R⁻¹ Bᵀ P,   Aᵀ P + P A − P B R⁻¹ Bᵀ P + Q = 0
+
+    `Q` and `R` are matrices, their diagonals, or one number. `LQR.about(model, ...)` finds A and B from the equations.
+
+    >>> law = LQR([[0, 1], [0, 0]], [[0], [1]], Q=1.0, R=1.0)  # a double integrator
+    >>> law.K.round(6).tolist()  # (1, √3)
+    [[1.0, 1.732051]]
+    """
+
+    bodies: tuple[str, ...] = ()  # whose joints it drives, where it was found from a model
+
+    def __init__(
+        self,
+        A: npt.ArrayLike,
+        B: npt.ArrayLike,
+        Q: npt.ArrayLike,
+        R: npt.ArrayLike,
+        *,
+        x0: npt.ArrayLike | None = None,
+        u0: npt.ArrayLike | None = None,
+    ) -> None:
+        self.A, self.B = numbers_given(A, "LQR, A"), numbers_given(B, "LQR, B")
+        n = len(self.A)
+        if self.A.shape != (n, n) or self.B.ndim != 2 or len(self.B) != n:
+            raise InputError(f"LQR: A is {self.A.shape} and B {self.B.shape}. Expected (n, n) and (n, inputs).")
+        m = self.B.shape[1]
+        self.K = self._inner = _gain(self.A, self.B, _weights(Q, n, "Q"), _weights(R, m, "R"))
+        self.x0 = np.zeros(n) if x0 is None else _vector(x0, n, "x0")
+        self.u0 = np.zeros(m) if u0 is None else _vector(u0, m, "u0")
+
+    @property
+    def poles(self) -> np.ndarray:
+        """The eigenvalues of A − B K, all in the left half plane."""
+        return np.linalg.eigvals(self.A - self.B @ self._inner)
+
+    def __call__(self, t: float, state: State) -> np.ndarray:
+        """The efforts at a state."""
+        return self.u0 - self.K @ (np.concatenate([state.q, state.qd]) - self.x0)
+
+    @classmethod
+    def about(
+        cls,
+        model: Elements,
+        Q: npt.ArrayLike,
+        R: npt.ArrayLike,
+        *,
+        q: npt.ArrayLike | None = None,
+        actuated: Sequence[str] | None = None,
+    ) -> Self:
+        """The regulator of a model about a position of rest, by default where it starts, driven along `actuated` coordinates.
+
+        A and B are those of `dl.linearize`, without friction in joints, so loops stay closed. The forces that hold the model
+        there are u₀; where coordinates that nothing drives would need one, the position is refused. `Q` weighs x = (q, q̇).
+
+        >>> import dalembert as dl, numpy as np
+        >>> arm = dl.load("robot-2-link").copy().start([np.pi / 2, 0.0], [0, 0])  # upright
+        >>> law = LQR.about(arm, Q=[1, 1, 0.1, 0.1], R=0.01, actuated=["q1"])
+        >>> law.bodies, bool((law.poles.real < 0).all())
+        (('upper',), True)
+        """
+        names, bodies = driven(model, actuated, "LQR")
+        n = len(model.coordinate_names)
+        place = model.initial[0] if q is None else _vector(q, n, "q")
+        about = linearize(_undriven(model), at=place, inputs=names, moving=True)
+        _require_rest(about, names)
+        weights = about.shapes.T @ _weights(Q, 2 * n, "Q") @ about.shapes
+        law = cls(about.A, about.B, weights, R, u0=about.u0)
+        law.K, law.x0, law.bodies = law.K @ about.onto, np.concatenate([about.q, about.qd]), bodies
+        return law
+
+
+def _undriven(model: Elements) -> Elements:
+    """The model without friction in joints, and without what laws in Python drive."""
+    ruled = {load for controller in model.controllers for load in controller.loads}
+    loads = (load for load in model.loads if load.name not in ruled and not isinstance(load, JointFriction))
+    return model.replaced(loads=tuple(loads), controllers=())
+
+
+def _require_rest(about: Linearization, names: Sequence[str]) -> None:
+    """Raise where a coordinate that nothing drives would need a force."""
+    if about.kind == "equilibrium" and not about.reason:
+        return
+    raise InputError(
+        f"LQR: q = {about.q.tolist()} is no position of rest, whatever drives {', '.join(names)}: {about.reason}. "
+        "Expected a position that the driven coordinates can hold. dl.equilibrium(model, keep=[...]) finds some."
+    )
+
+
+def _gain(A: np.ndarray, B: np.ndarray, Q: np.ndarray, R: np.ndarray) -> np.ndarray:
+    """K of the algebraic Riccati equation."""
+    from scipy.linalg import solve_continuous_are
+
+    try:
+        P = solve_continuous_are(A, B, Q, R)
+        K = np.linalg.solve(R, B.T @ P)
+    except (np.linalg.LinAlgError, ValueError) as error:
+        raise InputError(f"LQR: there is no best gain ({error}). {_ADVICE}") from None
+    if not (np.linalg.eigvals(A - B @ K).real < 0).all():
+        raise InputError(f"LQR: what was found does not hold the model. {_ADVICE}")
+    return K
+
+
+_ADVICE = "Expected inputs that reach every unstable motion, Q ≥ 0 that sees it, and R > 0."
+
+
+def _weights(given: npt.ArrayLike, n: int, name: str) -> np.ndarray:
+    found = numbers_given(given, f"LQR, {name}")
+    if found.ndim < 2 and found.shape in ((), (n,)):
+        found = np.diag(np.broadcast_to(found, (n,)))
+    if found.shape != (n, n):
+        raise InputError(
+            f"LQR, {name}: got shape {found.shape}. Expected {(n, n)}, its diagonal ({n},), or one number."
+        )
+    return found
+
+
+def _vector(given: npt.ArrayLike, n: int, name: str) -> np.ndarray:
+    found = numbers_given(given, f"LQR, {name}")
+    if found.shape != (n,):
+        raise InputError(f"LQR, {name}: got shape {found.shape}. Expected ({n},).")
+    return found

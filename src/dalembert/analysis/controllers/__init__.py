@@ -1,1 +1,0 @@
-"""Control laws for `model.actuator(..., law=...)`, one file each."""
