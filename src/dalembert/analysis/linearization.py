@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from scipy.signal import StateSpace
 
     from dalembert.analysis.symbolic_linearization import SymbolicLinearization
-    from dalembert.display.animation import Animation
     from dalembert.display.scene.scene_values import Scene
+    from dalembert.display.video import Animation
 
 
 @dataclass(frozen=True)
@@ -338,7 +338,7 @@ class Modes(Tabular, Sequence[Mode]):
         frames: int = 4,
     ) -> Animation:
         """One period of a mode as a moving picture, by default in two seconds; options as in `Trajectory.animate`."""
-        from dalembert.display.animation import Animation
+        from dalembert.display.video import Animation
 
         scene = self.scene(index, size)
         period = float(scene.run.t[-1]) if scene.run is not None else 1.0

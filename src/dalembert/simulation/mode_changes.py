@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dalembert.errors import InconsistentStateError, SimulationError
-from dalembert.formalisms.shared.power import MOVING
+from dalembert.formalisms.shared.common_quantities import MOVING
 from dalembert.mechanics.state_batch import one_state
 from dalembert.model.discontinuities import held
 from dalembert.model.elements import Event

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from dalembert.display.math import symbol_names
-from dalembert.display.math.sheet import prepare, taken_names
+from dalembert.display.math.sheet import notes_of, prepare, taken_names
 from dalembert.display.math.symbol_names import PLAIN, Letters
 from dalembert.formalisms.shared.linear_form import LinearForm
 from dalembert.symbolic.algebra_base import Array
@@ -125,5 +125,5 @@ def as_dict(form: LinearForm) -> dict[str, object]:
         "n_dynamic": form.n_dynamic,
         "n_states": form.n_states,
         "ignorable": [model.coordinate_names[i] for i in form.system.facts.ignorable],
-        "notes": list(sheet.notes),
+        "notes": list(notes_of(form)),
     }

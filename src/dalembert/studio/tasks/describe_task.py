@@ -16,8 +16,8 @@ from dalembert.display.math.line_breaking import LINE
 from dalembert.display.math.short_forms import BUDGET
 from dalembert.display.scene.scene_builder import scene_of
 from dalembert.errors import DalembertError, ModelError, Problem
-from dalembert.evidence.report import contents
-from dalembert.evidence.report.contents import Part
+from dalembert.evidence import report
+from dalembert.evidence.report import Part
 from dalembert.formalisms import catalogue
 from dalembert.io.file_formats import READERS, loads, read
 from dalembert.io.toml_source import read_text
@@ -122,7 +122,7 @@ def description_of(given: Given) -> Description:
 def declared(given: Given, folder: Folder, tell: Tell) -> Answer:
     """The tree and the declarations: nothing is worked out for them."""
     model = description_of(given)
-    return {"parts": _data([*contents.drawn(model), *contents.declared(model)])}
+    return {"parts": _data([*report.drawn(model), *report.declared(model)])}
 
 
 def understand(given: Given, folder: Folder, tell: Tell) -> Answer:
@@ -130,7 +130,7 @@ def understand(given: Given, folder: Folder, tell: Tell) -> Answer:
     tell(0.0, "looking for what is independent and what is ignorable")
     known = _understood(given.text("text"))
     return {
-        "parts": _data([*contents.followed(known), *_speeds(known), _formalisms(known)]),
+        "parts": _data([*report.followed(known), *_speeds(known), _formalisms(known)]),
         "formalisms": [
             {"key": m.ABOUT.key, "title": m.ABOUT.title, "refused": known.refused.get(m.ABOUT.key, "")}
             for m in catalogue.FORMALISMS
