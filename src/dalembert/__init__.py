@@ -57,7 +57,7 @@ _PUBLIC = {
         "velocity",
     ),
     "api.load": ("assemble", "assembled", "branches", "load"),
-    "display.plots.sweep_plot": ("plot_sweep",),
+    "display.plots.plot": ("plot_sweep",),
     "errors": (
         "CacheWarning",
         "DalembertError",
@@ -74,7 +74,7 @@ _PUBLIC = {
     ),
     "evidence.comparison": ("compare",),
     "evidence.proof": ("prove",),
-    "evidence.report.report_page": ("report",),
+    "evidence.report": ("report",),
     "evidence.verification": ("verify",),
     "formalisms.catalogue": ("citation",),
     "model.description": ("Description",),

@@ -61,7 +61,7 @@ from dalembert.api.load import branches as branches
 from dalembert.api.load import load as load
 from dalembert.api.saved_runs import load_run as load_run
 from dalembert.api.trajectory import Trajectory as Trajectory
-from dalembert.display.plots.sweep_plot import plot_sweep as plot_sweep
+from dalembert.display.plots.plot import plot_sweep as plot_sweep
 from dalembert.errors import CacheWarning as CacheWarning
 from dalembert.errors import DalembertError as DalembertError
 from dalembert.errors import EngineError as EngineError
@@ -76,7 +76,7 @@ from dalembert.errors import SimulationError as SimulationError
 from dalembert.errors import SingularError as SingularError
 from dalembert.evidence.comparison import compare as compare
 from dalembert.evidence.proof import prove as prove
-from dalembert.evidence.report.report_page import report as report
+from dalembert.evidence.report import report as report
 from dalembert.evidence.verification import verify as verify
 from dalembert.formalisms.catalogue import citation as citation
 from dalembert.io import gallery as gallery

@@ -23,7 +23,6 @@ from dalembert.api.equations import Equations
 from dalembert.api.trajectory import Trajectory
 from dalembert.display.plots import axes, plot
 from dalembert.display.plots.axes import apart
-from dalembert.display.plots.comparison_plot import figures_of
 from dalembert.display.plots.figure import LINEAGES, Plot, style_of, styles_of
 from dalembert.display.plots.panels import (
     Line,
@@ -35,6 +34,7 @@ from dalembert.display.plots.panels import (
     quiet,
     running_maximum,
 )
+from dalembert.display.plots.plot import figures_of
 from dalembert.errors import InputError, WorkError
 from dalembert.formalisms import catalogue
 from dalembert.formalisms.shared.about import grouped

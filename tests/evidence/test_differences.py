@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from dalembert.evidence.differences import difference_of_accelerations, largest_differences, reference
+from dalembert.evidence.agreement import difference_of_accelerations, largest_differences, reference
 from dalembert.mechanics.state_batch import States
 from dalembert.model.scales import Scales
 

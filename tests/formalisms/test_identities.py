@@ -5,7 +5,8 @@ import pytest
 
 import dalembert as dl
 from dalembert.codegen.function import compile_function
-from dalembert.formalisms import boltzmann_hamel, catalogue
+from dalembert.formalisms import catalogue
+from dalembert.formalisms.shared import quasi_velocities
 from dalembert.formalisms.shared.phase_space import canonical_of
 from dalembert.mechanics import random_states
 from dalembert.simulation.workspace import setup, workspace_of
@@ -16,7 +17,7 @@ def coefficients(model: dl.Model) -> np.ndarray:
     """Hamel's coefficients γ[i, j, l] at five consistent states."""
     space = workspace_of(setup(model, "python"))
     system = space.system
-    found = boltzmann_hamel.coefficients(system, boltzmann_hamel.square(system))[0]
+    found = quasi_velocities.hamel_coefficients(system, quasi_velocities.with_constraints(system))[0]
     n = len(system.q)
     parameters = system.algebra.symbols(list(model.parameter_values))
     function = compile_function(
@@ -60,13 +61,13 @@ def moving_speeds() -> dl.Model:
 def test_the_sum_over_hamel_coefficients_is_what_they_say_one_by_one(name):
     model = moving_speeds() if name == "moving speeds" else dl.load(name)
     system = workspace_of(setup(model, "python")).system
-    full = boltzmann_hamel.square(system)
+    full = quasi_velocities.with_constraints(system)
     hamel, momenta = (
-        boltzmann_hamel.coefficients(system, full),
+        quasi_velocities.hamel_coefficients(system, full),
         system.algebra.symbols([f"m{i}" for i in range(len(full.u))]),
     )
     one_by_one = [momenta @ (hamel[0][:, j, :] @ full.u + hamel[1][:, j]) for j in range(len(full.u))]
-    together = boltzmann_hamel._turning(system, full, momenta)
+    together = quasi_velocities.hamel_terms(system, full, momenta)
     inputs = stack(system.q, full.u, momenta, vector([system.t]))
     parameters = system.algebra.symbols(list(model.parameter_values))
     function = compile_function(system.algebra, inputs, stack(vector(one_by_one), together), parameters)

@@ -16,7 +16,7 @@ from dalembert.cli.entry_point import main
 from dalembert.errors import InputError, ModelFileError
 from dalembert.io.mat_file import MAX_UNPACKED, stored
 from dalembert.io.redysim import read_redysim, read_trajectory
-from dalembert.papers.printed_facts import published
+from dalembert.papers.printed_values import published
 
 FILE = Path(__file__).parents[1] / "papers" / "redysim_models.json"
 MODELS = json.loads(FILE.read_text(encoding="utf-8"))

@@ -19,7 +19,7 @@ from dalembert.mechanics.motion import move
 from dalembert.papers import denoc_figures as figures
 from dalembert.papers.denoc_figures import Step, hip, lift
 from dalembert.papers.mechanism import placed
-from dalembert.papers.printed_facts import published
+from dalembert.papers.printed_values import published
 from dalembert.symbolic.algebra_base import vector
 from dalembert.symbolic.floats import FLOATS
 

@@ -10,7 +10,7 @@ from numpy.testing import assert_allclose
 
 import dalembert as dl
 from dalembert.analysis.energy_ellipsoid import kinetic_energy_ellipsoid
-from dalembert.papers.printed_facts import printed, published
+from dalembert.papers.printed_values import printed, published
 
 PAGE = (Path(__file__).parents[2] / "docs" / "errata.md").read_text(encoding="utf-8")
 CHECKS = {}

@@ -11,7 +11,7 @@ import dalembert as dl
 from dalembert.io.redysim import read_redysim
 from dalembert.mechanics.energies import kinetic, mass_matrix, potential
 from dalembert.mechanics.motion import move
-from dalembert.papers.printed_facts import published
+from dalembert.papers.printed_values import published
 from dalembert.symbolic.algebra_base import vector
 from dalembert.symbolic.floats import FLOATS
 

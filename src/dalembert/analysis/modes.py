@@ -21,8 +21,8 @@ from dalembert.symbolic.reserved_symbols import Kind
 from dalembert.tables import Table, Tabular, short
 
 if TYPE_CHECKING:
-    from dalembert.display.animation import Animation
     from dalembert.display.scene.scene_values import Scene
+    from dalembert.display.video import Animation
 
 
 @dataclass(frozen=True, repr=False)
@@ -95,7 +95,7 @@ class Modes(Tabular, Sequence[Mode]):
         frames: int = 4,
     ) -> Animation:
         """One period of a mode as a moving picture, by default in two seconds; options as in `Trajectory.animate`."""
-        from dalembert.display.animation import Animation
+        from dalembert.display.video import Animation
 
         scene = self.scene(index, size)
         period = float(scene.run.t[-1]) if scene.run is not None else 1.0

@@ -11,9 +11,8 @@ from dalembert.arguments import shown
 from dalembert.codegen.function import nodes
 from dalembert.codegen.program import Program, program_of
 from dalembert.errors import InputError, nearest
-from dalembert.formalisms.shared.common_quantities import free_equations
+from dalembert.formalisms.shared.common_quantities import free_equations, jacobi
 from dalembert.formalisms.shared.linear_form import fused
-from dalembert.formalisms.shared.power import jacobi
 from dalembert.mechanics.energies import kinetic, potential
 from dalembert.mechanics.system import System
 from dalembert.model.values import several

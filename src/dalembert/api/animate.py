@@ -1,6 +1,6 @@
 """`dl.animate`: a model to be moved by hand."""
 
 from dalembert.api.load import accepts_source
-from dalembert.display import animation
+from dalembert.display import video
 
-animate = accepts_source(animation.animate)
+animate = accepts_source(video.animate)

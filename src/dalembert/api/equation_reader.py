@@ -12,9 +12,8 @@ import numpy as np
 
 from dalembert.arguments import shown
 from dalembert.codegen.function import Function, compile_function
-from dalembert.display.math.law_rows import WrittenLaw, written_law
 from dalembert.display.math.pages import Page, page_of, sheet_page, unwritten_page
-from dalembert.display.math.quantity_blocks import Block, Step, block_of
+from dalembert.display.math.quantity_blocks import Block, Step, WrittenLaw, block_of, written_law
 from dalembert.display.math.sheet import prepare
 from dalembert.display.math.short_forms import BUDGET, Shortening, TooLong
 from dalembert.display.math.symbol_names import Letters, letters_in, letters_of

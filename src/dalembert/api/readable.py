@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 
 from dalembert.api.equation_reader import Blocks, Reading
 from dalembert.display.math import html, latex, plain_text
-from dalembert.display.math.law_rows import WrittenLaw
-from dalembert.display.math.quantity_blocks import Step
+from dalembert.display.math.quantity_blocks import Step, WrittenLaw
 from dalembert.display.math.sheet import notes_of
 from dalembert.errors import InputError
 from dalembert.formalisms.shared.linear_form import LinearForm

@@ -17,7 +17,7 @@ import numpy as np
 from dalembert.api.run_forces import Samples, body_motion, drive_efforts, joint_reactions, smallest_multipliers
 from dalembert.api.trajectory import Trajectory
 from dalembert.codegen.function import interpreting_long_programs
-from dalembert.formalisms.shared.power import MOVING, carried_along
+from dalembert.formalisms.shared.common_quantities import MOVING, carried_along
 from dalembert.mechanics.joint_reactions import JointForces
 from dalembert.mechanics.system import System
 from dalembert.model.frozen import Frozen, Value

@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     import pandas
     import xarray
 
-    from dalembert.display.animation import Animation
     from dalembert.display.plots.figure import Plot
     from dalembert.display.scene.scene_values import Scene
+    from dalembert.display.video import Animation
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -146,7 +146,7 @@ class Trajectory(TrajectoryData, Tabular):
         >>> (folder / "swing.png").read_bytes()[1:4]
         b'PNG'
         """
-        from dalembert.display.animation import Animation
+        from dalembert.display.video import Animation
 
         shown = Animation(self.scene(), fps=fps, speed=speed, pixels=pixels, frames=frames)
         if path is not None:
@@ -155,7 +155,7 @@ class Trajectory(TrajectoryData, Tabular):
 
     def _repr_html_(self) -> str:
         """The tables, and the viewer below them where the model can be drawn."""
-        from dalembert.display.animation import Animation
+        from dalembert.display.video import Animation
 
         tables = super()._repr_html_()
         drawn = Animation(self.scene())._repr_html_() if self.model.bodies else None

@@ -10,7 +10,7 @@ import dalembert as dl
 from dalembert.analysis.linearization import Linearization
 from dalembert.cli import options as shared
 from dalembert.cli import output
-from dalembert.display.animation import SUFFIXES
+from dalembert.display.video import SUFFIXES
 from dalembert.errors import InputError
 
 

@@ -10,7 +10,7 @@ import dalembert as dl
 from dalembert.api.trajectory import Trajectory
 from dalembert.cli import options as shared
 from dalembert.cli import output
-from dalembert.display import animation, dataset
+from dalembert.display import dataset, video
 from dalembert.display.plots import plot
 from dalembert.errors import InputError
 from dalembert.model.description import Elements
@@ -62,7 +62,7 @@ def run(arguments: Namespace) -> int:
     panels, model = shared.panels(arguments, plot.PANELS), shared.load(arguments)
     name = f"{model.name}-{arguments.formalism}"
     pictures = [] if arguments.plot is None else [output.picture(arguments.plot, "--plot", name)]
-    films = [output.target(path, "--animate", animation.SUFFIXES) for path in arguments.animate]
+    films = [output.target(path, "--animate", video.SUFFIXES) for path in arguments.animate]
     motion = _simulate(model, arguments)
     shared.note_unused(arguments, motion.integrator)
     for path in tables:

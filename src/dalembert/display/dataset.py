@@ -84,8 +84,12 @@ def from_trajectory(run: TrajectoryData) -> xarray.Dataset:
     import xarray
 
     places = _places(run)
-    values = {name: getattr(run, name) for name in _known(run)}
-    for more, of in (_work(run), _loads(run), _inputs(run), _joints(run)):
+    apart = {"work", "work_of", "power_of", "load_force", "inputs", "joint_force", "joint_moment"}
+    apart |= set() if run.model.non_ideal_forces else {"ideal_reactions", "non_ideal_reactions"}
+    values = {name: getattr(run, name) for name in _SERIES if name not in apart}
+    inputs = {name: np.atleast_2d(found) for name, found in run.inputs.items()}
+    loads = _by_component(run, "load", "load_force", run.loads or {})
+    for more, of in (_work(run), loads, _by_component(run, "input", "inputs", inputs), _joints(run)):
         values, places = values | more, places | of
     shown = units_of(run).shown
     series = {
@@ -94,14 +98,6 @@ def from_trajectory(run: TrajectoryData) -> xarray.Dataset:
         if name in values
     }
     return xarray.Dataset(series, places, _attributes(run))
-
-
-def _known(run: TrajectoryData) -> list[str]:
-    """What is asked of the run by its own name."""
-    model = run.model
-    absent = {"work", "work_of", "power_of", "load_force", "inputs", "joint_force", "joint_moment"}
-    absent |= set() if model.non_ideal_forces else {"ideal_reactions", "non_ideal_reactions"}
-    return [name for name in _SERIES if name not in absent]
 
 
 Places = dict[str, tuple[str, np.ndarray] | tuple[str, np.ndarray, dict[str, str]]]
@@ -139,20 +135,10 @@ def _work(run: TrajectoryData) -> tuple[dict[str, np.ndarray], Places]:
     return {"work": done.total, **found}, {"working": ("working", _words(done))}
 
 
-def _loads(run: TrajectoryData) -> tuple[dict[str, np.ndarray], Places]:
-    """The forces of loads, component by component."""
-    return _parted(run, "load", "load_force", run.loads or {})
-
-
-def _inputs(run: TrajectoryData) -> tuple[dict[str, np.ndarray], Places]:
-    """What laws in Python gave, component by component."""
-    return _parted(run, "input", "inputs", {name: np.atleast_2d(given) for name, given in run.inputs.items()})
-
-
-def _parted(
+def _by_component(
     run: TrajectoryData, place: str, key: str, found: Mapping[str, np.ndarray]
 ) -> tuple[dict[str, np.ndarray], Places]:
-    """What loads have of one or three components, under a key along a dimension."""
+    """Values of loads with one or three components each, under a key along a dimension."""
     units = units_of(run)
     if not found:
         return {}, {}
@@ -205,11 +191,8 @@ def columns_of(data: xarray.Dataset) -> list[Column]:
         values = data[key].to_numpy()
         for index in np.ndindex(values.shape[:-1]):
             labels = [data[place].to_numpy()[i] for place, i in zip(series.places, index, strict=True)]
-            unit = (
-                data[series.unit].to_numpy()[index[0]]
-                if series.unit in data.coords
-                else data[key].attrs.get("units", "")
-            )
+            own = series.unit in data.coords
+            unit = data[series.unit].to_numpy()[index[0]] if own else data[key].attrs.get("units", "")
             name = series.column.format(*labels)
             if name in out and key == "speeds":  # some speeds are rates, which stand there already
                 continue
@@ -291,14 +274,19 @@ def _write_mat(data: xarray.Dataset, path: Path) -> None:
     savemat(path, values | {"units": units, "about": dict(data.attrs)}, long_field_names=True, do_compression=True)
 
 
-def _write_parquet(data: xarray.Dataset, path: Path) -> None:
-    frame_of(data).to_parquet(path, engine="pyarrow")
-
-
-_WRITERS = {".nc": write_netcdf, ".csv": _write_csv, ".mat": _write_mat, ".parquet": _write_parquet}
+_WRITERS: dict[str, Callable[[xarray.Dataset, Path], None]] = {
+    ".nc": write_netcdf,
+    ".csv": _write_csv,
+    ".mat": _write_mat,
+    ".parquet": lambda data, path: frame_of(data).to_parquet(path, engine="pyarrow"),
+}
 
 
 def _attributes(run: TrajectoryData) -> dict[str, str | float]:
+    try:
+        version = metadata.version("dalembert")
+    except metadata.PackageNotFoundError:
+        version = "not installed"
     return {
         "model": run.model.name,
         "description": run.model.text,
@@ -307,7 +295,7 @@ def _attributes(run: TrajectoryData) -> dict[str, str | float]:
         "status": run.status,
         "cpu_seconds": run.cpu_seconds,
         "parameters": json.dumps(dict(run.parameters)),
-        "dalembert_version": _version(),
+        "dalembert_version": version,
     }
 
 
@@ -317,13 +305,6 @@ def _about(description: str, unit: str = "") -> dict[str, str]:
 
 def _words(words: Iterable[str]) -> np.ndarray:
     return np.array(list(words), dtype=object)
-
-
-def _version() -> str:
-    try:
-        return metadata.version("dalembert")
-    except metadata.PackageNotFoundError:
-        return "not installed"
 
 
 def _engine() -> Literal["h5netcdf", "netcdf4"]:

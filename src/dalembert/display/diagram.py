@@ -54,7 +54,11 @@ def tree_in_svg(model: Elements) -> str:
     boxes = _placed(model)
     words = [0.85 * _LETTER * len(_said_of_loop(loop)) for loop in model.loops]
     rail = max(box.end for box in boxes.values()) + max(words, default=0) + 12
-    parts = [*_lines(model, boxes), *_loops(model, boxes, rail), *map(_drawn, boxes.values())]
+    lines = []  # from every body down to those it carries
+    for body in model.bodies:
+        a, b = boxes[body.parent], boxes[body.name]
+        lines.append(f'<path d="M{a.x + _STEP / 2:.1f} {a.y + _HEIGHT / 2:.1f}V{b.y:.1f}H{b.x:.1f}"/>')
+    parts = [*lines, *_loops(model, boxes, rail), *map(_drawn, boxes.values())]
     width = rail + _RAIL * len(model.loops)
     height = _ROW * len(boxes)
     label = escape(f"Bodies, joints and loops of {model.name}")
@@ -79,22 +83,13 @@ def _placed(model: Elements) -> dict[str, _Box]:
     return boxes
 
 
-def _lines(model: Elements, boxes: Mapping[str, _Box]) -> Iterator[str]:
-    """From every body down to those it carries."""
-    for body in model.bodies:
-        a, b = boxes[body.parent], boxes[body.name]
-        yield f'<path d="M{a.x + _STEP / 2:.1f} {a.y + _HEIGHT / 2:.1f}V{b.y:.1f}H{b.x:.1f}"/>'
-
-
 def _loops(model: Elements, boxes: Mapping[str, _Box], rail: float) -> Iterator[str]:
     """Broken lines between the bodies that a loop joins, each on a rail of its own, with its name where it begins."""
     begun: Counter[str] = Counter()
     for k, loop in enumerate(model.loops):
         first, second = sorted((boxes[name] for name in loop.bodies), key=lambda box: box.y)
-        x, below = (
-            rail + _RAIL * k,
-            13 * begun[first.name],
-        )  # of several that begin here, the names stand one below the other
+        # of several that begin here, the names stand one below the other
+        x, below = rail + _RAIL * k, 13 * begun[first.name]
         begun[first.name] += 1
         yield f'<path stroke-dasharray="5 4" d="M{first.end:.1f} {first.y:.1f}H{x:.1f}V{second.y:.1f}H{second.end:.1f}"/>'
         yield _text(_said_of_loop(loop), first.end + 6, first.y - 5 + below, size=11)

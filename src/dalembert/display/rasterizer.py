@@ -15,11 +15,7 @@ import numpy as np
 from dalembert.display.scene.scene_values import Shape
 
 FINE = 2  # fine pixels along each side of a pixel
-
-
 _MOST = 4_000_000  # fine pixels looked at in one go
-
-
 _AROUND, _ACROSS = 48, 7  # corners around an axis, and rings of a quarter of a ball
 
 

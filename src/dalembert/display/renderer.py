@@ -14,11 +14,10 @@ import numpy as np
 
 from dalembert.display import rasterizer
 from dalembert.display.rasterizer import Surface, surface_of
-from dalembert.display.scene import colors
+from dalembert.display.scene import primitives
 from dalembert.display.scene.declared_shapes import corners
 from dalembert.display.scene.primitives import hull
-from dalembert.display.scene.scene_programs import Places, moved
-from dalembert.display.scene.scene_values import Cord, Scene, Shape
+from dalembert.display.scene.scene_values import Cord, Places, Scene, Shape, moved
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -132,7 +131,7 @@ class Painter:
         ):
             self._notched(axis, shape, points.reshape(-1, 3, 2), z)
             return
-        paint = {"facecolor": colors.lighter(shape.color), "edgecolor": colors.darker(shape.color)}
+        paint = {"facecolor": primitives.lighter(shape.color), "edgecolor": primitives.darker(shape.color)}
         patch = Polygon(ring, closed=True, **paint, linewidth=0.9, joinstyle="round", zorder=z, alpha=shape.opacity)
         axis.add_patch(patch)
 
@@ -141,7 +140,7 @@ class Painter:
         from matplotlib.collections import LineCollection, PolyCollection
 
         front = triangles[[_area(each) > 1e-12 * self.scene.view.size**2 for each in triangles]]
-        fill, edge = colors.lighter(shape.color), colors.darker(shape.color)
+        fill, edge = primitives.lighter(shape.color), primitives.darker(shape.color)
         axis.add_collection(PolyCollection(list(front), facecolors=fill, edgecolors=fill, linewidths=0.4, zorder=z))
         sides = np.stack([front, np.roll(front, -1, axis=1)], axis=2).reshape(-1, 2, 2)
         keys = [frozenset(map(tuple, np.round(side / self.scene.view.size, 7).tolist())) for side in sides]
@@ -164,7 +163,11 @@ class Painter:
         thin = max(0.0022 * view.size, 1.5 / fine)
         opaque = [self._lit(lens, moment, *each) for each in self._surfaces]
         parts = [
-            rasterizer.Lit(_scaled(lit.corners, fine, view.size), lit.colors)
+            # from lengths about the middle to fine pixels from the lower left corner
+            rasterizer.Lit(
+                np.concatenate([(lit.corners[..., :2] + view.size / 2) * fine, lit.corners[..., 2:]], axis=-1),
+                lit.colors,
+            )
             for lit in [*self._lines(lens, moment, thin), *opaque]
         ]
         half = view.size / 2
@@ -183,7 +186,7 @@ class Painter:
         bright = normals[front] @ (_LIGHT @ lens.axes)
         shine = np.clip(bright, 0, 1) ** 24 * 0.18
         shade = 0.7 + 0.36 * np.clip(bright, -0.6, 1.0)
-        color = np.array(colors.rgb(shape.color))
+        color = np.array(primitives.rgb(shape.color))
         paint = np.clip(shade[..., None] * color + shine[..., None], 0, 1)
         alpha = np.full((*shade.shape, 1), shape.opacity)
         return rasterizer.Lit(lens(world[front]), np.concatenate([paint, alpha], axis=-1))
@@ -206,13 +209,8 @@ class Painter:
         return coil(a, b, 0.018 * self.scene.view.size, lens.axes[2]) if cord.kind == "spring" else np.array([a, b])
 
 
-def _scaled(seen: np.ndarray, fine: float, size: float) -> np.ndarray:
-    """From lengths about the middle to fine pixels from the lower left corner."""
-    return np.concatenate([(seen[..., :2] + size / 2) * fine, seen[..., 2:]], axis=-1)
-
-
 def _painted(triangles: np.ndarray, color: str, alpha: float) -> rasterizer.Lit:
-    paint = np.broadcast_to(np.array([*colors.rgb(color), alpha]), (len(triangles), 3, 4))
+    paint = np.broadcast_to(np.array([*primitives.rgb(color), alpha]), (len(triangles), 3, 4))
     return rasterizer.Lit(triangles, paint)
 
 

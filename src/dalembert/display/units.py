@@ -7,7 +7,7 @@ count only where nothing else but time is left: r θ̇ is m/s.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, reduce
@@ -95,8 +95,17 @@ def of_formula(formula: Formula, known: Mapping[str, Powers | None]) -> Powers |
     """
     if formula.is_Symbol:
         return known.get(formula.name)
-    if isinstance(formula, se.Add):
-        return _of_sum(formula.args, known)
+    if isinstance(
+        formula, se.Add
+    ):  # the unit of all terms; where they differ, without those behind a number other than ±1
+        terms = [term for term in formula.args if not term.is_Number]
+        plain = [t for t in terms if not (isinstance(t, se.Mul) and t.args[0].is_Number and t.args[0] != -1)]
+        for candidates in (terms, plain):
+            found = [of_formula(term, known) for term in candidates]
+            units = [powers for powers in found if powers is not None]
+            if units and None not in found and len({written(powers) for powers in units}) == 1:
+                return units[0]
+        return None
     if isinstance(formula, se.Mul):
         parts = [of_formula(x, known) for x in formula.args]
         return None if None in parts else reduce(_times, [part for part in parts if part is not None])
@@ -112,18 +121,6 @@ def of_formula(formula: Formula, known: Mapping[str, Powers | None]) -> Powers |
         return {"rad": Fraction(1)}
     known_functions = formula.is_Number or isinstance(formula, se.sin | se.cos | se.tan | se.log) or formula == se.pi
     return {} if known_functions else None
-
-
-def _of_sum(terms: Iterable[Formula], known: Mapping[str, Powers | None]) -> Powers | None:
-    """The unit that all terms have; where they differ, those behind a number other than ±1 are not asked."""
-    terms = [term for term in terms if not term.is_Number]
-    plain = [t for t in terms if not (isinstance(t, se.Mul) and t.args[0].is_Number and t.args[0] != -1)]
-    for asked in (terms, plain):
-        found = [of_formula(term, known) for term in asked]
-        units = [powers for powers in found if powers is not None]
-        if units and None not in found and len({written(powers) for powers in units}) == 1:
-            return units[0]
-    return None
 
 
 @dataclass(frozen=True)
@@ -147,7 +144,8 @@ class Units:
         out: dict[str, Powers | None] = {p.name: read(p.unit) for p in self.model.declared_parameters}
         out[TIME.name] = read("s")
         for name, unit in self._coordinates.items():
-            out |= {name: unit, Kind.RATE.of(name): _per_second(unit), Kind.MOMENTUM.of(name): self._momentum(unit)}
+            momentum = None if unit is None else _times(read("J·s") or {}, unit, -1)
+            out |= {name: unit, Kind.RATE.of(name): _per_second(unit), Kind.MOMENTUM.of(name): momentum}
         return out
 
     @cached_property
@@ -160,10 +158,6 @@ class Units:
         angles = turning_coordinates(self.model) - plain
         usual = {name: read("rad" if name in angles else "1" if name in plain else "m") for name in given}
         return {name: usual[name] if unit is None else unit for name, unit in given.items()}
-
-    @staticmethod
-    def _momentum(unit: Powers | None) -> Powers | None:
-        return None if unit is None else _times(read("J·s") or {}, unit, -1)
 
     def coordinate(self, name: str) -> str:
         """The unit of a coordinate."""

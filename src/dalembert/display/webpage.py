@@ -14,14 +14,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from html import escape
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from dalembert.display.scene.scene_values import Scene
 from dalembert.display.viewer import bundle
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
-    from markdown_it.token import Token
 
 
 _PAGE = """<!DOCTYPE html>
@@ -39,8 +38,6 @@ _PAGE = """<!DOCTYPE html>
 </body>
 </html>
 """
-
-
 _POLICY = (
     "default-src 'none'; script-src {script}; style-src {style}; img-src data: blob:; font-src data:;"
     " base-uri 'none'; form-action 'none'"
@@ -60,7 +57,7 @@ def page(scene: Scene, *, tabs: Sequence[Tab] = (), title: str | None = None) ->
     return page_of(scene.to_dict(), tabs, title or scene.name)
 
 
-def page_of(data: Mapping[str, Any], tabs: Sequence[Tab], title: str) -> str:
+def page_of(data: Mapping[str, object], tabs: Sequence[Tab], title: str) -> str:
     """The page of the plain data of a scene."""
     script, style = bundle()
     templates = "".join(f'<template id="dalembert-tab-{k}">{tab.html}</template>\n' for k, tab in enumerate(tabs))
@@ -111,7 +108,8 @@ def markdown(text: str) -> str:
         if token.type.startswith("heading"):
             token.tag = f"h{min(int(token.tag[1:]) + 1, 6)}"
         elif token.type == "inline":
-            token.children = [child for child in token.children or () if _stays(child)]
+            # links to paths inside a repository lead nowhere from a page; their words stay
+            token.children = [x for x in token.children or () if x.type not in ("link_open", "link_close")]
     return parser.renderer.render(tokens, parser.options, {})
 
 
@@ -120,8 +118,3 @@ def _parser() -> MarkdownIt:
     from markdown_it import MarkdownIt
 
     return MarkdownIt("commonmark", {"html": False}).enable("table").disable("image")
-
-
-def _stays(token: Token) -> bool:
-    """Links to places inside a repository lead nowhere from a page; their words stay."""
-    return token.type not in ("link_open", "link_close")

@@ -15,7 +15,7 @@ from dalembert.errors import DalembertError, InputError
 from dalembert.formalisms import catalogue
 from dalembert.model.description import Elements
 from dalembert.simulation.derivation import derivation_of
-from dalembert.simulation.workspace import Workspace, setup, workspace_of
+from dalembert.simulation.workspace import setup, workspace_of
 from dalembert.tables import Table, Tabular, short
 
 if TYPE_CHECKING:
@@ -158,7 +158,8 @@ def compare(
         max_step = length / (count - 1)
     options = {"integrator": integrator, "samples": count, "rtol": rtol, "atol": atol, "max_step": max_step}
     options["rechoose"] = rechoose
-    reasons = _refused(space)
+    reasons = {key: catalogue.refusal(catalogue.find(key).ABOUT, space.model, space.facts) for key in catalogue.KEYS}
+    reasons = {key: reason for key, reason in reasons.items() if reason is not None}
     for key in keys or ():
         if key in reasons:
             derivation_of(space.setup, key)  # raises before any formalism is run
@@ -170,7 +171,9 @@ def compare(
         tell(index / len(wanted))
         found.append(_compared(Equations(derivation_of(space.setup, key)), length, options, parameters))
     tell(1.0)
-    _require_input(found)
+    errors = [each.error for each in found]
+    if errors and errors[0] is not None and all(isinstance(error, InputError) for error in errors):
+        raise errors[0]  # the arguments are wrong
     runs = {each.row.formalism: each.run for each in found if each.run is not None}
     method = next(iter(runs.values())).integrator if runs else integrator or model.integrator or "taylor"
     return Comparison(model.name, float(length), method, tuple(each.row for each in found), refused, runs)
@@ -201,20 +204,7 @@ def _compared(
         return Compared(row, error=error)
 
 
-def _require_input(found: Sequence[Compared]) -> None:
-    """Raise where no formalism ran because what the user asked for is wrong."""
-    errors = [each.error for each in found]
-    if errors and errors[0] is not None and all(isinstance(error, InputError) for error in errors):
-        raise errors[0]
-
-
 def _cells(row: Row) -> list[object]:
     """The cells of a row; where it failed, that stands in place of the CPU time."""
     cells = list(asdict(row).values())[:-1]
     return cells if row.failure is None else [*cells[:4], "failed", *cells[5:]]
-
-
-def _refused(space: Workspace) -> dict[str, str]:
-    """The formalisms that cannot treat the model, with their reasons."""
-    reasons = {key: catalogue.refusal(catalogue.find(key).ABOUT, space.model, space.facts) for key in catalogue.KEYS}
-    return {key: reason for key, reason in reasons.items() if reason is not None}

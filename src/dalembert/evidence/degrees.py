@@ -93,7 +93,7 @@ class _Walk:
 
     def _function(self, y: Node) -> tuple[int, Below]:
         """Functions: an angle or exponent counts twice its argument, part times; others count as their argument."""
-        reach = max((self._reach(a) for a in y.arguments), default=1)
+        reach = max((max(1, self.above[a] + self.size(self.below[a])) for a in y.arguments), default=1)
         if y.operation in ("sin", "cos", "tan", "exp", "pow"):
             self._weight[y] = 2 * reach * self._part * multiples_in(y.arguments[-1], self._sums)
             return self._weight[y], {y: 1}
@@ -114,9 +114,6 @@ class _Walk:
         rows = isqrt(2 * len(y.arguments)) if factor else len(y.arguments) - 1
         self._weight[y] = reach * rows
         return self._weight[y], {y: 1}
-
-    def _reach(self, a: Node) -> int:
-        return max(1, self.above[a] + self.size(self.below[a]))
 
 
 def _join(a: Below, b: Below) -> Below:

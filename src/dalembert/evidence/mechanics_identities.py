@@ -18,11 +18,10 @@ import numpy as np
 
 from dalembert import recursive
 from dalembert.display.math.sheet import prepare
-from dalembert.evidence.field_states import ExactState, Solved, form_symbols, nodes
+from dalembert.evidence.integrated_programs import ExactState, Solved, form_symbols, nodes
 from dalembert.formalisms import catalogue
-from dalembert.formalisms.shared.common_quantities import free_equations
+from dalembert.formalisms.shared.common_quantities import free_equations, jacobi, power_into
 from dalembert.formalisms.shared.linear_form import LinearForm
-from dalembert.formalisms.shared.power import jacobi, power_into
 from dalembert.mechanics.applied_forces import generalized_forces
 from dalembert.mechanics.energies import kinetic, mass_matrix, potential
 from dalembert.mechanics.system import System, system_of

@@ -26,8 +26,6 @@ from dalembert.symbolic.symbols import TIME, Formula
 from dalembert.symbolic.taylor_numbers import SERIES, Series, series
 
 _STEP = 1e-30
-
-
 _AXES = {"x": (1, 0, 0), "y": (0, 1, 0), "z": (0, 0, 1)}
 
 
@@ -104,9 +102,8 @@ def _entries(quantity: Array | Scalar) -> Array:
     return out
 
 
-def watch(model: Elements, states: States, qdd: np.ndarray, parameters: Mapping[str, float] | None = None) -> Watch:
+def watch(model: Elements, states: States, qdd: np.ndarray) -> Watch:
     """A model watched at a batch of states, with q̈ (n, K)."""
-    known = dict(model.parameter_values if parameters is None else parameters)
     n, K = states.q.shape
     steps = 1j * _STEP * np.eye(n)[:, :, None] * np.ones(K)
     clock = Series(states.t, np.ones(K), np.zeros(K))
@@ -120,7 +117,7 @@ def watch(model: Elements, states: States, qdd: np.ndarray, parameters: Mapping[
     def symbols(t: Scalar, q: Sequence[Scalar] | np.ndarray, qd: Sequence[Scalar] | np.ndarray) -> dict[str, Scalar]:
         names = model.coordinate_names
         rates = {rate(name).name: x for name, x in zip(names, qd, strict=True)}
-        return {"t": t, **dict(zip(names, q, strict=True)), **rates, **known}
+        return {"t": t, **dict(zip(names, q, strict=True)), **rates, **model.parameter_values}
 
     def at(algebra: Algebra, t: Scalar, q: Sequence[Scalar] | np.ndarray, qd: Sequence[Scalar] | np.ndarray) -> Places:
         return places(model, algebra, symbols(t, q, qd))

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import secrets
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from fractions import Fraction
 
@@ -18,16 +18,18 @@ from dalembert.api.load import accepts_source
 from dalembert.arguments import is_whole, shown
 from dalembert.errors import InputError, SingularError
 from dalembert.evidence.degrees import degrees_of
-from dalembert.evidence.field_states import (
+from dalembert.evidence.integrated_programs import (
+    SOLVED_IN_NUMBERS,
     ExactState,
+    ShortenedRates,
     Solved,
     exact_state,
     nodes,
     outright,
     roots_are_independent,
+    shortened_rates,
     solved,
 )
-from dalembert.evidence.integrated_programs import SOLVED_IN_NUMBERS, ShortenedRates, shortened_rates
 from dalembert.evidence.mechanics_identities import Identity, identities_of
 from dalembert.formalisms import catalogue as formalisms
 from dalembert.formalisms.shared.about import About
@@ -284,17 +286,9 @@ def _roads(
         if reason is not None:
             claims[module.ABOUT.key] = Claim("refused", reason)
             continue
-        form = module.derive(system).form
-        program = _program(space, module.ABOUT)
-        roads.append(
-            Road(
-                module.ABOUT.key,
-                form,
-                None if form.reaction is None else form.reaction(system),
-                outright(form),
-                program,
-            )
-        )
+        form, program = module.derive(system).form, _program(space, module.ABOUT)
+        reaction = None if form.reaction is None else form.reaction(system)
+        roads.append(Road(module.ABOUT.key, form, reaction, outright(form), program))
     if not roads:
         raise InputError(f"model '{system.model.name}': prove has nothing to compare: {claims}. Name other formalisms.")
     return claims, roads
@@ -340,7 +334,9 @@ def _at(state: ExactState, roads: Sequence[Road], asked: Sequence[Identity]) -> 
             found.formalisms[road.key] = Claim("undecided", f"the field has no {error}")
             continue
         known = known or here
-        found.formalisms[road.key] = _claim(state, list(_differences(here, known)))
+        pairs = {"accelerations": (here.qdd, known.qdd), "reactions": (here.reaction, known.reaction)}
+        different = [f"other {name}" for name, (ours, first) in pairs.items() if not (ours == first).all()]
+        found.formalisms[road.key] = _claim(state, different)
         found.programs[road.key] = _program_claim(road, state, known)
     for identity in asked:
         try:
@@ -358,13 +354,6 @@ def _program_claim(road: Road, state: ExactState, known: Solved) -> Claim:
         return _claim(state, list(road.program.differences(state, known)))
     except Undecidable as error:
         return Claim("undecided", f"the field has no {error}")
-
-
-def _differences(here: Solved, known: Solved) -> Iterator[str]:
-    if not (here.qdd == known.qdd).all():
-        yield "other accelerations"
-    if not (here.reaction == known.reaction).all():
-        yield "other reactions"
 
 
 def _claim(state: ExactState, broken: Sequence[str]) -> Claim:

@@ -14,11 +14,19 @@ from dalembert.api.derive import derived
 from dalembert.api.equations import Equations
 from dalembert.api.load import accepts_source
 from dalembert.api.tree_equations import TreeEquations
-from dalembert.codegen.function import ENGINES, choose_engine
+from dalembert.codegen.function import choose_engine
 from dalembert.errors import DalembertError, EngineError, InputError, SingularError
 from dalembert.evidence import principle
-from dalembert.evidence.agreement import PRINCIPLE, RECURSION, Agreement, Verdict
-from dalembert.evidence.differences import Reference, difference_of_accelerations, largest_differences, reference
+from dalembert.evidence.agreement import (
+    PRINCIPLE,
+    RECURSION,
+    Agreement,
+    Reference,
+    Verdict,
+    difference_of_accelerations,
+    largest_differences,
+    reference,
+)
 from dalembert.evidence.integrated_programs import (
     PROGRAMS,
     NotInstalled,
@@ -151,7 +159,7 @@ def verify(
     model.refuse_canonical("verify")  # dirac alone: there is no other road to compare with
     laws, model = model.controllers, model.without_laws().pressed()
     tell = progress or (lambda _: None)
-    chosen = [choose_engine(engine) for engine in engines or _installed_engines()]
+    chosen = [choose_engine(engine) for engine in engines or dict.fromkeys((choose_engine(None), "python"))]
     spaces = tuple(workspace_of(setup(model, engine)) for engine in chosen)
     task = Task(spaces, _states(spaces[0], states, seed), tolerance, everything)
     findings: dict[str, Finding] = {}
@@ -163,7 +171,11 @@ def verify(
         if known is not None and findings[key].verdict.compared:
             programs.look_at(key, task.spaces, known)
     if known is None:
-        raise EngineError(_nothing(model, findings))
+        reasons = "; ".join(f"{key}: {finding.verdict.reason}" for key, finding in findings.items())
+        raise EngineError(
+            f"model '{model.name}': verify has nothing to compare, because no formalism could be evaluated ({reasons}). "
+            "Expected at least two. Take everything=True, or --all on the command line, or another engine."
+        )
     programs.look_at_tree(task.first, known)
     rows = {name: row(task, known) for name, row in OTHERS.items()}
     tell(1.0)
@@ -177,11 +189,6 @@ def verify(
         {name: verdict for name, verdict in rows.items() if verdict is not None},
         programs.verdicts(tolerance),
     )
-
-
-def _installed_engines() -> list[str]:
-    best = choose_engine(None)
-    return [best] + [engine for engine in ENGINES if engine != best and engine == "python"]
 
 
 def _states(space: Workspace, count: int, seed: int) -> States:
@@ -205,16 +212,17 @@ def _finding(task: Task, key: str, known: Reference | None) -> tuple[Finding, Re
     reason = catalogue.refusal(about, task.first.model, task.first.facts)
     if reason is not None:
         return Finding(Verdict("refused", reason, None, None, about.lineage)), known
-    worst: list[tuple[float, float]] = []
-    notes: list[str] = []
+    worst, notes, at = list[tuple[float, float]](), list[str](), task.states
     reason = None if task.everything else catalogue.too_large(about, task.first.model)
     if reason is not None:
         return Finding(Verdict("left out", reason, None, None, about.lineage)), known
     for space in task.spaces:
         try:
             road = Equations(derivation_of(space.setup, key))
-            known = _reference(task, road) if known is None else known
-            worst.append(largest_differences(road, task.states, known))
+            if known is None:
+                _, _, _, M = task.first.manifold.evaluate(at.q, at.qd, at.t, task.first.values)
+                known = reference(road, at, M, task.first.facts.scales)
+            worst.append(largest_differences(road, at, known))
         except EngineError as error:
             notes.append(f"{key} was left out on {space.engine}: {error}")
         except DalembertError as error:  # of this formalism: the others are compared all the same
@@ -225,12 +233,6 @@ def _finding(task: Task, key: str, known: Reference | None) -> tuple[Finding, Re
     else:
         found = "refused", notes[-1], None, None
     return Finding(Verdict(*found, about.lineage), tuple(notes)), known
-
-
-def _reference(task: Task, road: Equations) -> Reference:
-    at, first = task.states, task.first
-    _, _, _, M = first.manifold.evaluate(at.q, at.qd, at.t, first.values)
-    return reference(road, at, M, first.facts.scales)
 
 
 def recursion(task: Task, known: Reference) -> Verdict | None:
@@ -289,11 +291,3 @@ def _of_contact(known: Unilateral) -> str:
 def _of_law(controller: Controller) -> str:
     inputs = ", ".join(f"{name} = {USUAL:g}" for name in controller.inputs)
     return f"{controller.title} is no formula and is not asked: the equations are compared with {inputs}"
-
-
-def _nothing(model: Elements, findings: Mapping[str, Finding]) -> str:
-    reasons = "; ".join(f"{key}: {finding.verdict.reason}" for key, finding in findings.items())
-    return (
-        f"model '{model.name}': verify has nothing to compare, because no formalism could be evaluated ({reasons}). Expected at "
-        "least two. Take everything=True, or --all on the command line, or another engine."
-    )

@@ -23,12 +23,12 @@ from dalembert.formalisms.shared.about import About, Velocities
 from dalembert.formalisms.shared.common_quantities import along_speeds, define_bodies, rates, vanishing
 from dalembert.formalisms.shared.linear_form import in_speeds
 from dalembert.formalisms.shared.quantities import Definitions, Derived
+from dalembert.formalisms.shared.quasi_velocities import hamel_coefficients, hamel_terms, with_constraints
 from dalembert.mechanics.applied_forces import generalized_forces
 from dalembert.mechanics.energies import kinetic, potential
-from dalembert.mechanics.generalized_speeds import Speeds, invert
+from dalembert.mechanics.generalized_speeds import Speeds
 from dalembert.mechanics.system import System
-from dalembert.symbolic.algebra_base import Array, stack, vector, zeros
-from dalembert.symbolic.reserved_symbols import Kind
+from dalembert.symbolic.algebra_base import Array
 
 ABOUT = About(
     key="boltzmann_hamel",
@@ -55,7 +55,7 @@ def derive(system: System) -> Derived:
     """M u̇ = f for the d free quasi-velocities."""
     define, algebra, d = Definitions(system), system.algebra, len(system.speeds.u)
     define_bodies(define, system)
-    full = square(system)
+    full = with_constraints(system)
     W = define("W", full.W, "∂q̇/∂w: the columns of the speeds, then those of the constraints", "(5)")
     X = define("X", full.X, "q̇ at w = 0", "(5)")
     full = replace(full, W=W, X=X)
@@ -75,53 +75,18 @@ def _operators(define: Definitions, system: System, full: Speeds, count: int) ->
     algebra, j, source = system.algebra, slice(count), "refs. [12, 29, 30]"
     T = define("T_star", kinetic(system.motion, full.qd), "kinetic energy in all quasi-velocities", source)
     words = "Hamel's coefficients γⁱ_jl, one matrix for each quasi-velocity i"
-    define("gamma", lambda: coefficients(system, full)[0], words, source, [str(w) for w in full.u])
+    define("gamma", lambda: hamel_coefficients(system, full)[0], words, source, [str(w) for w in full.u])
     T_w = algebra.gradient(T, full.u)  # ∂T*/∂w, all n
     by_pi = full.W.T @ algebra.gradient(T - potential(system.motion), system.q)  # ∂L/∂π at constant w
     U = full.W.T @ system.at_rates(generalized_forces(system.motion), full.qd)
     U = define("U", U, "applied forces without potential along the quasi-velocities", "(9)")
-    turning = _turning(system, full, T_w)
+    turning = hamel_terms(system, full, T_w)
     return algebra.jacobian(T_w[j], full.u), U[j] + by_pi[j] - turning[j] - system.rate_of(T_w[j], full)
-
-
-def _turning(system: System, full: Speeds, T_w: Array) -> Array:
-    """Σ_i ∂T*/∂w_i (Σ_l γⁱ_jl w_l + γⁱ_j) for every j; with w_l summed first, as q̇ = W w + X, no γ is formed on the way."""
-    total = zeros(len(system.q))
-    for momentum, (curl, rest) in zip(T_w, _curls(system, full), strict=True):
-        total = total + momentum * (curl @ full.qd + rest)
-    return full.W.T @ total
-
-
-def square(system: System) -> Speeds:
-    """w = Y q̇ + Z with n entries, the speeds followed by the constraints, and its inverse."""
-    free = system.speeds
-    names = [Kind.CONSTRAINED.of(name) for i, name in enumerate(system.facts.levels.names) if i in system.facts.rows]
-    w = stack(free.u, system.algebra.symbols(names))
-    return invert(system.motion, w, stack(free.Y, system.A), stack(free.Z, system.b), [], system.facts.order)
-
-
-def coefficients(system: System, full: Speeds) -> tuple[Array, Array]:
-    """γⁱ_jl = Σ (∂Y_ik/∂q_m − ∂Y_im/∂q_k) W_kj W_ml (n×n×n), and γⁱ_j from X, ∂Y/∂t and ∂Z/∂q (n×n)."""
-    n = len(system.q)
-    gamma, drift = zeros(n, n, n), zeros(n, n)
-    for i, (curl, rest) in enumerate(_curls(system, full)):
-        gamma[i] = full.W.T @ curl @ full.W
-        drift[i] = full.W.T @ (curl @ full.X + rest)
-    return gamma, drift
-
-
-def _curls(system: System, full: Speeds) -> list[tuple[Array, Array]]:
-    """∂Y_ik/∂q_m − ∂Y_im/∂q_k and ∂Y_ik/∂t − ∂Z_i/∂q_k of every i: what γ is made of."""
-    algebra = system.algebra
-    Y_q = algebra.jacobian(full.Y, system.q)  # (i, k, m)
-    Y_t = algebra.jacobian(full.Y, vector([system.t]))[..., 0]
-    Z_q = algebra.jacobian(full.Z, system.q)
-    return [(Y_q[i] - Y_q[i].T, Y_t[i] - Z_q[i]) for i in range(len(full.u))]
 
 
 def reaction(system: System) -> Array:
     """Yᵀ (M ẇ − f) with all n equations: those of the constrained w have the reaction on their right."""
-    full = square(system)
+    full = with_constraints(system)
     M, f = _operators(Definitions(system), system, full, len(system.q))
     w = full.Y @ system.qd + full.Z
     there = {str(x): value for x, value in zip(full.u, w, strict=True)}

@@ -27,10 +27,9 @@ from dalembert.formalisms.shared.common_quantities import (
     multipliers,
     of_bodies,
 )
-from dalembert.formalisms.shared.inverses import define_inverse, inverse_mass
 from dalembert.formalisms.shared.linear_form import Rows, Solver, constrained, in_velocities
 from dalembert.formalisms.shared.quantities import Definitions, Derived
-from dalembert.formalisms.shared.solvers import solve_in_constraint_space
+from dalembert.formalisms.shared.solvers import define_inverse, inverse_mass, solve_in_constraint_space
 from dalembert.mechanics.applied_forces import applied_forces
 from dalembert.mechanics.system import System
 from dalembert.symbolic.algebra_base import Array, identity, zeros

@@ -70,8 +70,6 @@ ABOUT = About(
   year = {2013}
 }""",
 )
-
-
 # open trees of more coordinates are eliminated link by link: U D Uᵀ then has fewer operations than I itself
 FEW = 6
 
@@ -96,8 +94,7 @@ def derive(system: System, modules: Named | None = None) -> Derived:
 
 def _eliminated(algebra: Algebra, linear: LinearSystem, chain: Moving, tau: Array) -> tuple[Array, Array]:
     """θ̈ of U D Uᵀ θ̈ = φ by reverse Gaussian elimination from the tips to the world and back: (27)–(33)."""
-    pushed = tau if linear.C is None else tau + linear.C
-    return forward_dynamics(chain, pushed)[0], zeros(0)
+    return forward_dynamics(chain, tau if linear.C is None else tau + linear.C)[0], zeros(0)
 
 
 def _matrices(define: Definitions, system: System, chain: Moving, modules: Named | None) -> None:

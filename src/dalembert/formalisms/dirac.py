@@ -29,8 +29,15 @@ from __future__ import annotations
 import numpy as np
 
 from dalembert.formalisms.shared.about import About, Velocities
-from dalembert.formalisms.shared.common_quantities import define_bodies, rates, vanishing
-from dalembert.formalisms.shared.inverses import inverse
+from dalembert.formalisms.shared.common_quantities import (
+    CONSTRAINTS,
+    MOVING,
+    channels_of,
+    define_bodies,
+    rates,
+    told_apart,
+    vanishing,
+)
 from dalembert.formalisms.shared.linear_form import LinearForm, LinearSystem, Multipliers, Rows, VelocityMap
 from dalembert.formalisms.shared.phase_space import (
     Canonical,
@@ -39,8 +46,8 @@ from dalembert.formalisms.shared.phase_space import (
     canonical_surface,
     define_hamiltonian,
 )
-from dalembert.formalisms.shared.power import CONSTRAINTS, MOVING, channels_of, told_apart
 from dalembert.formalisms.shared.quantities import Definitions, Derived
+from dalembert.formalisms.shared.solvers import inverse
 from dalembert.mechanics.applied_forces import generalized_forces, non_ideal_forces, working_forces
 from dalembert.mechanics.system import System
 from dalembert.symbolic.algebra_base import Array, identity, scaled, stack, vector, zeros
@@ -165,6 +172,7 @@ def _notes(known: Surface, alpha: float) -> tuple[str, ...]:
     """What constraints on momenta imply, and the feedback."""
     implied = known.names[known.given :] if known.on_momenta else ()
     notes = (
-        [f"constraints on momenta imply secondary ones, which are kept too: {', '.join(implied)}"] if implied else []
+        f"constraints on momenta imply secondary ones, which are kept too: {', '.join(implied)}" if implied else "",
+        f"constraints stabilized by feedback: ċ = −{alpha:g} c" if alpha else "",
     )
-    return (*notes, *([f"constraints stabilized by feedback: ċ = −{alpha:g} c"] if alpha else []))
+    return tuple(filter(None, notes))

@@ -24,9 +24,9 @@ from dalembert.formalisms.shared.common_quantities import (
     multipliers,
     vanishing,
 )
-from dalembert.formalisms.shared.inverses import inverse_mass, symmetric_symbols
 from dalembert.formalisms.shared.linear_form import Numeric, Solver
 from dalembert.formalisms.shared.quantities import Definitions, Derived
+from dalembert.formalisms.shared.solvers import inverse_mass, symmetric_symbols
 from dalembert.mechanics.system import System
 
 ABOUT = About(

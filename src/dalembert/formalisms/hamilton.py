@@ -25,7 +25,7 @@ from dalembert.formalisms.shared.phase_space import Canonical, canonical_of, def
 from dalembert.formalisms.shared.quantities import Definitions, Derived
 from dalembert.mechanics.applied_forces import generalized_forces, non_ideal_forces
 from dalembert.mechanics.system import System
-from dalembert.symbolic.algebra_base import Array, identity, zeros
+from dalembert.symbolic.algebra_base import identity, zeros
 from dalembert.symbolic.elimination import ldl_solve
 
 ABOUT = About(
@@ -85,7 +85,9 @@ def _equations(define: Definitions, system: System, c: Canonical, linear: Linear
         if levels.held == len(levels.names):
             define("phi", lambda: system.phi, "constraints on positions: φ(q, t) = 0", "(5.284)")
         words = "multipliers: Φ H_pp Φᵀ λ = β − Φ (H_pq q̇ + H_pt) − Φ H_pp (τ − H_q), Errata of (5.286)"
-        define("lambda", lambda: _multipliers(system, linear), words, "(5.286)")
+        left = lambda: linear.A @ linear.directions.T  # noqa: E731 (M = 1)
+        right = lambda: linear.beta - linear.A @ linear.push  # noqa: E731
+        define("lambda", lambda: ldl_solve(system.algebra, left(), right()), words, "(5.286)")
     define.law("q̇ = ∂H/∂p", ("qd",), lambda: (system.qd, qd), "(5.279)")
     words = "ṗ = τ − ∂H/∂q" + (" + C" if C is not None else "") + (" + Φᵀλ" if constrained else "")
     define.law(words, ("H",), lambda: (pd, push + system.A.T @ lam), "(5.283)" if constrained else "(5.280)")
@@ -93,8 +95,3 @@ def _equations(define: Definitions, system: System, c: Canonical, linear: Linear
         define.law("Φ q̈ = −(Φ̇q̇ + β Φ q̇ + α φ)", (), lambda: (system.A @ system.qdd, system.beta), "(5.97)")
     elif constrained:
         define.law("Φ q̇ = −φ_t", (), lambda: (system.velocity, zeros(len(lam))), "(5.285)")
-
-
-def _multipliers(system: System, linear: LinearSystem) -> Array:
-    """λ of the linear system with M = 1."""
-    return ldl_solve(system.algebra, linear.A @ linear.directions.T, linear.beta - linear.A @ linear.push)

@@ -23,11 +23,18 @@ from functools import partial
 import numpy as np
 
 from dalembert.formalisms.shared.about import About, Velocities
-from dalembert.formalisms.shared.common_quantities import define_bodies, define_push, define_rows, multipliers, rates
+from dalembert.formalisms.shared.common_quantities import (
+    body_wrenches,
+    define_bodies,
+    define_push,
+    define_rows,
+    multipliers,
+    rates,
+)
 from dalembert.formalisms.shared.linear_form import Accelerations, LinearForm, LinearSystem, Rows, Solver, VelocityMap
 from dalembert.formalisms.shared.quantities import Definitions, Derived
 from dalembert.formalisms.shared.solvers import solve_body_by_body
-from dalembert.mechanics.applied_forces import applied_forces, non_ideal_forces
+from dalembert.mechanics.applied_forces import non_ideal_forces
 from dalembert.mechanics.system import System
 from dalembert.symbolic.algebra_base import Array, identity, stack, zeros
 from dalembert.symbolic.elimination import ldl_solve
@@ -74,7 +81,7 @@ def derive(system: System) -> Derived:
         Mass[6 * i : 6 * i + 3, 6 * i : 6 * i + 3] = body.mass * identity(3)  # (14)
         Mass[6 * i + 3 : 6 * i + 6, 6 * i + 3 : 6 * i + 6] = body.inertia
         gyro[6 * i + 3 : 6 * i + 6] = cross(w, body.inertia @ w)  # (11)
-    wrench, tau = _loads(system, size)
+    wrench, tau = body_wrenches(system)
     define.later(lambda: _equations(define, system, twists, (Mass, gyro), (wrench, tau), (N, e)))
     A, beta = system.at_rates(system.A, qd), system.at_rates(system.beta, qd)
     r = len(system.facts.rows)
@@ -129,23 +136,9 @@ def _equations(define: Definitions, system: System, t: Array, inertia: Pair, loa
         define.law("A q̈ = β", ("A", "beta"), lambda: (A @ system.qdd, beta), "(52a)")
 
 
-def _loads(system: System, size: int) -> Pair:
-    """Applied wrenches of all bodies, and the drives inside joints as generalized forces."""
-    wrench, tau = zeros(size), zeros(len(system.q))
-    places = {body.name: 6 * i for i, body in enumerate(system.motion.masses)}
-    for load in applied_forces(system.motion):
-        for part in load.wrenches:
-            at = places[part.body]
-            wrench[at : at + 3] = wrench[at : at + 3] + part.force
-            wrench[at + 3 : at + 6] = wrench[at + 3 : at + 6] + part.moment
-        if not load.wrenches:
-            tau = tau + load.J.T @ load.force
-    return wrench, tau
-
-
 def reaction(system: System) -> Array:
     """Nᵀ(𝓜 ṫ + (0, ω×Iω) − w_A) − τ: what the joints and drives cannot explain is the reaction of the constraints."""
-    wrench, tau = _loads(system, 6 * len(system.motion.masses))
+    wrench, tau = body_wrenches(system)
     total = -tau
     for i, body in enumerate(system.motion.masses):
         force, moment = system.inertia_of(body)

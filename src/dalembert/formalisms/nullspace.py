@@ -31,10 +31,9 @@ from dalembert.formalisms.shared.common_quantities import (
     free_equations,
     free_parts,
 )
-from dalembert.formalisms.shared.inverses import written_inverse
 from dalembert.formalisms.shared.linear_form import Numeric, Solver
 from dalembert.formalisms.shared.quantities import Definitions, Derived
-from dalembert.formalisms.shared.solvers import is_crossed, solve_in_null_space
+from dalembert.formalisms.shared.solvers import is_crossed, solve_in_null_space, written_inverse
 from dalembert.mechanics.system import System
 from dalembert.symbolic.algebra_base import Array, identity, zeros
 

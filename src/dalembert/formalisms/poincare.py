@@ -19,22 +19,18 @@ G is made of the user's speeds (their homogeneous part) completed by rates of co
 
 from __future__ import annotations
 
-import itertools
 from dataclasses import replace
-
-import numpy as np
 
 from dalembert.formalisms.shared.about import About, Velocities
 from dalembert.formalisms.shared.common_quantities import define_bodies, rates
 from dalembert.formalisms.shared.linear_form import LinearForm, LinearSystem, Numeric, Rows, Solver, VelocityMap
 from dalembert.formalisms.shared.quantities import Definitions, Derived
+from dalembert.formalisms.shared.quasi_velocities import with_rates
 from dalembert.formalisms.shared.solvers import scaled_rows, solve_poincare
 from dalembert.mechanics.applied_forces import generalized_forces, non_ideal_forces
 from dalembert.mechanics.energies import kinetic, potential
-from dalembert.mechanics.generalized_speeds import Speeds
 from dalembert.mechanics.system import System
-from dalembert.symbolic.algebra_base import Array, identity, zeros
-from dalembert.symbolic.elimination import lu_solve
+from dalembert.symbolic.algebra_base import Array
 
 ABOUT = About(
     key="poincare",
@@ -62,27 +58,33 @@ def derive(system: System) -> Derived:
     """M_s ṡ = S + S_c with A_s ṡ = b_s."""
     define, algebra = Definitions(system), system.algebra
     define_bodies(define, system, ("volterra (6)", "volterra (54)"))
-    speeds = _square(system)
+    speeds = with_rates(system)
     G = define("G", speeds.Y, "quasi-velocities s = G q̇", "(2.2)")
     H = define("H", speeds.W, "G⁻¹: q̇ = H s", "(2.3)")
-    speeds = replace(speeds, Y=G, W=H)
-    qd = speeds.qd
-    M_s, S = _unconstrained(system, speeds)
-    M_s = define("M_s", M_s, "mass matrix of the quasi-velocities, HᵀM H", "(2.13)")
+    s, q, qd, clock = speeds.u, system.q, H @ speeds.u + speeds.X, system.clock
+    T_s = kinetic(system.motion, qd)  # (2.4)
+    T_ss = algebra.gradient(T_s, s)
+    M_s = define("M_s", algebra.jacobian(T_ss, s), "mass matrix of the quasi-velocities, HᵀM H", "(2.13)")
+    P_dot = algebra.total_derivative(G.T, (q, qd), clock)  # P = Gᵀ, (2.5)
+    R = system.at_rates(algebra.jacobian(G @ system.qd, q).T, qd)  # (2.7)
+    Q = system.at_rates(generalized_forces(system.motion), qd)  # (2.8)
+    total = Q - algebra.gradient(potential(system.motion), q)
+    inner = total - (P_dot - R) @ T_ss + algebra.gradient(T_s, q)
+    S = H.T @ inner - algebra.total_derivative(T_ss, (q, qd), clock)  # P⁻¹ = Hᵀ
     S = define("S", S, "all that is free of ṡ: M_s ṡ = S without constraints", "(2.15)")
     A = system.at_rates(system.constraints.A, qd)
     beta = system.at_rates(system.constraints.beta, qd)
-    bias = algebra.total_derivative(qd, (system.q, qd), system.clock)  # Ḣ s
+    bias = algebra.total_derivative(qd, (q, qd), clock)  # Ḣ s
     C = non_ideal_forces(system.motion)
     C_s = None if C is None else H.T @ system.at_rates(C, qd)  # (3.45)
     linear = LinearSystem(M_s, S, A @ H, beta - A @ bias, C_s)  # (3.5)
-    _constrained(define, system, rates(system, speeds.u), linear)
+    _constrained(define, system, rates(system, s), linear)
     define.law("q̇ = H s", ("H",), lambda: (system.qd, qd), "(2.16)")
     return define.derived(
         LinearForm(
             formalism="poincare",
             system=system,
-            velocity=VelocityMap(speeds.u, G @ system.qd, qd, H, bias),
+            velocity=VelocityMap(s, G @ system.qd, qd, H, bias),
             linear=linear,
             rows=Rows.ALL,
             solver=Solver(solve_poincare, Numeric.MOORE_PENROSE),
@@ -118,45 +120,10 @@ def _constrained(define: Definitions, system: System, sd: Array, linear: LinearS
     return define.law("A_s ṡ = b_s", ("A_s", "b_s"), lambda: (A_s @ sd, b_s), "(3.5)")
 
 
-def _unconstrained(system: System, speeds: Speeds) -> tuple[Array, Array]:
-    """M_s and S of M_s ṡ = S: (2.14), functions of (q, s, t)."""
-    algebra, q, t = system.algebra, system.q, system.clock
-    G, H, s, qd = speeds.Y, speeds.W, speeds.u, speeds.qd
-    T_s = kinetic(system.motion, qd)  # (2.4)
-    T_ss = algebra.gradient(T_s, s)
-    M_s = algebra.jacobian(T_ss, s)  # (2.13)
-    P_dot = algebra.total_derivative(G.T, (q, qd), t)
-    R = system.at_rates(algebra.jacobian(G @ system.qd, q).T, qd)  # (2.7)
-    Q = system.at_rates(generalized_forces(system.motion), qd)  # (2.8)
-    total = Q - algebra.gradient(potential(system.motion), q)
-    inner = total - (P_dot - R) @ T_ss + algebra.gradient(T_s, q)
-    return M_s, H.T @ inner - algebra.total_derivative(T_ss, (q, qd), t)  # (2.15), P⁻¹ = Hᵀ
-
-
-def _square(system: System) -> Speeds:
-    """s = G q̇: the speeds, completed by rates of the coordinates the constraints are solved for.
-
-    For a part of a quaternion the row is q·q̇, which is regular everywhere.
-    """
-    algebra, n, known = system.algebra, len(system.q), system.facts
-    completion = identity(n)[list(known.completing)]
-    for row, i in zip(completion, known.completing, strict=True):
-        if i in known.norms:
-            row[:] = 0
-            for j in known.norms[i]:
-                row[j] = system.q[j]
-    G = np.concatenate([system.speeds.Y, completion], axis=0)
-    taken = {*system.model.coordinate_names, *system.model.parameter_values, *known.speed_names}
-    letter = next(word for k in itertools.count(1) if not any(f"{(word := 's' * k)}{i + 1}" in taken for i in range(n)))
-    s = algebra.symbols([f"{letter}{i + 1}" for i in range(n)])
-    return Speeds(s, G, zeros(n), lu_solve(algebra, G, identity(n), known.square_order), zeros(n))
-
-
 def reaction(system: System) -> Array:
     """Q_c = Gᵀ S_c with S_c = M_s ṡ − S: (3.8)."""
-    speeds = _square(system)
-    M_s, S = _unconstrained(system, speeds)
-    s = speeds.Y @ system.qd  # (2.2)
-    there = {str(x): value for x, value in zip(speeds.u, s, strict=True)}
-    S_c = M_s @ system.derivative(s) - system.algebra.substitute(S, there)
-    return speeds.Y.T @ S_c
+    form = derive(system).form
+    s = form.velocity.v_from_qd  # (2.2)
+    there = {str(x): value for x, value in zip(form.velocity.v, s, strict=True)}
+    S_c = form.linear.M @ system.derivative(s) - system.algebra.substitute(form.linear.f, there)
+    return with_rates(system).Y.T @ S_c

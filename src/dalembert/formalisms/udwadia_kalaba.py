@@ -25,10 +25,15 @@ from dalembert.formalisms.shared.common_quantities import (
     free_equations,
     vanishing,
 )
-from dalembert.formalisms.shared.inverses import inverse_mass, inverse_root, symmetric_symbols, written_inverse
 from dalembert.formalisms.shared.linear_form import Numeric, Solver
 from dalembert.formalisms.shared.quantities import Definitions, Derived
-from dalembert.formalisms.shared.solvers import solve_udwadia_kalaba
+from dalembert.formalisms.shared.solvers import (
+    inverse_mass,
+    inverse_root,
+    solve_udwadia_kalaba,
+    symmetric_symbols,
+    written_inverse,
+)
 from dalembert.mechanics.system import System
 from dalembert.symbolic.algebra_base import Array, identity
 

@@ -74,21 +74,40 @@ def derive(system: System) -> Derived:
     if known.s:
         momenta = define("G_I", momenta, "constant momenta of the ignorable coordinates, ∂T/∂q̇_I", "(26)")
     speeds = _speeds(define, system, momenta, G)
-    M, N = _mass_matrix(system, speeds)
+    last, u = _last(system), speeds.u
+    W, X, W_I, v_I = speeds.W.copy(), speeds.X.copy(), speeds.W[last], system.qd[last]
+    W[last], X[last] = 0, v_I
+    apart = replace(speeds, W=W, X=X)  # q̇_I stands for itself
+    # M_NI = W_NIᵀ M W_NI and N_NI = W_NIᵀ (M X_NI + N); by (44) M′ W_NI = 0: of M_NI only the rows of M beside M′ are
+    # needed, and to N_NI the ignorable velocities add nothing
+    T = kinetic(system.motion, apart.qd)
+    p, p_I = algebra.gradient(T, u), algebra.gradient(T, v_I)
+    M = algebra.jacobian(p, u) + algebra.jacobian(p, v_I) @ W_I
     M = define("M_NI", M, "mass matrix of the speeds that remain", "(47)")
-    A = lambda: system.rate_of(M @ speeds.u + N, speeds)  # noqa: E731 (of ∂T/∂u_NI = M_NI u_NI + N_NI, (50))
+    N = algebra.substitute(p + W_I.T @ p_I, {str(v): 0 for v in (*u, *v_I)})  # (48)
+    A = lambda: system.rate_of(M @ u + N, speeds)  # noqa: E731 (of ∂T/∂u_NI = M_NI u_NI + N_NI, (50))
     define("A_NI", A, "d/dt ∂T/∂u_NI at u̇_NI = 0", "(52)")
     K = lambda: momenta_on_changing_directions(system, speeds)  # noqa: E731
     define("K_NI", K, "momenta along changing directions", "(63)")
-    U = active_forces(system.motion, _apart(system, speeds).W)  # Q_I = 0: Definition 1
+    U = active_forces(system.motion, apart.W)  # Q_I = 0: Definition 1
     U = define("U_NI", U, "applied forces along the speeds", "(33)")
-    L = U - _changing_momenta(system, speeds)  # K_NI − A_NI by (39)
+    # Σ [d/dt P·∂V_G/∂u_NI + d/dt H_G·∂ω/∂u_NI] of (38) at constant q̇_I, whose rate adds W_NIᵀ M′ᵀ q̈_I = 0
+    both = np.concatenate([apart.W, identity(len(system.q))[:, last]], axis=1)
+    found = rates_of_momenta(system, apart, both)
+    changing = found[: len(u)] + W_I.T @ found[len(u) :]  # ∂q̇_I/∂u_NI is W_NI too
+    L = U - system.at_rates(changing, speeds.qd)  # K_NI − A_NI by (39)
     L = define.velocity_terms("L_NI", L, "all that is free of u̇_NI, U_NI + K_NI − A_NI", "(65)")  # corrected
     ud, (push, plus) = rates(system, speeds.u), along_speeds(system, speeds)
     define.law(f"M_NI u̇_NI = L_NI{plus}", ("M_NI", "L_NI"), lambda: (M @ ud, L + push), "(64)")
     define.law("q̇ = W_NI u_NI + X_NI", ("W_NI", "X_NI"), lambda: (system.qd, speeds.qd), "(43)")
-    constants, notes = Constants(G, momenta), (_note(system),)
-    form = in_speeds("volterra_reduced", system, speeds, M, L, constants=constants, notes=notes, reaction=reaction)
+    note = "no coordinate is ignorable, so there is nothing to reduce: the equations are Volterra's own"
+    if known.s:
+        remaining = ", ".join(known.speed_names[i] for i in known.reduced)
+        ignored = ", ".join(system.model.coordinate_names[i] for i in known.ignorable)
+        words = f"the speeds {remaining} remain" if remaining else "no speed remains"
+        note = f"the momenta of {ignored} are constants of the motion; {words}"
+    constants = Constants(G, momenta)
+    form = in_speeds("volterra_reduced", system, speeds, M, L, constants=constants, notes=(note,), reaction=reaction)
     return define.derived(form)
 
 
@@ -133,46 +152,8 @@ def _with_momenta(system: System, speeds: Speeds, G: Array) -> Speeds:
     return replace(speeds, W=W, X=X)
 
 
-def _apart(system: System, speeds: Speeds) -> Speeds:
-    """The speeds with q̇_I standing for itself."""
-    last, W, X = _last(system), speeds.W.copy(), speeds.X.copy()
-    W[last], X[last] = 0, system.qd[last]
-    return replace(speeds, W=W, X=X)
-
-
-def _mass_matrix(system: System, speeds: Speeds) -> tuple[Array, Array]:
-    """M_NI = W_NIᵀ M W_NI, (47), and N_NI = W_NIᵀ (M X_NI + N), (48).
-
-    By (44) M′ W_NI = 0: of M_NI only the rows of M beside M′ are needed, and to N_NI the ignorable velocities add nothing.
-    """
-    algebra, last, apart = system.algebra, _last(system), _apart(system, speeds)
-    u, qd_I, T = speeds.u, system.qd[last], kinetic(system.motion, apart.qd)
-    p, p_I = algebra.gradient(T, u), algebra.gradient(T, qd_I)
-    M = algebra.jacobian(p, u) + algebra.jacobian(p, qd_I) @ speeds.W[last]
-    return M, algebra.substitute(p + speeds.W[last].T @ p_I, {str(v): 0 for v in (*u, *qd_I)})
-
-
-def _changing_momenta(system: System, speeds: Speeds) -> Array:
-    """Σ [d/dt P·∂V_G/∂u_NI + d/dt H_G·∂ω/∂u_NI] of (38); q̇_I is held, since its rate adds W_NIᵀ M′ᵀ q̈_I = 0."""
-    last, apart = _last(system), _apart(system, speeds)
-    both = np.concatenate([apart.W, identity(len(system.q))[:, last]], axis=1)
-    found = rates_of_momenta(system, apart, both)
-    k = len(speeds.u)
-    return system.at_rates(found[:k] + speeds.W[last].T @ found[k:], speeds.qd)  # ∂q̇_I/∂u_NI is W_NI too
-
-
 def reaction(system: System) -> Array:
     """(64) written for u = q̇, all n of them, against (18)(19); on ignorable coordinates it vanishes by Definition 1."""
     out = reaction_by_momenta(system)
     out[list(system.facts.ignorable)] = 0
     return out
-
-
-def _note(system: System) -> str:
-    """What Definition 1 found, in a sentence."""
-    known, names = system.facts, system.model.coordinate_names
-    if not known.s:
-        return "no coordinate is ignorable, so there is nothing to reduce: the equations are Volterra's own"
-    chosen = ", ".join(known.speed_names[i] for i in known.reduced)
-    kept = f"the speeds {chosen} remain" if chosen else "no speed remains"
-    return f"the momenta of {', '.join(names[i] for i in known.ignorable)} are constants of the motion; {kept}"

@@ -5,17 +5,19 @@ A paper is two files: `NAME.toml` holds what is printed, and `NAME.py` says in `
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+import itertools
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from importlib import import_module
+from typing import TypeVar
 
 from dalembert.arguments import checked
 from dalembert.errors import InputError, nearest
-from dalembert.papers.printed_facts import Printed, Recipe, printed
-from dalembert.papers.printed_values import Figure, Paper, Table, labelled
+from dalembert.papers.printed_values import Figure, Paper, Printed, Recipe, Table, labelled, printed
 
 __all__ = ["NAMES", "Figure", "Paper", "Table", "choices", "paper", "printed"]
 
 NAMES = ("volterra", "phong", "poincare", "denoc", "desapio")
+_Result = TypeVar("_Result")
 
 
 @checked
@@ -41,21 +43,19 @@ def paper(
         _wanted(name, "figure", known.figures, figures, tables),
     )
     made = _recipe(name)
-    tell, total, done = progress or (lambda _: None), sum(map(len, wanted)) or 1, 0
-    found_tables: list[Table] = []
-    found_figures: list[Figure] = []
-    for number in wanted[0]:
-        tell(done / total)
-        found_tables.append(known.tables[number].filled(number, made.tables[number]()))
-        done += 1
-    for number in wanted[1]:
-        tell(done / total)
-        found_figures.append(known.figures[number].filled(number, made.figures[number]()))
-        done += 1
+    tell, total, done = progress or (lambda _: None), sum(map(len, wanted)) or 1, itertools.count()
+
+    def compute(recipes: Mapping[str, Callable[[], _Result]], number: str) -> _Result:
+        tell(next(done) / total)
+        return recipes[number]()
+
+    found = (
+        tuple(known.tables[number].filled(number, compute(made.tables, number)) for number in wanted[0]),
+        tuple(known.figures[number].filled(number, compute(made.figures, number)) for number in wanted[1]),
+    )
     judged = (tables is None and figures is None) if claims is None else claims
     verdicts = [each.judged(key, made.claims[key]()) for key, each in known.claims.items()] if judged else []
     tell(1.0)
-    found = tuple(found_tables), tuple(found_figures)
     return Paper(name, known.title, known.source, *found, known.remarks, tuple(verdicts))
 
 

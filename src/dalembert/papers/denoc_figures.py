@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache, cached_property
 from itertools import cycle, islice
 
@@ -18,26 +18,15 @@ from dalembert.model.description import Elements
 from dalembert.model.model import Model
 from dalembert.model.profiles import cycloidal
 from dalembert.papers.mechanism import Placed, placed
-from dalembert.papers.printed_facts import published
-from dalembert.papers.printed_values import Frame, Line, Panel, Stroke
+from dalembert.papers.printed_values import Frame, Line, Panel, Stroke, published, word
 from dalembert.recursive.plan import plan_of
 from dalembert.recursive.traced import task_program
 
 _SUBSCRIPTS = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
-
-
 _DRIVES = {"stanford-arm": {"k": 0.0, "kw": 0.0, "kh": 0.0}}  # stiffness of the drives that the gallery adds
-
-
 TURN = 4 / 3  # seconds of Figure 17, as in ReDySim's file of this linkage
-
-
 T, h, d, s, f, g = 0.5, 0.92, 0.15, 0.06, 0.05, 9.81  # as the model file names them
-
-
 GAINS = (225.0, 40.0)  # of ReDySim's controller
-
-
 Torques = Callable[[float, np.ndarray, np.ndarray], np.ndarray]  # of (t, q, q̇)
 
 
@@ -64,12 +53,8 @@ def stanford() -> list[Frame]:
     strokes = [Stroke(plate, closed=True, thin=True), Stroke(np.array([rear, corners[3]]), colour=2)]
     for k, name in enumerate(("#1", "#2", "#3", "#4–#6")):
         strokes.append(Stroke(np.array(corners[k : k + 2]), colour=k, joint=True))
-        strokes.append(_word(np.array(corners[k : k + 2]).mean(axis=0), name))
+        strokes.append(word(np.array(corners[k : k + 2]).mean(axis=0), name))
     return [Frame("", tuple(strokes))]
-
-
-def _word(place: np.ndarray, text: str) -> Stroke:
-    return Stroke(np.array([place, place]), thin=True, label=text)
 
 
 def cycloid(ends: Sequence[float], T: float, t: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -81,10 +66,10 @@ def cycloid(ends: Sequence[float], T: float, t: np.ndarray) -> tuple[np.ndarray,
     return cycloidal(0.0, ends, T)(t)
 
 
-def stanford_motion(samples: int = 401) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+def stanford_motion() -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """t, q, q̇ and q̈ of the motion of Figure 5, which ends as the drives of the gallery's model have it."""
     values = dl.load("stanford-arm").parameter_values
-    t = np.linspace(0, values["T"], samples)
+    t = np.linspace(0, values["T"], 401)
     ends = [values["B"] if i == 2 else values["A"] for i in range(6)]
     return t, *cycloid(ends, values["T"], t)
 
@@ -154,50 +139,44 @@ def designed_joints(step: Step) -> list[Panel]:
     theirs = published("denoc")["biped"]
     known, times = np.array(theirs["q"]).T, np.array(theirs["t"])
     few = step.t[::20]
-    controlled = step.controlled(few)
-    return [
-        Panel(
-            f"{_numbered('θ', i + 1)} [rad]",
-            (
-                Line("designed", few, step.q[i, ::20]),
-                Line("under control", few, controlled[i]),
-                Line("ReDySim", times, known[i], points=True),
-            ),
-        )
-        for i in range(12)
-    ]
+    curves = {"designed": step.q[:, ::20], "under control": step.controlled(few)}
+    return _by_joint("θ", "rad", few, curves, (times, known))
 
 
 def designed_torques(step: Step) -> list[Panel]:
     """Figure 14."""
     few = slice(None, None, 10)
-    return [
-        Panel(
-            f"{_numbered('τ', i + 1)} [N·m]",
-            (
-                Line("of the design", step.t[few], step.torques[i, few]),
-                Line("with ReDySim's slips", step.t[few], step.slipped_torques[i, few]),
-            ),
-        )
-        for i in range(12)
-    ]
+    curves = {"of the design": step.torques[:, few], "with ReDySim's slips": step.slipped_torques[:, few]}
+    return _by_joint("τ", "N·m", step.t[few], curves)
 
 
 def left_design(step: Step) -> list[Panel]:
     """Figure 15: under the torques of Figure 14 alone."""
     few = step.t[::20]
     slipped, right = (step.open_loop(torques, few) for torques in (step.slipped_torques, step.torques))
-    return [
-        Panel(
-            f"{_numbered('θ', i + 1)} [rad]",
-            (
-                Line("desired", few, step.q[i, ::20]),
-                Line("simulated, with ReDySim's slips", few, slipped[i]),
-                Line("simulated, torques of the design", few, right[i]),
-            ),
-        )
-        for i in range(12)
-    ]
+    curves = {
+        "desired": step.q[:, ::20],
+        "simulated, with ReDySim's slips": slipped,
+        "simulated, torques of the design": right,
+    }
+    return _by_joint("θ", "rad", few, curves)
+
+
+def _by_joint(
+    letter: str,
+    unit: str,
+    t: np.ndarray,
+    curves: Mapping[str, np.ndarray],
+    published: tuple[np.ndarray, np.ndarray] | None = None,
+) -> list[Panel]:
+    """A panel for each joint: curves (joints, times), and the points that ReDySim prints."""
+    panels = []
+    for i in range(len(next(iter(curves.values())))):
+        lines = [Line(label, t, rows[i]) for label, rows in curves.items()]
+        if published is not None:
+            lines.append(Line("ReDySim", published[0], published[1][i], points=True))
+        panels.append(Panel(f"{_numbered(letter, i + 1)} [{unit}]", tuple(lines)))
+    return panels
 
 
 # Figures 16–18: the four-bar linkage
@@ -223,7 +202,7 @@ def _bars(at: Placed, names: Sequence[str] = ("#1", "#2", "#3")) -> tuple[Stroke
         for name, length in parts
     ]
     strokes = [Stroke(bar[::2], colour=k, joint=True) for k, bar in enumerate(bars)]
-    words = [_word(bar[1], name) for bar, name in zip(bars, names, strict=True)]
+    words = [word(bar[1], name) for bar, name in zip(bars, names, strict=True)]
     return (Stroke(pivots, thin=True), *strokes, *words)
 
 
@@ -253,11 +232,7 @@ def four_bar_fall() -> list[Panel]:
 # Figures 19 and 20: operations
 
 JOINTS = {"a": (1,), "b": (2,), "c": (3,), "d": (1, 2, 3)}  # axes of the joints in turn, by panel
-
-
 SIZES = (6, 12, 18, 24)
-
-
 _AXES = ((0, 0, 1), (0, 1, 0), (1, 0, 0))
 
 
@@ -328,15 +303,8 @@ def kuka() -> list[Panel]:
     """Torques of the KUKA KR5 in a motion by (34), and those ReDySim prints."""
     fine = np.linspace(0, 1, 501)
     theirs, ours = kuka_torques(fine)
-    at = published("denoc")["kuka-kr5"]["rows"]
-    dots = np.array([row[0] for row in at])
-    return [
-        Panel(
-            f"{_numbered('τ', i + 1)} [N·m]",
-            (Line("computed", fine, ours[i]), Line("ReDySim", dots, theirs[i], points=True)),
-        )
-        for i in range(6)
-    ]
+    dots = np.array([row[0] for row in published("denoc")["kuka-kr5"]["rows"]])
+    return _by_joint("τ", "N·m", fine, {"computed": ours}, (dots, theirs))
 
 
 def hip(t: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:

@@ -11,7 +11,6 @@ from functools import cached_property
 
 import numpy as np
 
-from dalembert.mechanics.motion import Motion
 from dalembert.model.description import Elements
 from dalembert.papers.mechanism import walked
 
@@ -219,7 +218,7 @@ def links_of(model: Elements, q: np.ndarray, qd: np.ndarray, *, at_joints: bool 
         origins if at_joints else C,
         _array([body.mass for body in bodies]),
         np.array(inertias),
-        _gravity(here),
+        _array([here.lower(x) for x in here.model.gravity]),
         qd,
     )
 
@@ -231,10 +230,6 @@ def cross(a: np.ndarray) -> np.ndarray:
     array([0, 0, 1])
     """
     return np.cross(np.eye(3, dtype=a.dtype), a)
-
-
-def _gravity(here: Motion) -> np.ndarray:
-    return _array([here.lower(x) for x in here.model.gravity])
 
 
 def _array(entries: object) -> np.ndarray:

@@ -15,11 +15,10 @@ from dalembert.api.dynamics import Dynamics
 from dalembert.mechanics.motion import move_symbols
 from dalembert.model.description import Elements
 from dalembert.papers import denoc_figures as figures
-from dalembert.papers.claims import Finding
 from dalembert.papers.denoc_figures import Step
 from dalembert.papers.denoc_links import Elimination, Links, links_of
-from dalembert.papers.mechanism import placed, walked
-from dalembert.papers.printed_facts import Computed, Picture, Recipe, printed
+from dalembert.papers.mechanism import distance, placed, slope, walked
+from dalembert.papers.printed_values import Computed, Finding, Picture, Recipe, filled, printed
 from dalembert.papers.tables_of_cells import Cell, Entry
 from dalembert.symbolic.algebra_base import vector
 from dalembert.symbolic.frames import Pose
@@ -28,7 +27,6 @@ from dalembert.symbolic.symengine_algebra import SYMBOLIC
 SERIAL = ("stanford-arm", "kuka-kr5")
 LEFT = np.radians(0.5)  # further from the design than this, a joint has left it
 _STATES = 5
-_STEP = 1e-3  # of the differences that stand for a derivative
 
 
 def recipe() -> Recipe:
@@ -36,10 +34,10 @@ def recipe() -> Recipe:
     step = cache(Step)
     tables: dict[str, Callable[[], Computed]] = {
         "Sizes": _sizes,
-        "Section 2": _serial,
+        "Section 2": partial(_identities, "Section 2", SERIAL, _serial_errors),
         "Section 2.8": _stanford,
         "DH parameters": _rows_of_dh,
-        "Section 3": _tree,
+        "Section 3": partial(_identities, "Section 3", ("biped",), _tree_errors),
         "Section 3.5": lambda: _biped(step()),
         "Section 4": _jacobian,
         "Section 4.1": _four_bar,
@@ -63,14 +61,11 @@ def _linear_cost() -> Finding:
 
 def _gains() -> dict[str, list[float]]:
     """Operations with I and Cholesky over those of the recursion, by kind of chain and size."""
-    return {
-        letter: [_ratio(*figures.forward_counts(joints, n).values()) for n in figures.SIZES]
-        for letter, joints in figures.JOINTS.items()
-    }
-
-
-def _ratio(recursion: int, composite: int) -> float:
-    return composite / recursion
+    found: dict[str, list[float]] = {}
+    for letter, joints in figures.JOINTS.items():
+        counts = [figures.forward_counts(joints, n).values() for n in figures.SIZES]
+        found[letter] = [composite / recursion for recursion, composite in counts]
+    return found
 
 
 def _fewest_operations() -> Finding:
@@ -142,14 +137,6 @@ def _loop_sizes() -> list[list[str]]:
 # sections 2 and 3 as identities
 
 
-def _serial() -> Computed:
-    return _identities("Section 2", SERIAL, _serial_errors)
-
-
-def _tree() -> Computed:
-    return _identities("Section 3", ("biped",), _tree_errors)
-
-
 def _identities(number: str, models: tuple[str, ...], errors: Callable[..., list[float]]) -> Computed:
     """The largest relative difference of the two sides at random states, by model."""
     random, columns = np.random.default_rng(2013), []
@@ -158,7 +145,7 @@ def _identities(number: str, models: tuple[str, ...], errors: Callable[..., list
         dynamics = dl.dynamics(model)
         states = random.uniform(-1, 1, (_STATES, 3, len(model.coordinate_names)))
         columns.append(np.max([errors(model, dynamics, *state) for state in states], axis=0).tolist())
-    return dict(zip(printed("denoc").tables[number].rows, zip(*columns, strict=True), strict=True))
+    return filled("denoc", number, zip(*columns, strict=True))
 
 
 def _serial_errors(model: Elements, dynamics: Dynamics, q: np.ndarray, qd: np.ndarray, qdd: np.ndarray) -> list[float]:
@@ -173,7 +160,7 @@ def _serial_errors(model: Elements, dynamics: Dynamics, q: np.ndarray, qd: np.nd
         distance(links.t, _velocities(model, links, q, qd)),
         distance(
             links.twist_rates(qdd, weight=False),
-            _slope(lambda x: links_of(model, q + x * qd + x * x / 2 * qdd, qd + x * qdd).t),
+            slope(lambda x: links_of(model, q + x * qd + x * x / 2 * qdd, qd + x * qdd).t),
         ),
         distance(links.inertia, dynamics.mass_matrix(q)),
         distance(links.torques(w, as_printed=True), tau),
@@ -199,11 +186,6 @@ def _tree_errors(model: Elements, dynamics: Dynamics, q: np.ndarray, qd: np.ndar
     ]
 
 
-def distance(found: np.ndarray, known: np.ndarray) -> float:
-    """The largest difference over the largest entry."""
-    return float(np.abs(found - known).max() / np.abs(known).max())
-
-
 def _velocities(model: Elements, links: Links, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
     """ω and v (n, 6) of the points of the links, by the kinematics of the model."""
     out = np.zeros((links.n, 6))
@@ -211,11 +193,6 @@ def _velocities(model: Elements, links: Links, q: np.ndarray, qd: np.ndarray) ->
         w = np.array(body.R_WB @ (body.D @ qd), dtype=float)
         out[i] = *w, *(np.array(body.B @ qd, dtype=float) + np.cross(w, links.P[i] - links.C[i]))
     return out
-
-
-def _slope(f: Callable[[float], np.ndarray]) -> np.ndarray:
-    """f′(0) by central differences of fourth order."""
-    return (8 * (f(_STEP) - f(-_STEP)) - f(2 * _STEP) + f(-2 * _STEP)) / (12 * _STEP)
 
 
 # examples
@@ -238,12 +215,11 @@ def _rows_of_dh() -> Computed:
     """θ, d, a and α of each step from link to link, read off the frames: Rz(θ) Tz(d) Tx(a) Rx(α); a name where it moves."""
     model = dl.load("stanford-arm")
     rest, moved = (_steps(placed(model, np.full(6, value)).poses.values()) for value in (0.0, 0.1))
-    found: dict[str, list[Entry]] = {}
-    for i, name in enumerate(printed("denoc").tables["DH parameters"].rows):
-        found[name] = [
-            here if np.isclose(here, there) else f"q{i + 1}" for here, there in zip(rest[i], moved[i], strict=True)
-        ]
-    return found
+    rows: list[list[Entry]] = [
+        [here if np.isclose(here, there) else f"q{i}" for here, there in zip(*both, strict=True)]
+        for i, both in enumerate(zip(rest, moved, strict=True), start=1)
+    ]
+    return filled("denoc", "DH parameters", rows)
 
 
 def _steps(poses: Iterable[Pose]) -> list[list[float]]:
@@ -270,8 +246,7 @@ def _biped(step: Step) -> Computed:
 def _four_bar() -> Computed:
     """Section 4.1, as the model has it."""
     values = dl.load("four-bar").parameter_values
-    names = ("a", "c", "b", "d", "m1", "m2", "m3")
-    return {row: [values[name]] for row, name in zip(printed("denoc").tables["Section 4.1"].rows, names, strict=True)}
+    return filled("denoc", "Section 4.1", ([values[name]] for name in ("a", "c", "b", "d", "m1", "m2", "m3")))
 
 
 def _jacobian() -> Computed:
@@ -292,10 +267,7 @@ def _jacobian() -> Computed:
         for f, letter in ((sp.sin, "s"), (sp.cos, "c"))
         for i, k in ((0, 1), (0, 2), (0, 3), (1, 2), (1, 3))
     }
-    return {
-        name: [str(entry.subs(short)) for entry in row]
-        for name, row in zip(printed("denoc").tables["Section 4"].rows, rows, strict=True)
-    }
+    return filled("denoc", "Section 4", ([str(entry.subs(short)) for entry in row] for row in rows))
 
 
 _ENDS = (("crank", "a"), ("coupler", "b"))  # what joint 4 holds together
@@ -309,4 +281,4 @@ def _kuka() -> Computed:
         sum(abs(a - b) <= small or Cell("", "", f"{b:.6e}", float(a)).same for a, b in zip(mine, known, strict=True))
         for mine, known in zip(ours, theirs, strict=True)
     ]
-    return {row: [count] for row, count in zip(printed("denoc").tables["KUKA KR5"].rows, same, strict=True)}
+    return filled("denoc", "KUKA KR5", ([count] for count in same))

@@ -15,8 +15,8 @@ from dalembert.api.equations import Equations
 from dalembert.api.load import Source
 from dalembert.mechanics import random_states
 from dalembert.mechanics.motion import Motion
-from dalembert.papers.mechanism import walked
-from dalembert.papers.printed_facts import Computed, printed
+from dalembert.papers.mechanism import slope, walked
+from dalembert.papers.printed_values import Computed, printed
 
 _STATES = 5
 _STEP = 4e-3  # of the differences that stand for derivatives in time, for a motion with rates of 1
@@ -50,12 +50,20 @@ class State:
         return self.q + x * self.qd + x**2 * self.qdd / 2
 
     def Phi(self, q: np.ndarray) -> np.ndarray:
-        """Φ at another place."""
-        return self.equations.workspace.manifold.evaluate(q, self.qd, np.array(0.0), self.equations.values)[2]
+        """Φ at another configuration."""
+        return self._manifold(q, self.qd)[2]
 
     def M(self, q: np.ndarray) -> np.ndarray:
-        """M at another place."""
-        return self.equations.workspace.manifold.evaluate(q, self.qd, np.array(0.0), self.equations.values)[3]
+        """M at another configuration."""
+        return self._manifold(q, self.qd)[3]
+
+    @property
+    def initial_violation(self) -> float:
+        """The largest |φ| at the initial state of the model, in metres."""
+        return float(np.abs(self._manifold(*self.equations.model.initial)[0]).max())
+
+    def _manifold(self, q: np.ndarray, qd: np.ndarray) -> tuple[np.ndarray, ...]:
+        return self.equations.workspace.manifold.evaluate(q, qd, np.array(0.0), self.equations.values)
 
     def moved(self, x: float) -> Motion:
         """The bodies a little later."""
@@ -63,8 +71,7 @@ class State:
 
     def slope(self, f: Callable[[float], np.ndarray]) -> np.ndarray:
         """f′(0) along the motion, by central differences of fourth order."""
-        h = _STEP / max(1.0, float(np.abs(self.qd).max()), float(np.sqrt(np.abs(self.qdd).max())))
-        return (8 * (f(h) - f(-h)) - f(2 * h) + f(-2 * h)) / (12 * h)
+        return slope(f, _STEP / max(1.0, float(np.abs(self.qd).max()), float(np.sqrt(np.abs(self.qdd).max()))))
 
 
 def residuals() -> Computed:
@@ -78,14 +85,16 @@ def residuals() -> Computed:
         (arm, (_particle, _particle_meant)),
         (arm, (_bodies,)),
         (gyro, (lambda s: _gap(s.at.M @ s.qdd, s.push),)),
-        (loops, (_virtual_work, _virtual_work_meant)),
+        (loops, (lambda s: _work(s, s.at.M @ s.q), lambda s: _work(s, s.at.M @ s.qdd))),  # (5.85), as printed with Mq
         (loops, (lambda s: _gap(s.at.M @ s.qdd, s.push + s.at.Phi.T @ s.lam),)),
         (loops, (lambda s: _gap(s.at.Phi @ s.qdd, -s.Phi_rate),)),
         (loops, (_accelerations,)),
-        (loops, (_multipliers, _multipliers_meant)),
+        # (5.93), as printed with Φ where Φ̇ is meant
+        (loops, (lambda s: _multipliers(s, s.at.H @ s.at.Phi @ s.qd), lambda s: _multipliers(s, s.at.H @ s.Phi_rate))),
         (loops, (lambda s: _gap(s.at.Phi @ s.at.Theta, 0 * s.at.Phi, s.at.Phi),)),
-        (loops, (lambda s: _gap(s.push, s.at.M @ s.qdd + s.at.Phi.T @ s.lam), _closed_meant)),
-        (loops[:1], (_start,)),
+        # (5.145), as printed and with the sign of (5.86)
+        (loops, tuple(lambda s, k=k: _gap(s.push, s.at.M @ s.qdd + k * (s.at.Phi.T @ s.lam)) for k in (1, -1))),
+        (loops[:1], (lambda s: s.initial_violation,)),
         (loops, (_generalized,)),
         (gyro, (_momentum, _momentum_meant)),
         (gyro, (_coriolis,)),
@@ -148,16 +157,8 @@ def _bodies(s: State) -> float:
 # constraints
 
 
-def _virtual_work(s: State) -> float:
-    """(5.85) as printed, with Mq, for all δq with Φδq = 0."""
-    return _work(s, s.at.M @ s.q)
-
-
-def _virtual_work_meant(s: State) -> float:
-    return _work(s, s.at.M @ s.qdd)
-
-
 def _work(s: State, inertia: np.ndarray) -> float:
+    """(5.85) for all δq with Φδq = 0."""
     return float(np.linalg.norm(null_space(s.at.Phi).T @ (inertia - s.push)) / np.linalg.norm(s.push))
 
 
@@ -167,24 +168,9 @@ def _accelerations(s: State) -> float:
     return _gap(s.qdd, -s.at.Phi_bar @ s.Phi_rate + s.at.Theta @ free)
 
 
-def _multipliers(s: State) -> float:
-    """(5.93) as printed, with Φ where Φ̇ is meant."""
-    return _gap(s.lam, -s.at.Phi_bar.T @ s.push - s.at.H @ s.at.Phi @ s.qd)
-
-
-def _multipliers_meant(s: State) -> float:
-    return _gap(s.lam, -s.at.Phi_bar.T @ s.push - s.at.H @ s.Phi_rate)
-
-
-def _closed_meant(s: State) -> float:
-    """(5.145) with the sign of (5.86)."""
-    return _gap(s.push, s.at.M @ s.qdd - s.at.Phi.T @ s.lam)
-
-
-def _start(s: State) -> float:
-    """φ at the start of the model, in metres."""
-    q, qd = s.equations.model.initial
-    return float(np.abs(s.equations.workspace.manifold.evaluate(q, qd, np.array(0.0), s.equations.values)[0]).max())
+def _multipliers(s: State, more: np.ndarray) -> float:
+    """(5.93), with its last term."""
+    return _gap(s.lam, -s.at.Phi_bar.T @ s.push - more)
 
 
 def _generalized(s: State) -> float:

@@ -10,8 +10,7 @@ import numpy as np
 import dalembert as dl
 from dalembert.api.trajectory import Trajectory
 from dalembert.papers.mechanism import Placed, placed
-from dalembert.papers.printed_facts import Picture
-from dalembert.papers.printed_values import Frame, Line, Panel, Stroke
+from dalembert.papers.printed_values import Frame, Line, Panel, Picture, Stroke, word
 
 Q = ("q₁", "q₂", "q₃", "q₄", "q₅", "q₆", "q₇", "q₈", "q₉")
 STABILIZATION = (100.0, 20.0)  # α and β of (5.96); the text prints none
@@ -128,12 +127,8 @@ def _chain(at: Placed, lengths: Mapping[str, float], *, named: bool, colour: int
             i = [each.name for each in at.model.bodies].index(body)
             x, y = ends[1] - ends[0]
             aside = np.array([y, -x]) if y > 1e-9 else np.array([-y, x])
-            strokes.append(_word(ends.mean(axis=0) + 0.1 * aside, Q[i]))
+            strokes.append(word(ends.mean(axis=0) + 0.1 * aside, Q[i]))
     return strokes
-
-
-def _word(place: np.ndarray, text: str) -> Stroke:
-    return Stroke(np.array([place, place]), thin=True, label=text)
 
 
 def _arm(at: Placed, *, named: bool = False) -> list[Stroke]:
@@ -154,7 +149,7 @@ def _elbows(at: Placed, *, named: bool = False) -> list[Stroke]:
         for i in (1, 2, 3)
         for stroke in _chain(at, {f"near{i}": values["l"], f"far{i}": values["l"]}, named=named, colour=1)
     ]
-    middle = [_word(platform.mean(axis=0), "q₇, q₈, q₉")] if named else []
+    middle = [word(platform.mean(axis=0), "q₇, q₈, q₉")] if named else []
     return [Stroke(np.concatenate([base, base[:1]]), thin=True), Stroke(platform, closed=True), *arms, *middle]
 
 
@@ -171,7 +166,7 @@ def _gyroscope(at: Placed, *, named: bool = False) -> list[Stroke]:
         Stroke(at.points("rotor", rim + np.array([side, 0, 0])), closed=True, colour=2) for side in (-h / 2, h / 2)
     ]
     mark = Stroke(at.points("rotor", [(h / 2, 0, 0), (h / 2, 0, r)]), colour=1)
-    words = [_word(post[0], "q₁"), _word(fork[2], "q₂"), _word(beam[1], "q₃")] if named else []
+    words = [word(post[0], "q₁"), word(fork[2], "q₂"), word(beam[1], "q₃")] if named else []
     weight = Stroke(at.points("beam", [(-back, 0, 0), (-2 * back, 0, 0)]), colour=5, joint=True)
     return [Stroke(post, thin=True), Stroke(fork, colour=3), Stroke(beam), weight, *rotor, mark, *words]
 
@@ -182,7 +177,7 @@ def _robot(at: Placed, *, named: bool = False) -> list[Stroke]:
     first = at.points("link1", [(0, 0, 0), (values["l1"], 0, 0)])
     second = at.points("link2", [(0, 0, 0), (values["l2"], 0, 0)])
     axis = np.array([(0, 0, -0.2), (0, 0, 0.2)])
-    words = [_word(first.mean(axis=0), "q₁"), _word(second.mean(axis=0), "q₂")] if named else []
+    words = [word(first.mean(axis=0), "q₁"), word(second.mean(axis=0), "q₂")] if named else []
     links = [Stroke(first, joint=True), Stroke(second, joint=True, colour=1)]
     return [Stroke(axis, thin=True, label="z"), *links, *words]
 
@@ -209,7 +204,7 @@ def _stewart() -> list[Frame]:
     struts = [
         stroke
         for i, (foot, head) in enumerate(zip(feet, heads, strict=True), start=1)
-        for stroke in (Stroke(np.array([foot, head]), colour=1, joint=True), _word((foot + head) / 2, str(i)))
+        for stroke in (Stroke(np.array([foot, head]), colour=1, joint=True), word((foot + head) / 2, str(i)))
     ]
     plates = [Stroke(values["R"] * circle, thin=True), Stroke(at.points("platform", values["r"] * circle), closed=True)]
     return [Frame("", (*plates, *struts))]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -21,8 +21,7 @@ from dalembert.mechanics.state_batch import constraint_matrix, one_state
 from dalembert.mechanics.system import System
 from dalembert.model.model import Model
 from dalembert.papers import desapio_equations, desapio_figures
-from dalembert.papers.claims import Finding
-from dalembert.papers.printed_facts import Computed, Recipe, printed
+from dalembert.papers.printed_values import Computed, Finding, Recipe, filled
 from dalembert.papers.tables_of_cells import Entry
 from dalembert.symbolic.algebra_base import Array
 from dalembert.symbolic.symbols import Formula
@@ -73,14 +72,12 @@ def _second_order() -> Finding:
 def _position_drift() -> Finding:
     """Drift on position and velocity level of the canonical equations with multipliers, which no projection corrects."""
     run = dl.derive("phong-pendulum", "hamilton").simulate(10.0, integrator="rk45", samples=101, project=False)
-    levels = {"velocity": [], "position": []}
-    for name, values in zip(run.violation_names, run.violation, strict=True):
-        levels["velocity" if name.endswith("velocity") else "position"].append(float(np.abs(values).max()))
-    position, velocity = max(levels["position"]), max(levels["velocity"])
+    drift = dict(zip(run.violation_names, np.abs(run.violation).max(axis=1), strict=True))
+    velocity = max(size for name, size in drift.items() if name.endswith("velocity"))
+    position = max(size for name, size in drift.items() if not name.endswith("velocity"))
     words = f"phong-pendulum by hamilton, 10 s, rk45 without projection: position {position:.1e} m, velocity {velocity:.1e} m/s"
-    return Finding(
-        velocity < 1e-12, f"{words}; the constraint has to be differentiated twice for λ, see errata (5.286)."
-    )
+    more = "the constraint has to be differentiated twice for λ, see errata (5.286)."
+    return Finding(bool(velocity < 1e-12), f"{words}; {more}")
 
 
 def _gyroscope_energy() -> Finding:
@@ -121,11 +118,6 @@ def texts(entries: Iterable[Formula]) -> list[Entry]:
     return [re.sub(r"dot\((\w+)\)", r"\1_dot", str(tidy(entry))) for entry in entries]
 
 
-def _filled(number: str, rows: Sequence[Sequence[Entry]]) -> Computed:
-    """What was computed, in the order of the printed rows."""
-    return dict(zip(printed("desapio").tables[number].rows, rows, strict=True))
-
-
 # Section 5.2.4
 
 
@@ -144,7 +136,7 @@ def _serial() -> Computed:
         q.tolist(),
         qd.tolist(),
     ]
-    return _filled("Serial chain", rows)
+    return filled("desapio", "Serial chain", rows)
 
 
 # Section 5.2.5
@@ -152,14 +144,11 @@ def _serial() -> Computed:
 
 def _sizes() -> Computed:
     """n, m and p = n − rank Φ."""
-    return _filled("Sizes", [_counts(name) for name in ("stewart-platform", "3-rrr")])
-
-
-def _counts(name: str) -> list[Entry]:
-    model = load.described(name)
-    facts = levels(model)
-    (Phi,) = constraint_matrix(model, facts, one_state(*model.initial))
-    return [Phi.shape[1], Phi.shape[0], Phi.shape[1] - int(np.linalg.matrix_rank(Phi))]  # (5.77)
+    rows: list[list[Entry]] = []
+    for model in map(load.described, ("stewart-platform", "3-rrr")):
+        (Phi,) = constraint_matrix(model, levels(model), one_state(*model.initial))
+        rows.append([Phi.shape[1], Phi.shape[0], Phi.shape[1] - int(np.linalg.matrix_rank(Phi))])  # (5.77)
+    return filled("desapio", "Sizes", rows)
 
 
 def _elbow() -> Computed:
@@ -172,13 +161,13 @@ def _elbow() -> Computed:
     found = terms(model)
     near, far = (body.B[:2] for body in found.system.motion.bodies)
     tip = 2 * far - 2 * near  # the middle of a link is half way between its ends
-    return _filled("Elbow chain", [texts(row) for row in (*tip, *near, *far, *found.M, found.b, found.g)])
+    return filled("desapio", "Elbow chain", [texts(row) for row in (*tip, *near, *far, *found.M, found.b, found.g)])
 
 
 def _platform() -> Computed:
     """M, b and g of the last three coordinates."""
     found = terms("3-rrr")
-    return _filled("Platform", [texts(row) for row in (*found.M[6:, 6:], found.b[6:], found.g[6:])])
+    return filled("desapio", "Platform", [texts(row) for row in (*found.M[6:, 6:], found.b[6:], found.g[6:])])
 
 
 def _closure() -> Computed:
@@ -196,18 +185,18 @@ def _closure() -> Computed:
     angle = np.where(angle < -np.pi / 2, angle + 2 * np.pi, angle)
     R = here[:, 1, 2] / np.cos(angle)
     rows = [here[:, 0, 0], here[:, 1, 1], -R * np.sign(angle), R, R, np.abs(angle)]
-    return _filled("Closure", [row.tolist() for row in rows])
+    return filled("desapio", "Closure", [row.tolist() for row in rows])
 
 
 def _constants() -> Computed:
     """The values of the model."""
     values = load.described("3-rrr").parameter_values
-    return _filled("Constants", [[values[name] for name in ("l", "M", "Mp", "Ip")]])
+    return filled("desapio", "Constants", [[values[name] for name in ("l", "M", "Mp", "Ip")]])
 
 
 def _start() -> Computed:
     """The initial state of the model."""
-    return _filled("Start", [part.tolist() for part in load.described("3-rrr").initial])
+    return filled("desapio", "Start", [part.tolist() for part in load.described("3-rrr").initial])
 
 
 # Section 5.3.3
@@ -233,7 +222,7 @@ def _cone() -> Computed:
         found = kinetic_energy_ellipsoid(np.diag(diagonal), 1.0)
         order = np.argsort(np.argsort(diagonal, kind="stable"))  # back to the axes of the cone
         rows += [found.moments[order].tolist(), found.semiaxes[order].tolist()]
-    return _filled("Cone", rows)
+    return filled("desapio", "Cone", rows)
 
 
 # Section 5.3.5
@@ -256,7 +245,7 @@ def _gyroscope() -> Computed:
         [*texts([g * height]), None, None],
         *(part.tolist() for part in model.initial),
     ]
-    computed = dict(_filled("Gyroscope", rows))
+    computed = dict(filled("desapio", "Gyroscope", rows))
     # these stand coefficient by coefficient in the next table
     for row, columns in {"M, row 1 (5.249)": (0,), "M, row 2 (5.249)": (1,), "b (5.250)": (0, 1)}.items():
         computed[row] = [None if k in columns else entry for k, entry in enumerate(computed[row])]
@@ -268,8 +257,8 @@ def _coefficients() -> Computed:
     import sympy as sp
 
     found = terms("gyroscope")
-    M, b = (
-        sp.Matrix(len(part), part.size // 3, [sp.expand_trig(_plain(entry)) for entry in part.flat])  # sin 2q₂ too
+    M, b = (  # sin 2q₂ is expanded, too
+        sp.Matrix(len(part), part.size // 3, [sp.expand_trig(sp.parse_expr(str(x))) for x in texts(part.flat)])
         for part in (found.M, found.b)
     )
     v1, v2, v3 = v = sp.symbols("q1_dot q2_dot q3_dot")
@@ -284,14 +273,7 @@ def _coefficients() -> Computed:
         *((b2, x) for x in (s * v1, v3)),
         *((energy, x) for x in (v1**2, C * v1**2, v2**2, s * v1 * v3, v3**2)),
     ]
-    return _filled("Gyroscope, coefficients", [_numbers(value, factor) for value, factor in rows])
-
-
-def _plain(entry: Formula) -> Expr:
-    """A formula for SymPy."""
-    import sympy as sp
-
-    return sp.parse_expr(str(texts([entry])[0]))
+    return filled("desapio", "Gyroscope, coefficients", [_numbers(value, factor) for value, factor in rows])
 
 
 def _numbers(value: Expr, factor: Expr | int) -> list[Entry]:
@@ -312,7 +294,9 @@ def _orders() -> Computed:
     """The orders of the schemes: log₂ of what halving the step gains, over many steps and over a single one."""
     found = [_errors(*scheme) for scheme in SCHEMES]
     many, single = (np.log2([whole / half for whole, half in errors]) for errors in zip(*found, strict=True))
-    return _filled("Algorithms", [np.rint(many).astype(int).tolist(), np.rint(single - 1).astype(int).tolist()])
+    return filled(
+        "desapio", "Algorithms", [np.rint(many).astype(int).tolist(), np.rint(single - 1).astype(int).tolist()]
+    )
 
 
 def _errors(scheme: str, name: str, formalism: str, options: dict) -> tuple[tuple[float, float], tuple[float, float]]:

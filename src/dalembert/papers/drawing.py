@@ -111,7 +111,6 @@ def _half(frames: Sequence[Frame]) -> np.ndarray:
 
 
 def _frames_size(frames: Sequence[Frame]) -> tuple[float, float]:
-    """Width and height."""
     (rows, across), half = _frames_grid(frames), _half(frames)
     side = 3.2 if len(frames) > 1 else 4.6
     tall = side if len(half) == 3 else max(1.2, side * half[1] / half[0] + 0.4)

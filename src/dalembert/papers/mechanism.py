@@ -1,8 +1,8 @@
-"""Where the bodies of a model are, for drawings of mechanisms, and the walk that equations of papers are checked on."""
+"""What the papers share in numbers: bodies in a configuration, derivatives along a motion, distances of results."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,6 +16,16 @@ from dalembert.model.description import Elements
 from dalembert.model.evaluation import value as evaluate
 from dalembert.symbolic.floats import FLOATS
 from dalembert.symbolic.frames import Pose
+
+
+def slope(f: Callable[[float], np.ndarray], h: float = 1e-3) -> np.ndarray:
+    """f′(0) by central differences of fourth order."""
+    return (8 * (f(h) - f(-h)) - f(2 * h) + f(-2 * h)) / (12 * h)
+
+
+def distance(found: np.ndarray, known: np.ndarray) -> float:
+    """The largest difference over the largest entry."""
+    return float(np.abs(found - known).max() / np.abs(known).max())
 
 
 @dataclass(frozen=True)
@@ -46,7 +56,7 @@ def placed(model: Source, q: npt.ArrayLike) -> Placed:
 
 
 def walked(model: Elements, q: np.ndarray) -> Motion:
-    """The walk over the bodies that formalisms share, in numbers, at rest at q."""
+    """The kinematics that the formulations share, in numbers, at rest at q."""
     return move(model, FLOATS, 0.0, q, np.zeros(len(q)), model.parameter_values)
 
 
@@ -57,8 +67,5 @@ def box(half: npt.ArrayLike) -> list[np.ndarray]:
     6
     """
     corners = np.array([(-1, -1), (1, -1), (1, 1), (-1, 1)])
-    faces = []
-    for axis in range(3):
-        for side in (-1, 1):
-            faces.append(np.insert(corners, axis, side, axis=1) * np.asarray(half, dtype=float))
-    return faces
+    edges = np.asarray(half, dtype=float)
+    return [np.insert(corners, axis, side, axis=1) * edges for axis in range(3) for side in (-1, 1)]

@@ -1,17 +1,17 @@
-"""A paper as a page that needs no other file: tables beside what is printed, figures inside, all text escaped."""
+"""A paper as text, and as a page that needs no other file: printed, computed and deviation side by side, the notes below."""
 
 from __future__ import annotations
 
 import base64
 import io
+import textwrap
+import unicodedata
 from collections.abc import Mapping, Sequence
 from html import escape
 from pathlib import Path
 
 from dalembert.io import files
-from dalembert.papers.paper_text import verdict
-from dalembert.papers.printed_values import Figure, Note, Paper, Table, lettered
-from dalembert.papers.tables_of_cells import Cell
+from dalembert.papers.printed_values import Claim, Figure, Note, Paper, Table, lettered
 
 _STYLE = """
 body { font: 15px/1.5 system-ui, sans-serif; color: #222; max-width: 62em; margin: 2em auto; padding: 0 1em }
@@ -22,6 +22,7 @@ tr.first td { border-top: 1px solid #ddd } td.off { color: #9a5b00 } td.open { c
 p.note { margin: .2em 0; color: #444 } b.misprint { color: #9a5b00 } img { max-width: 100%; height: auto }
 pre { background: #f4f4f4; padding: .5em .8em; white-space: pre-wrap } p.source { color: #555 }
 """
+_WIDTH = 118
 
 
 def write_paper(paper: Paper, folder: Path) -> list[Path]:
@@ -83,7 +84,8 @@ def _table(table: Table) -> str:
         first = cell.row != last
         texts = [cell.row if first else "", *([cell.column] if named else []), cell.printed_text, cell.computed_text]
         shown = "".join(f'<td class="n">{escape(text)}</td>' for text in texts)
-        shown += f'<td class="{_class(cell)}">{escape(cell.deviation_text)}</td><td>{escape(cell.shown_mark)}</td>'
+        mark = "n" if not cell.compared or cell.same else "off" if cell.explained else "open"
+        shown += f'<td class="{mark}">{escape(cell.deviation_text)}</td><td>{escape(cell.shown_mark)}</td>'
         begins = ' class="first"' if first else ""
         lines.append(f"<tr{begins}>{shown}</tr>")
         last = cell.row
@@ -98,26 +100,17 @@ def _figure(figure: Figure, picture: bytes) -> str:
     return f"<h2>{escape(figure.label)}. {escape(figure.caption)}</h2>\n{image}{said}{_below(figure.notes, figure.commands)}"
 
 
-def _class(cell: Cell) -> str:
-    if not cell.compared or cell.same:
-        return "n"
-    return "off" if cell.explained else "open"
-
-
 def _row(texts: Sequence[str], tag: str) -> str:
     return "<tr>" + "".join(f"<{tag}>{escape(text)}</{tag}>" for text in texts) + "</tr>"
 
 
 def _below(notes: Sequence[Note], commands: Sequence[str]) -> str:
-    said = [_note(letter, note) for letter, note in lettered(notes)]
-    shell = f"<pre>{escape(chr(10).join(commands))}</pre>" if commands else ""
-    return "".join(said) + shell
-
-
-def _note(letter: str, note: Note) -> str:
-    mark = f"<sup>{letter}</sup> " if letter else ""
-    word = '<b class="misprint">Misprint.</b> ' if note.misprint else ""
-    return f'<p class="note">{mark}{word}{escape(note.text)}</p>'
+    out = ""
+    for letter, note in lettered(notes):
+        mark = f"<sup>{letter}</sup> " if letter else ""
+        word = '<b class="misprint">Misprint.</b> ' if note.misprint else ""
+        out += f'<p class="note">{mark}{word}{escape(note.text)}</p>'
+    return out + (f"<pre>{escape(chr(10).join(commands))}</pre>" if commands else "")
 
 
 def _file_name(number: str) -> str:
@@ -127,3 +120,86 @@ def _file_name(number: str) -> str:
     ('5.12', 'example-1-2')
     """
     return "".join(c if c.isalnum() or c == "." else "-" for c in number.lower())
+
+
+def of_paper(paper: Paper) -> str:
+    """All tables, what the figures show, and the verdict."""
+    parts = [f"{paper.title}\n{paper.source}", *map(of_table, paper.tables), *map(of_figure, paper.figures)]
+    parts += [_wrapped(remark) for remark in paper.remarks]
+    parts += [of_claims(paper.claims)] if paper.claims else []
+    return "\n\n".join([*parts, verdict(paper)] if paper.tables else parts)
+
+
+def of_claims(claims: Sequence[Claim]) -> str:
+    """Every claim with its verdict and the numbers behind it."""
+    lines = []
+    for claim in claims:
+        lines.append(_wrapped(f"{claim.verdict}: {claim.text} ({claim.place})"))
+        lines.append(_wrapped(f"   measured: {claim.finding.measured}"))
+    return "\n".join(["Claims of the paper, measured in this run", "", *lines])
+
+
+def of_table(table: Table) -> str:
+    """The table with a line for each entry."""
+    return "\n".join(
+        [f"{table.label}. {table.caption}", "", *_table_rows(table), *_notes_below(table.notes, table.commands)]
+    )
+
+
+def of_figure(figure: Figure) -> str:
+    """What a figure shows, in words."""
+    parts = (("frame", len(figure.frames)), ("panel", len(figure.panels)))
+    what = ", ".join(f"{count} {name}{'s' * (count != 1)}" for name, count in parts if count)
+    said = [_wrapped(figure.deviation_text)] if figure.deviation_text else []
+    return "\n".join(
+        [f"{figure.label}. {figure.caption} ({what})", *said, *_notes_below(figure.notes, figure.commands)]
+    )
+
+
+def verdict(paper: Paper) -> str:
+    """How many entries agree."""
+    cells = [cell for table in paper.tables for cell in table.cells if cell.compared]
+    same, open_ones = sum(cell.same for cell in cells), paper.unexplained
+    noted = len(cells) - same - len(open_ones)
+    if same == len(cells):
+        return f"All {len(cells)} printed entries agree."
+    said = f"{same} of {len(cells)} printed entries agree"
+    said += f", {noted} deviate for the reasons noted" if noted else ""
+    if not open_ones:
+        return f"{said}, none without a reason."
+    where = "; ".join(f"{cell.row}, {cell.column}" for cell in open_ones)
+    missing = sum(cell.missing for cell in open_ones)
+    words = f", of which {missing} were not computed" if missing else ""
+    return f"{said}, {len(open_ones)} without a reason{words}: {where}."
+
+
+def _table_rows(table: Table) -> list[str]:
+    head = ["quantity", "of", "printed", "computed", "deviation"]
+    lines, last = [head], ""
+    for cell in table.cells:
+        deviation = f"{cell.deviation_text} {cell.shown_mark}".rstrip()
+        lines.append(
+            [cell.row if cell.row != last else "", cell.column, cell.printed_text, cell.computed_text, deviation]
+        )
+        last = cell.row
+    if not any(table.columns):
+        lines = [[line[0], *line[2:]] for line in lines]
+    widths = [max(_width(line[i]) for line in lines) for i in range(len(lines[0]))]
+    return ["  ".join(c + " " * (w - _width(c)) for c, w in zip(line, widths, strict=True)).rstrip() for line in lines]
+
+
+def _width(text: str) -> int:
+    """How many places a text takes on the screen: dots above letters take none."""
+    return sum(not unicodedata.combining(c) for c in text)
+
+
+def _notes_below(notes: Sequence[Note], commands: Sequence[str]) -> list[str]:
+    """Notes and commands, with an empty line before them."""
+    lines = [""] if notes or commands else []
+    for letter, note in lettered(notes):
+        lines.append(_wrapped(f"{letter + '  ' if letter else ''}{'Misprint: ' if note.misprint else ''}{note.text}"))
+    return [*lines, *(f"$ {command}" for command in commands)]
+
+
+def _wrapped(sentence: str) -> str:
+    return textwrap.fill(sentence, _WIDTH, subsequent_indent="   ", break_long_words=False, break_on_hyphens=False)

@@ -10,10 +10,8 @@ import numpy as np
 
 import dalembert as dl
 from dalembert.mechanics import random_states
-from dalembert.papers.claims import Finding
-from dalembert.papers.mechanism import placed
-from dalembert.papers.printed_facts import Computed, Recipe, printed
-from dalembert.papers.printed_values import Frame, Stroke
+from dalembert.papers.mechanism import distance, placed
+from dalembert.papers.printed_values import Computed, Finding, Frame, Recipe, Stroke, filled, word
 
 if TYPE_CHECKING:
     from sympy import Basic, Matrix
@@ -51,7 +49,7 @@ def _reactions() -> Finding:
         ours, theirs = (dl.derive(name, key) for key in ("phong", "lagrange"))
         at = random_states.consistent(ours.model, 20)
         found, known = (each.reactions(at.q, at.qd, at.t) for each in (ours, theirs))
-        gaps[name] = float(np.abs(found - known).max() / np.abs(known).max())
+        gaps[name] = distance(found, known)
     texts = ", ".join(f"{name} {gap:.0e}" for name, gap in gaps.items())
     return Finding(max(gaps.values()) < 1e-9, f"largest relative difference to Aᵀλ at 20 random states: {texts}.")
 
@@ -84,10 +82,7 @@ def _example(number: str) -> Computed:
     D = sp.simplify(d / d[-1]) * (-1 if number == "Example 1" else 1)  # any scale: the paper has ∓1 last
     terms = [D[i] * r[i] for i in range(len(names))]  # (2.7) is their sum
     rows = [*(G.row(i) for i in range(G.rows)), r, *basis, d, D, terms]
-    return {
-        name: [str(entry) for entry in row]
-        for name, row in zip(printed("phong").tables[number].rows, rows, strict=True)
-    }
+    return filled("phong", number, ([str(entry) for entry in row] for row in rows))
 
 
 def orthonormal(vectors: Sequence[Matrix]) -> list[Matrix]:
@@ -161,12 +156,11 @@ def _pendulum() -> list[Frame]:
 
 def _named(start: np.ndarray, end: np.ndarray, name: str) -> tuple[Stroke, Stroke]:
     """A length with its name in the middle."""
-    middle = (start + end) / 2
-    return Stroke(np.array([start, end]), thin=True), Stroke(np.array([middle, middle]), thin=True, label=name)
+    return Stroke(np.array([start, end]), thin=True), word((start + end) / 2, name)
 
 
 def _arc(center: np.ndarray, radius: float, start: float, end: float) -> tuple[Stroke, Stroke]:
     """The angle φ."""
     turn = np.linspace(start, end, 21)
     points = center + radius * np.stack([np.cos(turn), np.sin(turn)], axis=1)
-    return Stroke(points, thin=True), Stroke(points[10:11].repeat(2, axis=0), thin=True, label="φ")
+    return Stroke(points, thin=True), word(points[10], "φ")

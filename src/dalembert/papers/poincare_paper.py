@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
+from typing import TypeVar
 
 import numpy as np
 from scipy.linalg import null_space
@@ -15,19 +16,20 @@ from dalembert.mechanics import random_states
 from dalembert.mechanics.applied_forces import non_ideal_forces
 from dalembert.mechanics.motion import move
 from dalembert.model.description import Elements
-from dalembert.papers.claims import Finding
-from dalembert.papers.printed_facts import Computed, Recipe, printed
+from dalembert.papers.mechanism import distance, slope
+from dalembert.papers.printed_values import Computed, Finding, Recipe, filled
 from dalembert.symbolic.floats import FLOATS
 
 _STATES = 20
-_STEP = 1e-3  # of the differences that stand for Ġ
+
 FREE = ("heavy-top", "three-bodies")
 IDEAL = ("cart-pendulum", "rolling-disk", "over-constrained")
+_Value = TypeVar("_Value")
 
 
 def recipe() -> Recipe:
     """How the results are evaluated; the states of a model are shared."""
-    look = cache(_states)
+    look = cache(lambda model: _at_states(model, _state))
     rough = [dl.load("rough-surface").with_parameters(change) for change in ({}, {"c": 0.0, "mu": 0.3})]
     ideal = [dl.load(name) for name in IDEAL]
     return Recipe(
@@ -49,12 +51,10 @@ def _against_newton_euler(name: str) -> Finding:
     ours, theirs = (dl.derive(name, key) for key in ("poincare", "newton_euler"))
     at = random_states.consistent(ours.model, _STATES)
     found, known = (each.accelerations(at.q, at.qd, at.t) for each in (ours, theirs))
-    gap = float(np.abs(found - known).max() / np.abs(known).max())
-    rows, facts = ours.workspace.facts.levels.names, ours.workspace.facts
-    sizes = f"{name}, {len(rows)} constraints of rank {len(facts.rows)}"
-    return Finding(
-        gap < 1e-9, f"{sizes}: accelerations differ from newton_euler by {gap:.0e} at {_STATES} random states."
-    )
+    gap, facts = distance(found, known), ours.workspace.facts
+    sizes = f"{name}, {len(facts.levels.names)} constraints of rank {len(facts.rows)}"
+    words = f"{sizes}: accelerations differ from newton_euler by {gap:.0e} at {_STATES} random states."
+    return Finding(gap < 1e-9, words)
 
 
 @dataclass(frozen=True)
@@ -99,11 +99,11 @@ class State:
         return float((rates - self.a_s) @ self.M_s @ (rates - self.a_s))
 
 
-def _states(model: Elements) -> list[State]:
-    """Random states on the constraints."""
+def _at_states(model: Elements, evaluate: Callable[..., _Value]) -> list[_Value]:
+    """A function of both equations, q, q̇ and t at random states on the constraints."""
     found = random_states.consistent(model, _STATES)
     equations = dl.derive(model, "poincare"), dl.derive(model, "lagrange")
-    return [_state(*equations, *state) for state in zip(found.q.T, found.qd.T, found.t, strict=True)]
+    return [evaluate(*equations, *state) for state in zip(found.q.T, found.qd.T, found.t, strict=True)]
 
 
 def _state(ours: Equations, lagrange: Equations, q: np.ndarray, qd: np.ndarray, t: float) -> State:
@@ -113,7 +113,7 @@ def _state(ours: Equations, lagrange: Equations, q: np.ndarray, qd: np.ndarray, 
 
     G = _matrix(ours, q, t)
     H = np.linalg.inv(G)  # (2.3)
-    g = _slope(lambda x: _matrix(ours, q + x * qd, t + x) @ qd)  # Ġ q̇ of (3.10)
+    g = slope(lambda x: _matrix(ours, q + x * qd, t + x) @ qd)  # Ġ q̇ of (3.10)
     M_s, A_s = H.T @ M @ H, A @ H  # (2.13), (3.5)
     y = np.concatenate([q, G @ qd])
     C = non_ideal_forces(move(ours.model, FLOATS, t, q, qd, ours.model.parameter_values))  # (3.44)
@@ -133,18 +133,12 @@ def _matrix(equations: Equations, q: np.ndarray, t: float) -> np.ndarray:
     return np.stack([equations.kernel.start(q, unit, t, equations.values)[0] for unit in np.eye(len(q))], axis=1)
 
 
-def _slope(f: Callable[[float], np.ndarray]) -> np.ndarray:
-    """f′(0) by central differences of fourth order."""
-    return (8 * (f(_STEP) - f(-_STEP)) - f(2 * _STEP) + f(-2 * _STEP)) / (12 * _STEP)
-
-
 Look = Callable[[Elements], list[State]]
 
 
 def _rows(number: str, models: Sequence[Elements], look: Look, checks: Sequence[Callable[[State], float]]) -> Computed:
     """The largest relative difference of each identity, for each model."""
-    names = printed("poincare").tables[number].rows
-    return {row: [max(map(check, look(model))) for model in models] for row, check in zip(names, checks, strict=True)}
+    return filled("poincare", number, ([max(map(check, look(model))) for model in models] for check in checks))
 
 
 def _relative(difference: np.ndarray | float, *sizes: np.ndarray | float) -> float:
@@ -183,16 +177,7 @@ def _corollary(state: State) -> float:
 
 def _free() -> Computed:
     """How far (2.15) is from M_s ṡ of Lagrange's equations, for systems without constraints."""
-    return {
-        row: [max(_unconstrained(dl.load(name))) for name in FREE]
-        for row in printed("poincare").tables["Section 2"].rows
-    }
-
-
-def _unconstrained(model: Elements) -> list[float]:
-    found = random_states.consistent(model, _STATES)
-    equations = dl.derive(model, "poincare"), dl.derive(model, "lagrange")
-    return [_balance(*equations, *state) for state in zip(found.q.T, found.qd.T, found.t, strict=True)]
+    return filled("poincare", "Section 2", [[max(_at_states(dl.load(name), _balance)) for name in FREE]])
 
 
 def _balance(ours: Equations, lagrange: Equations, q: np.ndarray, qd: np.ndarray, t: float) -> float:
@@ -208,10 +193,10 @@ def _balance(ours: Equations, lagrange: Equations, q: np.ndarray, qd: np.ndarray
     s, units = G(q) @ qd, np.eye(len(q))
     qdd, at_rest = (lagrange.accelerations(q, v, t) for v in (qd, 0 * qd))
     Q = lagrange.workspace.manifold.evaluate(q, qd, t, lagrange.values)[3] @ at_rest  # no load depends on q̇ here
-    P_dot = _slope(lambda x: G(q + x * qd).T)
-    R_s = np.stack([_slope(lambda x, e=e: G(q + x * e) @ qd) for e in units])  # (2.7)
-    by_place = np.array([_slope(lambda x, e=e: s @ M_s(q + x * e) @ s / 2) for e in units])  # ∂T_s/∂q
+    P_dot = slope(lambda x: G(q + x * qd).T)
+    R_s = np.stack([slope(lambda x, e=e: G(q + x * e) @ qd) for e in units])  # (2.7)
+    by_place = np.array([slope(lambda x, e=e: s @ M_s(q + x * e) @ s / 2) for e in units])  # ∂T_s/∂q
     momentum, back = M_s(q) @ s, np.linalg.inv(G(q)).T  # ∂T_s/∂s and P⁻¹
-    S = back @ (Q - (P_dot - R_s) @ momentum + by_place) - _slope(lambda x: M_s(q + x * qd)) @ s  # (2.15)
+    S = back @ (Q - (P_dot - R_s) @ momentum + by_place) - slope(lambda x: M_s(q + x * qd)) @ s  # (2.15)
     s_dot = G(q) @ qdd + P_dot.T @ qd  # (3.10)
     return _relative(S - M_s(q) @ s_dot, S, back @ Q)  # (2.14)

@@ -2,20 +2,54 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import json
+import tomllib
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
+from importlib.resources import files
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 
 from dalembert.errors import InputError, nearest
-from dalembert.papers.claims import Claim
 from dalembert.papers.tables_of_cells import Cell, Entry
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
+
+
+Computed = Mapping[str, Sequence[Entry]]  # the entries of each row, by its name
+
+
+@dataclass(frozen=True)
+class Panel:
+    """One pair of axes; curves of different size go on a logarithmic scale."""
+
+    title: str  # of the vertical axis
+    lines: tuple[Line, ...]
+    along: str = "time [s]"
+    log: bool = False
+
+    @property
+    def deviation(self) -> float | None:
+        """The largest distance of published points from the curve before them; None without such points."""
+        pairs = [(curve, dots) for curve, dots in pairwise(self.lines) if dots.points and not curve.points]
+        found = [np.abs(np.interp(dots.x, curve.x, curve.y) - dots.y).max() for curve, dots in pairs]
+        return float(max(found)) if found else None
+
+
+@dataclass(frozen=True)
+class Frame:
+    """A mechanism at one moment."""
+
+    title: str
+    strokes: tuple[Stroke, ...]
+
+
+Picture = Sequence[Panel | Frame]
 
 
 @dataclass(frozen=True)
@@ -61,14 +95,11 @@ class Table:
     def cells(self) -> tuple[Cell, ...]:
         """Printed and computed entries side by side, row by row; where neither stands there is no cell."""
         return tuple(
-            Cell(row, column, text, value, self._mark(row, column))
+            Cell(row, column, text, value, " ".join(k for k, note in lettered(self.notes) if note.covers(row, column)))
             for row, texts in self.printed.items()
             for column, text, value in zip(self.columns, texts, self.computed[row], strict=True)
             if text or value is not None
         )
-
-    def _mark(self, row: str, column: str) -> str:
-        return " ".join(letter for letter, note in lettered(self.notes) if note.covers(row, column))
 
     @property
     def unexplained(self) -> tuple[Cell, ...]:
@@ -86,9 +117,9 @@ class Table:
         }
 
     def __str__(self) -> str:
-        from dalembert.papers import paper_text as text
+        from dalembert.papers import page
 
-        return text.of_table(self)
+        return page.of_table(self)
 
 
 @dataclass(frozen=True)
@@ -99,23 +130,6 @@ class Line:
     x: np.ndarray
     y: np.ndarray
     points: bool = False
-
-
-@dataclass(frozen=True)
-class Panel:
-    """One pair of axes; curves of different size go on a logarithmic scale."""
-
-    title: str  # of the vertical axis
-    lines: tuple[Line, ...]
-    along: str = "time [s]"
-    log: bool = False
-
-    @property
-    def deviation(self) -> float | None:
-        """The largest distance of published points from the curve before them; None without such points."""
-        pairs = [(curve, dots) for curve, dots in pairwise(self.lines) if dots.points and not curve.points]
-        found = [np.abs(np.interp(dots.x, curve.x, curve.y) - dots.y).max() for curve, dots in pairs]
-        return float(max(found)) if found else None
 
 
 @dataclass(frozen=True)
@@ -130,12 +144,9 @@ class Stroke:
     thin: bool = False  # an axis, the ground or a path
 
 
-@dataclass(frozen=True)
-class Frame:
-    """A mechanism at one moment."""
-
-    title: str
-    strokes: tuple[Stroke, ...]
+def word(place: np.ndarray, text: str) -> Stroke:
+    """A name at a point."""
+    return Stroke(np.array([place, place]), thin=True, label=text)
 
 
 @dataclass(frozen=True)
@@ -234,9 +245,9 @@ class Paper:
         return page.write_paper(self, Path(folder))
 
     def __str__(self) -> str:
-        from dalembert.papers import paper_text as text
+        from dalembert.papers import page
 
-        return text.of_paper(self)
+        return page.of_paper(self)
 
     def _repr_html_(self) -> str:
         from dalembert.papers import page
@@ -272,3 +283,173 @@ def _numbered(all_of: Sequence[Numbered], number: str, kind: str, name: str) -> 
             return each
     known = [each.number for each in all_of]
     raise InputError(f"paper '{name}' has no {kind} '{number}' here. {nearest(number, known)}")
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """How a paper is computed again: what fills its tables and figures, by their numbers.
+
+    The functions of one recipe share the runs they need; a recipe is made for one paper and thrown away.
+    """
+
+    tables: Mapping[str, Callable[[], Computed]]
+    figures: Mapping[str, Callable[[], Picture]] = field(default_factory=dict)
+    claims: Mapping[str, Callable[[], Finding]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class PrintedTable:
+    """A table as it is printed."""
+
+    caption: str
+    columns: tuple[str, ...]
+    rows: Mapping[str, tuple[str, ...]]
+    notes: tuple[Note, ...]
+    commands: tuple[str, ...]
+
+    def filled(self, number: str, computed: Computed) -> Table:
+        """The table with what was computed beside what is printed."""
+        found = {row: tuple(computed[row]) for row in self.rows}
+        return Table(number, self.caption, self.columns, self.rows, found, self.notes, self.commands)
+
+
+@dataclass(frozen=True)
+class PrintedFigure:
+    """A figure as the paper announces it."""
+
+    caption: str
+    notes: tuple[Note, ...]
+    commands: tuple[str, ...]
+
+    def filled(self, number: str, picture: Picture) -> Figure:
+        """The figure with what was computed."""
+        panels = tuple(each for each in picture if isinstance(each, Panel))
+        frames = tuple(each for each in picture if isinstance(each, Frame))
+        return Figure(number, self.caption, panels, frames, self.notes, self.commands)
+
+
+@dataclass(frozen=True)
+class PrintedClaim:
+    """A claim as the paper makes it, and where."""
+
+    text: str
+    place: str
+
+    def judged(self, key: str, finding: Finding) -> Claim:
+        """The claim with what was measured."""
+        return Claim(key, self.text, self.place, finding)
+
+
+@dataclass(frozen=True)
+class Printed:
+    """A paper as it is printed."""
+
+    title: str
+    source: str
+    tables: Mapping[str, PrintedTable]
+    figures: Mapping[str, PrintedFigure]
+    remarks: tuple[str, ...]
+    claims: Mapping[str, PrintedClaim]
+
+
+@cache
+def printed(name: str) -> Printed:
+    """What is printed in a paper.
+
+    >>> printed("volterra").tables["2"].rows["Norm of energy error"][0]
+    '6.05e-4'
+    """
+    data = tomllib.loads(files("dalembert.papers").joinpath(f"{name}.toml").read_text(encoding="utf-8"))
+    tables = {number: _table(each) for number, each in data.get("tables", {}).items()}
+    figures = {
+        number: PrintedFigure(each["caption"], _notes(each), tuple(each.get("commands", ())))
+        for number, each in data.get("figures", {}).items()
+    }
+    claims = {key: PrintedClaim(each["text"], each["place"]) for key, each in data.get("claims", {}).items()}
+    return Printed(data["title"], data["source"], tables, figures, tuple(data.get("remarks", ())), claims)
+
+
+def filled(name: str, number: str, rows: Iterable[Sequence[Entry]]) -> Computed:
+    """What was computed for a table, in the order of its printed rows."""
+    return dict(zip(printed(name).tables[number].rows, rows, strict=True))
+
+
+@cache
+def published(name: str) -> dict[str, Any]:
+    """Data the authors published beside a paper, from its JSON file."""
+    return json.loads(files("dalembert.papers").joinpath(f"{name}_runs.json").read_text(encoding="utf-8"))
+
+
+def _table(data: Mapping[str, Any]) -> PrintedTable:
+    rows = {name: tuple(texts) for name, texts in data["rows"].items()}
+    return PrintedTable(data["caption"], tuple(data["columns"]), rows, _notes(data), tuple(data.get("commands", ())))
+
+
+def _notes(data: Mapping[str, Any]) -> tuple[Note, ...]:
+    return tuple(
+        Note(each["text"], tuple(each.get("rows", ())), tuple(each.get("columns", ())), each.get("misprint", False))
+        for each in data.get("notes", ())
+    )
+
+
+class Finding(NamedTuple):
+    """Whether a claim was reproduced, and the numbers that decide it."""
+
+    reproduced: bool
+    measured: str
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A claim of a paper with its verdict."""
+
+    key: str
+    text: str  # as the paper says it, shortened
+    place: str  # in the paper
+    finding: Finding
+
+    @property
+    def verdict(self) -> str:
+        """`reproduced` or `not reproduced`."""
+        return "reproduced" if self.finding.reproduced else "not reproduced"
+
+    def to_dict(self) -> dict[str, object]:
+        """The claim as plain data."""
+        return {
+            "claim": self.text,
+            "place": self.place,
+            "measured": self.finding.measured,
+            "reproduced": self.finding.reproduced,
+        }
+
+
+def smallest(
+    key: str,
+    measured: Mapping[str, Mapping[str, float | None]],
+    *,
+    ties: bool = False,
+    floor: float = 0.0,
+    margin: float = 0.0,
+) -> Finding:
+    """Whether one method has a smaller number than all others in every case; `measured` is by case and method.
+
+    With `ties` equal numbers do; those up to `floor` count as equal, since they are rounding. The number has to be smaller by
+    `margin`, relative to the next one: what the measurement scatters.
+
+    >>> smallest("b", {"one": {"a": 3, "b": 2}, "two": {"a": 1, "b": 2}})
+    Finding(reproduced=False, measured='one: b 2, a 3. two: a 1, b 2.')
+    """
+
+    def holds(found: Mapping[str, float]) -> bool:
+        own, next_one = found[key], min(value for name, value in found.items() if name != key)
+        return own < (1 - margin) * next_one or (ties and own == next_one) or max(own, next_one) <= floor
+
+    def text(value: float) -> str:
+        return str(value) if isinstance(value, int) else f"{value:.3g}"
+
+    known = {case: [(name, x) for name, x in found.items() if x is not None] for case, found in measured.items()}
+    cases = {case: dict(sorted(found, key=lambda item: item[1])) for case, found in known.items()}
+    texts = [f"{case}: {', '.join(f'{name} {text(x)}' for name, x in of.items())}." for case, of in cases.items()]
+    texts += [f"Up to {floor:.0e} is rounding."] if floor else []
+    texts += [f"Differences below {100 * margin:g} % are scatter."] if margin else []
+    return Finding(all(map(holds, cases.values())), " ".join(texts))

@@ -15,26 +15,12 @@ from dalembert.symbolic.symbols import Formula
 from dalembert.symbolic.sympy_bridge import to_sympy
 
 IDENTITY = "= 0"  # printed where a paper proves that something vanishes
-
-
 _ROUNDING = 1e-9  # of an identity that is evaluated in numbers, relative to the size of its terms
-
-
 Entry = float | int | str | None  # what we compute: a number, a formula as text, or nothing
-
-
 _WORD = re.compile(r"[A-Za-z]\w*(?!\w*\()")
-
-
 _RAISED = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
-
-
 _LOWERED = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
-
-
 _GREEK = {"phi": "φ", "theta": "θ", "psi": "ψ", "pi": "π", "mu": "μ", "alpha": "α", "beta": "β", "tau": "τ", "l": "ℓ"}
-
-
 _DOTS = {"dot": "\u0307", "ddot": "\u0308"}
 
 
@@ -61,7 +47,7 @@ class Cell:
 
     @property
     def compared(self) -> bool:
-        """True where something is printed to compare with; what was not computed counts too."""
+        """True where something is printed to compare with, computed or not."""
         return bool(self.printed)
 
     @property

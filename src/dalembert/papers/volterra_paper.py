@@ -12,41 +12,32 @@ from dalembert.api import load
 from dalembert.api.trajectory import Trajectory
 from dalembert.errors import SimulationError
 from dalembert.evidence.comparison import Comparison, Row
-from dalembert.papers.claims import Finding, smallest
 from dalembert.papers.mechanism import Placed, box, placed
-from dalembert.papers.printed_facts import Computed, Picture, Recipe, printed, published
-from dalembert.papers.printed_values import Frame, Line, Panel, Stroke
+from dalembert.papers.printed_values import (
+    Computed,
+    Finding,
+    Frame,
+    Line,
+    Panel,
+    Picture,
+    Recipe,
+    Stroke,
+    filled,
+    published,
+    smallest,
+)
 from dalembert.simulation import observables
 from dalembert.simulation.integrators.integrate import InitialValueProblem, Settings, integrate
 from dalembert.simulation.integrators.rk45 import RungeKutta45
 
 METHODS = ("lagrange", "maggi", "gibbs_appell", "volterra_reduced")  # the columns of Tables 2, 3 and 6
-
-
 CASES = {"2": "cart-pendulum", "3": "three-bodies", "6": "satellite-boom"}  # by the number of the table
-
-
 # the columns of Table 1
 _ROUNDING = 1e-12  # relative drift of what is constant in exact arithmetic, over a run
-
-
 _SCATTER = 0.05  # of CPU times, relative
-
-
 _REPEATED = 4  # more runs of each method for its CPU time
-
-
 COUNTED = ("lagrange", "maggi", "udwadia_kalaba", "boltzmann_hamel", "volterra", "kane", "routh", "volterra_reduced")
-
-
-LABELS = {
-    "lagrange": "Lagrange",
-    "maggi": "Maggi",
-    "gibbs_appell": "Gibbs–Appell",
-    "volterra_reduced": "reduced Volterra",
-}
-
-
+LABELS: dict[str, str] = dict(zip(METHODS, ("Lagrange", "Maggi", "Gibbs–Appell", "reduced Volterra"), strict=True))
 _SHOTS = {"cart-pendulum": 0.16 * np.arange(9), "three-bodies": 5.0 * np.arange(9)}  # moments of Figures 6 and 11
 
 
@@ -181,7 +172,10 @@ def _first(compared: Callable[[str], Comparison]) -> Computed:
 
 def _norms(compared: Callable[[str], Comparison], case: str) -> Computed:
     """Tables 2, 3 and 6: sizes, CPU time and norms."""
-    rows = [_finished(compared(case), key) for key in METHODS]
+    comparison = compared(case)
+    for key, reason in comparison.failed.items():
+        raise SimulationError(f"{comparison.model} by {key}: {reason}")
+    rows = [comparison[key] for key in METHODS]
     more = case == "satellite-boom"  # the work of (80) is one more state
     return {
         "Number of state variables": [(row.n_states or 0) + more for row in rows],
@@ -193,24 +187,17 @@ def _norms(compared: Callable[[str], Comparison], case: str) -> Computed:
     }
 
 
-def _finished(comparison: Comparison, key: str) -> Row:
-    """The row of a formalism whose simulation reached its end."""
-    if key in comparison.failed:
-        raise SimulationError(f"{comparison.model} by {key}: {comparison.failed[key]}")
-    return comparison[key]
-
-
 def _parameters() -> Computed:
     """Table 4, as the model has it."""
     values = load.described("satellite-boom").parameter_values
     names = ("mg", "m", "l", "a", "Ixx", "Iyy", "Izz", "Ixy", "Ixz", "Iyz")
-    return {row: [values[name]] for row, name in zip(printed("volterra").tables["4"].rows, names, strict=True)}
+    return filled("volterra", "4", ([values[name]] for name in names))
 
 
 def _start() -> Computed:
     """Table 5, as the model has it."""
     q, qd = load.described("satellite-boom").initial
-    return {row: [float(v)] for row, v in zip(printed("volterra").tables["5"].rows, (*q, *qd), strict=True)}
+    return filled("volterra", "5", ([float(x)] for x in (*q, *qd)))
 
 
 # Figures 2–4, 8, 9, 13 and 14
@@ -252,16 +239,8 @@ def coordinates(case: str, runs: Mapping[str, Trajectory]) -> list[Panel]:
     return panels
 
 
-_LETTERS = {
-    "theta1": "θ₁",
-    "theta2": "θ₂",
-    "psi": "ψ",
-    "theta": "θ",
-    "phi": "φ",
-    "gamma1": "γ₁",
-    "gamma2": "γ₂",
-    "rho": "ρ",
-}
+_LETTERS = {"theta1": "θ₁", "theta2": "θ₂", "psi": "ψ", "theta": "θ", "phi": "φ", "rho": "ρ"}
+_LETTERS |= {"gamma1": "γ₁", "gamma2": "γ₂"}
 
 
 # Figures 6 and 11
@@ -279,12 +258,11 @@ def snapshots(case: str, run: Trajectory) -> list[Frame]:
 
 def sketch(case: str) -> list[Frame]:
     """The mechanism in a configuration in which everything is seen, with the names of its points."""
-    q = {
-        "cart-pendulum": (0.5, 1.1, 0.0),
-        "three-bodies": (0, 0, 0, 0.7, 0.5, 0, 0, 0),
-        "satellite-boom": (0, 0, 0, 1.5, 0, 0, 0),
+    draw, q = {
+        "cart-pendulum": (cart, (0.5, 1.1, 0.0)),
+        "three-bodies": (panels, (0, 0, 0, 0.7, 0.5, 0, 0, 0)),
+        "satellite-boom": (boom, (0, 0, 0, 1.5, 0, 0, 0)),
     }[case]
-    draw = {"cart-pendulum": cart, "three-bodies": panels, "satellite-boom": boom}[case]
     return [Frame("", tuple(draw(placed(case, q), named=True)))]
 
 

@@ -19,7 +19,7 @@ import symengine as se
 
 from dalembert.codegen.function import Function
 from dalembert.errors import InconsistentStateError, SimulationError
-from dalembert.formalisms.shared.power import MOVING
+from dalembert.formalisms.shared.common_quantities import MOVING
 from dalembert.mechanics.state_batch import one_state
 from dalembert.mechanics.system import System
 from dalembert.model.constraints.base import FormulaConstraint

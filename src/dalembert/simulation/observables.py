@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from dalembert.codegen.function import Function, compile_function
-from dalembert.formalisms.shared.power import jacobi
+from dalembert.formalisms.shared.common_quantities import jacobi
 from dalembert.mechanics.energies import kinetic, potential
 from dalembert.mechanics.generalized_speeds import speed_map
 from dalembert.mechanics.system import System

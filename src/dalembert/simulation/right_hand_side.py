@@ -14,8 +14,8 @@ from dalembert.codegen.function import Function, compile_function, function_of, 
 from dalembert.codegen.heyoka_backend import TaylorMachine
 from dalembert.codegen.program import Program, program_of
 from dalembert.codegen.program_derivatives import Slopes
+from dalembert.formalisms.shared.common_quantities import powers_into
 from dalembert.formalisms.shared.linear_form import LinearForm, Multipliers, fused
-from dalembert.formalisms.shared.power import powers_into
 from dalembert.mechanics.applied_forces import non_ideal_forces
 from dalembert.mechanics.system import System
 from dalembert.simulation.assembled import Assembly, Wanted, parts_of

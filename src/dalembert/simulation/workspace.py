@@ -17,9 +17,8 @@ from dalembert.codegen.program import program_of
 from dalembert.errors import InputError, nearest
 from dalembert.formalisms import catalogue
 from dalembert.formalisms.shared.about import About
-from dalembert.formalisms.shared.common_quantities import free_equations
+from dalembert.formalisms.shared.common_quantities import carried_along, free_equations
 from dalembert.formalisms.shared.linear_form import LinearForm, fused
-from dalembert.formalisms.shared.power import carried_along
 from dalembert.formalisms.shared.quantities import Derived
 from dalembert.mechanics.applied_forces import non_ideal_forces
 from dalembert.mechanics.contact_constraints import pushes, with_contacts

@@ -59,15 +59,21 @@ def collected_by(total: Formula, leads: Callable[[Formula], bool]) -> Formula:
     >>> collected_by(a * x + b * x + a * y + b, lambda factor: factor in (x, y))
     b + a*y + x*(a + b)
     """
-    groups: defaultdict[Formula, list[Formula]] = defaultdict(list)
-    for term in terms(total):
-        leading = se.Mul(*(base**power for base, power in factors(term) if not base.is_Number and leads(base)))
-        groups[leading].append(term / leading)
+    groups = grouped(total, lambda base: not base.is_Number and leads(base))
     written = [leading * collected(se.Add(*group)) for leading, group in groups.items()]
     parts = [term for part in written if part != 0 and (term := _term(part)) is not None]
     if len(parts) < sum(part != 0 for part in written):
         return total
     return _with_factor(parts, _plain_sum)
+
+
+def grouped(total: Formula, leads: Callable[[Formula], bool]) -> dict[Formula, list[Formula]]:
+    """The terms of a sum by the product of their factors that lead, each without it."""
+    groups: defaultdict[Formula, list[Formula]] = defaultdict(list)
+    for term in terms(total):
+        leading = se.Mul(*(base**power for base, power in factors(term) if leads(base)))
+        groups[leading].append(term / leading)
+    return groups
 
 
 def _with_factor(parts: Sequence[_Term], inside: Callable[[Sequence[_Term]], Formula]) -> Formula:
@@ -111,8 +117,9 @@ def _root(parts: Sequence[_Term]) -> Formula | None:
     total = _plain_sum(parts)
     known = [root for root in roots if root is not None][:k]
     out = known[0]
+    written = [part.written() for part in parts]
     for root in known[1:]:
-        out = out + root if _has_term(parts, 2 * known[0] * root) else out - root
+        out = out + root if 2 * known[0] * root in written else out - root
     return out if se.expand(out**2) == total else None
 
 
@@ -121,10 +128,6 @@ def _root_of_term(part: _Term) -> Formula | None:
     if (top**2, bottom**2) != (part.number.numerator, part.number.denominator):
         return None
     return _Term(Fraction(top, bottom), {base: power // 2 for base, power in part.powers.items()}).written()
-
-
-def _has_term(parts: Sequence[_Term], term: Formula) -> bool:
-    return any(part.written() == term for part in parts)
 
 
 def _group(parts: Sequence[_Term]) -> list[_Term]:
@@ -153,12 +156,9 @@ def _shared(parts: Sequence[_Term]) -> dict[Formula, int]:
     """The factors of all terms, to the power that all have."""
     shared = dict(parts[0].powers)
     for part in parts[1:]:
-        shared = {b: _common(p, part.powers[b]) for b, p in shared.items() if p * part.powers.get(b, 0) > 0}
+        both = {b: (p, part.powers[b]) for b, p in shared.items() if p * part.powers.get(b, 0) > 0}
+        shared = {b: min(pair) if pair[0] > 0 else max(pair) for b, pair in both.items()}
     return shared
-
-
-def _common(a: int, b: int) -> int:
-    return min(a, b) if a > 0 else max(a, b)
 
 
 def _content(numbers: Sequence[Fraction]) -> Fraction:

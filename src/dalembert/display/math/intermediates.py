@@ -1,24 +1,32 @@
-"""Long expressions through named intermediates: names of the mechanics first, then z-numbers, so that no line is a wall."""
+"""Long expressions through named intermediates, so that no line is a wall; rows of velocity terms through what they share.
+
+Two things make such rows short, as b_k = Σ c_ij sin(θ_i − θ_j) ω_j² along a chain of bodies: rates of summed angles have names,
+ω₂ = q̇₁ + q̇₂, and so have the coefficients c sin(…) that stand in several rows.
+"""
 
 from __future__ import annotations
 
 import itertools
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from time import thread_time
 
 import symengine as se
 
-from dalembert.display.math.factor import factors, number_in, terms
+from dalembert.display.math.factor import collected, factors, number_in, terms
+from dalembert.display.math.simplify import sum_of_waves_of, tidy, turns
 from dalembert.symbolic.exact_numbers import rebuild
 from dalembert.symbolic.expression_reading import fold
+from dalembert.symbolic.reserved_symbols import Kind
 from dalembert.symbolic.symbols import Formula
 
 WALL = 40  # operations in one line, above which parts that return get names
 MOST = 120  # operations in one line, above which parts that do not return get names too
 TRIVIAL = 4  # operations of a part that needs no name
-_LONG = 12  # operations of a part that may have a name of its own though it is used once
-
 Line = tuple[str, Formula]  # a name and what it stands for
+Products = dict[Formula, dict[Formula, Formula]]  # coefficient -> product of velocities -> number
+_GAIN = 0.8  # how long rows by shared terms may be against rows by themselves
+_NAMELESS = 2  # operations of a coefficient that needs no name
 
 
 def operations(expressions: Sequence[Formula]) -> int:
@@ -30,25 +38,18 @@ def operations(expressions: Sequence[Formula]) -> int:
 
 
 def name_parts(
-    expressions: Sequence[Formula],
-    taken: Collection[str],
-    preferred: Mapping[str, Formula] | None = None,
-    given: Sequence[Line] = (),
+    expressions: Sequence[Formula], taken: Collection[str], given: Sequence[Line] = ()
 ) -> tuple[list[Line], list[Formula]]:
     """(named intermediates in the order they can be computed, the expressions by these names).
 
-    `preferred` are names that mean something, each with what it stands for, in the order they can be computed; they are used
-    where their parts return. `given` are lines whose names the expressions use already. Other parts get numbers where expressions
-    are long. Short expressions stay as they are. `taken` are the names that are in use.
+    `given` are lines whose names the expressions use already. Other parts get numbers where expressions are long. Short
+    expressions stay as they are. `taken` are the names that are in use.
 
-    >>> x, y, m = se.symbols("x y m")
+    >>> x, y = se.symbols("x y")
     >>> name_parts([x + y], ["x", "y"])
     ([], [x + y])
-    >>> name_parts([m * x / (m + x), y**2 * m * x / (m + x)], [], {"mu": m * x / (m + x)})
-    ([('mu', m*x/(m + x))], [mu, y**2*mu])
     """
-    known, expressions = _with_preferred(expressions, preferred or {})
-    known = [*given, *known]
+    known = list(given)
     if all(se.count_ops(expression) <= WALL for expression in (*expressions, *(value for _, value in known))):
         return known, list(expressions)
     names = [name for name, _ in known]
@@ -60,70 +61,6 @@ def name_parts(
     results = [naming.without_walls(naming.known(result)) for result in results]
     found, results = _used_again(naming.found, results)
     return _ordered(names, found, results, _free_names({*taken, *names}))
-
-
-def _with_preferred(
-    expressions: Sequence[Formula], preferred: Mapping[str, Formula]
-) -> tuple[list[Line], Sequence[Formula]]:
-    """The preferred names that are used, and the expressions by them; the longest parts are looked for first."""
-    used: dict[str, Formula] = {}
-    for name, part in sorted(preferred.items(), key=lambda line: -se.count_ops(line[1])):
-        length = int(se.count_ops(part))
-        if length < 2:
-            continue
-        symbol = se.Symbol(name)
-        shorter = [replaced(expression, part, symbol) for expression in expressions]
-        inside = {key: replaced(value, part, symbol) for key, value in used.items()}
-        count = sum(uses(expression)[symbol] for expression in (*shorter, *inside.values()))
-        if count > 1 or (count and length >= _LONG):
-            expressions, used = shorter, {**inside, name: part}
-    return [(name, used[name]) for name in preferred if name in used], expressions
-
-
-def replaced(expression: Formula, part: Formula, symbol: Formula) -> Formula:
-    """The expression with a part, a power of it or a multiple of it by its symbol.
-
-    >>> a, b, c, d = se.symbols("a b c d")
-    >>> replaced(3 * a + 3 * b + c / (a + b) ** 2, a + b, d)
-    3*d + c/d**2
-    """
-
-    def build(node: Formula, parts: list[Formula]) -> Formula:
-        out = rebuild(node, parts) if parts else node
-        if out == part:
-            return symbol
-        if isinstance(out, se.Mul) and isinstance(part, se.Mul | se.Pow):
-            return _without_factors(out, part, symbol)
-        if isinstance(out, se.Pow) and isinstance(part, se.Mul | se.Pow):
-            return _without_factors(out, part, symbol)
-        if isinstance(out, se.Add) and isinstance(part, se.Add):
-            return _without_terms(out, part, symbol)
-        return out
-
-    return fold(se.sympify(expression), lambda node: node.args, build)
-
-
-def _without_factors(product: Formula, part: Formula, symbol: Formula) -> Formula:
-    have = {base: int(power) for base, power in factors(product) if power.is_Integer and not base.is_Number}
-    want = {base: int(power) for base, power in factors(part) if power.is_Integer and not base.is_Number}
-    if not want or any(base not in have for base in want):
-        return product
-    times = [int(have[base] / power) for base, power in want.items()]
-    k = min(times) if min(times) > 0 else max(times) if max(times) < 0 else 0
-    return product / part**k * symbol**k if k else product
-
-
-def _without_terms(total: Formula, part: Formula, symbol: Formula) -> Formula:
-    have, want = _coefficients(total), _coefficients(part)
-    ratios = {have[rest] / number if rest in have else None for rest, number in want.items()}
-    ratio = next(iter(ratios))
-    if len(ratios) != 1 or ratio is None:
-        return total
-    return se.Add(*(number * rest for rest, number in have.items() if rest not in want)) + ratio * symbol
-
-
-def _coefficients(total: Formula) -> dict[Formula, Formula]:
-    return {term / number_in(term): number_in(term) for term in terms(total)}
 
 
 def uses(expression: Formula) -> Counter[Formula]:
@@ -178,13 +115,10 @@ class _Naming:
             bundle.append(part)
         return kind(*out, *bundle)
 
-    def _is_trivial(self, part: Formula) -> bool:
-        """Whether a part is as short as a name would be: a number times a name, a sine, a small product."""
-        plain = not self._own.intersection(part.free_symbols)
-        return se.count_ops(part) <= (TRIVIAL if plain else 1)
-
     def _name(self, part: Formula) -> Formula:
-        if self._is_trivial(part):
+        # whether a part is as short as a name would be: a number times a name, a sine, a small product
+        plain = not self._own.intersection(part.free_symbols)
+        if se.count_ops(part) <= (TRIVIAL if plain else 1):
             return part
         if part not in self._named:
             symbol = se.Symbol(f"@{len(self.found)}")
@@ -252,3 +186,140 @@ def _free_names(taken: Collection[str]) -> Iterator[str]:
     prefixes = ("z" * k for k in itertools.count(1))
     prefix = next(p for p in prefixes if not any(n.startswith(p) and n[len(p) :].isdigit() for n in taken))
     return (f"{prefix}{k}" for k in itertools.count(1))
+
+
+def rows_by_shared_terms(
+    entries: Sequence[Formula],
+    coordinates: Collection[str],
+    velocities: Collection[str],
+    taken: Collection[str],
+    seconds: float = 10.0,
+) -> tuple[list[Line], list[Formula]] | None:
+    """(named rates and coefficients in the order they can be computed, the rows by these names).
+
+    None where the rows are too long for it.
+
+    >>> q1, q2, v1, v2, l, m = se.symbols("q1 q2 dot(q1) dot(q2) l m")
+    >>> rows = [l * m * se.sin(q2) * v1**2, -l * m * se.sin(q2) * v1 * v2]
+    >>> rows_by_shared_terms(rows, ["q1", "q2"], ["dot(q1)", "dot(q2)"], [])
+    ([('c1', l*m*sin(q2))], [c1*dot(q1)**2, -c1*dot(q1)*dot(q2)])
+    """
+    lines, table = absolute_rates(entries, coordinates, taken)
+    moving = {*velocities, *(name for name, _ in lines)}
+    rows: list[Products] = []
+    for entry in entries:
+        total = sum_of_waves_of(se.sympify(entry).xreplace(table), moving, seconds / len(entries))
+        if total is None:
+            return None
+        rows.append(_products(total, moving))
+    counts = Counter(coefficient for row in rows for coefficient in row)
+    names = _indexed_names("c", {*taken, *(name for name, _ in lines)}, 1)
+    named: dict[Formula, Formula] = {}
+    for coefficient in sorted(counts, key=str):
+        if counts[coefficient] > 1 and se.count_ops(coefficient) > _NAMELESS:
+            name = next(names)
+            lines.append((name, coefficient))
+            named[coefficient] = se.Symbol(name)
+    written = [_row(row, named) for row in rows]
+    used = set().union(*(row.free_symbols for row in written))
+    return [line for line in lines if se.Symbol(line[0]) in used], written
+
+
+def tidy_rows(
+    entries: Sequence[Formula],
+    coordinates: Collection[str],
+    velocities: Collection[str],
+    taken: Collection[str],
+    seconds: float = 10.0,
+) -> tuple[list[Line], list[Formula]]:
+    """(named lines, the rows by these names): each row in short form, or all by what they share where that is shorter."""
+    moving, until = set(velocities), thread_time() + seconds
+    rows = [tidy(entry, moving, until - thread_time()) for entry in entries]
+    shared = rows_by_shared_terms(entries, coordinates, moving, taken, until - thread_time())
+    if shared is None or operations([*shared[1], *(line for _, line in shared[0])]) > _GAIN * operations(rows):
+        return [], rows
+    return shared
+
+
+def _products(total: Formula, moving: Collection[str]) -> Products:
+    """A row as Σ coefficient · Σ number · product of velocities."""
+    parts: defaultdict[tuple[Formula, Formula], list[Formula]] = defaultdict(list)
+    for term in terms(total) if total != 0 else ():
+        speed = se.Mul(*(b**e for b, e in factors(term) if b.is_Symbol and b.name in moving))
+        wave = se.Mul(*(b**e for b, e in factors(term) if not b.is_Number and turns(b)))
+        parts[speed, wave].append(term / speed / wave)
+    out: Products = {}
+    for (speed, wave), group in parts.items():
+        number, rest = _normalised(se.Add(*group))
+        row = out.setdefault(wave * collected(rest), {})
+        row[speed] = row.get(speed, se.Integer(0)) + number
+    return out
+
+
+def _normalised(total: Formula) -> tuple[Formula, Formula]:
+    """(a number, the sum without it): equal sums up to a number give one sum, most of whose terms have none."""
+    counts = Counter(number_in(term) for term in terms(total))
+    number = max(counts, key=lambda n: (counts[n], abs(float(n)), str(n)))
+    first = number_in(min(terms(total), key=lambda term: str(term / number_in(term))))
+    number = abs(number) if float(first) > 0 else -abs(number)
+    return number, se.expand(total / number)
+
+
+def _row(row: Products, named: dict[Formula, Formula]) -> Formula:
+    out = []
+    for coefficient, speeds in row.items():
+        out.append(named.get(coefficient, coefficient) * collected(se.Add(*(n * speed for speed, n in speeds.items()))))
+    return collected(se.Add(*out))
+
+
+def absolute_rates(
+    entries: Sequence[Formula], coordinates: Collection[str], taken: Collection[str]
+) -> tuple[list[Line], dict[Formula, Formula]]:
+    """(ω's as sums of rates, the rates by the ω's) for the sums of coordinates that sines and cosines are taken of.
+
+    Only sums that add one coordinate to what is there already, as along a chain of bodies.
+
+    >>> q1, q2, v1, v2 = se.symbols("q1 q2 dot(q1) dot(q2)")
+    >>> absolute_rates([se.sin(q1) * se.sin(q1 + q2) * v1 * v2], ["q1", "q2"], [])
+    ([('omega2', dot(q1) + dot(q2))], {dot(q2): -dot(q1) + omega2})
+    """
+    names = _indexed_names("omega", taken, 2)
+    lines: list[Line] = []
+    table: dict[Formula, Formula] = {}
+    reached: set[Formula] = set()
+    for argument in _sums(entries, coordinates):
+        new = [term for term in terms(argument) if term / number_in(term) not in reached]
+        if len(terms(argument)) == 1:
+            reached |= argument.free_symbols if not reached else set()
+        elif len(new) == 1:
+            reached |= argument.free_symbols
+            (last,) = new
+            rate = {symbol: se.Symbol(Kind.RATE.of(symbol.name)) for symbol in argument.free_symbols}
+            lines.append((next(names), argument.xreplace(rate)))
+            others = (argument - last).xreplace(rate).xreplace(table)
+            sign = number_in(last)
+            table[rate[last / sign]] = se.expand(sign * (se.Symbol(lines[-1][0]) - others))
+    return lines, table
+
+
+def _sums(entries: Sequence[Formula], coordinates: Collection[str]) -> list[Formula]:
+    """The sums and differences of coordinates under sines and cosines, the short ones first."""
+    symbols = {se.Symbol(name) for name in coordinates}
+    found: set[Formula] = set()
+
+    def visit(node: Formula, parts: list[None]) -> None:
+        if isinstance(node, se.sin | se.cos):
+            units = {term / number_in(term) for term in terms(node.args[0]) if number_in(term) ** 2 == 1}
+            if len(units) == len(terms(node.args[0])) and units <= symbols:
+                found.add(node.args[0])
+
+    for entry in entries:
+        fold(se.sympify(entry), lambda node: node.args, visit)
+    return sorted(found, key=lambda argument: (len(terms(argument)), str(argument)))
+
+
+def _indexed_names(letter: str, taken: Collection[str], first: int) -> Iterator[str]:
+    """letter1, letter2, ... with an underscore more where such names are in use."""
+    prefixes = (letter + "_" * k for k in itertools.count())
+    prefix = next(p for p in prefixes if not any(name.startswith(p) and name != p for name in taken))
+    return (f"{prefix}{k}" for k in itertools.count(first))

@@ -8,7 +8,7 @@ denominators and roots as factors.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 LINE = 455.0  # of a line, in points of an 11-point document on A4 or letter paper
 _LEFT = 110.0  # of a left side that others are aligned with
@@ -95,7 +95,11 @@ def broken(rows: Iterable[tuple[str, str]], limit: float = LINE) -> list[str]:
 def _flowing(head: str, tex: str, room: float) -> list[str]:
     """A formula behind a head, in lines that have room."""
     lines, line, used = [], head, 0.0
-    for piece in _narrow(pieces(tex), room - _INDENT):
+    parts: list[str] = []  # those wider than a line between their factors too, conditions of cases below their values
+    for part in pieces(tex):
+        factors = [part] if width(part) <= room - _INDENT else _factors(_in_one_column(part))
+        parts += [factors[0], *(rf" \cdot {factor}" for factor in factors[1:])]
+    for piece in parts:
         size = width(piece)
         if used and used + size > room:
             lines.append(line.rstrip())
@@ -104,15 +108,6 @@ def _flowing(head: str, tex: str, room: float) -> list[str]:
         line += piece
         used += size
     return [*lines, line.rstrip()]
-
-
-def _narrow(parts: Sequence[str], room: float) -> list[str]:
-    """The parts, those that are wider than a line between their factors too, and conditions of cases below their values."""
-    out: list[str] = []
-    for part in parts:
-        factors = [part] if width(part) <= room else _factors(_in_one_column(part))
-        out += [factors[0], *(rf" \cdot {factor}" for factor in factors[1:])]
-    return out
 
 
 def _in_one_column(part: str) -> str:
@@ -131,16 +126,12 @@ def _factors(part: str) -> list[str]:
     out, at = [], 0
     for match in _FACTOR.finditer(part):
         before = part[: match.start()]
+        depth = sum((token in _OPENING) - (token in _CLOSING) for token in _TOKEN.findall(before))
         follows_sign = before.rstrip().endswith(("+", "-", "=", r"\sin", r"\cos", r"\tan", ","))
-        if _depth(before) == 0 and not follows_sign:
+        if depth == 0 and not follows_sign:
             out.append(part[at : match.start()])
             at = match.end()
     return [*out, part[at:]]
-
-
-def _depth(tex: str) -> int:
-    tokens = _TOKEN.findall(tex)
-    return sum(token in _OPENING for token in tokens) - sum(token in _CLOSING for token in tokens)
 
 
 def sized(tex: str) -> str:

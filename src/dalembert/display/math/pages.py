@@ -9,9 +9,8 @@ import numpy as np
 import symengine as se
 
 from dalembert.display.math import intermediates
-from dalembert.display.math.law_rows import WrittenLaw
-from dalembert.display.math.quantity_blocks import Block
-from dalembert.display.math.sheet import Sheet, notes_of
+from dalembert.display.math.quantity_blocks import Block, WrittenLaw
+from dalembert.display.math.sheet import Sheet, counts_of, notes_of, taken_names
 from dalembert.display.math.symbol_names import PLAIN, Letters
 from dalembert.formalisms import catalogue
 from dalembert.formalisms.shared.linear_form import LinearForm
@@ -85,27 +84,22 @@ def unwritten_page(
 
 
 def _page(form: LinearForm, sections: Iterable[Section], letters: Letters, *more: str) -> Page:
-    notes = (*notes_of(form), *more)
-    n, title = form.n_dynamic, catalogue.find(form.formalism).ABOUT.title
-    counts = f"{n} dynamic equation{'s' if n != 1 else ''}, {form.n_states} states"
-    return Page(form.system.model.name, title, counts, notes, tuple(sections), letters)
+    notes, title = (*notes_of(form), *more), catalogue.find(form.formalism).ABOUT.title
+    return Page(form.system.model.name, title, counts_of(form), notes, tuple(sections), letters)
 
 
 def sheet_page(sheet: Sheet, letters: Letters = PLAIN) -> Page:
     """The page of equations whose quantities are too long to be followed one by one: their entries through intermediates."""
     found = []
+    dynamics = f"M {sheet.unknown} = f" + (" + C" if len(sheet.C) else "")
+    dynamics += f" + {sheet.multipliers}ᵀλ" if sheet.multipliers else ""
+    laws = {"dynamics": dynamics, "constraints": f"A {sheet.unknown} = β"}
     for section in sheet.sections():
-        words = {"dynamics": _dynamics(sheet), "constraints": f"A {sheet.unknown} = β"}.get(
-            section.law, section.heading
-        )
+        words = laws.get(section.law, section.heading)
         rows = tuple((se.Symbol(name), se.sympify(value)) for name, value in section.lines)
         found.append(Section(words, "", rows, is_law=bool(section.law)))
-    return Page(sheet.form.system.model.name, sheet.title, sheet.counts, sheet.notes, tuple(found), letters)
-
-
-def _dynamics(sheet: Sheet) -> str:
-    push = " + C" if len(sheet.C) else ""
-    return f"M {sheet.unknown} = f{push}" + (f" + {sheet.multipliers}ᵀλ" if sheet.multipliers else "")
+    form = sheet.form
+    return Page(form.system.model.name, sheet.title, counts_of(form), notes_of(form), tuple(found), letters)
 
 
 def _is_short(law: WrittenLaw) -> bool:
@@ -177,10 +171,8 @@ def _where(sections: Sequence[Section], meanings: Mapping[str, Formula]) -> Iter
 
 def _through_names(sections: list[Section], form: LinearForm) -> list[Section]:
     """The sections with long expressions through named intermediates, which come last."""
-    model = form.system.model
-    taken = (*model.coordinate_names, *model.parameter_values, *form.system.facts.speed_names)
     sides = [side for section in sections for row in section.rows for side in row]
-    parts, written = intermediates.name_parts(sides, taken)
+    parts, written = intermediates.name_parts(sides, taken_names(form))
     queue = iter(written)
     out = [replace(s, rows=tuple((next(queue), next(queue)) for _ in s.rows)) for s in sections]
     if parts:

@@ -132,7 +132,8 @@ class LinePrinter(_MovingFirst, LatexPrinter):
 
     def _print_Mul(self, expr: sympy.Expr) -> str:
         factors = sympy.Mul.make_args(expr)
-        long = [each for each in factors if _is_below(each) and width(self._print(1 / each)) > _LONG]
+        below = [x for x in factors if isinstance(x, sympy.Pow) and x.exp.is_Rational and x.exp.is_negative]
+        long = [each for each in below if width(self._print(1 / each)) > _LONG]
         if long:  # as negative powers behind the rest
             rest = sympy.Mul(*(each for each in factors if each not in long))
             front = self._as_factor(rest, first=True) if rest != 1 else ""
@@ -163,11 +164,6 @@ def _positive_part(expr: sympy.Piecewise) -> sympy.Expr | None:
     if not isinstance(more, sympy.Expr) or not isinstance(less, sympy.Expr):
         return None
     return value if sympy.expand(more - less - value) == 0 else None
-
-
-def _is_below(factor: sympy.Expr) -> bool:
-    """True for what stands below a line in a product."""
-    return isinstance(factor, sympy.Pow) and bool(factor.exp.is_Rational) and bool(factor.exp.is_negative)
 
 
 def _plain(tex: str) -> str:

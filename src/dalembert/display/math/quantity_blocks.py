@@ -12,7 +12,6 @@ import symengine as se
 
 from dalembert.display.math import intermediates, latex, line_breaking, symbol_names
 from dalembert.display.math import plain_text as text
-from dalembert.display.math.law_rows import WrittenLaw
 from dalembert.display.math.short_forms import (
     Shortening,
     TooLong,
@@ -24,7 +23,7 @@ from dalembert.display.math.short_forms import (
 )
 from dalembert.display.math.symbol_names import PLAIN, Letters
 from dalembert.errors import InputError, nearest
-from dalembert.formalisms.shared.quantities import Quantity
+from dalembert.formalisms.shared.quantities import Law, Quantity
 from dalembert.model.description import Description
 from dalembert.model.frozen import Value
 from dalembert.symbolic.algebra_base import Array
@@ -34,11 +33,13 @@ from dalembert.symbolic.symbols import Formula
 if TYPE_CHECKING:
     import sympy
 
+
 _WIDTH = 100
 _MOST = 20_000  # operations of a value that is written out
 _EMPTY = "it has no entries"  # where nothing is free, or nothing is held
 _WALL = 120  # operations of an entry that is written through names of its parts
 _TALL = 16  # rows of a matrix that is written out
+_LONGEST_ROW = 400  # operations of one row that is written out
 
 
 @dataclass(frozen=True)
@@ -59,9 +60,7 @@ class Block(Value):
     model: Description = field(repr=False)
     speed_names: tuple[str, ...] = field(default=(), repr=False)
     of: tuple[str, ...] = ()  # what it belongs to, one name for each place of its first axis: bodies, speeds
-    raw: Array | None = field(
-        default=None, repr=False, compare=False
-    )  # as the formalism computes it, before it is tidied
+    raw: Array | None = field(default=None, repr=False, compare=False)  # as computed, before it is simplified
     meanings: tuple[Line, ...] = field(default=(), repr=False, compare=False)  # what names in it and in `raw` stand for
     letters: Letters = field(default=PLAIN, repr=False, compare=False)
 
@@ -180,14 +179,13 @@ class Block(Value):
             return "\n".join([*out, f"  too long to write out: {self.operations} operations"])
         if self.of:
             for name, part in zip(self.of, self.parts, strict=True):
-                out += [f"  of {name}:", *textwrap.indent("\n".join(part._body(width - 2)), "  ").split("\n")]
+                body = "\n".join(part._body(width - 2))
+                out += [f"  of {name}:", *textwrap.indent(body, "  ").split("\n")]
             return "\n".join(out)
         return "\n".join([*out, *self._body(width)])
 
     def _body(self, width: int) -> list[str]:
-        if not self.entries.size:
-            return [f"  {_EMPTY}"]
-        return self._grid(width) or self._entry_lines(width)
+        return (self._grid(width) or self._entry_lines(width)) if self.entries.size else [f"  {_EMPTY}"]
 
     def _grid(self, width: int) -> list[str] | None:
         """The rows of a matrix in brackets, None where they are too wide."""
@@ -217,18 +215,10 @@ class Block(Value):
         """The name of an entry: M[1,2]; of a scalar the key itself."""
         if not index:
             return self.key
-        return f"{self._base}[{','.join(map(str, [*self._number, *(i + 1 for i in index)]))}]"
-
-    @property
-    def _base(self) -> str:
-        """The key without the number of its link."""
-        return self.key.rsplit("_", 1)[0] if self._number else self.key
-
-    @property
-    def _number(self) -> list[str]:
-        """The number of its link, where it belongs to one."""
-        _, mark, last = self.key.rpartition("_")
-        return [last] if mark and last.isdigit() else []
+        base, mark, last = self.key.rpartition("_")
+        of_link = bool(mark) and last.isdigit()  # the key ends with the number of its link
+        numbers = [*([last] if of_link else []), *(str(i + 1) for i in index)]
+        return f"{base if of_link else self.key}[{','.join(numbers)}]"
 
     def to_latex(self) -> str:
         """The equation letter = value in LaTeX for an aligned environment."""
@@ -243,7 +233,10 @@ class Block(Value):
         if not self.entries.size:
             return [rf"{self.latex} &: \text{{{_EMPTY}}}"]
         if self.of:
-            named = [(self._letter_of(name), part) for name, part in zip(self.of, self.parts, strict=True)]
+            # the letter with the name of the body or speed as its last index
+            head, end = (f"{self.latex[:-1]}, ", "}") if "_{" in self.latex else (f"{self.latex}_{{", "}")
+            letters = [f"{head}{symbol_names.for_latex(name, self.letters)}{end}" for name in self.of]
+            named = list(zip(letters, self.parts, strict=True))
             grids = [part._grid_in_latex(letter, limit) for letter, part in named]
             if all(grids):
                 return [f"{letter} &= {grid}" for (letter, _), grid in zip(named, grids, strict=True)]
@@ -257,11 +250,6 @@ class Block(Value):
             if value != 0
         ]
         return line_breaking.broken(rows or [(self.latex, "0")], limit)
-
-    def _letter_of(self, name: str) -> str:
-        """The letter of the part that belongs to a body or a speed."""
-        of = symbol_names.for_latex(name, self.letters)
-        return f"{self.latex[:-1]}, {of}}}" if "_{" in self.latex else f"{self.latex}_{{{of}}}"
 
     def _in_latex(self, value: object) -> str:
         return latex.expression(se.sympify(value), self.letters)
@@ -282,11 +270,6 @@ class Block(Value):
 
     def to_dict(self) -> dict[str, object]:
         """The block as plain data; entries are strings in the syntax of formulas."""
-        value: object = None
-        if self.is_text:
-            value = list(self.entries)
-        elif not self.is_long:
-            value = _nested(self.entries)
         return {
             "key": self.key,
             "letter": self.letter,
@@ -295,7 +278,7 @@ class Block(Value):
             "meaning": self.meaning,
             "shape": list(self.entries.shape),
             "operations": self.operations,
-            "value": value,
+            "value": list(self.entries) if self.is_text else None if self.is_long else _nested(self.entries),
         }
 
 
@@ -354,3 +337,121 @@ def block_of(
         value, operations = np.empty(0, dtype=object), found.operations
     about = (quantity.key, quantity.equation, quantity.meaning)
     return Block(*about, value, operations, model, speed_names, quantity.of, raw, lines, letters)
+
+
+@dataclass(frozen=True)
+class WrittenLaw(Value):
+    """A law in words, such as M_NI u̇_NI = L_NI, and its rows.
+
+    >>> import dalembert as dl
+    >>> print(dl.derive("simple-pendulum", "lagrange").laws[0])
+    d/dt ∂L/∂q̇ − ∂L/∂q = Q  (17)
+      l²·m·θ̈ + g·l·m·sin(θ) = 0
+    """
+
+    equation: str
+    words: str
+    uses: tuple[str, ...]
+    left: Array = field(repr=False, compare=False)
+    right: Array = field(repr=False, compare=False)
+    raw: tuple[Array, Array] = field(repr=False, compare=False)  # both sides as computed, before they are simplified
+    meanings: tuple[Line, ...] = field(default=(), repr=False, compare=False)  # what names in them stand for
+    letters: Letters = field(default=PLAIN, repr=False, compare=False)
+    unwritten: int = 0  # operations of rows that nobody would read, which are left as they are
+
+    @property
+    def heading(self) -> str:
+        """What stands above it in a derivation."""
+        return self.words
+
+    @property
+    def operations(self) -> int:
+        """Of all rows together."""
+        return self.unwritten or sum(int(se.count_ops(x)) for x in (*self.left, *self.right))
+
+    @property
+    def is_long(self) -> bool:
+        """True where a row would be a wall: then the words and the quantities in them say more."""
+        if self.unwritten:
+            return True
+        return any(se.count_ops(a) + se.count_ops(b) > _LONGEST_ROW for a, b in zip(self.left, self.right, strict=True))
+
+    @cached_property
+    def proved(self) -> Verdict:
+        """Whether the rows are those of the formalism, by the exact algebra; rows that are not written out claim nothing."""
+        if self.unwritten:
+            return "undecided"
+        return proved_equal([x for side in self.raw for x in side], [*self.left, *self.right], self.meanings)
+
+    def __str__(self) -> str:
+        return self.text()
+
+    def text(self, width: int = 100) -> str:
+        """The law in Unicode text."""
+        out = [f"{text.words(self.words, self.letters)}  {self.equation}"]
+        if self.is_long:
+            return "\n".join([*out, f"  {self._length}"])
+        for a, b in zip(self.left, self.right, strict=True):
+            line = f"{text.expression(a, self.letters)} = {text.expression(b, self.letters)}"
+            out += textwrap.wrap(line, width, initial_indent="  ", subsequent_indent="      ", break_long_words=False)
+        return "\n".join(out)
+
+    @property
+    def _length(self) -> str:
+        rows = "1 row, " if len(self.left) == 1 else f"{len(self.left)} rows, " if len(self.left) else ""
+        return f"{rows}{self.operations} operations when written out"
+
+    @property
+    def heading_in_latex(self) -> str:
+        """Its words."""
+        return f"${latex.words_in_latex(self.words, self.letters)}$"
+
+    def lines(self, limit: float = line_breaking.LINE) -> list[str]:
+        """Its rows in LaTeX, aligned at the sign of equality, those longer than `limit` points across lines."""
+        if self.is_long:
+            return [rf"&\text{{{self._length}}}"]
+        sides = ([latex.expression(x, self.letters) for x in side] for side in (self.left, self.right))
+        return line_breaking.broken(list(zip(*sides, strict=True)), limit)
+
+    def to_latex(self) -> str:
+        """The rows in LaTeX for an aligned environment."""
+        return " \\\\\n".join(self.lines())
+
+    def _repr_latex_(self) -> str:
+        return latex.display_lines(self.lines())
+
+    def _repr_html_(self) -> str:
+        from dalembert.display.math import html
+
+        return html.fragment([html.equations(self.heading_in_latex, self.equation, self.lines())])
+
+    def to_dict(self) -> dict[str, object]:
+        """The law as plain data; both sides are strings in the syntax of formulas."""
+        rows = [[text.formula(a), text.formula(b)] for a, b in zip(self.left, self.right, strict=True)]
+        return {"equation": self.equation, "words": self.words, "uses": list(self.uses), "rows": rows}
+
+
+def written_law(law: Law, short: Shortening, letters: Letters = PLAIN) -> WrittenLaw:
+    """A law with its rows in a short form."""
+    about = (law.equation, law.words, law.uses)
+    sides = (np.empty(0, dtype=object), np.empty(0, dtype=object))  # as long as none are found
+    try:
+        sides = law.sides()
+        raw = tuple(np.array([se.sympify(x) for x in unfolded(side)], dtype=object) for side in sides)
+        sides = (raw[0], raw[1])
+        left, right = (np.array([*map(_as_sum, short.short(side))], dtype=object) for side in raw)
+    except TooLong as found:
+        return WrittenLaw(*about, *sides, sides, (), letters, found.operations)
+    return WrittenLaw(*about, left, right, sides, short.lines(left, right, *raw), letters)
+
+
+def _as_sum(side: Formula) -> Formula:
+    """A product with one sum in it as a sum: textbooks write m l² θ̈ + m g l sin θ, and not m l (l θ̈ + g sin θ)."""
+    if not isinstance(side, se.Mul):
+        return side
+    sums = [factor for factor in side.args if isinstance(factor, se.Add)]
+    if len(sums) != 1 or any(isinstance(factor, se.Pow) and not factor.args[1].is_positive for factor in side.args):
+        return side
+    common = side / sums[0]
+    whole = se.Add(*(common * term for term in sums[0].args))
+    return whole if se.count_ops(whole) <= 2 * se.count_ops(side) else side

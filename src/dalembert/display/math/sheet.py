@@ -8,10 +8,10 @@ from time import thread_time
 
 import numpy as np
 
-from dalembert.display.math import intermediates, velocity_rows
+from dalembert.display.math import intermediates
 from dalembert.display.math.simplify import tidy_matrix
 from dalembert.formalisms import catalogue
-from dalembert.formalisms.shared.linear_form import Accelerations, LinearForm
+from dalembert.formalisms.shared.linear_form import LinearForm
 from dalembert.model.description import Elements
 from dalembert.symbolic.algebra_base import Array
 from dalembert.symbolic.exact_numbers import readable, with_exact_numbers
@@ -24,14 +24,17 @@ SECONDS = 3.0  # of this thread, for bringing one form to a short form: the load
 
 def notes_of(form: LinearForm) -> tuple[str, ...]:
     """What a reader of the equations has to know: notes of the derivation, redundant rows, stabilized constraints."""
-    return (*form.notes, *_redundant(form), *_stabilized(form.system.model))
-
-
-def _redundant(form: LinearForm) -> Iterator[str]:
-    """What the formalism does with redundant constraints."""
+    notes = list(form.notes)
     if dropped := form.system.facts.dropped:
         verb = {"drops": "dropped", "takes": "kept"}[catalogue.find(form.formalism).ABOUT.redundant]
-        yield f"redundant constraints {verb}: {'; '.join(dropped)}; multipliers are the smallest ones"
+        notes.append(f"redundant constraints {verb}: {'; '.join(dropped)}; multipliers are the smallest ones")
+    return (*notes, *_stabilized(form.system.model))
+
+
+def counts_of(form: LinearForm) -> str:
+    """The numbers of equations and states in words."""
+    n = form.n_dynamic
+    return f"{n} dynamic equation{'s' if n != 1 else ''}, {form.n_states} states"
 
 
 def _stabilized(model: Elements) -> Iterator[str]:
@@ -79,12 +82,6 @@ class Sheet:
         return catalogue.find(self.form.formalism).ABOUT.title
 
     @property
-    def counts(self) -> str:
-        """The numbers of equations and states in words."""
-        n = self.form.n_dynamic
-        return f"{n} dynamic equation{'s' if n != 1 else ''}, {self.form.n_states} states"
-
-    @property
     def velocities(self) -> tuple[str, ...]:
         """The names of the velocity variables v."""
         return tuple(str(v) for v in self.form.velocity.v)
@@ -108,21 +105,6 @@ class Sheet:
     def unknown(self) -> str:
         """What M multiplies: v̇, or x where there are unknowns behind v̇."""
         return "x" if self.form.behind else "v̇"
-
-    @property
-    def behind(self) -> str:
-        """What stands behind v̇ among the unknowns x."""
-        return "q̈" if isinstance(self.form.behind, Accelerations) else "the multipliers"
-
-    @property
-    def constraints(self) -> tuple[str, ...]:
-        """The names of the constraints in the rows of A."""
-        return self.form.rows.names(self.form.system.facts)
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """What was detected and dropped."""
-        return notes_of(self.form)
 
     def entries(self, name: str) -> tuple[Line, ...]:
         """The entries of M, f, A, beta or S that are not zero, each once."""
@@ -175,9 +157,8 @@ def prepare(form: LinearForm, seconds: float = SECONDS) -> Sheet:
     """The sheet of a form over the symbolic algebra; `seconds` of CPU time are for short forms.
 
     >>> from dalembert.io import gallery
-
-    >>> from dalembert import mechanics as structure
-    >>> form = formalisms.find("kane").derive(structure.system_of(gallery.load("double-pendulum"), "symbolic")).form
+    >>> from dalembert.mechanics.system import system_of
+    >>> form = catalogue.find("kane").derive(system_of(gallery.load("double-pendulum"), "symbolic")).form
     >>> [section.heading for section in prepare(form).sections()]
     ['Speeds', 'Kinematics', 'Dynamics']
     """
@@ -194,7 +175,7 @@ def prepare(form: LinearForm, seconds: float = SECONDS) -> Sheet:
         plain = [with_exact_numbers(block[index]) for index in indices[name]]
         left = until - thread_time()
         if name == "f":
-            lines, short = velocity_rows.tidy_rows(plain, form.system.model.coordinate_names, moving, taken, left)
+            lines, short = intermediates.tidy_rows(plain, form.system.model.coordinate_names, moving, taken, left)
         else:
             short = list(tidy_matrix(np.array(plain, dtype=object), moving, left).whole)
         entries += short

@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import symengine as se
 
-from dalembert.display.math.intermediates import uses
-from dalembert.display.math.simplify import tidy
-from dalembert.display.math.velocity_rows import tidy_rows
+from dalembert.display.math.intermediates import tidy_rows, uses
+from dalembert.display.math.simplify import mapped, tidy
 from dalembert.errors import InputError
 from dalembert.mechanics.system import Notation
 from dalembert.symbolic.algebra_base import Array, Operand
@@ -30,8 +29,6 @@ if TYPE_CHECKING:
 
 
 _MOST = 150  # operations of a vector whose factors are looked for
-
-
 _SIGNS: dict[str, Callable[..., Operand]] = {
     "add": operator.add,
     "subtract": operator.sub,
@@ -65,7 +62,8 @@ def without_factors(vector: Array) -> Array:
     own = {sympy.Symbol(f"@wave{i}"): names[wave] for i, wave in enumerate(waves)}
     plain = [sympy.sympify(x.xreplace(table)).xreplace(own) for x in entries]
     try:
-        found = _primitive(plain, _circles(names))
+        pairs = [(s, se.cos(a.args[0])) for a, s in names.items() if isinstance(a, se.sin)]
+        found = _primitive(plain, [(s, names[cosine]) for s, cosine in pairs if cosine in names])
     except sympy.PolynomialError:
         return vector
     back = {symbol: sympy.sympify(wave) for wave, symbol in names.items()}
@@ -74,13 +72,11 @@ def without_factors(vector: Array) -> Array:
     return np.array(shortest, dtype=object)
 
 
-def _circles(names: dict) -> list[tuple[sympy.Symbol, sympy.Symbol]]:
-    """The pairs (sin, cos) of the same angle."""
-    return [(s, names[c]) for a, s in names.items() if isinstance(a, se.sin) and (c := se.cos(a.args[0])) in names]
-
-
 def _primitive(entries: list[sympy.Expr], circles: list[tuple[sympy.Symbol, sympy.Symbol]]) -> list[list[sympy.Expr]]:
-    """The entries over no denominator, divided by what they share: as they are, and with sin² + cos² = 1 used up."""
+    """The entries over no denominator, divided by what they share: as they are, and with sin² + cos² = 1 used up.
+
+    `circles` are the pairs (sin, cos) of the same angle.
+    """
     import sympy
 
     bottoms = [sympy.fraction(sympy.together(x)) for x in entries]
@@ -105,20 +101,10 @@ def _divided(found: list[sympy.Expr]) -> list[sympy.Expr]:
 
 
 BUDGET = 6.0  # seconds of CPU time for all short forms of one derivation
-
-
 HUGE = 200_000  # operations of a value on the way to others
-
-
 _LONG = 6_000  # operations of an entry that is left as it is
-
-
 _WORTH = 15  # how much longer a value without names may be that could become shorter than the one by names
-
-
 _ROWS = 120  # operations of rows that need no names
-
-
 _SHORT = 6  # operations of an entry that goes on as it is, and not by its name
 
 
@@ -181,11 +167,8 @@ class Shortening(Notation):
         return out
 
     def _each(self, value: Array) -> Array:
-        kept = self._left / 2
-        out = np.empty(value.shape, dtype=object)
-        for index in np.ndindex(*value.shape):
-            out[index] = self._short(se.sympify(value[index]), self._left - kept)
-        return out
+        reserve = self._left / 2
+        return mapped(value, lambda entry: self._short(se.sympify(entry), self._left - reserve))
 
     def has_names(self, value: Array) -> bool:
         """True where names of entries stand in a value."""
@@ -286,13 +269,14 @@ def without_names(value: Array, meanings: Mapping[Formula, Formula]) -> Array:
     >>> without_names(np.array([2 * b], dtype=object), {a: x + 1, b: a**2})
     array([2*(1 + x)**2], dtype=object)
     """
-    out = np.empty(value.shape, dtype=object)
-    for index in np.ndindex(*value.shape):
-        entry = se.sympify(value[index])
-        while not meanings.keys().isdisjoint(entry.free_symbols):
-            entry = entry.xreplace(meanings)
-        out[index] = entry
-    return out
+
+    def expanded(entry: object) -> Formula:
+        found = se.sympify(entry)
+        while not meanings.keys().isdisjoint(found.free_symbols):
+            found = found.xreplace(meanings)
+        return found
+
+    return mapped(value, expanded)
 
 
 def length_without_names(value: Array, meanings: Mapping[Formula, Formula]) -> int:
@@ -347,11 +331,7 @@ def unfolded(value: Array) -> Array:
     known: dict[Node, Operand] = {}
     for y in order:
         known[y] = _formula(y, [known[a] for a in y.arguments])
-    out = np.empty(value.shape, dtype=object)
-    for index in np.ndindex(*value.shape):
-        entry = value[index]
-        out[index] = known[entry] if isinstance(entry, Node) else entry
-    return out
+    return mapped(value, lambda entry: known[entry] if isinstance(entry, Node) else entry)
 
 
 def _formula(y: Node, arguments: Sequence[Operand]) -> Operand:

@@ -7,7 +7,6 @@ denominator or not, what terms share taken out. Of equally short ways the first 
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import wraps
@@ -16,7 +15,7 @@ from time import thread_time
 import numpy as np
 import symengine as se
 
-from dalembert.display.math.factor import collected, collected_by, factors, greatest_factor, terms
+from dalembert.display.math.factor import collected, collected_by, factors, greatest_factor, grouped, terms
 from dalembert.display.math.trigonometric_ring import Angles, Ring, TooLarge
 from dalembert.symbolic.algebra_base import Array
 from dalembert.symbolic.exact_numbers import with_exact_numbers
@@ -75,7 +74,7 @@ class Tidied:
     @property
     def whole(self) -> Array:
         """The entries with the factor in them."""
-        return self.entries if self.factor == 1 else _mapped(self.entries, lambda entry: self.factor * entry)
+        return self.entries if self.factor == 1 else mapped(self.entries, lambda entry: self.factor * entry)
 
 
 def tidy_matrix(entries: Array, velocities: Iterable[str] = (), seconds: float = 10.0) -> Tidied:
@@ -96,15 +95,16 @@ def tidy_matrix(entries: Array, velocities: Iterable[str] = (), seconds: float =
             known[entry] = tidy(entry, moving, until - thread_time())
         return known[entry]
 
-    found = _mapped(entries, short)
+    found = mapped(entries, short)
     distinct = {entry for entry in found.flat if entry != 0}
     factor = greatest_factor(distinct) if len(distinct) > 1 else se.Integer(1)
-    taken = _mapped(found, lambda entry: entry / factor)
+    taken = mapped(found, lambda entry: entry / factor)
     saved = _operations(found) - _operations(taken) - se.count_ops(factor) - 1
     return Tidied(factor, taken) if factor != 1 and saved > 0 else Tidied(se.Integer(1), found)
 
 
-def _mapped(entries: Array, change: Callable[[Formula], Formula]) -> Array:
+def mapped(entries: Array, change: Callable[..., object]) -> Array:
+    """The array of what a function makes of each entry."""
     out = np.empty(entries.shape, dtype=object)
     for index in np.ndindex(*entries.shape):
         out[index] = change(entries[index])
@@ -147,12 +147,9 @@ def _preferred(forms: Iterable[Formula]) -> Formula:
 
 def _written(ring: Ring, total: Formula, velocities: set[str]) -> Formula:
     """One coefficient for each product of velocities, or the whole at once where that is shorter."""
-    groups: defaultdict[Formula, list[Formula]] = defaultdict(list)
-    for term in terms(total):
-        outside = se.Mul(*(b**e for b, e in factors(term) if b.is_Symbol and b.name in velocities))
-        groups[outside].append(term / outside)
-    grouped = se.Add(*(outside * _short(ring, se.Add(*parts)) for outside, parts in groups.items()))
-    forms = [collected(grouped), grouped]
+    groups = grouped(total, lambda base: base.is_Symbol and base.name in velocities)
+    written = se.Add(*(outside * _short(ring, se.Add(*parts)) for outside, parts in groups.items()))
+    forms = [collected(written), written]
     if len(groups) > 1 and len(terms(total)) <= _MANY:
         forms.append(_short(ring, total))
     return _shortest(forms)
@@ -224,10 +221,7 @@ def _forms(ring: Ring, total: Formula) -> Iterator[Formula]:
 
 def _by_parameters(ring: Ring, total: Formula) -> Iterator[Formula]:
     """The sum with the trigonometry of each product of parameters as short as it can be, by coordinates or not."""
-    groups: defaultdict[Formula, list[Formula]] = defaultdict(list)
-    for term in terms(total):
-        outside = se.Mul(*(b**e for b, e in factors(term) if b not in ring.trig and not b.is_Number))
-        groups[outside].append(term / outside)
+    groups = grouped(total, lambda base: base not in ring.trig and not base.is_Number)
     out = []
     for outside, parts in groups.items():
         waves = _trigonometric(ring, se.Add(*parts))

@@ -209,9 +209,8 @@ def letters_in(words: str) -> list[str]:
 
     spelt = {greek_unicode[name]: name for name in greeks}
     found = [token[0] for token in tokens(words) if token[0].isalpha() and (len(token) < 2 or token[1] not in _PLAIN)]
-    return [
-        spelt.get(letter, letter) for letter in found if letter in spelt or (letter.isascii() and letter not in "dt")
-    ]
+    own = [letter for letter in found if letter in spelt or (letter.isascii() and letter not in "dt")]
+    return [spelt.get(letter, letter) for letter in own]
 
 
 def of_block(key: str, *, latex: bool = False, bold: bool = False) -> str:
@@ -299,19 +298,16 @@ def _drawn(text: str) -> str:
 
 def _base_and_index(name: str) -> tuple[str, list[str]]:
     """theta1 -> theta, [1]; x_max -> x, [max]; Ixx -> I, [xx]; wx -> w, [x]; panda_joint1 stays a word."""
+    from sympy.core.alphabets import greeks
+
     head, *below = name.split("_")
-    if len(head) > 1 and any(len(part) > _SHORT and not part.isdigit() for part in below) and not _is_greek(head):
+    greek = head.lower().rstrip("0123456789") in greeks
+    if len(head) > 1 and any(len(part) > _SHORT and not part.isdigit() for part in below) and not greek:
         return name, []
     match = re.fullmatch(r"([A-Za-z]+?)(\d+)|([A-Za-z])([xyz]{1,2})", head)
     if match:
         head, below = match[1] or match[3], [match[2] or match[4], *below]
     return (head, [part for part in below if part]) if head else (name, [])
-
-
-def _is_greek(part: str) -> bool:
-    from sympy.core.alphabets import greeks
-
-    return part.lower().rstrip("0123456789") in greeks
 
 
 def _letter_for_latex(part: str) -> str:
@@ -329,10 +325,9 @@ def _letter_for_latex(part: str) -> str:
 
 
 def _upright(word: str) -> str:
+    font = "text" if {"-", " "} & set(word) else "mathrm"  # a hyphen is no minus, and a space stays
     escaped = word.replace("_", r"\_")
-    return (
-        rf"\text{{{escaped}}}" if {"-", " "} & set(word) else rf"\mathrm{{{escaped}}}"
-    )  # a hyphen is no minus, and a space stays
+    return rf"\{font}{{{escaped}}}"
 
 
 def _indices(text: str) -> str:

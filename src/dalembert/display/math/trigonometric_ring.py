@@ -15,20 +15,14 @@ from time import thread_time
 
 import symengine as se
 
-from dalembert.display.math.factor import exact_quotient, factored, factors, number_in, terms
+from dalembert.display.math.factor import exact_quotient, factored, factors, number, number_in, terms
 from dalembert.symbolic.exact_numbers import rebuild
 from dalembert.symbolic.symbols import Formula
 
 Wave = tuple[str, tuple[int, ...]]  # "sin" or "cos", and how often each angle is in its argument
-
-
 # of the waves of summed and of subtracted angles; sin·sin and cos·sin carry a minus, each on another side
 _SIGNS = {("cos", "cos"): (1, 1), ("sin", "sin"): (-1, 1), ("sin", "cos"): (1, 1), ("cos", "sin"): (1, -1)}
-
-
 Vector = dict[Formula, Fraction]  # an argument as a sum of multiples of its parts
-
-
 _MOST = 6  # how often one argument may contain angles
 
 
@@ -57,7 +51,12 @@ def sum_of_waves(factors: tuple[tuple[int, str, int], ...], angles: tuple[Formul
         for _ in range(power):
             waves = _times(waves, kind, index)
     halves = se.Integer(2) ** sum(power for *_, power in factors)
-    return se.Add(*(amount / halves * _written(wave, angles) for wave, amount in waves.items() if amount))
+    out = []
+    for (kind, counts), amount in waves.items():
+        if amount:
+            argument = se.expand(se.Add(*(n * angle for n, angle in zip(counts, angles, strict=True) if n)))
+            out.append(amount / halves * (se.cos if kind == "cos" else se.sin)(argument))
+    return se.Add(*out)
 
 
 def _times(waves: dict[Wave, int], kind: str, index: int) -> dict[Wave, int]:
@@ -74,18 +73,8 @@ def _times(waves: dict[Wave, int], kind: str, index: int) -> dict[Wave, int]:
     return out
 
 
-def _written(wave: Wave, angles: Sequence[Formula]) -> Formula:
-    name, counts = wave
-    argument = se.expand(se.Add(*(count * angle for count, angle in zip(counts, angles, strict=True) if count)))
-    return se.cos(argument) if name == "cos" else se.sin(argument)
-
-
 MAX_TERMS = 400
-
-
 _RARELY = 30  # calls between two looks at the clock
-
-
 _MAX_WAVES = 4096  # in a sum of sines and cosines of summed angles
 
 
@@ -307,8 +296,8 @@ class Ring:
 
     def divided(self, total: Formula, by: Formula) -> Formula | None:
         """total / by where that is a sum of products again, None where it is not or is not seen to be."""
-        sines = {self.trig[s][0] for s in by.free_symbols if self.trig.get(s, (0, ""))[1] == "sin"}
-        cosines = {self.trig[s][0] for s in by.free_symbols if self.trig.get(s, (0, ""))[1] == "cos"}
+        waves = [self.trig[symbol] for symbol in by.free_symbols if symbol in self.trig]
+        sines, cosines = ({index for index, kind in waves if kind == name} for name in ("sin", "cos"))
         if sines & cosines:
             return None  # no form of `total` is free over the powers of both
         quotient = exact_quotient(self.reduced(total, sines), by)
@@ -350,7 +339,9 @@ class Angles:
         vectors = [_vector(argument) for group in groups for argument in group]
         chosen = _chosen(vectors)
         self._vectors = _singles(vectors) if chosen is None else chosen
-        self.basis: list[Formula] = [_sum(vector) for vector in self._vectors]
+        self.basis: list[Formula] = [
+            se.Add(*(number(k) * part for part, k in vector.items())) for vector in self._vectors
+        ]
 
     def counts(self, argument: Formula) -> dict[int, int]:
         """How often each angle of the basis is in an argument; the argument itself joins the basis where it does not fit."""
@@ -376,10 +367,6 @@ def _vector(argument: Formula) -> Vector:
         key, factor = (rest, Fraction(int(number.p), int(number.q))) if whole else (term, Fraction(1))
         out[key] = out.get(key, Fraction(0)) + factor
     return out
-
-
-def _sum(vector: Vector) -> Formula:
-    return se.Add(*(se.Integer(k.numerator) / se.Integer(k.denominator) * part for part, k in vector.items()))
 
 
 def _is_short(coordinates: Sequence[Fraction]) -> bool:

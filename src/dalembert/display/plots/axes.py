@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from matplotlib.legend import Legend
 
     Said = Callable[[str], str]  # what an axis says of a unit
-    from matplotlib.text import Text
 
 
 SMALL = 7.5  # points
@@ -127,12 +126,11 @@ def _linear(axis: Axis, limit: Callable[[float, float], object], values: Sequenc
         limit(low - 0.1 * size, high + 0.1 * size)
     power = 3 * math.floor(math.log10(size) / 3) if not 1e-2 <= size < 1e5 else 0
     axis.set_major_locator(MaxNLocator(6, steps=[1, 2, 2.5, 5, 10]))
-    axis.set_major_formatter(FuncFormatter(partial(_number, power)))
+    axis.set_major_formatter(FuncFormatter(partial(_tick, power)))
     return power
 
 
-def _number(power: int, value: float, place: int | None) -> str:
-    """A tick."""
+def _tick(power: int, value: float, place: int | None) -> str:
     return f"{value / 10.0**power:.9g}".replace("-", "\N{MINUS SIGN}")
 
 
@@ -197,12 +195,7 @@ def _legend(axis: Axes, zero: Sequence[str], labelled: bool) -> None:
 
 
 ROOM = 1.32 * SMALL / 72  # inches that a name takes
-_LEFT, _BEGIN, _END, _TEXT = (
-    1.004,
-    1.03,
-    1.085,
-    1.095,
-)  # in widths of the axes: the leader, the sample of the line, the name
+_LEFT, _BEGIN, _END, _TEXT = 1.004, 1.03, 1.085, 1.095  # in widths of the axes: leader, sample of the line, name
 
 
 @dataclass(frozen=True)
@@ -231,24 +224,33 @@ def apart(wanted: Sequence[float], gap: float, top: float = 1.0) -> np.ndarray:
 
 def name_ends(axes: Mapping[Axes, Sequence[Ending]]) -> None:
     """Write the names beside the axes of one figure; the layout is made first, since it decides how high the axes are."""
-    texts = {axis: [_text(axis, name) for ending in each for name in _rows(ending)] for axis, each in axes.items()}
+    from matplotlib.lines import Line2D
+
+    # the names from below
+    rows = {
+        axis: [(each, name) for each in endings for name in reversed(list(each.names))]
+        for axis, endings in axes.items()
+    }
+    look = {"fontsize": SMALL, "va": "center", "ha": "left"}
+    texts = {
+        axis: [axis.text(_TEXT, 0.5, name, transform=axis.transAxes, **look) for _, name in each]
+        for axis, each in rows.items()
+    }
     figure = next(iter(axes)).get_figure(root=True)
     assert figure is not None
     figure.draw_without_rendering()
-    for axis, each in axes.items():
-        room = ROOM * figure.dpi / axis.get_window_extent().height
-        rows = [(ending, name) for ending in each for name in _rows(ending)]
-        ends = [_height(axis, ending.y) for ending, _ in rows]
-        for text, (ending, name), end, y in zip(texts[axis], rows, ends, apart(ends, room), strict=True):
+    for axis, each in rows.items():
+        height = ROOM * figure.dpi / axis.get_window_extent().height
+        ends = [_height(axis, ending.y) for ending, _ in each]
+        on_axes = {"transform": axis.transAxes, "clip_on": False}
+        for text, (ending, name), end, y in zip(texts[axis], each, ends, apart(ends, height), strict=True):
             text.set_y(y)
-            _sample(axis, ending.names[name], y)
-            if name == next(iter(ending.names)):
-                _leader(axis, end, y)
-
-
-def _rows(ending: Ending) -> list[str]:
-    """The names from below."""
-    return list(ending.names)[::-1]
+            # a sample of the line before its name
+            style = ending.names[name]
+            look = {"color": style.colour, "linestyle": style.dashes, "linewidth": 1.3}
+            axis.add_artist(Line2D([_BEGIN, _END], [y, y], **on_axes, **look))
+            if name == next(iter(ending.names)):  # a thin line from the end of the line to its name
+                axis.add_artist(Line2D([_LEFT, _BEGIN], [end, y], color=GREY, linewidth=0.3, **on_axes))
 
 
 def _height(axis: Axes, y: float | None) -> float:
@@ -257,23 +259,3 @@ def _height(axis: Axes, y: float | None) -> float:
         return 0.0
     at = axis.transAxes.inverted().transform(axis.transData.transform((0.0, y)))[1]
     return float(np.clip(at, 0, 1))
-
-
-def _text(axis: Axes, name: str) -> Text:
-    return axis.text(_TEXT, 0.5, name, transform=axis.transAxes, fontsize=SMALL, va="center", ha="left")
-
-
-def _sample(axis: Axes, style: Style, y: float) -> None:
-    """A sample of the line before its name."""
-    from matplotlib.lines import Line2D
-
-    look = {"color": style.colour, "linestyle": style.dashes, "linewidth": 1.3}
-    axis.add_artist(Line2D([_BEGIN, _END], [y, y], transform=axis.transAxes, clip_on=False, **look))
-
-
-def _leader(axis: Axes, end: float, y: float) -> None:
-    """A thin line from the end of a line to its name."""
-    from matplotlib.lines import Line2D
-
-    look = {"color": GREY, "linewidth": 0.3, "transform": axis.transAxes, "clip_on": False}
-    axis.add_artist(Line2D([_LEFT, _BEGIN], [end, y], **look))

@@ -157,11 +157,9 @@ def merged(lines: Sequence[Line]) -> list[Line]:
             groups.append([line])
         else:
             group.append(line)
-    return [replace(group[0], label=_equal([line.label for line in group])) for group in groups]
-
-
-def _equal(labels: Sequence[str]) -> str:
-    return " = ".join(labels) if len(labels) <= 3 else f"{labels[0]} = {labels[1]} = {len(labels) - 2} more"
+    names = [[line.label for line in group] for group in groups]
+    names = [each if len(each) <= 3 else [*each[:2], f"{len(each) - 2} more"] for each in names]
+    return [replace(group[0], label=" = ".join(each)) for group, each in zip(groups, names, strict=True)]
 
 
 def by_unit(rows: Sequence[tuple[str, Line]], what: str) -> list[Panel]:

@@ -2,28 +2,46 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dalembert.arguments import checked
+from dalembert.display.math.symbol_names import for_plot
 from dalembert.display.plots import axes as plot_axes
-from dalembert.display.plots import axes as plot_edges
-from dalembert.display.plots.axes import Ending
-from dalembert.display.plots.comparison_plot import FIGURES, figures_of, groups, names_of
+from dalembert.display.plots.axes import Ending, covers
 from dalembert.display.plots.figure import LINEAGES, Style, style_of, styles_of
-from dalembert.display.plots.panels import OVERVIEW, PANELS, Line, Panel, drawable, panels_of
+from dalembert.display.plots.panels import (
+    MOST_LINES,
+    OVERVIEW,
+    PANELS,
+    Line,
+    Panel,
+    balance_error,
+    drawable,
+    momentum_error,
+    panels_of,
+    require_known,
+    running_maximum,
+    spread,
+)
 from dalembert.display.units import units_of
+from dalembert.errors import InputError
 from dalembert.io import files
+from dalembert.symbolic.reserved_symbols import Kind
 
 if TYPE_CHECKING:
+    import xarray
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
     from matplotlib.gridspec import SubplotSpec
 
     from dalembert.display.plots.figure import Plot
     from dalembert.simulation.trajectory_data import TrajectoryData
+
 
 __all__ = [
     "FIGURES",
@@ -37,10 +55,12 @@ __all__ = [
     "save",
     "trajectory",
 ]
-
 FORMATS = (".png", ".pdf", ".svg")
 _LOW = 0.6  # the height of a panel where there is nothing to be seen
 _ACROSS = 3  # phase portraits side by side
+Runs = Mapping[str, "TrajectoryData"]
+_MOST_COORDINATES = 12
+_QUANTILES = ((0.05, "5 % of the runs are below"), (0.5, "half of the runs"), (0.95, "95 %"))
 
 
 def trajectory(run: TrajectoryData, path: Path | None = None, panels: Sequence[str] = ()) -> Plot:
@@ -68,7 +88,11 @@ def trajectory(run: TrajectoryData, path: Path | None = None, panels: Sequence[s
     if timed:
         _time_panels(figure, parts[0, 0], run, timed)
     if phases:
-        _portraits(figure, parts[-1, 0], run, phases)
+        columns = min(_ACROSS, len(phases))
+        cells = parts[-1, 0].subgridspec(-(-len(phases) // columns), columns)
+        for index, panel in enumerate(phases):
+            axis = figure.add_subplot(cells[divmod(index, columns)])
+            plot_axes.draw(axis, run.t, panel, units_of(run).shown)
     if path is not None:
         save(figure, path)
     return figure
@@ -86,15 +110,6 @@ def _time_panels(figure: Figure, place: SubplotSpec, run: TrajectoryData, panels
         for axis, panel in zip(axes, column, strict=True):
             plot_axes.draw(axis, run.t, panel, said)
         plot_axes.time_axis(list(axes), run.t)
-
-
-def _portraits(figure: Figure, place: SubplotSpec, run: TrajectoryData, panels: Sequence[Panel]) -> None:
-    """Phase portraits in rows."""
-    columns = min(_ACROSS, len(panels))
-    cells = place.subgridspec(-(-len(panels) // columns), columns)
-    for index, panel in enumerate(panels):
-        axis = figure.add_subplot(cells[divmod(index, columns)])
-        plot_axes.draw(axis, run.t, panel, units_of(run).shown)
 
 
 def comparison(runs: Mapping[str, TrajectoryData], path: Path, figures: Sequence[str] = ()) -> list[Path]:
@@ -158,7 +173,7 @@ def _page(runs: Mapping[str, TrajectoryData], panels: Sequence[Panel]) -> Plot:
     drawn = [groups(panel) for panel in panels]
     rows = [sum(len(names_of(group, panel)) for group in each) for panel, each in zip(panels, drawn, strict=True)]
     least = [2.4 if panel.drift else 1.5 for panel in panels]
-    heights = [max(low, plot_edges.ROOM * (count + 1)) for low, count in zip(least, rows, strict=True)]
+    heights = [max(low, plot_axes.ROOM * (count + 1)) for low, count in zip(least, rows, strict=True)]
     figure = Plot(figsize=(7.6, sum(heights) + 1.1), layout="constrained")
     _lineages(figure, {run.formalism for run in runs.values()})
     grid = figure.add_gridspec(len(panels), 1, height_ratios=heights)
@@ -168,7 +183,7 @@ def _page(runs: Mapping[str, TrajectoryData], panels: Sequence[Panel]) -> Plot:
         endings[axis] = _side_by_side(axis, first.t, panel, each, styles)
         plot_axes.scale(axis, first.t, panel, units_of(first).shown)
     plot_axes.time_axis(axes, first.t)
-    plot_edges.name_ends(endings)
+    plot_axes.name_ends(endings)
     return figure
 
 
@@ -208,3 +223,181 @@ def _lineages(figure: Figure, keys: set[str]) -> None:
         handlelength=1.2,
         columnspacing=1.4,
     )
+
+
+@dataclass(frozen=True)
+class Side:
+    """A figure of a comparison that can be asked for: what it shows, its panels, and what a model without it lacks."""
+
+    text: str
+    make: Callable[[Runs], list[Panel]]
+    lack: str = ""
+
+
+def figures_of(runs: Runs, names: Sequence[str] = ()) -> dict[str, list[Panel]]:
+    """The panels of each figure by its name; all that the model has something for, or those that are asked for.
+
+    >>> import dalembert as dl
+    >>> table = dl.compare(dl.load("double-pendulum"), ["lagrange", "kane"], duration=1.0, samples=11)
+    >>> list(figures_of(table.runs))
+    ['energy', 'coordinates']
+    """
+    require_known(names, FIGURES, "figure")
+    if not runs:
+        raise InputError("plot: no simulation of the comparison reached its end, so there is nothing to draw.")
+    found = {name: FIGURES[name].make(runs) for name in names or FIGURES}
+    for name in names:
+        if not found[name]:
+            model = next(iter(runs.values())).model.name
+            raise InputError(
+                f"plot: '{model}' has no {FIGURES[name].lack}, so there is no figure '{name}'. Leave it out."
+            )
+    return {name: panels for name, panels in found.items() if panels}
+
+
+def groups(panel: Panel) -> list[list[Line]]:
+    """The lines that are drawn as one: equal drifts, and motions that nobody could tell apart.
+
+    >>> lines = tuple(Line(name, np.linspace(0, end, 9)) for name, end in (("a", 1), ("b", 1), ("c", 2)))
+    >>> [[line.label for line in group] for group in groups(Panel("x", "m", lines))]
+    [['a', 'b'], ['c']]
+    """
+    found: list[list[Line]] = []
+    for line in panel.lines:
+        for group in found:
+            a, b = group[0].y, line.y
+            if np.allclose(a, b, rtol=1e-9, atol=1e-300) if panel.drift else covers(a, b, log=False):
+                group.append(line)
+                break
+        else:
+            found.append([line])
+    return found
+
+
+def names_of(group: Sequence[Line], panel: Panel) -> list[str]:
+    """What is written beside a line, from above: all it stands for, or that it is all there are."""
+    zero = " (zero)" if panel.is_zero(group[0]) else ""
+    if len(group) == len(panel.lines) > 1:
+        return [f"all {len(group)}{zero}"]
+    first, *equal = (line.label for line in group)
+    return [first + zero, *(f"= {name}" for name in equal)]
+
+
+# the figures
+
+
+def _energy(runs: Runs) -> list[Panel]:
+    errors = {key: balance_error(run) for key, run in runs.items()}
+    return [_drift("energy balance, relative error so far", "1", errors)]
+
+
+def _constraints(runs: Runs) -> list[Panel]:
+    """One panel for each unit: the norm over the rows of that unit, on velocities."""
+    first = next(iter(runs.values()))
+    names, units = first.violation_names, units_of(first)
+    held = [units.violation(name) for name in names]
+    velocities = [i for i, name in enumerate(names) if not name.endswith(", position")]
+    panels = []
+    for unit in dict.fromkeys(held[i] for i in velocities):
+        rows = [i for i in velocities if held[i] == unit]
+        norms = {key: np.linalg.norm(run.violation[rows], axis=0) for key, run in runs.items()}
+        panels.append(_drift("constraint violation so far", unit, norms))
+    return panels
+
+
+def _momentum(runs: Runs) -> list[Panel]:
+    first = next(iter(runs.values()))
+    drifts = {key: drift for key, run in runs.items() if (drift := momentum_error(run)) is not None}
+    if not drifts:
+        return []
+    name = first.model.coordinate_names[first.ignorable[0]]
+    return [_drift(f"{for_plot(Kind.MOMENTUM.of(name))}, relative drift so far", "1", drifts)]
+
+
+def _drift(what: str, unit: str, values: Mapping[str, np.ndarray]) -> Panel:
+    return Panel(what, unit, tuple(Line(key, running_maximum(x)) for key, x in values.items()), drift=True)
+
+
+def _coordinates(runs: Runs) -> list[Panel]:
+    first = next(iter(runs.values()))
+    units, names = units_of(first), first.model.coordinate_names
+    return [
+        Panel(for_plot(names[i]), units.coordinate(names[i]), tuple(Line(key, run.q[i]) for key, run in runs.items()))
+        for i in spread(len(names), _MOST_COORDINATES)
+    ]
+
+
+FIGURES: dict[str, Side] = {
+    "energy": Side("the error of the energy balance, the largest so far", _energy),
+    "constraints": Side("violations of the constraints on velocities, the largest so far", _constraints, "constraints"),
+    "momentum": Side(
+        "the drift of the first ignorable momentum, the largest so far", _momentum, "ignorable coordinate"
+    ),
+    "coordinates": Side("the coordinates", _coordinates),
+}
+
+
+@checked
+def plot_sweep(found: xarray.Dataset, path: str | Path | None = None) -> Plot:
+    """Draw what a sweep found, a panel for each thing observed; saved as .png, .pdf or .svg where a path is given.
+
+    Over a grid of one name numbers are a line, with a line for each value of a second. Of runs at random or Sobol's points the
+    share below each value is drawn, and over time the quantiles.
+
+    >>> import dalembert as dl
+    >>> found = dl.sweep("simple-pendulum", {"l": [0.5, 1.0, 2.0]}, observe="final(theta)", duration=1.0, workers=1)
+    >>> [axis.get_xlabel() for axis in dl.plot_sweep(found).axes]
+    ['l [m]']
+    """
+    from dalembert.display.plots.figure import Plot
+
+    if path is not None:
+        files.require_suffix(Path(path), FORMATS, "a figure")
+    panels = sweep_panels(found)
+    columns = min(2, len(panels))
+    rows = -(-len(panels) // columns)
+    figure = Plot(figsize=(4.8 * columns, 2.6 * rows + 0.4), layout="constrained")
+    figure.suptitle(f"{found.attrs.get('model', '')}: {found.attrs.get('runs', '')} runs", fontsize=10)
+    cells = figure.add_gridspec(rows, columns)
+    for index, panel in enumerate(panels):
+        axis, (first, *_) = figure.add_subplot(cells[divmod(index, columns)]), panel.lines
+        plot_axes.draw(axis, first.y if first.x is None else first.x, panel, lambda unit: unit)
+    if path is not None:
+        save(figure, Path(path))
+    return figure
+
+
+def sweep_panels(found: xarray.Dataset) -> list[Panel]:
+    """What there is to draw of a sweep, a panel for each thing observed."""
+    if "reason" not in found:
+        raise InputError("plot_sweep: the Dataset has no `reason`. Expected the result of a sweep.")
+    good = found["reason"] == ""
+    if not bool(good.any()):
+        raise InputError("plot_sweep: no run has numbers. Look at `reason`.")
+    return [_panel(found, str(name), good) for name in found.data_vars if name != "reason"]
+
+
+def _panel(found: xarray.Dataset, name: str, good: xarray.DataArray) -> Panel:
+    values, over = found[name], [str(place) for place in good.dims]
+    if "time" in values.dims:
+        rows = values.values.reshape(-1, found.sizes["time"])[good.values.ravel()]
+        lines = [Line(text, np.quantile(rows, share, axis=0), found["time"].values) for share, text in _QUANTILES]
+        return Panel(name, "", tuple(lines), across=("time", "s"))
+    if over == ["run"] or len(over) > 2:
+        ordered = np.sort(values.values.ravel()[good.values.ravel()])
+        share = np.arange(1, len(ordered) + 1) / len(ordered)
+        return Panel("share of the runs below", "", (Line("", share, ordered),), across=(name, ""))
+    first, second = over[0], over[1:]
+    x, unit = found[first].values, str(found[first].attrs.get("units", ""))
+    if not second:
+        return Panel(name, "", (_line("", x, values.values),), across=(str(first), unit))
+    chosen = np.unique(np.linspace(0, found.sizes[second[0]] - 1, min(MOST_LINES, found.sizes[second[0]])).astype(int))
+    of = [(float(found[second[0]].values[k]), values.isel({second[0]: int(k)}).values) for k in chosen]
+    lines = [_line(f"{second[0]} = {value:.4g}", x, y) for value, y in of]
+    return Panel(name, "", tuple(lines), across=(str(first), unit))
+
+
+def _line(text: str, x: np.ndarray, y: np.ndarray) -> Line:
+    """Numbers in the order of x; runs without any are left out, so that their neighbours are seen."""
+    places = [i for i in np.argsort(x, kind="stable") if np.isfinite(y[i])]
+    return Line(text, y[places], x[places])

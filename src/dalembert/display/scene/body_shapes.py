@@ -18,7 +18,7 @@ from functools import cached_property
 
 import numpy as np
 
-from dalembert.display.scene import colors, primitives
+from dalembert.display.scene import primitives
 from dalembert.display.scene.declared_shapes import corners
 from dalembert.display.scene.layout import Layout, Placed
 from dalembert.display.scene.scene_values import Shape
@@ -38,14 +38,8 @@ from dalembert.model.loads.sphere_on_sphere import SphereOnSphere
 from dalembert.model.values import WORLD
 
 SLENDER = 0.3
-
-
 _BARREL = 3.0  # lengths of the mechanism: what slides farther runs on a rail
-
-
 _RINGS, _AROUND = 24, 48  # of the mesh of an ellipsoid
-
-
 _THIN = 0.07  # of a disc, in radii
 
 
@@ -83,9 +77,9 @@ class Sketch:
         shapes += [replace(shape, opacity=0.45) for shape in solid] if shapes else solid
         shapes += [*self._hinge(placed), *self._wire(name, placed), *self._loop_pins(name)]
         size = (1.4 * self.radius,)
-        shapes += [Shape("sphere", size, colors.JOINT, "body", foot) for foot in self.layout.feet[name]]
+        shapes += [Shape("sphere", size, primitives.JOINT, "body", foot) for foot in self.layout.feet[name]]
         if placed.mass > 0 and self._within(placed.center, shapes):
-            shapes.append(Shape("sphere", (0.55 * self.radius,), colors.CENTER, "center", placed.center))
+            shapes.append(Shape("sphere", (0.55 * self.radius,), primitives.CENTER, "center", placed.center))
         return shapes
 
     def _within(self, point: np.ndarray, shapes: list[Shape]) -> bool:
@@ -120,7 +114,7 @@ class Sketch:
             return []
         way, travel = motion.before.R @ motion.along, self.travel[name, index]
         role = "ground" if placed.body.parent == WORLD else "joint"
-        color = colors.GROUND if role == "ground" else colors.JOINT
+        color = primitives.GROUND if role == "ground" else primitives.JOINT
         if self._telescopes(placed, travel):
             start, end = motion.before.p, motion.before.p + 0.62 * travel.low * way
             return [primitives.rod(start, end, 1.5 * self.radius, color, role, "cylinder")]
@@ -146,7 +140,7 @@ class Sketch:
         along = np.cross(up, across)
         turn = np.column_stack([along, across, up])
         edges = np.array([0.3, 0.025, 0.12]) * self.unit
-        return [primitives.box(at, turn, edges, colors.JOINT, "joint")]
+        return [primitives.box(at, turn, edges, primitives.JOINT, "joint")]
 
     # the body itself
 
@@ -268,8 +262,8 @@ class Sketch:
             return []
         axis = placed.axis()
         if axis is None:
-            return [Shape("sphere", (1.9 * self.radius,), colors.JOINT, "joint", placed.hung.p)]
-        return [primitives.pin(placed.hung.p, axis, 1.35 * self.radius, 3.4 * self.radius, colors.JOINT)]
+            return [Shape("sphere", (1.9 * self.radius,), primitives.JOINT, "joint", placed.hung.p)]
+        return [primitives.pin(placed.hung.p, axis, 1.35 * self.radius, 3.4 * self.radius, primitives.JOINT)]
 
     def _loop_pins(self, name: str) -> list[Shape]:
         """The joints that close loops, on the second body."""
@@ -279,9 +273,9 @@ class Sketch:
                 at, about = self.layout.vector(loop.position), [step.about for step in loop.joint.steps]
                 if len(about) == 1 and about[0] is not None:
                     axis = self.layout.frame(loop.position, loop.rotation).R @ np.array(about[0], dtype=float)
-                    out.append(primitives.pin(at, axis, 1.35 * self.radius, 3.4 * self.radius, colors.JOINT))
+                    out.append(primitives.pin(at, axis, 1.35 * self.radius, 3.4 * self.radius, primitives.JOINT))
                 elif not any(step.along for step in loop.joint.steps):
-                    out.append(Shape("sphere", (1.7 * self.radius,), colors.JOINT, "joint", at))
+                    out.append(Shape("sphere", (1.7 * self.radius,), primitives.JOINT, "joint", at))
         return out
 
     def _wire(self, name: str, placed: Placed) -> list[Shape]:
@@ -299,7 +293,7 @@ class Sketch:
         far = 3 * max(abs(self.travel[name, index].low), abs(self.travel[name, index].high), self.unit)
         way = placed.hung.R @ motion.along * far
         ends = placed.hung.p - way, placed.hung.p + way
-        return [primitives.rod(*ends, 0.3 * self.radius, colors.GROUND, "ground", "cylinder")]
+        return [primitives.rod(*ends, 0.3 * self.radius, primitives.GROUND, "ground", "cylinder")]
 
     def _carriage(self, name: str, placed: Placed, color: str) -> list[Shape]:
         """What slides on a rail, or the rod that comes out of a barrel."""
@@ -373,7 +367,7 @@ def drawn(round_: Round, color: str) -> list[Shape]:
     if round_.disc:
         radius, thick = float(round_.semi_axes[0]), float(2 * round_.semi_axes[2])
         disc = Shape("disc", (radius, thick), color, "body", round_.at, round_.turn)
-        axle = primitives.pin(round_.at, round_.turn[:, 2], 0.09 * radius, 3 * thick, colors.JOINT)
+        axle = primitives.pin(round_.at, round_.turn[:, 2], 0.09 * radius, 3 * thick, primitives.JOINT)
         return [disc, *spokes(disc), axle]
     a = round_.semi_axes
     if np.ptp(a) < 1e-9 * a[0]:
@@ -386,7 +380,7 @@ def drawn(round_: Round, color: str) -> list[Shape]:
     out = [solid]
     for k in range(3):
         points = np.roll(circle, k + 1, axis=1) * (1.004 * a)
-        shade = colors.CENTER if k == 0 else colors.darker(color)
+        shade = primitives.CENTER if k == 0 else primitives.darker(color)
         out.append(primitives.line(points @ round_.turn.T + round_.at, 0.02 * float(np.cbrt(a.prod())), shade))
     return out
 
@@ -402,7 +396,7 @@ def spokes(wheel: Shape) -> list[Shape]:
         for k, way in enumerate(ways):
             first = np.zeros(3) if k == 0 else -way
             ends = np.array([first + lift, way + lift]) @ wheel.turn.T + wheel.at
-            shade = colors.CENTER if k == 0 else colors.darker(wheel.color)
+            shade = primitives.CENTER if k == 0 else primitives.darker(wheel.color)
             out.append(primitives.line(ends, 0.03 * radius, shade))
     return out
 

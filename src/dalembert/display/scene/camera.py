@@ -5,19 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from dalembert.display.scene.layout import Layout, Pose
-from dalembert.display.scene.scene_programs import Places
-from dalembert.display.scene.scene_values import View
+from dalembert.display.scene.scene_values import Places, View
 from dalembert.model.values import WORLD
 
 ANGLE = np.radians(32.0)  # of the view, from bottom to top
-
-
 _FULL = 0.9  # of the picture is filled
-
-
 _FAR = 5.0  # lengths of the mechanism: where the motion leads farther, the view goes along
-
-
 _STRAIGHT = 1e-9
 
 

@@ -15,7 +15,7 @@ import numpy as np
 from defusedxml.common import DefusedXmlException
 from defusedxml.ElementTree import fromstring
 
-from dalembert.display.scene import colors
+from dalembert.display.scene import primitives
 from dalembert.display.scene.scene_values import Shape
 from dalembert.io.urdf.visuals import mesh_file
 from dalembert.model.description import Elements
@@ -24,17 +24,9 @@ from dalembert.symbolic.floats import FLOATS
 from dalembert.symbolic.rotations import roll_pitch_yaw
 
 MAX_BYTES = 40_000_000
-
-
 MAX_FACES = 600_000
-
-
 SHOWN = 4000  # faces of a mesh in a scene: finer ones are made coarser
-
-
 _DEPTH = 32
-
-
 Triangles = np.ndarray  # (k, 3, 3)
 
 
@@ -44,7 +36,7 @@ def declared_shapes(model: Elements) -> tuple[dict[str, list[Shape]], tuple[str,
     notes: list[str] = []
     index = {body.name: k for k, body in enumerate(model.bodies)}
     for each in model.shapes:
-        usual = colors.of_body(index.get(each.body, 0), len(index))
+        usual = primitives.of_body(index.get(each.body, 0), len(index))
         shape, note = _shape(each, usual)
         if shape is not None:
             out.setdefault(each.body, []).append(shape)
@@ -54,8 +46,8 @@ def declared_shapes(model: Elements) -> tuple[dict[str, list[Shape]], tuple[str,
 
 
 def _shape(given: Declared, usual: str) -> tuple[Shape | None, str]:
-    plain = colors.muted(usual) if given.kind == "mesh" else usual
-    color = plain if given.color is None else colors.hexadecimal(given.color)
+    plain = primitives.muted(usual) if given.kind == "mesh" else usual
+    color = plain if given.color is None else primitives.hexadecimal(given.color)
     opacity = 1.0 if given.color is None else max(0.15, given.color[3])
     at, turn = np.array(given.position, dtype=float), np.array(roll_pitch_yaw(FLOATS, given.rotation), dtype=float)
     if given.kind != "mesh":
@@ -77,7 +69,8 @@ def corners(shape: Shape) -> np.ndarray:
     [2.0, 2.0, 2.0]
     """
     if shape.points is not None:
-        local = shape.points if len(shape.points) <= 64 else _bounds(shape.points)
+        local, low, high = shape.points, shape.points.min(axis=0), shape.points.max(axis=0)
+        local = local if len(local) <= 64 else (low + high) / 2 + _CORNERS * (high - low) / 2
     elif shape.kind == "box":
         local = _CORNERS * np.array(shape.size) / 2
     elif shape.kind == "sphere":
@@ -90,11 +83,6 @@ def corners(shape: Shape) -> np.ndarray:
         ring = np.array([(radius, 0), (-radius, 0), (0, radius), (0, -radius)])
         local = np.array([(x, y, z) for x, y in ring for z in (-half, half)])
     return local @ shape.turn.T + shape.at
-
-
-def _bounds(points: np.ndarray) -> np.ndarray:
-    low, high = points.min(axis=0), points.max(axis=0)
-    return (low + high) / 2 + _CORNERS * (high - low) / 2
 
 
 def mesh_of(name: str, folder: str) -> tuple[np.ndarray, np.ndarray] | str:

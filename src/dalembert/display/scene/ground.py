@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dalembert.display.scene import colors, primitives
+from dalembert.display.scene import primitives
 from dalembert.display.scene.body_shapes import Sketch
 from dalembert.display.scene.scene_values import Shape, View
 from dalembert.display.scene.tracks import Held
@@ -25,7 +25,10 @@ def shapes(sketch: Sketch, view: View, gravity: np.ndarray, clouds: dict[str, np
     level = None if floor is None else floor.level
     hinges = _hinges(sketch, [(point, None) for point in held.points])
     found = [shape for point, axis in hinges for shape in _support(sketch, view, point, axis, level)]
-    found += [_rail(sketch, *ends) for ends in held.lines]
+    for a, b in held.lines:
+        beyond = 0.12 * sketch.unit * (b - a) / np.linalg.norm(b - a)
+        rail = a - beyond, b + beyond, 0.45 * sketch.radius
+        found.append(primitives.rod(*rail, primitives.GROUND, "ground", "cylinder"))
     return [*found, *_boxes(sketch), *(floor.lines if floor else [])]
 
 
@@ -36,14 +39,9 @@ def _boxes(sketch: Sketch) -> list[Shape]:
         if isinstance(load, SphereOnBox) and load.ground == WORLD:
             pose, size = sketch.layout.frame(load.position, load.rotation), sketch.layout.vector(load.size)
             found[(load.position, load.rotation, load.size)] = primitives.box(
-                pose.p, pose.R, size, colors.GROUND, "ground"
+                pose.p, pose.R, size, primitives.GROUND, "ground"
             )
     return list(found.values())
-
-
-def _rail(sketch: Sketch, a: np.ndarray, b: np.ndarray) -> Shape:
-    beyond = 0.12 * sketch.unit * (b - a) / np.linalg.norm(b - a)
-    return primitives.rod(a - beyond, b + beyond, 0.45 * sketch.radius, colors.GROUND, "ground", "cylinder")
 
 
 def _hinges(
@@ -79,12 +77,12 @@ def _support(
     at = point - 2.2 * r * sketch.normal
     base = at - 3.4 * r * up
     corners = np.array([at + 0.5 * r * up, base - 2.2 * r * side, base + 2.2 * r * side])
-    foot = primitives.plate(corners, 0.6 * r, colors.GROUND, "ground")
+    foot = primitives.plate(corners, 0.6 * r, primitives.GROUND, "ground")
     lines = [np.array([base - 3.2 * r * side, base + 3.2 * r * side])]
     lines += [
         np.array([base + k * r * side, base + (k - 0.8) * r * side - 0.9 * r * up]) for k in (-2.2, -0.8, 0.6, 2.0, 3.2)
     ]
-    hatch = [primitives.line(points, 0.22 * r, colors.GROUND, "ground") for points in lines]
+    hatch = [primitives.line(points, 0.22 * r, primitives.GROUND, "ground") for points in lines]
     return [foot, *hatch] if foot is not None else hatch
 
 
@@ -93,12 +91,12 @@ def _foot(sketch: Sketch, up: np.ndarray, point: np.ndarray, axis: np.ndarray, l
     r, across = sketch.radius, abs(axis @ up) < 0.5
     low = point - (1.0 if across else 2.6) * r * up
     if across:
-        parts = [primitives.pin(point, axis, 1.9 * r, 5.5 * r, colors.GROUND, "ground")]
+        parts = [primitives.pin(point, axis, 1.9 * r, 5.5 * r, primitives.GROUND, "ground")]
     else:
-        parts = [primitives.rod(low, point - 0.6 * r * up, 2.4 * r, colors.GROUND, "ground", "cylinder")]
+        parts = [primitives.rod(low, point - 0.6 * r * up, 2.4 * r, primitives.GROUND, "ground", "cylinder")]
     if level is not None and up @ low > level and (not across or _stands(sketch, up, point)):
         floor = low - (up @ low - level) * up
-        parts.append(primitives.rod(floor, low, 1.5 * r, colors.GROUND, "ground", "cylinder"))
+        parts.append(primitives.rod(floor, low, 1.5 * r, primitives.GROUND, "ground", "cylinder"))
     return parts
 
 
@@ -148,7 +146,7 @@ def _floor(sketch: Sketch, view: View, gravity: np.ndarray, clouds: dict[str, np
         for x in np.arange(low[axis], high[axis] + step / 2, step):
             ends = np.zeros((2, 3))
             ends[:, axis], ends[0, other], ends[1, other], ends[:, 2] = x, low[other], high[other], level
-            lines.append(primitives.line(ends @ turn.T, 0.1 * sketch.radius, colors.GROUND, "ground"))
+            lines.append(primitives.line(ends @ turn.T, 0.1 * sketch.radius, primitives.GROUND, "ground"))
     return Floor(lines, level)
 
 
@@ -168,7 +166,7 @@ def _line(sketch: Sketch, up: np.ndarray, level: float, points: np.ndarray) -> F
         np.array([base + x * along, base + (x - 0.6 * step) * along - 0.6 * step * up])
         for x in np.arange(low, high, step)
     ]
-    return Floor([primitives.line(each, 0.2 * r, colors.GROUND, "ground") for each in lines], level)
+    return Floor([primitives.line(each, 0.2 * r, primitives.GROUND, "ground") for each in lines], level)
 
 
 def _round_step(least: float, unit: float) -> float:

@@ -15,7 +15,6 @@ from dalembert.model.contacts.knife_edge import KnifeEdge
 from dalembert.model.contacts.rolling import Rolling
 from dalembert.model.description import Elements
 from dalembert.model.elements import Body
-from dalembert.model.joints.base import Joint
 from dalembert.model.loads.between import Between
 from dalembert.model.loads.sphere_on_box import SphereOnBox
 from dalembert.model.loads.sphere_on_plane import SphereOnPlane
@@ -124,11 +123,6 @@ class Layout:
         angles = [self.number(x) for x in rotation]
         return Pose(np.array(roll_pitch_yaw(FLOATS, angles), dtype=float), self.vector(position))
 
-    def _moved(self, joint: Joint) -> Pose:
-        values = [self.number(x) for x in joint.values]
-        turn, shift = joint.turn(FLOATS, values), joint.shift(FLOATS, values)
-        return Pose(np.array(turn, dtype=float), np.array(shift, dtype=float))
-
     def _placed(self, body: Body) -> Placed:
         pose, attached, hung = Pose(), None, None
         motions: list[Motion] = []
@@ -140,7 +134,9 @@ class Layout:
             for step, formula in zip(joint.steps, joint.values, strict=True):
                 about, along = (None if x is None else np.array(x, dtype=float) for x in step)
                 motions.append(Motion(about, along, formula, pose, not motions))
-            pose = pose @ self._moved(joint)
+            values = [self.number(x) for x in joint.values]
+            turn, shift = joint.turn(FLOATS, values), joint.shift(FLOATS, values)
+            pose = pose @ Pose(np.array(turn, dtype=float), np.array(shift, dtype=float))
             hung = pose
         return Placed(
             body,

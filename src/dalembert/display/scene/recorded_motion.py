@@ -10,8 +10,7 @@ import numpy as np
 
 from dalembert.display.math.symbol_names import for_text
 from dalembert.display.scene.layout import Layout
-from dalembert.display.scene.scene_programs import Places, Poses, moved
-from dalembert.display.scene.scene_values import Arrow, Channel, Recorded
+from dalembert.display.scene.scene_values import Arrow, Channel, Places, Poses, Recorded, moved
 from dalembert.display.units import Units, units_of
 from dalembert.model.description import Elements
 from dalembert.model.loads.force import Force
@@ -42,7 +41,8 @@ class Acting:
 
 def recorded_of(run: TrajectoryData, layout: Layout, poses: Poses, unit: float) -> Recorded:
     """The samples of a run, thinned where they are very many."""
-    reactions = _reactions(run)
+    # the joint reactions, where the run has them and they are not too many
+    reactions = {} if len(run.model.bodies) > _BODIES else run.joints or {}
     plain, few = _samples(run, reactions)
     at = poses.at(run.q[:, few], run.t[few])
     forces = [*_in_joints(reactions, layout, at, few), *_weights(layout, at), *_loads(run, layout, at, few)]
@@ -82,16 +82,12 @@ def _arrows(acting: Sequence[Acting], units: Units, unit: float) -> Iterator[Arr
     """The arrows: forces on one scale, torques on another."""
     for torques, name in ((False, "N"), (True, "N·m")):
         found = [each for each in acting if (each.kind == "torque") is torques]
-        scale, shown = _scale([each.vector for each in found], unit), units.shown(name)
+        # lengths for each unit of force, one for all: nine of ten moments of the strongest are shorter than `_LENGTH`
+        sizes = [float(np.percentile(np.linalg.norm(each.vector, axis=0), 90)) for each in found]
+        most = max((size for size in sizes if np.isfinite(size)), default=0.0)
+        scale, shown = (_LENGTH * unit / most if most > 0 else 0.0), units.shown(name)
         for each in found:
             yield Arrow(each.name, each.kind, each.body, each.point, each.vector, shown, scale)
-
-
-def _scale(vectors: list[np.ndarray], unit: float) -> float:
-    """Lengths for each unit of force, one for all: nine of ten moments of the strongest are shorter than `_LENGTH`."""
-    sizes = [float(np.percentile(np.linalg.norm(vector, axis=0), 90)) for vector in vectors]
-    most = max((size for size in sizes if np.isfinite(size)), default=0.0)
-    return _LENGTH * unit / most if most > 0 else 0.0
 
 
 # time histories
@@ -109,8 +105,7 @@ def _coordinates(run: TrajectoryData) -> Iterator[History]:
         rate = Kind.RATE.of(name)
         yield rate, rate, for_text(rate), units.shown(units.rate(name)), "speeds", values
     for name, values in zip(names, run.qdd, strict=True):
-        second = Kind.ACCELERATION.of(name)
-        unit = units.shown(units.rate(name))
+        second, unit = Kind.ACCELERATION.of(name), units.shown(units.rate(name))
         yield second, second, for_text(second), f"{unit}²" if unit.endswith("s") else "", "accelerations", values
 
 
@@ -152,11 +147,6 @@ def _efforts(run: TrajectoryData) -> Iterator[History]:
 # arrows
 
 
-def _reactions(run: TrajectoryData) -> dict[str, JointReaction]:
-    """The joint reactions, where the run has them and they are not too many."""
-    return {} if len(run.model.bodies) > _BODIES else run.joints or {}
-
-
 def _in_joints(reactions: Mapping[str, JointReaction], layout: Layout, at: Places, few: np.ndarray) -> Iterator[Acting]:
     loops = {loop.name: loop for loop in layout.model.loops}
     for name, found in reactions.items():
@@ -185,6 +175,5 @@ def _weights(layout: Layout, at: Places) -> Iterator[Acting]:
     for name, placed in layout.placed.items():
         if placed.mass > 0 and np.any(gravity):
             point = moved(at, name, placed.center)
-            yield Acting(
-                f"weight of {name}", "gravity", name, point, np.outer(placed.mass * gravity, np.ones(point.shape[1]))
-            )
+            force = np.outer(placed.mass * gravity, np.ones(point.shape[1]))
+            yield Acting(f"weight of {name}", "gravity", name, point, force)

@@ -9,14 +9,25 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dalembert.display.math.symbol_names import for_text
-from dalembert.display.scene import camera, colors, ground, tracks
+from dalembert.display.scene import camera, ground, primitives, tracks
 from dalembert.display.scene.body_shapes import Sketch, Travel
 from dalembert.display.scene.camera import normal_of
 from dalembert.display.scene.declared_shapes import corners, declared_shapes
 from dalembert.display.scene.layout import Layout
 from dalembert.display.scene.recorded_motion import recorded_of
-from dalembert.display.scene.scene_programs import Forms, Places, moved
-from dalembert.display.scene.scene_values import Cord, Part, Recorded, Scene, Shape, Slider, Trail, View
+from dalembert.display.scene.scene_values import (
+    Cord,
+    Forms,
+    Part,
+    Places,
+    Recorded,
+    Scene,
+    Shape,
+    Slider,
+    Trail,
+    View,
+    moved,
+)
 from dalembert.display.scene.tracks import Track, tracks_of
 from dalembert.display.units import Units
 from dalembert.errors import InputError
@@ -150,7 +161,7 @@ class _Making:
         given, notes = self.given
         shapes: dict[str, list[Shape]] = {WORLD: list(given.get(WORLD, []))}
         for k, name in enumerate(names):
-            color = colors.of_body(k, len(names))
+            color = primitives.of_body(k, len(names))
             shapes[name] = [] if self._covered(name) else self.sketch.body(name, color, self.cams.get(name))
             shapes[name] += given.get(name, [])
         for name, placed in self.layout.placed.items():
@@ -246,6 +257,9 @@ class _Making:
         below = tracks.surfaces(self.layout, self.surfaces, self.forms.values, self.view.up, paths) if self.run else ()
         held = tracks.held(self.layout, self.places) if self.declared.holonomic_constraints else tracks.Held()
         fixed = [*below] or ground.shapes(self.sketch, self.view, self.gravity, self.clouds, held)
+        recorded = self.motion
+        if self.run is not None:
+            recorded = recorded_of(self.run, self.layout, self.forms.poses, self.sketch.unit)
         return Scene(
             self.declared.name,
             self.declared.text,
@@ -254,18 +268,11 @@ class _Making:
             (Part(WORLD, (*fixed, *world.shapes)), *bodies),
             self.forms.poses,
             self.forms.closure,
-            self._recorded,
+            recorded,
             self.trails,
             self.cords,
             notes,
         )
-
-    @property
-    def _recorded(self) -> Recorded | None:
-        """The samples of the run, or of the motion that was given."""
-        if self.run is None:
-            return self.motion
-        return recorded_of(self.run, self.layout, self.forms.poses, self.sketch.unit)
 
     @property
     def sliders(self) -> tuple[Slider, ...]:
@@ -300,15 +307,16 @@ class _Making:
             floating = placed.floats and not any(layout.contacts(name))
             if name in parents and not floating:
                 continue
-            points = np.concatenate([corners(s) for s in self._drawn(name)] or [placed.center[None]])
-            far = points[int(np.argmax(np.linalg.norm(points - placed.hung.p, axis=1)))]
-            slender = np.linalg.norm(np.ptp(points, axis=0)) > 0.1 * self.sketch.unit
-            tip = (
-                placed.center if name in looped or floating or not slender else self._axial(placed.hung.p, far, points)
-            )
+            part = next(part for part in self.parts[0] if part.name == name)
+            drawn = [corners(shape) for shape in part.shapes if shape.role == "body"]
+            points = np.concatenate(drawn or [placed.center[None]])
+            tip = placed.center
+            if not (name in looped or floating) and np.linalg.norm(np.ptp(points, axis=0)) > 0.1 * self.sketch.unit:
+                distance = np.linalg.norm(points - placed.hung.p, axis=1)  # the middle of the points at the far end
+                tip = points[distance > distance.max() - 0.06 * self.sketch.unit].mean(axis=0)
             marks = [] if floating or self._covered(name) else self.given[0].get(name, [])
             tip = marks[0].at if len(marks) == 1 else tip
-            out.append(Trail(name, tip, colors.of_body(k, len(names)), self._lasting(name, tip)))
+            out.append(Trail(name, tip, primitives.of_body(k, len(names)), self._lasting(name, tip)))
         carried = [trail for trail in out if layout.placed[trail.body].floats and trail.body in looped]
         return tuple((carried or out)[:_TRAILS])
 
@@ -320,15 +328,6 @@ class _Making:
         free = self.view.follow is not None or not length
         return whole if free else whole * min(1.0, _LONGEST * self.view.size / length)
 
-    def _axial(self, hung: np.ndarray, far: np.ndarray, points: np.ndarray) -> np.ndarray:
-        """The middle of the points at the far end."""
-        distance = np.linalg.norm(points - hung, axis=1)
-        return points[distance > distance.max() - 0.06 * self.sketch.unit].mean(axis=0)
-
-    def _drawn(self, name: str) -> list[Shape]:
-        part = next(part for part in self.parts[0] if part.name == name)
-        return [shape for shape in part.shapes if shape.role == "body"]
-
     @property
     def cords(self) -> tuple[Cord, ...]:
         """Springs, dampers and rods between two points, belts, and strings that formulas stand for."""
@@ -336,5 +335,5 @@ class _Making:
         for element in (*self.declared.loads, *self.declared.contacts):
             if isinstance(element, Between | Distance):
                 first, second = (self.layout.vector(point) for point in element.points)
-                out.append(Cord(element.name, element.kind, element.bodies, (first, second), colors.CORD))
+                out.append(Cord(element.name, element.kind, element.bodies, (first, second), primitives.CORD))
         return (*out, *self.sketch.wheels.belts, *tracks.strings(self.layout))

@@ -7,19 +7,28 @@ axis of a cylinder, capsule, cone or disc is its z.
 from __future__ import annotations
 
 import base64
-from dataclasses import dataclass, field
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from dalembert.display.scene.scene_programs import Poses, ProgramForm
+from dalembert.codegen.function import nodes
+from dalembert.codegen.program import Program, program_of
+from dalembert.mechanics.constraint_levels import Constraints, levels
+from dalembert.mechanics.motion import Motion, move_symbols
+from dalembert.model.description import Elements
+from dalembert.symbolic.algebra_base import Array, choose, stack
 from dalembert.symbolic.frames import quaternion
+from dalembert.symbolic.lookup_tables import Table
+from dalembert.symbolic.operations import OPERATIONS
 
 FORMAT = 1
-Triple = tuple[float, float, float]
+Places = dict[str, tuple[np.ndarray, np.ndarray]]  # rotations (3, 3, batch) and positions (3, batch) by body
 
 
-def packed(values: np.ndarray, kind: str = "f64") -> dict[str, Any]:
+def packed(values: np.ndarray, kind: str = "f64") -> dict[str, object]:
     """An array as base64 of little-endian numbers, with its shape.
 
     >>> packed(np.array([1.0, 2.0]))
@@ -54,9 +63,9 @@ class Shape:
     faces: np.ndarray | None = None
     opacity: float = 1.0
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """Its plain data."""
-        out: dict[str, Any] = {
+        out: dict[str, object] = {
             "kind": self.kind,
             "at": _rounded(self.at),
             "turn": _rounded(quaternion(self.turn)),
@@ -93,7 +102,7 @@ class View:
     unit: float
     follow: str | None  # the body that the view goes along with, where the motion leads far away
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """Its plain data."""
         vectors = {"up": _rounded(self.up), "eye": _rounded(self.eye), "target": _rounded(self.target)}
         return {**vectors, "planar": self.planar, "size": self.size, "unit": self.unit, "follow": self.follow}
@@ -112,7 +121,7 @@ class Slider:
     turns: bool
     given: bool  # a motion that is prescribed
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """Its plain data."""
         return dict(vars(self))
 
@@ -126,7 +135,7 @@ class Trail:
     color: str
     seconds: float  # how long the path is seen
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """Its plain data."""
         point = {"point": _rounded(self.point), "seconds": self.seconds}
         return {"body": self.body, **point, "color": self.color}
@@ -142,7 +151,7 @@ class Cord:
     points: tuple[np.ndarray, np.ndarray]
     color: str
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """Its plain data."""
         points = [_rounded(point) for point in self.points]
         return {"name": self.name, "kind": self.kind, "bodies": [*self.bodies], "points": points, "color": self.color}
@@ -159,7 +168,7 @@ class Channel:
     group: str
     values: np.ndarray
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """Its plain data."""
         return {**vars(self), "values": packed(self.values)}
 
@@ -176,7 +185,7 @@ class Arrow:
     unit: str
     scale: float  # lengths for each unit
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """Its plain data."""
         return {**vars(self), "point": packed(self.point, "f32"), "vector": packed(self.vector, "f32")}
 
@@ -206,7 +215,7 @@ class Recorded:
         cubic = 10 * d0 - 4 * d1 + d2
         return a + s * (b + s * (c + s * (cubic + s * (-15 * d0 + 7 * d1 - 2 * d2 + s * (6 * d0 - 3 * d1 + d2)))))
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """Its plain data."""
         arrays = {key: packed(getattr(self, key)) for key in ("t", "q", "qd", "qdd")}
         lists = {key: [each.to_dict() for each in getattr(self, key)] for key in ("channels", "arrows")}
@@ -236,7 +245,7 @@ class Scene:
             return self.run.q[:, 0], float(self.run.t[0])
         return np.array([each.start for each in self.coordinates]), 0.0
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """The plain data that the viewer reads; `json.dumps` takes it.
 
         >>> import dalembert as dl
@@ -260,6 +269,131 @@ class Scene:
         }
 
 
-def _rounded(values: Any) -> list[float]:
+def _rounded(values: Iterable[float]) -> list[float]:
     """Nine digits: more than a drawing shows."""
     return [float(f"{float(x):.9g}") + 0.0 for x in values]
+
+
+@dataclass(frozen=True)
+class ProgramForm:
+    """A program without parameters."""
+
+    program: Program
+
+    def to_dict(self) -> dict[str, object]:
+        """Its plain data."""
+        program = self.program
+        tables = [{"times": x.times.tolist(), "values": x.values.tolist(), "order": x.order} for x in program.tables]
+        lines = [[name, *places] for name, places in program.lines]
+        form: dict[str, object] = {"inputs": len(program.inputs), "numbers": [*program.numbers], "lines": lines}
+        form["outputs"] = [*program.outputs]
+        return {**form, "tables": tables} if tables else form
+
+    def rows(self, n: int) -> int:
+        """How many functions it holds, where each is followed by its n slopes."""
+        return len(self.program.outputs) // (n + 1)
+
+    def at(self, q: np.ndarray, t: np.ndarray | float) -> np.ndarray:
+        """The outputs at states (n, batch) and times, (outputs, batch)."""
+        times = np.broadcast_to(np.asarray(t, dtype=float), q.shape[1:])
+        return evaluated(self.program, np.concatenate([q, times[None]]))
+
+
+@dataclass(frozen=True)
+class Poses:
+    """Where the bodies are: for each of them 12 outputs, the position and the rows of the rotation."""
+
+    names: tuple[str, ...]
+    form: ProgramForm
+
+    def at(self, q: np.ndarray, t: np.ndarray | float) -> Places:
+        """Rotation (3, 3, batch) and position (3, batch) of every body, the world included."""
+        batch = q.shape[1]
+        out = self.form.at(q, t).reshape(len(self.names), 12, batch)
+        found = {name: (each[3:].reshape(3, 3, batch), each[:3]) for name, each in zip(self.names, out, strict=True)}
+        return {"world": (np.repeat(np.eye(3)[:, :, None], batch, axis=2), np.zeros((3, batch))), **found}
+
+
+@dataclass(frozen=True)
+class Forms:
+    """The programs of one model with its values of the parameters."""
+
+    model: Elements  # with its contacts written out
+    values: dict[str, float]
+
+    @cached_property
+    def _motion(self) -> Motion:
+        return move_symbols(self.model, choose("graph"))
+
+    def _form(self, outputs: Array) -> ProgramForm:
+        inputs = [*self.model.coordinate_names, "t"]
+        found = program_of(nodes(choose("graph"), outputs), inputs, list(self.values))
+        return ProgramForm(folded(found, self.values))
+
+    @cached_property
+    def poses(self) -> Poses:
+        """Positions and rotations of all bodies."""
+        bodies = self._motion.bodies
+        parts = [part for body in bodies for part in (body.frame.p, body.R_WB.ravel())]
+        return Poses(tuple(body.name for body in bodies), self._form(stack(*parts)))
+
+    @cached_property
+    def closure(self) -> ProgramForm | None:
+        """The constraints on positions g(q, t) and ∂g/∂q row by row; None where there are none."""
+        known = levels(self.model)
+        rows = [i for i in range(known.held) if not known.servo[i]]
+        if not rows:
+            return None
+        constraints = Constraints(self._motion, known)
+        return self._form(stack(constraints.phi[rows], constraints.A[rows].ravel()))
+
+
+def moved(places: Places, body: str, point: np.ndarray) -> np.ndarray:
+    """A point of a body in the world, (3, batch)."""
+    R, p = places[body]
+    return np.einsum("xyk,y->xk", R, point) + p
+
+
+def folded(program: Program, values: dict[str, float]) -> Program:
+    """The program with numbers in place of its parameters and of all that follows from them alone."""
+    n = len(program.inputs)
+    fixed = [*(values[name] for name in program.parameters), *program.numbers, *program.tables]
+    known: dict[int, Any] = {n + i: each for i, each in enumerate(fixed)}
+    first, moves = program.first_line, program.moves
+    with np.errstate(all="ignore"):
+        for i, (name, places) in enumerate(program.lines):
+            if not moves[first + i]:
+                known[first + i] = _applied(name, [known[a] for a in places])
+    used = {a for i, (_, places) in enumerate(program.lines) if moves[first + i] for a in places} | {*program.outputs}
+    kept = [a for a in sorted(known) if a in used]
+    numbers = [a for a in kept if not isinstance(known[a], Table)]
+    tables = [a for a in kept if isinstance(known[a], Table)]
+    lines = [i for i in range(len(program.lines)) if moves[first + i]]
+    order = [*range(n), *numbers, *tables, *(first + i for i in lines)]
+    place = {old: new for new, old in enumerate(order)}
+    return replace(
+        program,
+        parameters=(),
+        numbers=tuple(float(known[a]) for a in numbers),
+        tables=tuple(known[a] for a in tables),
+        lines=tuple((program.lines[i][0], tuple(place[a] for a in program.lines[i][1])) for i in lines),
+        outputs=tuple(place[a] for a in program.outputs),
+    )
+
+
+def evaluated(program: Program, inputs: np.ndarray) -> np.ndarray:
+    """The outputs of a program without parameters at columns of inputs, line by line."""
+    values: list[Any] = [*inputs, *program.numbers, *program.tables]
+    with np.errstate(all="ignore"):
+        for name, places in program.lines:
+            values.append(_applied(name, [values[a] for a in places]))
+    out = np.empty((len(program.outputs), *inputs.shape[1:]))
+    for i, place in enumerate(program.outputs):
+        out[i] = values[place]
+    return out
+
+
+def _applied(name: str, arguments: list[Any]) -> Any:
+    if name == "interpolate":
+        return arguments[0].at(arguments[1])
+    return OPERATIONS[name].array(*arguments)

@@ -12,10 +12,9 @@ from dataclasses import dataclass
 import numpy as np
 import symengine as se
 
-from dalembert.display.scene import colors, primitives
+from dalembert.display.scene import primitives
 from dalembert.display.scene.layout import Layout, Placed
-from dalembert.display.scene.scene_programs import Places, moved
-from dalembert.display.scene.scene_values import Cord, Shape
+from dalembert.display.scene.scene_values import Cord, Places, Shape, moved
 from dalembert.display.scene.wheels import prism
 from dalembert.model.constraints.holonomic import Holonomic
 from dalembert.model.contacts.base import BetweenPoints
@@ -29,19 +28,10 @@ from dalembert.symbolic.lower import Lowering
 from dalembert.symbolic.symbols import TIME, Formula, coordinate
 
 _STEP, _FAR = 0.012, 0.35  # of the way of a point: between points of a curve, and how far it is drawn beyond
-
-
 _MOST = 2000  # points of a curve in each direction
-
-
-Rows = Callable[
-    [np.ndarray], tuple[np.ndarray, np.ndarray]
-]  # two functions that vanish on a curve, and their gradients
-
-
+# two functions that vanish on a curve, and their gradients
+Rows = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]
 _CELLS = 28  # of a surface, along each side
-
-
 _HELD = 1e-6  # in lengths: what moves less stays
 
 
@@ -56,7 +46,7 @@ class Track:
     def line(self, width: float) -> Shape:
         """The curve as it is."""
         role = "ground" if self.body == WORLD else "joint"
-        return primitives.line(self.points, width, colors.GROUND if role == "ground" else colors.JOINT, role)
+        return primitives.line(self.points, width, primitives.GROUND if role == "ground" else primitives.JOINT, role)
 
     def plate(self, thick: float, color: str, axis: np.ndarray) -> Shape:
         """What is inside a closed curve in a plane across an axis: a cam."""
@@ -69,21 +59,16 @@ def tracks_of(layout: Layout, places: Places, normal: np.ndarray | None, unit: f
     """Every curve that holds a point."""
     for contact in layout.model.contacts:
         if isinstance(contact, BetweenPoints):
-            start = layout.vector(contact.points[0])
-            path = _path(contact, layout, places) - start[:, None]
-            points = _points(
-                contact, layout, path, normal, min(unit, float(np.linalg.norm(np.ptp(path, axis=1))) or unit)
-            )
+            start, (first, second) = layout.vector(contact.points[0]), contact.bodies
+            R, p = places[first]
+            # where the body that carries the curve sees the point, (3, k)
+            path = np.einsum("xyk,xk->yk", R, moved(places, second, layout.vector(contact.points[1])) - p)
+            path = path - start[:, None]
+            size = min(unit, float(np.linalg.norm(np.ptp(path, axis=1))) or unit)
+            points = _points(contact, layout, path, normal, size)
             if points is not None:
                 closed = len(points) > 3 and np.array_equal(points[0], points[-1])
                 yield Track(contact.bodies[0], points + start, bool(closed))
-
-
-def _path(contact: BetweenPoints, layout: Layout, places: Places) -> np.ndarray:
-    """Where the body that carries the curve sees the point, (3, k)."""
-    first, second = contact.bodies
-    R, p = places[first]
-    return np.einsum("xyk,xk->yk", R, moved(places, second, layout.vector(contact.points[1])) - p)
 
 
 def _points(
@@ -191,7 +176,7 @@ def strings(layout: Layout) -> Iterator[Cord]:
             middle = _middle(constraint.phi, particle.names)
             if middle is not None:
                 ends = layout.vector(middle), particle.placed.center
-                yield Cord(constraint.name, "rope", (WORLD, particle.placed.body.name), ends, colors.CORD)
+                yield Cord(constraint.name, "rope", (WORLD, particle.placed.body.name), ends, primitives.CORD)
 
 
 def _wires(layout: Layout) -> Iterator[Cord]:
@@ -205,7 +190,7 @@ def _wires(layout: Layout) -> Iterator[Cord]:
             slopes = [se.diff(phi, x) for x in q]
             linear = not set(q) & set().union(*(slope.free_symbols for slope in slopes))
             if TIME in phi.free_symbols and linear and se.expand(phi - slopes[0] * q[0] - slopes[1] * q[1]) == 0:
-                yield Cord(constraint.name, "rope", (WORLD, name), (np.zeros(3), placed.center), colors.CORD)
+                yield Cord(constraint.name, "rope", (WORLD, name), (np.zeros(3), placed.center), primitives.CORD)
 
 
 @dataclass(frozen=True)

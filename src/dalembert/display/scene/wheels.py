@@ -6,18 +6,19 @@ not say, where axes are not parallel or bodies hang on different parents, is not
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 
-from dalembert.display.scene import colors, primitives
+from dalembert.display.scene import primitives
 from dalembert.display.scene.layout import Layout, Placed
 from dalembert.display.scene.scene_values import Cord, Shape
 from dalembert.model.contacts.belt import Belt
 from dalembert.model.contacts.gear import Gear
 from dalembert.model.contacts.rack_and_pinion import RackAndPinion
 
+_Hinge = tuple[Placed, np.ndarray, np.ndarray]  # a body, and the place and direction of its axis on its parent
 _PARALLEL = 1e-9
 _FEWEST, _MOST = 14, 31  # teeth of the first wheel of a train
 _TOOTH = ((-0.31, -1.0), (-0.13, 0.8), (0.13, 0.8), (0.31, -1.0))  # corners, in pitches along and modules across
@@ -79,7 +80,7 @@ class Wheels:
 
     # where they are
 
-    def _hinge(self, body: str) -> tuple[Placed, np.ndarray, np.ndarray] | None:
+    def _hinge(self, body: str) -> _Hinge | None:
         """A body that turns about one axis: with the place and direction of the axis on its parent."""
         placed = self.layout.placed[body]
         if len(placed.motions) != 1 or placed.motions[0].about is None or placed.motions[0].along is not None:
@@ -109,15 +110,21 @@ class Wheels:
         alike = (wheel for wheel in self.wheels.get(body, []) if abs(wheel.radius - radius) < 1e-6 * radius)
         return next((wheel for wheel in alike if wheel.teeth), None)
 
+    def _hinges(self, bodies: Sequence[str]) -> tuple[_Hinge, _Hinge, np.ndarray] | None:
+        """Two bodies that turn about parallel axes on one parent, and the way from the first axis across to the second."""
+        first, second = (self._hinge(body) for body in bodies)
+        if first is None or second is None or first[0].body.parent != second[0].body.parent:
+            return None
+        (_, p, n), (_, r, m) = first, second
+        return None if abs(n @ m) < 1 - _PARALLEL else (first, second, (r - p) - ((r - p) @ n) * n)
+
     def _gear(self, gear: Gear) -> None:
-        found = [self._hinge(body) for body in gear.bodies]
-        if found[0] is None or found[1] is None:
+        if (found := self._hinges(gear.bodies)) is None:
             return
-        (one, p, n), (two, r, m) = found[0], found[1]
+        (one, p, n), (two, r, m), across = found
         ratio = self.layout.number(gear.weights[1]) * float(n @ m)  # as seen along the first axis
-        across = (r - p) - ((r - p) @ n) * n
         apart = float(np.linalg.norm(across))
-        if one.body.parent != two.body.parent or abs(n @ m) < 1 - _PARALLEL or not apart > 0 or abs(1 + ratio) < 1e-9:
+        if not apart > 0 or abs(1 + ratio) < 1e-9:
             return
         # the pitch circles meet on the line of centres: r₁ + r₂ = distance, r₂ = ratio r₁, with signs
         first = apart / (1 + ratio)
@@ -160,14 +167,12 @@ class Wheels:
         self.bars[bar.body.name] = Bar(bar.body.name, back.of(at), turn, pitch, known.level * (back.R @ n))
 
     def _belt(self, belt: Belt) -> None:
-        found = [self._hinge(body) for body in belt.bodies]
-        if found[0] is None or found[1] is None:
+        if (found := self._hinges(belt.bodies)) is None:
             return
-        (one, p, n), (two, r, m) = found[0], found[1]
+        (one, p, n), (two, _, m), across = found
         radii = [abs(self.layout.number(radius)) for radius in belt.radii]
-        across = (r - p) - ((r - p) @ n) * n
         apart = float(np.linalg.norm(across))
-        if one.body.parent != two.body.parent or abs(n @ m) < 1 - _PARALLEL or not apart > abs(radii[0] - radii[1]):
+        if not apart > abs(radii[0] - radii[1]):
             return
         for placed, radius, center in ((one, radii[0], p), (two, radii[1], p + across)):
             self._add(placed, radius, center, n)
@@ -175,14 +180,12 @@ class Wheels:
         second = -radii[1] if belt.crossed == (n @ m > 0) else radii[1]
         if apart <= abs(radii[0] - second):
             return
-        lean = (
-            radii[0] - second
-        ) / apart  # cosine of the angle between the line of centres and the radius at the tangent
+        lean = (radii[0] - second) / apart  # cosine of the angle between line of centres and radius at the tangent
         for side in (-1, 1):
             out = lean * ahead + side * np.sqrt(1 - lean**2) * up
             parent = one.body.parent
             ends = p + radii[0] * out, p + across + second * out
-            self.belts.append(Cord(belt.name, "belt", (parent, parent), ends, colors.CORD))
+            self.belts.append(Cord(belt.name, "belt", (parent, parent), ends, primitives.CORD))
 
     # what they look like
 
@@ -218,9 +221,7 @@ def _wheel(wheel: Wheel, color: str, thin: float) -> Iterator[Shape]:
     corners = [(k + along, way * across) for k in range(wheel.teeth) for along, across in _TOOTH]
     angles = wheel.phase + pitch * np.array([x for x, _ in corners])
     rim = wheel.radius + wheel.module * np.array([y for _, y in corners])
-    base = (
-        np.full(len(rim), wheel.radius + 4 * wheel.module) if wheel.inside else np.full(len(rim), 1e-3 * wheel.radius)
-    )
+    base = np.full(len(rim), wheel.radius + 4 * wheel.module if wheel.inside else 1e-3 * wheel.radius)
     rings = [np.stack([r * np.cos(angles), r * np.sin(angles)], axis=1) for r in (base, rim)]
     yield prism(rings[0], rings[1], thick, color, at, wheel.turn, closed=True)
 

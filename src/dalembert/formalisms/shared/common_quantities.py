@@ -5,22 +5,33 @@ The functions `define_...` also define what they return, under the letters and e
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
+from itertools import count
 
 import numpy as np
 
 from dalembert.formalisms.shared.linear_form import LinearForm, Rows, Solver, constrained, in_velocities
 from dalembert.formalisms.shared.quantities import Definitions, Sides
-from dalembert.mechanics.applied_forces import active_forces, generalized_forces, non_ideal_forces
+from dalembert.mechanics.applied_forces import (
+    active_forces,
+    applied_forces,
+    generalized_forces,
+    non_ideal_forces,
+    working_forces,
+)
 from dalembert.mechanics.energies import kinetic, potential
 from dalembert.mechanics.generalized_speeds import Speeds
 from dalembert.mechanics.motion import MovingBody
 from dalembert.mechanics.resolved_velocities import velocities
 from dalembert.mechanics.system import System
-from dalembert.symbolic.algebra_base import Array, identity, vector, zeros
+from dalembert.symbolic.algebra_base import Array, Scalar, identity, matrix, stack, vector, zeros
+from dalembert.symbolic.elimination import ldl_solve
 from dalembert.symbolic.reserved_symbols import Kind
 from dalembert.symbolic.rotations import cross, skew
+
+MOVING = "prescribed motion"  # of what moves explicitly with time
+CONSTRAINTS = "constraints"  # those that work, where their multipliers are not unique
 
 
 def free_equations(
@@ -56,6 +67,20 @@ def unexplained_force(system: System) -> Array:
     """M q̈ − h at any q̈: what the applied forces do not explain is the reaction of the constraints."""
     M, h = free_equations(system)
     return M @ system.qdd - h
+
+
+def body_wrenches(system: System) -> tuple[Array, Array]:
+    """Applied wrenches (force, moment) of all bodies with mass, and the drives inside joints as generalized forces."""
+    wrench, tau = zeros(6 * len(system.motion.masses)), zeros(len(system.q))
+    first = {body.name: 6 * i for i, body in enumerate(system.motion.masses)}
+    for load in applied_forces(system.motion):
+        for part in load.wrenches:
+            at = first[part.body]
+            wrench[at : at + 3] = wrench[at : at + 3] + part.force
+            wrench[at + 3 : at + 6] = wrench[at + 3 : at + 6] + part.moment
+        if not load.wrenches:
+            tau = tau + load.J.T @ load.force
+    return wrench, tau
 
 
 def of_bodies(system: System, value: Callable[[MovingBody], Array]) -> Array:
@@ -195,3 +220,79 @@ def reaction_by_momenta(system: System) -> Array:
     free = Speeds(qd, identity(n), zeros(n), identity(n), zeros(n))
     T_u = system.algebra.gradient(kinetic(system.motion, qd), qd)
     return system.derivative(T_u) - momenta_on_changing_directions(system, free) - active_forces(system.motion, free.W)
+
+
+def jacobi(system: System) -> Scalar:
+    """q̇·∂L/∂q̇ − L: equal to T + V unless bodies move explicitly with time."""
+    T, V = kinetic(system.motion, system.qd), potential(system.motion)
+    return system.algebra.gradient(T, system.qd) @ system.qd - T + V
+
+
+def carried_along(system: System) -> Scalar:
+    """T + V less the Jacobi function, 2T₀ + T₁: of T the parts of degree 0 and 1 in q̇, zero unless bodies move with time."""
+    T, rest = kinetic(system.motion, system.qd), zeros(len(system.qd))
+    parts = system.at_rates(stack(system.algebra.gradient(T, system.qd), vector([T])), rest)
+    return parts[:-1] @ system.qd + 2 * parts[-1]
+
+
+def power_into(system: System) -> Scalar:
+    """The rate of the Jacobi function: Q·q̇ − ∂L/∂t, and Aᵀλ·q̇ where constraints move with time.
+
+    A function of (q, q̇, q̈, t); for applied forces alone it is the integrand Qᵀq̇ of (80).
+    """
+    return sum(powers_into(system)[1], start=0)
+
+
+def powers_into(system: System) -> tuple[tuple[str, ...], Array]:
+    """The same by what puts it in: names and powers. What never does work is left out.
+
+    Loads have the power F·(J q̇ + c) of their forces. −∂L/∂t less the parts F·c is that of `MOVING`, as the rate of the Jacobi
+    function has it: T + V takes the rate of `carried_along` besides.
+    """
+    T, V = kinetic(system.motion, system.qd), potential(system.motion)
+    (explicit,) = system.algebra.gradient(V - T, vector([system.t]))
+    working = list(working_forces(system.motion))
+    loads = [(each.name, each.Q @ system.qd + each.drift) for each in working]
+    drift = sum((each.drift for each in working), start=0)
+    found = [*loads, (MOVING, explicit - drift), *_reactions(system)]
+    names, powers = channels_of(system, [(name, vector([power])) for name, power in found])
+    return names, powers.reshape(len(names))
+
+
+def channels_of(system: System, rows: Iterable[tuple[str, Array]]) -> tuple[tuple[str, ...], Array]:
+    """The rows that are not zero, each under a name of its own, as a matrix."""
+    out: dict[str, Array] = {}
+    for name, row in rows:
+        if not all(map(system.algebra.is_zero, row)):
+            others = (f"{name} ({i})" for i in count(2))
+            out[name if name not in out else next(other for other in others if other not in out)] = row
+    return tuple(out), matrix([list(row) for row in out.values()]) if out else zeros(0, 0)
+
+
+def working_rows(system: System) -> list[int]:
+    """The constraints whose ideal reactions can have power: a q̇ = 0 does not hold for them."""
+    levels, is_zero = system.facts.levels, system.algebra.is_zero
+    b = system.constraints.b
+    return [i for i in range(len(b)) if levels.servo[i] or not (levels.linear[i] and is_zero(b[i]))]
+
+
+def told_apart(system: System) -> bool:
+    """True when every constraint has a multiplier of its own, wherever the system is."""
+    return not system.facts.dropped and not system.facts.nearly_dependent
+
+
+def _reactions(system: System) -> Iterator[tuple[str, Scalar]]:
+    """λᵢ (aᵢ q̇) of every constraint that works."""
+    rows, names = working_rows(system), system.facts.levels.names
+    if not rows:
+        return
+    C, reaction = non_ideal_forces(system.motion), unexplained_force(system)
+    reaction = reaction if C is None else reaction - C
+    if len(rows) == 1 or not told_apart(system):
+        yield names[rows[0]] if len(rows) == 1 else CONSTRAINTS, reaction @ system.qd
+        return
+    # λ of Aᵀλ = reaction: A U² Aᵀ λ = A U² reaction, with U the scales of the coordinates as powers of two
+    A, unit = system.constraints.A, np.exp2(2 * np.round(np.log2(system.facts.scales.positions))).tolist()
+    weighted = A * np.array(unit, dtype=object)
+    lam, moving = ldl_solve(system.algebra, weighted @ A.T, weighted @ reaction), system.constraints.A @ system.qd
+    yield from ((names[i], lam[i] * moving[i]) for i in rows)

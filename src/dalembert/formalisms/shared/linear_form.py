@@ -106,21 +106,12 @@ class Solver:
 
 
 class Rows(Enum):
-    """Which of the constraints stand as rows A v̇ = β in a form.
-
-    >>> Rows.ALL.redundant, Rows.INDEPENDENT.redundant
-    (True, False)
-    """
+    """Which of the constraints stand as rows A v̇ = β in a form."""
 
     NONE = "none: the velocity variables keep the constraints, or the unknowns contain the multipliers"
     INDEPENDENT = "the independent constraints"
     JOINTS = "the joints of the bodies, and below them the independent constraints"
     ALL = "all constraints as declared, redundant ones included"
-
-    @property
-    def redundant(self) -> bool:
-        """True when dependent rows may stand among them."""
-        return self is Rows.ALL
 
     def independent(self, known: Facts) -> list[int] | slice:
         """Which of the rows are independent, as an index."""
@@ -303,7 +294,11 @@ def _in_graph(form: LinearForm, linear: LinearSystem) -> tuple[Array, Array]:
     """By the formalism's own graph, or by LDLᵀ, Schur complement, or LU in a fixed order."""
     algebra = form.system.algebra
     if linear.constrained and not form.system.facts.regular_mass:
-        return _whole(linear)
+        # x and λ of [M −Jᵀ; A 0] (x, λ) = (h, β) by orthogonal columns, which take a singular M
+        n, r = len(linear.push), len(linear.beta)
+        matrix = np.block([[linear.M, -linear.directions.T], [linear.A, zeros(r, r)]])
+        found = block_solver("general", matrix)(stack(linear.push, linear.beta))
+        return found[:n], found[n:]
     if form.solver is not None and form.solver.graph is not None:
         return form.solver.graph(algebra, linear)
     if linear.constrained:
@@ -311,11 +306,3 @@ def _in_graph(form: LinearForm, linear: LinearSystem) -> tuple[Array, Array]:
     if form.order is not None:
         return lu_solve(algebra, linear.M, linear.push, form.order), zeros(0)
     return ldl_solve(algebra, linear.M, linear.push), zeros(0)
-
-
-def _whole(linear: LinearSystem) -> tuple[Array, Array]:
-    """x and λ of [M −Jᵀ; A 0] (x, λ) = (h, β) by orthogonal columns, which take a singular M."""
-    n, r = len(linear.push), len(linear.beta)
-    matrix = np.block([[linear.M, -linear.directions.T], [linear.A, zeros(r, r)]])
-    found = block_solver("general", matrix)(stack(linear.push, linear.beta))
-    return found[:n], found[n:]

@@ -21,8 +21,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from dalembert.errors import InconsistentStateError, SingularError
-from dalembert.formalisms.shared.inverses import inverse_mass
 from dalembert.formalisms.shared.quantities import Definitions
+from dalembert.formalisms.shared.solvers import inverse_mass
 from dalembert.mechanics.applied_forces import generalized_forces, non_ideal_forces
 from dalembert.mechanics.energies import kinetic, potential
 from dalembert.mechanics.motion import values
@@ -157,16 +157,14 @@ def holonomic_surface(system: System, can: Canonical) -> Surface:
     )
 
 
-def free_rates(surface: Surface, can: Canonical, push: Array) -> Array:
-    """ċ without multipliers; `push` is τ with the non-ideal forces."""
-    return surface.c_q @ can.H_p + surface.c_p @ (push - can.H_q) + surface.c_t
-
-
 def rates_along(
     system: System, can: Canonical, push: Array, surface: Surface, closed: list[int], by: list[int], rest: list[int]
 ) -> Array:
-    """ċ of the rows `rest` while the multipliers of the given rows `by` keep the rows `closed` at zero."""
-    free, D = free_rates(surface, can, push), surface.brackets
+    """ċ of the rows `rest` while the multipliers of the given rows `by` keep the rows `closed` at zero.
+
+    `push` is τ with the non-ideal forces.
+    """
+    free, D = surface.c_q @ can.H_p + surface.c_p @ (push - can.H_q) + surface.c_t, surface.brackets
     if not closed:
         return free[rest]
     size = tuple(range(len(closed)))

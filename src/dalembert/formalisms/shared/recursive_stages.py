@@ -90,7 +90,10 @@ class LinkRecursion(_Recursion):
         t, td, wrenches = list[Array](), list[Array](), list[Array]()
         for i, link in enumerate(self.parts.links):
             found = list[Quantity]()
-            t.append(self._define(found, "t", i, self._twist(i, t), "twist", "(22)"))
+            twist = link.p @ self.rates[list(link.speeds)] + link.drift if link.speeds else link.drift
+            if link.parent >= 0:
+                twist = self.parts.B(i, link.parent) @ t[link.parent] + twist
+            t.append(self._define(found, "t", i, twist, "twist", "(22)"))
             td.append(self._define(found, "t_dot", i, self._twist_rate(i, t, td), "rate of the twist", "(23)"))
             wrench = link.M @ td[i] + self.parts.gyroscopic(i, t[i][:3]) @ t[i]
             number = "(24)" if self.parts.centred else "(47a)"
@@ -104,11 +107,6 @@ class LinkRecursion(_Recursion):
             if link.parent >= 0:
                 wrenches[link.parent] = wrenches[link.parent] + self.parts.B(i, link.parent).T @ total
             yield Stage(f"{self._name(i)}: inwards", tuple(found))
-
-    def _twist(self, i: int, t: list[Array]) -> Array:
-        link = self.parts.links[i]
-        own = link.p @ self.rates[list(link.speeds)] + link.drift if link.speeds else link.drift
-        return own if link.parent < 0 else self.parts.B(i, link.parent) @ t[link.parent] + own  # (22)
 
     def _twist_rate(self, i: int, t: list[Array], td: list[Array]) -> Array:
         link = self.parts.links[i]
@@ -181,8 +179,11 @@ class ModuleRecursion(_Recursion):
             t.append(self._define(found, "t_bar", m, self._twists(m, t), "twists of its links", "(40)"))
             value = self._twist_rates(m, t, td)
             td.append(self._define(found, "t_bar_dot", m, value, "rates of the twists", "(40)"))
-            value = self._wrenches(m, t, td)
-            w.append(self._define(found, "w_bar", m, value, "wrenches that its links take", "(48)"))
+            wrenches = list[Array]()
+            for k, i in enumerate(module.links):
+                t_i, td_i = t[m][6 * k : 6 * k + 6], td[m][6 * k : 6 * k + 6]
+                wrenches.append(self.parts.links[i].M @ td_i + self.parts.gyroscopic(i, t_i[:3]) @ t_i)
+            w.append(self._define(found, "w_bar", m, stack(*wrenches), "wrenches that its links take", "(48)"))
             yield Stage(f"Module {module.name}: outwards", tuple(found))
         for m in reversed(range(len(modules))):
             found, parent, own = list[Quantity](), modules[m].parent, self.whole.speeds(m)
@@ -206,10 +207,3 @@ class ModuleRecursion(_Recursion):
             return own - stack(*[stack(zeros(3), gravity(self.system))] * len(module.links))  # (26)
         A = self.whole.A_bar(m)
         return own + A @ td[module.parent] + rate(self.system, A) @ t[module.parent]
-
-    def _wrenches(self, m: int, t: list[Array], td: list[Array]) -> Array:
-        out = list[Array]()
-        for k, i in enumerate(self.whole.modules[m].links):
-            six = slice(6 * k, 6 * k + 6)
-            out.append(self.parts.links[i].M @ td[m][six] + self.parts.gyroscopic(i, t[m][six][:3]) @ t[m][six])
-        return stack(*out)

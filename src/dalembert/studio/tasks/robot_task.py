@@ -16,7 +16,7 @@ import dalembert as dl
 from dalembert.analysis.tracking import joint_of
 from dalembert.api.trajectory import Trajectory
 from dalembert.display.scene.scene_builder import scene_of
-from dalembert.display.scene.scene_programs import Forms
+from dalembert.display.scene.scene_values import Forms
 from dalembert.errors import DalembertError, InputError
 from dalembert.mechanics.contact_constraints import with_contacts
 from dalembert.mechanics.rank import numeric_rank

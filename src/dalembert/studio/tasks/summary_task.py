@@ -11,8 +11,8 @@ import symengine as se
 
 from dalembert.analysis.model_summary import Understanding, understood
 from dalembert.display.math import html, latex, line_breaking
-from dalembert.evidence.report import contents
-from dalembert.evidence.report.contents import Part
+from dalembert.evidence import report
+from dalembert.evidence.report import Part
 from dalembert.formalisms import catalogue
 from dalembert.studio.folder import Folder
 from dalembert.studio.payload import Given, Tell
@@ -25,7 +25,7 @@ _MAP = f"${latex.words_in_latex('u = Y q̇ + Z')}$"
 def declared(given: Given, folder: Folder, tell: Tell) -> dict[str, Any]:
     """The tree and the declarations: nothing is worked out for them."""
     model = description_of(given)
-    return {"parts": _data([*contents.drawn(model), *contents.declared(model)])}
+    return {"parts": _data([*report.drawn(model), *report.declared(model)])}
 
 
 def understand(given: Given, folder: Folder, tell: Tell) -> dict[str, Any]:
@@ -33,7 +33,7 @@ def understand(given: Given, folder: Folder, tell: Tell) -> dict[str, Any]:
     tell(0.0, "looking for what is independent and what is ignorable")
     known = _understood(given.text("text"))
     return {
-        "parts": _data([*contents.followed(known), *_speeds(known), _formalisms(known)]),
+        "parts": _data([*report.followed(known), *_speeds(known), _formalisms(known)]),
         "formalisms": [
             {"key": m.ABOUT.key, "title": m.ABOUT.title, "refused": known.refused.get(m.ABOUT.key, "")}
             for m in catalogue.FORMALISMS

@@ -11,7 +11,7 @@ import dalembert as dl
 from dalembert.analysis.sweeps import sweep_result, worker_pool
 from dalembert.analysis.sweeps.sweep_observables import REDUCTIONS
 from dalembert.analysis.sweeps.sweep_spec import SAMPLES
-from dalembert.display.plots.sweep_plot import sweep_panels
+from dalembert.display.plots.plot import sweep_panels
 from dalembert.errors import InputError
 from dalembert.formalisms import catalogue
 from dalembert.model.description import Elements
