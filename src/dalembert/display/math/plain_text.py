@@ -39,7 +39,7 @@ def page(found: Page, width: int = _WIDTH) -> str:
 def words(sentence: str, letters: Letters) -> str:
     """Words with their letters in bold type where these are names of the user's too.
 
-    >>> words("q̇ = H s", names.letters_of(["s"], ["s1"]))
+    >>> words("q̇ = H s", symbol_names.letters_of(["s"], ["s1"]))
     'q̇ = H 𝐬'
     """
 
@@ -84,12 +84,10 @@ def as_dict(form: LinearForm) -> dict[str, object]:
     Intermediates come as [name, expression] in the order they can be computed; speeds and constants of the motion are
     given by their formulas in coordinates and velocities.
 
-    >>> from dalembert.formalisms import catalogue as formalisms
-
+    >>> from dalembert.formalisms import lagrange
     >>> from dalembert.io import gallery
-
-    >>> from dalembert import mechanics as structure
-    >>> form = formalisms.find("lagrange").derive(structure.system_of(gallery.load("simple-pendulum"), "symbolic")).form
+    >>> from dalembert.mechanics.system import system_of
+    >>> form = lagrange.derive(system_of(gallery.load("simple-pendulum"), "symbolic")).form
     >>> found = as_dict(form)
     >>> found["mass_matrix"], found["forcing"]
     ([['l**2*m']], ['-g*l*m*sin(theta)'])

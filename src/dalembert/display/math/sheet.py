@@ -157,9 +157,8 @@ def prepare(form: LinearForm, seconds: float = SECONDS) -> Sheet:
     """The sheet of a form over the symbolic algebra; `seconds` of CPU time are for short forms.
 
     >>> from dalembert.io import gallery
-
-    >>> from dalembert import mechanics as structure
-    >>> form = formalisms.find("kane").derive(structure.system_of(gallery.load("double-pendulum"), "symbolic")).form
+    >>> from dalembert.mechanics.system import system_of
+    >>> form = catalogue.find("kane").derive(system_of(gallery.load("double-pendulum"), "symbolic")).form
     >>> [section.heading for section in prepare(form).sections()]
     ['Speeds', 'Kinematics', 'Dynamics']
     """

@@ -33,6 +33,9 @@ from dalembert.symbolic.symbols import Kind
 MOVING = "prescribed motion"  # of what moves explicitly with time
 CONSTRAINTS = "constraints"  # those that work, where their multipliers are not unique
 
+MOVING = "prescribed motion"  # of what moves explicitly with time
+CONSTRAINTS = "constraints"  # those that work, where their multipliers are not unique
+
 
 def free_equations(
     system: System, define: Definitions | None = None, numbers: tuple[str, str] = ("", "")
