@@ -29,7 +29,7 @@ from dalembert.recursive.link_states import Moving, MovingLink
 from dalembert.recursive.plan import TOLERANCE, Plan, State
 from dalembert.recursive.point_jacobians import link_of
 from dalembert.recursive.transforms import NONE, moved, plus, three
-from dalembert.symbolic.algebra_base import Array, Scalar, identity, matrix, stack, vector, zeros
+from dalembert.symbolic.algebra_base import Array, Scalar, Scalars, identity, matrix, stack, vector, zeros
 from dalembert.symbolic.floats import FLOATS, numbers
 from dalembert.symbolic.graph import GRAPH
 from dalembert.symbolic.rotations import cross, roll_pitch_yaw, skew
@@ -77,7 +77,7 @@ class SymbolicRows:
     beta: Array
 
 
-def rows_over(plan: Plan, links: Moving, q: Sequence[Scalar], s: Sequence[Scalar]) -> SymbolicRows:
+def rows_over(plan: Plan, links: Moving, q: Scalars, s: Scalars) -> SymbolicRows:
     """The rows over the graph in terms of speeds; `links` stand in the frames of the model. Loops come by recursion."""
     tree, facts, h = plan.tree, plan.levels, len(plan.levels.phi)
     lower, loops = links.lower, closures_of(links)

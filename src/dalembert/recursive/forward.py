@@ -27,7 +27,7 @@ from dalembert.recursive.inertias import NO_BODY, Articulated, Rigid, Six, six, 
 from dalembert.recursive.inverse import combined, euler, field, inverse_dynamics, point, spins
 from dalembert.recursive.link_states import Axis, Moving, MovingLink
 from dalembert.recursive.transforms import NONE, Planar, Three, Transform, absent, crossed, nothing, plus, three, times
-from dalembert.symbolic.algebra_base import Algebra, Array, Scalar, matrix, vector, zeros
+from dalembert.symbolic.algebra_base import Algebra, Array, Scalar, Scalars, matrix, vector, zeros
 from dalembert.symbolic.elimination import ldl, ldl_apply, lower_solve, upper_solve
 
 
@@ -95,9 +95,7 @@ def at_rest(body: Rigid, K: Six) -> Body:
     return Body(body.articulated(), euler(body.inertia, NONE, K, U), point(U, NONE, body.h))
 
 
-def block_of(
-    algebra: Algebra, body: Body, axes: Sequence[Axis], armature: Sequence[Scalar], tau: Sequence[Scalar]
-) -> Block:
+def block_of(algebra: Algebra, body: Body, axes: Sequence[Axis], armature: Scalars, tau: Scalars) -> Block:
     """The block of D for the motions of a link, driven by `tau`: (28), (30), (32)."""
     still = _still(axes, armature)
     hats = [body.M.wrench(axis.about, axis.along) for axis in axes]  # Ψ̂, column by column
@@ -114,7 +112,7 @@ def block_of(
     return Block(still, L, D, tuple(map(tuple, half)), tuple(rows), reduced)
 
 
-def _still(axes: Sequence[Axis], armature: Sequence[Scalar]) -> tuple[int, ...]:
+def _still(axes: Sequence[Axis], armature: Scalars) -> tuple[int, ...]:
     """Which rows of M̄ vanish: those of the motions where each is along one axis and moves no rotor."""
     out = list[int]()
     for axis, inertia in zip(axes, armature, strict=True):
@@ -125,7 +123,7 @@ def _still(axes: Sequence[Axis], armature: Sequence[Scalar]) -> tuple[int, ...]:
     return tuple(out)
 
 
-def eliminated(body: Body, block: Block, tau: Sequence[Scalar], c: Velocity) -> Body:
+def eliminated(body: Body, block: Block, tau: Scalars, c: Velocity) -> Body:
     """The link as its parent feels it: M̄ of (31) and η of (29), in axes of the link."""
     M = body.M.without(list(zip(block.hats, block.rows, strict=True)), block.still)
     n, f = M.wrench(c.turning, c.sliding)
@@ -164,7 +162,7 @@ def accelerated(
     return (plus(wd, turning), plus(vd, sliding)), found
 
 
-def _less(x: Scalar, row: Sequence[Scalar], six: Sequence[Scalar]) -> Scalar:
+def _less(x: Scalar, row: Scalars, six: Scalars) -> Scalar:
     for a, b in zip(row, six, strict=True):
         if not absent(a):
             x = x - a * b
@@ -172,7 +170,7 @@ def _less(x: Scalar, row: Sequence[Scalar], six: Sequence[Scalar]) -> Scalar:
 
 
 def ball(
-    algebra: Algebra, body: Body, ways: tuple[Transform, Transform], tau: Sequence[Scalar], sliding: Three
+    algebra: Algebra, body: Body, ways: tuple[Transform, Transform], tau: Scalars, sliding: Three
 ) -> tuple[Ball, Body]:
     """The block of three turns about one point, and what their first link has of the last one: see `balls`.
 
@@ -366,7 +364,7 @@ def _angles(way: Transform) -> tuple[Planar, Planar]:
     return first, second
 
 
-def moments(second: Transform, third: Transform, tau: Sequence[Scalar]) -> tuple[Three, Three]:
+def moments(second: Transform, third: Transform, tau: Scalars) -> tuple[Three, Three]:
     """T in axes of i and of k, for the torques about the axes of i, j and k: its z components there."""
     (beta, b), (gamma, c), (first, middle, last) = _angles(second), _angles(third), tau
     y = (middle - gamma.c * last) / gamma.s  # S = T_z(θ_k) T_k has the components x, y, τ_k

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from dalembert.recursive.transforms import NONE, Matrix, Three, Transform, Turn, absent
-from dalembert.symbolic.algebra_base import Array, Scalar, matrix
+from dalembert.symbolic.algebra_base import Array, Scalar, Scalars, matrix
 
 Six: TypeAlias = tuple[Scalar, Scalar, Scalar, Scalar, Scalar, Scalar]
 Rows: TypeAlias = tuple[Three, Three, Three]
@@ -59,7 +59,7 @@ def turned_rows(turn: Turn, H: Rows) -> Rows:
     return _rows(out)
 
 
-def _rows(H: Array | Sequence[Sequence[Scalar]]) -> Rows:
+def _rows(H: Array | Sequence[Scalars]) -> Rows:
     a, b, c = ((row[0], row[1], row[2]) for row in H)
     return (a, b, c)
 
@@ -160,7 +160,7 @@ class Articulated:
             S[3 + k] = S[3 + k] + d * (old[i][i] - H[j][j])
         return Articulated(tuple(S), _rows(H), M)  # type: ignore[arg-type]
 
-    def without(self, ways: Sequence[tuple[Sequence[Scalar], Sequence[Scalar]]], still: Sequence[int]) -> Articulated:
+    def without(self, ways: Sequence[tuple[Scalars, Scalars]], still: Sequence[int]) -> Articulated:
         """M̂ − Σ ŵ wᵀ over pairs of six entries: (31). Rows that are known to vanish are named in `still`."""
 
         def rest(a: int, b: int) -> Scalar:
@@ -173,7 +173,7 @@ class Articulated:
         return Articulated(S, _rows([[rest(a, 3 + b) for b in range(3)] for a in range(3)]), M)  # type: ignore[arg-type]
 
 
-def _sum(terms: Sequence[Scalar]) -> Scalar:
+def _sum(terms: Scalars) -> Scalar:
     total: Scalar = 0
     for term in terms:
         total = term if absent(total) else total + term

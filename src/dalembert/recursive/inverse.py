@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from dalembert.recursive.inertias import NO_BODY, Rigid, Rows, Six
 from dalembert.recursive.link_states import Axis, Moving, MovingLink
 from dalembert.recursive.transforms import NONE, Three, Transform, absent, crossed, dot, nothing, plus, three, times
-from dalembert.symbolic.algebra_base import Array, Scalar, scaled, vector, zeros
+from dalembert.symbolic.algebra_base import Array, Scalar, Scalars, scaled, vector, zeros
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ def point(U: Rows, v: Three, p: Three) -> Three:
     return (out[0], out[1], out[2])
 
 
-def combined(axes: Sequence[Axis], amounts: Array | Sequence[Scalar]) -> tuple[Three, Three]:
+def combined(axes: Sequence[Axis], amounts: Array | Scalars) -> tuple[Three, Three]:
     """P x: what motions of these amounts do together, about and along."""
     about, along = NONE, NONE
     for axis, x in zip(axes, amounts, strict=True):
@@ -74,7 +74,7 @@ def combined(axes: Sequence[Axis], amounts: Array | Sequence[Scalar]) -> tuple[T
     return about, along
 
 
-def carried(way: Transform, axes: Sequence[Axis], rates: Array, thdd: Sequence[Scalar], parent: Motion) -> Motion:
+def carried(way: Transform, axes: Sequence[Axis], rates: Array, thdd: Scalars, parent: Motion) -> Motion:
     """The motion of a link from that of its parent: (22), (23)."""
     w, wd = way.outwards(parent.w), way.outwards(parent.wd)
     vd = way.outwards(point(parent.U, parent.vd, way.before))
@@ -128,7 +128,7 @@ def inverse_dynamics(moving: Moving, sd: Array) -> Array:
     return tau
 
 
-def second_rates(link: MovingLink, sd: Array) -> Sequence[Scalar]:
+def second_rates(link: MovingLink, sd: Array) -> Scalars:
     """θ̈ = G ṡ + drift."""
     return list(link.G @ sd[list(link.speeds)] + link.drift) if link.speeds else list(link.drift)
 
@@ -144,7 +144,7 @@ class Outwards:
 
     motions: list[Motion]
     wrenches: list[tuple[Three, Three]]
-    accelerations: list[Sequence[Scalar]]
+    accelerations: list[Scalars]
 
 
 def outwards(moving: Moving, sd: Array) -> Outwards:

@@ -14,26 +14,26 @@ from collections.abc import Sequence
 import numpy as np
 
 from dalembert.recursive.tree import Attitude, Tree
-from dalembert.symbolic.algebra_base import Algebra, Array, Scalar, matrix, vector, zeros
+from dalembert.symbolic.algebra_base import Algebra, Array, Scalar, Scalars, matrix, vector, zeros
 
 
-def _turns(algebra: Algebra, attitude: Attitude, q: Sequence[Scalar]) -> Array:
+def _turns(algebra: Algebra, attitude: Attitude, q: Scalars) -> Array:
     """2 G(q) / |q|²: 3×4."""
     leading = len(attitude.joint.values) - 4
     return attitude.joint.angular(algebra, [0] * leading + [q[i] for i in attitude.parts])[:, leading:]
 
 
-def _square(entries: Sequence[Scalar]) -> Scalar:
+def _square(entries: Scalars) -> Scalar:
     return sum((x * x for x in entries[1:]), start=entries[0] * entries[0])
 
 
-def part_rates(algebra: Algebra, attitude: Attitude, q: Sequence[Scalar]) -> Array:
+def part_rates(algebra: Algebra, attitude: Attitude, q: Scalars) -> Array:
     """½ Gᵀ: the rates of the four parts for unit angular velocities, 4×3."""
     quarter = 0.25 * _square([q[i] for i in attitude.parts])
     return matrix([[quarter * entry for entry in row] for row in _turns(algebra, attitude, q).T])
 
 
-def to_rates(tree: Tree, algebra: Algebra, q: Sequence[Scalar], s: Sequence[Scalar]) -> Array:
+def to_rates(tree: Tree, algebra: Algebra, q: Scalars, s: Scalars) -> Array:
     """q̇ = H(q) s; also any change of s into a change of q."""
     out = vector([0 if column is None else s[column] for column in tree.columns])
     for attitude in tree.attitudes:
@@ -43,9 +43,7 @@ def to_rates(tree: Tree, algebra: Algebra, q: Sequence[Scalar], s: Sequence[Scal
     return out
 
 
-def to_second_rates(
-    tree: Tree, algebra: Algebra, q: Sequence[Scalar], s: Sequence[Scalar], sd: Sequence[Scalar]
-) -> Array:
+def to_second_rates(tree: Tree, algebra: Algebra, q: Scalars, s: Scalars, sd: Scalars) -> Array:
     """q̈ = H(q) ṡ + Ḣ s."""
     out = to_rates(tree, algebra, q, sd)
     for attitude in tree.attitudes:
@@ -55,12 +53,12 @@ def to_second_rates(
     return out
 
 
-def to_speeds(tree: Tree, algebra: Algebra, q: Sequence[Scalar], qd: Sequence[Scalar]) -> Array:
+def to_speeds(tree: Tree, algebra: Algebra, q: Scalars, qd: Scalars) -> Array:
     """s for rates q̇."""
     return _gathered(tree, qd, [_turns(algebra, attitude, q) for attitude in tree.attitudes])
 
 
-def _gathered(tree: Tree, entries: Sequence[Scalar], turns: Sequence[Array]) -> Array:
+def _gathered(tree: Tree, entries: Scalars, turns: Sequence[Array]) -> Array:
     """Entries of the coordinates by speed; the four of a quaternion become three by its matrix in `turns`, 3×4."""
     out = zeros(tree.n_speeds)
     for entry, column in zip(entries, tree.columns, strict=True):
@@ -71,9 +69,7 @@ def _gathered(tree: Tree, entries: Sequence[Scalar], turns: Sequence[Array]) -> 
     return out
 
 
-def to_speed_rates(
-    tree: Tree, algebra: Algebra, q: Sequence[Scalar], qd: Sequence[Scalar], qdd: Sequence[Scalar]
-) -> Array:
+def to_speed_rates(tree: Tree, algebra: Algebra, q: Scalars, qd: Scalars, qdd: Scalars) -> Array:
     """ṡ for rates q̇ and second rates q̈: ω̇ = 2 G q̈ / |q|² − ω d|q|²/dt / |q|²."""
     out = to_speeds(tree, algebra, q, qdd)
     s = to_speeds(tree, algebra, q, qd)
@@ -85,12 +81,12 @@ def to_speed_rates(
     return out
 
 
-def to_speed_forces(tree: Tree, algebra: Algebra, q: Sequence[Scalar], forces: Sequence[Scalar]) -> Array:
+def to_speed_forces(tree: Tree, algebra: Algebra, q: Scalars, forces: Scalars) -> Array:
     """Hᵀ Q: generalized forces on coordinates as forces on speeds; also the row of a Jacobian."""
     return _gathered(tree, forces, [part_rates(algebra, attitude, q).T for attitude in tree.attitudes])
 
 
-def to_momenta(tree: Tree, algebra: Algebra, q: Sequence[Scalar], momenta: Sequence[Scalar]) -> Array:
+def to_momenta(tree: Tree, algebra: Algebra, q: Scalars, momenta: Scalars) -> Array:
     """∂T/∂q̇ for ∂T/∂s."""
     out = vector([0 if column is None else momenta[column] for column in tree.columns])
     for attitude in tree.attitudes:

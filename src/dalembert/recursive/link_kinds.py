@@ -36,7 +36,7 @@ from dalembert.recursive.transforms import (
     times,
 )
 from dalembert.recursive.tree import Attitude
-from dalembert.symbolic.algebra_base import Scalar, identity, vector
+from dalembert.symbolic.algebra_base import Scalar, Scalars, identity, vector
 from dalembert.symbolic.floats import plain
 from dalembert.symbolic.graph import GRAPH
 from dalembert.symbolic.nodes import Node, node
@@ -85,7 +85,7 @@ def _angles(way: Transform) -> list[Planar | None]:
     return out
 
 
-def _wrench(entries: Sequence[Scalar]) -> Wrench:
+def _wrench(entries: Scalars) -> Wrench:
     return three(entries[:3]), three(entries[3:])
 
 
@@ -317,15 +317,15 @@ def _passed(i: int) -> Node:
     return Place(Storage.PASSED, i).symbol
 
 
-def _all_passed(values: Sequence[Scalar]) -> dict[Place, Node]:
+def _all_passed(values: Scalars) -> dict[Place, Node]:
     return {Place(Storage.PASSED, i): node(x) for i, x in enumerate(values)}
 
 
-def _stored(places: Sequence[Place], values: Sequence[Scalar]) -> dict[Place, Node]:
+def _stored(places: Sequence[Place], values: Scalars) -> dict[Place, Node]:
     return {place: node(x) for place, x in zip(places, values, strict=True)}
 
 
-def _articulated(x: Sequence[Scalar]) -> Articulated:
+def _articulated(x: Scalars) -> Articulated:
     return Articulated(tuple(x[:6]), tuple(three(x[6 + 3 * a : 9 + 3 * a]) for a in range(3)), tuple(x[15:]))  # type: ignore[arg-type]
 
 

@@ -11,7 +11,7 @@ Everything stands in axes of the link and refers to the origin O of its frame, a
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -33,7 +33,7 @@ from dalembert.recursive.transforms import (
     times,
 )
 from dalembert.recursive.tree import Link, Tree, Value
-from dalembert.symbolic.algebra_base import Algebra, Array, Scalar, matrix, vector, zeros
+from dalembert.symbolic.algebra_base import Algebra, Array, Parameters, Scalar, Scalars, matrix, vector, zeros
 from dalembert.symbolic.lower import Lowering
 from dalembert.symbolic.rotations import about_axis, sine_and_cosine, skew
 
@@ -133,7 +133,7 @@ def whole(body: Rigid) -> Array:
     return _blocks(symmetric(parts.inertia), H, H.T, symmetric(parts.M))
 
 
-def fixtures(tree: Tree, algebra: Algebra, parameters: Mapping[str, Scalar]) -> tuple[Fixture, ...]:
+def fixtures(tree: Tree, algebra: Algebra, parameters: Parameters) -> tuple[Fixture, ...]:
     """The constant facts of all links in the frames of the model, for values of the parameters."""
     lower = Lowering(algebra, dict(parameters))
     return tuple(_fixture(link, algebra, lower) for link in tree.links)
@@ -155,7 +155,7 @@ def _fixture(link: Link, algebra: Algebra, lower: Lowering) -> Fixture:
     )
 
 
-def _three(entries: Sequence[Scalar], algebra: Algebra) -> Three:
+def _three(entries: Scalars, algebra: Algebra) -> Three:
     x, y, z = (0 if algebra.is_zero(entry) else entry for entry in entries)
     return (x, y, z)
 
@@ -183,9 +183,9 @@ def moving(
     tree: Tree,
     algebra: Algebra,
     t: Scalar,
-    q: Sequence[Scalar],
-    s: Sequence[Scalar],
-    parameters: Mapping[str, Scalar],
+    q: Scalars,
+    s: Scalars,
+    parameters: Parameters,
     known: Sequence[Fixture] | None = None,
 ) -> Moving:
     """A tree in motion at coordinates q and speeds s; `known` saves finding the constant facts again."""
@@ -214,9 +214,7 @@ def _turn(algebra: Algebra, about: Three, angle: Scalar, offset: float) -> Turn:
 class _Walk:
     """Lowers the formulas of one link after the other."""
 
-    def __init__(
-        self, tree: Tree, algebra: Algebra, lower: Lowering, q: Sequence[Scalar], s: Sequence[Scalar], rest: Array
-    ) -> None:
+    def __init__(self, tree: Tree, algebra: Algebra, lower: Lowering, q: Scalars, s: Scalars, rest: Array) -> None:
         self._tree, self._algebra, self._lower, self._q, self._s, self._rest = tree, algebra, lower, q, s, rest
         self._slopes = {a: part_rates(algebra, a, q) for a in tree.attitudes}
         self._turned = {i: (a, k) for a in tree.attitudes for k, i in enumerate(a.parts)}

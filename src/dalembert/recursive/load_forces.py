@@ -6,7 +6,6 @@ which one walk over the model gives.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from dalembert.mechanics.applied_forces import NON_IDEAL, applied_forces, non_ideal_forces, working_forces
@@ -16,7 +15,7 @@ from dalembert.model.joints.base import JointMotion
 from dalembert.recursive.joint_speeds import to_rates, to_speed_forces
 from dalembert.recursive.link_states import Moving
 from dalembert.recursive.tree import Tree
-from dalembert.symbolic.algebra_base import Array, Scalar, vector, zeros
+from dalembert.symbolic.algebra_base import Array, Parameters, Scalar, Scalars, vector, zeros
 
 
 def loaded(model: Elements, *, friction: bool) -> Elements:
@@ -24,14 +23,7 @@ def loaded(model: Elements, *, friction: bool) -> Elements:
     return model.replaced(loads=tuple(load for load in model.loads if friction or not load.rubs))
 
 
-def load_forces(
-    model: Elements,
-    moving: Moving,
-    t: Scalar,
-    q: Sequence[Scalar],
-    s: Sequence[Scalar],
-    parameters: Mapping[str, Scalar],
-) -> Array:
+def load_forces(model: Elements, moving: Moving, t: Scalar, q: Scalars, s: Scalars, parameters: Parameters) -> Array:
     """What the loads of `model`, and what its constraints do beyond d'Alembert's principle, push along every speed."""
     tree, algebra = moving.tree, moving.algebra
     if not model.loads and not model.non_ideal_forces:
@@ -45,14 +37,7 @@ def load_forces(
     return to_speed_forces(tree, algebra, q, list(total if extra is None else total + extra))
 
 
-def load_powers(
-    model: Elements,
-    moving: Moving,
-    t: Scalar,
-    q: Sequence[Scalar],
-    s: Sequence[Scalar],
-    parameters: Mapping[str, Scalar],
-) -> Array:
+def load_powers(model: Elements, moving: Moving, t: Scalar, q: Scalars, s: Scalars, parameters: Parameters) -> Array:
     """The power of each of `working_loads`."""
     motion = _motion(model, moving, t, q, s, parameters)
     return vector([each.Q @ motion.qd + each.drift for each in working_forces(motion, potentials=True)])
@@ -63,14 +48,7 @@ def working_loads(model: Elements) -> tuple[str, ...]:
     return (*(load.name for load in model.loads), *([NON_IDEAL] if model.non_ideal_forces else []))
 
 
-def _motion(
-    model: Elements,
-    moving: Moving,
-    t: Scalar,
-    q: Sequence[Scalar],
-    s: Sequence[Scalar],
-    parameters: Mapping[str, Scalar],
-) -> Motion:
+def _motion(model: Elements, moving: Moving, t: Scalar, q: Scalars, s: Scalars, parameters: Parameters) -> Motion:
     """The model in motion, as far as its loads have to know it."""
     qd = to_rates(moving.tree, moving.algebra, q, s)
     if all(load.in_joints for load in model.loads):

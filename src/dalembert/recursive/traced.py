@@ -11,7 +11,7 @@ to be examined by `tree_dynamics`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, reduce
 
@@ -38,7 +38,7 @@ from dalembert.recursive.point_jacobians import (
     point_velocity,
 )
 from dalembert.recursive.transforms import absent
-from dalembert.symbolic.algebra_base import Array, Scalar, stack, vector, zeros
+from dalembert.symbolic.algebra_base import Array, Parameters, Scalar, stack, vector, zeros
 from dalembert.symbolic.floats import FLOATS, numbers
 from dalembert.symbolic.graph import GRAPH
 from dalembert.symbolic.nodes import Node, node, ordered
@@ -94,7 +94,7 @@ class Trace:
 
     plan: Plan
     friction: bool
-    parameters: Mapping[str, Scalar]
+    parameters: Parameters
     resting: bool  # at s = 0
     detail: Detail
 

@@ -9,11 +9,10 @@ multiplied; other numbers are folded by the graph.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from dalembert.symbolic.algebra_base import Array, Scalar, identity, vector
+from dalembert.symbolic.algebra_base import Array, Scalar, Scalars, identity, vector
 
 Three: TypeAlias = tuple[Scalar, Scalar, Scalar]
 
@@ -31,7 +30,7 @@ def nothing(v: Three) -> bool:
     return all(map(absent, v))
 
 
-def three(entries: Array | Sequence[Scalar]) -> Three:
+def three(entries: Array | Scalars) -> Three:
     """A vector of three entries as a tuple."""
     x, y, z = entries
     return (x, y, z)

@@ -37,6 +37,8 @@ class Scalar(Protocol):
 
 
 Array = np.ndarray
+Scalars: TypeAlias = Sequence[Scalar]
+Parameters: TypeAlias = Mapping[str, Scalar]  # values by name
 
 
 class Algebra(ABC):

@@ -21,7 +21,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dalembert.symbolic.algebra_base import Algebra, Array, Scalar
+from dalembert.symbolic.algebra_base import Algebra, Array, Scalar, Scalars
 from dalembert.symbolic.rotations import about_axis, roll_pitch_yaw, skew
 from dalembert.symbolic.surds import Component
 
@@ -57,7 +57,7 @@ class Frame:
     E: Array
     turn: Turn | None = None  # how R ends
 
-    def placed(self, algebra: Algebra, position: Array, angles: Sequence[Scalar]) -> Frame:
+    def placed(self, algebra: Algebra, position: Array, angles: Scalars) -> Frame:
         """A frame fixed in this one, at `position` and turned by roll, pitch and yaw."""
         p, J, c = self.point(position)
         if all(algebra.is_zero(angle) for angle in angles):

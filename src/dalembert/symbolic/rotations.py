@@ -9,7 +9,7 @@ from functools import cached_property
 
 import numpy as np
 
-from dalembert.symbolic.algebra_base import Algebra, Array, Scalar, identity, matrix, vector
+from dalembert.symbolic.algebra_base import Algebra, Array, Scalar, Scalars, identity, matrix, vector
 from dalembert.symbolic.surds import Component, Surd, root
 
 _TINY = 1e-12  # sin B at which the first and the third angle cannot be distinguished
@@ -55,7 +55,7 @@ def sine_and_cosine(algebra: Algebra, angle: Scalar) -> tuple[Scalar, Scalar]:
     return algebra.sin(angle), algebra.cos(angle)
 
 
-def roll_pitch_yaw(algebra: Algebra, angles: Sequence[Scalar]) -> Array:
+def roll_pitch_yaw(algebra: Algebra, angles: Scalars) -> Array:
     """Rz(yaw) Ry(pitch) Rx(roll) for angles = (roll, pitch, yaw); angles that are zero leave no trace."""
     R = identity(3)
     for axis, angle in zip(((0, 0, 1), (0, 1, 0), (1, 0, 0)), reversed(list(angles)), strict=True):
