@@ -281,7 +281,7 @@ class Dynamics(Tabular, Compiled):
         last = self._zeros(q) if given is None else given
         if out is None and not parameters and (one := self._alone[task, friction](q, qd, last, t)) is not None:
             return _derivative_blocks(one)
-        if of == "forward":
+        if of == "forward" and self._calls.facts.constrained:
             require_tree(self.plan, "derivatives of forward dynamics")
         known = self.declared.parameter_values
         for name in parameters:

@@ -8,7 +8,7 @@ from rich.table import Table
 
 import dalembert as dl
 from dalembert.cli import options as shared
-from dalembert.cli import output
+from dalembert.cli import output, output_files
 from dalembert.display.plots import plot
 from dalembert.evidence.comparison import Comparison
 from dalembert.tables import short
@@ -35,7 +35,7 @@ def run(arguments: Namespace) -> int:
     """Simulate by every formalism and print the table; 1 when a simulation failed."""
     wanted, panels = shared.keys(arguments.formalism), shared.panels(arguments, plot.FIGURES)
     model = shared.load(arguments)
-    place = None if arguments.plot is None else output.pictures(arguments.plot, "--plot", model.name)
+    place = None if arguments.plot is None else output_files.pictures(arguments.plot, "--plot", model.name)
     with output.bar(f"comparing {model.name}") as advance:
         comparison = dl.compare(
             model,

@@ -12,7 +12,7 @@ from dalembert.api.derive import equations_by
 from dalembert.api.equation_reader import Reading, missing
 from dalembert.api.equations import Equations
 from dalembert.cli import options as shared
-from dalembert.cli import output
+from dalembert.cli import output, output_files
 from dalembert.display.math import html, latex, plain_text
 from dalembert.display.math.quantity_blocks import Block, Step
 from dalembert.errors import InputError
@@ -50,7 +50,7 @@ def add(subparsers: shared.Subparsers) -> None:
 
 def run(arguments: Namespace) -> int:
     """Derive, and print or write what was found."""
-    path = None if arguments.output is None else output.target(arguments.output, "--output")
+    path = None if arguments.output is None else output_files.target(arguments.output, "--output")
     wanted = shared.keys(arguments.formalism) or ["lagrange"]
     arguments.set = [pair for pairs in arguments.set for pair in pairs]
     model = shared.load(arguments)

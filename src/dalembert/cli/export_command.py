@@ -7,7 +7,7 @@ from pathlib import Path
 
 import dalembert as dl
 from dalembert.cli import options as shared
-from dalembert.cli import output
+from dalembert.cli import output, output_files
 from dalembert.errors import InputError
 from dalembert.io.code.languages import TARGETS
 from dalembert.io.files import write_text
@@ -73,8 +73,8 @@ def _code(arguments: Namespace, target: str, path: Path | None) -> int:
 def _path(arguments: Namespace) -> Path:
     """Where to write, looked at before any work is done."""
     if arguments.format in TARGETS and not TARGETS[arguments.format].ending:
-        return output.folder(arguments.output, "--output")
-    path = output.target(arguments.output, "--output", () if arguments.format else tuple(_ENDINGS))
+        return output_files.folder(arguments.output, "--output")
+    path = output_files.target(arguments.output, "--output", () if arguments.format else tuple(_ENDINGS))
     if path.exists() and Path(arguments.model).exists() and path.samefile(arguments.model):
         # the comments of the file that is read would be gone
         raise InputError(f"--output {path}: this is the model itself. Choose another name.")

@@ -8,7 +8,7 @@ from rich.markdown import Markdown
 
 import dalembert as dl
 from dalembert.cli import options as shared
-from dalembert.cli import output
+from dalembert.cli import output, output_files
 from dalembert.errors import InputError
 from dalembert.io import gallery
 from dalembert.mechanics.contact_constraints import with_contacts
@@ -51,7 +51,7 @@ def _list(as_json: bool) -> None:
 def _tell(arguments: Namespace) -> None:
     name = arguments.name
     story, model = gallery.story(name), gallery.load(name)
-    plots = [] if arguments.plot is None else [output.picture(arguments.plot, "--plot", name)]
+    plots = [] if arguments.plot is None else [output_files.picture(arguments.plot, "--plot", name)]
     for path in plots:
         with output.bar(f"simulating {model.name}") as advance:
             motion = dl.simulate(model, progress=advance)

@@ -6,7 +6,7 @@ from argparse import Namespace
 
 from dalembert import papers
 from dalembert.cli import options as shared
-from dalembert.cli import output
+from dalembert.cli import output, output_files
 from dalembert.errors import InputError
 
 
@@ -35,7 +35,7 @@ def run(arguments: Namespace) -> int:
     if arguments.list:
         _list(arguments.name, arguments.json)
         return 0
-    folder = None if arguments.output is None else output.folder(arguments.output, "--output")
+    folder = None if arguments.output is None else output_files.folder(arguments.output, "--output")
     if arguments.figure and folder is None:
         raise InputError(f"--figure {arguments.figure[0]}: a figure is drawn to a file. Say where by --output DIR.")
     tables, figures = arguments.table, arguments.figure

@@ -7,7 +7,7 @@ from argparse import Namespace
 
 import dalembert as dl
 from dalembert.cli import options as shared
-from dalembert.cli import output
+from dalembert.cli import output, output_files
 from dalembert.formalisms.catalogue import applicable
 from dalembert.model.description import Elements
 from dalembert.simulation.workspace import setup, workspace_of
@@ -36,7 +36,7 @@ def add(subparsers: shared.Subparsers) -> None:
 def run(arguments: Namespace) -> int:
     """Simulate, look, and write the page."""
     model = shared.load(arguments)
-    path = output.target(arguments.output or f"{output.file_name(model.name)}.html", "--output", (".html",))
+    path = output_files.target(arguments.output or f"{output_files.file_name(model.name)}.html", "--output", (".html",))
     keys = shared.keys(arguments.formalism) or [_usual(model)]
     with output.bar(f"simulating {model.name} by {keys[0]}") as advance:
         equations = dl.derive(model, keys[0])

@@ -9,7 +9,7 @@ from rich.table import Table
 import dalembert as dl
 from dalembert.api.trajectory import Trajectory
 from dalembert.cli import options as shared
-from dalembert.cli import output
+from dalembert.cli import output, output_files
 from dalembert.display import dataset, video
 from dalembert.display.plots import plot
 from dalembert.errors import InputError
@@ -56,13 +56,13 @@ def add(subparsers: shared.Subparsers) -> None:
 
 def run(arguments: Namespace) -> int:
     """Simulate, write, and print how it went."""
-    tables = [output.target(path, "--output", output.TABLES) for path in arguments.output]
+    tables = [output_files.target(path, "--output", output_files.TABLES) for path in arguments.output]
     for path in tables:
         dataset.require_writer(path.suffix.lower())
     panels, model = shared.panels(arguments, plot.PANELS), shared.load(arguments)
     name = f"{model.name}-{arguments.formalism}"
-    pictures = [] if arguments.plot is None else [output.picture(arguments.plot, "--plot", name)]
-    films = [output.target(path, "--animate", video.SUFFIXES) for path in arguments.animate]
+    pictures = [] if arguments.plot is None else [output_files.picture(arguments.plot, "--plot", name)]
+    films = [output_files.target(path, "--animate", video.SUFFIXES) for path in arguments.animate]
     motion = _simulate(model, arguments)
     shared.note_unused(arguments, motion.integrator)
     for path in tables:

@@ -15,7 +15,7 @@ import dalembert as dl
 from dalembert.analysis.sweeps import sweep_result, worker_pool
 from dalembert.analysis.sweeps.sweep_spec import REDUCTIONS, SAMPLES
 from dalembert.cli import options as shared
-from dalembert.cli import output
+from dalembert.cli import output, output_files
 from dalembert.errors import InputError
 from dalembert.model.description import Elements
 
@@ -90,9 +90,9 @@ def varied(text: str) -> tuple[str, Any]:
 
 def run(arguments: Namespace) -> int:
     """Run all, write the file, print the summary."""
-    target = output.target(arguments.to, "--to", sweep_result.FORMATS)
+    target = output_files.target(arguments.to, "--to", sweep_result.FORMATS)
     sweep_result.require_writable(target)
-    picture = None if arguments.plot is None else output.target(arguments.plot, "--plot", output.PICTURES)
+    picture = None if arguments.plot is None else output_files.target(arguments.plot, "--plot", output_files.PICTURES)
     model = shared.load(arguments)
     folder = Path(arguments.checkpoint or f"{target}.sweep")
     found = _sweep(model, arguments, folder)

@@ -169,6 +169,7 @@ class Point(Named):
     """
 
     kind = family = "point"
+    numbered = False
     stored = "points"
 
     name: str = argument(name, positional=True, about="an identifier")
@@ -274,6 +275,7 @@ class Event(Named):
     """
 
     kind = family = "event"
+    numbered = False
     stored = "events"
 
     name: str = argument(name, positional=True, about="its name")

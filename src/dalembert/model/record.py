@@ -192,6 +192,7 @@ class Named(Record):
 
     family: ClassVar[str]  # what messages call the others
     stored: ClassVar[str]  # the attribute of the model that holds them
+    numbered: ClassVar[bool] = True  # False: users must name it
 
     name: str
 
@@ -199,7 +200,9 @@ class Named(Record):
     def build(cls, model: Model, **given: object) -> Model:
         """Add it to the model, numbered where it has no name."""
         earlier = getattr(model, cls.stored)
-        name = given.pop("name") or f"{cls.kind}{len(earlier) + 1}"
+        name = given.pop("name")
+        if cls.numbered:
+            name = name or f"{cls.kind}{len(earlier) + 1}"
         where = f"{cls.kind} '{name}'"
         if name in cls.taken(model):
             raise InputError(f"{where}: declared twice. Give each {cls.family} its own name.")
