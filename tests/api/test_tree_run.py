@@ -202,3 +202,24 @@ def test_what_is_not_written_out_is_said():
         eom.simulate(0.1, stabilization=(1.0, 1.0))
     with pytest.raises(InputError, match="runs link by link have none"):
         eom.simulate(0.001, samples=2).joint_reactions()
+
+
+def test_a_wrong_tree_run_is_noted():
+    """Steps that are too long for a falling rope: the energy drifts by more than the method allows."""
+    rope = dl.dynamics(dl.load("rope", links=20))
+    assert not rope.simulate(0.5, samples=11).notes
+    (note,) = rope.simulate(0.5, samples=11, integrator="rk4", step=0.005).notes
+    assert note.startswith("check: the energy less the work drifts by ")
+    assert note.endswith("that the method allows; give a smaller step")
+
+
+def test_work_of_motions_in_time_is_said_to_be_missing():
+    model = dl.Model("shaken", gravity=(0, -9.81, 0)).coordinates("a")
+    support = [model.prismatic((1, 0, 0), "0.3*sin(2*t)"), model.revolute((0, 0, 1), "a")]
+    model.body("rod", joint=support, mass=1, center=(0, -1, 0))
+    run = dl.dynamics(model).simulate(1.0, samples=11)
+    known = dl.simulate(model, 1.0, samples=11, integrator="dop853")
+    assert np.abs(run.q - known.q).max() < 1e-8
+    assert run.notes == (
+        "joints of 'rod' move with time: their work is not computed link by link and is missing in the energy",
+    )

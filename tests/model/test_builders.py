@@ -198,9 +198,9 @@ def test_no_foreign_exception_comes_out_of_a_method(argument):
 @pytest.mark.parametrize("kind", ["point", "event"])
 def test_what_formulas_and_runs_refer_to_must_be_named(kind):
     """Other elements are numbered where they have no name."""
-    model = dl.Model("m").coordinates("x")
+    model = Model("m").coordinates("x")
     model.body("b", joint=model.prismatic((1, 0, 0), "x"), mass=1)
-    with pytest.raises(dl.InputError, match=f"{kind} '': not a name"):
+    with pytest.raises(InputError, match=f"{kind} '': not a name"):
         getattr(model, kind)("", "b" if kind == "point" else "x")
     assert not model.points
     assert not model.events

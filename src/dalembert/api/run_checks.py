@@ -22,9 +22,10 @@ Constraints that were dropped as redundant, and rank decisions that are doubtful
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -33,6 +34,10 @@ from dalembert.mechanics.newton import ACCEPTED
 from dalembert.simulation.main_loop import Accuracy
 from dalembert.simulation.observables import Energies
 from dalembert.simulation.partition import Part, work_along
+from dalembert.symbolic.symbols import TIME, Formula
+
+if TYPE_CHECKING:
+    from dalembert.api.tree_equations import TreeRecording
 
 _ROUNDING = 1e-11  # of energies, beside the largest potential energy
 _MAX_SAMPLES = 100
@@ -49,8 +54,52 @@ def check_run(run: Recording, accuracy: Accuracy) -> tuple[str, ...]:
             found += checked.constraints(allowed)
         if not run.happened and not run.impulses:
             found += checked.momenta(allowed)
+    return _notes(found, allowed, accuracy)
+
+
+def check_tree_run(run: TreeRecording, accuracy: Accuracy) -> tuple[str, ...]:
+    """The same for the energy of a tree that was run link by link; a note where motions in time do work that is not known."""
+    model = run.equations.plan.tree.model
+    driven = [body.name for body in model.bodies for joint in body.joints if _has_time(joint.values)]
+    if driven:
+        names = ", ".join(f"'{name}'" for name in dict.fromkeys(driven))
+        return (
+            f"joints of {names} move with time: their work is not computed link by link and is missing in the energy",
+        )
+    seen, scales = run.observed, run.equations.plan.scales
+    allowed = accuracy.allowed(sum(part.solution.steps for part in run.parts))
+    works = {name: np.asarray(each) for name, each in run.work.items()}
+    natural = scales.mass * (scales.length / scales.time) ** 2
+    with np.errstate(all="ignore"):
+        found = [*_energy_drift(seen.kinetic, seen.potential, seen.jacobi, works, natural, allowed)]
+    return _notes(found, allowed, accuracy)
+
+
+def _has_time(values: Iterable[Formula]) -> bool:
+    return any(TIME in value.free_symbols for value in values)
+
+
+def _notes(found: Iterable[str], allowed: float, accuracy: Accuracy) -> tuple[str, ...]:
     advice = "give a smaller step" if accuracy.tolerance is None else "give a smaller rtol, or another integrator"
     return tuple(f"{CHECK}{each}, more than the {allowed:.1g} that the method allows; {advice}" for each in found)
+
+
+def _energy_drift(
+    kinetic: np.ndarray,
+    potential: np.ndarray,
+    jacobi: np.ndarray,
+    works: Mapping[str, np.ndarray],
+    natural: float,
+    allowed: float,
+) -> Iterator[str]:
+    """The drift of energy less work; `natural` is the usual size of an energy of the model."""
+    balance = jacobi - sum(works.values())
+    size = np.abs(kinetic).max() + np.ptp(potential) + sum(np.ptp(each) for each in works.values())
+    drift = float(np.abs(balance - balance[0]).max())
+    rounding = _ROUNDING * float(np.abs(potential).max() + np.abs(kinetic).max())
+    if not drift <= allowed * size + 1e-3 * allowed * natural + rounding:
+        share = drift / max(size, np.finfo(float).tiny)
+        yield f"the energy less the work drifts by {drift:.3g}, which is {share:.2g} of the energies exchanged"
 
 
 @dataclass(frozen=True)
@@ -92,14 +141,8 @@ class _Checked:
 
     def energy(self, allowed: float) -> Iterator[str]:
         """The drift of energy less work."""
-        seen, works = self._observed, self._works
-        balance = seen.jacobi - sum(works.values())
-        size = np.abs(seen.kinetic).max() + np.ptp(seen.potential) + sum(np.ptp(each) for each in works.values())
-        drift = float(np.abs(balance - balance[0]).max())
-        rounding = _ROUNDING * float(np.abs(seen.potential).max() + np.abs(seen.kinetic).max())
-        if not drift <= allowed * size + 1e-3 * allowed * self._natural + rounding:
-            share = drift / max(size, np.finfo(float).tiny)
-            yield f"the energy less the work drifts by {drift:.3g}, which is {share:.2g} of the energies exchanged"
+        seen = self._observed
+        yield from _energy_drift(seen.kinetic, seen.potential, seen.jacobi, self._works, self._natural, allowed)
 
     def constraints(self, allowed: float) -> Iterator[str]:
         """The largest violation of each declared row, velocities included."""

@@ -14,6 +14,7 @@ import numpy.typing as npt
 from dalembert.api.compiled_calls import Calls, calls_of
 from dalembert.api.equations import Equations
 from dalembert.api.recording import Recording
+from dalembert.api.run_checks import check_tree_run
 from dalembert.api.trajectory import Trajectory
 from dalembert.arguments import checked, is_whole, shown
 from dalembert.codegen.compiled_loop import Machine
@@ -37,7 +38,7 @@ from dalembert.simulation.derivation import Derivation
 from dalembert.simulation.integrators.base import InitialValueProblem, MachineCode, PlainSystem, StepParts
 from dalembert.simulation.integrators.integrate import integrate
 from dalembert.simulation.integrators.registry import find
-from dalembert.simulation.main_loop import Task
+from dalembert.simulation.main_loop import Accuracy, Task
 from dalembert.simulation.observables import Observed
 from dalembert.simulation.partition import Part
 from dalembert.simulation.trajectory_data import Segment
@@ -258,8 +259,7 @@ class Rates:
 class TreeRecording(Recording):
     """What is evaluated along a motion of a tree: `v` are its speeds, which are q̇ but for quaternions.
 
-    Potential energy is that of gravity; `work` is what all other loads have done since the start, springs included. The energy
-    balance is not compared with the tolerance at the end of the run, as it is for equations that are written out.
+    Potential energy is that of gravity; `work` is what all other loads have done since the start, springs included.
     """
 
     equations: TreeEquations
@@ -409,7 +409,9 @@ def run_tree(equations: TreeEquations, task: Task) -> Trajectory:
     begun = time.process_time()
     found = integrate(problem, stepper, grid, settings)
     used = time.process_time() - begun
-    return TreeRecording(equations, (Part(equations, found, _NONE),), name, used).trajectory()
+    tolerance = stepper.tolerance if stepper.capabilities.adaptive else None
+    recording = TreeRecording(equations, (Part(equations, found, _NONE),), name, used)
+    return recording.trajectory(check_tree_run(recording, Accuracy(tolerance, projected=True)))
 
 
 def _gimbal_stop(

@@ -216,16 +216,7 @@ def prove(
     roots = [*(y for road in roads for y in road.roots), *(y for each in asked for y in each.roots)]
     _refuse_divisible_numbers(model, [*roots, *(y for road in roads for y in road.program_roots)])
     try:
-        state, found = _compared(system, roads, asked, roots, seed)
-        sure = roots_are_independent(system, roots, generic=facts.generic)
-        probability = _probability(system, roads, asked, state) if sure else 0.5  # a wrong sign of a root shows at half
-        chance = probability
-        for extra in range(1, _POINTS):  # further points, where one leaves too much to chance
-            claimed = (*found.formalisms.values(), *found.programs.values())
-            if chance <= ENOUGH or any(claim.status == "different" for claim in claimed):
-                break
-            _, again = _compared(system, roads, asked, roots, seed + extra * 10**6)
-            found, chance = _both(found, again), chance * probability
+        state, found, chance = _compared_at_points(system, roads, asked, roots, seed)
     except (NoRoot, Undecidable) as error:
         why = f"the field has no value for {error}" if isinstance(error, Undecidable) else error
         raise SingularError(
@@ -298,6 +289,23 @@ def _program(space: Workspace, about: About) -> ShortenedRates | Claim:
         return Claim("left out", reason)
     found = shortened_rates(Equations(derivation_of(space.setup, about.key)))
     return found or Claim("not used", SOLVED_IN_NUMBERS)
+
+
+def _compared_at_points(
+    system: System, roads: Sequence[Road], asked: Sequence[Identity], roots: Sequence[Node], seed: int
+) -> tuple[ExactState, _Findings, float]:
+    """The first state, what holds at all points, and the probability of error; one point may leave too much to chance."""
+    state, found = _compared(system, roads, asked, roots, seed)
+    sure = roots_are_independent(system, roots, generic=system.facts.generic)
+    probability = _probability(system, roads, asked, state) if sure else 0.5  # a wrong sign of a root shows at half
+    chance = probability
+    for extra in range(1, _POINTS):
+        claimed = (*found.formalisms.values(), *found.programs.values())
+        if chance <= ENOUGH or any(claim.status == "different" for claim in claimed):
+            break
+        _, again = _compared(system, roads, asked, roots, seed + extra * 10**6)
+        found, chance = _both(found, again), chance * probability
+    return state, found, chance
 
 
 def _compared(

@@ -11,7 +11,7 @@ import numpy as np
 
 from dalembert.analysis.sweeps.sweep_lanes import reason_to_run_alone
 from dalembert.analysis.sweeps.sweep_result import REASON, RUN, Folder, Memory, dataset_of
-from dalembert.analysis.sweeps.sweep_spec import SweepSpec, observables_of, variation_of
+from dalembert.analysis.sweeps.sweep_spec import Observable, SweepSpec, observables_of, variation_of
 from dalembert.analysis.sweeps.worker_pool import answers
 from dalembert.api.derive import equations_of
 from dalembert.api.equations import Equations
@@ -82,17 +82,21 @@ def sweep(
         if value is not None and (not is_whole(value) or value < 1):
             raise InputError(f"sweep, {what}: got {shown(value)}. Expected a whole number of at least 1.")
     observed = observables_of(equations, observe, lambda: equations.simulate(times=grid[:2].tolist(), integrator=name))
-    taken = {axis.name for axis in variation.axes} | {RUN, REASON, "time"}
-    if clash := [each.name for each in observed if each.name in taken]:
-        raise InputError(
-            f"sweep, observe: '{clash[0]}' is the name of something else in the result. Give what is observed another name, such "
-            f"as observe={{'{clash[0]}_seen': '{clash[0]}'}}."
-        )
+    _require_unused_names(observed, {axis.name for axis in variation.axes} | {RUN, REASON, "time"})
     kept = tuple(grid.tolist())
     if all(each.reduction in ("initial", "final") for each in observed):
         kept = (kept[0], kept[-1])  # nothing in between is looked at
     spec = SweepSpec(equations, variation, observed, kept, name, settings, project, chunk)
     return _evaluated(spec, executor, workers, checkpoint, progress)
+
+
+def _require_unused_names(observed: Sequence[Observable], used: set[str]) -> None:
+    """Raise where an observable would have the name of another variable of the result."""
+    if clash := [each.name for each in observed if each.name in used]:
+        raise InputError(
+            f"sweep, observe: '{clash[0]}' is the name of something else in the result. Give what is observed another name, such "
+            f"as observe={{'{clash[0]}_seen': '{clash[0]}'}}."
+        )
 
 
 def _evaluated(
