@@ -76,7 +76,7 @@ def changed(content, tmp_path, change):
 
 
 NIGHTLY = pytest.mark.nightly
-NUMBERS = ("qdd", *(pytest.param(name, marks=NIGHTLY) for name in ("v", "jacobi", "body_rotation")))
+NUMBERS = ("qdd", *(pytest.param(name, marks=NIGHTLY) for name in ("v", "values", "jacobi", "body_rotation")))
 
 
 @pytest.mark.parametrize("name", NUMBERS)

@@ -151,3 +151,9 @@ def test_states_are_drawn_as_far_as_the_model_is_large(unit):
     states = random_states.consistent(model, 20)
     assert np.allclose(np.hypot(*states.q), unit, rtol=1e-12)
     assert np.ptp(states.q[1]) > unit
+
+
+def test_few_states_of_a_linkage_with_singular_branches_are_found():
+    """The first of four states lie on a singular branch of the linkage, which passed for the usual one."""
+    model = with_contacts(dl.load("bricard").description)
+    assert len(random_states.consistent(model, 4, seed=0)) == 4

@@ -30,7 +30,8 @@ LARGE = 8  # coordinates; what writes out the equations of larger models takes m
 MOST = 6  # coordinates of the models whose formulations are proved, verified and compared here
 # why a button may refuse, by kind; languages of code share one reason
 REFUSALS = {
-    "urdf": r"URDF has no|URDF describes trees|Expected a coordinate by itself|moves several joints|is given by its energies",
+    "urdf": r"URDF has (no|one friction)|URDF describes trees|Expected a coordinate by itself|moves several joints|"
+    r"is given by its energies",
     "page": r"nothing to draw",
     "gif": r"nothing to draw",
     "mp4": r"nothing to draw" if shutil.which("ffmpeg") else r"nothing to draw|need the program ffmpeg",

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 _RECORD = "dalembert_run"
 _EXPECTED = "Expected a .nc file that run.save(...) wrote."
-_FORMAT = 4
+_FORMAT = 5
 Variables = dict[str, tuple[tuple[str, ...], np.ndarray]]
 _TEXTS = ("formalism", "engine", "integrator", "status")
 _NUMBERS = ("force_scale", "cpu_seconds", "steps", "evaluations", "position_rows")
@@ -61,6 +61,7 @@ def record_of(run: Trajectory) -> tuple[dict[str, str], Variables]:
         "model_notes": run.description.notes,
         **{name: getattr(run, name) for name in (*_TEXTS, *_NUMBERS, *_NAMES)},
         "parameters": dict(run.parameters),
+        "sizes": {name: len(getattr(run, name)) for name in ("values", "v")},
         "ignorable": [int(i) for i in run.ignorable],
         "working": list(run.work),
         "inputs": _rows(run.inputs),
@@ -172,9 +173,9 @@ def _run(data: xarray.Dataset, record: Fields) -> Trajectory:
         description=declared,
         model=model,
         parameters=Frozen({str(name): float(value) for name, value in record["parameters"].items()}),
-        values=read("values", None, *shape),
+        values=read("values", int(record["sizes"]["values"]), *shape),
         t=read("time", None),
-        v=read("v", None, count),
+        v=read("v", int(record["sizes"]["v"]), count),
         ideal_reactions=read("ideal_reactions", len(model.coordinate_names), count),
         ignorable=tuple(int(i) for i in record["ignorable"]),
         **arrays,

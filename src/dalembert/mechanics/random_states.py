@@ -5,6 +5,7 @@ Structural facts (rank, pivots, the choice of speeds) are looked at here, not at
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -34,6 +35,7 @@ from dalembert.symbolic.floats import numbers
 _SEED = 1743
 _ROUNDS = 60
 _WIDE = 8  # so many rounds are drawn over the whole span before the draws come nearer to the start
+_MANY = 20  # states that show which rank is the usual one
 _SINGULAR = 1e-3  # less independent than this fraction of the usual is next to a singular position
 
 
@@ -50,27 +52,37 @@ def consistent(
     >>> consistent(model, 3).q.shape
     (1, 3)
     """
-    rng = np.random.default_rng(seed)
     facts, scales = levels(model), scales_of(model)
     projector = Projector(model, facts, scales, parameters)
-    kept: list[States] = []
-    if include_initial:
-        kept.append(projector(one_state(*model.initial)))
+    kept = [projector(one_state(*model.initial))] if include_initial else []
+    for least in (0, _MANY):
+        found = _drawn_onto(projector, count, least, np.random.default_rng(seed), kept)
+        if len(found) >= count:
+            return found.where(np.arange(count))
+    raise InconsistentStateError(
+        f"model '{model.name}': only {len(found)} of {count} random states could be brought onto the constraints"
+        f"{projector.nearest}. Expected a neighbourhood of the initial state in which the constraints can be met. "
+        "Start the model from a state that fulfils them."
+    )
+
+
+def _drawn_onto(
+    projector: Projector, count: int, least: int, rng: np.random.Generator, kept: Sequence[States]
+) -> States:
+    """States to `kept` until there are `count`; each round draws what is missing, but at least so many.
+
+    Few states may all lie on a singular branch, which then passes for the usual one: many show which it is.
+    """
+    model, facts, scales, parameters = projector.model, projector.facts, projector.scales, projector.parameters
+    found = list(kept)
     for round_ in range(_ROUNDS):
-        missing = count - sum(len(s) for s in kept)
+        missing = count - sum(len(s) for s in found)
         if missing <= 0:
             break
         width = 0.5 ** max(0, (round_ - _WIDE) // 4)
-        good = projector(drawn(model, rng, missing, scales, width))
-        kept.append(_regular(model, facts, _defined(model, good, parameters), kept, scales, parameters))
-    found = joined(*kept)
-    if len(found) < count:
-        raise InconsistentStateError(
-            f"model '{model.name}': only {len(found)} of {count} random states could be brought onto the constraints"
-            f"{projector.nearest}. Expected a neighbourhood of the initial state in which the constraints can be met. "
-            "Start the model from a state that fulfils them."
-        )
-    return found
+        good = projector(drawn(model, rng, max(missing, least), scales, width))
+        found.append(_regular(model, facts, _defined(model, good, parameters), found, scales, parameters))
+    return joined(*found)
 
 
 def _defined(model: Elements, states: States, parameters: Parameters) -> States:
