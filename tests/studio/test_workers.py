@@ -154,6 +154,9 @@ def test_the_end_of_a_process_is_the_end_of_its_task_only(tmp_path, end):
         under_way = asyncio.create_task(ask("die" if end == "exit" else "slow", tell=said.append))
         if end in ("cancel", "kill"):
             pid = await begun(tmp_path)
+            async with asyncio.timeout(30):
+                while not said:  # its progress is on the way
+                    await asyncio.sleep(0.01)
             under_way.cancel() if end == "cancel" else os.kill(pid, signal.SIGKILL)
         words = {"kill": "ended by the signal SIGKILL", "exit": "ended with code 3", "time": "longer than 0.5 s"}
         with pytest.raises(asyncio.CancelledError if end == "cancel" else WorkLost, match=words.get(end)):
