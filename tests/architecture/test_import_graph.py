@@ -14,9 +14,9 @@ BOUNDS = {
     "modules_in_cycles": 0,
     "repeated_names": 3,
     "longest_module": 499,
-    "longest_function": 63,
+    "longest_function": 60,
     "files": 456,
-    "lines": 91363,
+    "lines": 91433,
     "uses_of_any": 137,
 }
 
