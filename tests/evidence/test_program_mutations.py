@@ -240,7 +240,7 @@ def runs_in_lanes_are_those_alone() -> bool:
     scatter = 1 + 0.2 * np.random.default_rng(0).random((len(eom.values), runs))
     q, qd = (np.repeat(x[:, None], runs, axis=1) for x in eom.model.initial)
     starts = lanes.Starts(eom.values[:, None] * scatter, q, qd)
-    states, done = lanes.fly(eom, starts, TIMES, Settings())
+    states, done = lanes.run_lanes(eom, starts, TIMES, Settings())
     assert done.all()
     found = []
     for i in (0, 7, 31, 34):
