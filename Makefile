@@ -25,7 +25,7 @@ unit: .venv/installed
 # all models in all units and all proofs, every sheet through pdflatex, and ten times as many random examples in the tests that draw them
 nightly: .venv/installed
 	@command -v pdflatex >/dev/null || { echo "pdflatex is missing: apt-get install texlive-latex-base" >&2; exit 1; }
-	HYPOTHESIS_PROFILE=nightly $(BIN)/python -m pytest -n auto --dist worksteal -m "nightly or hypothesis"
+	HYPOTHESIS_PROFILE=nightly $(BIN)/python -m pytest -n auto --dist loadgroup -m "nightly or hypothesis"
 
 # exported code of every language that runs here against the package, the tutorials that use it, linear equations in python-control;
 # installs JAX, CasADi, FMPy and control

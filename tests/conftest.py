@@ -10,6 +10,7 @@ import pytest
 from hypothesis import settings
 
 from dalembert.api.compiled_calls import forget_calls
+from dalembert.io import gallery
 from dalembert.model.model import Model
 from dalembert.recursive import execution
 from dalembert.recursive.plan import forget_plans
@@ -26,10 +27,22 @@ AT_NIGHT = frozenset((Path(__file__).parent / "at_night.txt").read_text("utf-8")
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items):
-    """What takes seconds, where others of its kind are tried by day, is tried at night; `at_night.txt` lists it."""
+    """Mark slow parametrizations as nightly, and run the nightly tests of one gallery model in one process.
+
+    A process derives and compiles the equations of a model once, so tests of one model that follow each other share that work.
+    """
+    names = frozenset(gallery.names())
     for item in items:
         if item.nodeid in AT_NIGHT:
             item.add_marker(pytest.mark.nightly)
+        if item.get_closest_marker("nightly") and (models := names.intersection(_words_of(item))):
+            item.add_marker(pytest.mark.xdist_group(min(models)))
+
+
+def _words_of(item):
+    """The parameters of a test that are strings."""
+    parameters = item.callspec.params.values() if hasattr(item, "callspec") else ()
+    return [value for value in parameters if isinstance(value, str)]
 
 
 @pytest.fixture(autouse=True)

@@ -10,7 +10,7 @@ from itertools import accumulate
 from pathlib import Path
 
 import pytest
-from gallery_models import up_to
+from gallery_models import equations, up_to
 
 from dalembert.api.derive import equations_of
 from dalembert.display.math import latex, line_breaking
@@ -25,7 +25,7 @@ TINY = 10.0  # points that nobody sees
 
 def sheets(name: str, key: str) -> Iterator[str]:
     """The page and the steps of a model by a formalism, in LaTeX."""
-    reading = equations_of(gallery.load(name), key).reading
+    reading = equations(name, key).reading
     yield latex.page(reading.page)
     yield "\n\n".join(step.to_latex() for step in reading.steps())
 

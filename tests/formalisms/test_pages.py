@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from functools import cache
 from itertools import combinations
 
+import gallery_models
 import pytest
 from gallery_models import up_to
 
 import dalembert as dl
-from dalembert.api.derive import equations_of
 from dalembert.display.math import plain_text
 from dalembert.formalisms import catalogue
 from dalembert.formalisms.shared.quantities import Derived
-from dalembert.io import gallery
 
 MOST = 8  # coordinates
 BODIES = "r_G omega V_G Gamma Pi"
@@ -67,16 +65,14 @@ some_and_all = pytest.mark.parametrize(
 )
 
 
-@cache
 def equations(model: str, key: str) -> dl.Equations | None:
     """None where the formalism refuses the model, with its reason."""
     try:
-        return equations_of(gallery.load(model), key)
+        return gallery_models.equations(model, key)
     except dl.NotApplicableError:
         return None
 
 
-@cache
 def recorded(model: str, key: str) -> Derived | None:
     """All quantities and laws, not yet computed."""
     found = equations(model, key)

@@ -2,10 +2,12 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 
 import pytest
 
+from dalembert.api.derive import equations_of
+from dalembert.api.equations import Equations
 from dalembert.io import gallery
 
 _MANY = 7  # coordinates; larger models are tested nightly
@@ -25,6 +27,12 @@ def facts(name: str) -> GalleryFacts:
     model = gallery.load(name)
     constrained = bool(model.constraint_names or model.contacts)
     return GalleryFacts(len(model.coordinate_names), len(model.bodies), constrained)
+
+
+@lru_cache(maxsize=40)  # all formulations of two models
+def equations(name: str, key: str) -> Equations:
+    """The equations of a gallery model by one formulation, whose readable form is computed once per process."""
+    return equations_of(gallery.load(name), key)
 
 
 def with_bodies(least: int = 1) -> list[str]:

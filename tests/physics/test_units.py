@@ -1,6 +1,6 @@
 """Units do not matter: every gallery model with lengths, masses and times × 10^±6 has the same facts and the same motion.
 
-`scaled` rewrites a model in other units (conftest.py). The usual run takes a few small models, `make nightly` all of them.
+`scaled` rewrites a model in other units (conftest.py). The daily run takes a few small models, `make nightly` all of them.
 """
 
 from fractions import Fraction
@@ -46,13 +46,23 @@ def _models(usual: tuple[str, ...]) -> list:
     return [pytest.param(name, marks=() if name in usual else pytest.mark.nightly) for name in names()]
 
 
+def _label(unit: str, size: Fraction) -> str:
+    return f"{unit}{'+' if size > 1 else '-'}"
+
+
+def _models_in_other_units(usual: tuple[str, ...]) -> list:
+    """The usual models in all units, each other model in two of them, in turn: a large and a small unit of different kinds."""
+    out = []
+    for position, name in enumerate(names()):
+        chosen = SCALINGS if name in usual else [SCALINGS[(position + shift) % 6] for shift in (0, 3)]
+        marks = () if name in usual else pytest.mark.nightly
+        out += [pytest.param(name, *each, marks=marks, id=f"{_label(*each)}-{name}") for each in chosen]
+    return out
+
+
 every_model = pytest.mark.parametrize("name", _models(USUAL))
-every_motion = pytest.mark.parametrize(
-    "name", _models(("cart-pendulum", "knife-edge", "over-constrained", "slider-crank-3", *CONTACTS))
-)
-in_other_units = pytest.mark.parametrize(
-    ("unit", "size"), SCALINGS, ids=[f"{unit}{'+' if size > 1 else '-'}" for unit, size in SCALINGS]
-)
+MOVING = ("cart-pendulum", "knife-edge", "over-constrained", "slider-crank-3", *CONTACTS)
+in_other_units = pytest.mark.parametrize(("unit", "size"), SCALINGS, ids=[_label(*each) for each in SCALINGS])
 
 
 @cache
@@ -131,14 +141,12 @@ def test_the_rewriting_reaches_lengths_masses_and_times(scaled):
 
 
 @pytest.mark.nightly
-@every_model
-@in_other_units
+@pytest.mark.parametrize(("name", "unit", "size"), _models_in_other_units(USUAL))
 def test_the_same_facts_in_other_units(scaled, name, unit, size):
     assert findings(scaled(dl.load(name), **{unit: size}).model) == known(name)
 
 
-@every_motion
-@in_other_units
+@pytest.mark.parametrize(("name", "unit", "size"), _models_in_other_units(MOVING))
 def test_the_same_motion_in_other_units(scaled, name, unit, size):
     expected = motion(name)
     other = scaled(dl.load(name), **{unit: size})
