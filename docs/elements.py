@@ -103,9 +103,9 @@ def table(known: dict[str, Keys]) -> str:
         for name, key in keys.items():
             rows.setdefault((name, key.about, _usual(key)), []).append(kind)
     if len(known) == 1:
-        lines = ["| key | holds | default |", "|---|---|---|"]
+        lines = ["| key | description | default |", "|---|---|---|"]
         return "\n".join([*lines, *(f"| `{name}` | {about} |{usual}|" for name, about, usual in rows), ""])
-    lines = ["| key | in | holds | default |", "|---|---|---|---|"]
+    lines = ["| key | in | description | default |", "|---|---|---|---|"]
     for (name, about, usual), kinds in rows.items():
         which = "" if len(kinds) == len(known) else ", ".join(kind.replace("_", " ") for kind in kinds)
         lines.append(f"| `{name}` | {which} | {about} |{usual}|")

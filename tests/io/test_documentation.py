@@ -14,6 +14,7 @@ from dalembert.symbolic.symbols import FUNCTIONS
 
 PAGE = (Path(__file__).parents[2] / "docs" / "model-files.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"```toml\n(.*?)```", PAGE, re.DOTALL)
+EXAMPLE = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)[0]
 SAID = re.findall(r"```text\n(.*?)```", PAGE, re.DOTALL)
 
 
@@ -24,6 +25,14 @@ def test_model_files_of_the_page_are_sound(block):
 
 def test_the_walk_through_shows_the_file_it_builds():
     assert loads_toml(BLOCKS[0]).coordinate_names == ("q1", "q2")
+
+
+def test_the_python_example_prints_its_output(tmp_path, monkeypatch, capsys):
+    (tmp_path / "two-link.toml").write_text(BLOCKS[0], encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    exec(compile(EXAMPLE, "model-files.md", "exec"), {})  # our own page
+    for line in capsys.readouterr().out.strip().split("\n"):
+        assert f"    {line}" in PAGE
 
 
 def test_the_broken_file_gives_the_printed_message():

@@ -65,7 +65,7 @@ class Constraint(Named):
         two_gains,
         None,
         saved=[],
-        about="two gains `[alpha, beta]` that make it a servo constraint",
+        about="gains `[alpha, beta]` of a servo constraint",
         default=(),
         kw_only=True,
     )

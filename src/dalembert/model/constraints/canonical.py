@@ -27,7 +27,7 @@ class Canonical(FormulaConstraint):
     stored = "canonical_constraints"
 
     formula: Formula = argument(
-        _formula, positional=True, about="a formula of coordinates, momenta and `t` that must be zero"
+        _formula, positional=True, about="a formula of coordinates, momenta and `t`; the constraint is formula = 0"
     )
 
     @property

@@ -43,7 +43,7 @@ class Holonomic(FormulaConstraint):
     kind = "holonomic"
     stored = "holonomic_constraints"
 
-    formula: Formula = argument(_formula, positional=True, about="a formula that must be zero")
+    formula: Formula = argument(_formula, positional=True, about="a formula; the constraint is formula = 0")
 
     @property
     def phi(self) -> Formula:
@@ -112,11 +112,14 @@ def holonomic(
 @builds(
     Holonomic,
     {
-        "name": replace(Holonomic.keys()["name"], absent="`drive of` and the coordinate"),
-        "coordinate": Key(name, required=True, about="the coordinate that is driven"),
-        "motion": Key(_motion, required=True, about="a formula of parameters and the time `t`, or points"),
+        "name": replace(Holonomic.keys()["name"], absent="`drive of` and the name of the coordinate"),
+        "coordinate": Key(name, required=True, about="the driven coordinate"),
+        "motion": Key(
+            _motion, required=True, about="a formula of parameters and the time `t`, or interpolation points"
+        ),
         "feedback": replace(
-            Holonomic.keys()["feedback"], about="`[alpha, beta]`: the motion is a [target](#feedback-servo-constraints)"
+            Holonomic.keys()["feedback"],
+            about="gains `[alpha, beta]` of a [servo constraint](#feedback-servo-constraints)",
         ),
     },
 )

@@ -24,9 +24,9 @@ class Nonholonomic(FormulaConstraint):
     stored = "nonholonomic_constraints"
     gains = 1
 
-    formula: Formula = argument(moving, positional=True, about="a formula that must be zero")
+    formula: Formula = argument(moving, positional=True, about="a formula; the constraint is formula = 0")
     feedback: tuple[Formula, ...] = argument(
-        one_gain, None, saved=[], about="a gain that makes it a servo constraint", default=(), kw_only=True
+        one_gain, None, saved=[], about="gain `alpha` of a servo constraint", default=(), kw_only=True
     )
 
     @property

@@ -57,7 +57,9 @@ class Contact(Named):
     stored = "contacts"
     unit: ClassVar[str | None] = "m"  # of its constraints on positions; None: that of their formulas
 
-    name: str = argument(name, None, about="the name, which begins those of its constraints", absent="numbered")
+    name: str = argument(
+        name, None, about="the name, which is the prefix of the names of its constraints", absent="numbered"
+    )
 
     @classmethod
     def taken(cls, model: Model) -> Collection[str]:

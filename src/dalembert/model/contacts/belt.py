@@ -49,7 +49,7 @@ class Belt(Tied):
     crossed: bool = argument(
         switch,
         False,
-        about="`true` where the belt is crossed, so that the pulleys turn against each other: r₁ θ₁ + r₂ θ₂ = phase",
+        about="`true` for a crossed belt, whose pulleys counter-rotate: r₁ θ₁ + r₂ θ₂ = phase",
     )
 
     @property

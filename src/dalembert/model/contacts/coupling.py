@@ -43,15 +43,15 @@ class Tied(Held):
 
     unit = "rad"
 
-    bodies: tuple[str, ...] = argument(two_bodies, positional=True, about="two names of bodies")
+    bodies: tuple[str, ...] = argument(two_bodies, positional=True, about="two body names")
     joints: tuple[int, ...] = argument(
-        counted, (), about="a whole number for each body: which of its joints", absent="all the first"
+        counted, (), about="an integer for each body: which of its joints, counted from 0", absent="all `0`"
     )
     motions: tuple[int, ...] = argument(
-        counted, (), about="a whole number for each joint: which of its motions", absent="all the first"
+        counted, (), about="an integer for each joint: which of its motions, counted from 0", absent="all `0`"
     )
     phase: Formula | None = argument(
-        optional_constant, None, about="a constant: the value of the sum", absent="that at the start"
+        optional_constant, None, about="a constant: the value of the sum", absent="its initial value"
     )
 
     @classmethod
@@ -144,9 +144,9 @@ class Coupling(Tied):
     bodies: tuple[str, ...] = argument(
         several_bodies,
         positional=True,
-        about="two names of bodies or more; one may stand there several times, with different motions",
+        about="two or more body names; a body may be repeated with different motions",
     )
-    factors: tuple[Formula, ...] = argument(_factors, positional=True, about="a constant for each of them, not 0")
+    factors: tuple[Formula, ...] = argument(_factors, positional=True, about="a nonzero constant for each body")
 
     @property
     def weights(self) -> tuple[Formula, ...]:

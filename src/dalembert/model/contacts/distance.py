@@ -37,7 +37,7 @@ class Distance(BetweenPoints):
 
     kind = "distance"
 
-    length: Formula = argument(constant_length, positional=True, about="a constant, more than 0")
+    length: Formula = argument(constant_length, positional=True, about="a positive constant")
 
     def problems(self, model: Elements, table: Table) -> list[Problem]:
         size = value(self.length, table)

@@ -32,12 +32,14 @@ class Gear(Tied):
     kind = "gear"
 
     ratio: Formula = argument(
-        constant, positional=True, about="a constant: radius or teeth of the second wheel by those of the first"
+        constant,
+        positional=True,
+        about="a constant: radius (or number of teeth) of the second wheel divided by that of the first",
     )
     internal: bool = argument(
         switch,
         False,
-        about="`true` where one wheel has its teeth inside, so that both turn the same way: θ₁ − ratio θ₂ = phase",
+        about="`true` for an internal gear, whose wheels rotate in the same direction: θ₁ − ratio θ₂ = phase",
     )
 
     @property

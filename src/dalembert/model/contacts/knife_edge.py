@@ -22,9 +22,11 @@ class KnifeEdge(Contact):
     kind = "knife_edge"
 
     body: str = argument(body_name, positional=True, about="the body that carries the blade")
-    point: Vector3 = argument(fixed_vector, ZERO, about="three constants: the place of the blade, in body axes")
+    point: Vector3 = argument(fixed_vector, ZERO, about="three constants: the position of the blade, in body axes")
     direction: UnitVector = argument(
-        direction, positional=True, about="three numbers in body axes: the direction that is blocked, across the blade"
+        direction,
+        positional=True,
+        about="three numbers: the blocked direction, perpendicular to the blade, in body axes",
     )
 
     def formulas(self, motion: Motion) -> tuple[Formulas, Formulas]:

@@ -30,12 +30,12 @@ class PointInPlane(BetweenPoints):
 
     kind = "point_in_plane"
     sentences = Frozen(
-        bodies='two names, of bodies or `"world"`: what carries the plane, then the point',
-        points="two points, each in the axes of its body: one of the plane, and the point that is held",
+        bodies='two names, of bodies or `"world"`: the body with the plane, then the body with the point',
+        points="two points, each in the axes of its body: a point of the plane, then the constrained point",
     )
 
     normal: UnitVector = argument(
-        direction, positional=True, about="three numbers: the direction across the plane, in axes of the first body"
+        direction, positional=True, about="three numbers: the normal of the plane, in axes of the first body"
     )
 
     def formulas(self, motion: Motion) -> tuple[Formulas, Formulas]:

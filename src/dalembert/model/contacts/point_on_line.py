@@ -30,8 +30,8 @@ class PointOnLine(BetweenPoints):
 
     kind = "point_on_line"
     sentences = Frozen(
-        bodies='two names, of bodies or `"world"`: what carries the line, then the point',
-        points="two points, each in the axes of its body: one of the line, and the point that is held",
+        bodies='two names, of bodies or `"world"`: the body with the line, then the body with the point',
+        points="two points, each in the axes of its body: a point of the line, then the constrained point",
     )
 
     axis: UnitVector = argument(

@@ -133,12 +133,12 @@ class PointOnSurface(OnSurfaces):
 
     kind = "point_on_surface"
     sentences = Frozen(
-        bodies='two names, of bodies or `"world"`: what carries the surface, then the point',
-        points="two points, each in the axes of its body: where x = y = z = 0, and the point that is held",
+        bodies='two names, of bodies or `"world"`: the body with the surface, then the body with the point',
+        points="two points, each in the axes of its body: the origin of x, y, z, then the constrained point",
     )
 
     surface: Formula = argument(
-        _surface, positional=True, about="a formula of x, y, z, parameters and `t` that is 0 on the surface"
+        _surface, positional=True, about="a formula of x, y, z, parameters and `t` that vanishes on the surface"
     )
 
     @property
@@ -164,12 +164,12 @@ class PointOnCurve(OnSurfaces):
 
     kind = "point_on_curve"
     sentences = Frozen(
-        bodies='two names, of bodies or `"world"`: what carries the curve, then the point',
-        points="two points, each in the axes of its body: where x = y = z = 0, and the point that is held",
+        bodies='two names, of bodies or `"world"`: the body with the curve, then the body with the point',
+        points="two points, each in the axes of its body: the origin of x, y, z, then the constrained point",
     )
 
     curve: tuple[Formula, Formula] = argument(
-        _curve, positional=True, about="two formulas of x, y, z, parameters and `t` that are 0 on the curve"
+        _curve, positional=True, about="two formulas of x, y, z, parameters and `t` that vanish on the curve"
     )
 
     @property

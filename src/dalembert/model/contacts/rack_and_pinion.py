@@ -29,10 +29,12 @@ class RackAndPinion(Tied):
 
     kind = "rack_and_pinion"
     unit = "m"
-    sentences = Frozen(bodies="two names of bodies: the pinion, then the rack")
+    sentences = Frozen(bodies="two body names: the pinion, then the rack")
 
     radius: Formula = argument(
-        constant_length, positional=True, about="a constant, negative where the rack runs the other way"
+        constant_length,
+        positional=True,
+        about="a constant: the radius of the pinion; negative reverses the direction of the rack",
     )
 
     @property

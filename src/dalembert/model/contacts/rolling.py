@@ -37,17 +37,17 @@ if TYPE_CHECKING:
 class Rolling(Contact):
     """A shape around `center` of a body that rolls on a plane; without `contact` the coordinates have to hold it there."""
 
-    body: str = argument(body_name, positional=True, about="the body that rolls")
+    body: str = argument(body_name, positional=True, about="the rolling body")
     ground: str = argument(body_name, WORLD, about='the body that carries the plane, or `"world"`')
-    center: Vector3 = argument(fixed_vector, ZERO, about="three constants: the centre, in body axes")
+    center: Vector3 = argument(fixed_vector, ZERO, about="three constants: the center, in body axes")
     point: Vector3 = argument(fixed_vector, ZERO, about="three constants: a point of the plane, in axes of the ground")
     normal: UnitVector = argument(
         direction,
         (0, 0, 1),
-        about="three numbers: the normal of the plane, in axes of the ground, on the side of what rolls",
+        about="three numbers: the normal of the plane, in axes of the ground, toward the rolling body",
     )
     contact: bool = argument(
-        switch, True, about="`true`, or `false` where the coordinates keep it on the plane already"
+        switch, True, about="`true` to add the contact constraint; `false` if the coordinates already satisfy it"
     )
 
     @abstractmethod

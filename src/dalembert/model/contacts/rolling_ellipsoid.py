@@ -35,8 +35,8 @@ class RollingEllipsoid(Rolling):
 
     kind = "rolling_ellipsoid"
 
-    semi_axes: Vector3 = argument(fixed_vector, positional=True, about="three constants")
-    rotation: Vector3 = argument(turn, ZERO, about="how its axes are turned on the body, a [rotation](#rotations)")
+    semi_axes: Vector3 = argument(fixed_vector, positional=True, about="three constants: the semi-axes")
+    rotation: Vector3 = argument(turn, ZERO, about="the orientation of its axes on the body, a [rotation](#rotations)")
 
     @property
     def sizes(self) -> Sequence[tuple[str, Formula]]:

@@ -30,11 +30,13 @@ class Worm(Tied):
     """
 
     kind = "worm"
-    sentences = Frozen(bodies="two names of bodies: the worm, then the wheel")
+    sentences = Frozen(bodies="two body names: the worm, then the wheel")
 
-    teeth: Formula = argument(constant, positional=True, about="a constant: the teeth of the wheel")
-    starts: Formula = argument(constant, 1, about="a constant: the threads of the worm, side by side")
-    left: bool = argument(switch, False, about="`true` for a left-handed thread, which turns the wheel the other way")
+    teeth: Formula = argument(constant, positional=True, about="a constant: the number of teeth of the wheel")
+    starts: Formula = argument(constant, 1, about="a constant: the number of thread starts of the worm")
+    left: bool = argument(
+        switch, False, about="`true` for a left-handed thread, which reverses the direction of the wheel"
+    )
 
     @property
     def weights(self) -> tuple[Formula, ...]:

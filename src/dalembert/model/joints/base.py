@@ -85,13 +85,13 @@ class Joint(Record):
     urdf: ClassVar[Urdf | None] = None  # its form in URDF, if it has one
 
     position: tuple[Formula, Formula, Formula] = argument(
-        fixed_vector, ZERO, positional=True, about="three constants: the place on the parent, in parent axes"
+        fixed_vector, ZERO, positional=True, about="three constants: the position of the joint frame, in parent axes"
     )
     rotation: tuple[Formula, Formula, Formula] = argument(
         turn,
         ZERO,
         positional=True,
-        about="how the frame is turned on the parent: roll, pitch and yaw, or another [rotation](#rotations)",
+        about="the orientation of the joint frame on the parent: roll, pitch and yaw, or another [rotation](#rotations)",
     )
 
     @classmethod

@@ -20,7 +20,7 @@ class Cylindrical(Joint):
     kind = "cylindrical"
     reversible = True
 
-    axis: UnitVector = argument(direction, positional=True, about="three numbers: the direction, of any length but 0")
+    axis: UnitVector = argument(direction, positional=True, about="three numbers: a nonzero direction vector")
     angle: Formula = motion(position, about="a formula of coordinates and time")
     displacement: Formula = motion(position, about="a formula of coordinates and time")
 

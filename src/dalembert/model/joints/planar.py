@@ -24,7 +24,7 @@ class Planar(Joint):
     names = ("first displacement", "second displacement", "angle")
     urdf = Urdf("planar", {"x": "m", "y": "m", "angle": "rad"})
 
-    normal: UnitVector = argument(direction, positional=True, about="three numbers: the direction across the plane")
+    normal: UnitVector = argument(direction, positional=True, about="three numbers: the normal of the plane")
     displacement: tuple[Formula, Formula] = motion(moves(2), about="two formulas of coordinates and time")
     angle: Formula = motion(position, about="a formula of coordinates and time")
 

@@ -22,7 +22,7 @@ class Prismatic(Joint):
     reversible = True
     urdf = Urdf("prismatic", {"displacement": "m"})
 
-    axis: UnitVector = argument(direction, positional=True, about="three numbers: the direction, of any length but 0")
+    axis: UnitVector = argument(direction, positional=True, about="three numbers: a nonzero direction vector")
     displacement: Formula = motion(position, about="a formula of coordinates and time")
 
     @property

@@ -22,7 +22,7 @@ class Revolute(Joint):
     reversible = True
     urdf = Urdf("revolute", {"angle": "rad"}, unlimited="continuous")
 
-    axis: UnitVector = argument(direction, positional=True, about="three numbers: the direction, of any length but 0")
+    axis: UnitVector = argument(direction, positional=True, about="three numbers: a nonzero direction vector")
     angle: Formula = motion(position, about="a formula of coordinates and time")
 
     @property

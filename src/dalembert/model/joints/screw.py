@@ -29,10 +29,10 @@ class Screw(Joint):
     kind = "screw"
     reversible = True
 
-    axis: UnitVector = argument(direction, positional=True, about="three numbers: the direction, of any length but 0")
+    axis: UnitVector = argument(direction, positional=True, about="three numbers: a nonzero direction vector")
     angle: Formula = motion(position, about="a formula of coordinates and time")
     pitch: float = argument(
-        size, 0, required=True, saved=None, positional=True, about="a constant: the advance per full turn, not 0"
+        size, 0, required=True, saved=None, positional=True, about="a nonzero constant: the advance per revolution"
     )
 
     @property

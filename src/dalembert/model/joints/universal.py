@@ -46,7 +46,7 @@ class Universal(Joint):
     kind = "universal"
     names = ("first angle", "second angle")
 
-    axes: tuple[UnitVector, UnitVector] = argument(_AXES, positional=True, about="two directions at right angles")
+    axes: tuple[UnitVector, UnitVector] = argument(_AXES, positional=True, about="two perpendicular directions")
     angles: tuple[Formula, Formula] = motion(moves(2), about="two formulas of coordinates and time")
 
     @property

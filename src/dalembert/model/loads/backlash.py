@@ -49,19 +49,17 @@ class Backlash(Walls):
         constant, positional=True, about="a constant: the ratio of the radii or teeth, second to first"
     )
     play: Formula = argument(
-        constant, about="a constant: how far the first wheel turns freely while the second is held"
+        constant, about="a constant: the free rotation of the first wheel while the second is fixed"
     )
     internal: bool = argument(
-        switch, False, about="`true`: one of them has its teeth inside, and both turn the same way"
+        switch, False, about="`true` for an internal gear, whose wheels rotate in the same direction"
     )
-    joints: tuple[int, ...] = argument(
-        counted, (), about="which joint of each body, counted from 0", absent="all the first"
-    )
+    joints: tuple[int, ...] = argument(counted, (), about="which joint of each body, counted from 0", absent="all `0`")
     motions: tuple[int, ...] = argument(
-        counted, (), about="which motion of each joint, counted from 0", absent="all the first"
+        counted, (), about="which motion of each joint, counted from 0", absent="all `0`"
     )
-    stiffness: Formula = argument(constant, 0, about="a constant: torque on the first wheel for each radian")
-    phase: Formula = argument(constant, 0, about="a constant: e is 0 in the middle of the play")
+    stiffness: Formula = argument(constant, 0, about="a constant: torque on the first wheel per radian")
+    phase: Formula = argument(constant, 0, about="a constant: offset such that e = 0 in the middle of the play")
 
     @classmethod
     def completed(cls, model: Model, given: Arguments, where: str) -> Arguments:

@@ -107,12 +107,14 @@ class Bushing(Load):
         two_points, (ZERO, ZERO), about="two points, the origins of the frames, each in the axes of its body"
     )
     rotations: tuple[Vector3, Vector3] = argument(
-        two_turns, (ZERO, ZERO), about="two [rotations](#rotations): how each frame is turned on its body"
+        two_turns, (ZERO, ZERO), about="two [rotations](#rotations): the orientation of each frame on its body"
     )
     stiffness: Matrix6 = argument(
-        six_by_six, NOTHING, about="six constants, along x, y, z and about x, y, z, or six rows of six; symmetric"
+        six_by_six,
+        NOTHING,
+        about="six constants (along x, y, z, then about x, y, z), or a symmetric matrix as six rows of six",
     )
-    damping: Matrix6 = argument(six_by_six, NOTHING, about="the same, also not symmetric")
+    damping: Matrix6 = argument(six_by_six, NOTHING, about="as `stiffness`; a matrix need not be symmetric")
 
     @property
     def fixed_points(self) -> list[tuple[str, Vector3]]:

@@ -77,14 +77,14 @@ class Press:
 
     missing: ClassVar[str] = "no stiffness and no push"
 
-    stiffness: Formula = argument(constant_stiffness, 0, about="a constant: k of N = k δⁿ (1 + d δ̇) + c δ̇")
+    stiffness: Formula = argument(constant_stiffness, 0, about="a constant: k in N = k δⁿ (1 + d δ̇) + c δ̇")
     damping: Formula = argument(constant, 0, about="a constant: c")
     dissipation: Formula = argument(constant, 0, about="a constant: d")
     exponent: Formula = argument(constant, 1, about="a constant: n")
     push: Formula | None = argument(
         optional(law(DEPTH, RATE)),
         None,
-        about="N as a formula of `depth`, `rate`, parameters and `t`, in place of these four",
+        about="N as a formula of `depth`, `rate`, parameters and `t`, instead of these four",
     )
 
     @property
@@ -147,28 +147,30 @@ class Laws(Press):
 
     missing = "no stiffness, no push and no restitution"
 
-    friction: Formula = argument(constant, 0, about="a constant: Coulomb's μ")
-    viscous: Formula = argument(constant, 0, about="a constant b: friction is the smaller of b times the slip and μ N")
+    friction: Formula = argument(constant, 0, about="a constant: the Coulomb friction coefficient μ")
+    viscous: Formula = argument(
+        constant, 0, about="a constant b: the friction force is the smaller of b × slip speed and μ N"
+    )
     smoothing: Formula = argument(
-        constant, SMOOTHING, about="a constant: the speed below which friction is weaker than μ N"
+        constant, SMOOTHING, about="a constant: regularization speed, below which friction is less than μ N"
     )
     planar: UnitVector | None = argument(
         optional(direction),
         None,
-        about="three numbers: the normal of a planar motion, in world axes: friction is exact and sticks",
+        about="three numbers: the normal of a planar motion, in world axes; selects exact friction with sticking",
     )
     restitution: Formula | None = argument(
         optional_constant,
         None,
-        about="a constant e from 0 to 1, in place of a stiffness, of a rigid contact: e times the speed remains after an impact",
+        about="a constant e from 0 to 1, instead of a stiffness: rigid contact with coefficient of restitution e",
     )
     impact: Impact = argument(
         _IMPACT,
         "newton",
-        about='of rigid contacts: `"newton"`, `"poisson"` or `"successive"`, how impacts of several contacts at once are solved',
+        about='rigid contacts only: impact law of simultaneous contacts, `"newton"`, `"poisson"` or `"successive"`',
     )
     rest_speed: Formula = argument(
-        constant, REST_SPEED, about="of rigid contacts, a constant: an approach that is slower does not bounce"
+        constant, REST_SPEED, about="rigid contacts only, a constant: approaches slower than this do not bounce"
     )
 
     @property

@@ -32,8 +32,8 @@ class DiskOnPlane(OnPlane):
 
     kind = "disk_on_plane"
 
-    radius: Formula = argument(constant_length, positional=True, about="a constant: of the disc")
-    axis: UnitVector = argument(direction, (0, 1, 0), about="three numbers: its axis, in axes of the body")
+    radius: Formula = argument(constant_length, positional=True, about="a constant: the radius of the disk")
+    axis: UnitVector = argument(direction, (0, 1, 0), about="three numbers: the axis of the disk, in axes of the body")
 
     def meeting(self, motion: Motion) -> Meeting:
         """From the centre down along the disc: u = ((n·a) a − n)/√(1 − (n·a)²) for its axis a."""

@@ -35,14 +35,16 @@ class Drag(AtPoint):
     kind = "drag"
 
     body: str = argument(body_name, positional=True, about="the body it acts on")
-    density: Formula = argument(constant, about="a constant: of the fluid")
-    area: Formula = argument(constant, about="a constant")
-    coefficient: Formula = argument(constant, about="a constant: the coefficient of drag")
+    density: Formula = argument(constant, about="a constant: the density of the fluid")
+    area: Formula = argument(constant, about="a constant: the reference area")
+    coefficient: Formula = argument(constant, about="a constant: the drag coefficient")
     wind: Vector3 = argument(moving_vector, ZERO, about="three formulas: the velocity of the fluid, in world axes")
     point: Vector3 | None = argument(
-        optional_point, None, about="three constants: where it acts, in body axes", absent="the mass centre"
+        optional_point, None, about="three constants: the point of application, in body axes", absent="the mass center"
     )
-    smoothing: Formula = argument(constant, SMOOTHING, about="a constant: a speed, far below those that matter")
+    smoothing: Formula = argument(
+        constant, SMOOTHING, about="a constant: regularization speed, far below the speeds of interest"
+    )
 
     @property
     def fixed_points(self) -> list[tuple[str, Vector3]]:

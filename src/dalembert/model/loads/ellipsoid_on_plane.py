@@ -67,11 +67,11 @@ class EllipsoidOnPlane(Touch):
 
     kind = "ellipsoid_on_plane"
 
-    semi_axes: Vector3 = argument(fixed_vector, positional=True, about="three constants")
-    center: Vector3 = argument(fixed_vector, ZERO, about="three constants: the centre, in axes of the body")
-    rotation: Vector3 = argument(turn, ZERO, about="how its axes are turned on the body, a [rotation](#rotations)")
+    semi_axes: Vector3 = argument(fixed_vector, positional=True, about="three constants: the semi-axes")
+    center: Vector3 = argument(fixed_vector, ZERO, about="three constants: the center, in axes of the body")
+    rotation: Vector3 = argument(turn, ZERO, about="the orientation of its axes on the body, a [rotation](#rotations)")
     point: Vector3 = argument(fixed_vector, ZERO, about="three constants: a point of the plane, in axes of the ground")
-    normal: UnitVector = argument(direction, (0, 0, 1), about="three numbers: the direction out of the ground")
+    normal: UnitVector = argument(direction, (0, 0, 1), about="three numbers: the outward normal of the ground")
 
     @property
     def fixed_points(self) -> list[tuple[str, Vector3]]:

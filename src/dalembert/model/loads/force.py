@@ -28,9 +28,9 @@ class Force(AtPoint):
     body: str = argument(body_name, positional=True, about="the body it acts on")
     force: Vector3 = argument(moving_vector, positional=True, about="three formulas")
     point: Vector3 | None = argument(
-        optional_point, None, about="three constants: where it acts, in body axes", absent="the mass centre"
+        optional_point, None, about="three constants: the point of application, in body axes", absent="the mass center"
     )
-    frame: str = argument(body_name, WORLD, about='the axes `force` is written in: a body, or `"world"`')
+    frame: str = argument(body_name, WORLD, about='the axes in which `force` is expressed: a body, or `"world"`')
 
     @property
     def fixed_points(self) -> list[tuple[str, Vector3]]:

@@ -156,8 +156,8 @@ class ByLaw(Load):
     measured: ClassVar[tuple[str, ...]]  # all names of what it measures
 
     pull: Formula
-    curve: Table | None = argument(curve_points, None, about="rows `[length, pull]`, the lengths increasing")
-    rate_curve: Table | None = argument(curve_points, None, about="rows `[rate, pull]`, the rates increasing")
+    curve: Table | None = argument(curve_points, None, about="rows `[length, pull]` with increasing lengths")
+    rate_curve: Table | None = argument(curve_points, None, about="rows `[rate, pull]` with increasing rates")
 
     @classmethod
     def build(cls, model: Model, **given: object) -> Model:
@@ -204,7 +204,7 @@ def rows(each: Check, what: str, about: str, *, required: bool = False) -> Key:
     return Key(many(each, what, MAX_FILE_ROWS), required, about=about)
 
 
-TIMES = rows(constant, "times", "constants, increasing", required=True)
+TIMES = rows(constant, "times", "increasing constants", required=True)
 
 
 def increasing_times(times: Given, read: Read, where: str) -> np.ndarray:

@@ -56,17 +56,17 @@ class JointFriction(InJoint):
     rubs = True
 
     viscous: Formula = argument(constant, 0, about="a constant")
-    coulomb: Pair = argument(both_ways, 0, about="a constant for both directions, or two: `[forwards, backwards]`")
+    coulomb: Pair = argument(both_ways, 0, about="a constant for both directions, or two: `[forward, backward]`")
     smoothing: Formula = argument(
-        constant, 0, about="a constant: the rate below which dry friction fades; 0: it is exact"
+        constant, 0, about="a constant: regularization rate of the dry friction; 0: exact friction"
     )
     static: Pair | None = argument(
-        both_ways, None, about="a constant, or two: the friction at rest", absent="as `coulomb`", default=None
+        both_ways, None, about="a constant, or two: the static friction", absent="`coulomb`", default=None
     )
     stribeck: Formula | None = argument(
         optional_constant,
         None,
-        about="a constant: the rate at which static friction fades; without it, it acts at rest alone",
+        about="a constant: the rate over which static friction decays; without it, static friction acts only at rest",
         default=None,
     )
     held_law: Formula | None = field(default=None, kw_only=True)  # what a run holds in place of the law

@@ -23,7 +23,7 @@ class JointSpring(InJoint):
     words = Frozen(rest="at rest at")
 
     stiffness: Formula = argument(constant_stiffness, 0, about="a constant")
-    rest: Formula = argument(constant, 0, about="a constant: where the spring is at rest")
+    rest: Formula = argument(constant, 0, about="a constant: the position at which the spring is relaxed")
     damping: Formula = argument(constant, 0, about="a constant")
 
     def reversed(self) -> Self:

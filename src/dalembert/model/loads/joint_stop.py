@@ -42,13 +42,13 @@ class JointStop(Walls, InJoint):
         optional_constant,
         None,
         about="a constant: the lower stop",
-        absent="none; without both, the [limit](#limits) of the joint's coordinate",
+        absent="none; without both, the [limits](#limits) of the joint's coordinate",
     )
     upper: Formula | None = argument(
         optional_constant,
         None,
         about="a constant: the upper stop",
-        absent="none; without both, the [limit](#limits) of the joint's coordinate",
+        absent="none; without both, the [limits](#limits) of the joint's coordinate",
     )
 
     @classmethod

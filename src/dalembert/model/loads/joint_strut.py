@@ -33,7 +33,7 @@ class JointStrut(ByLaw, InJoint):
 
     kind = "joint_strut"
     measured = POSITION
-    sentences = Frozen(curve="rows `[position, pull]`, the positions increasing")
+    sentences = Frozen(curve="rows `[position, pull]` with increasing positions")
 
     pull: Formula = argument(
         law(*POSITION, RATE),

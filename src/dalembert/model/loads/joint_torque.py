@@ -70,7 +70,7 @@ class JointTorque(InJoint):
     JointTorque,
     {
         **InJoint.keys(),
-        "effort": Key(moving, True, about="a formula: what the motor would do without limits"),
+        "effort": Key(moving, True, about="a formula: the effort before saturation"),
         "limit": Key(limit, about="a constant, for both directions, or two: `[lowest, highest]`"),
     },
 )

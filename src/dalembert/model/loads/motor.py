@@ -60,9 +60,11 @@ class Motor(_Line):
     kind = "motor"
     positive = ("stall_torque", "no_load_speed")
 
-    stall_torque: Formula = argument(constant, about="a constant: the torque at rest")
-    no_load_speed: Formula = argument(constant, about="a constant: the rate at which nothing is left of it")
-    command: Formula = argument(moving, 1, about="a formula: 1 for the whole voltage, −1 for backwards, 0 to brake")
+    stall_torque: Formula = argument(constant, about="a constant: the torque at zero speed")
+    no_load_speed: Formula = argument(constant, about="a constant: the rate at which the torque is zero")
+    command: Formula = argument(
+        moving, 1, about="a formula: 1 for full voltage, −1 for full reverse voltage, 0 to brake"
+    )
 
     @property
     def line(self) -> tuple[Formula, Formula]:
@@ -97,11 +99,11 @@ class DcMotor(_Line):
 
     voltage: Formula = argument(moving, about="a formula")
     resistance: Formula = argument(constant, about="a constant")
-    torque_constant: Formula = argument(constant, about="a constant: torque per current, at the motor's shaft")
+    torque_constant: Formula = argument(constant, about="a constant: torque per current, at the motor shaft")
     back_emf: Formula = argument(
-        constant, None, about="a constant: voltage per rate of the motor's shaft", absent="`torque_constant`"
+        constant, None, about="a constant: voltage per rate of the motor shaft", absent="`torque_constant`"
     )
-    ratio: Formula = argument(constant, 1, about="a constant: the ratio of the gear")
+    ratio: Formula = argument(constant, 1, about="a constant: the gear ratio")
 
     @classmethod
     def completed(cls, model: Model, given: Arguments, where: str) -> Arguments:

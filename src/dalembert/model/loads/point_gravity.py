@@ -36,14 +36,14 @@ class PointGravity(Pull):
     bodies: tuple[str, str] = argument(
         two_bodies,
         positional=True,
-        about='two names: what pulls, a body or `"world"`, and the body that is pulled at its mass centre',
+        about='two names: the attracting body or `"world"`, then the body attracted at its mass center',
     )
-    mu: Formula = argument(constant, about="a constant: G × mass of what pulls")
+    mu: Formula = argument(constant, about="a constant: G × mass of the attracting body")
     point: Vector3 | None = argument(
         optional_point,
         None,
-        about="three constants: the centre of what pulls, in its axes",
-        absent="its mass centre; in the world the origin",
+        about="three constants: the center of attraction, in axes of the attracting body",
+        absent="its mass center; for the world, the origin",
     )
 
     @property

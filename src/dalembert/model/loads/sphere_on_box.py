@@ -45,11 +45,13 @@ class SphereOnBox(Touch):
 
     kind = "sphere_on_box"
 
-    radius: Formula = argument(constant_length, 0, about="a constant: of the sphere (0: a point)")
-    center: Vector3 = argument(fixed_vector, ZERO, about="three constants: of the sphere, in axes of the body")
+    radius: Formula = argument(constant_length, 0, about="a constant: the radius of the sphere (0: a point)")
+    center: Vector3 = argument(
+        fixed_vector, ZERO, about="three constants: the center of the sphere, in axes of the body"
+    )
     size: Vector3 = argument(fixed_vector, positional=True, about="three constants: the edges of the box")
     position: Vector3 = argument(
-        fixed_vector, ZERO, about="three constants: the middle of the box, in axes of the ground"
+        fixed_vector, ZERO, about="three constants: the center of the box, in axes of the ground"
     )
     rotation: Vector3 = argument(
         fixed_vector, ZERO, about="three constants: roll, pitch and yaw of the box on the ground"

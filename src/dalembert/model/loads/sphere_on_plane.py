@@ -21,10 +21,10 @@ ORIGIN = file_form.ORIGIN
 class OnPlane(Touch):
     """What has a radius on a plane of the ground through `point`; `normal` points out of the ground."""
 
-    radius: Formula = argument(constant_length, 0, about="a constant: of the sphere (0: a point)")
-    center: Vector3 = argument(fixed_vector, ZERO, about="three constants: the centre, in axes of the body")
+    radius: Formula = argument(constant_length, 0, about="a constant: the radius of the sphere (0: a point)")
+    center: Vector3 = argument(fixed_vector, ZERO, about="three constants: the center, in axes of the body")
     point: Vector3 = argument(fixed_vector, ZERO, about="three constants: a point of the plane, in axes of the ground")
-    normal: UnitVector = argument(direction, (0, 0, 1), about="three numbers: the direction out of the ground")
+    normal: UnitVector = argument(direction, (0, 0, 1), about="three numbers: the outward normal of the ground")
 
     @property
     def fixed_points(self) -> list[tuple[str, Vector3]]:

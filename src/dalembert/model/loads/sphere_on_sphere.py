@@ -33,11 +33,13 @@ class SphereOnSphere(Touch):
 
     kind = "sphere_on_sphere"
 
-    radius: Formula = argument(constant_length, 0, about="a constant: of the sphere (0: a point)")
-    center: Vector3 = argument(fixed_vector, ZERO, about="three constants: of the sphere, in axes of the body")
-    ground_radius: Formula = argument(constant_length, 0, about="a constant: of the sphere that is touched")
+    radius: Formula = argument(constant_length, 0, about="a constant: the radius of the sphere (0: a point)")
+    center: Vector3 = argument(
+        fixed_vector, ZERO, about="three constants: the center of the sphere, in axes of the body"
+    )
+    ground_radius: Formula = argument(constant_length, 0, about="a constant: the radius of the other sphere")
     ground_center: Vector3 = argument(
-        fixed_vector, ZERO, about="three constants: of the sphere that is touched, in axes of the ground"
+        fixed_vector, ZERO, about="three constants: the center of the other sphere, in axes of the ground"
     )
 
     @property

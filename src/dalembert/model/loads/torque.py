@@ -31,7 +31,7 @@ class Torque(Load):
 
     body: str = argument(body_name, positional=True, about="the body it acts on")
     torque: Vector3 = argument(moving_vector, positional=True, about="three formulas")
-    frame: str = argument(body_name, WORLD, about='the axes `torque` is written in: a body, or `"world"`')
+    frame: str = argument(body_name, WORLD, about='the axes in which `torque` is expressed: a body, or `"world"`')
     reaction: str | None = argument(body_name, None, about="the body on which the opposite torque acts")
 
     @property

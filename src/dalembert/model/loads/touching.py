@@ -65,8 +65,8 @@ class Meeting:
 class Touch(Laws, Load):
     """A body that touches the ground, which is the world or another body."""
 
-    body: str = argument(body_name, positional=True, about="the body that touches")
-    ground: str = argument(body_name, WORLD, about='the body that it touches, or `"world"`')
+    body: str = argument(body_name, positional=True, about="the body in contact")
+    ground: str = argument(body_name, WORLD, about='the body that carries the other shape, or `"world"`')
     held_laws: tuple[Formula, ...] = field(default=(), kw_only=True)  # what a run holds in place of the laws
 
     @abstractmethod

@@ -74,26 +74,24 @@ class Tyre(Load):
 
     kind = "tyre"
 
-    body: str = argument(body_name, positional=True, about="the body that is the wheel, and turns with it")
+    body: str = argument(body_name, positional=True, about="the body of the wheel, which spins with it")
     radius: Formula = argument(constant_length, about="a constant")
     load: Formula = argument(
-        moving, about="a formula: the force that presses the wheel onto the plane; it is not applied itself"
+        moving, about="a formula: the normal load of the wheel on the plane; it is not applied as a force"
     )
     stiffness: Pair = argument(
         one_or_two("along", "across"), about="force per load and slip: a constant, or two, `[along, across]`"
     )
     mu: Formula | None = argument(
-        optional_constant, None, about="a constant: the largest force per load", absent="none: a linear tyre"
+        optional_constant, None, about="a constant: the largest force per load", absent="none: a linear tire"
     )
     shape: Formula = argument(constant, SHAPE, about="a constant: C of the Magic Formula")
     curvature: Formula = argument(constant, 0, about="a constant: E of the Magic Formula")
-    low_speed: Formula = argument(
-        constant, LOW_SPEED, about="a constant: the speed by which slip is measured near rest"
-    )
+    low_speed: Formula = argument(constant, LOW_SPEED, about="a constant: regularization speed of the slip near rest")
     axis: UnitVector = argument(direction, (0, 1, 0), about="three numbers: the axle, in body axes")
-    center: Vector3 = argument(fixed_vector, ZERO, about="three constants: the centre of the wheel, in body axes")
+    center: Vector3 = argument(fixed_vector, ZERO, about="three constants: the center of the wheel, in body axes")
     normal: UnitVector = argument(
-        direction, (0, 0, 1), about="three numbers: the normal of the plane, in world axes, on the side of the wheel"
+        direction, (0, 0, 1), about="three numbers: the normal of the plane, in world axes, toward the wheel"
     )
 
     @property
