@@ -19,7 +19,7 @@ PAGES = [
         "walking.md",
         "sensitivity.md",
     ),
-    pytest.param("linearisation.md", marks=pytest.mark.nightly),
+    pytest.param("linearization.md", marks=pytest.mark.nightly),
 ]
 
 
