@@ -103,7 +103,7 @@ def arm_of(name: str, count: int) -> Arm:
     import pinocchio as pin
 
     from dalembert.analysis.task_kinematics import limits_of
-    from dalembert.io.urdf.urdf_reader import loads_urdf
+    from dalembert.io.urdf._urdf_reader import loads_urdf
 
     text, body = text_of(name), ARMS[name]
     ours, theirs = loads_urdf(text, name), pin.buildModelFromXML(text)

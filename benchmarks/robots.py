@@ -170,7 +170,7 @@ def _robot(name: str) -> Pair:
     import pinocchio as pin
 
     import dalembert as dl
-    from dalembert.io.urdf.urdf_reader import loads_urdf
+    from dalembert.io.urdf._urdf_reader import loads_urdf
 
     base, floating = name.removesuffix(FREE).removesuffix(APART), name.endswith(FREE)
     path = path_of(base)

@@ -33,7 +33,7 @@ import numpy as np
 
 import dalembert as dl
 from dalembert.analysis.sweeps import sweep, worker_pool
-from dalembert.analysis.sweeps.evaluate_chunk import Answer, answer
+from dalembert.analysis.sweeps._evaluate_chunk import Answer, answer
 from dalembert.analysis.sweeps.sweep_result import Folder
 from dalembert.analysis.sweeps.sweep_spec import Points, SweepSpec
 

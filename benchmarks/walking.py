@@ -32,7 +32,7 @@ from rich.table import Table
 
 import dalembert as dl
 from dalembert.io import gallery
-from dalembert.io.redysim_arrays import from_arrays
+from dalembert.io._redysim_arrays import from_arrays
 from measure import timed
 
 KP, KD = 1000.0, 30.0

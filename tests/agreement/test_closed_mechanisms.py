@@ -12,7 +12,7 @@ import pytest
 from closed_mechanisms import FAMILIES, as_model, drawn, gaps, judged, well_conditioned
 
 from dalembert.api.equations import Equations
-from dalembert.evidence.integrated_programs import batch_of, integrated_rates
+from dalembert.evidence._integrated_programs import batch_of, integrated_rates
 from dalembert.formalisms import catalogue
 from dalembert.mechanics import random_states
 from dalembert.simulation.derivation import derivation_of

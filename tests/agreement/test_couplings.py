@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import dalembert as dl
-from dalembert.evidence import principle
+from dalembert.evidence import _principle
 from dalembert.mechanics import random_states
 from dalembert.model.contacts import CONTACTS
 from dalembert.model.contacts.base import Held
@@ -131,5 +131,5 @@ def test_the_principle_holds_for_what_rolls_on_a_body_that_is_led(kind):
     eom = dl.derive(model, engine="python")
     states = random_states.consistent(eom.model, 3)
     at = states.q, states.qd, states.t
-    found = principle.residual(model, states, eom.accelerations(*at), eom.reactions(*at)).largest
+    found = _principle.residual(model, states, eom.accelerations(*at), eom.reactions(*at)).largest
     assert max(dict(found).values()) < 1e-8

@@ -5,7 +5,7 @@ import pytest
 
 import dalembert as dl
 from dalembert.errors import InputError, NotApplicableError
-from dalembert.io.urdf.urdf_reader import loads_urdf
+from dalembert.io.urdf._urdf_reader import loads_urdf
 from dalembert.io.urdf.urdf_writer import to_urdf
 
 TABLES = {

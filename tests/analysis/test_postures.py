@@ -150,7 +150,7 @@ def test_several_bodies_at_once_and_a_coordinate_that_stays(arm: dl.Model) -> No
 
 
 def test_free_bases_with_quaternions_keep_their_norm() -> None:
-    from dalembert.io.urdf.urdf_reader import loads_urdf
+    from dalembert.io.urdf._urdf_reader import loads_urdf
 
     text = """<robot name="r"><link name="base"><inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0"
     iyz="0"/></inertial></link></robot>"""

@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 import dalembert as dl
-from dalembert.analysis.sweeps.evaluate_chunk import answer
+from dalembert.analysis.sweeps._evaluate_chunk import answer
 from dalembert.analysis.sweeps.sweep_spec import Observable, Points, SweepSpec, variation_of
 from dalembert.analysis.sweeps.worker_pool import by_processes
 from dalembert.simulation.integrators.base import Settings

@@ -26,8 +26,8 @@ FORBIDDEN = (
     ("dalembert.codegen.function", "Function.__call__"),
     ("dalembert.codegen.function", "NativeFunction.__call__"),
     ("dalembert.codegen.function", "PythonFunction.__call__"),
-    ("dalembert.codegen.llvm.machine_code", "MachineCode.__init__"),
-    ("dalembert.codegen.python_backend", "Interpreted.__init__"),
+    ("dalembert.codegen.llvm._machine_code", "MachineCode.__init__"),
+    ("dalembert.codegen._python_backend", "Interpreted.__init__"),
     ("dalembert.simulation.integrators.integrate", "integrate"),
 )
 CASES = {

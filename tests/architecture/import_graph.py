@@ -89,6 +89,16 @@ class Sources:
         repeated = {name: found for name, found in sorted(places.items()) if len(found) > 1}
         return Measure(len(repeated), tuple(f"{name}: {', '.join(found)}" for name, found in repeated.items()))
 
+    def private_modules_imported_elsewhere(self) -> Measure:
+        """Modules with a leading underscore that another top-level package imports."""
+        found = [
+            f"{name} imports {target}"
+            for name, targets in self.imports.items()
+            for target in sorted(targets)
+            if target.rpartition(".")[2].startswith("_") and _package(name) != _package(target)
+        ]
+        return Measure(len(found), tuple(found))
+
     def longest_module(self) -> Measure:
         """Lines of the longest module."""
         return _largest((module.lines, module.name) for module in self.modules.values())

@@ -13,6 +13,7 @@ BOUNDS = {
     "coupled_pairs": 125,
     "modules_in_cycles": 0,
     "repeated_names": 3,
+    "private_modules_imported_elsewhere": 0,
     "longest_module": 499,
     "longest_function": 60,
     "files": 456,
@@ -64,6 +65,12 @@ def test_imports_are_found_wherever_they_stand(tmp_path: Path) -> None:
     assert found.imports_at_import_time["p.c"] == {"p.a.first"}
     pairs = found.coupled_pairs()
     assert (pairs.value, pairs.details) == (2, ("a - b: 2 imports", "a - c: 2 imports"))
+
+
+def test_private_modules_belong_to_their_package(tmp_path: Path) -> None:
+    assert package(tmp_path).private_modules_imported_elsewhere().value == 0
+    found = package(tmp_path, **{"a/first.py": "from p.b import _first\n"}).private_modules_imported_elsewhere()
+    assert found == Measure(1, ("p.a.first imports p.b._first",))
 
 
 def test_sizes_and_names_are_measured(tmp_path: Path) -> None:

@@ -13,8 +13,8 @@ import pytest
 from llvmlite import ir
 from mpmath import mp, mpf
 
-from dalembert.codegen.llvm import argument_reduction, elementary_functions
-from dalembert.codegen.llvm.elementary_functions import Functions
+from dalembert.codegen.llvm import _argument_reduction, _elementary_functions
+from dalembert.codegen.llvm._elementary_functions import Functions
 from dalembert.errors import EngineError
 
 MPMATH = {
@@ -174,7 +174,7 @@ def samples(name: str, n: int) -> list[list[np.ndarray]]:
         "tan": angles,
         "asin": cosines,
         "acos": cosines,
-        "atan": [sized(-30, 60), sized(-3, 3), about(elementary_functions.TAN_EIGHTH, 1.0, 2**-27, 2.0**500)],
+        "atan": [sized(-30, 60), sized(-3, 3), about(_elementary_functions.TAN_EIGHTH, 1.0, 2**-27, 2.0**500)],
         "sqrt": [abs(sized(-1074, 1024))],
         "exp": [
             rng.uniform(-746, 710, n),
@@ -331,7 +331,7 @@ def test_polynomials_are_the_interpolated_series():
             "LOG": interpolated(lambda j: mpf(2) / (2 * j + 5), 0, artanh, 8),
         }
     for name, coefficients in found.items():
-        assert (vars(elementary_functions) | vars(elementary_functions))[name] == coefficients
+        assert (vars(_elementary_functions) | vars(_elementary_functions))[name] == coefficients
 
 
 def test_constants_are_their_numbers():
@@ -339,17 +339,17 @@ def test_constants_are_their_numbers():
         return float(abs(number - mp.fsum(map(mpf, parts))))
 
     with mp.workdps(120):
-        assert remainder(mp.pi / 2, argument_reduction.HALF_PI_PARTS) < 2.0**-156
-        assert remainder(mp.pi / 2, argument_reduction.HALF_PI_LONG_PARTS) < 2.0**-162
-        assert remainder(mp.pi / 2, argument_reduction.HALF_PI) < 2.0**-107
-        assert remainder(mp.pi / 4, elementary_functions.QUARTER_PI) < 2.0**-107
-        assert remainder(mpf(2) / 3, elementary_functions.TWO_THIRDS) < 2.0**-107
-        assert remainder(mp.log(2), elementary_functions.LN_2) < 2.0**-97
-        assert float(2 / mp.pi) == argument_reduction.TWO_OVER_PI
-        assert float(1 / mp.log(2)) == elementary_functions.LOG2_E
-        assert float(mp.tan(mp.pi / 8)) == elementary_functions.TAN_EIGHTH
+        assert remainder(mp.pi / 2, _argument_reduction.HALF_PI_PARTS) < 2.0**-156
+        assert remainder(mp.pi / 2, _argument_reduction.HALF_PI_LONG_PARTS) < 2.0**-162
+        assert remainder(mp.pi / 2, _argument_reduction.HALF_PI) < 2.0**-107
+        assert remainder(mp.pi / 4, _elementary_functions.QUARTER_PI) < 2.0**-107
+        assert remainder(mpf(2) / 3, _elementary_functions.TWO_THIRDS) < 2.0**-107
+        assert remainder(mp.log(2), _elementary_functions.LN_2) < 2.0**-97
+        assert float(2 / mp.pi) == _argument_reduction.TWO_OVER_PI
+        assert float(1 / mp.log(2)) == _elementary_functions.LOG2_E
+        assert float(mp.tan(mp.pi / 8)) == _elementary_functions.TAN_EIGHTH
     with mp.workprec(1400):
-        assert argument_reduction.two_over_pi(1216) == int(mp.floor(mpf(2) ** 1217 / mp.pi))
+        assert _argument_reduction.two_over_pi(1216) == int(mp.floor(mpf(2) ** 1217 / mp.pi))
 
 
 @pytest.mark.parametrize(
@@ -400,7 +400,7 @@ def test_an_unknown_function_is_named():
         Functions(module, 1, fma=False).call(ir.IRBuilder(), "sinh")
 
 
-@pytest.mark.parametrize("module", [elementary_functions, argument_reduction], ids=lambda module: module.__name__)
+@pytest.mark.parametrize("module", [_elementary_functions, _argument_reduction], ids=lambda module: module.__name__)
 def test_examples_in_the_text_run(module):
     outcome = doctest.testmod(module)
     assert outcome.attempted

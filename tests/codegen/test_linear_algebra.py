@@ -5,7 +5,7 @@ import pytest
 
 from dalembert.codegen import linear_algebra as dense
 from dalembert.codegen.compiled_loop import CompiledLoop
-from dalembert.codegen.llvm import array_expressions
+from dalembert.codegen.llvm import _array_expressions
 
 SHAPES = ((1, 1), (3, 5), (5, 3), (4, 4), (6, 9), (0, 3))
 
@@ -54,8 +54,8 @@ def test_operations_on_arrays(seed):
 
 
 def test_the_largest_value_is_at_least_zero():
-    assert array_expressions.largest(np.array([-2.0, -1.0])) == 0.0
-    assert array_expressions.largest(np.array([-2.0, 3.0])) == 3.0
+    assert _array_expressions.largest(np.array([-2.0, -1.0])) == 0.0
+    assert _array_expressions.largest(np.array([-2.0, 3.0])) == 3.0
 
 
 # factors: each as Python and as machine code

@@ -12,8 +12,8 @@ import pytest
 
 import dalembert as dl
 from dalembert.codegen.function import NativeFunction, compile_function
-from dalembert.codegen.llvm.emit import Target, module_text
-from dalembert.codegen.llvm.machine_code import MachineCode, host_target
+from dalembert.codegen.llvm._emit import Target, module_text
+from dalembert.codegen.llvm._machine_code import MachineCode, host_target
 from dalembert.codegen.program import Program, program_of
 from dalembert.symbolic.algebra_base import vector
 from dalembert.symbolic.graph import GRAPH

@@ -6,10 +6,10 @@ import itertools
 import numpy as np
 import pytest
 
-from dalembert.codegen import python_backend
+from dalembert.codegen import _python_backend
+from dalembert.codegen._python_backend import ON_ARRAYS, ON_FLOATS, Interpreted, source
 from dalembert.codegen.function import ENGINES, FEW, compile_function
 from dalembert.codegen.program import program_of
-from dalembert.codegen.python_backend import ON_ARRAYS, ON_FLOATS, Interpreted, source
 from dalembert.errors import EngineError
 from dalembert.symbolic.algebra_base import choose, stack, vector, zeros
 from dalembert.symbolic.graph import GRAPH
@@ -93,7 +93,7 @@ def test_long_programs_come_in_parts():
     program = program_of(outputs, NAMES)
     text = source(program, ON_FLOATS.words)
     assert len(text.parts) > 2
-    assert text.registers < python_backend.LINES
+    assert text.registers < _python_backend.LINES
     assert 0 < text.slots < 3000
     states = np.random.default_rng(1).uniform(-2, 2, (2, 40))
     expected = np.array(recurrence(*states, 3000, np.sin)[100::50])
@@ -106,7 +106,7 @@ def test_many_states_are_treated_block_by_block(monkeypatch):
     symbols = GRAPH.symbols(NAMES)
     outputs = recurrence(*symbols, 40, GRAPH.sin)[-3:]
     states = np.random.default_rng(2).uniform(-2, 2, (2, 501))
-    monkeypatch.setattr(python_backend, "MOST", 64)
+    monkeypatch.setattr(_python_backend, "MOST", 64)
     in_blocks = Interpreted(program_of(outputs, NAMES))
     assert in_blocks._on_arrays[-1] == 64
     expected = recurrence(*states, 40, np.sin)[-3:]
@@ -123,7 +123,7 @@ def test_registers_are_used_again():
 
 
 def test_values_cross_parts_in_slots_that_are_used_again(monkeypatch):
-    monkeypatch.setattr(python_backend, "LINES", 10)
+    monkeypatch.setattr(_python_backend, "LINES", 10)
     (x,) = GRAPH.symbols(["x"])
     y = x
     for _ in range(500):
@@ -150,7 +150,7 @@ def test_no_text_of_a_model_gets_into_the_source():
 
 def test_programs_reach_no_builtins():
     for dialect in (ON_FLOATS, ON_ARRAYS):
-        (part,) = python_backend.compiled(["def part(x, out, state):\n return state\n"], dialect.names)
+        (part,) = _python_backend.compiled(["def part(x, out, state):\n return state\n"], dialect.names)
         reachable = set(part.__globals__) - {"part", "__builtins__"}
         assert part.__globals__["__builtins__"] == {}
         assert not {"open", "eval", "exec", "getattr", "__import__"} & reachable

@@ -7,7 +7,7 @@ import pytest
 
 from dalembert.codegen.function import SweptFunction
 from dalembert.codegen.link_sweeps import Members, Place, Storage, Sweep, Sweeps, step_of, table_of
-from dalembert.codegen.llvm import machine_code
+from dalembert.codegen.llvm import _machine_code
 from dalembert.symbolic.graph import GRAPH
 
 pytest.importorskip("llvmlite")
@@ -102,11 +102,11 @@ def test_sweeps_pickle_and_keep_their_name():
 
 def test_code_is_found_in_the_store(tmp_path, monkeypatch):
     monkeypatch.setenv("DALEMBERT_CACHE", str(tmp_path))
-    sweeps, target = toy(), machine_code.host_target(many=True)
-    machine_code.MachineCode(sweeps, target)
+    sweeps, target = toy(), _machine_code.host_target(many=True)
+    _machine_code.MachineCode(sweeps, target)
     assert len(list(tmp_path.glob("*.o"))) == 1
-    monkeypatch.setattr(machine_code, "_compiled", lambda text: pytest.fail("it was compiled again"))
-    machine_code.MachineCode(sweeps, target)
+    monkeypatch.setattr(_machine_code, "_compiled", lambda text: pytest.fail("it was compiled again"))
+    _machine_code.MachineCode(sweeps, target)
 
 
 def test_trees_of_the_same_kinds_share_their_code():

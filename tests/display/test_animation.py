@@ -10,7 +10,7 @@ from PIL import Image
 import dalembert as dl
 from dalembert.cli.entry_point import main
 from dalembert.display import video
-from dalembert.display.renderer import Painter
+from dalembert.display._renderer import Painter
 
 
 @pytest.fixture(scope="module")

@@ -19,7 +19,7 @@ import dalembert as dl
 from dalembert.api.derive import equations_of
 from dalembert.display.math import latex, symbol_names
 from dalembert.display.math import plain_text as text
-from dalembert.display.math.intermediates import WALL, name_parts
+from dalembert.display.math._intermediates import WALL, name_parts
 from dalembert.display.math.pages import Page
 from dalembert.display.math.sheet import prepare
 from dalembert.formalisms.catalogue import KEYS, find

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import dalembert as dl
-from dalembert.display.scene.declared_shapes import SHOWN, merged, mesh_of
+from dalembert.display.scene._declared_shapes import SHOWN, merged, mesh_of
 from dalembert.display.scene.scene_builder import scene_of
 from dalembert.io.urdf.urdf_elements import mesh_file
 

@@ -21,8 +21,8 @@ from matplotlib.transforms import Bbox
 from dalembert.api.derive import equations_of
 from dalembert.api.equations import Equations
 from dalembert.api.trajectory import Trajectory
-from dalembert.display.plots import axes, plot
-from dalembert.display.plots.axes import apart
+from dalembert.display.plots import _axes, plot
+from dalembert.display.plots._axes import apart
 from dalembert.display.plots.figure import LINEAGES, Plot, style_of, styles_of
 from dalembert.display.plots.panels import (
     Line,
@@ -249,7 +249,7 @@ def test_powers_of_ten_stand_beside_the_unit(size: float, base: float, power: in
     figure = Plot(layout="constrained")
     axis = figure.subplots()
     t = np.linspace(0, 1, 50)
-    axes.draw(axis, t, Panel("x", "m", (Line("a", base + size * np.sin(9 * t)),)), str)
+    _axes.draw(axis, t, Panel("x", "m", (Line("a", base + size * np.sin(9 * t)),)), str)
     figure.draw_without_rendering()
     assert axis.yaxis.offsetText.get_text() == ""
     assert axis.get_ylabel() == (f"x [$10^{{{power}}}$ m]" if power else "x [m]")
@@ -265,13 +265,13 @@ def test_what_is_zero_is_said_in_words() -> None:
         Panel("e", "m", (Line("a", nothing, zero=True),)),
     ):
         axis = Figure().subplots()
-        axes.draw(axis, np.arange(3.0), panel, str)
+        _axes.draw(axis, np.arange(3.0), panel, str)
         assert [text.get_text() for text in axis.texts] == ["zero to rounding:\na"]
         assert axis.get_legend() is None
     axis = Figure().subplots()
     noise = Line("b", np.array([1e-16, -1e-16, 2e-16]))
     (both,) = by_unit(quiet([("N", Line("a", np.ones(3))), ("N", noise)]), "forces")
-    axes.draw(axis, np.arange(3.0), both, str)
+    _axes.draw(axis, np.arange(3.0), both, str)
     assert legend_texts(axis) == ["a", "zero to rounding: b"]
     assert len(axis.get_lines()) == 1
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from dalembert.display.rasterizer import FINE, Lit, picture
+from dalembert.display._rasterizer import FINE, Lit, picture
 
 RED, BLUE = (1.0, 0.0, 0.0, 1.0), (0.0, 0.0, 1.0, 1.0)
 

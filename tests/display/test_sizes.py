@@ -9,7 +9,7 @@ import pytest
 import symengine as se
 
 from dalembert.api.derive import equations_of
-from dalembert.display.math.intermediates import tidy_rows
+from dalembert.display.math._intermediates import tidy_rows
 from dalembert.display.math.simplify import tidy, tidy_matrix
 from dalembert.formalisms.shared.phase_space import canonical_of
 from dalembert.io import gallery

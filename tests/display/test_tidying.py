@@ -9,9 +9,9 @@ import symengine as se
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dalembert.display.math.factor import factored
+from dalembert.display.math._factor import factored
+from dalembert.display.math._trigonometric_ring import sum_of_waves
 from dalembert.display.math.simplify import tidy
-from dalembert.display.math.trigonometric_ring import sum_of_waves
 from dalembert.symbolic.formula_writer import exact, for_reading, with_exact_numbers
 
 x, y, m, v = se.symbols("x y m v")

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 import dalembert as dl
-from dalembert.display.scene.layout import Layout
+from dalembert.display.scene._layout import Layout
+from dalembert.display.scene._wheels import Wheels
 from dalembert.display.scene.scene_builder import scene_of
-from dalembert.display.scene.wheels import Wheels
 from dalembert.model.model import Model
 
 Z = (0, 0, 1)

@@ -18,8 +18,8 @@ import pytest
 
 import dalembert as dl
 from dalembert.errors import InputError
-from dalembert.evidence.numeric_differentiation import Watch, watch
-from dalembert.evidence.principle import joint_work, non_ideal_work, second_moments
+from dalembert.evidence._numeric_differentiation import Watch, watch
+from dalembert.evidence._principle import joint_work, non_ideal_work, second_moments
 from dalembert.mechanics import random_states
 from dalembert.mechanics.joint_reactions import JointReaction
 from dalembert.mechanics.state_batch import States

@@ -5,8 +5,8 @@ import pytest
 
 import dalembert as dl
 from dalembert.cli.entry_point import main
-from dalembert.evidence import principle
-from dalembert.evidence.numeric_differentiation import places, watch
+from dalembert.evidence import _principle
+from dalembert.evidence._numeric_differentiation import places, watch
 from dalembert.mechanics import random_states
 from dalembert.mechanics.contact_constraints import with_contacts
 from dalembert.mechanics.motion import move
@@ -33,7 +33,7 @@ def examined(model: Model, key: str = "lagrange", count: int = 6) -> tuple[State
 
 def left(model: Model, states: States, qdd: np.ndarray, reactions: np.ndarray | None = None) -> float:
     """What is left over of motion, accelerations and reactions, at states that are on the constraints."""
-    found = dict(principle.residual(model, states, qdd, reactions).largest)
+    found = dict(_principle.residual(model, states, qdd, reactions).largest)
     assert max(found.pop("position"), found.pop("velocity")) < 1e-8
     return max(found.values())
 
@@ -177,7 +177,7 @@ def test_a_coordinate_without_inertia_is_weighed_by_its_constraints():
     states = States(np.array([[0.3], [0.6]]), np.array([[1.0], [2.0]]), np.zeros(1))
     # 2 ẍ = 2 · 3 through the lever
     assert left(model, states, np.array([[3.0], [6.0]])) < 1e-15
-    assert principle.residual(model, states, np.array([[2.9], [5.8]])).motion[0] > 1e-3
+    assert _principle.residual(model, states, np.array([[2.9], [5.8]])).motion[0] > 1e-3
 
 
 # what is wrong does not
@@ -192,7 +192,7 @@ def test_a_millionth_is_noticed(name):
         wrong = qdd.copy()
         wrong[i] += 1e-6 * size
         assert left(model, states, wrong) > 1e-9
-    found = principle.residual(model, states, qdd, reactions + 1e-6 * np.abs(qdd).max())
+    found = _principle.residual(model, states, qdd, reactions + 1e-6 * np.abs(qdd).max())
     assert found.reaction is not None
     assert found.reaction.max() > 1e-9
     assert max(found.motion.max(), found.acceleration.max()) < 1e-12
@@ -202,9 +202,9 @@ def test_states_off_the_constraints_are_noticed():
     model = dl.load("slider-crank")
     states, qdd, _ = examined(model)
     off = States(states.q + 1e-5, states.qd, states.t)
-    assert principle.residual(model, off, qdd).position.max() > 1e-7
+    assert _principle.residual(model, off, qdd).position.max() > 1e-7
     fast = States(states.q, 1.001 * states.qd + 1e-5, states.t)
-    assert principle.residual(model, fast, qdd).velocity.max() > 1e-7
+    assert _principle.residual(model, fast, qdd).velocity.max() > 1e-7
 
 
 @pytest.mark.parametrize("unit", [1e-6, 1e6])
@@ -218,8 +218,8 @@ def test_residuals_do_not_know_the_unit_of_length(unit):
     q, qd = np.array([[0.1], [0.3]]), np.array([[0.2], [1.1]])
     scale = np.array([[unit], [1.0]])
     wrong = np.array([[1.0], [2.0]])
-    small = principle.residual(make(1.0), States(q, qd, np.zeros(1)), wrong).motion[0]
-    other = principle.residual(make(unit), States(scale * q, scale * qd, np.zeros(1)), scale * wrong).motion[0]
+    small = _principle.residual(make(1.0), States(q, qd, np.zeros(1)), wrong).motion[0]
+    other = _principle.residual(make(unit), States(scale * q, scale * qd, np.zeros(1)), scale * wrong).motion[0]
     assert other == pytest.approx(small, rel=1e-9)
     assert small > 0.1
 

@@ -16,13 +16,13 @@ import numpy as np
 import pytest
 
 import dalembert as dl
-from dalembert.analysis.sweeps import sweep_lanes as lanes
+from dalembert.analysis.sweeps import _sweep_lanes as lanes
 from dalembert.codegen import heyoka_backend
 from dalembert.codegen.function import NativeFunction
 from dalembert.codegen.program import Program
 from dalembert.evidence.verification import ProgramChecks, Task, _finding, _states
 from dalembert.model.elements import Event
-from dalembert.simulation import complementarity
+from dalembert.simulation import _complementarity
 from dalembert.simulation import right_hand_side as kernels
 from dalembert.simulation.integrators.base import Settings
 from dalembert.simulation.mode_changes import ModeManager
@@ -384,12 +384,12 @@ def contact_checks() -> dict[str, bool]:
 
 def wrong_newton(change: Callable[[np.ndarray, int], np.ndarray], restitution: float = 1.0):
     def mutate(monkeypatch):
-        right = complementarity.newton
+        right = _complementarity.newton
 
         def newton(asked, e):
             return change(right(asked, restitution * e), asked.m)
 
-        monkeypatch.setattr(complementarity, "newton", newton)
+        monkeypatch.setattr(_complementarity, "newton", newton)
 
     return mutate
 
@@ -400,15 +400,15 @@ def tangential(forces: np.ndarray, m: int) -> np.ndarray:
 
 def open_contact(monkeypatch):
     """A contact that is pressed is taken for open."""
-    from dalembert.simulation import rigid_contacts
+    from dalembert.simulation import _rigid_contacts
 
-    right = rigid_contacts.decided
+    right = _rigid_contacts.decided
 
     def decided(asked, *hints):
         found = right(asked, *hints)
-        return replace(found, modes=tuple(rigid_contacts.OPEN for _ in found.modes), forces=0 * found.forces)
+        return replace(found, modes=tuple(_rigid_contacts.OPEN for _ in found.modes), forces=0 * found.forces)
 
-    monkeypatch.setattr(rigid_contacts, "decided", decided)
+    monkeypatch.setattr(_rigid_contacts, "decided", decided)
 
 
 CONTACT = {

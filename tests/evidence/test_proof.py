@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import dalembert as dl
-from dalembert.evidence import mechanics_identities
-from dalembert.evidence.degrees import degrees_of
+from dalembert.evidence import _mechanics_identities
+from dalembert.evidence._degrees import degrees_of
 from dalembert.evidence.proof import ENOUGH, prove
 from dalembert.formalisms import catalogue
 from dalembert.io import gallery
@@ -120,15 +120,15 @@ def test_a_wrong_sign_in_the_reactions_is_found(monkeypatch, key):
 
 
 def test_a_wrong_energy_and_a_wrong_recursion_are_found(monkeypatch):
-    right = mechanics_identities.power_into
-    monkeypatch.setattr(mechanics_identities, "power_into", lambda system: right(system) * (1 + TINY))
+    right = _mechanics_identities.power_into
+    monkeypatch.setattr(_mechanics_identities, "power_into", lambda system: right(system) * (1 + TINY))
     proof = prove(loaded(), ["lagrange", "kane"])
-    assert proof.identities[mechanics_identities.EnergyRate.name].status == "different"
-    monkeypatch.setattr(mechanics_identities, "power_into", right)
-    composed = mechanics_identities.recursive.mass_matrix
-    monkeypatch.setattr(mechanics_identities.recursive, "mass_matrix", lambda moving: composed(moving) * (1 + TINY))
+    assert proof.identities[_mechanics_identities.EnergyRate.name].status == "different"
+    monkeypatch.setattr(_mechanics_identities, "power_into", right)
+    composed = _mechanics_identities.recursive.mass_matrix
+    monkeypatch.setattr(_mechanics_identities.recursive, "mass_matrix", lambda moving: composed(moving) * (1 + TINY))
     proof = prove(loaded(), ["lagrange", "kane"])
-    assert proof.identities[mechanics_identities.Recursion.name].status == "different"
+    assert proof.identities[_mechanics_identities.Recursion.name].status == "different"
 
 
 def test_what_switches_is_proved_on_every_branch_and_named():

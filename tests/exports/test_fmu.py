@@ -14,7 +14,7 @@ from exported_code import GCC
 
 import dalembert as dl
 from dalembert.api.export import source_of
-from dalembert.io.code.fmi import fmu_files
+from dalembert.io.code._fmi import fmu_files
 from dalembert.mechanics import random_states
 
 

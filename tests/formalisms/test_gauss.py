@@ -6,7 +6,7 @@ import pytest
 import dalembert as dl
 from dalembert.formalisms.shared.solvers import gaussian
 from dalembert.mechanics import random_states
-from dalembert.simulation.assembled import least_gaussian
+from dalembert.simulation._assembled import least_gaussian
 
 
 def random_equations(seed, n=5, r=2):

@@ -8,7 +8,7 @@ from sympy.physics.mechanics import dynamicsymbols
 import dalembert as dl
 from dalembert.formalisms.shared.solvers import directions
 from dalembert.model.model import Model
-from dalembert.simulation.assembled import free_directions
+from dalembert.simulation._assembled import free_directions
 from dalembert.symbolic.algebra_base import identity
 from dalembert.symbolic.floats import FLOATS
 

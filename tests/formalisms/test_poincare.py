@@ -11,7 +11,7 @@ from dalembert.formalisms.shared.linear_form import LinearSystem
 from dalembert.formalisms.shared.solvers import solve_poincare
 from dalembert.mechanics import random_states
 from dalembert.model.model import Model
-from dalembert.simulation.assembled import smallest_force
+from dalembert.simulation._assembled import smallest_force
 from dalembert.symbolic.floats import FLOATS, plain
 
 

@@ -6,7 +6,7 @@ from scipy.linalg import sqrtm
 
 import dalembert as dl
 from dalembert.model.model import Model
-from dalembert.simulation.assembled import smallest_force
+from dalembert.simulation._assembled import smallest_force
 
 G = 9.81
 

@@ -9,11 +9,11 @@ import pytest
 
 import dalembert as dl
 from dalembert.errors import InputError, ModelFileError
+from dalembert.io._matlab_interpreter import read_assignments
+from dalembert.io._matlab_values import MAX_DEPTH
+from dalembert.io._redysim import loads_redysim, read_redysim
+from dalembert.io._redysim_arrays import KEYS, from_arrays
 from dalembert.io.file_formats import loads, read
-from dalembert.io.matlab_interpreter import read_assignments
-from dalembert.io.matlab_values import MAX_DEPTH
-from dalembert.io.redysim import loads_redysim, read_redysim
-from dalembert.io.redysim_arrays import KEYS, from_arrays
 from dalembert.mechanics.energies import mass_matrix
 from dalembert.mechanics.motion import move
 from dalembert.symbolic.algebra_base import vector

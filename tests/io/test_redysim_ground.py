@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from dalembert.errors import ModelFileError
-from dalembert.io.redysim import read_redysim
-from dalembert.io.redysim_arrays import from_arrays
+from dalembert.io._redysim import read_redysim
+from dalembert.io._redysim_arrays import from_arrays
 from dalembert.simulation.observables import load_forces
 
 FILE = Path(__file__).parents[1] / "papers" / "redysim_models.json"

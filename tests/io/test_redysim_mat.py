@@ -14,8 +14,8 @@ from scipy.sparse import csc_matrix
 import dalembert as dl
 from dalembert.cli.entry_point import main
 from dalembert.errors import InputError, ModelFileError
-from dalembert.io.mat_file import MAX_UNPACKED, stored
-from dalembert.io.redysim import read_redysim, read_trajectory
+from dalembert.io._mat_file import MAX_UNPACKED, stored
+from dalembert.io._redysim import read_redysim, read_trajectory
 from dalembert.papers.printed_values import published
 
 FILE = Path(__file__).parents[1] / "papers" / "redysim_models.json"

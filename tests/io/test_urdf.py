@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import dalembert as dl
-from dalembert.io.urdf.urdf_reader import loads_urdf, read_urdf
+from dalembert.io.urdf._urdf_reader import loads_urdf, read_urdf
 from dalembert.mechanics import random_states
 from dalembert.mechanics.state_batch import States
 from dalembert.model.elements import Limits

@@ -5,7 +5,7 @@ import os
 import pytest
 
 from dalembert.errors import ModelFileError
-from dalembert.io.urdf.urdf_reader import loads_urdf, read_urdf
+from dalembert.io.urdf._urdf_reader import loads_urdf, read_urdf
 
 INERTIAL = '<inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1"/></inertial>'
 # one line for each element, so that lines are easy to count

@@ -5,7 +5,7 @@ import pytest
 
 import dalembert as dl
 from dalembert.errors import InputError, ModelError, WorkError
-from dalembert.io.urdf.urdf_reader import loads_urdf, read_urdf
+from dalembert.io.urdf._urdf_reader import loads_urdf, read_urdf
 from dalembert.io.urdf.urdf_writer import to_urdf, write_urdf
 from dalembert.mechanics import random_states
 from dalembert.mechanics.state_batch import States

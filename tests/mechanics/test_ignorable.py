@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 import dalembert as dl
+from dalembert.mechanics._ignorable import Ignorable, find_ignorable
 from dalembert.mechanics.constraint_levels import Levels, levels
 from dalembert.mechanics.contact_constraints import with_contacts
 from dalembert.mechanics.facts import facts_of
-from dalembert.mechanics.ignorable import Ignorable, find_ignorable
 from dalembert.model.model import Model
 from dalembert.simulation.workspace import forget_workspaces
 

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 import dalembert as dl
-from dalembert.evidence.numeric_differentiation import watch
-from dalembert.evidence.principle import declared_work
+from dalembert.evidence._numeric_differentiation import watch
+from dalembert.evidence._principle import declared_work
 from dalembert.mechanics.applied_forces import applied_forces, generalized_forces
 from dalembert.mechanics.energies import potential
 from dalembert.mechanics.motion import move

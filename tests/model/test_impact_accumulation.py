@@ -10,7 +10,7 @@ from scipy.optimize import brentq
 import dalembert as dl
 from dalembert.errors import SimulationError
 from dalembert.model.model import Model
-from dalembert.simulation import rigid_contacts
+from dalembert.simulation import _rigid_contacts
 
 G = 9.81
 nightly = pytest.mark.nightly
@@ -110,9 +110,9 @@ def test_a_slider_with_clearance_goes_on_where_its_corners_come_to_rest(friction
 
 def test_impacts_without_end_are_judged_by_their_energy(monkeypatch):
     """Where bounces are not seen to be below rounding, the crossings at one instant are: at rest, or with advice that works."""
-    monkeypatch.setattr(rigid_contacts, "_ROUNDING", 0.0)
+    monkeypatch.setattr(_rigid_contacts, "_ROUNDING", 0.0)
     assert dl.simulate(slider_crank(0.0), 0.02, samples=21).energy_error < 1e-11
-    monkeypatch.setattr(rigid_contacts, "_NEGLIGIBLE", 1e-30)
+    monkeypatch.setattr(_rigid_contacts, "_NEGLIGIBLE", 1e-30)
     begun = time.process_time()
     with pytest.raises(
         SimulationError, match=r"at t = 0.00913\d* impacts of .* Give the contacts rest_speed = "

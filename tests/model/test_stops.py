@@ -8,7 +8,7 @@ import pytest
 import dalembert as dl
 from dalembert.errors import InputError, ModelError
 from dalembert.io.toml_reader import loads_toml
-from dalembert.io.urdf.urdf_reader import loads_urdf
+from dalembert.io.urdf._urdf_reader import loads_urdf
 from dalembert.model.model import Model
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import dalembert as dl
-from dalembert.io.redysim import read_redysim
+from dalembert.io._redysim import read_redysim
 from dalembert.mechanics.energies import kinetic, mass_matrix, potential
 from dalembert.mechanics.motion import move
 from dalembert.papers.printed_values import published

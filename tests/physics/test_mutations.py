@@ -23,7 +23,7 @@ import symengine as se
 import dalembert as dl
 from dalembert.api.equations import Equations
 from dalembert.errors import InconsistentStateError, SingularError
-from dalembert.evidence import principle
+from dalembert.evidence import _principle
 from dalembert.formalisms import catalogue, kane
 from dalembert.formalisms.shared import common_quantities, phase_space
 from dalembert.mechanics import random_states, resolved_velocities
@@ -40,8 +40,8 @@ from dalembert.model.contacts.rolling_disk import RollingDisk
 from dalembert.model.joints import base
 from dalembert.model.loads.base import Load
 from dalembert.model.model import Model
+from dalembert.recursive._transforms import times
 from dalembert.recursive.link_states import Axis
-from dalembert.recursive.transforms import times
 from dalembert.simulation.derivation import derivation_of
 from dalembert.simulation.right_hand_side import Kernel
 from dalembert.simulation.workspace import Workspace, setup, workspace_of
@@ -335,7 +335,7 @@ def watchers(model: Model, limit: float, more: tuple[str, ...] = ()) -> dict[str
     if model.bodies:
         seen["recursion"] = apart(known.qdd, by_recursion(model, states).qdd)
     assert known.qdd is not None
-    seen["principle"] = principle.residual(model, states, known.qdd, known.reaction).worst
+    seen["principle"] = _principle.residual(model, states, known.qdd, known.reaction).worst
     return {who: size for who, size in seen.items() if size > limit}
 
 
@@ -801,7 +801,7 @@ def test_a_load_that_is_wrong_by_a_billionth_is_noticed(kind, monkeypatch: pytes
     states = random_states.consistent(space.model, 20, seed=7)
     found = by_formalism(space, "kane", states)
     assert found.qdd is not None
-    assert "motion" in principle.residual(model, states, found.qdd, found.reaction).broken
+    assert "motion" in _principle.residual(model, states, found.qdd, found.reaction).broken
 
 
 @pytest.mark.parametrize(

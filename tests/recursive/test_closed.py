@@ -10,7 +10,7 @@ from dalembert.mechanics import random_states
 from dalembert.mechanics.contact_constraints import with_contacts
 from dalembert.model.model import Model
 from dalembert.recursive import execution
-from dalembert.recursive.constrained_forward import Closed
+from dalembert.recursive._constrained_forward import Closed
 from dalembert.recursive.constraint_batch import rows_of
 from dalembert.recursive.joint_speeds import to_rates
 from dalembert.recursive.plan import plan_of

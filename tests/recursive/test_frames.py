@@ -5,13 +5,13 @@ import pytest
 
 import dalembert as dl
 from dalembert.model.model import Model
+from dalembert.recursive._link_frames import aligned
+from dalembert.recursive._transforms import Planar
 from dalembert.recursive.composite_inertia import diagonal, mass_matrix
 from dalembert.recursive.forward import forward_dynamics
 from dalembert.recursive.inverse import inverse_dynamics
-from dalembert.recursive.link_frames import aligned
 from dalembert.recursive.link_states import fixtures, moving
 from dalembert.recursive.plan import plan_of
-from dalembert.recursive.transforms import Planar
 from dalembert.symbolic.algebra_base import vector, zeros
 from dalembert.symbolic.floats import FLOATS, numbers
 

@@ -6,9 +6,9 @@ from grown_trees import MOTIONS, UNITS, drawn, grown
 
 from dalembert.codegen.compiled_loop import Machine
 from dalembert.model.model import Model
+from dalembert.recursive._link_kinds import Kind
 from dalembert.recursive.inverse import inverse_dynamics
 from dalembert.recursive.joint_speeds import to_rates
-from dalembert.recursive.link_kinds import Kind
 from dalembert.recursive.link_states import moving
 from dalembert.recursive.plan import plan_of
 from dalembert.recursive.rolled_sweeps import can_roll, rolled_function, sweeps_of

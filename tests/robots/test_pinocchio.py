@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from pinocchio_twins import PARTS, condition, kind_of, make_possible, pin, placed_at, random_states, rebuilt
 
-from dalembert.io.urdf.urdf_reader import read_urdf
+from dalembert.io.urdf._urdf_reader import read_urdf
 from dalembert.recursive.constraint_batch import rows_of
 from dalembert.recursive.plan import plan_of
 from dalembert.recursive.tree_dynamics import forward_dynamics, inverse_dynamics, mass_matrix, speed_names

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dalembert.io.urdf.urdf_reader import loads_urdf, read_urdf
+from dalembert.io.urdf._urdf_reader import loads_urdf, read_urdf
 from dalembert.io.urdf.urdf_writer import to_urdf
 from dalembert.mechanics import random_states
 from dalembert.mechanics.state_batch import States

@@ -12,8 +12,8 @@ from dalembert.codegen.function import NativeFunction
 from dalembert.codegen.program import program_of
 from dalembert.formalisms.shared.linear_form import Numeric
 from dalembert.mechanics import random_states
-from dalembert.simulation import assembled
-from dalembert.simulation.assembled import AssembledCode, Interpreted, compiled_solution
+from dalembert.simulation import _assembled
+from dalembert.simulation._assembled import AssembledCode, Interpreted, compiled_solution
 from dalembert.symbolic.graph import GRAPH
 
 DEPENDENT = tuple(way for way in Numeric if way.takes_dependent_rows)
@@ -46,10 +46,10 @@ def solve(way: Numeric, most: int, *parts: np.ndarray) -> list[tuple[np.ndarray,
     program = NativeFunction(program_of(GRAPH.symbols(names), names))
     sizes = {"n_q": n, "n_v": n, "n_x": n, "n_rows": r, "n_lam": r, "even": 1, "most": most, "accelerations": 1}
     sizes |= {"inputs": len(given), "n_parts": len(given), "outputs": 2 * n + r}
-    sizes |= dict.fromkeys(("parts_tables", "power_tables"), assembled.HEAD + n + r)
-    plan = assembled.Plan(**dict.fromkeys(assembled.Plan._fields, 0) | sizes)._replace(parts=program.native.address)
+    sizes |= dict.fromkeys(("parts_tables", "power_tables"), _assembled.HEAD + n + r)
+    plan = _assembled.Plan(**dict.fromkeys(_assembled.Plan._fields, 0) | sizes)._replace(parts=program.native.address)
     tables = np.concatenate([plan, np.ones(n + r), np.zeros(1)])
-    plain = assembled.unknowns(plan, assembled.SOLVERS[way], tables, given)
+    plain = _assembled.unknowns(plan, _assembled.SOLVERS[way], tables, given)
     out = np.empty(2 * n + r)
     one = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 4)(compiled_solution(way).address)
     one(*(a.ctypes.data for a in (given, np.zeros(1), tables, out)))

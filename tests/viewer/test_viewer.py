@@ -10,7 +10,7 @@ import pytest
 from chromium import NO_WEBGL, chromium, found
 from scenes import closed, four_bar, operations, polynomial_run
 
-from dalembert.codegen.python_backend import Interpreted
+from dalembert.codegen._python_backend import Interpreted
 from dalembert.display.viewer import bundle
 from dalembert.display.webpage import Tab, page_of
 

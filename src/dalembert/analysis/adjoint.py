@@ -15,9 +15,9 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.analysis.directional_derivatives import Directions, directions_of, origin_of
+from dalembert.analysis._directional_derivatives import Directions, directions_of, origin_of
+from dalembert.analysis._variational_equations import rates_program
 from dalembert.analysis.sensitivity import program_by_name, require_differentiable
-from dalembert.analysis.variational_equations import rates_program
 from dalembert.api.derive import equations_of
 from dalembert.api.load import accepts_source
 from dalembert.api.simulate import recording_of

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.analysis.equilibrium_search import Search, Stability, Unknowns, by_hessian, by_spectrum
-from dalembert.analysis.linear.residuals import Point, Residuals, residuals_of, solved_at
+from dalembert.analysis._equilibrium_search import Search, Stability, Unknowns, by_hessian, by_spectrum
+from dalembert.analysis.linear._residuals import Point, Residuals, residuals_of, solved_at
 from dalembert.analysis.linearize import At, read_state
 from dalembert.api.load import accepts_source
 from dalembert.arguments import are_names, is_whole, shown

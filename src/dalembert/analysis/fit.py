@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from dalembert.analysis.directional_derivatives import Directions, directions_of, origin_of
+from dalembert.analysis._directional_derivatives import Directions, directions_of, origin_of
 from dalembert.analysis.sensitivity import Differentiated, Sensitivity, require_differentiable
 from dalembert.api.derive import equations_of
 from dalembert.api.load import accepts_source

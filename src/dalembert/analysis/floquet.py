@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.analysis.linear.residuals import (
+from dalembert.analysis.linear._residuals import (
     Reduced,
     Residuals,
     Solved,

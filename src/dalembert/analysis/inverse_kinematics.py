@@ -1,6 +1,6 @@
 """Inverse kinematics: positions of a mechanism at which its bodies are where they shall be.
 
-`analysis/posture_search` holds the search, `places` the program that it calls, `targets` what a user may ask for.
+`analysis/_posture_search` holds the search, `places` the program that it calls, `targets` what a user may ask for.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from dalembert.analysis import posture_search
-from dalembert.analysis.posture_search import Effort, Task
+from dalembert.analysis import _posture_search
+from dalembert.analysis._posture_search import Effort, Task
 from dalembert.analysis.task_kinematics import Asked, Given, Places, Seen, places_of, read_targets
 from dalembert.api.load import accepts_source
 from dalembert.arguments import numbers_given
@@ -234,7 +234,7 @@ class _Search:
         begin = np.array(np.broadcast_to(self.start if starts is None else starts, (K, n)), order="C")
         targets = np.array(np.broadcast_to(self.targets, (K, self.targets.shape[1])), order="C")
         q, left, counts = np.empty((K, n)), np.empty(K), np.zeros((K, 2), dtype=np.int64)
-        run = posture_search.compiled if isinstance(self.places.machine.one, int) else posture_search.reach
+        run = _posture_search.compiled if isinstance(self.places.machine.one, int) else _posture_search.reach
         with np.errstate(all="ignore"):
             run(self.places.machine, self.task, effort, targets, begin, self.t, q, left, counts)
         return Found(self._nearest_turns(q, begin), left, counts)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from dalembert.analysis.linear.spectrum import Mode, finite_eigenvalues, modes_of, second_order, spectrum_of
+from dalembert.analysis.linear._spectrum import Mode, finite_eigenvalues, modes_of, second_order, spectrum_of
 from dalembert.arguments import checked, is_whole, numbers_given, shown
 from dalembert.errors import EngineError, InputError
 from dalembert.mechanics import random_states
@@ -26,7 +26,7 @@ from dalembert.tables import Table, Tabular, short
 if TYPE_CHECKING:
     from scipy.signal import StateSpace
 
-    from dalembert.analysis.symbolic_linearization import SymbolicLinearization
+    from dalembert.analysis._symbolic_linearization import SymbolicLinearization
     from dalembert.display.scene.scene_values import Scene
     from dalembert.display.video import Animation
 
@@ -198,7 +198,7 @@ class Linearization(Value, Tabular):
         [   0, 1],
         [-g/l, 0]])
         """
-        from dalembert.analysis.symbolic_linearization import symbolic_of
+        from dalembert.analysis._symbolic_linearization import symbolic_of
 
         return symbolic_of(self, state)
 

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dalembert.analysis.equilibrium import Asked, Looking
-from dalembert.analysis.linear.spectrum import matched
+from dalembert.analysis.linear._spectrum import matched
 from dalembert.analysis.linearization import Linearization
 from dalembert.analysis.linearize import At, linear_at, read_state
 from dalembert.api.load import accepts_source

@@ -9,7 +9,7 @@ from typing import Any, Unpack
 
 import numpy as np
 
-from dalembert.analysis.directional_derivatives import (
+from dalembert.analysis._directional_derivatives import (
     Differentials,
     Directions,
     Origin,
@@ -18,7 +18,7 @@ from dalembert.analysis.directional_derivatives import (
     origin_of,
     with_time,
 )
-from dalembert.analysis.variational_equations import Crossing, Jumps, Variations
+from dalembert.analysis._variational_equations import Crossing, Jumps, Variations
 from dalembert.api.derive import equations_of
 from dalembert.api.load import accepts_source
 from dalembert.api.simulate import SimulationOptions, recording_of, takes_options, task_of

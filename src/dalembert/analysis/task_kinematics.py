@@ -10,7 +10,7 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from dalembert.analysis.posture_search import Task
+from dalembert.analysis._posture_search import Task
 from dalembert.arguments import numbers_given, shown
 from dalembert.codegen.compiled_loop import Machine
 from dalembert.codegen.function import Function, compile_function

@@ -9,10 +9,10 @@ from typing import ClassVar, Literal, NamedTuple, Unpack
 
 import numpy as np
 
+from dalembert.api._rollout import Forces, HeldStepper, Method, Rollout, Stepper, forces_of
 from dalembert.api.compiled_calls import Alone, Compiled, Numbers, Out, batch_of, beside, calls_of, counted, written
 from dalembert.api.kinematics import Kinematics
 from dalembert.api.load import accepts_source
-from dalembert.api.rollout import Forces, HeldStepper, Method, Rollout, Stepper, forces_of
 from dalembert.api.simulate import SimulationOptions, takes_options
 from dalembert.api.trajectory import Trajectory
 from dalembert.api.tree_equations import equations_of_tree

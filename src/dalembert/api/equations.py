@@ -11,10 +11,10 @@ import numpy as np
 import numpy.typing as npt
 
 from dalembert.api import simulate as runs
+from dalembert.api._readable import ReadableEquations, SympyEquations, sympy_equations
+from dalembert.api._run_forces import joint_reactions, smallest_multipliers, with_bodies
 from dalembert.api.constraint_space import ConstraintSpace, QuasiAccelerations, constraint_space
 from dalembert.api.equation_reader import BlockValues
-from dalembert.api.readable import ReadableEquations, SympyEquations, sympy_equations
-from dalembert.api.run_forces import joint_reactions, smallest_multipliers, with_bodies
 from dalembert.api.simulate import SimulationOptions, read_gains, require_gains, takes_options, task_of
 from dalembert.api.trajectory import Trajectory
 from dalembert.arguments import checked, is_whole, numbers_given, shown

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dalembert.api.run_forces import Samples, body_motion, drive_efforts, joint_reactions, smallest_multipliers
+from dalembert.api._run_forces import Samples, body_motion, drive_efforts, joint_reactions, smallest_multipliers
 from dalembert.api.trajectory import Fields, Trajectory
 from dalembert.codegen.function import interpreting_long_programs
 from dalembert.formalisms.shared.common_quantities import MOVING, carried_along

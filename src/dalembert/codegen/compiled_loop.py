@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, get_type_hints
 import numpy as np
 
 if TYPE_CHECKING:
-    from dalembert.codegen.llvm.value_types import Kind
+    from dalembert.codegen.llvm._value_types import Kind
 
 Written = Callable[..., Any]
 AnyRecord = TypeVar("AnyRecord")
@@ -38,7 +38,7 @@ def call(one: int | Written, x: np.ndarray, p: np.ndarray, tables: np.ndarray, o
 def call_many(
     many: int | Written, places: np.ndarray, p: np.ndarray, tables: np.ndarray, out: np.ndarray, count: int
 ) -> None:
-    """Run a function of many states on arrays whose places are listed, as `codegen/llvm/tiles` reads them."""
+    """Run a function of many states on arrays whose places are listed, as `codegen/llvm/_tiles` reads them."""
     assert callable(many)
     many(places, p, tables, out, 0, count, count)
 
@@ -113,8 +113,8 @@ class CompiledText:
     lanes = 1
 
     def __init__(self, one: Written, known: Written) -> None:
+        from dalembert.codegen.llvm._machine_code import MANY, ONE
         from dalembert.codegen.llvm.loop_statements import c_functions
-        from dalembert.codegen.llvm.machine_code import MANY, ONE
 
         self.address, address_of_many = c_functions({one: (known,), at_each_state: (one, known)})
         self.one: Callable[..., None] = ONE(self.address)
@@ -139,7 +139,7 @@ class CompiledLoop:
 
     def _read(self, place: int, argument: object) -> tuple[Kind, list[object]]:
         """Kind and words of an argument; a record that was there in the last call, too, is not read again."""
-        from dalembert.codegen.llvm.value_types import flat, kind_of
+        from dalembert.codegen.llvm._value_types import flat, kind_of
 
         last = self._last.get(place)
         if last is not None and last[0] is argument:
@@ -154,9 +154,9 @@ class _Code:
     """The machine code of a loop for some kinds of arguments."""
 
     def __init__(self, loop: Written, kinds: tuple[Kind, ...]) -> None:
+        from dalembert.codegen.llvm._machine_code import loaded
+        from dalembert.codegen.llvm._value_types import codes_of, rebuilt
         from dalembert.codegen.llvm.loop_statements import ENTRY, PlainModule
-        from dalembert.codegen.llvm.machine_code import loaded
-        from dalembert.codegen.llvm.value_types import codes_of, rebuilt
 
         written = PlainModule(call)
         result = written.entry(loop, kinds)

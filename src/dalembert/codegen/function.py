@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 import numpy as np
 import symengine as se
 
+from dalembert.codegen._python_backend import Interpreted
 from dalembert.codegen.link_sweeps import Sweeps
 from dalembert.codegen.program import Program, program_of
-from dalembert.codegen.python_backend import Interpreted
 from dalembert.errors import EngineError, InputError, nearest
 from dalembert.symbolic.algebra_base import Array, DifferentialAlgebra
 from dalembert.symbolic.graph import GRAPH
@@ -26,7 +26,7 @@ from dalembert.symbolic.lower import Lowering
 from dalembert.symbolic.nodes import Node, node, symbol
 
 if TYPE_CHECKING:
-    from dalembert.codegen.llvm.machine_code import MachineCode
+    from dalembert.codegen.llvm._machine_code import MachineCode
 
 ENGINES: tuple[str, ...] = ("native", "python")
 LONG = 1500  # lines: compiling a longer program takes more time than NumPy needs for it at the samples of many runs
@@ -274,7 +274,7 @@ class NativeFunction(MachineFunction):
         return self._code(many=True)
 
     def _code(self, many: bool) -> MachineCode:
-        from dalembert.codegen.llvm.machine_code import MachineCode, host_target
+        from dalembert.codegen.llvm._machine_code import MachineCode, host_target
 
         return MachineCode(self._program, host_target(many=many, single=self._single))
 
@@ -346,13 +346,13 @@ class SweptFunction(MachineFunction):
 
     @cached_property
     def _one(self) -> MachineCode:
-        from dalembert.codegen.llvm.machine_code import shared_code
+        from dalembert.codegen.llvm._machine_code import shared_code
 
         return shared_code(self._sweeps, many=False)
 
     @cached_property
     def _many(self) -> MachineCode:
-        from dalembert.codegen.llvm.machine_code import shared_code
+        from dalembert.codegen.llvm._machine_code import shared_code
 
         return shared_code(self._sweeps, many=True)
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dalembert.display import webpage
-from dalembert.display.renderer import Moment, Painter
+from dalembert.display._renderer import Moment, Painter
 from dalembert.display.scene.scene_builder import scene_of
 from dalembert.display.scene.scene_values import Scene, moved
 from dalembert.display.viewer import is_built

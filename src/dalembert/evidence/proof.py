@@ -17,8 +17,8 @@ from dalembert.api.equations import Equations
 from dalembert.api.load import accepts_source
 from dalembert.arguments import is_whole, shown
 from dalembert.errors import InputError, SingularError
-from dalembert.evidence.degrees import degrees_of
-from dalembert.evidence.integrated_programs import (
+from dalembert.evidence._degrees import degrees_of
+from dalembert.evidence._integrated_programs import (
     SOLVED_IN_NUMBERS,
     ExactState,
     ShortenedRates,
@@ -30,7 +30,7 @@ from dalembert.evidence.integrated_programs import (
     shortened_rates,
     solved,
 )
-from dalembert.evidence.mechanics_identities import Identity, identities_of
+from dalembert.evidence._mechanics_identities import Identity, identities_of
 from dalembert.formalisms import catalogue as formalisms
 from dalembert.formalisms.shared.about import About
 from dalembert.formalisms.shared.linear_form import LinearForm

@@ -16,7 +16,16 @@ from dalembert.api.load import accepts_source
 from dalembert.api.tree_equations import TreeEquations
 from dalembert.codegen.function import choose_engine
 from dalembert.errors import DalembertError, EngineError, InputError, SingularError
-from dalembert.evidence import principle
+from dalembert.evidence import _principle
+from dalembert.evidence._integrated_programs import (
+    PROGRAMS,
+    NotInstalled,
+    NotRun,
+    batch_of,
+    difference_of_rates,
+    held_values,
+    tree_difference,
+)
 from dalembert.evidence.agreement import (
     PRINCIPLE,
     RECURSION,
@@ -26,15 +35,6 @@ from dalembert.evidence.agreement import (
     difference_of_accelerations,
     largest_differences,
     reference,
-)
-from dalembert.evidence.integrated_programs import (
-    PROGRAMS,
-    NotInstalled,
-    NotRun,
-    batch_of,
-    difference_of_rates,
-    held_values,
-    tree_difference,
 )
 from dalembert.formalisms import catalogue, denoc
 from dalembert.formalisms.catalogue import refusal
@@ -246,7 +246,7 @@ def recursion(task: Task, known: Reference) -> Verdict | None:
 
 def dalemberts_principle(task: Task, known: Reference) -> Verdict:
     """The accelerations and reactions put into d'Alembert's principle, with positions and declarations alone."""
-    found = principle.residual(task.first.declared, task.states, known.qdd, known.reaction)
+    found = _principle.residual(task.first.declared, task.states, known.qdd, known.reaction)
     sizes = found.largest
     differences = (max(sizes["motion"], sizes["acceleration"]), sizes["reaction"])
     if not found.broken:

@@ -9,6 +9,13 @@ import numpy as np
 
 from dalembert.errors import SingularError
 from dalembert.mechanics import random_states, rank
+from dalembert.mechanics._ignorable import (
+    changed_along_runs,
+    constraint_parameters,
+    find_ignorable,
+    inertial_parameters,
+    parameters_in,
+)
 from dalembert.mechanics.constraint_levels import Levels, levels
 from dalembert.mechanics.generalized_speeds import (
     Chosen,
@@ -20,13 +27,6 @@ from dalembert.mechanics.generalized_speeds import (
     free_columns,
     named_speeds,
     quaternions,
-)
-from dalembert.mechanics.ignorable import (
-    changed_along_runs,
-    constraint_parameters,
-    find_ignorable,
-    inertial_parameters,
-    parameters_in,
 )
 from dalembert.mechanics.singular_inertia import singular_coordinates
 from dalembert.mechanics.state_batch import (

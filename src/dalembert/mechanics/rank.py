@@ -10,7 +10,7 @@ metric in which solutions are smallest. Where the rank on the constraints is kno
 counted: a state that is off the constraints by a small error makes redundant rows look independent, and no tolerance
 tells them from rows that are.
 
-What solves the equations at every step is compiled for one state from this source (`simulation/assembled`), so the
+What solves the equations at every step is compiled for one state from this source (`simulation/_assembled`), so the
 functions that it calls keep to the subset of Python that `codegen/llvm/loop_statements` compiles.
 """
 

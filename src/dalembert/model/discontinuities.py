@@ -3,7 +3,7 @@
 `abs`, `sign`, `min`, `max`, `piecewise` and tables are smooth on either side of a switching surface g(q, q̇, t) = 0. Held, each
 condition is the value of a parameter: 1 where it holds, 0 where it does not, and in between where the motion slides along
 the surface. A table is the straight line through the two points it is between. So the equations stay smooth along a step, and
-beyond its end, and every integrator keeps its order up to the surface: see `simulation/crossings`.
+beyond its end, and every integrator keeps its order up to the surface: see `simulation/_crossings`.
 
 Kinks in time of prescribed motions are instants at which the velocity that a joint or a constraint prescribes jumps.
 `dl.simulate` applies their impulses; what steps over them, as rollouts do, looks for them beforehand.

@@ -29,10 +29,10 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from dalembert.recursive.inertias import Rigid
+from dalembert.recursive._inertias import Rigid
+from dalembert.recursive._transforms import Three, Transform, absent, dot
 from dalembert.recursive.joint_speeds import to_rates
 from dalembert.recursive.link_states import Axis, Moving, MovingLink, whole
-from dalembert.recursive.transforms import Three, Transform, absent, dot
 from dalembert.symbolic.algebra_base import Array, DifferentialAlgebra, Scalar, vector, zeros
 from dalembert.symbolic.rotations import skew
 

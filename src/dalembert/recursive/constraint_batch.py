@@ -22,13 +22,13 @@ from dalembert.model.constraints.loop import Loop
 from dalembert.model.joints.base import Row
 from dalembert.model.loads.base import InJoint
 from dalembert.model.values import WORLD, Vector3
+from dalembert.recursive._transforms import NONE, moved, plus, three
 from dalembert.recursive.composite_inertia import share
 from dalembert.recursive.inverse import Motion, carried, combined
 from dalembert.recursive.joint_speeds import to_second_rates, to_speed_forces, to_speeds
 from dalembert.recursive.link_states import Moving, MovingLink
 from dalembert.recursive.plan import TOLERANCE, Plan, State
 from dalembert.recursive.point_jacobians import link_of
-from dalembert.recursive.transforms import NONE, moved, plus, three
 from dalembert.symbolic.algebra_base import Array, Scalar, Scalars, identity, matrix, stack, vector, zeros
 from dalembert.symbolic.floats import FLOATS, numbers
 from dalembert.symbolic.graph import GRAPH

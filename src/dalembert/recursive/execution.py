@@ -24,8 +24,8 @@ from dalembert.codegen.program import Program
 from dalembert.errors import InputError, SingularError, nearest
 from dalembert.mechanics.state_batch import drawn
 from dalembert.model.description import Description
+from dalembert.recursive._constrained_forward import Closed, ConstrainedForward
 from dalembert.recursive.composite_inertia import mass_matrix
-from dalembert.recursive.constrained_forward import Closed, ConstrainedForward
 from dalembert.recursive.constraint_batch import usual_rank
 from dalembert.recursive.link_states import moving
 from dalembert.recursive.plan import Plan, singular_mass

@@ -22,11 +22,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from dalembert.recursive._inertias import NO_BODY, Articulated, Rigid, Six, six, symmetric
+from dalembert.recursive._transforms import NONE, Planar, Three, Transform, absent, crossed, nothing, plus, three, times
 from dalembert.recursive.composite_inertia import mass_matrix, share, with_rotor
-from dalembert.recursive.inertias import NO_BODY, Articulated, Rigid, Six, six, symmetric
 from dalembert.recursive.inverse import combined, euler, field, inverse_dynamics, point, spins
 from dalembert.recursive.link_states import Axis, Moving, MovingLink
-from dalembert.recursive.transforms import NONE, Planar, Three, Transform, absent, crossed, nothing, plus, three, times
 from dalembert.symbolic.algebra_base import Algebra, Array, Scalar, Scalars, matrix, vector, zeros
 from dalembert.symbolic.elimination import ldl, ldl_apply, lower_solve, upper_solve
 

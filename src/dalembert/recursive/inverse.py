@@ -19,9 +19,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from dalembert.recursive.inertias import NO_BODY, Rigid, Rows, Six
+from dalembert.recursive._inertias import NO_BODY, Rigid, Rows, Six
+from dalembert.recursive._transforms import NONE, Three, Transform, absent, crossed, dot, nothing, plus, three, times
 from dalembert.recursive.link_states import Axis, Moving, MovingLink
-from dalembert.recursive.transforms import NONE, Three, Transform, absent, crossed, dot, nothing, plus, three, times
 from dalembert.symbolic.algebra_base import Array, Scalar, Scalars, scaled, vector, zeros
 
 

@@ -17,9 +17,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from dalembert.mechanics.motion import values as symbol_values
-from dalembert.recursive.inertias import NO_BODY, Rigid, six, symmetric
-from dalembert.recursive.joint_speeds import part_rates, to_rates, to_second_rates
-from dalembert.recursive.transforms import (
+from dalembert.recursive._inertias import NO_BODY, Rigid, six, symmetric
+from dalembert.recursive._transforms import (
     NONE,
     UNITS,
     Matrix,
@@ -32,6 +31,7 @@ from dalembert.recursive.transforms import (
     three,
     times,
 )
+from dalembert.recursive.joint_speeds import part_rates, to_rates, to_second_rates
 from dalembert.recursive.tree import Link, Tree, Value
 from dalembert.symbolic.algebra_base import Algebra, Array, Parameters, Scalar, Scalars, matrix, vector, zeros
 from dalembert.symbolic.lower import Lowering

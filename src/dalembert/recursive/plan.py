@@ -20,8 +20,8 @@ from dalembert.mechanics.contact_constraints import with_contacts
 from dalembert.mechanics.state_batch import row_sizes
 from dalembert.model.description import Description, Elements
 from dalembert.model.scales import Scales, scales_of
+from dalembert.recursive._link_frames import aligned
 from dalembert.recursive.joint_speeds import to_rates, to_second_rates, to_speed_rates, to_speeds
-from dalembert.recursive.link_frames import aligned
 from dalembert.recursive.link_states import Fixture
 from dalembert.recursive.load_forces import loaded
 from dalembert.recursive.tree import Tree, tree_of

@@ -20,11 +20,11 @@ from typing import NamedTuple
 import numpy as np
 
 from dalembert.errors import InputError, nearest
+from dalembert.recursive._inertias import Rigid, symmetric
+from dalembert.recursive._transforms import NONE, Three, crossed, dot, plus, three, times
 from dalembert.recursive.composite_inertia import composites
-from dalembert.recursive.inertias import Rigid, symmetric
 from dalembert.recursive.inverse import combined, effort
 from dalembert.recursive.link_states import Moving, MovingLink, whole
-from dalembert.recursive.transforms import NONE, Three, crossed, dot, plus, three, times
 from dalembert.symbolic.algebra_base import Array, Scalar, identity, scaled, stack, vector, zeros
 from dalembert.symbolic.rotations import cross, skew
 

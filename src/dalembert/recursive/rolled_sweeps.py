@@ -17,7 +17,7 @@ from dalembert.codegen.disk_cache import Plain, plain_program, plain_sweeps, pro
 from dalembert.codegen.function import Function, Native, SweptFunction, function_of
 from dalembert.codegen.link_sweeps import Members, Sweep, Sweeps, table_of
 from dalembert.codegen.program import Program
-from dalembert.recursive.link_kinds import Kind, Steps
+from dalembert.recursive._link_kinds import Kind, Steps
 from dalembert.recursive.plan import TOLERANCE, Plan
 from dalembert.recursive.traced import TINY, task_program
 from dalembert.recursive.tree import Link, Tree

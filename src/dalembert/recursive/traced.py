@@ -20,11 +20,12 @@ import numpy as np
 from dalembert.codegen.program import Program, program_of
 from dalembert.mechanics.state_batch import drawn
 from dalembert.model.description import Elements
+from dalembert.recursive._derivatives import Symbols, slopes_of_forward, slopes_of_inverse
+from dalembert.recursive._hybrid import hybrid_dynamics
+from dalembert.recursive._transforms import absent
 from dalembert.recursive.composite_inertia import coriolis_matrix, diagonal, mass_matrix
 from dalembert.recursive.constraint_batch import rows_over
-from dalembert.recursive.derivatives import Symbols, slopes_of_forward, slopes_of_inverse
 from dalembert.recursive.forward import forward_dynamics
-from dalembert.recursive.hybrid import hybrid_dynamics
 from dalembert.recursive.inverse import inverse_dynamics
 from dalembert.recursive.joint_speeds import to_rates
 from dalembert.recursive.link_states import Moving, moving
@@ -37,7 +38,6 @@ from dalembert.recursive.point_jacobians import (
     point_jacobian,
     point_velocity,
 )
-from dalembert.recursive.transforms import absent
 from dalembert.symbolic.algebra_base import Array, Parameters, Scalar, stack, vector, zeros
 from dalembert.symbolic.floats import FLOATS, numbers
 from dalembert.symbolic.graph import GRAPH

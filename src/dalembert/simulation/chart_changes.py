@@ -25,7 +25,7 @@ from dalembert.mechanics.attitude_charts import (
     obstacle,
     sequence_angles,
 )
-from dalembert.simulation.chart_maps import ChangedAngles, Chart, Sequences, Track
+from dalembert.simulation._chart_maps import ChangedAngles, Chart, Sequences, Track
 from dalembert.simulation.derivation import derivation_of
 from dalembert.symbolic.rotations import EulerAngles, solved
 

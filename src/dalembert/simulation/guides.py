@@ -16,13 +16,13 @@ from dalembert.formalisms.shared.about import Velocities
 from dalembert.mechanics import newton, rank
 from dalembert.model.python_laws import Inputs
 from dalembert.simulation import constraint_manifold
-from dalembert.simulation.closed_contacts import Resting
-from dalembert.simulation.compiled_laws import Sizes, with_law
+from dalembert.simulation._closed_contacts import Resting
+from dalembert.simulation._compiled_laws import Sizes, with_law
+from dalembert.simulation._spring_lengths import Lengths
 from dalembert.simulation.constraint_manifold import Manifold
 from dalembert.simulation.integrators.base import MachineCode
 from dalembert.simulation.integrators.explicit_steps import HELD, Surface
 from dalembert.simulation.right_hand_side import Kernel
-from dalembert.simulation.spring_lengths import Lengths
 
 
 @dataclass(frozen=True)

@@ -26,15 +26,15 @@ from dalembert.model.initial_state import Start, start_state
 from dalembert.model.integrator_names import require_method
 from dalembert.model.python_laws import Inputs
 from dalembert.simulation import constraint_manifold
+from dalembert.simulation._sampled_laws import Sampling
+from dalembert.simulation._zero_lengths import depart
 from dalembert.simulation.integrators.base import Method, Settings, Solution, Status
 from dalembert.simulation.integrators.integrate import integrate
 from dalembert.simulation.integrators.registry import INTEGRATORS, find
 from dalembert.simulation.mode_changes import mode_manager_of
 from dalembert.simulation.partition import Part, Partition
-from dalembert.simulation.sampled_laws import Sampling
 from dalembert.simulation.segment_problem import SegmentProblems, has_series
 from dalembert.simulation.trajectory_data import EventRecord, Impulse
-from dalembert.simulation.zero_lengths import depart
 
 if TYPE_CHECKING:
     from dalembert.simulation.bound_equations import BoundEquations

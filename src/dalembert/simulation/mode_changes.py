@@ -20,15 +20,15 @@ from dalembert.mechanics.state_batch import one_state
 from dalembert.model.discontinuities import held
 from dalembert.model.elements import Event
 from dalembert.simulation import constraint_manifold
-from dalembert.simulation.complementarity import Mode
-from dalembert.simulation.crossings import Crossings, Watched
+from dalembert.simulation._complementarity import Mode
+from dalembert.simulation._crossings import Crossings, Watched
+from dalembert.simulation._rigid_contacts import FASTER, RigidContacts, Watch, accumulation
+from dalembert.simulation._sliding_mode import SlidingKernel
+from dalembert.simulation._switching_surfaces import SAME_INSTANT, SwitchingSurfaces
+from dalembert.simulation._velocity_jumps import Kink, VelocityJump
 from dalembert.simulation.guides import Mechanics
 from dalembert.simulation.integrators.base import Halt
-from dalembert.simulation.rigid_contacts import FASTER, RigidContacts, Watch, accumulation
-from dalembert.simulation.sliding_mode import SlidingKernel
-from dalembert.simulation.switching_surfaces import SAME_INSTANT, SwitchingSurfaces
 from dalembert.simulation.trajectory_data import EventRecord
-from dalembert.simulation.velocity_jumps import Kink, VelocityJump
 from dalembert.simulation.workspace import Workspace
 
 if TYPE_CHECKING:

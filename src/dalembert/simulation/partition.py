@@ -23,8 +23,8 @@ from dalembert.mechanics.generalized_speeds import best_coordinates, best_speeds
 from dalembert.mechanics.rank import best_rows, singular_value
 from dalembert.mechanics.singular_inertia import reciprocal_condition
 from dalembert.model.frozen import Frozen, Value
+from dalembert.simulation._chart_maps import Chart, Sequences, joined_charts
 from dalembert.simulation.chart_changes import SINGULAR, Charts
-from dalembert.simulation.chart_maps import Chart, Sequences, joined_charts
 from dalembert.simulation.constraint_manifold import Independence
 from dalembert.simulation.guides import Mechanics
 from dalembert.simulation.integrators.base import Burst, Guide, Method, Solution, Step

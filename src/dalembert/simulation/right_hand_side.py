@@ -18,8 +18,8 @@ from dalembert.formalisms.shared.common_quantities import powers_into
 from dalembert.formalisms.shared.linear_form import LinearForm, Multipliers, fused
 from dalembert.mechanics.applied_forces import non_ideal_forces
 from dalembert.mechanics.system import System
-from dalembert.simulation.assembled import Assembly, Wanted, parts_of
-from dalembert.simulation.phase_constraints import Phase
+from dalembert.simulation._assembled import Assembly, Wanted, parts_of
+from dalembert.simulation._phase_constraints import Phase
 from dalembert.symbolic.algebra_base import Array, Scalar, stack, vector, zeros
 from dalembert.symbolic.nodes import Node
 from dalembert.symbolic.optimize import shortened

@@ -11,11 +11,15 @@ import numpy as np
 from dalembert.codegen import heyoka_backend
 from dalembert.mechanics.singular_inertia import may_become_singular
 from dalembert.model.python_laws import Inputs
+from dalembert.simulation._branch_points import BranchPoints
+from dalembert.simulation._closed_contacts import Resting
+from dalembert.simulation._coordinate_singularities import SingularInertia
+from dalembert.simulation._crossings import Crossings
+from dalembert.simulation._residual_forms import DaeFunctions, UnreducedFunctions
+from dalembert.simulation._sampled_laws import Sampling
+from dalembert.simulation._sliding_mode import SlidingKernel
+from dalembert.simulation._zero_lengths import ZeroLengths
 from dalembert.simulation.bound_equations import BoundEquations
-from dalembert.simulation.branch_points import BranchPoints
-from dalembert.simulation.closed_contacts import Resting
-from dalembert.simulation.coordinate_singularities import SingularInertia
-from dalembert.simulation.crossings import Crossings
 from dalembert.simulation.guides import Mechanics
 from dalembert.simulation.integrators.base import (
     FirstOrderSystem,
@@ -29,11 +33,7 @@ from dalembert.simulation.integrators.base import (
 )
 from dalembert.simulation.mode_changes import ModeManager
 from dalembert.simulation.partition import Partition
-from dalembert.simulation.residual_forms import DaeFunctions, UnreducedFunctions
 from dalembert.simulation.right_hand_side import Kernel
-from dalembert.simulation.sampled_laws import Sampling
-from dalembert.simulation.sliding_mode import SlidingKernel
-from dalembert.simulation.zero_lengths import ZeroLengths
 from dalembert.symbolic.symbols import Kind
 
 _AWAY = 0.3  # distance from the start, in scales of the coordinates, at which the sizes of states are measured again

@@ -27,10 +27,10 @@ from dalembert.mechanics.joint_reactions import JointReactions, undetermined_joi
 from dalembert.mechanics.system import System, system_of
 from dalembert.model.description import Description, Elements
 from dalembert.model.frozen import Frozen
+from dalembert.simulation._spring_lengths import Lengths
 from dalembert.simulation.constraint_manifold import Manifold
 from dalembert.simulation.observables import Observables
 from dalembert.simulation.right_hand_side import Kernel
-from dalembert.simulation.spring_lengths import Lengths
 from dalembert.symbolic.algebra_base import Array, stack, vector
 from dalembert.symbolic.optimize import shortened
 

@@ -16,8 +16,8 @@ from functools import partial, reduce
 
 import numpy as np
 
+from dalembert.symbolic._function_identity import merged
 from dalembert.symbolic.algebra_base import Array, DifferentialAlgebra, Scalar, vector, zeros
-from dalembert.symbolic.function_identity import merged
 from dalembert.symbolic.lookup_tables import Table
 from dalembert.symbolic.nodes import (
     ONE,

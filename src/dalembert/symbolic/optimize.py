@@ -15,10 +15,10 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from dalembert.symbolic.function_identity import Residues, magnitude, merged
+from dalembert.symbolic._function_identity import Residues, magnitude, merged
+from dalembert.symbolic._term_factoring import gathered
 from dalembert.symbolic.nodes import Constant, Node, again, constant, ordered, symbol
 from dalembert.symbolic.operations import value
-from dalembert.symbolic.term_factoring import gathered
 
 MOST = 6000  # nodes of a graph that is shortened: a second of work, which a longer one would not give back
 _ROUNDS = 3  # each keeps the quotients whose poles the one before lost

@@ -1,6 +1,6 @@
 """Linear systems as blocks: factors and solutions of scalars of any kind, as plain loops.
 
-What is written here for scalars, machine code does in loops over lanes (`codegen/llvm/linear_solves`). A symmetric matrix is
+What is written here for scalars, machine code does in loops over lanes (`codegen/llvm/_linear_solves`). A symmetric matrix is
 factored as L D Lᵀ, a general one into columns that are orthogonal and not normalized. Neither needs pivots that depend on
 values.
 """

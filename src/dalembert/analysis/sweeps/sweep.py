@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dalembert.analysis.sweeps.sweep_lanes import reason_to_run_alone
+from dalembert.analysis.sweeps._sweep_lanes import reason_to_run_alone
 from dalembert.analysis.sweeps.sweep_result import REASON, RUN, Folder, Memory, dataset_of
 from dalembert.analysis.sweeps.sweep_spec import Observable, SweepSpec, observables_of, variation_of
 from dalembert.analysis.sweeps.worker_pool import answers

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dalembert.analysis.sweeps.evaluate_chunk import Answer
+from dalembert.analysis.sweeps._evaluate_chunk import Answer
 from dalembert.analysis.sweeps.sweep_spec import REDUCTIONS, Points, SweepSpec
 from dalembert.arguments import checked
 from dalembert.display import dataset

@@ -25,7 +25,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from dalembert.analysis.sweeps.evaluate_chunk import Answer, answer
+from dalembert.analysis.sweeps._evaluate_chunk import Answer, answer
 from dalembert.analysis.sweeps.sweep_spec import Points, SweepSpec
 from dalembert.errors import DalembertError, EngineError, InputError, WorkError
 

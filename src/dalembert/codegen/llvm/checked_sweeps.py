@@ -12,7 +12,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from dalembert.codegen.function import Native
-from dalembert.codegen.llvm.machine_code import loaded, word_loads
+from dalembert.codegen.llvm._machine_code import loaded, word_loads
 
 _WORDS = {
     "loops": "ptr",

@@ -23,10 +23,10 @@ import numpy as np
 from llvmlite import ir
 
 from dalembert.codegen.compiled_loop import INSTEAD, call
-from dalembert.codegen.llvm.array_expressions import ARRAY_WRITERS, ArrayExpressions, sizes_of
-from dalembert.codegen.llvm.loop_expressions import WRITERS, jumped
-from dalembert.codegen.llvm.machine_code import loaded
-from dalembert.codegen.llvm.value_types import (
+from dalembert.codegen.llvm._array_expressions import ARRAY_WRITERS, ArrayExpressions, sizes_of
+from dalembert.codegen.llvm._loop_expressions import WRITERS, jumped
+from dalembert.codegen.llvm._machine_code import loaded
+from dalembert.codegen.llvm._value_types import (
     ARENA,
     BOOL,
     INT,

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from dalembert.codegen.function import Native
-from dalembert.codegen.llvm.machine_code import loaded, word_loads
+from dalembert.codegen.llvm._machine_code import loaded, word_loads
 
 TYPE, DATA, ORDER, SHAPE, STRIDES, KIND = 8, 16, 24, 32, 40, 56  # bytes into the record of an array
 _NUMBER = 0.1

@@ -189,7 +189,7 @@ def expression(value: Formula, letters: Letters = PLAIN) -> str:
     >>> expression(0.5 * se.Symbol("dot(theta1)") ** 2)
     '\\frac{\\dot{\\theta}_{1}^{2}}{2}'
     """
-    from dalembert.display.math.printers import LinePrinter, moving_last
+    from dalembert.display.math._printers import LinePrinter, moving_last
 
     return line_breaking.sized(LinePrinter(letters).doprint(moving_last(readable(value))))
 

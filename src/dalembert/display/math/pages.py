@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import symengine as se
 
-from dalembert.display.math import intermediates
+from dalembert.display.math import _intermediates
 from dalembert.display.math.quantity_blocks import Block, WrittenLaw
 from dalembert.display.math.sheet import Sheet, counts_of, notes_of, taken_names
 from dalembert.display.math.symbol_names import PLAIN, Letters
@@ -172,7 +172,7 @@ def _where(sections: Sequence[Section], meanings: Mapping[str, Formula]) -> Iter
 def _through_names(sections: list[Section], form: LinearForm) -> list[Section]:
     """The sections with long expressions through named intermediates, which come last."""
     sides = [side for section in sections for row in section.rows for side in row]
-    parts, written = intermediates.name_parts(sides, taken_names(form))
+    parts, written = _intermediates.name_parts(sides, taken_names(form))
     queue = iter(written)
     out = [replace(s, rows=tuple((next(queue), next(queue)) for _ in s.rows)) for s in sections]
     if parts:

@@ -55,7 +55,7 @@ def expression(value: Formula, letters: Letters = PLAIN) -> str:
     >>> expression(0.5 * se.Symbol("dot(theta1)") ** 2 - se.Symbol("m2"))
     'θ̇₁²/2 − m₂'
     """
-    from dalembert.display.math.printers import PrettyPrinter, moving_last
+    from dalembert.display.math._printers import PrettyPrinter, moving_last
 
     written = PrettyPrinter(letters).doprint(moving_last(readable(value)))
     return written.replace("**", "^").replace("*", "·").replace("-", "−")
@@ -71,7 +71,7 @@ def formula(value: Formula, name: Callable[[str], str] = str) -> str:
     """
     from sympy import Symbol
 
-    from dalembert.display.math.printers import FormulaPrinter
+    from dalembert.display.math._printers import FormulaPrinter
 
     written = readable(value)
     table = {s: Symbol(name(s.name)) for s in written.free_symbols if name(s.name) != s.name}

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import symengine as se
 
-from dalembert.display.math import intermediates, latex, line_breaking, symbol_names
+from dalembert.display.math import _intermediates, latex, line_breaking, symbol_names
 from dalembert.display.math import plain_text as text
 from dalembert.display.math.short_forms import (
     Shortening,
@@ -164,7 +164,7 @@ class Block(Value):
         entries = [se.sympify(entry) for entry in self.entries.flat]
         if max(map(se.count_ops, entries), default=0) <= _WALL:
             return [], self.entries
-        parts, found = intermediates.name_parts(entries, self.letters.given)
+        parts, found = _intermediates.name_parts(entries, self.letters.given)
         out = np.empty(self.entries.shape, dtype=object)
         out[...] = np.array(found, dtype=object).reshape(out.shape)
         return parts, out

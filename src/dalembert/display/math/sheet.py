@@ -8,7 +8,7 @@ from time import thread_time
 
 import numpy as np
 
-from dalembert.display.math import intermediates
+from dalembert.display.math import _intermediates
 from dalembert.display.math.simplify import tidy_matrix
 from dalembert.formalisms import catalogue
 from dalembert.formalisms.shared.linear_form import LinearForm
@@ -175,11 +175,11 @@ def prepare(form: LinearForm, seconds: float = SECONDS) -> Sheet:
         plain = [with_exact_numbers(block[index]) for index in indices[name]]
         left = until - thread_time()
         if name == "f":
-            lines, short = intermediates.tidy_rows(plain, form.system.model.coordinate_names, moving, taken, left)
+            lines, short = _intermediates.tidy_rows(plain, form.system.model.coordinate_names, moving, taken, left)
         else:
             short = list(tidy_matrix(np.array(plain, dtype=object), moving, left).whole)
         entries += short
-    parts, written = intermediates.name_parts(entries, taken, given=lines)
+    parts, written = _intermediates.name_parts(entries, taken, given=lines)
     queue = iter(written)
     arrays = {name: np.empty(block.shape, dtype=object) for name, block in blocks.items()}
     for name, array in arrays.items():

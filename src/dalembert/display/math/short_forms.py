@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import symengine as se
 
-from dalembert.display.math.intermediates import tidy_rows, uses
+from dalembert.display.math._intermediates import tidy_rows, uses
 from dalembert.display.math.simplify import mapped, tidy
 from dalembert.errors import InputError
 from dalembert.mechanics.system import Notation

@@ -15,8 +15,8 @@ from time import thread_time
 import numpy as np
 import symengine as se
 
-from dalembert.display.math.factor import collected, collected_by, factors, greatest_factor, grouped, terms
-from dalembert.display.math.trigonometric_ring import Angles, Ring, TooLarge
+from dalembert.display.math._factor import collected, collected_by, factors, greatest_factor, grouped, terms
+from dalembert.display.math._trigonometric_ring import Angles, Ring, TooLarge
 from dalembert.symbolic.algebra_base import Array
 from dalembert.symbolic.formula_writer import with_exact_numbers
 from dalembert.symbolic.symbols import Formula, fold

@@ -11,8 +11,8 @@ import numpy as np
 
 from dalembert.arguments import checked
 from dalembert.display.math.symbol_names import for_plot
-from dalembert.display.plots import axes as plot_axes
-from dalembert.display.plots.axes import Ending, covers
+from dalembert.display.plots import _axes as plot_axes
+from dalembert.display.plots._axes import Ending, covers
 from dalembert.display.plots.figure import LINEAGES, Style, style_of, styles_of
 from dalembert.display.plots.panels import (
     MOST_LINES,

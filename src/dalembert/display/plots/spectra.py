@@ -9,7 +9,7 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from dalembert.display.math.symbol_names import for_plot
-from dalembert.display.plots.axes import GREY, SMALL, worded
+from dalembert.display.plots._axes import GREY, SMALL, worded
 from dalembert.display.plots.figure import COLOURS, Plot
 from dalembert.display.plots.plot import save
 from dalembert.display.units import Units, written

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dalembert.display.math.symbol_names import for_text
-from dalembert.display.scene.layout import Layout
+from dalembert.display.scene._layout import Layout
 from dalembert.display.scene.scene_values import Arrow, Channel, Places, Poses, Recorded, moved
 from dalembert.display.units import Units, units_of
 from dalembert.model.description import Elements

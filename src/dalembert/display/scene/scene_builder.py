@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dalembert.display.math.symbol_names import for_text
-from dalembert.display.scene import camera, ground, primitives, tracks
-from dalembert.display.scene.body_shapes import Sketch, Travel
-from dalembert.display.scene.camera import normal_of
-from dalembert.display.scene.declared_shapes import corners, declared_shapes
-from dalembert.display.scene.layout import Layout
+from dalembert.display.scene import _camera, _ground, _primitives
+from dalembert.display.scene import _tracks as tracks
+from dalembert.display.scene._body_shapes import Sketch, Travel
+from dalembert.display.scene._camera import normal_of
+from dalembert.display.scene._declared_shapes import corners, declared_shapes
+from dalembert.display.scene._layout import Layout
+from dalembert.display.scene._tracks import Track, tracks_of
 from dalembert.display.scene.recorded_motion import recorded_of
 from dalembert.display.scene.scene_values import (
     Cord,
@@ -28,7 +30,6 @@ from dalembert.display.scene.scene_values import (
     View,
     moved,
 )
-from dalembert.display.scene.tracks import Track, tracks_of
 from dalembert.display.units import Units
 from dalembert.errors import InputError
 from dalembert.mechanics import assembly
@@ -140,7 +141,7 @@ class _Making:
         for name, placed in self.layout.placed.items():
             points[name] = np.array([placed.hung.p, placed.center, *self.layout.ends[name]])
         clouds = {name: self._moved(name, each) for name, each in points.items() if each.size and name not in self.lost}
-        return camera.fitted(clouds, self.places, self.gravity, self.normal, unit).size
+        return _camera.fitted(clouds, self.places, self.gravity, self.normal, unit).size
 
     def _moved(self, name: str, points: np.ndarray) -> np.ndarray:
         """Points (k, 3) of a body in the world along the samples, (3, k, samples)."""
@@ -161,7 +162,7 @@ class _Making:
         given, notes = self.given
         shapes: dict[str, list[Shape]] = {WORLD: list(given.get(WORLD, []))}
         for k, name in enumerate(names):
-            color = primitives.of_body(k, len(names))
+            color = _primitives.of_body(k, len(names))
             shapes[name] = [] if self._covered(name) else self.sketch.body(name, color, self.cams.get(name))
             shapes[name] += given.get(name, [])
         for name, placed in self.layout.placed.items():
@@ -228,7 +229,7 @@ class _Making:
         clouds = {name: self._moved(name, each) for name, each in points.items() if each.size and name not in self.lost}
         if self.normal is None and WORLD in clouds and np.any(self.gravity):
             # supports reach down to the lowest point of all
-            up = camera.upwards(self.gravity, None)
+            up = _camera.upwards(self.gravity, None)
             heights = {name: np.einsum("x,xik->ik", up, cloud) for name, cloud in clouds.items()}
             below = heights[WORLD] - min(float(each.min()) for each in heights.values())
             clouds[WORLD] = np.concatenate([clouds[WORLD], clouds[WORLD] - up[:, None, None] * below], axis=1)
@@ -247,7 +248,7 @@ class _Making:
 
     @cached_property
     def view(self) -> View:
-        return camera.fitted(self.clouds, self.places, self.gravity, self.normal, self.sketch.unit)
+        return _camera.fitted(self.clouds, self.places, self.gravity, self.normal, self.sketch.unit)
 
     @property
     def scene(self) -> Scene:
@@ -256,7 +257,7 @@ class _Making:
         paths = {name: self.places[name][1] for name in self.layout.placed}
         below = tracks.surfaces(self.layout, self.surfaces, self.forms.values, self.view.up, paths) if self.run else ()
         held = tracks.held(self.layout, self.places) if self.declared.holonomic_constraints else tracks.Held()
-        fixed = [*below] or ground.shapes(self.sketch, self.view, self.gravity, self.clouds, held)
+        fixed = [*below] or _ground.shapes(self.sketch, self.view, self.gravity, self.clouds, held)
         recorded = self.motion
         if self.run is not None:
             recorded = recorded_of(self.run, self.layout, self.forms.poses, self.sketch.unit)
@@ -316,7 +317,7 @@ class _Making:
                 tip = points[distance > distance.max() - 0.06 * self.sketch.unit].mean(axis=0)
             marks = [] if floating or self._covered(name) else self.given[0].get(name, [])
             tip = marks[0].at if len(marks) == 1 else tip
-            out.append(Trail(name, tip, primitives.of_body(k, len(names)), self._lasting(name, tip)))
+            out.append(Trail(name, tip, _primitives.of_body(k, len(names)), self._lasting(name, tip)))
         carried = [trail for trail in out if layout.placed[trail.body].floats and trail.body in looped]
         return tuple((carried or out)[:_TRAILS])
 
@@ -335,5 +336,5 @@ class _Making:
         for element in (*self.declared.loads, *self.declared.contacts):
             if isinstance(element, Between | Distance):
                 first, second = (self.layout.vector(point) for point in element.points)
-                out.append(Cord(element.name, element.kind, element.bodies, (first, second), primitives.CORD))
+                out.append(Cord(element.name, element.kind, element.bodies, (first, second), _primitives.CORD))
         return (*out, *self.sketch.wheels.belts, *tracks.strings(self.layout))

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from dalembert.io.code.c99 import c_files
+from dalembert.io.code._c99 import c_files
+from dalembert.io.code._fmi import write_fmu
+from dalembert.io.code._julia import julia_files
+from dalembert.io.code._matlab_code import matlab_files
+from dalembert.io.code._python_code import CASADI, JAX, NUMBA, NUMPY, python_files
 from dalembert.io.code.code_source import Source
-from dalembert.io.code.fmi import write_fmu
-from dalembert.io.code.julia import julia_files
-from dalembert.io.code.matlab_code import matlab_files
-from dalembert.io.code.python_code import CASADI, JAX, NUMBA, NUMPY, python_files
 from dalembert.io.files import write_text
 
 

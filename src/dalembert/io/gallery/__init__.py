@@ -14,7 +14,7 @@ from typing import Any
 from dalembert.errors import InputError, nearest
 from dalembert.io.file_formats import loads
 from dalembert.io.gallery.generated import GENERATED
-from dalembert.io.urdf.urdf_reader import loads_urdf
+from dalembert.io.urdf._urdf_reader import loads_urdf
 from dalembert.model.model import Model
 
 

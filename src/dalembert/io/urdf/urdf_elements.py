@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from dalembert.io.toml_source import Enough
-from dalembert.io.urdf.xml_reading import Element, Numbers3, Pose, Reading, hint, shown
+from dalembert.io.urdf._xml_reading import Element, Numbers3, Pose, Reading, hint, shown
 from dalembert.model.joints import JOINTS
 from dalembert.model.keys import quote
 

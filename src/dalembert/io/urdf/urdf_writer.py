@@ -15,9 +15,9 @@ from pathlib import Path
 
 from dalembert.errors import InputError, ModelError
 from dalembert.io.files import write_text
+from dalembert.io.urdf._urdf_reader import fresh_name
+from dalembert.io.urdf._xml_reading import UNLIMITED
 from dalembert.io.urdf.urdf_elements import GRAVITY
-from dalembert.io.urdf.urdf_reader import fresh_name
-from dalembert.io.urdf.xml_reading import UNLIMITED
 from dalembert.model import check
 from dalembert.model.constraints.holonomic import Holonomic
 from dalembert.model.description import Elements

@@ -17,9 +17,9 @@ import numpy as np
 
 from dalembert.codegen.compiled_loop import Machine
 from dalembert.errors import InputError, SimulationError
+from dalembert.simulation._residual_forms import DaeFunctions, UnreducedFunctions
 from dalembert.simulation.integrators.explicit_steps import Surface, Taken
 from dalembert.simulation.integrators.interpolant import Piece, Polynomial, powers
-from dalembert.simulation.residual_forms import DaeFunctions, UnreducedFunctions
 
 Rates = Callable[[float, np.ndarray], np.ndarray]
 

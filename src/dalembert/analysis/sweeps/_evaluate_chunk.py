@@ -1,0 +1,151 @@
+"""The answer to a chunk of a sweep: some runs, in lanes where possible, else one by one, and their observables."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from dalembert.analysis.sweeps._sweep_lanes import Starts, keeps_structure, run_lanes
+from dalembert.analysis.sweeps.sweep_spec import Observer, SweepSpec
+from dalembert.api.equations import Equations
+from dalembert.api.recording import Recording
+from dalembert.api.trajectory import Trajectory
+from dalembert.errors import DalembertError
+from dalembert.simulation.constraint_manifold import are_consistent
+from dalembert.simulation.integrators.base import Solution, Status
+from dalembert.simulation.partition import Part
+
+_TOGETHER = 2**16  # states that are looked at in one go
+
+
+@dataclass(frozen=True)
+class Answer:
+    """Observables of runs, on the first axis, and why some of them failed."""
+
+    columns: dict[str, np.ndarray]
+    reasons: dict[int, str]  # by the place among these runs
+
+
+def answer(spec: SweepSpec, points: np.ndarray) -> Answer:
+    """Make the runs of a sweep that have these values (axes, runs)."""
+    return _Chunk(spec, points).answer()
+
+
+class _Chunk:
+    """Runs of a sweep with these values, and what is recorded of them."""
+
+    def __init__(self, spec: SweepSpec, points: np.ndarray) -> None:
+        self._spec, self._points, self._eom = spec, points, spec.equations
+        self._count = count = points.shape[1]
+        self._times = np.array(spec.times)
+        self._starts = self._start_states()
+        self._observer = Observer(self._eom, spec.observables)
+        self._columns = {each.name: np.full((count, *spec.shape_of(each)), np.nan) for each in spec.observables}
+        self._reasons: dict[int, str] = {}
+
+    def _start_states(self) -> Starts:
+        """Parameters and states at the start, a column for each run."""
+        q, qd = self._eom.model.initial
+        columns = {"parameter": self._eom.values, "position": q, "velocity": qd}
+        starts = {kind: np.repeat(known[:, None], self._count, axis=1) for kind, known in columns.items()}
+        for axis, row in zip(self._spec.variation.axes, self._points, strict=True):
+            starts[axis.kind][axis.place] = row
+        return Starts(starts["parameter"], starts["position"], starts["velocity"])
+
+    def answer(self) -> Answer:
+        """Run in lanes where that is possible, the others one by one."""
+        left = np.arange(self._count)
+        if self._spec.alone is None:
+            left = self._in_lanes(np.flatnonzero(self._regular_starts()))
+        for i in left.tolist():
+            try:
+                self._record(i, self._alone(i))
+            except DalembertError as error:
+                self._reasons[i] = " ".join(str(error).split())
+        return Answer(self._columns, self._reasons)
+
+    def _regular_starts(self) -> np.ndarray:
+        """Which runs begin on their constraints with the structure that was derived; the others run alone and report errors."""
+        starts, kept = self._starts, np.isfinite(self._points).all(axis=0)
+        for axis, row in zip(self._spec.variation.axes, self._points, strict=True):
+            if axis.kind == "parameter":
+                kept &= keeps_structure(self._eom, axis.name, row)
+        manifold = self._eom.workspace.manifold
+        return kept & are_consistent(manifold, starts.q, starts.qd, float(self._times[0]), starts.values)
+
+    def _in_lanes(self, runs: np.ndarray) -> np.ndarray:
+        """Make runs in lanes; those that are left."""
+        left = np.setdiff1d(np.arange(self._count), runs)
+        if not len(runs):
+            return left
+        begin = Starts(*(part[:, runs] for part in (self._starts.values, self._starts.q, self._starts.qd)))
+        states, done = run_lanes(self._eom, begin, self._times, self._spec.settings)
+        some = max(1, _TOGETHER // len(self._times))
+        for at in range(0, len(runs), some):
+            here = np.flatnonzero(done[at : at + some]) + at
+            self._keep(runs[here], states[here])
+        return np.concatenate([left, runs[~done]])
+
+    def _keep(self, runs: np.ndarray, states: np.ndarray) -> None:
+        """Record the observables of runs in lanes, states (runs, samples, states)."""
+        kernel, n, samples = self._eom.kernel, len(self._starts.q), len(self._times)
+        y = np.ascontiguousarray(states.reshape(-1, states.shape[2]).T)
+        t, values = np.tile(self._times, len(runs)), np.repeat(self._starts.values[:, runs], samples, axis=1)
+        if self._eom.about.velocities.are_rates:
+            qd = y[n : self._eom.n_states]
+        else:
+            _, moving = kernel.start(
+                self._starts.q[:, runs], self._starts.qd[:, runs], self._times[0], values[:, ::samples]
+            )
+            qd = kernel.velocities(y, t, np.concatenate([values, np.repeat(moving, samples, axis=1)]))
+        found = self._observer.along(t, y[:n], qd, values)
+        for each in self._observer.formulas:
+            along = found[each.name].reshape(len(runs), samples)
+            self._columns[each.name][runs] = each.reduced(along)
+        if len(self._observer.formulas) < len(self._spec.observables):
+            for i, run in zip(runs.tolist(), states, strict=True):
+                self._record(i, self._trajectory(i, run.T.copy()), only_columns=True)
+
+    def _changed(self, i: int) -> Equations:
+        axes = zip(self._spec.variation.axes, self._points[:, i].tolist(), strict=True)
+        changes = {axis.name: value for axis, value in axes if axis.kind == "parameter"}
+        return self._eom.with_parameters(changes) if changes else self._eom
+
+    def _trajectory(self, i: int, y: np.ndarray) -> Trajectory:
+        """A run that was made in a lane."""
+        eom, (values, q, qd) = self._changed(i), self._starts.one(i)
+        _, moving = eom.kernel.start(q, qd, self._times[0], values)
+        solution = Solution(self._times, y, Status.FINISHED, 0, None)
+        return Recording(eom, (Part(eom, solution, np.concatenate([values, moving])),), "dop853", 0.0).trajectory()
+
+    def _alone(self, i: int) -> Trajectory:
+        asked, kept, (_, q, qd) = self._spec, self._spec.settings, self._starts.one(i)
+        return self._changed(i).simulate(
+            q0=q,
+            qd0=qd,
+            times=asked.times,
+            integrator=asked.integrator,
+            project=asked.project,
+            rtol=kept.rtol,
+            atol=kept.atol,
+            max_step=kept.max_step,
+            step=kept.step,
+        )
+
+    def _record(self, i: int, run: Trajectory, *, only_columns: bool = False) -> None:
+        """Record the observables of one run, which may have ended early."""
+        known = {} if only_columns else self._observer.along(run.t, run.q, run.qd, self._values_along(run))
+        for each in self._spec.observables:
+            if each.column or not only_columns:
+                found = run[each.text] if each.column else known[each.name]
+                if each.reduction is None:
+                    sampled = np.isin(run.t, self._times)  # an event may have ended it in between
+                    self._columns[each.name][i, : sampled.sum()] = found[sampled]
+                else:
+                    self._columns[each.name][i] = each.reduced(found)
+
+    def _values_along(self, run: Trajectory) -> np.ndarray:
+        """The parameters of a run at its samples; a user's own come first among those of a run that is held."""
+        values = run.values[: len(self._starts.values)]
+        return values if values.ndim == 2 else np.repeat(values[:, None], len(run.t), axis=1)

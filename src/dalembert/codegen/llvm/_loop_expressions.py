@@ -1,0 +1,395 @@
+"""Expressions of plain texts as LLVM code: numbers, arrays and records, without any object of Python."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from typing import Any, NoReturn
+
+import numpy as np
+from llvmlite import ir
+
+from dalembert.codegen.compiled_loop import as_record, call_many, number_types
+from dalembert.codegen.llvm._value_types import (
+    BOOL,
+    INT,
+    REAL,
+    Array,
+    Builder,
+    Kind,
+    Known,
+    Record,
+    Value,
+    View,
+    Word,
+    constant,
+    integer,
+    joined,
+)
+from dalembert.errors import EngineError
+
+Writer = Callable[..., Value]
+_POINTER = REAL.word.as_pointer()
+_PROGRAM = ir.FunctionType(ir.VoidType(), [_POINTER] * 4)
+_ARITHMETIC = {ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul"}
+_COMPARED = {ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=", ast.Eq: "==", ast.NotEq: "!="}
+_RANKS = (BOOL, INT, REAL)
+
+
+class Expressions(ABC):
+    """The values of the expressions of one function; `Statements` adds what stands around them."""
+
+    builder: Builder
+    module: ir.Module
+    known: dict[str, object]  # the names of the file
+    slots: dict[str, Value]  # where the variables are
+    function_name: str
+
+    @abstractmethod
+    def dense(self, value: Value) -> Value:
+        """A value in C order: a copy of a view."""
+
+    @abstractmethod
+    def elementwise(self, function: Callable[..., Value], *operands: Value) -> Value:
+        """A function of each of the numbers of arrays, as a new array; of numbers alone, a number."""
+
+    def refuse(self, node: ast.AST, message: str = "there is no machine code for") -> NoReturn:
+        """Raise for what has no code."""
+        raise EngineError(
+            f"{self.function_name}, line {getattr(node, 'lineno', '?')}: {message} `{ast.unparse(node)}`."
+        )
+
+    def expression(self, node: ast.expr) -> object:
+        """The value of an expression; an object of Python where that is known beforehand, such as a function."""
+        write = getattr(self, f"_{type(node).__name__}", None)
+        return self.refuse(node) if write is None else write(node)
+
+    def operand(self, node: ast.expr) -> Value:
+        """The value of an expression that is no function or module; a view stays one."""
+        found = self.expression(node)
+        if not isinstance(found, Value):
+            self.refuse(node, "expected numbers, arrays or records, got")
+        return found
+
+    def value(self, node: ast.expr) -> Value:
+        """The value of an expression, with arrays in C order."""
+        return self.dense(self.operand(node))
+
+    def argument(self, node: ast.expr) -> Value:
+        """The value of an argument, which may be a function."""
+        found = self.expression(node)
+        return self.dense(found) if isinstance(found, Value) else Value(Known(found), ())
+
+    def as_kind(self, value: Value, kind: Kind, node: ast.AST) -> Value:
+        """A value as one of another kind, where nothing is lost."""
+        if value.kind == kind:
+            return value
+        if isinstance(kind, Record) and isinstance(value.kind, Record) and len(kind.fields) == len(value.kind.fields):
+            parts = [self.as_kind(part, field, node) for part, field in zip(value.parts(), kind.fields, strict=True)]
+            return joined(parts, kind.maker)
+        word = None
+        if value.kind == BOOL and kind == INT:
+            word = self.builder.zext(value.word, INT.word)
+        if value.kind == BOOL and kind == REAL:
+            word = self.builder.uitofp(value.word, REAL.word)
+        if value.kind == INT and kind == REAL:
+            word = self.builder.sitofp(value.word, REAL.word)
+        if word is None:
+            self.refuse(node, f"expected {kind}, got {value.kind} in")
+        return Value(kind, (word,))
+
+    def truth(self, node: ast.expr) -> Word:
+        """Is an expression true?"""
+        found = self.value(node)
+        if found.kind == BOOL:
+            return found.word
+        if found.kind == INT:
+            return self.builder.icmp_signed("!=", found.word, ir.Constant(INT.word, 0))
+        if found.kind != REAL:
+            self.refuse(node, f"expected a truth value, got {found.kind} in")
+        return self.builder.fcmp_unordered("!=", found.word, ir.Constant(REAL.word, 0.0))
+
+    # names, numbers, records
+
+    def _Constant(self, node: ast.Constant) -> Value:
+        found = constant(node.value)
+        return found if found is not None else self.refuse(node)
+
+    def _Name(self, node: ast.Name) -> object:
+        if node.id in self.slots:
+            return self._read(self.slots[node.id])
+        if node.id not in self.known and not hasattr(builtins, node.id):
+            self.refuse(node, "there is no value before it is used:")
+        return _folded(self.known[node.id] if node.id in self.known else getattr(builtins, node.id))
+
+    def _read(self, slot: Value) -> Value:
+        """The value of a variable."""
+        return Value(slot.kind, tuple(self.builder.load(word) for word in slot.words))
+
+    def _slot(self, node: ast.expr) -> Value | None:
+        """Where a variable is, or a field of one."""
+        if isinstance(node, ast.Name):
+            return self.slots.get(node.id)
+        owner = self._slot(node.value) if isinstance(node, ast.Attribute) else None
+        if owner is None or not isinstance(owner.kind, Record) or not isinstance(node, ast.Attribute):
+            return None
+        names = getattr(owner.kind.maker, "_fields", ())
+        return owner.parts()[names.index(node.attr)] if node.attr in names else None
+
+    def _Attribute(self, node: ast.Attribute) -> object:
+        slot = self._slot(node)
+        if slot is not None:
+            return self._read(slot)
+        owner = self.expression(node.value)
+        return self.attribute(node, owner) if isinstance(owner, Value) else _folded(getattr(owner, node.attr))
+
+    def attribute(self, node: ast.Attribute, owner: Value) -> Value:
+        """The shape of an array; the rest is in `ArrayExpressions`."""
+        if not isinstance(owner.kind, Array | View) or node.attr != "shape":
+            self.refuse(node)
+        return joined([Value(INT, (word,)) for word in owner.words[1 : 1 + owner.kind.ndim]])
+
+    def _Tuple(self, node: ast.Tuple) -> Value:
+        return joined([self.value(each) for each in node.elts])
+
+    # arithmetic
+
+    def _alike(self, node: ast.AST, left: Value, right: Value) -> tuple[Value, Value]:
+        """Two numbers as two of the wider kind, integers at least."""
+        for each in (left, right):
+            if each.kind not in _RANKS:
+                self.refuse(node, f"expected numbers, got {each.kind} in")
+        kind = max(left.kind, right.kind, INT, key=_RANKS.index)
+        return self.as_kind(left, kind, node), self.as_kind(right, kind, node)
+
+    def operation(self, node: ast.AST, operator: ast.operator, left: Value, right: Value) -> Value:
+        """left operator right."""
+        if isinstance(operator, ast.Pow):
+            return self._power(node, left, right)
+        if isinstance(operator, ast.BitAnd) and left.kind == right.kind == BOOL:
+            return Value(BOOL, (self.builder.and_(left.word, right.word),))
+        a, b = self._alike(node, left, right)
+        if isinstance(operator, ast.Div):
+            a, b = self.as_kind(a, REAL, node), self.as_kind(b, REAL, node)
+            return Value(REAL, (self.builder.fdiv(a.word, b.word),))
+        if type(operator) in _ARITHMETIC:
+            name = _ARITHMETIC[type(operator)]
+            write = getattr(self.builder, f"f{name}" if a.kind == REAL else name)
+            return Value(a.kind, (write(a.word, b.word),))
+        if isinstance(operator, ast.Mod) and a.kind == INT:
+            return Value(INT, (self.builder.srem(a.word, b.word),))  # of numbers that are not negative
+        return self.refuse(node)
+
+    def _power(self, node: ast.AST, base: Value, exponent: Value) -> Value:
+        a = self.as_kind(base, REAL, node)
+        if isinstance(exponent.word, ir.Constant) and exponent.kind == INT and exponent.word.constant == 2:
+            return Value(REAL, (self.builder.fmul(a.word, a.word),))
+        return self.outside("pow", a, self.as_kind(exponent, REAL, node))
+
+    def outside(self, name: str, *arguments: Value) -> Value:
+        """A function of the C library, or one of LLVM's own, on floats."""
+        kind = ir.FunctionType(REAL.word, [REAL.word] * len(arguments))
+        function = self.module.globals.get(name) or ir.Function(self.module, kind, name)
+        return Value(REAL, (self.builder.call(function, [each.word for each in arguments]),))
+
+    def _BinOp(self, node: ast.BinOp) -> Value:
+        return self.operation(node, node.op, self.operand(node.left), self.operand(node.right))
+
+    def _UnaryOp(self, node: ast.UnaryOp) -> Value:
+        if isinstance(node.op, ast.Not):
+            return Value(BOOL, (self.builder.not_(self.truth(node.operand)),))
+        return self.elementwise(lambda each: self._unary(node, each), self.operand(node.operand))
+
+    def _unary(self, node: ast.UnaryOp, found: Value) -> Value:
+        if isinstance(node.op, ast.Invert) and found.kind == BOOL:
+            return Value(BOOL, (self.builder.not_(found.word),))
+        if not isinstance(node.op, ast.USub) or found.kind not in (INT, REAL):
+            self.refuse(node)
+        if isinstance(found.word, ir.Constant):
+            return Value(found.kind, (ir.Constant(found.kind.word, -found.word.constant),))
+        return Value(found.kind, ((self.builder.fneg if found.kind == REAL else self.builder.neg)(found.word),))
+
+    # comparison and choice
+
+    def compared(self, node: ast.AST, sign: str, left: Value, right: Value) -> Word:
+        """Is left sign right? What is not a number is not equal to anything."""
+        a, b = self._alike(node, left, right)
+        if a.kind == INT:
+            return self.builder.icmp_signed(sign, a.word, b.word)
+        compare = self.builder.fcmp_unordered if sign == "!=" else self.builder.fcmp_ordered
+        return compare(sign, a.word, b.word)
+
+    def _Compare(self, node: ast.Compare) -> Value:
+        values = [self.operand(each) for each in (node.left, *node.comparators)]
+        if isinstance(node.ops[0], ast.Is | ast.IsNot):
+            same = values[0].kind == values[1].kind == Known(None)
+            return Value(BOOL, (ir.Constant(BOOL.word, int(same == isinstance(node.ops[0], ast.Is))),))
+        if len(values) == 2 and type(node.ops[0]) in _COMPARED:
+            sign = _COMPARED[type(node.ops[0])]
+            return self.elementwise(lambda a, b: Value(BOOL, (self.compared(node, sign, a, b),)), *values)
+        found: Word | None = None
+        for operator, left, right in zip(node.ops, values, values[1:], strict=False):
+            if type(operator) not in _COMPARED:
+                self.refuse(node)
+            new = self.compared(node, _COMPARED[type(operator)], left, right)
+            found = new if found is None else self.builder.and_(found, new)
+        assert found is not None
+        return Value(BOOL, (found,))
+
+    def _BoolOp(self, node: ast.BoolOp) -> Value:
+        """`and`, `or`: later operands are evaluated only where they matter."""
+        stops = isinstance(node.op, ast.Or)
+        found = self.truth(node.values[0])
+        if isinstance(found, ir.Constant):  # it decides, or the others do
+            rest = node.values[1] if len(node.values) == 2 else ast.BoolOp(node.op, node.values[1:])
+            return Value(BOOL, (found if found.constant == stops else self.truth(rest),))
+        done = self.builder.append_basic_block("decided")
+        known = []
+        for i in range(len(node.values) - 1):
+            found = self.truth(node.values[i]) if i else found
+            known.append((ir.Constant(BOOL.word, int(stops)), self.builder.block))
+            more = self.builder.append_basic_block("undecided")
+            self.builder.cbranch(found, *((done, more) if stops else (more, done)))
+            self.builder.position_at_end(more)
+        known.append((self.truth(node.values[-1]), self.builder.block))
+        self.builder.branch(done)
+        self.builder.position_at_end(done)
+        return Value(BOOL, (self._merged(BOOL.word, known),))
+
+    def _IfExp(self, node: ast.IfExp) -> Value:
+        test = self.truth(node.test)
+        if isinstance(test, ir.Constant):
+            return self.value(node.body if test.constant else node.orelse)
+        branches = [self.builder.append_basic_block(name) for name in ("yes", "no")]
+        done = self.builder.append_basic_block("chosen")
+        self.builder.cbranch(test, *branches)
+        found, ends = [], []
+        for branch, each in zip(branches, (node.body, node.orelse), strict=True):
+            self.builder.position_at_end(branch)
+            found.append(self.value(each))
+            ends.append(self.builder.block)
+        kind = found[0].kind
+        if found[1].kind != kind:
+            kind = max((each.kind for each in found), key=lambda k: _RANKS.index(k) if k in _RANKS else -1)
+        for i, end in enumerate(ends):
+            self.builder.position_at_end(end)
+            found[i] = self.as_kind(found[i], kind, node)
+            self.builder.branch(done)
+        self.builder.position_at_end(done)
+        pairs = zip(found[0].words, found[1].words, strict=True)
+        return Value(kind, tuple(self._merged(a.type, list(zip((a, b), ends, strict=True))) for a, b in pairs))
+
+    def _merged(self, word: ir.Type, sources: list[tuple[Word, ir.Block]]) -> Word:
+        """The word that comes from one of several blocks."""
+        phi = self.builder.phi(word)
+        for value, block in sources:
+            phi.add_incoming(value, block)
+        return phi
+
+
+def _folded(found: object) -> object:
+    """A number of Python as a value; any other object as it is."""
+    number = constant(found)
+    return found if number is None else number
+
+
+# functions that have code of their own, by the object that the text names
+
+
+def _length(text: Expressions, node: ast.Call, of: Value) -> Value:
+    return Value(INT, (of.words[1],)) if isinstance(of.kind, Array) else text.refuse(node, "expected an array in")
+
+
+def _absolute(text: Expressions, node: ast.Call, x: Value) -> Value:
+    if x.kind != REAL:
+        text.refuse(node, f"expected a float, got {x.kind} in")
+    return text.outside("llvm.fabs.f64", x)
+
+
+def _extreme(sign: str) -> Writer:
+    """`min` or `max` of two: the second where it is less or greater, as in Python."""
+
+    def write(text: Expressions, node: ast.Call, left: Value, right: Value) -> Value:
+        a, b = text._alike(node, left, right)
+        return Value(a.kind, (text.builder.select(text.compared(node, sign, b, a), b.word, a.word),))
+
+    return write
+
+
+def _function(name: str) -> Writer:
+    def write(text: Expressions, node: ast.Call, *x: Value) -> Value:
+        return text.outside(name, *[text.as_kind(each, REAL, node) for each in x])
+
+    return write
+
+
+def _finite(text: Expressions, node: ast.Call, x: Value) -> Value:
+    size = text.outside("llvm.fabs.f64", text.as_kind(x, REAL, node))
+    return Value(BOOL, (text.builder.fcmp_ordered("<", size.word, ir.Constant(REAL.word, float("inf"))),))
+
+
+def _spacing(text: Expressions, node: ast.Call, x: Value) -> Value:
+    """The distance to the next number: that with the next pattern of bits."""
+    write, given = text.builder, text.as_kind(x, REAL, node).word
+    bits = write.add(write.bitcast(given, INT.word), integer(1).word)
+    return Value(REAL, (write.fsub(write.bitcast(bits, REAL.word), given),))
+
+
+def _as_integer(text: Expressions, node: ast.Call, x: Value) -> Value:
+    return Value(INT, (text.builder.fptosi(x.word, INT.word),)) if x.kind == REAL else text.as_kind(x, INT, node)
+
+
+def _chosen(text: Expressions, node: ast.Call, test: Value, left: Value, right: Value) -> Value:
+    a, b = (left, right) if left.kind == right.kind else text._alike(node, left, right)
+    return Value(a.kind, (text.builder.select(text.as_kind(test, BOOL, node).word, a.word, b.word),))
+
+
+def _record(text: Expressions, node: ast.Call, maker: Value, numbers: Value) -> Value:
+    """Numbers from the front of an array of floats."""
+    assert isinstance(maker.kind, Known)
+    made: Any = maker.kind.value
+    parts = []
+    for i, kind in enumerate(number_types(made)):
+        number = Value(REAL, (text.builder.load(text.builder.gep(numbers.word, [integer(i).word])),))
+        parts.append(number if kind is float else _as_integer(text, node, number))
+    return joined(parts, made)
+
+
+def jumped(text: Expressions, node: ast.Call, one: Value, *arrays: Value) -> Value:
+    """A program that is known by its address."""
+    function = text.builder.inttoptr(one.word, _PROGRAM.as_pointer())
+    text.builder.call(function, [each.word for each in arrays])
+    return joined([])
+
+
+def _jumped_many(text: Expressions, node: ast.Call, many: Value, *given: Value) -> Value:
+    """A program for many states that is known by its address: four arrays, and all of so many states."""
+    *arrays, count = given
+    kind = ir.FunctionType(ir.VoidType(), [*(each.word.type for each in arrays), *[INT.word] * 3])
+    words = [*(each.word for each in arrays), integer(0).word, count.word, count.word]
+    text.builder.call(text.builder.inttoptr(many.word, kind.as_pointer()), words)
+    return joined([])
+
+
+WRITERS: dict[object, Writer] = {
+    call_many: _jumped_many,
+    len: _length,
+    abs: _absolute,
+    min: _extreme("<"),
+    max: _extreme(">"),
+    float: lambda text, node, x: text.as_kind(x, REAL, node),
+    int: _as_integer,
+    bool: lambda text, node, x: text.as_kind(x, BOOL, node),
+    as_record: _record,
+    np.where: _chosen,
+    np.sqrt: _function("llvm.sqrt.f64"),
+    np.floor: _function("llvm.floor.f64"),
+    np.arctan2: _function("atan2"),
+    np.sin: _function("sin"),
+    np.cos: _function("cos"),
+    np.abs: _absolute,
+    np.isfinite: _finite,
+    np.spacing: _spacing,
+}

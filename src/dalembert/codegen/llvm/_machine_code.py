@@ -1,0 +1,138 @@
+"""From text to machine code in memory; the store on disk keeps it by content and processor."""
+
+from __future__ import annotations
+
+import ctypes
+import hashlib
+from collections.abc import Callable, Mapping
+from functools import lru_cache
+from threading import RLock
+from weakref import WeakValueDictionary
+
+import llvmlite
+import llvmlite.binding as llvm
+
+from dalembert.codegen.disk_cache import CODE, keep, stored
+from dalembert.codegen.link_sweeps import Sweeps
+from dalembert.codegen.llvm._emit import Target, module_text
+from dalembert.codegen.llvm._sweep_loops import sweeps_text
+from dalembert.codegen.program import Program
+from dalembert.errors import EngineError
+
+FORMAT = "11"  # of the code that is emitted: counts up whenever the same program is written in another way
+_COMPILING = RLock()  # LLVM's global state is not safe to share while code is made
+_WIDTHS = {"avx512f": 512, "avx": 256}
+
+
+@lru_cache(maxsize=1)
+def _processor() -> tuple[str, str]:
+    """The name of the processor and what it can do."""
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
+    return llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten()
+
+
+def host_target(*, many: bool, single: bool = False) -> Target:
+    """What this machine runs best: as many lanes as its registers have, and fused products where it has them."""
+    has = _processor()[1].split(",")
+    bits = next((width for feature, width in _WIDTHS.items() if f"+{feature}" in has), 128)
+    lanes = bits // (32 if single else 64) if many else 1
+    return Target(lanes, "+fma" in has or "+neon" in has, single)
+
+
+class MachineCode:
+    """The code of one program, or of sweeps, for one target; it lives as long as this object."""
+
+    def __init__(self, program: Program | Sweeps, target: Target) -> None:
+        name, features = _processor()
+        key = "\n".join([FORMAT, llvmlite.__version__, name, features, repr(target), program.digest])
+        self._digest = hashlib.sha256(key.encode()).hexdigest()
+        with _COMPILING:
+            code = stored(self._digest, CODE)
+            if code is None:
+                is_program = isinstance(program, Program)
+                code = _compiled(module_text(program, target) if is_program else sweeps_text(program, target))
+                keep(self._digest, CODE, code)
+            engine = _in_memory(code)
+        self.lanes = target.lanes
+        self._engine = engine  # owns the memory
+        self.address: int = engine.get_function_address("many" if target.lanes > 1 else "one")
+        self.one: Callable[..., None] = ONE(self.address)
+        self.many: Callable[..., None] = MANY(self.address)
+
+
+_SHARED: WeakValueDictionary[tuple[str, Target], MachineCode] = WeakValueDictionary()
+
+
+def shared_code(sweeps: Sweeps, *, many: bool) -> MachineCode:
+    """The code of sweeps for this machine, made once for all functions that use it."""
+    target = host_target(many=many)
+    with _COMPILING:
+        found = _SHARED.get((sweeps.digest, target))
+        if found is None:
+            _SHARED[sweeps.digest, target] = found = MachineCode(sweeps, target)
+    return found
+
+
+def _in_memory(code: bytes) -> llvm.ExecutionEngine:
+    """Object code, ready to run; it lives as long as the engine."""
+    engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), _machine())
+    engine.add_object_file(llvm.object_file.ObjectFileRef.from_data(code))
+    engine.finalize_object()
+    return engine
+
+
+_LOADED: list[llvm.ExecutionEngine] = []  # of texts that serve all programs
+
+
+def loaded(text: str, *names: str, optimize: bool = False) -> list[int]:
+    """The addresses of functions of a module of our own, which is kept for the life of the process.
+
+    Texts that are written with care are taken as they are; those with variables in memory and many small functions are optimised.
+    """
+    key = "\n".join([llvmlite.__version__, *_processor(), *["optimized"] * optimize, text])
+    digest = hashlib.sha256(key.encode()).hexdigest()
+    with _COMPILING:
+        code = stored(digest, CODE)
+        if code is None:
+            keep(digest, CODE, code := _compiled(text, optimize=optimize))
+        engine = _in_memory(code)
+        _LOADED.append(engine)
+    return [engine.get_function_address(name) for name in names]
+
+
+def word_loads(kinds: Mapping[str, str], first: int = 0) -> str:
+    """Instructions that load the words of `%table` from the `first` on, each by its name and type."""
+    return "\n".join(
+        f"%{name}.at = getelementptr i64, ptr %table, i64 {i}\n%{name} = load {kind}, ptr %{name}.at"
+        for i, (name, kind) in enumerate(kinds.items(), first)
+    )
+
+
+ONE = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 4)
+MANY = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 4, *[ctypes.c_int64] * 3)
+
+
+def _machine() -> llvm.TargetMachine:
+    name, features = _processor()
+    target = llvm.Target.from_default_triple()
+    return target.create_target_machine(cpu=name, features=features, opt=_OPTIMIZE, jit=True)
+
+
+_OPTIMIZE = 1  # 2 gives code of the same size, and takes up to twice as long for long programs
+
+
+def _compiled(text: str, *, optimize: bool = False) -> bytes:
+    """Object code of a module."""
+    try:
+        module = llvm.parse_assembly(text)
+    except RuntimeError as error:
+        raise EngineError(
+            f"LLVM refuses the code of a program: {error}. Use engine='python', and report this."
+        ) from error
+    module.triple = llvm.get_process_triple()
+    machine = _machine()
+    if optimize:
+        builder = llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options(speed_level=2))
+        builder.getModulePassManager().run(module, builder)
+    return machine.emit_object(module)

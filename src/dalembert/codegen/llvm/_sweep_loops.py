@@ -1,0 +1,377 @@
+"""Sweeps as the text of an LLVM module: a function for each step, and loops over states, sweeps and links that call them.
+
+The signatures are those of a program, `one(x, p, tables, out)` and `many(x, p, tables, out, begin, end, stride)`; `tables` is the
+table of the tree. The x and out of many states are lists of the addresses of their rows, and `stride` is not read. Memory for
+what is kept and passed is taken by each call, so threads do not meet.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from dalembert.codegen.link_sweeps import HEAD, ROW, Place, Step, Storage, Sweep, Sweeps
+from dalembert.codegen.llvm._emit import POINTERS, Target, Writer
+from dalembert.codegen.llvm._library import ALIGN_MEMORY, Library
+from dalembert.symbolic.operations import OPERATIONS
+
+GROUPS = 4  # lanes of so many states take a step one after the other: they do not wait for each other, and share lines of memory
+
+_LINE = 64  # bytes that memory gives at once
+
+_ARGUMENTS = (
+    "ptr noalias readonly %x, ptr noalias %out, ptr readonly %row, ptr readonly %coming, ptr noalias %kept0, ptr %from0, "
+    "ptr %into0, i64 %begin, i64 %last, i64 %groups"
+)
+
+
+def sweeps_text(sweeps: Sweeps, target: Target) -> str:
+    """The module of sweeps."""
+    library = Library(target)
+    library.memory()
+    steps = [
+        _StepWriter(sweeps, sweep, kind, target, library).text(f"step.{i}.{kind}")
+        for i, sweep in enumerate(sweeps.sweeps)
+        for kind in range(len(sweep.steps))
+    ]
+    frame = _ALONE if target.lanes == 1 else _LOOP
+    function = frame.format(
+        pointers=POINTERS,
+        memory="\n".join(_memory(sweeps, target)),
+        sweeps="\n".join(_walk(sweeps, i, target) for i in range(len(sweeps.sweeps))),
+        lanes=target.lanes,
+        lanes_1=target.lanes - 1,
+        groups=GROUPS,
+        block=GROUPS * target.lanes,
+    )
+    add = _ADD.format(vector=target.vector, width=_width(target))
+    return "\n".join([library.text, _FETCH, *steps, add, function])
+
+
+class _Names(dict[int, str]):
+    """Names of values; those of inputs are loaded at their first use."""
+
+    def __init__(self, known: dict[int, str], writer: _StepWriter) -> None:
+        super().__init__(known)
+        self._writer = writer
+
+    def __missing__(self, place: int) -> str:
+        self[place] = name = self._writer.loaded(place)
+        return name
+
+
+class _StepWriter(Writer):
+    """Writes the function of one step."""
+
+    def __init__(self, sweeps: Sweeps, sweep: Sweep, kind: int, target: Target, library: Library) -> None:
+        self._step: Step = sweep.steps[kind]
+        super().__init__(self._step.program, target, library)
+        self._names = _Names(self._names, self)
+        self._first_number = ROW + sweeps.rows[kind]
+        self._left = [*zip(self._step.outputs, self._program.outputs, strict=True)]
+        self._kept, self._passed = sweeps.kept[kind], sweep.passed
+        self._align = _width(target)
+
+    def text(self, name: str) -> str:
+        """The function."""
+        for i in self._order():
+            self._write([i])
+            self._store_what_is_known()
+        for place, value in [(place, self._names[y]) for place, y in self._left]:
+            self._store(value, self._at(place, "out"), place)
+        return _STEP.format(
+            name=name,
+            arguments=_ARGUMENTS,
+            fetched="\n".join(self._fetched()),
+            body="\n".join(self._rows),
+            lanes=self._target.lanes,
+            vector=self._target.vector,
+            kept=self._kept,
+            passed=self._passed,
+        )
+
+    def _store_what_is_known(self) -> None:
+        """Store outputs at once, where nothing is still to be read from their storage: then they take no registers."""
+        waiting: list[tuple[Place, int]] = []
+        for place, value in self._left:
+            known = value in self._names and value >= self._program.first_line
+            if known and not self._unread(place.storage):
+                self._store(self._names[value], self._at(place, "out"), place)
+            else:
+                waiting.append((place, value))
+        self._left = waiting
+
+    def _unread(self, storage: Storage) -> bool:
+        """True while a value of this storage is still to be loaded."""
+        if storage is Storage.ROW:
+            return False
+        return any(place.storage is storage and i not in self._names for i, place in enumerate(self._step.inputs))
+
+    def _order(self) -> list[int]:
+        """The lines, with calls of functions first: a call leaves no register as it was."""
+        first = self._program.first_line
+        early: set[int] = set()
+        for i in reversed(range(len(self._program.lines))):
+            operation, places = self._program.lines[i]
+            if i in early or not OPERATIONS[operation].llvm:
+                early.update({i, *(a - first for a in places if a >= first)})
+        return [*sorted(early), *(i for i in range(len(self._program.lines)) if i not in early)]
+
+    def _fetched(self) -> Iterator[str]:
+        """Rows that prefetch the rows of the next link: they are far apart in memory, and no processor predicts them.
+
+        A link of another kind has other words where this one has its rows, so then nothing new is fetched.
+        """
+        if self._target.lanes == 1:
+            return
+        yield "%own.kind = load i64, ptr %row"
+        yield "%coming.kind = load i64, ptr %coming"
+        yield "%alike = icmp eq i64 %own.kind, %coming.kind"
+        yield "%foreseen = select i1 %alike, ptr %coming, ptr %row"
+        lines = GROUPS * _width(self._target) // _LINE + 1
+        for name, places in (("x", self._step.inputs), ("out", self._step.outputs)):
+            for i in sorted({place.at for place in places if place.storage is Storage.ROW}):
+                at = f"%fetch.{name}{i}"
+                yield f"{at}.at = getelementptr i64, ptr %foreseen, i64 {ROW + i}"
+                yield f"{at}.row = load i64, ptr {at}.at"
+                yield f"{at}.place = getelementptr ptr, ptr %{name}, i64 {at}.row"
+                yield f"{at}.first = load ptr, ptr {at}.place"
+                yield f"{at} = getelementptr {self._target.real}, ptr {at}.first, i64 %begin"
+                for k in range(lines):
+                    yield f"{at}.{k} = getelementptr i8, ptr {at}, i64 {k * _LINE}"
+                    yield f"call void @llvm.prefetch.p0(ptr {at}.{k}, i32 {int(name == 'out')}, i32 3, i32 1)"
+
+    def loaded(self, place: int) -> str:
+        """An input of the program."""
+        where, target = self._step.inputs[place], self._target
+        at = self._at(where, "x")
+        if where.storage is not Storage.NUMBER:
+            return self._row(f"load {target.vector}, ptr {at}, align {self._alignment(where)}")
+        value = self._row(f"load {target.real}, ptr {at}")
+        return value if target.lanes == 1 else self._in_all_lanes(value)
+
+    def _at(self, place: Place, array: str) -> str:
+        """The address of a place."""
+        vector = self._target.vector
+        if place.storage is Storage.NUMBER:
+            return self._row(f"getelementptr double, ptr %row, i64 {self._first_number + place.at}")
+        if place.storage is Storage.KEPT:
+            return self._row(f"getelementptr {vector}, ptr %kept, i64 {place.at}")
+        if place.storage is Storage.PASSED:
+            return self._row(f"getelementptr {vector}, ptr %{'from' if array == 'x' else 'into'}, i64 {place.at}")
+        word = self._row(f"getelementptr i64, ptr %row, i64 {ROW + place.at}")
+        number = self._row(f"load i64, ptr {word}")
+        if self._target.lanes == 1:
+            return self._row(f"getelementptr {self._target.real}, ptr %{array}, i64 {number}")
+        begin = self._row(f"load ptr, ptr {self._row(f'getelementptr ptr, ptr %{array}, i64 {number}')}")
+        return self._row(f"getelementptr {self._target.real}, ptr {begin}, i64 %k")
+
+    def _alignment(self, place: Place) -> int:
+        return (4 if self._target.single else 8) if place.storage is Storage.ROW else self._align
+
+    def _store(self, value: str, at: str, place: Place) -> None:
+        self._rows.append(f"store {self._target.vector} {value}, ptr {at}, align {self._alignment(place)}")
+
+
+def _memory(sweeps: Sweeps, target: Target) -> Iterator[str]:
+    """Rows that take memory: for what is kept, then for the slots of every sweep, the reserved ones filled."""
+    for i, name in enumerate(("links", "kept.one", "slots1", "slots0")):
+        yield f"%at.{name} = getelementptr i64, ptr %tables, i64 {i}"
+        yield f"%{name} = load i64, ptr %at.{name}"
+    groups = 1 if target.lanes == 1 else GROUPS
+    yield f"%kept = mul i64 %kept.one, {groups}"
+    begin = "%kept"
+    for i, sweep in enumerate(sweeps.sweeps):
+        yield f"%size{i} = mul i64 %slots{int(sweep.outwards)}, {sweep.passed * groups}"
+        yield f"%end{i} = add i64 {begin}, %size{i}"
+        begin = f"%end{i}"
+    yield f"%bytes = mul i64 {begin}, {_width(target)}"
+    yield "%room = add i64 %bytes, 64"
+    yield "%whole = call ptr @malloc(i64 %room)"
+    yield from ALIGN_MEMORY
+    begin, given = "%kept", HEAD
+    for i, sweep in enumerate(sweeps.sweeps):
+        yield f"%slots.{i} = getelementptr {target.vector}, ptr %memory, i64 {begin}"
+        for j in range(sweep.passed * groups):
+            value = f"%w{i}.{j}"
+            if sweep.outwards:
+                yield f"{value}.at = getelementptr double, ptr %tables, i64 {given + j % sweep.passed}"
+                yield f"{value}.one = load {target.real}, ptr {value}.at"
+                yield from _spread(value, f"{value}.one", target)
+            filled = value if sweep.outwards else "zeroinitializer" if target.lanes > 1 else "0.0"
+            yield f"{value}.to = getelementptr {target.vector}, ptr %slots.{i}, i64 {j}"
+            yield f"store {target.vector} {filled}, ptr {value}.to, align {_width(target)}"
+        begin, given = f"%end{i}", given + (sweep.passed if sweep.outwards else 0)
+
+
+def _spread(name: str, value: str, target: Target) -> Iterator[str]:
+    """A number in every lane."""
+    if target.lanes == 1:
+        yield f"{name} = fadd {target.real} {value}, -0.0"
+        return
+    yield f"{name}.first = insertelement {target.vector} poison, {target.real} {value}, i32 0"
+    yield f"{name} = shufflevector {target.vector} {name}.first, {target.vector} poison, <{target.lanes} x i32> zeroinitializer"
+
+
+def _width(target: Target) -> int:
+    """The bytes of a number of every lane."""
+    return target.lanes * (4 if target.single else 8)
+
+
+def _walk(sweeps: Sweeps, i: int, target: Target) -> str:
+    """One sweep: a loop over links, and in it a branch by kind."""
+    sweep = sweeps.sweeps[i]
+    first = HEAD + sum(each.passed for each in sweeps.sweeps if each.outwards)
+    kinds, groups = range(len(sweep.steps)), 1 if target.lanes == 1 else GROUPS
+    return _WALK.format(
+        i=i,
+        index="add i64 0, %j" if sweep.outwards else "sub i64 %last.link, %j",
+        starts=first,
+        way=1 if sweep.outwards else -1,
+        vector=target.vector,
+        passed=sweep.passed * groups,
+        groups=groups,
+        read=2 if sweep.outwards else 4,
+        write=3 if sweep.outwards else 5,
+        added="" if sweep.outwards else _ADDED.format(i=i, vector=target.vector, passed=sweep.passed * groups),
+        others=" ".join(f"i64 {kind}, label %case{i}.{kind}" for kind in kinds[1:]),
+        cases="\n".join(_CASE.format(i=i, kind=kind) for kind in kinds),
+    )
+
+
+_FETCH = "declare void @llvm.prefetch.p0(ptr, i32, i32, i32)"
+_STEP = """
+define internal void @"{name}"({arguments}) {{
+entry:
+{fetched}
+br label %group
+group:
+%g = phi i64 [ 0, %entry ], [ %g.next, %done ]
+%shift = mul i64 %g, {lanes}
+%wanted = add i64 %begin, %shift
+%late = icmp sgt i64 %wanted, %last
+%k = select i1 %late, i64 %last, i64 %wanted
+%kept.i = mul i64 %g, {kept}
+%kept = getelementptr {vector}, ptr %kept0, i64 %kept.i
+%passed.i = mul i64 %g, {passed}
+%from = getelementptr {vector}, ptr %from0, i64 %passed.i
+%into = getelementptr {vector}, ptr %into0, i64 %passed.i
+{body}
+br label %done
+done:
+%g.next = add i64 %g, 1
+%more = icmp slt i64 %g.next, %groups
+br i1 %more, label %group, label %end
+end:
+ret void
+}}
+"""
+_WALK = """
+br label %walk{i}
+walk{i}:
+br label %link{i}
+link{i}:
+%j{i} = phi i64 [ 0, %walk{i} ], [ %j.next{i}, %next.link{i} ]
+%index{i} = {index}{i}
+%start.i{i} = add i64 %index{i}, {starts}
+%start.at{i} = getelementptr i64, ptr %tables, i64 %start.i{i}
+%start{i} = load i64, ptr %start.at{i}
+%row{i} = getelementptr i64, ptr %tables, i64 %start{i}
+%final{i} = icmp eq i64 %j{i}, %last.link
+%way{i} = select i1 %final{i}, i64 0, i64 {way}
+%coming.at{i} = getelementptr i64, ptr %start.at{i}, i64 %way{i}
+%coming.start{i} = load i64, ptr %coming.at{i}
+%coming{i} = getelementptr i64, ptr %tables, i64 %coming.start{i}
+%kind{i} = load i64, ptr %row{i}
+%kept.at{i} = getelementptr i64, ptr %row{i}, i64 1
+%kept.i{i} = load i64, ptr %kept.at{i}
+%kept.g{i} = mul i64 %kept.i{i}, {groups}
+%kept{i} = getelementptr {vector}, ptr %memory, i64 %kept.g{i}
+%from.at{i} = getelementptr i64, ptr %row{i}, i64 {read}
+%from.slot{i} = load i64, ptr %from.at{i}
+%from.i{i} = mul i64 %from.slot{i}, {passed}
+%from{i} = getelementptr {vector}, ptr %slots.{i}, i64 %from.i{i}
+%into.at{i} = getelementptr i64, ptr %row{i}, i64 {write}
+%into.slot{i} = load i64, ptr %into.at{i}
+%into.i{i} = mul i64 %into.slot{i}, {passed}
+%into{i} = getelementptr {vector}, ptr %slots.{i}, i64 %into.i{i}
+switch i64 %kind{i}, label %case{i}.0 [ {others} ]
+{cases}
+linked{i}:
+{added}
+br label %next.link{i}
+next.link{i}:
+%j.next{i} = add i64 %j{i}, 1
+%more{i} = icmp slt i64 %j.next{i}, %links
+br i1 %more{i}, label %link{i}, label %walked{i}
+walked{i}:"""
+_CASE = """
+case{i}.{kind}:
+call void @"step.{i}.{kind}"(ptr %x, ptr %out, ptr %row{i}, ptr %coming{i}, ptr %kept{i}, ptr %from{i}, ptr %into{i},
+    i64 %next, i64 %last, i64 %groups)
+br label %linked{i}"""
+_ADDED = """
+%sum.at{i} = getelementptr i64, ptr %row{i}, i64 6
+%sum.slot{i} = load i64, ptr %sum.at{i}
+%first{i} = icmp eq i64 %sum.slot{i}, 0
+br i1 %first{i}, label %next.link{i}, label %added{i}
+added{i}:
+%sum.i{i} = mul i64 %sum.slot{i}, {passed}
+%sum{i} = getelementptr {vector}, ptr %slots.{i}, i64 %sum.i{i}
+call void @add(ptr %sum{i}, ptr %into{i}, i64 {passed})"""
+_ADD = """
+define internal void @add(ptr %sum, ptr %more, i64 %count) {{
+entry:
+br label %loop
+loop:
+%i = phi i64 [ 0, %entry ], [ %next, %loop ]
+%p = getelementptr {vector}, ptr %sum, i64 %i
+%q = getelementptr {vector}, ptr %more, i64 %i
+%a = load {vector}, ptr %p, align {width}
+%b = load {vector}, ptr %q, align {width}
+%c = fadd {vector} %a, %b
+store {vector} %c, ptr %p, align {width}
+%next = add i64 %i, 1
+%again = icmp slt i64 %next, %count
+br i1 %again, label %loop, label %done
+done:
+ret void
+}}
+"""
+_ALONE = """
+define void @one({pointers}) {{
+entry:
+%next = add i64 0, 0
+%last = add i64 0, 0
+%groups = add i64 0, 1
+{memory}
+%last.link = sub i64 %links, 1
+{sweeps}
+call void @free(ptr %whole)
+ret void
+}}
+"""
+_LOOP = """
+define void @many({pointers}, i64 %begin, i64 %end, i64 %stride) {{
+entry:
+%last = sub i64 %end, {lanes}
+{memory}
+%last.link = sub i64 %links, 1
+br label %states
+states:
+%next = phi i64 [ %begin, %entry ], [ %after, %tail ]
+%rest = sub i64 %end, %next
+%up = add i64 %rest, {lanes_1}
+%all.groups = udiv i64 %up, {lanes}
+%few = icmp slt i64 %all.groups, {groups}
+%groups = select i1 %few, i64 %all.groups, i64 {groups}
+{sweeps}
+br label %tail
+tail:
+%after = add i64 %next, {block}
+%more = icmp slt i64 %after, %end
+br i1 %more, label %states, label %done
+done:
+call void @free(ptr %whole)
+ret void
+}}
+"""

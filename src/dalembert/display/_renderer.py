@@ -1,0 +1,257 @@
+"""A scene as a drawing of matplotlib: plane models as outlines from the front, others as lit surfaces in perspective.
+
+No window and no browser is needed.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dalembert.display import _rasterizer
+from dalembert.display._rasterizer import Surface, surface_of
+from dalembert.display.scene import _primitives
+from dalembert.display.scene._declared_shapes import corners
+from dalembert.display.scene._primitives import hull
+from dalembert.display.scene.scene_values import Cord, Places, Scene, Shape, moved
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+_ROLES = {"ground": 0, "body": 1, "joint": 2, "center": 3}
+_TURNS = 7  # of the coil of a spring
+_LIGHT = np.array([-0.35, 0.75, 0.6]) / np.linalg.norm([-0.35, 0.75, 0.6])  # right, up, toward the reader
+_PIECES = 24  # of a long line
+
+
+@dataclass(frozen=True)
+class Lens:
+    """From the world to the picture: right, up and toward the reader, from the middle of the view."""
+
+    axes: np.ndarray  # rows: right, up, toward
+    target: np.ndarray
+    distance: float | None  # of the eye; None: from far away
+    scale: float  # points of the picture for each length
+
+    def __call__(self, points: np.ndarray) -> np.ndarray:
+        """Points (..., 3) as (..., 3): across, upwards, and how near they are."""
+        seen = (points - self.target) @ self.axes.T
+        if self.distance is None:
+            return seen
+        away = np.maximum(self.distance - seen[..., 2:], 0.02 * self.distance)
+        # what is straight in space stays straight in these coordinates, as nearness 1/away is
+        return np.concatenate([seen[..., :2] * self.distance / away, self.distance / away], axis=-1)
+
+
+@dataclass(frozen=True)
+class Moment:
+    """What one drawing shows: the k-th of the places, and the paths (3, m) that points have left, by number of the trail."""
+
+    places: Places
+    k: int
+    paths: dict[int, np.ndarray]
+
+    def points(self, body: str, points: np.ndarray) -> np.ndarray:
+        """Points (..., 3) of a body in the world."""
+        R, p = self.places[body]
+        return points @ R[:, :, self.k].T + p[:, self.k]
+
+
+@dataclass(frozen=True)
+class Painter:
+    """Draws moments of a scene."""
+
+    scene: Scene
+
+    def draw(self, axis: Axes, moment: Moment) -> None:
+        """Draw one moment; the axes take the window of the view."""
+        lens = self._lens(axis, moment)
+        if self.scene.view.planar:
+            self._flat(axis, lens, moment)
+        else:
+            self._deep(axis, lens, moment)
+
+    def _lens(self, axis: Axes, moment: Moment) -> Lens:
+        view = self.scene.view
+        toward = (view.eye - view.target) / np.linalg.norm(view.eye - view.target)
+        right = np.cross(view.up, toward)
+        right = right / np.linalg.norm(right)
+        target = view.target
+        if view.follow is not None:
+            target = target + moment.places[view.follow][1][:, moment.k] - self._home
+        half = view.size / 2
+        axis.set_xlim(-half, half)
+        axis.set_ylim(-half, half)
+        axis.set_aspect("equal")
+        axis.set_axis_off()
+        distance = None if view.planar else float(np.linalg.norm(view.eye - view.target))
+        box = axis.get_window_extent()
+        figure = axis.get_figure()
+        points = min(box.width, box.height) / (figure.dpi if figure else 72) * 72
+        return Lens(np.array([right, np.cross(toward, right), toward]), target, distance, points / view.size)
+
+    @cached_property
+    def _home(self) -> np.ndarray:
+        """Where the body that is followed begins."""
+        q, t = self.scene.start
+        return self.scene.kinematics.at(q[:, None], t)[str(self.scene.view.follow)][1][:, 0]
+
+    # plane models: outlines
+
+    def _flat(self, axis: Axes, lens: Lens, moment: Moment) -> None:
+        found = []
+        for part in self.scene.bodies:
+            for shape in part.shapes:
+                if shape.role != "center":
+                    points = lens(moment.points(part.name, _outline(shape)))
+                    found.append((_ROLES[shape.role], float(points[:, 2].mean()), shape, points[:, :2]))
+        for z, (_, _, shape, points) in enumerate(sorted(found, key=lambda each: each[:2])):
+            self._filled(axis, lens, shape, points, 2 + 0.001 * z)
+        for index, path in moment.paths.items():
+            across, upwards, _ = lens(path.T).T
+            axis.plot(across, upwards, color=self.scene.trails[index].color, linewidth=0.9, alpha=0.7, zorder=1.9)
+        for cord in self.scene.cords:
+            points = self._cord(cord, lens, moment)
+            axis.plot(*lens(points).T[:2], color=cord.color, linewidth=1.2, solid_joinstyle="round", zorder=1.95)
+
+    def _filled(self, axis: Axes, lens: Lens, shape: Shape, points: np.ndarray, z: float) -> None:
+        from matplotlib.patches import Polygon
+
+        if shape.kind == "line":
+            width = max(0.5, shape.size[0] * lens.scale)
+            axis.plot(*points.T, color=shape.color, linewidth=width, solid_capstyle="round", zorder=z)
+            return
+        ring = points[hull(np.round(points / self.scene.view.size, 9))]
+        if shape.kind == "mesh" and _area(ring) > 1.02 * sum(
+            max(0.0, _area(each)) for each in points.reshape(-1, 3, 2)
+        ):
+            self._notched(axis, shape, points.reshape(-1, 3, 2), z)
+            return
+        paint = {"facecolor": _primitives.lighter(shape.color), "edgecolor": _primitives.darker(shape.color)}
+        patch = Polygon(ring, closed=True, **paint, linewidth=0.9, joinstyle="round", zorder=z, alpha=shape.opacity)
+        axis.add_patch(patch)
+
+    def _notched(self, axis: Axes, shape: Shape, triangles: np.ndarray, z: float) -> None:
+        """A mesh that is not convex, by the faces (k, 3, 2) that are seen and the edges that only one of them has."""
+        from matplotlib.collections import LineCollection, PolyCollection
+
+        front = triangles[[_area(each) > 1e-12 * self.scene.view.size**2 for each in triangles]]
+        fill, edge = _primitives.lighter(shape.color), _primitives.darker(shape.color)
+        axis.add_collection(PolyCollection(list(front), facecolors=fill, edgecolors=fill, linewidths=0.4, zorder=z))
+        sides = np.stack([front, np.roll(front, -1, axis=1)], axis=2).reshape(-1, 2, 2)
+        keys = [frozenset(map(tuple, np.round(side / self.scene.view.size, 7).tolist())) for side in sides]
+        count = Counter(keys)
+        rim = [side for side, key in zip(sides, keys, strict=True) if count[key] == 1]
+        axis.add_collection(LineCollection(rim, colors=edge, linewidths=0.9, zorder=z + 0.0004))
+
+    # models in space: lit surfaces
+
+    @cached_property
+    def _surfaces(self) -> list[tuple[str, Shape, Surface]]:
+        """The surfaces of all shapes, with their bodies."""
+        found = [(part.name, shape) for part in self.scene.bodies for shape in part.shapes if shape.role != "center"]
+        return [(name, shape, surface_of(shape)) for name, shape in found if shape.kind not in ("line", "frame")]
+
+    def _deep(self, axis: Axes, lens: Lens, moment: Moment) -> None:
+        box, view = axis.get_window_extent(), self.scene.view
+        side = int(min(box.width, box.height))
+        fine = _rasterizer.FINE * side / view.size
+        thin = max(0.0022 * view.size, 1.5 / fine)
+        opaque = [self._lit(lens, moment, *each) for each in self._surfaces]
+        parts = [
+            # from lengths about the middle to fine pixels from the lower left corner
+            _rasterizer.Lit(
+                np.concatenate([(lit.corners[..., :2] + view.size / 2) * fine, lit.corners[..., 2:]], axis=-1),
+                lit.colors,
+            )
+            for lit in [*self._lines(lens, moment, thin), *opaque]
+        ]
+        half = view.size / 2
+        axis.imshow(
+            _rasterizer.picture(parts, side, side), extent=(-half, half, -half, half), interpolation="nearest", zorder=2
+        )
+
+    def _lit(self, lens: Lens, moment: Moment, body: str, shape: Shape, surface: Surface) -> _rasterizer.Lit:
+        """The triangles that face the reader, as seen, with their colours."""
+        world = moment.points(body, surface.corners)
+        normals = surface.normals @ moment.places[body][0][:, :, moment.k].T
+        eye = lens.target + (lens.distance or 0.0) * lens.axes[2]
+        front = np.einsum("ijx,ijx->ij", normals, eye - world).mean(axis=1) > 0
+        if shape.kind == "mesh":  # whatever way its faces are turned
+            normals, front = np.where(front[:, None, None], normals, -normals), np.ones(len(world), dtype=bool)
+        bright = normals[front] @ (_LIGHT @ lens.axes)
+        shine = np.clip(bright, 0, 1) ** 24 * 0.18
+        shade = 0.7 + 0.36 * np.clip(bright, -0.6, 1.0)
+        color = np.array(_primitives.rgb(shape.color))
+        paint = np.clip(shade[..., None] * color + shine[..., None], 0, 1)
+        alpha = np.full((*shade.shape, 1), shape.opacity)
+        return _rasterizer.Lit(lens(world[front]), np.concatenate([paint, alpha], axis=-1))
+
+    def _lines(self, lens: Lens, moment: Moment, thin: float) -> list[_rasterizer.Lit]:
+        """Grids, marks, springs and trails as ribbons that face the reader."""
+        found = [
+            (moment.points(part.name, shape.points), shape.size[0], shape.color, 0.6 if shape.role == "ground" else 1.0)
+            for part in self.scene.bodies
+            for shape in part.shapes
+            if shape.kind == "line" and shape.points is not None
+        ]
+        found += [(path.T, 1.6 * thin, self.scene.trails[k].color, 0.85) for k, path in moment.paths.items()]
+        found += [(self._cord(cord, lens, moment), 2 * thin, cord.color, 1.0) for cord in self.scene.cords]
+        return [_painted(ribbon(points, width, thin, lens), color, alpha) for points, width, color, alpha in found]
+
+    def _cord(self, cord: Cord, lens: Lens, moment: Moment) -> np.ndarray:
+        """The points of a spring or rope in the world."""
+        a, b = (moved(moment.places, *end)[:, moment.k] for end in zip(cord.bodies, cord.points, strict=True))
+        return coil(a, b, 0.018 * self.scene.view.size, lens.axes[2]) if cord.kind == "spring" else np.array([a, b])
+
+
+def _painted(triangles: np.ndarray, color: str, alpha: float) -> _rasterizer.Lit:
+    paint = np.broadcast_to(np.array([*_primitives.rgb(color), alpha]), (len(triangles), 3, 4))
+    return _rasterizer.Lit(triangles, paint)
+
+
+def coil(a: np.ndarray, b: np.ndarray, width: float, toward: np.ndarray) -> np.ndarray:
+    """A zigzag from a to b, as springs are drawn, seen from the direction `toward`.
+
+    >>> coil(np.zeros(3), np.array([1.0, 0.0, 0.0]), 0.1, np.array([0.0, 0.0, 1.0]))[[0, -1], :2].tolist()
+    [[0.0, 0.0], [1.0, 0.0]]
+    """
+    across = np.cross(toward, b - a)
+    size = float(np.linalg.norm(across))
+    if size < 1e-12:
+        return np.array([a, b])
+    shares = np.linspace(0.12, 0.88, 2 * _TURNS + 1)
+    signs = np.where(np.arange(len(shares)) % 2, 1.0, -1.0)
+    middle = a + shares[:, None] * (b - a) + (signs * width / size)[:, None] * across
+    return np.array([a, a + 0.08 * (b - a), *middle, a + 0.92 * (b - a), b])
+
+
+def ribbon(points: np.ndarray, width: float, least: float, lens: Lens) -> np.ndarray:
+    """A line through points of the world as triangles, as seen, nowhere thinner than `least`; nothing lies behind the reader."""
+    share = np.linspace(0, 1, _PIECES + 1 if len(points) <= 3 else 2)
+    starts, ways = points[:-1, None], np.diff(points, axis=0)[:, None]
+    a = lens((starts + share[:-1, None] * ways).reshape(-1, 3))
+    b = lens((starts + share[1:, None] * ways).reshape(-1, 3))
+    near = np.ones(len(a)) if lens.distance is None else a[:, 2]
+    a, b, near = a[near < 8], b[near < 8], near[near < 8]
+    side = np.stack([a[:, 1] - b[:, 1], b[:, 0] - a[:, 0], np.zeros(len(a))], axis=1)
+    half = np.maximum(width * near, least)[:, None] / 2
+    side = side / np.maximum(np.linalg.norm(side, axis=1, keepdims=True), 1e-300) * half
+    return np.concatenate([np.stack([a - side, b - side, b + side], 1), np.stack([a - side, b + side, a + side], 1)])
+
+
+def _area(ring: np.ndarray) -> float:
+    """The area inside a ring of points (k, 2), negative where it goes clockwise."""
+    x, y = ring.T
+    return float(x @ np.roll(y, -1) - y @ np.roll(x, -1)) / 2
+
+
+def _outline(shape: Shape) -> np.ndarray:
+    """Points whose hull is the silhouette of a shape; those of a line one after the other."""
+    if shape.kind == "line" and shape.points is not None:
+        return shape.points
+    return corners(shape) if shape.kind == "frame" else surface_of(shape).corners.reshape(-1, 3)

@@ -1,0 +1,414 @@
+"""Shapes of bodies for which none is declared, drawn from joints, mass centres and inertias.
+
+| what is known | what is drawn |
+|---|---|
+| a disc, ball or ellipsoid that rolls or presses, a blade | it with marks, the blade |
+| gears, belts, racks | wheels with the radii and teeth that the law gives them, the rack |
+| joints and ends | rods between them, along the joint's axis first; a plate where they are three or more in a plane |
+| a mass centre beyond the last joint | a rod with the length that its inertia tells, or the box that has this inertia |
+| a mass without inertia | a ball |
+| a motion along a rail | a rail on the parent, and a carriage |
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from dalembert.display.scene import _primitives
+from dalembert.display.scene._declared_shapes import corners
+from dalembert.display.scene._layout import Layout, Placed
+from dalembert.display.scene._tracks import Track
+from dalembert.display.scene._wheels import Wheels
+from dalembert.display.scene.scene_values import Shape
+from dalembert.model.contacts.base import Contact
+from dalembert.model.contacts.knife_edge import KnifeEdge
+from dalembert.model.contacts.rolling_ball import RollingBall
+from dalembert.model.contacts.rolling_disk import RollingDisk
+from dalembert.model.contacts.rolling_ellipsoid import RollingEllipsoid
+from dalembert.model.loads.base import Load
+from dalembert.model.loads.disk_on_plane import DiskOnPlane
+from dalembert.model.loads.ellipsoid_on_plane import EllipsoidOnPlane
+from dalembert.model.loads.sphere_on_box import SphereOnBox
+from dalembert.model.loads.sphere_on_plane import SphereOnPlane
+from dalembert.model.loads.sphere_on_sphere import SphereOnSphere
+from dalembert.model.values import WORLD
+
+SLENDER = 0.3
+_BARREL = 3.0  # lengths of the mechanism: what slides farther runs on a rail
+_RINGS, _AROUND = 24, 48  # of the mesh of an ellipsoid
+_THIN = 0.07  # of a disc, in radii
+
+
+@dataclass(frozen=True)
+class Travel:
+    """How far a slide goes over the motion that is shown."""
+
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class Sketch:
+    """What the shapes of one model share."""
+
+    layout: Layout
+    unit: float
+    radius: float  # of rods
+    normal: np.ndarray | None  # of a plane model
+    travel: dict[tuple[str, int], Travel]
+
+    def body(self, name: str, color: str, cam: Track | None = None) -> list[Shape]:
+        """The shapes of a body; a cam is given by its outline."""
+        placed = self.layout.placed[name]
+        rounds, contacts = rounds_of(self.layout, name), self.layout.contacts(name)
+        shapes = [blade for contact in contacts if isinstance(contact, KnifeEdge) for blade in self._blade(contact)]
+        toothed = self._toothed(name, color)
+        alone = not self._distinct(name, placed)
+        covered = any(round_.disc or (alone and self._holds(round_, placed)) for round_ in rounds)
+        solid = [] if covered or (alone and (toothed or cam)) else self._solid(name, placed, color)
+        solid += [*toothed, *(shape for round_ in rounds for shape in drawn(round_, color))]
+        if cam is not None and self.normal is not None:
+            solid.append(cam.plate(2.2 * self.radius, color, self.layout.poses[name].R.T @ self.normal))
+        # a blade and its path are seen through the body
+        shapes += [replace(shape, opacity=0.45) for shape in solid] if shapes else solid
+        shapes += [*self._hinge(placed), *self._wire(name, placed), *self._loop_pins(name)]
+        size = (1.4 * self.radius,)
+        shapes += [Shape("sphere", size, _primitives.JOINT, "body", foot) for foot in self.layout.feet[name]]
+        if placed.mass > 0 and self._within(placed.center, shapes):
+            shapes.append(Shape("sphere", (0.55 * self.radius,), _primitives.CENTER, "center", placed.center))
+        return shapes
+
+    def _within(self, point: np.ndarray, shapes: list[Shape]) -> bool:
+        """Whether shapes reach around a point: a mark in the empty air would be a riddle."""
+        reach = np.concatenate([corners(shape) for shape in shapes] or [np.full((1, 3), np.inf)])
+        margin = 2 * self.radius
+        return bool(np.all((reach.min(axis=0) - margin <= point) & (point <= reach.max(axis=0) + margin)))
+
+    @cached_property
+    def wheels(self) -> Wheels:
+        """The wheels of gears and belts, and racks."""
+        return Wheels(self.layout)
+
+    def _toothed(self, name: str, color: str) -> list[Shape]:
+        """The wheels and the rack of a body, with marks on the wheels."""
+        travel = self.travel.get((name, 0), Travel(0.0, 0.0))
+        shapes = list(self.wheels.shapes(name, color, self.radius, (travel.low, travel.high)))
+        for wheel in self.wheels.wheels.get(name, []):
+            if not wheel.inside:
+                size = 0.8 * wheel.radius, 2.2 * self.radius
+                at = wheel.at + 1.1 * size[1] * wheel.level * wheel.turn[:, 2]
+                shapes += spokes(Shape("disc", size, color, "body", at, wheel.turn))
+        return shapes
+
+    def rails(self, name: str) -> list[Shape]:
+        """What the parent of a body carries for it: its rail or barrel, in the parent's axes."""
+        placed = self.layout.placed[name]
+        if placed.floats or not placed.slides or name in self.wheels.bars:
+            return []
+        index, motion = next((i, m) for i, m in enumerate(placed.motions) if m.along is not None)
+        if not motion.first or motion.along is None:
+            return []
+        way, travel = motion.before.R @ motion.along, self.travel[name, index]
+        role = "ground" if placed.body.parent == WORLD else "joint"
+        color = _primitives.GROUND if role == "ground" else _primitives.JOINT
+        if self._telescopes(placed, travel):
+            start, end = motion.before.p, motion.before.p + 0.62 * travel.low * way
+            return [_primitives.rod(start, end, 1.5 * self.radius, color, role, "cylinder")]
+        low, high = travel.low - 0.12 * self.unit, travel.high + 0.12 * self.unit
+        a, b = motion.before.p + low * way, motion.before.p + high * way
+        return [_primitives.rod(a, b, 0.45 * self.radius, color, role, "cylinder")]
+
+    def _telescopes(self, placed: Placed, travel: Travel) -> bool:
+        """Whether the slide never comes back to where it starts from on the body it hangs on, as a rod in a barrel."""
+        out = travel.low > 0.3 * travel.high > 0 and travel.high < _BARREL * self.unit
+        return out and placed.body.parent != WORLD
+
+    # contacts
+
+    def _holds(self, round_: Round, placed: Placed) -> bool:
+        """Whether a body is what is round on it, and not a leg with a foot."""
+        return round_.holds(placed.center) and round_.holds(placed.hung.p)
+
+    def _blade(self, contact: KnifeEdge) -> list[Shape]:
+        """Thin across its direction, long along its way."""
+        at, across = self.layout.vector(contact.point), np.array(contact.direction, dtype=float)
+        up = self.normal if self.normal is not None else np.array([0.0, 0.0, 1.0])
+        along = np.cross(up, across)
+        turn = np.column_stack([along, across, up])
+        edges = np.array([0.3, 0.025, 0.12]) * self.unit
+        return [_primitives.box(at, turn, edges, _primitives.JOINT, "joint")]
+
+    # the body itself
+
+    def _solid(self, name: str, placed: Placed, color: str) -> list[Shape]:
+        hung, ends = placed.hung.p, self._distinct(name, placed)
+        edges, _ = placed.box
+        shapes = self._carriage(name, placed, color)
+        if placed.floats:
+            return shapes + self._floating(placed, ends, color)
+        if not ends:
+            carries = any(other.body.parent == name for other in self.layout.placed.values())
+            small = carries and edges.max() < 0.04 * self.unit
+            done = shapes and (small or self._near(placed.center, hung))
+            return shapes + ([] if done else self._leaf(placed, color))
+        if len(ends) >= 2:
+            flat = _primitives.plate(np.array([hung, *ends]), 0.9 * self.radius, color)
+            if flat is not None:
+                return [*shapes, flat]
+        for end in ends:
+            shapes += self._link(placed, hung, end, color)
+        if self._outside(placed, [hung, *ends]) and edges.max() < 0.2 * self.unit:
+            shapes.append(_primitives.rod(hung, placed.center, 0.6 * self.radius, color))
+            shapes.append(Shape("sphere", (2.2 * self.radius,), color, "body", placed.center))
+        return shapes
+
+    def _near(self, a: np.ndarray, b: np.ndarray) -> bool:
+        return float(np.linalg.norm(a - b)) < 0.03 * self.unit
+
+    def _distinct(self, name: str, placed: Placed) -> list[np.ndarray]:
+        """The ends of a body that are not where it hangs, each once."""
+        found: list[np.ndarray] = []
+        for point in self.layout.ends[name]:
+            if not self._near(point, placed.hung.p) and not any(self._near(point, other) for other in found):
+                found.append(point)
+        return found
+
+    def _outside(self, placed: Placed, points: list[np.ndarray]) -> bool:
+        """Whether the mass centre lies off the lines from where the body hangs to its ends."""
+        start = points[0]
+        for end in points[1:]:
+            way = end - start
+            share = np.clip((placed.center - start) @ way / (way @ way), 0, 1)
+            if np.linalg.norm(start + share * way - placed.center) < 0.35 * self.unit:
+                return False
+        return placed.mass > 0
+
+    def _link(self, placed: Placed, a: np.ndarray, b: np.ndarray, color: str) -> list[Shape]:
+        """From where it hangs along its axis, then across it: a link of a robot; straight where one of the two is small."""
+        axis = placed.axis()
+        corner = b if axis is None else a + ((b - a) @ axis) * axis
+        if self._near(corner, a) or self._near(corner, b):
+            return [_primitives.rod(a, b, self.radius, color)]
+        return [_primitives.rod(a, corner, self.radius, color), _primitives.rod(corner, b, self.radius, color)]
+
+    def _leaf(self, placed: Placed, color: str) -> list[Shape]:
+        """The last body of a chain: by its mass centre and inertia."""
+        hung, center, (edges, axes) = placed.hung.p, placed.center, placed.box
+        most = float(edges.max())
+        if placed.mass <= 0:  # a frame only
+            return []
+        if most < 0.04 * self.unit:  # a point
+            ball = Shape("sphere", (3.2 * self.radius,), color, "body", center)
+            return (
+                [ball] if self._near(center, hung) else [_primitives.rod(hung, center, 0.7 * self.radius, color), ball]
+            )
+        order = np.argsort(edges)
+        if edges[order[1]] < SLENDER * most:
+            way = axes[:, order[2]] * most / 2
+            a, b = center - way, center + way
+            near = a if np.linalg.norm(a - hung) < np.linalg.norm(b - hung) else b
+            rods = [_primitives.rod(a, b, self.radius, color)]
+            between = np.linalg.norm(np.cross(way, hung - center)) / np.linalg.norm(way)
+            beyond = np.linalg.norm(hung - center) > 1.05 * most / 2
+            return rods + ([_primitives.rod(hung, near, self.radius, color)] if between > 0.05 * most or beyond else [])
+        inside = np.all(np.abs(axes.T @ (hung - center)) < 0.55 * np.maximum(edges, 2 * self.radius))
+        neck = [] if inside else [_primitives.rod(hung, center, self.radius, color)]
+        return [*self._block(placed, color), *neck]
+
+    def _block(self, placed: Placed, color: str) -> list[Shape]:
+        """The box of its inertia; a wheel where it turns about an axis of symmetry."""
+        edges, axes = placed.box
+        spin = placed.axis()
+        order = np.argsort(edges)
+        if abs(edges[order[2]] - edges[order[1]]) < 0.02 * edges[order[2]] and edges[order[0]] < 0.8 * edges[order[2]]:
+            axis = axes[:, order[0]]
+            if len(placed.turns) > 2 or (spin is not None and np.linalg.norm(np.cross(spin, axis)) < 1e-6):
+                # the disc with the same inertia about its axis: r²/2 = a²/6
+                size = float(edges[order[2]] / np.sqrt(3)), max(float(edges[order[0]]), 0.8 * self.radius)
+                wheel = Shape("cylinder", size, color, "body", placed.center, _primitives.along(axis))
+                return [wheel, *spokes(wheel)]
+        return [_primitives.box(placed.center, axes, np.maximum(edges, 0.8 * self.radius), color)]
+
+    def _floating(self, placed: Placed, ends: list[np.ndarray], color: str) -> list[Shape]:
+        """A body without a hinge: the box of its inertia, and arms to what hangs on it."""
+        edges, axes = placed.box
+        # in a plane, what joins three points or more is a plate with these corners
+        flat = (
+            None
+            if self.normal is None or len(ends) < 3
+            else _primitives.plate(np.array(ends), 0.9 * self.radius, color)
+        )
+        if flat is not None:
+            return [flat]
+        if edges.max() < 0.04 * self.unit:
+            shapes = [Shape("sphere", (3.2 * self.radius,), color, "body", placed.center)]
+        elif np.sort(edges)[1] < SLENDER * edges.max():
+            way = axes[:, int(np.argmax(edges))] * edges.max() / 2
+            shapes = [_primitives.rod(placed.center - way, placed.center + way, self.radius, color)]
+        else:
+            shapes = self._block(placed, color)
+        for end in ends:
+            if np.any(np.abs(axes.T @ (end - placed.center)) > 0.5 * edges + 0.5 * self.radius):
+                shapes.append(_primitives.rod(placed.center, end, 0.7 * self.radius, color))
+        return shapes
+
+    # joints
+
+    def _hinge(self, placed: Placed) -> list[Shape]:
+        """A pin for one axis, a ball for several."""
+        if placed.floats or not placed.turns or self.layout.contacts(placed.body.name):
+            return []
+        axis = placed.axis()
+        if axis is None:
+            return [Shape("sphere", (1.9 * self.radius,), _primitives.JOINT, "joint", placed.hung.p)]
+        return [_primitives.pin(placed.hung.p, axis, 1.35 * self.radius, 3.4 * self.radius, _primitives.JOINT)]
+
+    def _loop_pins(self, name: str) -> list[Shape]:
+        """The joints that close loops, on the second body."""
+        out = []
+        for loop in self.layout.model.loops:
+            if loop.bodies[1] == name:
+                at, about = self.layout.vector(loop.position), [step.about for step in loop.joint.steps]
+                if len(about) == 1 and about[0] is not None:
+                    axis = self.layout.frame(loop.position, loop.rotation).R @ np.array(about[0], dtype=float)
+                    out.append(_primitives.pin(at, axis, 1.35 * self.radius, 3.4 * self.radius, _primitives.JOINT))
+                elif not any(step.along for step in loop.joint.steps):
+                    out.append(Shape("sphere", (1.7 * self.radius,), _primitives.JOINT, "joint", at))
+        return out
+
+    def _wire(self, name: str, placed: Placed) -> list[Shape]:
+        """The wire of a bead that turns before it slides: so long that its ends are out of sight."""
+        if (
+            placed.floats
+            or not placed.slides
+            or placed.motions[0].along is not None
+            or placed.turns[-1] != placed.motions[0]
+        ):
+            return []
+        index, motion = next((i, m) for i, m in enumerate(placed.motions) if m.along is not None)
+        if motion.along is None:
+            return []
+        far = 3 * max(abs(self.travel[name, index].low), abs(self.travel[name, index].high), self.unit)
+        way = placed.hung.R @ motion.along * far
+        ends = placed.hung.p - way, placed.hung.p + way
+        return [_primitives.rod(*ends, 0.3 * self.radius, _primitives.GROUND, "ground", "cylinder")]
+
+    def _carriage(self, name: str, placed: Placed, color: str) -> list[Shape]:
+        """What slides on a rail, or the rod that comes out of a barrel."""
+        if placed.floats or not placed.slides:
+            return []
+        index, motion = next((i, m) for i, m in enumerate(placed.motions) if m.along is not None)
+        travel = self.travel[name, index]
+        if motion.along is None or placed.turns:
+            return []
+        way = placed.hung.R @ motion.along
+        if self._telescopes(placed, travel):
+            back = travel.high - 0.6 * travel.low
+            return [_primitives.rod(placed.hung.p - back * way, placed.hung.p, 0.9 * self.radius, color)]
+        across = self.normal if self.normal is not None else None
+        turn = _primitives.along(way)
+        if across is not None and abs(across @ way) < 1e-9:
+            turn = np.column_stack([np.cross(across, way), across, way])
+        edges = np.array([5.0, 4.0, 8.0]) * self.radius
+        return [_primitives.box(placed.hung.p, turn, edges, color)]
+
+
+@dataclass(frozen=True)
+class Round:
+    """A disc, whose third semi-axis is half its thickness, or an ellipsoid around `at`, in body axes."""
+
+    disc: bool
+    at: np.ndarray
+    turn: np.ndarray
+    semi_axes: np.ndarray
+
+    def holds(self, point: np.ndarray) -> bool:
+        """Whether a point lies within it."""
+        return bool(np.sum((self.turn.T @ (point - self.at) / self.semi_axes) ** 2) <= 1 + 1e-9)
+
+
+def rounds_of(layout: Layout, body: str) -> list[Round]:
+    """All that is round on a body by its contacts, each once."""
+    elements = (*layout.model.contacts, *layout.model.loads)
+    found: list[Round] = []
+    for each in (round_ for element in elements for round_ in _of(layout, element, body)):
+        same = (other for other in found if other.disc == each.disc and np.allclose(other.at, each.at))
+        if not any(np.allclose(other.semi_axes, each.semi_axes) for other in same):
+            found.append(each)
+    return found
+
+
+def _of(layout: Layout, element: Contact | Load, body: str) -> Iterator[Round]:
+    match element:
+        case RollingDisk() | DiskOnPlane() if element.body == body:
+            radius = layout.number(element.radius)
+            turn = _primitives.along(np.array(element.axis, dtype=float))
+            yield Round(True, layout.vector(element.center), turn, radius * np.array([1, 1, _THIN / 2]))
+        case RollingEllipsoid() | EllipsoidOnPlane() if element.body == body:
+            pose = layout.frame(element.center, element.rotation)
+            yield Round(False, pose.p, pose.R, layout.vector(element.semi_axes))
+        case RollingBall() | SphereOnPlane() | SphereOnBox() | SphereOnSphere() if element.body == body:
+            yield from _ball(layout.vector(element.center), layout.number(element.radius))
+        case SphereOnSphere() if element.ground == body:
+            yield from _ball(layout.vector(element.ground_center), layout.number(element.ground_radius))
+        case _:
+            return
+
+
+def _ball(at: np.ndarray, radius: float) -> Iterator[Round]:
+    if radius > 0:
+        yield Round(False, at, np.eye(3), np.full(3, radius))
+
+
+def drawn(round_: Round, color: str) -> list[Shape]:
+    """A disc with an axle; a ball or an ellipsoid with three circles, one of them bright."""
+    if round_.disc:
+        radius, thick = float(round_.semi_axes[0]), float(2 * round_.semi_axes[2])
+        disc = Shape("disc", (radius, thick), color, "body", round_.at, round_.turn)
+        axle = _primitives.pin(round_.at, round_.turn[:, 2], 0.09 * radius, 3 * thick, _primitives.JOINT)
+        return [disc, *spokes(disc), axle]
+    a = round_.semi_axes
+    if np.ptp(a) < 1e-9 * a[0]:
+        solid = Shape("sphere", (float(a[0]),), color, "body", round_.at, round_.turn)
+    else:
+        points, faces = _mesh(a)
+        solid = Shape("mesh", (1.0, 1.0, 1.0), color, "body", round_.at, round_.turn, points, faces)
+    angles = np.linspace(0, 2 * np.pi, _AROUND + 1)
+    circle = np.stack([np.cos(angles), np.sin(angles), np.zeros_like(angles)], axis=1)
+    out = [solid]
+    for k in range(3):
+        points = np.roll(circle, k + 1, axis=1) * (1.004 * a)
+        shade = _primitives.CENTER if k == 0 else _primitives.darker(color)
+        out.append(_primitives.line(points @ round_.turn.T + round_.at, 0.02 * float(np.cbrt(a.prod())), shade))
+    return out
+
+
+def spokes(wheel: Shape) -> list[Shape]:
+    """Marks on both faces of a wheel, one of them bright, so that its turning is seen."""
+    radius, thick = wheel.size
+    angles = np.arange(3) * np.pi / 3
+    ways = np.stack([np.cos(angles), np.sin(angles), np.zeros(3)], axis=1) * 0.92 * radius
+    out = []
+    for side in (-1, 1):
+        lift = np.array([0.0, 0.0, side * (0.5 * thick + 0.004 * radius)])
+        for k, way in enumerate(ways):
+            first = np.zeros(3) if k == 0 else -way
+            ends = np.array([first + lift, way + lift]) @ wheel.turn.T + wheel.at
+            shade = _primitives.CENTER if k == 0 else _primitives.darker(wheel.color)
+            out.append(_primitives.line(ends, 0.03 * radius, shade))
+    return out
+
+
+def _mesh(semi_axes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Points on rings from pole to pole, and the triangles between them."""
+    lat, lon = np.linspace(0, np.pi, _RINGS + 1), np.arange(_AROUND) * 2 * np.pi / _AROUND
+    across, along = np.sin(lat)[:, None], np.cos(lat)[:, None] + 0 * lon
+    points = np.stack([across * np.cos(lon), across * np.sin(lon), along], axis=2).reshape(-1, 3) * semi_axes
+    k, j = np.meshgrid(np.arange(_RINGS) * _AROUND, np.arange(_AROUND), indexing="ij")
+    a, b = k + j, k + (j + 1) % _AROUND
+    quads = np.stack([a, a + _AROUND, b + _AROUND, a, b + _AROUND, b], axis=2)
+    return points, quads.reshape(-1, 3)

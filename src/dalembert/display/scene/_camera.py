@@ -1,0 +1,135 @@
+"""Where to look from: all that is shown is in view, plane models from the front, gravity downwards."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dalembert.display.scene._layout import Layout, Pose
+from dalembert.display.scene.scene_values import Places, View
+from dalembert.model.values import WORLD
+
+ANGLE = np.radians(32.0)  # of the view, from bottom to top
+_FULL = 0.9  # of the picture is filled
+_FAR = 5.0  # lengths of the mechanism: where the motion leads farther, the view goes along
+_STRAIGHT = 1e-9
+
+
+def fitted(
+    clouds: dict[str, np.ndarray], places: Places, gravity: np.ndarray, normal: np.ndarray | None, unit: float
+) -> View:
+    """The view of points (3, k, samples) of every body; `places` are the bodies at the samples."""
+    everything = np.concatenate(list(clouds.values()), axis=1)
+    bodies = [name for name in clouds if name != WORLD]
+    moving = np.concatenate([clouds[name] for name in bodies], axis=1)
+    apart = moving - moving.mean(axis=1, keepdims=True)
+    spread = max(2 * float(np.linalg.norm(apart, axis=0).max()), unit)
+    travelled = float(np.linalg.norm(np.ptp(moving, axis=(1, 2))))
+    follow = bodies[0] if travelled > _FAR * spread else None
+    if follow is not None:
+        origin = places[follow][1][:, None]
+        everything = moving - origin + origin[:, :, :1]
+    up = upwards(gravity, normal)
+    toward = normal if normal is not None else oblique(up)
+    right = np.cross(up, toward)
+    axes = np.array([right / np.linalg.norm(right), np.cross(toward, right / np.linalg.norm(right)), toward])
+    seen = axes @ everything.reshape(3, -1)
+    middle = (seen.min(axis=1) + seen.max(axis=1)) / 2
+    distance = _distance(seen - middle[:, None], normal is not None, unit)
+    if normal is None:  # what is near the reader looks larger, so the middle of the picture is another point
+        for _ in range(3):
+            near = distance / np.maximum(distance - seen[2] + middle[2], 0.02 * distance)
+            shown = (seen[:2] - middle[:2, None]) * near
+            middle[:2] += (shown.min(axis=1) + shown.max(axis=1)) / 2
+            distance = _distance(seen - middle[:, None], False, unit)
+    target = axes.T @ middle
+    size = 2 * distance * float(np.tan(ANGLE / 2))
+    return View(up, normal is not None, target + distance * toward, target, size, unit, follow)
+
+
+def _distance(seen: np.ndarray, planar: bool, unit: float) -> float:
+    """How far away the eye has to be for all points (right, up, toward) to be in the picture."""
+    slope = _FULL * np.tan(ANGLE / 2)
+    toward = np.zeros(seen.shape[1]) if planar else seen[2]
+    return max(float((np.abs(seen[:2]).max(axis=0) / slope + toward).max()), unit / 2 / slope)
+
+
+def upwards(gravity: np.ndarray, normal: np.ndarray | None) -> np.ndarray:
+    """Against gravity; where that says nothing in the plane that is seen, along y, z or x."""
+    up = 0.0 - gravity
+    if normal is not None:
+        up = up - (up @ normal) * normal
+    size = np.linalg.norm(up)
+    if size > 1e-6 * max(np.linalg.norm(gravity), 1e-300):
+        return up / size + 0.0  # there is one zero
+    if normal is None:
+        return np.array([0.0, 0.0, 1.0])
+    for axis in np.eye(3)[[1, 2, 0]]:
+        up = axis - (axis @ normal) * normal
+        if np.linalg.norm(up) > 0.5:
+            return up / np.linalg.norm(up)
+    return np.array([0.0, 1.0, 0.0])
+
+
+def oblique(up: np.ndarray) -> np.ndarray:
+    """From the front, the right and above."""
+    k = int(np.argmax(np.abs(up)))
+    right = np.eye(3)[(k + 1) % 3]
+    right = right - (right @ up) * up
+    right = right / np.linalg.norm(right)
+    front = np.cross(right, up)
+    way = 0.55 * right + front + 0.5 * up
+    return way / np.linalg.norm(way)
+
+
+def normal_of(layout: Layout) -> np.ndarray | None:
+    """The direction across the plane that all bodies move in, in world axes; None where there is no such plane."""
+    turns, slides, constant = _directions(layout)
+    if not constant:
+        return None
+    for turn in turns[:1]:
+        across = all(abs(turn @ slide) < _STRAIGHT for slide in slides)
+        alike = all(np.linalg.norm(np.cross(turn, other)) < _STRAIGHT for other in turns)
+        return _forward(turn) if across and alike else None
+    if not slides:
+        return None
+    return _normal_of_slides(layout, slides)
+
+
+def _directions(layout: Layout) -> tuple[list[np.ndarray], list[np.ndarray], bool]:
+    """All axes and ways of joints in the world at the start, and whether every motion has one."""
+    turns, slides = list[np.ndarray](), list[np.ndarray]()
+    for placed in layout.placed.values():
+        parent = layout.poses[placed.body.parent] if placed.body.parent != WORLD else Pose()
+        for motion in placed.motions:
+            R = parent.R @ motion.before.R
+            if motion.about is None and motion.along is None:
+                return [], [], False
+            if motion.about is not None:
+                turns.append(R @ motion.about)
+            if motion.along is not None:
+                slides.append(R @ motion.along)
+                if motion.about is not None:  # a screw
+                    return [], [], False
+    return turns, slides, True
+
+
+def _normal_of_slides(layout: Layout, slides: list[np.ndarray]) -> np.ndarray | None:
+    """Without turns: the plane of the slides; one slide alone is seen with gravity upright."""
+    _, sizes, axes = np.linalg.svd(np.array(slides))
+    if len(sizes) > 2 and sizes[2] > _STRAIGHT:
+        return None
+    if len(sizes) > 1 and sizes[1] > _STRAIGHT:
+        return _forward(np.cross(axes[0], axes[1]))
+    way = axes[0]
+    gravity = layout.vector(layout.model.gravity)
+    across = np.cross(way, gravity)
+    if np.linalg.norm(across) < _STRAIGHT:
+        across = np.cross(way, np.eye(3)[int(np.argmin(np.abs(way)))])
+    return _forward(across / np.linalg.norm(across))
+
+
+def _forward(n: np.ndarray) -> np.ndarray:
+    """The one of ±n that points to where the reader stands: +z or +x, but −y, so that x is to the right."""
+    k = int(np.argmax(np.abs(n)))
+    toward = -1.0 if k == 1 else 1.0
+    return n * np.sign(n[k]) * toward + 0.0

@@ -1,0 +1,229 @@
+"""Shapes that the model declares: boxes, cylinders, capsules, spheres and meshes.
+
+How far a shape reaches: points whose hull holds it, nearly.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from itertools import pairwise, product
+from pathlib import Path
+from xml.etree.ElementTree import Element, ParseError
+
+import numpy as np
+from defusedxml.common import DefusedXmlException
+from defusedxml.ElementTree import fromstring
+
+from dalembert.display.scene import _primitives
+from dalembert.display.scene.scene_values import Shape
+from dalembert.io.urdf.urdf_elements import mesh_file
+from dalembert.model.description import Elements
+from dalembert.model.elements import Shape as Declared
+from dalembert.symbolic.floats import FLOATS
+from dalembert.symbolic.rotations import roll_pitch_yaw
+
+MAX_BYTES = 40_000_000
+MAX_FACES = 600_000
+SHOWN = 4000  # faces of a mesh in a scene: finer ones are made coarser
+_DEPTH = 32
+Triangles = np.ndarray  # (k, 3, 3)
+
+
+def declared_shapes(model: Elements) -> tuple[dict[str, list[Shape]], tuple[str, ...]]:
+    """The declared shapes by body, and sentences about those that cannot be drawn."""
+    out: dict[str, list[Shape]] = {}
+    notes: list[str] = []
+    index = {body.name: k for k, body in enumerate(model.bodies)}
+    for each in model.shapes:
+        usual = _primitives.of_body(index.get(each.body, 0), len(index))
+        shape, note = _shape(each, usual)
+        if shape is not None:
+            out.setdefault(each.body, []).append(shape)
+        if note:
+            notes.append(note)
+    return out, tuple(dict.fromkeys(notes))
+
+
+def _shape(given: Declared, usual: str) -> tuple[Shape | None, str]:
+    plain = _primitives.muted(usual) if given.kind == "mesh" else usual
+    color = plain if given.color is None else _primitives.hexadecimal(given.color)
+    opacity = 1.0 if given.color is None else max(0.15, given.color[3])
+    at, turn = np.array(given.position, dtype=float), np.array(roll_pitch_yaw(FLOATS, given.rotation), dtype=float)
+    if given.kind != "mesh":
+        return Shape(given.kind, given.size, color, "body", at, turn, opacity=opacity), ""
+    found = mesh_of(given.mesh, given.folder)
+    if isinstance(found, str):
+        return None, f"The mesh '{given.mesh}' of '{given.body}' is not drawn: {found}."
+    points, faces = found
+    return Shape("mesh", (1.0, 1.0, 1.0), color, "body", at, turn, points * np.array(given.size), faces, opacity), ""
+
+
+_CORNERS = np.array(list(product((-1.0, 1.0), repeat=3)))
+
+
+def corners(shape: Shape) -> np.ndarray:
+    """Points (k, 3) in the axes of the body.
+
+    >>> corners(Shape("sphere", (2.0,), "#000000")).max(axis=0).tolist()
+    [2.0, 2.0, 2.0]
+    """
+    if shape.points is not None:
+        local, low, high = shape.points, shape.points.min(axis=0), shape.points.max(axis=0)
+        local = local if len(local) <= 64 else (low + high) / 2 + _CORNERS * (high - low) / 2
+    elif shape.kind == "box":
+        local = _CORNERS * np.array(shape.size) / 2
+    elif shape.kind == "sphere":
+        local = np.concatenate([np.eye(3), -np.eye(3)]) * shape.size[0]
+    elif shape.kind == "frame":
+        local = np.concatenate([np.zeros((1, 3)), np.eye(3)]) * shape.size[0]
+    else:
+        radius, length = shape.size
+        half = length / 2 + (radius if shape.kind == "capsule" else 0.0)
+        ring = np.array([(radius, 0), (-radius, 0), (0, radius), (0, -radius)])
+        local = np.array([(x, y, z) for x, y in ring for z in (-half, half)])
+    return local @ shape.turn.T + shape.at
+
+
+def mesh_of(name: str, folder: str) -> tuple[np.ndarray, np.ndarray] | str:
+    """Vertices (n, 3) and faces (m, 3) of a mesh file, or the reason why there are none."""
+    path = mesh_file(name, Path(folder)) if folder else None
+    if path is None:
+        return "it was not found"
+    reader = _READERS.get(path.suffix.lower())
+    if reader is None:
+        return f"files that end in '{path.suffix}' are not read, only {', '.join(_READERS)}"
+    try:
+        if path.stat().st_size > MAX_BYTES:
+            return f"it has more than {MAX_BYTES // 1_000_000} MB"
+        found = reader(path.read_bytes())
+    except (OSError, ValueError, IndexError, KeyError, ParseError, DefusedXmlException, UnicodeDecodeError) as error:
+        return f"it cannot be read ({type(error).__name__})"
+    if not len(found) or len(found) > MAX_FACES or not np.all(np.isfinite(found)):
+        return f"it has no faces, more than {MAX_FACES}, or numbers that are none"
+    return merged(found)
+
+
+def merged(triangles: Triangles, most: int = SHOWN) -> tuple[np.ndarray, np.ndarray]:
+    """Vertices and faces, with equal corners in one; where the faces are too many, corners near to each other as well."""
+    points = triangles.reshape(-1, 3)
+    size = float(np.ptp(points, axis=0).max()) or 1.0
+    cells = 1_000_000
+    while True:
+        x, y, z = np.round((points - points.min(axis=0)) / size * cells).astype(np.int64).T
+        _, first, place = np.unique((x * (cells + 1) + y) * (cells + 1) + z, return_index=True, return_inverse=True)
+        faces = place.reshape(-1, 3)
+        apart = (faces[:, 0] != faces[:, 1]) & (faces[:, 1] != faces[:, 2]) & (faces[:, 0] != faces[:, 2])
+        faces = faces[apart]
+        if len(faces) <= most or cells <= 8:
+            return points[first], faces
+        cells = 160 if cells > 160 else int(cells * 0.8)
+
+
+def _stl(data: bytes) -> Triangles:
+    """Binary where the length says so, else text."""
+    if len(data) >= 84:
+        count = int.from_bytes(data[80:84], "little")
+        if len(data) >= 84 + 50 * count and (count or not data.startswith(b"solid")):
+            record = np.dtype([("numbers", "<f4", (4, 3)), ("rest", "<u2")])
+            return np.frombuffer(data, record, count, 84)["numbers"][:, 1:].astype(float)
+    words = re.findall(rb"vertex\s+(\S+)\s+(\S+)\s+(\S+)", data)
+    return np.array(words, dtype=float).reshape(-1, 3, 3)
+
+
+def _obj(data: bytes) -> Triangles:
+    """Vertices and faces; faces with more corners become fans."""
+    vertices: list[list[float]] = []
+    faces: list[tuple[int, int, int]] = []
+    for line in data.decode("utf-8", errors="replace").splitlines():
+        word, *rest = line.split() or [""]
+        if word == "v":
+            vertices.append([float(x) for x in rest[:3]])
+        elif word == "f":
+            numbers = [int(x.split("/")[0]) for x in rest]
+            ring = [k - 1 if k > 0 else len(vertices) + k for k in numbers]
+            faces += [(ring[0], a, b) for a, b in pairwise(ring[1:])]
+    return np.array(vertices).reshape(-1, 3)[np.array(faces, dtype=int).reshape(-1, 3)]
+
+
+def _collada(data: bytes) -> Triangles:
+    """All geometries where the scene places them, in metres, z upwards."""
+    root = fromstring(data, forbid_dtd=True)
+    for element in root.iter():
+        element.tag = element.tag.rpartition("}")[2]
+    shapes = {each.get("id"): np.concatenate([*_geometry(each), np.zeros((0, 3, 3))]) for each in root.iter("geometry")}
+    unit = root.find("asset/unit")
+    scale = float(unit.get("meter", "1")) if unit is not None else 1.0
+    upright = np.eye(4) * [scale, scale, scale, 1]
+    if root.findtext("asset/up_axis", "Y_UP").strip() == "Y_UP":
+        upright = np.array([[1, 0, 0, 0], [0, 0, -1, 0], [0, 1, 0, 0], [0, 0, 0, 1]]) @ upright
+    placed = [part for scene in root.iter("visual_scene") for part in _nodes(scene, upright, shapes, 0)]
+    return np.concatenate([*placed, np.zeros((0, 3, 3))])
+
+
+def _nodes(node: Element, pose: np.ndarray, shapes: dict[str | None, Triangles], depth: int) -> Iterator[Triangles]:
+    for each in node:
+        if each.tag in _TRANSFORMS:
+            pose = pose @ _TRANSFORMS[each.tag](np.array((each.text or "").split(), dtype=float))
+    for each in node.iterfind("instance_geometry"):
+        found = shapes[each.get("url", "").removeprefix("#")]
+        yield found @ pose[:3, :3].T + pose[:3, 3]
+    if depth < _DEPTH:
+        for each in node.iterfind("node"):
+            yield from _nodes(each, pose, shapes, depth + 1)
+
+
+def _translated(x: np.ndarray) -> np.ndarray:
+    out = np.eye(4)
+    out[:3, 3] = x
+    return out
+
+
+def _rotated(x: np.ndarray) -> np.ndarray:
+    axis, angle = x[:3] / np.linalg.norm(x[:3]), np.radians(x[3])
+    K = np.array([[0, -axis[2], axis[1]], [axis[2], 0, -axis[0]], [-axis[1], axis[0], 0]])
+    out = np.eye(4)
+    out[:3, :3] += np.sin(angle) * K + (1 - np.cos(angle)) * K @ K
+    return out
+
+
+_TRANSFORMS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
+    "matrix": lambda x: x.reshape(4, 4),
+    "translate": _translated,
+    "rotate": _rotated,
+    "scale": lambda x: np.diag([*x, 1.0]),
+}
+
+
+def _geometry(geometry: Element) -> Iterator[Triangles]:
+    """The triangles of one geometry."""
+    arrays = {}
+    for source in geometry.iter("source"):
+        words = (source.findtext("float_array") or "").split()
+        if len(words) % 3 == 0:  # others hold no places
+            arrays[source.get("id")] = np.array(words, dtype=float).reshape(-1, 3)
+    for vertices in geometry.iter("vertices"):
+        for given in vertices.iterfind("input"):
+            if given.get("semantic") == "POSITION":
+                arrays[vertices.get("id")] = arrays[given.get("source", "").removeprefix("#")]
+    for kind in ("triangles", "polylist"):
+        for part in geometry.iter(kind):
+            yield from _primitive(part, arrays)
+
+
+def _primitive(part: Element, arrays: dict[str | None, np.ndarray]) -> Iterator[Triangles]:
+    inputs = {each.get("semantic"): each for each in part.iterfind("input")}
+    points = arrays[inputs["VERTEX"].get("source", "").removeprefix("#")]
+    stride = 1 + max(int(each.get("offset", "0")) for each in part.iterfind("input"))
+    indices = np.array((part.findtext("p") or "").split(), dtype=int)
+    corners = indices.reshape(-1, stride)[:, int(inputs["VERTEX"].get("offset", "0"))]
+    if part.tag == "triangles":
+        yield points[corners.reshape(-1, 3)]
+        return
+    counts = np.array((part.findtext("vcount") or "").split(), dtype=int)
+    starts = np.cumsum(counts) - counts
+    fans = [(s, s + k, s + k + 1) for s, n in zip(starts, counts, strict=True) for k in range(1, n - 1)]
+    yield points[corners[np.array(fans, dtype=int).reshape(-1, 3)]]
+
+
+_READERS: dict[str, Callable[[bytes], Triangles]] = {".stl": _stl, ".obj": _obj, ".dae": _collada}

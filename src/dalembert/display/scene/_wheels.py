@@ -1,0 +1,267 @@
+"""Wheels of gears, pulleys of belts, pinions and racks: as large as their law says, with teeth that mesh at the start.
+
+A gear has the distance of its axes, which the ratio divides; a pinion and a pulley have their radius. What a law of joints does
+not say, where axes are not parallel or bodies hang on different parents, is not drawn.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from dalembert.display.scene import _primitives
+from dalembert.display.scene._layout import Layout, Placed
+from dalembert.display.scene.scene_values import Cord, Shape
+from dalembert.model.contacts.belt import Belt
+from dalembert.model.contacts.gear import Gear
+from dalembert.model.contacts.rack_and_pinion import RackAndPinion
+
+_Hinge = tuple[Placed, np.ndarray, np.ndarray]  # a body, and the place and direction of its axis on its parent
+_PARALLEL = 1e-9
+_FEWEST, _MOST = 14, 31  # teeth of the first wheel of a train
+_TOOTH = ((-0.31, -1.0), (-0.13, 0.8), (0.13, 0.8), (0.31, -1.0))  # corners, in pitches along and modules across
+
+
+@dataclass(frozen=True)
+class Wheel:
+    """A wheel on a body, in its axes; `phase` is the angle of a tooth from the first axis of `turn`."""
+
+    body: str
+    radius: float
+    at: np.ndarray
+    turn: np.ndarray  # its third axis is that of the wheel
+    teeth: int = 0
+    phase: float = 0.0
+    inside: bool = False
+    level: int = 0  # wheels side by side on one body: how many lie before it
+
+    @property
+    def module(self) -> float:
+        """The height of its teeth over the radius, nearly."""
+        return 2 * self.radius / self.teeth if self.teeth else 0.0
+
+    def missed(self, way: np.ndarray) -> float:
+        """How far behind a tooth the direction is, in pitches; `way` in axes of the body."""
+        x, y, _ = self.turn.T @ way
+        return float((np.arctan2(y, x) - self.phase) * self.teeth / (2 * np.pi) % 1.0)
+
+
+@dataclass(frozen=True)
+class Bar:
+    """The rack on a body, in its axes: the pitch line through `at` along the first axis of `turn`, teeth along the second."""
+
+    body: str
+    at: np.ndarray
+    turn: np.ndarray
+    pitch: float
+    lift: np.ndarray  # the direction in which its pinion may lie beside another wheel, by its level
+
+
+@dataclass
+class Wheels:
+    """All wheels and racks of a model, by body, and its belts."""
+
+    layout: Layout
+    wheels: dict[str, list[Wheel]] = field(default_factory=dict)
+    bars: dict[str, Bar] = field(default_factory=dict)
+    belts: list[Cord] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        for contact in self.layout.model.contacts:
+            match contact:
+                case Gear():
+                    self._gear(contact)
+                case RackAndPinion():
+                    self._rack(contact)
+                case Belt():
+                    self._belt(contact)
+
+    # where they are
+
+    def _hinge(self, body: str) -> _Hinge | None:
+        """A body that turns about one axis: with the place and direction of the axis on its parent."""
+        placed = self.layout.placed[body]
+        if len(placed.motions) != 1 or placed.motions[0].about is None or placed.motions[0].along is not None:
+            return None
+        return placed, placed.attached.p, placed.attached.R @ placed.motions[0].about
+
+    def _add(
+        self,
+        placed: Placed,
+        radius: float,
+        center: np.ndarray,
+        axis: np.ndarray,
+        *,
+        teeth: int = 0,
+        phase: float = 0.0,
+        inside: bool = False,
+        level: int = 0,
+    ) -> Wheel:
+        """A wheel about an axis of the parent."""
+        back = placed.pose.inverse
+        at, turn = back.of(center), _primitives.along(back.R @ axis)
+        made = Wheel(placed.body.name, radius, at, turn, teeth, phase, inside, level)
+        self.wheels.setdefault(made.body, []).append(made)
+        return made
+
+    def _known(self, body: str, radius: float) -> Wheel | None:
+        alike = (wheel for wheel in self.wheels.get(body, []) if abs(wheel.radius - radius) < 1e-6 * radius)
+        return next((wheel for wheel in alike if wheel.teeth), None)
+
+    def _hinges(self, bodies: Sequence[str]) -> tuple[_Hinge, _Hinge, np.ndarray] | None:
+        """Two bodies that turn about parallel axes on one parent, and the way from the first axis across to the second."""
+        first, second = (self._hinge(body) for body in bodies)
+        if first is None or second is None or first[0].body.parent != second[0].body.parent:
+            return None
+        (_, p, n), (_, r, m) = first, second
+        return None if abs(n @ m) < 1 - _PARALLEL else (first, second, (r - p) - ((r - p) @ n) * n)
+
+    def _gear(self, gear: Gear) -> None:
+        if (found := self._hinges(gear.bodies)) is None:
+            return
+        (one, p, n), (two, r, m), across = found
+        ratio = self.layout.number(gear.weights[1]) * float(n @ m)  # as seen along the first axis
+        apart = float(np.linalg.norm(across))
+        if not apart > 0 or abs(1 + ratio) < 1e-9:
+            return
+        # the pitch circles meet on the line of centres: r₁ + r₂ = distance, r₂ = ratio r₁, with signs
+        first = apart / (1 + ratio)
+        way = across / apart * np.sign(first)
+        radii = abs(first), abs(ratio * first)
+        large = 0 if radii[0] > radii[1] else 1
+        inside = [ratio < 0 and k == large for k in (0, 1)]
+        known = self._known(one.body.name, radii[0])
+        if known is None:
+            teeth, level = _teeth(abs(ratio)), max(len(self.wheels.get(body, [])) for body in gear.bodies)
+            phase = _angle(one, way, n)
+            known = self._add(one, radii[0], p, n, teeth=teeth, phase=phase, inside=inside[0], level=level)
+        count = max(3, round(known.teeth * abs(ratio)))
+        lag = known.missed(one.pose.R.T @ way)
+        side = -way if ratio > 0 else way
+        turn = lag - 0.5 if ratio > 0 else -lag - 0.5
+        phase = _angle(two, side, n) + turn * 2 * np.pi / count
+        place = r - ((r - p) @ n) * n
+        self._add(two, radii[1], place, n, teeth=count, phase=phase, inside=inside[1], level=known.level)
+
+    def _rack(self, rack: RackAndPinion) -> None:
+        hinge, bar = self._hinge(rack.bodies[0]), self.layout.placed[rack.bodies[1]]
+        slides = bar.motions
+        if hinge is None or len(slides) != 1 or slides[0].along is None or slides[0].about is not None:
+            return
+        (pinion, p, n), way = hinge, slides[0].before.R @ slides[0].along
+        if pinion.body.parent != bar.body.parent or abs(n @ way) > _PARALLEL:
+            return
+        radius = self.layout.number(rack.radius)
+        side = np.cross(way, n) * np.sign(radius)  # where the rim moves as the rack does
+        known = self._known(pinion.body.name, abs(radius))
+        if known is None:
+            level = len(self.wheels.get(pinion.body.name, []))
+            known = self._add(pinion, abs(radius), p, n, teeth=18, phase=_angle(pinion, side, n), level=level)
+        back, pitch = bar.pose.inverse, 2 * np.pi * abs(radius) / known.teeth
+        lag = known.missed(pinion.pose.R.T @ side)
+        spin = float(np.sign(np.cross(n, side) @ way))
+        at = p + abs(radius) * side + (0.5 - lag) * spin * pitch * way
+        turn = np.column_stack([back.R @ way, back.R @ -side, back.R @ np.cross(way, -side)])
+        self.bars[bar.body.name] = Bar(bar.body.name, back.of(at), turn, pitch, known.level * (back.R @ n))
+
+    def _belt(self, belt: Belt) -> None:
+        if (found := self._hinges(belt.bodies)) is None:
+            return
+        (one, p, n), (two, _, m), across = found
+        radii = [abs(self.layout.number(radius)) for radius in belt.radii]
+        apart = float(np.linalg.norm(across))
+        if not apart > abs(radii[0] - radii[1]):
+            return
+        for placed, radius, center in ((one, radii[0], p), (two, radii[1], p + across)):
+            self._add(placed, radius, center, n)
+        ahead, up = across / apart, np.cross(n, across / apart)
+        second = -radii[1] if belt.crossed == (n @ m > 0) else radii[1]
+        if apart <= abs(radii[0] - second):
+            return
+        lean = (radii[0] - second) / apart  # cosine of the angle between line of centres and radius at the tangent
+        for side in (-1, 1):
+            out = lean * ahead + side * np.sqrt(1 - lean**2) * up
+            parent = one.body.parent
+            ends = p + radii[0] * out, p + across + second * out
+            self.belts.append(Cord(belt.name, "belt", (parent, parent), ends, _primitives.CORD))
+
+    # what they look like
+
+    def shapes(self, body: str, color: str, thin: float, travel: tuple[float, float]) -> Iterator[Shape]:
+        """The wheels of a body, and its rack, which its pinion meets within the travel of its slide."""
+        for wheel in self.wheels.get(body, []):
+            yield from _wheel(wheel, color, thin)
+        if body in self.bars:
+            yield _bar(self.bars[body], color, thin, travel)
+
+
+def _teeth(ratio: float) -> int:
+    """How many teeth the first wheel is drawn with, so that the other has a whole number."""
+    small = min(1.0, ratio)
+    trials = [round(k / small) if ratio < 1 else k for k in range(_FEWEST, _MOST)]
+    return min(trials, key=lambda k: (round(abs(k * ratio - round(k * ratio)), 6), k))
+
+
+def _angle(placed: Placed, way: np.ndarray, axis: np.ndarray) -> float:
+    """The angle of a direction of the parent, as a wheel about the axis counts it."""
+    back = placed.pose.R.T
+    x, y, _ = _primitives.along(back @ axis).T @ (back @ way)
+    return float(np.arctan2(y, x))
+
+
+def _wheel(wheel: Wheel, color: str, thin: float) -> Iterator[Shape]:
+    thick = 2.2 * thin
+    at = wheel.at + 1.1 * thick * wheel.level * wheel.turn[:, 2]
+    if not wheel.teeth:
+        yield Shape("cylinder", (wheel.radius, thick), color, "body", at, wheel.turn)
+        return
+    pitch, way = 2 * np.pi / wheel.teeth, -1 if wheel.inside else 1
+    corners = [(k + along, way * across) for k in range(wheel.teeth) for along, across in _TOOTH]
+    angles = wheel.phase + pitch * np.array([x for x, _ in corners])
+    rim = wheel.radius + wheel.module * np.array([y for _, y in corners])
+    base = np.full(len(rim), wheel.radius + 4 * wheel.module if wheel.inside else 1e-3 * wheel.radius)
+    rings = [np.stack([r * np.cos(angles), r * np.sin(angles)], axis=1) for r in (base, rim)]
+    yield prism(rings[0], rings[1], thick, color, at, wheel.turn, closed=True)
+
+
+def _bar(bar: Bar, color: str, thin: float, travel: tuple[float, float]) -> Shape:
+    """The pinion meets the rack at −travel of its slide, so that is where its teeth are."""
+    first, last = (int(np.floor(-travel[1] / bar.pitch)) - 4, int(np.ceil(-travel[0] / bar.pitch)) + 4)
+    module = bar.pitch / np.pi
+    corners = [((k + along) * bar.pitch, across * module) for k in range(first, last + 1) for along, across in _TOOTH]
+    rim = np.array(corners)
+    base = np.column_stack([rim[:, 0], np.full(len(rim), -4 * module)])
+    return prism(base, rim, 2.2 * thin, color, bar.at + 1.1 * 2.2 * thin * bar.lift, bar.turn, closed=False)
+
+
+def prism(
+    base: np.ndarray, rim: np.ndarray, thick: float, color: str, at: np.ndarray, turn: np.ndarray, *, closed: bool
+) -> Shape:
+    """The strip between two lines of a plane, with a thickness: four corners at each place along it."""
+    count = len(rim)
+    flat = np.concatenate([base, rim, base, rim])
+    lift = np.repeat([-thick / 2, thick / 2], 2 * count)
+    points = np.column_stack([flat, lift]) @ turn.T + at
+    faces: list[tuple[int, int, int]] = []
+    low, high, under, over = 0, count, 2 * count, 3 * count  # base and rim below, base and rim above
+
+    def quad(a: int, b: int, c: int, d: int) -> None:
+        faces.extend([(a, b, c), (a, c, d)])
+
+    for k in range(count if closed else count - 1):
+        j = (k + 1) % count
+        quad(under + k, over + k, over + j, under + j)
+        quad(low + j, high + j, high + k, low + k)
+        quad(high + k, high + j, over + j, over + k)
+        quad(low + j, low + k, under + k, under + j)
+    if not closed:
+        quad(low, high, over, under)
+        last = count - 1
+        quad(high + last, low + last, under + last, over + last)
+    # the outside of every face is seen: the rim goes round to the left of the way from base to rim
+    along, out = np.diff(rim, axis=0), (rim - base)[:-1]
+    turned = float(np.sum(along[:, 0] * out[:, 1] - along[:, 1] * out[:, 0])) > 0
+    corners = np.array(faces)[:, ::-1] if turned else np.array(faces)
+    return Shape("mesh", (1.0, 1.0, 1.0), color, "body", points=points, faces=corners)

@@ -1,0 +1,275 @@
+"""A small part of MATLAB, read and worked out in numbers: assignments of scalars and vectors, loops and conditions.
+
+    statement   function [...] = name(...)   |   name = sum   |   name(sum) = sum   |   end   |   return
+                load('file.mat')   |   name = load('file.mat')   |   save ...   |   [name, ...] = name(...)
+                for name = first:last ... end   |   if logic ... elseif logic ... else ... end
+    logic       sum { (== | ~= | < | <= | > | >=) sum }, joined by && and ||, with ~ in front
+    sum         product { (+ | -) product }
+    product     signed { (* | / | .* | ./) signed }
+    signed      { + | - } power
+    power       item { (^ | .^) { + | - } item }
+    item        number | name | name.field | name(sum, ...) | (logic) | [sum, sum; sum ...]      each with ' behind it or not
+
+`matlab_values` works out everything from `logic` on.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+
+from dalembert.errors import ModelFileError, nearest
+from dalembert.io._mat_file import Stored, Values
+from dalembert.io._matlab_values import CALL, KNOWN, Function, Reader, tokens_of
+from dalembert.io.toml_source import failure
+from dalembert.model.keys import quote
+from dalembert.model.values import MAX_NAME
+
+_HEAD = re.compile(r"(?:\[? ?([\w ,]*?) ?\]? = )?\w+(?: \( ?([\w ,]*?) ?\))?", re.ASCII)
+_QUOTES = re.compile(r"""'([^'\n]*)'|"([^"\n]*)\"""")
+_PATH = re.compile(r"(?:\./)?(?:[\w -]+[/\\])*[\w -]+(?:\.mat)?", re.ASCII | re.IGNORECASE)
+_FRAME = ("function", "end", "return", "endfunction")
+_BLOCKS = ("for", "if", "while", "switch", "try")
+
+
+def read_assignments(
+    text: str,
+    source: str = "<text>",
+    *,
+    load: Callable[[str], Stored] | None = None,
+    functions: Mapping[str, Function] | None = None,
+) -> dict[str, Values]:
+    """The values of all names that the text assigns, each as a tuple of numbers.
+
+    `load` opens the data file of a name, for texts that say load('inputs.mat'); `functions` are those of other files.
+
+    >>> read_assignments("m = [2 3]; al(2) = 0.5; % lengths\\nI = m(1)*al(2)^2/12;")["I"]
+    (0.041666666666666664,)
+    """
+    program = _Program(text, source, load, functions or {})
+    program.run(())
+    return program.values
+
+
+def call(
+    text: str,
+    source: str,
+    arguments: Sequence[Values],
+    functions: Mapping[str, Function] | None = None,
+    load: Callable[[str], Stored] | None = None,
+) -> list[Values]:
+    """What the function in a text gives for these arguments: its results, up to the first that is never assigned.
+
+    >>> call("function [s, d] = f(x, n)\\nfor i = 1:n\\n s(i) = i*x;\\nend\\nd = sum(s);", "f.m", [(0.5,), (3.0,)])
+    [(0.5, 1.0, 1.5), (3.0,)]
+    """
+    program = _Program(text, source, load, functions or {})
+    program.run(arguments)
+    if program.results is None:
+        raise failure(source, "there is no function.", "Expected function [...] = name(...) at the top.")
+    out = []
+    for name in program.results:
+        if name not in program.values:
+            break
+        out.append(program.values[name])
+    return out
+
+
+class _Program(Reader):
+    """Works out the statements of a text, one after the other."""
+
+    def __init__(
+        self, text: str, source: str, load: Callable[[str], Stored] | None, functions: Mapping[str, Function]
+    ) -> None:
+        super().__init__(tokens_of(text, source), source, functions)
+        self._load = load
+        self._arguments_given: Sequence[Values] = ()
+        self.results: list[str] | None = None  # of the function, once its head is read
+
+    def run(self, arguments: Sequence[Values]) -> None:
+        self._arguments_given = arguments
+        self._statements(len(self._tokens) - 1)
+
+    def _statements(self, stop: int) -> None:
+        while self._at < stop:
+            if self._ended(";", ","):
+                self._take()
+                continue
+            word = self._next.text if self._next.kind == "name" else ""
+            begun = "the statement goes on with"
+            if word in _FRAME:
+                begun = f"{self._frame()!r} is followed by"
+            elif word == "save":  # what it stores is in the values already
+                self._line()
+            elif word == "for":
+                self._loop()
+            elif word == "if":
+                self._branches()
+            elif self._next.kind == "load":
+                self.values.update(self._loaded().vectors)
+            elif self._found("["):
+                self._several()
+            else:
+                self._assignment()
+            if self._at < stop and not self._ended(";", ","):
+                raise self._error(f"{begun} {self._shown()}.")
+
+    def _frame(self) -> str:
+        """The head of the function, or its end."""
+        word = self._take().text
+        if word == "return":
+            self._at = len(self._tokens) - 1
+        if word != "function":
+            return word
+        found = _HEAD.fullmatch(self._line().rstrip(" ;"))
+        if found is None or self.results is not None:
+            fact = "the head of the function cannot be read." if found is None else "a second function begins here."
+            raise self._error(fact, "Expected one function [...] = name(...).")
+        self.results, parameters = ((group or "").replace(",", " ").split() for group in found.groups())
+        self.values.update(zip(parameters, self._arguments_given, strict=False))
+        return word
+
+    def _line(self) -> str:
+        """What is left of this line."""
+        words = []
+        while self._next.kind not in ("line", "end"):
+            words.append(self._take().text)
+        return " ".join(words)
+
+    # blocks
+
+    def _end_of_block(self) -> int:
+        """Where the block ends that begins here: at its end, or at an else of its own."""
+        depth = brackets = 0
+        start = self._at
+        for place in range(self._at, len(self._tokens)):
+            kind, text = self._tokens[place].kind, self._tokens[place].text
+            if kind == "sign":
+                brackets += (text in "([") - (text in ")]")
+            elif kind == "name" and not brackets:
+                if depth == 0 and text in ("end", "else", "elseif"):
+                    self._count((place - start) // 10)
+                    return place
+                depth += (text in _BLOCKS) - (text == "end")
+        raise self._error("a block has no 'end'.", "Add it.")
+
+    def _loop(self) -> None:
+        self._take()
+        name = self._take().text
+        self._expect("=")
+        steps = self._range()
+        body, stop = self._at, self._end_of_block()
+        if self._tokens[stop].text != "end":
+            raise self._error(f"{self._tokens[stop].text!r} stands in a loop without 'if'.")
+        self._depth += 1
+        for step in steps:
+            self._count((stop - body) // 10)
+            self.values[name], self._at = (step,), body
+            self._statements(stop)
+            if self._at > stop:  # by return
+                return
+        self._depth -= 1
+        self._at = stop + 1
+
+    def _branches(self) -> None:
+        """if, elseif and else: the first whose condition holds is worked out."""
+        word, done = self._take().text, False
+        self._depth += 1
+        while word != "end":
+            holds = not done and (word == "else" or all(self._logic()))
+            stop = self._end_of_block()
+            if holds:
+                self._statements(stop)
+                if self._at > stop:  # by return
+                    return
+            self._at, done = stop, done or holds
+            word = self._take().text
+        self._depth -= 1
+
+    # assignments
+
+    def _assignment(self) -> None:
+        if self._next.kind != "name":
+            raise self._error(f"a statement begins with {self._shown()}.")
+        name = self._free_name()
+        places = None
+        if self._found("("):
+            self._take()
+            arguments = self._arguments(several=True, within=len(self.values.get(name, ())))
+            places = [self._index((place,), name) for place in self._place(name, arguments)]
+        if not self._found("="):
+            raise self._error(f"{quote(name)} is followed by {self._shown()}, not by '='.")
+        self._take()
+        if self._next.kind == "load" and places is None:
+            self._files[name] = self._loaded()
+            return
+        value = self._sum()
+        self.values[name] = value if places is None else self._changed(name, places, value)
+
+    def _free_name(self) -> str:
+        """A name that can be assigned."""
+        name = self._take().text
+        if name in KNOWN:
+            raise self._error(f"{name!r} has a meaning of its own and cannot be assigned.", "Use another name.")
+        if "." in name:
+            raise self._error(f"the field {quote(name)} cannot be assigned.", "Assign a name without a point.")
+        return name
+
+    def _several(self) -> None:
+        """[a, b] = name(...): the results of a function of another file."""
+        self._take()
+        names = []
+        while self._next.kind == "name" or self._found(","):
+            if self._found(","):
+                self._take()
+            else:
+                names.append(self._free_name())
+        self._expect("]")
+        self._expect("=")
+        function = self._take().text
+        if function not in self.functions:
+            known = nearest(function[:MAX_NAME], self.functions) if self.functions else "None can be called here."
+            raise self._error(f"the function {quote(function)} is not known.", known)
+        arguments = []
+        if self._found("("):
+            self._take()
+            arguments = self._arguments(several=True)
+        self._count(CALL)
+        results = self.functions[function](arguments)
+        if len(results) < len(names):
+            fact = f"{quote(function)} gives {len(results)} values for {len(names)} names."
+            raise self._error(fact, "Expected at least as many values.")
+        self.values.update(zip(names, results, strict=False))
+
+    def _loaded(self) -> Stored:
+        """The data file that load names, which stands beside the text or below it, or some of its names."""
+        said = self._next.text[len("load") :]
+        word, *wanted = [part for group in _QUOTES.findall(said) for part in group if part] or said.split() or [""]
+        if not _PATH.fullmatch(word):
+            fact = f"load asks for {quote(word)}."
+            raise self._error(fact, "Expected the name of a .mat file in the same directory, such as 'inputs.mat'.")
+        if self._load is None:
+            fact = f"load asks for {quote(word)}, but a text has no directory."
+            raise self._error(fact, "Give the path of the file.")
+        names = [name for name in wanted if name != "-mat"]
+        if odd := [name for name in names if not name.isidentifier()]:
+            raise self._error(f"load is given {quote(odd[0])}.", "Expected names of arrays behind the file.")
+        try:
+            stored = self._load(word if word.lower().endswith(".mat") else f"{word}.mat")
+        except ModelFileError as error:
+            (problem,) = error.problems
+            raise self._error(f"load fails. {problem.path}: {problem.fact}", problem.advice) from error
+        self._take()
+        return stored.only(names) if names else stored
+
+    def _changed(self, name: str, places: list[int], value: Values) -> Values:
+        """The vector with other values at some places; it grows by zeros."""
+        if len(value) not in (1, len(places)):
+            fact = f"{quote(name)} gets {len(value)} values at {len(places)} places."
+            raise self._error(fact, "Expected one value, or one for each place.")
+        old, most = self.values.get(name, ()), max(places, default=0)
+        self._count(max(most, len(old)) + len(places))
+        entries = [*old, *[0.0] * (most - len(old))]
+        for place, x in zip(places, value * len(places) if len(value) == 1 else value, strict=True):
+            entries[place - 1] = x
+        return tuple(entries)

@@ -1,0 +1,196 @@
+"""Equations as an FMU of FMI 3.0, for model exchange and co-simulation: C code, compiled here, with its description."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import platform
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from xml.etree import ElementTree
+from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
+
+from dalembert.codegen.program_derivatives import jacobian_vector
+from dalembert.errors import EngineError
+from dalembert.io.code._c99 import c_files
+from dalembert.io.code.code_source import CodeFunction, Source, plain, text_of
+from dalembert.io.files import complete
+
+_OUTPUTS = ("accelerations", "multipliers", "kinematics")  # what an FMU says besides its states
+_PLACES = ("x", "y", "z", *(f"R{i}{j}" for i in (1, 2, 3) for j in (1, 2, 3)))
+_SYSTEMS = {"Linux": ("linux", ".so"), "Darwin": ("darwin", ".dylib"), "Windows": ("windows", ".dll")}
+_MACHINES = {"AMD64": "x86_64", "arm64": "aarch64"}
+
+
+def write_fmu(source: Source, path: Path) -> tuple[Path, ...]:
+    """Write the FMU; it appears only when it is complete."""
+    files = fmu_files(source, plain(path.stem))
+    folder, ending = _SYSTEMS.get(platform.system(), _SYSTEMS["Linux"])
+    machine = _MACHINES.get(platform.machine(), platform.machine())
+    name = plain(path.stem)
+    library = _compiled({file: text for file, text in files.items() if file.startswith("sources/")}, name, ending)
+    with complete(path) as part, ZipFile(part, "w", ZIP_DEFLATED) as archive:
+        for file, content in (*files.items(), (f"binaries/{machine}-{folder}/{name}{ending}", library)):
+            entry = ZipInfo(file)  # without a date, so that the same equations give the same file
+            entry.compress_type, entry.external_attr = ZIP_DEFLATED, 0o644 << 16
+            archive.writestr(entry, content)
+    return (path,)
+
+
+def fmu_files(source: Source, name: str) -> dict[str, str]:
+    """The texts of an FMU: its description and its sources."""
+    source = _with_derivatives(source)
+    code = c_files(source, Path(f"{name}.c"))
+    token = hashlib.sha256("".join(code.values()).encode()).hexdigest()[:32]
+    sources = code | {"fmi3.c": "\n".join([*_interface(source, name, token), "", text_of("fmi3.c")])}
+    build = ElementTree.Element("fmiBuildDescription", fmiVersion="3.0")
+    configuration = ElementTree.SubElement(build, "BuildConfiguration", modelIdentifier=name)
+    group = ElementTree.SubElement(configuration, "SourceFileSet", language="C99")
+    for file in sources:
+        if file.endswith(".c"):
+            ElementTree.SubElement(group, "SourceFile", name=file)
+    return {
+        "modelDescription.xml": _text(_description(source, name, token)),
+        "sources/buildDescription.xml": _text(build),
+        **{f"sources/{file}": text for file, text in sources.items()},
+    }
+
+
+def _with_derivatives(source: Source) -> Source:
+    """What an FMU says, and its derivatives along the rates of time, states and parameters, in the order of their references."""
+    kept = [each for each in source.functions if each.name in ("rhs", *_OUTPUTS)]
+    by = ["t", *source.states, *source.values]
+    slopes = [
+        CodeFunction(
+            f"{each.name}_along",
+            f"{each.meaning}, the derivative along the rates of t, y and p in `seed`",
+            jacobian_vector(each.program, by),
+            each.shape,
+            "along",
+            each.rows,
+        )
+        for each in kept
+    ]
+    return replace(source, functions=(*kept, *slopes))
+
+
+def _compiled(sources: dict[str, str], name: str, ending: str) -> bytes:
+    known = (os.environ.get("CC", ""), "cc", "gcc", "clang")
+    compiler = next((each for each in known if each and shutil.which(each)), None)
+    if compiler is None:
+        raise EngineError("fmu: there is no C compiler here. Install gcc or clang, or name one by the variable CC.")
+    with tempfile.TemporaryDirectory() as folder:
+        for file, text in sources.items():
+            (Path(folder) / Path(file).name).write_text(text, encoding="utf-8")
+        flags = ["-std=c99", "-O2", "-fPIC", "-shared", "-fvisibility=hidden"]
+        command = [compiler, *flags, f"{name}.c", "fmi3.c", "-o", f"{name}{ending}", "-lm"]
+        done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+        if done.returncode:
+            said = " ".join(done.stderr.split())[:300]
+            raise EngineError(f"fmu: the compiler '{compiler}' failed: {said}. Try another one by the variable CC.")
+        return (Path(folder) / f"{name}{ending}").read_bytes()
+
+
+def _interface(source: Source, name: str, token: str) -> Iterator[str]:
+    """The definitions that the functions of FMI need of the model."""
+    given = [each for each in (source.function(key) for key in _OUTPUTS) if each is not None]
+    yield f'#include "{name}.h"'
+    yield ""
+    yield f'#define TOKEN "{token}"'
+    yield f"#define N_STATES {len(source.states)}"
+    yield f"#define N_PARAMETERS {len(source.values)}"
+    yield f"#define N_OUTPUTS {sum(each.size for each in given)}"
+    yield f"#define DEFAULTS {name}_defaults"
+    yield f"#define INITIAL {name}_initial"
+    yield f"#define rates {name}_rhs"
+    yield f"#define rates_along {name}_rhs_along"
+    yield ""
+    yield f"typedef {name}_parameters parameters;"
+    for word, seed in (("", ""), ("_along", "seed, ")):
+        more = f" const double *{seed}" if seed else " "
+        yield ""
+        yield f"static void outputs{word}(double t, const double *y, const parameters *p,{more}double *out)"
+        yield "{"
+        at = 0
+        for each in given:
+            yield f"    {name}_{each.name}{word}(t, y, p, {seed}out + {at});"
+            at += each.size
+        yield "}"
+
+
+# the description
+
+
+def _outputs(source: Source) -> Iterator[tuple[str, str]]:
+    for name in source.coordinates:
+        yield f"ddot({name})", f"acceleration of {name}"
+    multipliers, places = source.function("multipliers"), source.function("kinematics")
+    for name in () if multipliers is None else multipliers.rows:
+        yield f"lambda({name})", f"multiplier of {name}"
+    for name in () if places is None else places.rows:
+        for axis in _PLACES:
+            yield f"{name}.{axis}", f"{'position' if len(axis) == 1 else 'rotation'} of {name}"
+
+
+def _description(source: Source, name: str, token: str) -> ElementTree.Element:
+    root = ElementTree.Element(
+        "fmiModelDescription",
+        fmiVersion="3.0",
+        modelName=source.model,
+        instantiationToken=token,
+        description=" ".join(
+            [f"Equations of motion of '{source.model}' by the formalism {source.formalism}.", *source.notes]
+        ),
+        generationTool=f"dalembert {source.version}",
+        variableNamingConvention="flat",
+    )
+    words = ("canGetAndSetFMUState", "canSerializeFMUState", "providesDirectionalDerivatives")
+    able = dict.fromkeys(words, "true")
+    ElementTree.SubElement(root, "ModelExchange", {"modelIdentifier": name, **able})
+    steps = {"canHandleVariableCommunicationStepSize": "true"}
+    ElementTree.SubElement(root, "CoSimulation", {"modelIdentifier": name, **able, **steps})
+    variables = ElementTree.SubElement(root, "ModelVariables")
+    states, n, m = source.states, len(source.states), len(source.values)
+
+    def variable(name: str, reference: int, **more: str) -> None:
+        text = more.pop("description", "")
+        known = {"description": text} if text else {}
+        ElementTree.SubElement(variables, "Float64", {"name": name, "valueReference": str(reference), **known, **more})
+
+    clock = "t" if "time" in (*states, *source.values) else "time"
+    variable(clock, 0, causality="independent", variability="continuous")
+    for i, (state, start) in enumerate(zip(states, source.initial, strict=True)):
+        words = source.descriptions.get(state, "")
+        kind = {"causality": "output", "variability": "continuous", "initial": "exact", "start": repr(start)}
+        variable(state, 1 + i, description=words, **kind)
+    for i, state in enumerate(states):
+        kind = {"causality": "local", "variability": "continuous", "initial": "calculated"}
+        variable(f"der({state})", 1 + n + i, derivative=str(1 + i), **kind)
+    for i, (key, value) in enumerate(source.values.items()):
+        kind = {"causality": "parameter", "variability": "tunable", "initial": "exact", "start": repr(value)}
+        variable(key, 1 + 2 * n + i, description=source.descriptions.get(key, ""), **kind)
+    outputs = list(_outputs(source))
+    for i, (key, words) in enumerate(outputs):
+        kind = {"causality": "output", "variability": "continuous", "initial": "calculated"}
+        variable(key, 1 + 2 * n + m + i, description=words, **kind)
+    _structure(root, n, m, len(outputs))
+    return root
+
+
+def _structure(root: ElementTree.Element, n: int, m: int, k: int) -> None:
+    """Which variables are outputs, derivatives, and unknown at the start."""
+    structure = ElementTree.SubElement(root, "ModelStructure")
+    derivatives, outputs = range(1 + n, 1 + 2 * n), range(1 + 2 * n + m, 1 + 2 * n + m + k)
+    listed = {"Output": (*range(1, 1 + n), *outputs), "ContinuousStateDerivative": derivatives}
+    for word, references in (listed | {"InitialUnknown": (*derivatives, *outputs)}).items():
+        for reference in references:
+            ElementTree.SubElement(structure, word, valueReference=str(reference))
+
+
+def _text(root: ElementTree.Element) -> str:
+    ElementTree.indent(root)
+    return '<?xml version="1.0" encoding="UTF-8"?>\n' + ElementTree.tostring(root, encoding="unicode") + "\n"

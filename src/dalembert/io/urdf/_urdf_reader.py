@@ -1,0 +1,357 @@
+"""Robots in URDF, the robot description of ROS: read with suspicion, and with a note for everything that is not used.
+
+The steps: `xml_reading` (text to elements), `urdf_elements` (elements to links and joints), `link_tree` (do they form a tree;
+are the masses possible; fixed links), and here the model.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from dalembert.io.toml_source import Enough, Table, failure
+from dalembert.io.urdf._link_tree import Part, Tree, grow, is_empty, judge, merged, without_rounding
+from dalembert.io.urdf._xml_reading import Element, Options, Pose, Reading, hint, parse_xml, read_xml
+from dalembert.io.urdf.urdf_elements import COORDINATES, Joint, Robot, read_robot, remark_missing
+from dalembert.model.joints.base import Joint as ModelJoint
+from dalembert.model.keys import quote
+from dalembert.model.loads.joint_friction import SMOOTHING
+from dalembert.model.model import Model
+from dalembert.model.values import WORLD
+from dalembert.symbolic.symbols import is_identifier
+
+BASE = "base"
+_LENGTH = 56  # an identifier has at most 64 characters, and room is left for endings
+
+
+def read_urdf(
+    path: str | Path, *, floating: bool = False, merge_fixed: bool = False, friction: bool = True, strict: bool = True
+) -> Model:
+    """The model of a robot described by a URDF file.
+
+    Bodies have the names of links and coordinates those of joints; `model.notes` tells what was changed or left out.
+    The root link stands still unless it is `floating`: then it has the coordinates base_x, base_y, base_z and the
+    quaternion base_qw, base_qx, base_qy, base_qz. `merge_fixed` makes links on fixed joints parts of those that carry
+    them. Without `friction` the joints have neither damping nor friction. Without `strict` impossible inertias,
+    moving links without mass and joints that follow no joint of the file are notes and no errors.
+
+    >>> from dalembert.errors import ModelFileError
+    >>> try:
+    ...     read_urdf("no-such-place/arm.urdf")
+    ... except ModelFileError as error:
+    ...     print(error.problems[0].fact)
+    there is no such file.
+    """
+    reading = Reading(str(path), Options(floating, merge_fixed, friction, strict))
+    return _model(read_xml(path), reading, Path(path).parent)
+
+
+def loads_urdf(
+    text: str,
+    source: str = "<text>",
+    *,
+    floating: bool = False,
+    merge_fixed: bool = False,
+    friction: bool = True,
+    strict: bool = True,
+) -> Model:
+    """The model of a robot described by a text in URDF; `source` is what messages call it. Options as in `read_urdf`.
+
+    >>> model = loads_urdf('''
+    ... <robot name="pendulum">
+    ...   <link name="ceiling"/>
+    ...   <link name="rod">
+    ...     <inertial>
+    ...       <origin xyz="0 0 -0.5"/> <mass value="2"/> <inertia ixx="0.1" iyy="0.1" izz="0.01"/>
+    ...     </inertial>
+    ...   </link>
+    ...   <joint name="swing" type="continuous">
+    ...     <parent link="ceiling"/> <child link="rod"/> <axis xyz="0 1 0"/>
+    ...   </joint>
+    ... </robot>
+    ... ''')
+    >>> model
+    <Model 'pendulum': 1 bodies, 1 coordinates, 0 constraints>
+    >>> model.coordinate_names
+    ('swing',)
+    """
+    return _model(parse_xml(text, source), Reading(source, Options(floating, merge_fixed, friction, strict)))
+
+
+def _model(root: Element, reading: Reading, folder: Path | None = None) -> Model:
+    _require_urdf(root, reading.source)
+    model = None
+    with suppress(Enough):
+        robot = read_robot(root, reading)
+        if folder is not None:
+            remark_missing((visual for link in robot.links for visual in link.visuals), folder, reading)
+        if tree := tuple(without_rounding(part, reading) for part in grow(robot, reading)):
+            judge(tree, reading)
+        if tree and not reading.found:
+            tree = merged(tree, reading) if reading.options.merge_fixed else tree
+            model = _Builder(robot, tree, reading).build()
+    reading.require_sound()
+    assert model is not None  # without problems there is one
+    for note in reading.notes:
+        model.note(note)
+    return model
+
+
+def _require_urdf(root: Element, source: str) -> None:
+    """Raise when the text is of another kind, before hundreds of problems follow from it."""
+    if root.tag != "robot":
+        others = {"sdf": "This is an SDF file; convert", "mujoco": "This is a MuJoCo file; convert"}
+        advice = f"{others[root.tag]} it to URDF." if root.tag in others else "Expected a URDF file."
+        raise failure(f"{source}, line {root.line}", f"the file holds <{root.tag[:40]}> and no <robot>.", advice)
+    macro = next((child for child in root.children if child.tag.startswith("xacro:")), None)
+    if macro is not None:
+        fact = f"<{macro.tag[:40]}> is a macro that has not been expanded."
+        raise failure(f"{source}, line {macro.line}", fact, "Run the file through xacro and read the result.")
+
+
+@dataclass(frozen=True)
+class _Coordinate:
+    """A coordinate to be: the name it should have, and where it comes from."""
+
+    wanted: str
+    joint: str
+    line: int
+    unit: str
+    description: str
+    start: float = 0.0
+
+
+class _Builder:
+    """Adds coordinates, bodies, limits, friction, mimic constraints and shapes."""
+
+    def __init__(self, robot: Robot, tree: Tree, reading: Reading) -> None:
+        self.model = Model(robot.name, robot.gravity)
+        self.model.published = True
+        self.robot, self.tree, self.reading = robot, tree, reading
+        self.coordinates: dict[str, tuple[str, ...]] = {}  # by joint; the free root has the key ""
+        self.bodies: dict[str, str] = {}
+
+    def build(self) -> Model:
+        self._declare()
+        self._name_bodies()
+        for part in self.tree:
+            self._body(part)
+        for part in self.tree:
+            if part.joint is not None and part.moving:
+                if part.joint.limits:
+                    self.model.limit(*self.coordinates[part.joint.name], **part.joint.limits)
+                self._friction(part.joint)
+                self._mimic(part.joint)
+        for part in self.tree:
+            self._shapes(part)
+        self._start()
+        if not self.model.generalized_coordinates:
+            self.reading.remark("nothing moves; a robot that is free to move is read with floating=True")
+        return self.model
+
+    # names
+
+    def _declare(self) -> None:
+        wanted = [*self._wanted()]
+        names = identifiers([c.wanted for c in wanted], is_identifier, "joint")
+        for coordinate, name in zip(wanted, names, strict=True):
+            if name != coordinate.joint and name != coordinate.wanted:
+                source = f"joint {quote(coordinate.joint)}" if coordinate.joint else "the free base"
+                self.reading.remark("a coordinate has another name", f"{name} for {source} (line {coordinate.line})")
+            self.model.coordinate(name, coordinate.start, 0.0, coordinate.description, coordinate.unit)
+            self.coordinates[coordinate.joint] = (*self.coordinates.get(coordinate.joint, ()), name)
+
+    def _wanted(self) -> Iterator[_Coordinate]:
+        if self.reading.options.floating:
+            root = self.tree[0].link
+            yield from _coordinates("floating", BASE, "", root.line, f"of {quote(root.name)}")
+        for joint in (part.joint for part in self.tree):
+            if joint is not None:
+                what = f"of joint {quote(joint.name)}"
+                yield from _coordinates(joint.kind, joint.name, joint.name, joint.line, what)
+
+    def _name_bodies(self) -> None:
+        links = [part.link for part in self.tree]
+        if self._left_out():
+            self.bodies[links.pop(0).name] = WORLD
+        names = identifiers([link.name for link in links], is_body_name, "link")
+        for link, name in zip(links, names, strict=True):
+            self.bodies[link.name] = name
+            if name != link.name:
+                self.reading.remark("a body has another name", f"{name} for link {quote(link.name)} (line {link.line})")
+
+    def _left_out(self) -> bool:
+        """Whether the root link is the world, or stands still and has no mass."""
+        root = self.tree[0].link
+        if self.reading.options.floating or not (root.name == WORLD or is_empty(root.inertial)):
+            return False
+        item = f"{quote(root.name)} (line {root.line})"
+        if root.name == WORLD:
+            mass = "" if is_empty(root.inertial) else ", so its mass does not count"
+            self.reading.remark(f"the root link is the world itself{mass}", item)
+        else:
+            sentence = "the root link has no mass and does not move: what hangs on it hangs on the world"
+            self.reading.remark(sentence, item)
+        return True
+
+    # elements
+
+    def _body(self, part: Part) -> None:
+        name = self.bodies[part.link.name]
+        if name == WORLD:
+            return
+        mass: Table = {}
+        if (inertial := part.link.inertial) is not None:
+            inertia = [vector(row) for row in inertial.inertia.tolist()]
+            mass = {"mass": exact(inertial.mass), "center": vector(inertial.center), "inertia": inertia}
+        if part.joint is None:
+            joint = self._free("", Pose()) if self.reading.options.floating else self.model.fixed()
+            self.model.body(name, joint=joint, **mass)
+        else:
+            self.model.body(name, parent=self.bodies[part.joint.parent], joint=self._joint(part.joint), **mass)
+
+    def _joint(self, joint: Joint) -> ModelJoint:
+        place = vector(joint.origin.position), vector(joint.origin.rotation)
+        axis, names = joint.axis, self.coordinates.get(joint.name, ())
+        match joint.kind:
+            case "fixed":
+                return self.model.fixed(*place)
+            case "prismatic":
+                return self.model.prismatic(axis, names[0], *place)
+            case "planar":
+                return self.model.planar(axis, names[:2], names[2], *place)
+            case "floating":
+                return self._free(joint.name, joint.origin)
+            case _:
+                return self.model.revolute(axis, names[0], *place)
+
+    def _free(self, joint: str, origin: Pose) -> ModelJoint:
+        names = self.coordinates[joint]
+        position, rotation = vector(origin.position), vector(origin.rotation)
+        return self.model.free(names[:3], quaternion=names[3:], position=position, rotation=rotation)
+
+    def _friction(self, joint: Joint) -> None:
+        if not joint.damping and not joint.friction:
+            return
+        if not self.reading.options.friction:
+            item = f"joint {quote(joint.name)} (line {joint.line})"
+            self.reading.remark("damping and friction are left out, as asked for", item)
+            return
+        (name,) = self.coordinates[joint.name]
+        viscous, coulomb = exact(joint.damping), exact(joint.friction)
+        body = self.bodies[joint.child]
+        dry = {"coulomb": coulomb, "smoothing": SMOOTHING} if joint.friction else {}
+        self.model.joint_friction(body, viscous=viscous, **dry, name=f"friction of {name}")
+
+    def _mimic(self, joint: Joint) -> None:
+        """q − multiplier × other − offset = 0; the names of constraints differ, so each has that of its own joint."""
+        if (mimic := joint.mimic) is None:
+            return
+        (name,), (other,) = self.coordinates[joint.name], self.coordinates[mimic.joint]
+        formula = f"{name} - ({exact(mimic.multiplier)!r})*{other} - ({exact(mimic.offset)!r})"
+        about = f"{quote(joint.name)} follows {quote(mimic.joint)}"
+        self.model.holonomic(formula, f"mimic of {name}", about)
+
+    def _shapes(self, part: Part) -> None:
+        for visual in part.link.visuals:
+            self.model.shape(
+                self.bodies[part.link.name],
+                visual.kind,
+                visual.size,
+                position=visual.pose.position,
+                rotation=visual.pose.rotation,
+                color=visual.color,
+                mesh=visual.mesh,
+            )
+
+    def _start(self) -> None:
+        """What the file says of it, and for joints that follow others what they follow."""
+        known, starts = self.model.coordinate_names, {}
+        for start in self.robot.starts:
+            if start.name in known:
+                starts[start.name] = start
+            else:
+                fact = f"there is no coordinate {quote(start.name)}."
+                self.reading.wrong(start.line, "dalembert, coordinate", fact, hint(start.name, known))
+        q = {name: start.position for name, start in starts.items()}
+        qd = {name: start.rate for name, start in starts.items()}
+        joints = {part.joint.name: part.joint for part in self.tree if part.joint is not None}
+        for joint in joints.values():
+            self._follow(joint, joints, q, qd)
+        if q or qd:
+            self.model.start(q, qd)
+
+    def _follow(self, joint: Joint, joints: dict[str, Joint], q: dict[str, float], qd: dict[str, float]) -> None:
+        chain = [joint]
+        while (mimic := chain[-1].mimic) is not None and self.coordinates[chain[-1].name][0] not in q:
+            chain.append(joints[mimic.joint])
+        for joint in reversed(chain[:-1]):
+            assert joint.mimic is not None
+            (name,), (other,) = self.coordinates[joint.name], self.coordinates[joint.mimic.joint]
+            q[name] = joint.mimic.multiplier * q.get(other, 0.0) + joint.mimic.offset
+            qd[name] = joint.mimic.multiplier * qd.get(other, 0.0)
+            if not (math.isfinite(q[name]) and math.isfinite(qd[name])):
+                what, fact = f"joint {quote(joint.name)}, mimic", "it starts beyond all numbers."
+                self.reading.wrong(joint.mimic.line, what, fact, "Expected a moderate multiplier and offset.")
+                q[name] = qd[name] = 0.0
+
+
+def _coordinates(kind: str, name: str, joint: str, line: int, what: str) -> Iterator[_Coordinate]:
+    """The coordinates of a joint: a single one has its name, of several each has its own ending."""
+    units = COORDINATES[kind]
+    for key, unit in units.items():
+        wanted = name if len(units) == 1 else f"{name}_{key}"
+        yield _Coordinate(wanted, joint, line, unit, f"{key} {what}", float(key == "qw"))
+
+
+def exact(x: float) -> float | int:
+    """The same number, as an integer where it is whole, so that zeros and ones remain structural."""
+    return int(x) if float(x).is_integer() and abs(x) < 1e15 else float(x)
+
+
+def vector(values: Iterable[float]) -> list[float | int]:
+    """The same vector, its whole numbers as integers."""
+    return [exact(x) for x in values]
+
+
+def is_body_name(name: str) -> bool:
+    """Whether a body can be called so."""
+    return name != WORLD and is_identifier(name.replace("-", "_"))
+
+
+def identifiers(names: Sequence[str], usable: Callable[[str], bool], prefix: str) -> list[str]:
+    """A usable name for every name; the first that is usable as it is keeps it.
+
+    >>> identifiers(["left arm", "left_arm", "2", "sin"], is_identifier, "joint")
+    ['left_arm_2', 'left_arm', 'joint_2', 'joint_sin']
+    """
+    waiting = {name for name in names if usable(name)}
+    taken, counts = set(waiting), dict[str, int]()
+    out = []
+    for name in names:
+        if name in waiting:
+            waiting.remove(name)
+            out.append(name)
+        else:
+            out.append(fresh_name(_plain(name, usable, prefix), taken, counts))
+    return out
+
+
+def _plain(name: str, usable: Callable[[str], bool], prefix: str) -> str:
+    """The name with what no identifier may hold replaced."""
+    plain = re.sub(r"[^A-Za-z0-9_]", "_", name)[:_LENGTH]
+    return plain if usable(plain) else f"{prefix}_{plain}"
+
+
+def fresh_name(name: str, taken: set[str], counts: dict[str, int]) -> str:
+    """The name, with a number behind it where it is taken."""
+    free = name
+    while free in taken:
+        counts[name] = counts.get(name, 1) + 1
+        free = f"{name}_{counts[name]}"
+    taken.add(free)
+    return free

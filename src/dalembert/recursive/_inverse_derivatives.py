@@ -1,0 +1,260 @@
+"""How the forces of the inverse dynamics vary with the motions: ∂e/∂θ, ∂e/∂θ̇ and ∂e/∂θ̈ by composite bodies, O(n d) for depth d.
+
+e = Pᵀ w̃ are the forces on the motions θ of the links, (25) of papers/denoc. Twists are of a link i in its axes, λ is its parent
+moved along by nothing, × and ×* are the products of twists with twists and wrenches. A column P of link j, varied by 1, turns
+all that hangs on j as one. From t = A t_λ + P θ̇ and (23), with everything farther out varied by the same,
+
+    δt = Ψ̇,   δṫ = Ψ̈ − t × Ψ̇       Ψ̇ = t_λ × P,   Ψ̈ = ṫ_λ × P + t_λ × Ψ̇      for a change of θ,
+    δt = P,   δṫ = Σ − t × P         Σ = t_λ × P + t_j × P                     for a change of θ̇,
+    δt = 0,   δṫ = P                                                          for a change of θ̈.
+
+The wrench of one body, w = M ṫ + t ×* M t, then varies by δw = M Ψ̈ + B Ψ̇, where B is what the terms in t leave:
+
+    B [a; b] = ∫ [ρ × (2 a × u); 2 a × u] dm = [(tr Q) a − Q a; a × p],   p = 2 ∫ u dm,   Q = 2 ∫ u ρᵀ dm,
+
+the Coriolis force of a turn a on the velocities u of the points ρ: 12 numbers, which add up over bodies as mass does. With M̃, B̃
+and w̃ of a link i and all that hangs on it, and j = i or between i and the world,
+
+    ∂e_i/∂θ_j = P_iᵀ (M̃ Ψ̈_j + B̃ Ψ̇_j)                    ∂e_j/∂θ_i = P_jᵀ (M̃ Ψ̈_i + B̃ Ψ̇_i + P_i ×* w̃)    j ≠ i
+    ∂e_i/∂θ̇_j = P_iᵀ (M̃ Σ_j + B̃ P_j)                      ∂e_j/∂θ̇_i = P_jᵀ (M̃ Σ_i + B̃ P_i)
+    ∂e_i/∂θ̈_j = P_iᵀ M̃ P_j                               (21)
+
+What is in brackets on the right, M̃ P_i and B̃ᵀ P_i go from i towards the world as wrenches do. No force depends on how fast the
+tree as a whole slides: velocities count from that of the slides it begins with, so that those of a free base are absent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from dalembert.recursive._inertias import NO_BODY, Rigid, Rows, turned_rows
+from dalembert.recursive._transforms import NONE, Three, Transform, absent, crossed, dot, nothing, plus, times
+from dalembert.recursive.composite_inertia import Wrench, brought, composites, share, with_rotor
+from dalembert.recursive.inverse import Motion, combined, field, point, spins, still
+from dalembert.recursive.link_states import Axis, Moving, MovingLink
+from dalembert.symbolic.algebra_base import Scalar
+
+
+@dataclass(frozen=True)
+class Stir:
+    """p and Q of a body, or of several: what B is made of."""
+
+    p: Three
+    Q: Rows
+
+    @classmethod
+    def of(cls, body: Rigid, w: Three, v: Three) -> Stir:
+        """Of one body: u = v + ω × ρ."""
+        if body is NO_BODY:
+            return CALM
+        w, v = times(2, w), times(2, v)
+        xx, yy, zz, yz, xz, xy = body.inertia
+        half = (xx + yy + zz) / 2
+        second = ((half - xx, 0 - xy, 0 - xz), (0 - xy, half - yy, 0 - yz), (0 - xz, 0 - yz, half - zz))  # ∫ ρ ρᵀ dm
+        columns = [plus(times(h, v), crossed(w, column)) for h, column in zip(body.h, second, strict=True)]
+        a, b, c = columns
+        Q = ((a[0], b[0], c[0]), (a[1], b[1], c[1]), (a[2], b[2], c[2]))
+        return cls(plus(times(body.m, v), crossed(w, body.h)), Q)
+
+    def __add__(self, other: Stir) -> Stir:
+        a, b, c = (plus(x, y) for x, y in zip(self.Q, other.Q, strict=True))
+        return Stir(plus(self.p, other.p), (a, b, c))
+
+    def inwards(self, way: Transform) -> Stir:
+        """About the origin of the parent and in its axes."""
+        if self is CALM:
+            return self
+        Q, p = self._shifted(way.after).Q, way.inwards(self.p)
+        for turn in reversed(way.turns):
+            Q = turned_rows(turn, Q)
+        return Stir(p, Q)._shifted(way.before)
+
+    def _shifted(self, d: Three) -> Stir:
+        """About a point from which the old one is at d: Q' = Q + p dᵀ."""
+        rows = [
+            tuple(q if absent(x) else q + y * x for q, x in zip(row, d, strict=True))
+            for row, y in zip(self.Q, self.p, strict=True)
+        ]
+        return Stir(self.p, tuple(rows))  # type: ignore[arg-type]
+
+    def push(self, a: Three) -> Wrench:
+        """B [a; b]: the same for any b."""
+        (xx, xy, xz), (yx, yy, yz), (zx, zy, zz) = self.Q
+        n = (
+            (yy + zz) * a[0] - xy * a[1] - xz * a[2],
+            (xx + zz) * a[1] - yx * a[0] - yz * a[2],
+            (xx + yy) * a[2] - zx * a[0] - zy * a[1],
+        )
+        return n, crossed(a, self.p)
+
+    def pull(self, axis: Axis) -> Three:
+        """Bᵀ P: the moment of a wrench without a force."""
+        (xx, xy, xz), (yx, yy, yz), (zx, zy, zz) = self.Q
+        a = axis.about
+        n = (
+            (yy + zz) * a[0] - yx * a[1] - zx * a[2],
+            (xx + zz) * a[1] - xy * a[0] - zy * a[2],
+            (xx + yy) * a[2] - xz * a[0] - yz * a[1],
+        )
+        return n if nothing(axis.along) else plus(n, crossed(self.p, axis.along))
+
+
+CALM = Stir(NONE, (NONE, NONE, NONE))
+
+
+@dataclass(frozen=True)
+class Varied:
+    """Columns of one motion: Ψ̇, Ψ̈ and Σ, each about above along."""
+
+    first: Wrench
+    second: Wrench
+    sigma: Wrench
+
+
+@dataclass(frozen=True)
+class Entry:
+    """∂e/∂θ, ∂e/∂θ̇ and ∂e/∂θ̈ of the motion k of a link by the motion j of another."""
+
+    link: int
+    k: int
+    by: int
+    j: int
+    place: Scalar
+    rate: Scalar
+    second: Scalar
+
+
+def varied_forces(moving: Moving, motions: Sequence[Motion], whole: Sequence[Wrench]) -> Iterator[Entry]:
+    """All entries that are not zero by structure, from the motions of all links and their gathered wrenches."""
+    velocities = _velocities(moving, motions)
+    columns = _columns(moving, motions, velocities)
+    stirs = _stirs(moving, motions, velocities)
+    for index, body in enumerate(composites(moving)):
+        if moving.links[index].speeds:
+            sent = _Column.all_of(moving.links[index], body, stirs[index], columns[index], whole[index])
+            yield from _of_link(moving, index, sent, columns)
+
+
+@dataclass(frozen=True)
+class _Column:
+    """What one motion sends towards the world: the brackets for θ and θ̇, M̃ P, and the moment B̃ᵀ P."""
+
+    place: Wrench
+    rate: Wrench
+    mass: Wrench
+    turn: Three
+
+    @classmethod
+    def all_of(
+        cls, link: MovingLink, body: Rigid, stir: Stir, columns: Sequence[Varied], whole: Wrench
+    ) -> list[tuple[_Column, Wrench]]:
+        """The columns of a link, and their brackets for θ without P ×* w̃."""
+        M, out = body.articulated(), []
+        for axis, varied in zip(link.fixture.axes, columns, strict=True):
+            own = _sum(M.wrench(*varied.second), stir.push(varied.first[0]))
+            rate = _sum(M.wrench(*varied.sigma), stir.push(axis.about))
+            mass = M.wrench(axis.about, axis.along)
+            out.append((cls(_sum(own, _turned(axis, whole)), rate, mass, stir.pull(axis)), own))
+        return out
+
+    def inwards(self, way: Transform) -> _Column:
+        """Sent on to the parent."""
+        place, rate, mass = brought(way, (self.place, self.rate, self.mass))
+        return _Column(place, rate, mass, way.inwards(self.turn))
+
+
+def _of_link(
+    moving: Moving, index: int, sent: list[tuple[_Column, Wrench]], columns: Sequence[Sequence[Varied]]
+) -> Iterator[Entry]:
+    """The entries of one link with itself and with those between it and the world."""
+    link = at = moving.links[index]
+    for j, (column, own) in enumerate(sent):
+        for k, axis in enumerate(link.fixture.axes):
+            inertia = share(axis, column.mass)
+            second = with_rotor(inertia, link.fixture.armature[k]) if j == k else inertia
+            yield Entry(index, k, index, j, share(axis, own), share(axis, column.rate), second)
+    going = [column for column, _ in sent]
+    while at.parent >= 0:
+        going, above = [column.inwards(at.way) for column in going], at.parent
+        at = moving.links[above]
+        for j, (axis, varied) in enumerate(zip(at.fixture.axes, columns[above], strict=True) if at.speeds else ()):
+            for k, column in enumerate(going):
+                inertia = share(axis, column.mass)
+                yield Entry(above, j, index, k, share(axis, column.place), share(axis, column.rate), inertia)
+                place = dot(column.turn, varied.first[0]) + _work(column.mass, varied.second)
+                rate = dot(axis.about, column.turn) + _work(column.mass, varied.sigma)
+                yield Entry(index, k, above, j, place, rate, inertia)
+
+
+def _velocities(moving: Moving, motions: Sequence[Motion]) -> list[Three]:
+    """v of the origin of every link, counted from the velocity of the slides that its tree begins with."""
+    alone = [0] * (len(moving.links) + 1)
+    for link in moving.links:
+        alone[link.parent] += 1
+    out, sliding = list[Three](), list[bool]()
+    for link in moving.links:
+        slides = all(nothing(axis.about) for axis in link.fixture.axes)
+        first = link.parent < 0 or (sliding[link.parent] and alone[link.parent] == 1)
+        sliding.append(first and slides)
+        own = combined(link.fixture.axes, link.rates)[1]
+        out.append(NONE if sliding[-1] else plus(_seen(link, motions, out)[1], own))
+    return out
+
+
+def _seen(link: MovingLink, motions: Sequence[Motion], velocities: Sequence[Three]) -> Wrench:
+    """t_λ: the twist of the parent about the origin of a link, in its axes."""
+    if link.parent < 0:
+        return NONE, NONE
+    return link.way.rates_outwards(motions[link.parent].w, velocities[link.parent])
+
+
+def _columns(moving: Moving, motions: Sequence[Motion], velocities: Sequence[Three]) -> list[list[Varied]]:
+    """Ψ̇, Ψ̈ and Σ of all motions. Ψ̈ is written with U = ω̇× + ω×ω× and v̇ of a point of the parent."""
+    world, out = still(moving.gravity), list[list[Varied]]()
+    for index, link in enumerate(moving.links):
+        (w, v), parent = _seen(link, motions, velocities), world if link.parent < 0 else motions[link.parent]
+        U = field(spins(w), link.way.outwards(parent.wd))
+        vd = point(U, link.way.outwards(point(parent.U, parent.vd, link.way.before)), link.way.after)
+        varied = list[Varied]()
+        for axis in link.fixture.axes if link.speeds else ():
+            first = _crossed(w, v, axis)
+            turning = point(U, NONE, axis.about)
+            sliding = plus(crossed(vd, axis.about), crossed(times(2, v), first[0]))
+            second = turning, point(U, sliding, axis.along)
+            own = first if len(link.fixture.axes) == 1 else _crossed(motions[index].w, velocities[index], axis)
+            varied.append(Varied(first, second, _sum(first, own)))
+        out.append(varied)
+    return out
+
+
+def _stirs(moving: Moving, motions: Sequence[Motion], velocities: Sequence[Three]) -> list[Stir]:
+    """p and Q of every link with all that hangs on it."""
+    out = [
+        Stir.of(link.fixture.body, motion.w, v)
+        for link, motion, v in zip(moving.links, motions, velocities, strict=True)
+    ]
+    for index in reversed(range(len(out))):
+        link = moving.links[index]
+        if link.parent >= 0:
+            out[link.parent] = out[link.parent] + out[index].inwards(link.way)
+    return out
+
+
+def _crossed(w: Three, v: Three, axis: Axis) -> Wrench:
+    """t × P."""
+    return crossed(w, axis.about), plus(crossed(v, axis.about), crossed(w, axis.along))
+
+
+def _turned(axis: Axis, wrench: Wrench) -> Wrench:
+    """P ×* w."""
+    n, f = wrench
+    return plus(crossed(axis.about, n), crossed(axis.along, f)), crossed(axis.about, f)
+
+
+def _sum(a: Wrench, b: Wrench) -> Wrench:
+    return plus(a[0], b[0]), plus(a[1], b[1])
+
+
+def _work(wrench: Wrench, twist: Wrench) -> Scalar:
+    return dot(wrench[0], twist[0]) + dot(wrench[1], twist[1])

@@ -1,0 +1,203 @@
+"""Frames in which a recursion takes few operations, for links whose constants are numbers.
+
+The frames of a model are the user's. Here each link gets one of its own: z along its axis, x along the common normal to the axis
+of a link that hangs on it, the origin where the two meet, as Denavit and Hartenberg (papers/denoc, section 2.8) and Khalil and
+Kleinfinger (section 6.2) have it. Then a link is reached by
+
+    before = (d, 0, 0),   a turn about x by a constant angle α,   a turn about z by θ + δ,   after = (0, 0, r):
+
+planar turns and single shifts, with whole numbers where axes are parallel or at right angles. Of several links on one parent, the
+others begin with one constant turn about z more. Three turns about one point keep their origins there: see `balls`. Links that do
+not move are made one with their parents.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from dalembert.recursive._inertias import Rigid
+from dalembert.recursive._transforms import NONE, Matrix, Planar, Three, Transform, Turn, absent, nothing, three
+from dalembert.recursive.link_states import Axis, Fixture, fixtures
+from dalembert.recursive.tree import Tree
+from dalembert.symbolic.algebra_base import vector
+from dalembert.symbolic.floats import FLOATS, plain
+from dalembert.symbolic.rotations import sine_and_cosine
+
+_ROUNDING = 4e-15  # what is closer to a whole number is meant to be it
+_MEETING = 2e-14  # how far lines may pass each other that meet but for rounding, in distances of the joints
+_FARTHEST = 4.0  # how many times farther out than the joints an origin may lie
+
+
+@dataclass(frozen=True)
+class _Seat:
+    """Where a link sits on the moving link that carries it, both in frames of the model, and the axis it moves by."""
+
+    host: int
+    R: np.ndarray
+    p: np.ndarray
+    axis: np.ndarray | None  # in axes of the link; None for one that turns freely
+    turns: bool
+    central: bool  # one of three turns about a point, where the origin stays
+
+
+@dataclass(frozen=True)
+class _Frame:
+    """A frame in a link: its axes as columns, and its origin."""
+
+    Q: np.ndarray
+    e: np.ndarray
+
+
+def aligned(tree: Tree, parameters: Mapping[str, float]) -> tuple[Fixture, ...]:
+    """The constant facts of all moving links in frames of their own.
+
+    >>> from dalembert.model.model import Model
+    >>> model = Model("arm").coordinates("a", "b")
+    >>> _ = model.body("upper", joint=model.revolute((1, 0, 0), "a"), mass=1)
+    >>> _ = model.body("lower", parent="upper", joint=model.revolute((0, 1, 0), "b", position=(0, 0, 2)), mass=1)
+    >>> from dalembert.recursive.tree import tree_of
+    >>> [fixture.way.before for fixture in aligned(tree_of(model), {})]
+    [(0, 0, 0), (2.0, 0, 0)]
+    """
+    raw, seats = _merged(fixtures(tree, FLOATS, dict(parameters)))
+    children: dict[int, list[int]] = {}
+    for i, seat in enumerate(seats):
+        children.setdefault(seat.host, []).append(i)
+    frames = [_frame(seat, [seats[c] for c in children.get(i, [])]) for i, seat in enumerate(seats)]
+    world = _Frame(np.eye(3), np.zeros(3))
+    return tuple(
+        _fixture(fixture, seat, frames[i], frames[seat.host] if seat.host >= 0 else world, i in children)
+        for i, (fixture, seat) in enumerate(zip(raw, seats, strict=True))
+    )
+
+
+def _merged(raw: Sequence[Fixture]) -> tuple[list[Fixture], list[_Seat]]:
+    """The links that move, each with the bodies fixed to it, and where they sit."""
+    links, seats = list[Fixture](), list[_Seat]()
+    hosts = list[tuple[int, np.ndarray, np.ndarray]]()  # of every link: the moving link it is a part of, and its place
+    for fixture in raw:
+        host, R, p = (-1, np.eye(3), np.zeros(3)) if fixture.parent < 0 else hosts[fixture.parent]
+        R, p = R @ fixture.way.R.astype(float), p + R @ fixture.way.p.astype(float)
+        if fixture.axes:
+            hosts.append((len(links), np.eye(3), np.zeros(3)))
+            links.append(fixture)
+            central = sum(step.about is not None for step in fixture.link.joint.steps) == 3
+            seats.append(_Seat(host, R, p, *_axis(fixture.axes), central))
+            continue
+        hosts.append((host, R, p))
+        if host >= 0:
+            more = fixture.body.inwards(Transform(_three(p), (Matrix(R),), NONE))
+            links[host] = replace(links[host], body=links[host].body + more)
+    return links, seats
+
+
+def _axis(axes: Sequence[Axis]) -> tuple[np.ndarray | None, bool]:
+    if len(axes) != 1:
+        return None, True
+    (axis,) = axes
+    turns = not nothing(axis.about)
+    found = plain(vector(axis.about if turns else axis.along))
+    return found / np.linalg.norm(found), turns
+
+
+def _frame(seat: _Seat, children: Sequence[_Seat]) -> _Frame:
+    """The frame of a link: z along its axis, the rest as the first axis that hangs on it wants it."""
+    if seat.axis is None:
+        return _Frame(np.eye(3), np.zeros(3))
+    child = next((each for each in children if each.axis is not None), None)
+    if child is None or child.axis is None:
+        return _Frame(_basis(seat.axis, np.zeros(3)), np.zeros(3))
+    a, u, p = seat.axis, child.R @ child.axis, child.p
+    normal, along = np.cross(a, u), float(a @ p)
+    size = float(np.linalg.norm(normal))
+    if seat.central:
+        return _Frame(_basis(a, normal if size > _ROUNDING else p), np.zeros(3))
+    if size > _ROUNDING:
+        foot = float(np.cross(p, u) @ normal) / size**2
+        near = abs(foot) <= _FARTHEST * float(np.linalg.norm(p))
+        return _Frame(_basis(a, normal), a * (foot if near else along))
+    return _Frame(_basis(a, p - along * a), a * along)
+
+
+def _basis(z: np.ndarray, x: np.ndarray) -> np.ndarray:
+    """Axes with a given z, and x in a given direction at right angles to it if there is one."""
+    x = x - (x @ z) * z
+    if float(np.linalg.norm(x)) <= _ROUNDING:
+        x = np.eye(3)[int(np.argmin(np.abs(z)))]
+        x = x - (x @ z) * z
+    x = x / np.linalg.norm(x)
+    return _snapped(np.stack([x, np.cross(z, x), z], axis=1))
+
+
+def _snapped(values: np.ndarray) -> np.ndarray:
+    whole = np.round(values)
+    return np.where(np.abs(values - whole) <= _ROUNDING, whole, values)
+
+
+def _three(values: np.ndarray) -> Three:
+    """Three numbers; those that are zero but for rounding are absent."""
+    size = float(np.abs(values).max())
+    return three(vector([0 if abs(x) <= _MEETING * max(size, 1e-300) else float(x) for x in values]))
+
+
+def _fixture(fixture: Fixture, seat: _Seat, frame: _Frame, host: _Frame, carries: bool) -> Fixture:
+    body = _in_frame(fixture.body, frame)
+    C, p = host.Q.T @ seat.R, host.Q.T @ (seat.p - host.e)
+    if seat.axis is None:
+        turns, last = _factors(C)
+        ways = (*turns, *_planar(2, last))
+        return replace(fixture, parent=seat.host, way=Transform(_three(p), ways, NONE), body=body)
+    turns, last = _factors(C @ frame.Q)
+    # a point of the axis, seen from the origin of the parent with as few numbers as can be
+    u = C @ seat.axis
+    shift = 0.0 if seat.central else _nearest(p, u)
+    offset = float(frame.e @ seat.axis) - shift
+    if not carries:
+        body, offset = _in_frame(fixture.body, replace(frame, e=seat.axis * shift)), 0.0
+    after: Three = (0, 0, 0 if abs(offset) <= _MEETING * float(np.linalg.norm(p)) else offset)
+    (axis,) = fixture.axes
+    about: Three = (0, 0, 1) if seat.turns else NONE
+    lead = float(plain(vector(axis.along)) @ seat.axis)
+    along: Three = (0, 0, 1 if lead == 1 else lead) if lead else NONE
+    way = Transform(_three(p + shift * u), turns if seat.turns else (*turns, *_planar(2, last)), after)
+    axes, offset = (Axis(about, along),), last if seat.turns else 0
+    return replace(fixture, parent=seat.host, way=way, axes=axes, body=body, offset=offset)
+
+
+def _nearest(p: np.ndarray, u: np.ndarray) -> float:
+    """How far to go along u from p so that the place has few components."""
+    if abs(u[0]) <= _ROUNDING and abs(p[1] * u[2] - p[2] * u[1]) <= _MEETING * float(np.linalg.norm(p)):
+        return -float(p @ u)  # the x axis meets the line: it is the common normal
+    k = int(np.argmax(np.abs(u)))
+    return -float(p[k] / u[k])
+
+
+def _in_frame(body: Rigid, frame: _Frame) -> Rigid:
+    """A body given in the frame of the model, in another frame of the same link."""
+    Qt = frame.Q.T
+    return body.inwards(Transform(_three(-Qt @ frame.e), () if (Qt == np.eye(3)).all() else (Matrix(Qt),), NONE))
+
+
+def _factors(C: np.ndarray) -> tuple[tuple[Turn, ...], float]:
+    """C as turns about z and x, and an angle about z behind them."""
+    C = _snapped(C)
+    sine = float(np.hypot(C[0, 2], C[1, 2]))
+    if sine <= _ROUNDING:
+        flipped = C[2, 2] < 0
+        last = float(np.arctan2(-C[0, 1], C[0, 0]))
+        return ((Planar(0, -1, 0),) if flipped else ()), last
+    if abs(C[0, 2]) <= _ROUNDING:  # the first turn is none: x is the common normal
+        return _planar(0, float(np.arctan2(-C[1, 2], C[2, 2]))), float(np.arctan2(-C[0, 1], C[0, 0]))
+    first = float(np.arctan2(C[0, 2], -C[1, 2]))
+    middle = float(np.arctan2(sine, C[2, 2]))
+    return (*_planar(2, first), *_planar(0, middle)), float(np.arctan2(C[2, 0], C[2, 1]))
+
+
+def _planar(axis: int, angle: float) -> tuple[Turn, ...]:
+    """A constant turn about a coordinate axis, none where the angle is zero; quarter turns are exact but for rounding."""
+    near = round(angle / (np.pi / 2)) * np.pi / 2
+    s, c = sine_and_cosine(FLOATS, near if abs(angle - near) <= _ROUNDING else angle)
+    return () if absent(s) and c == 1 else (Planar(axis, c, s),)

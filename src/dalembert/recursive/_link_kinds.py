@@ -1,0 +1,333 @@
+"""Links by kind, and the steps of the recursions for a link of one kind: the text of `inverse` and `forward` over symbols.
+
+In a frame of its own a link turns about z, slides along z, does both as a screw, or turns freely by a quaternion. Its kind also
+tells how it is placed on its parent, and whether it has mass and rotors: what it does not have is never multiplied.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from enum import Enum
+from functools import cached_property
+
+import numpy as np
+
+from dalembert.codegen.link_sweeps import Place, Step, Storage, step_of
+from dalembert.model.joints.base import HERE
+from dalembert.model.joints.spherical import Quaternion
+from dalembert.recursive._inertias import NO_BODY, Articulated, Rigid
+from dalembert.recursive._transforms import (
+    NONE,
+    UNITS,
+    Matrix,
+    Planar,
+    Three,
+    Transform,
+    Turn,
+    absent,
+    nothing,
+    plus,
+    three,
+    times,
+)
+from dalembert.recursive.forward import Block, Body, Velocity, accelerated, block_of, eliminated
+from dalembert.recursive.inverse import Motion, carried, effort, newton_euler
+from dalembert.recursive.joint_speeds import part_rates
+from dalembert.recursive.link_states import Axis, Fixture
+from dalembert.recursive.tree import Attitude
+from dalembert.symbolic.algebra_base import Scalar, Scalars, identity, vector
+from dalembert.symbolic.floats import plain
+from dalembert.symbolic.graph import GRAPH
+from dalembert.symbolic.nodes import Node, node
+
+Wrench = tuple[Three, Three]
+_UP = UNITS[2]
+_BALL = Quaternion(HERE, HERE, (*HERE, HERE[0]))
+_MOMENT, _INERTIA = ("h_x", "h_y", "h_z"), tuple(f"I_{k}" for k in range(6))
+
+
+class Move(Enum):
+    """What a link does."""
+
+    TURN = "turn"
+    SLIDE = "slide"
+    SCREW = "screw"
+    FREE = "free turn"
+
+    @property
+    def coordinates(self) -> int:
+        """How many coordinates it has."""
+        return 4 if self is Move.FREE else 1
+
+    @property
+    def speeds(self) -> int:
+        """How many speeds it has."""
+        return 3 if self is Move.FREE else 1
+
+
+def _move(fixture: Fixture) -> Move:
+    if len(fixture.axes) == 3:
+        return Move.FREE
+    (axis,) = fixture.axes
+    if nothing(axis.about):
+        return Move.SLIDE
+    return Move.TURN if nothing(axis.along) else Move.SCREW
+
+
+def _angles(way: Transform) -> list[Planar | None]:
+    """The constant turns of a way by γ about z, β about x and φ about z, None where there is none."""
+    out: list[Planar | None] = [None, None, None]
+    turns = [turn for turn in way.turns if isinstance(turn, Planar)]
+    tilted = any(turn.axis == 0 for turn in turns)
+    for turn in turns:
+        out[1 if turn.axis == 0 else 0 if tilted and out[1] is None else 2] = turn
+    return out
+
+
+def _wrench(entries: Scalars) -> Wrench:
+    return three(entries[:3]), three(entries[3:])
+
+
+@dataclass(frozen=True, order=True)
+class Kind:
+    """A kind of link."""
+
+    move: str
+    normal: bool  # it is reached by a shift along x and a turn about x: see `frames`
+    massive: bool
+    rotors: bool
+
+    @classmethod
+    def of(cls, fixture: Fixture) -> Kind:
+        """The kind of a link whose frame is its own."""
+        _, y, z = fixture.way.before
+        first, _, _ = _angles(fixture.way)
+        normal = first is None and absent(y) and absent(z)
+        body, rotors = fixture.body, plain(vector(fixture.armature))
+        massive = plain(vector([body.m, *body.h, *body.inertia])).any()
+        return cls(_move(fixture).value, normal, bool(massive), bool(rotors.any()))
+
+    @cached_property
+    def moves(self) -> Move:
+        """What it does."""
+        return Move(self.move)
+
+    @cached_property
+    def columns(self) -> tuple[str, ...]:
+        """The names of its numbers in the table."""
+        turned = self.moves in (Move.TURN, Move.SCREW)
+        out = ["cos β", "sin β", *(["offset"] if turned else ["cos φ", "sin φ"]), "x", "d"]
+        out += [] if self.normal else ["y", "z", "cos γ", "sin γ"]
+        out += ["lead"] if self.moves is Move.SCREW else []
+        out += [f"armature {k}" for k in range(self.moves.speeds)] if self.rotors else []
+        return tuple([*out, "m", *_MOMENT, *_INERTIA] if self.massive else out)
+
+    def numbers(self, fixture: Fixture) -> np.ndarray:
+        """The numbers of a link of this kind."""
+        way, body = fixture.way, fixture.body
+        known: dict[str, Scalar] = {"offset": fixture.offset, "d": way.after[2]}
+        for name, turn in zip("γβφ", _angles(way), strict=True):
+            known |= {f"cos {name}": 1 if turn is None else turn.c, f"sin {name}": 0 if turn is None else turn.s}
+        known |= dict(zip("xyz", way.before, strict=True)) | {"m": body.m}
+        known |= {f"armature {k}": x for k, x in enumerate(fixture.armature)}
+        known |= dict(zip(_MOMENT, body.h, strict=True)) | dict(zip(_INERTIA, body.inertia, strict=True))
+        if self.moves is Move.SCREW:
+            known["lead"] = fixture.axes[0].along[2]
+        return plain(vector([known[name] for name in self.columns]))
+
+    # the link over symbols
+
+    def number(self, name: str) -> Node:
+        """The symbol of a number."""
+        return Place(Storage.NUMBER, self.columns.index(name)).symbol
+
+    @cached_property
+    def body(self) -> Rigid:
+        """Its mass."""
+        if not self.massive:
+            return NO_BODY
+        inertia = [self.number(name) for name in _INERTIA]
+        h = three([self.number(name) for name in _MOMENT])
+        return Rigid(self.number("m"), h, tuple(inertia))  # type: ignore[arg-type]
+
+    @cached_property
+    def axes(self) -> tuple[Axis, ...]:
+        """How its motions move it."""
+        if self.moves is Move.FREE:
+            return tuple(Axis(unit, NONE) for unit in UNITS)
+        along: dict[Move, Three] = {Move.SLIDE: _UP}
+        if self.moves is Move.SCREW:
+            along[Move.SCREW] = (0, 0, self.number("lead"))
+        about = NONE if self.moves is Move.SLIDE else _UP
+        return (Axis(about, along.get(self.moves, NONE)),)
+
+    @cached_property
+    def armature(self) -> list[Scalar]:
+        """The rotors of its motions."""
+        return [self.number(f"armature {k}") if self.rotors else 0 for k in range(self.moves.speeds)]
+
+    def way(self, q: Sequence[Node], angle: tuple[Node, Node] | None) -> Transform:
+        """The way from its parent at coordinates q; `angle` is the cosine and sine of what it turns by."""
+        turns: list[Turn] = [] if self.normal else [Planar(2, self.number("cos γ"), self.number("sin γ"))]
+        turns.append(Planar(0, self.number("cos β"), self.number("sin β")))
+        turns.append(Planar(2, *angle) if angle else Planar(2, self.number("cos φ"), self.number("sin φ")))
+        before = (self.number("x"), 0, 0) if self.normal else three([self.number(name) for name in "xyz"])
+        after: Three = (0, 0, self.number("d"))
+        if self.moves is Move.FREE:
+            after = NONE
+            turns.append(Matrix(Quaternion(HERE, HERE, HERE).turn(GRAPH, q)))  # type: ignore[arg-type]
+        else:
+            after = plus(after, times(q[0], self.axes[0].along))
+        return Transform(before, tuple(turns), after)
+
+    def angle(self, q: Sequence[Node]) -> tuple[Node, Node] | None:
+        """The cosine and sine of what it turns by."""
+        if self.moves not in (Move.TURN, Move.SCREW):
+            return None
+        total = q[0] + self.number("offset")
+        return GRAPH.function("cos", total), GRAPH.function("sin", total)
+
+
+class Steps:
+    """The steps of one kind. Its rows are coordinates, speeds, what is `given` (accelerations or forces) if anything, results.
+
+    Results are forces or accelerations, and in front of them the `rates` of the coordinates if they are wanted.
+    """
+
+    def __init__(self, kind: Kind, *, given: bool, rates: bool = False) -> None:
+        self._kind, moves = kind, kind.moves
+        n, k = moves.coordinates, moves.speeds
+        self.rows = n + (3 if given else 2) * k + (n if rates else 0)
+        places = [Place(Storage.ROW, i) for i in range(self.rows)]
+        symbols = [place.symbol for place in places]
+        self._q, self._s = symbols[:n], symbols[n : n + k]
+        self._given: list[Scalar] = [*symbols[n + k : n + 2 * k]] if given else [0] * k
+        self._results = places[self.rows - k :]
+        self._rates = places[self.rows - k - n : self.rows - k] if rates else []
+        self._turned = moves in (Move.TURN, Move.SCREW)
+        self._angle = [Place(Storage.KEPT, i) for i in range(2 if self._turned else 0)]
+
+    # what is kept: cosine and sine of the angle, then six more, or as many as forward dynamics needs
+
+    def _kept(self, count: int) -> list[Place]:
+        first = len(self._angle)
+        return [Place(Storage.KEPT, first + i) for i in range(count)]
+
+    @property
+    def kept_inverse(self) -> int:
+        """How many values inverse dynamics keeps."""
+        return len(self._angle) + (6 if self._kind.massive else 0)
+
+    @property
+    def kept_forward(self) -> int:
+        """How many values forward dynamics keeps."""
+        return len(self._angle) + max(6 if self._kind.massive else 0, len(self._block_kept))
+
+    def outwards(self, *, accelerated: bool) -> Step:
+        """ω, ω̇ and v̇, and the wrench (n, f) that the link takes for itself; accelerations are given, or zero."""
+        kind, angle = self._kind, self._kind.angle(self._q)
+        w, wd, vd = (three([_passed(3 * i + k) for k in range(3)]) for i in range(3))
+        given: list[Scalar] = self._given if accelerated else [0] * kind.moves.speeds
+        motion = carried(kind.way(self._q, angle), kind.axes, vector(self._s), given, Motion.of(w, wd, vd))
+        out = _all_passed([*motion.w, *motion.wd, *motion.vd])
+        out |= _stored(self._angle, angle or ())
+        if kind.massive:
+            n, f = newton_euler(kind.body, motion)
+            out |= _stored(self._kept(6), [*n, *f])
+        return step_of(out)
+
+    def _wrench(self) -> Wrench:
+        """(n, f) of a link and of what hangs on it."""
+        own = [place.symbol if self._kind.massive else 0 for place in self._kept(6)]
+        return _wrench([x + _passed(i) for i, x in enumerate(own)])
+
+    def _way(self) -> Transform:
+        """The way, with what is kept of it."""
+        kept = [place.symbol for place in self._angle]
+        return self._kind.way(self._q, (kept[0], kept[1]) if kept else None)
+
+    def inwards(self, *, accelerated: bool) -> Step:
+        """τ from the wrench of all that hangs on the link."""
+        kind, (n, f) = self._kind, self._wrench()
+        given = self._given if accelerated else [0] * kind.moves.speeds
+        driven = zip(kind.axes, kind.armature, given, strict=True)
+        found = [effort(axis, n, f, armature, x) for axis, armature, x in driven]
+        n, f = self._way().wrench_inwards(n, f)
+        return step_of(_all_passed([*n, *f]) | _stored(self._results, found))
+
+    # forward dynamics, with what the velocities do in the wrenches of the first sweep, as (27) has it
+
+    @cached_property
+    def _eliminated(self) -> tuple[Block, Body]:
+        """The block of D, and the link with all that hangs on it as its parent feels it: (28)-(31)."""
+        kind, (n, f) = self._kind, self._wrench()
+        body = Body(_articulated([_passed(6 + i) for i in range(21)]), n, f)
+        if kind.massive:
+            body = replace(body, M=body.M + kind.body.articulated())
+        push = self._given
+        block = block_of(GRAPH, body, kind.axes, kind.armature, push)
+        return block, eliminated(body, block, push, _AT_REST)
+
+    @property
+    def _block(self) -> list[Scalar]:
+        """What accelerations need of the block."""
+        block, _ = self._eliminated
+        return [*block.L.ravel(), *(x for row in block.rows for x in row), *block.reduced]
+
+    @property
+    def _block_kept(self) -> list[tuple[int, Place]]:
+        """Where of this is kept what is not a number by structure."""
+        used = [i for i, x in enumerate(self._block) if not isinstance(x, int)]
+        return [*zip(used, self._kept(len(used)), strict=True)]
+
+    def eliminate(self) -> Step:
+        """M̂ and the wrench of all that hangs on the link, passed on with its own motions eliminated."""
+        _, body = self._eliminated
+        body, found = body.inwards(self._way()), self._block
+        out = {place: node(found[i]) for i, place in self._block_kept}
+        return step_of(out | _all_passed([*body.n, *body.f, *_entries(body.M)]))
+
+    def accelerate(self) -> Step:
+        """ṡ, and the twist rates μ that they give: (32), (33)."""
+        kind, (block, _), entries = self._kind, self._eliminated, self._block
+        for i, place in self._block_kept:
+            entries[i] = place.symbol
+        k = len(kind.axes)
+        rows = tuple(tuple(entries[k * k + 6 * i : k * k + 6 * i + 6]) for i in range(k))
+        L = vector(entries[: k * k]).reshape(k, k)
+        block = replace(block, L=L, rows=rows, reduced=tuple(entries[k * k + 6 * k :]))
+        parent = _wrench([_passed(i) for i in range(6)])
+        (wd, vd), found = accelerated(GRAPH, self._way(), kind.axes, block, _AT_REST, parent)
+        return step_of(_all_passed([*wd, *vd]) | _stored(self._results, list(found)) | self._coordinate_rates())
+
+    def _coordinate_rates(self) -> dict[Place, Node]:
+        """q̇ = H(q) s, if it is wanted."""
+        if not self._rates:
+            return {}
+        free = self._kind.moves is Move.FREE
+        H = part_rates(GRAPH, Attitude("", _BALL, (0, 1, 2, 3), 0), self._q) if free else identity(1)
+        return _stored(self._rates, list(H @ vector(self._s)))
+
+
+_AT_REST = Velocity(NONE, (0, 0, 0, 0, 0, 0), NONE, NONE)
+
+
+def _passed(i: int) -> Node:
+    return Place(Storage.PASSED, i).symbol
+
+
+def _all_passed(values: Scalars) -> dict[Place, Node]:
+    return {Place(Storage.PASSED, i): node(x) for i, x in enumerate(values)}
+
+
+def _stored(places: Sequence[Place], values: Scalars) -> dict[Place, Node]:
+    return {place: node(x) for place, x in zip(places, values, strict=True)}
+
+
+def _articulated(x: Scalars) -> Articulated:
+    return Articulated(tuple(x[:6]), tuple(three(x[6 + 3 * a : 9 + 3 * a]) for a in range(3)), tuple(x[15:]))  # type: ignore[arg-type]
+
+
+def _entries(M: Articulated) -> list[Scalar]:
+    return [*M.inertia, *(x for row in M.H for x in row), *M.M]
