@@ -122,7 +122,7 @@ def lineages() -> str:
     known = {about.key: about.lineage for about in ABOUTS} | {"recursion": RECURSION, "the principle": PRINCIPLE}
     energies = [PRINCIPLE, *(about.lineage for about in ABOUTS if about.needs == "energies")]
     sentence = (
-        f"The {len(ABOUTS)} formalisms, the recursion and the principle form {independent_roads(known.values())} independent "
+        f"The {len(ABOUTS)} formulations, the recursion and the principle form {independent_roads(known.values())} independent "
         f"lineages for a model made of bodies. For a model given by its energies, {len(energies)} of them apply and form "
         f"{independent_roads(energies)}."
     )
