@@ -86,13 +86,13 @@ class About:
     velocities: Velocities
     count: Literal["n", "d", "d − s", "n − s", "6N"]  # number of dynamic equations, Table 1 of papers/volterra
     citation: str
-    lineage: Lineage  # the shared facts its inertia and load terms rest on
-    nonholonomic: bool = True  # takes constraints on velocities
-    nonlinear: bool = False  # takes constraints that are nonlinear in the velocities
-    servo: bool = False  # takes constraints with feedback, whose velocity level does not hold at first
-    canonical: bool = False  # takes constraints on momenta
-    first_order: bool = False  # takes stabilisation of first order, φ̇ + α φ = 0 with one gain
-    singular_mass: bool = False  # takes a mass matrix that is singular but regular on the constraints
+    lineage: Lineage  # the shared facts on which its inertia and load terms depend
+    nonholonomic: bool = True  # supports constraints on velocities
+    nonlinear: bool = False  # supports constraints that are nonlinear in the velocities
+    servo: bool = False  # supports constraints with feedback, whose velocity level may be violated initially
+    canonical: bool = False  # supports constraints on momenta
+    first_order: bool = False  # supports first-order stabilization, φ̇ + α φ = 0 with one gain
+    singular_mass: bool = False  # supports a mass matrix that is singular but regular on the constraints
     redundant: Literal["drops", "takes"] = "drops"  # what happens to dependent constraints
     recursive: bool = False  # is derived link by link: `recursive.stages`
     along_speeds: bool = False  # projects on the directions of the speeds, whatever the velocity variables are
