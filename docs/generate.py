@@ -1,10 +1,10 @@
-"""Fills the generated blocks of the documentation from what the code says of itself.
+"""Fill the generated blocks of the documentation from the metadata of the code.
 
     python docs/generate.py            # rewrite the blocks
-    python docs/generate.py --check    # say which files are out of date, and end with 1 if any is
+    python docs/generate.py --check    # list the files that are out of date; exit code 1 if there are any
     python docs/generate.py --gallery  # print the counts for every model of the gallery, and write nothing
 
-A block stands between `<!-- generated: name -->` and `<!-- end -->`; everything else on a page is written by hand.
+A block is enclosed by `<!-- generated: name -->` and `<!-- end -->`; everything else on a page is written by hand.
 """
 
 from __future__ import annotations
@@ -30,7 +30,6 @@ DOCS = Path(__file__).parent
 INDEX = DOCS / "formalisms" / "index.md"
 EXERCISES = DOCS / "exercises.md"
 PLOTS = DOCS / "plots.md"
-README = DOCS.parent / "README.md"
 ABOUTS: tuple[About, ...] = tuple(module.ABOUT for module in formalisms.FORMALISMS)
 # a fixed choice, so that the committed table does not change when the gallery grows
 MODELS = ("simple-pendulum", "double-pendulum", "cart-pendulum", "satellite-boom", "three-bodies")
@@ -105,7 +104,7 @@ def catalogue() -> str:
 
 def handles() -> str:
     """What each formalism takes."""
-    head = ("key", "on velocities", "nonlinear", "servo", "singular mass", "redundant")
+    head = ("key", "on velocities", "nonlinear", "on momenta", "servo", "first order", "singular mass", "redundant")
     rows = [
         (
             f"[`{a.key}`]({a.key}.md)",
@@ -144,15 +143,6 @@ def count(space: Workspace, about: About) -> str:
     return f"{form.n_dynamic}, {form.n_states}"
 
 
-def short_catalogue() -> str:
-    """The table of the README."""
-    rows = [
-        (f"[`{a.key}`](docs/formalisms/{a.key}.md)", a.count, a.velocities, NEEDS[a.needs].replace(", or", " or"))
-        for a in ABOUTS
-    ]
-    return table(("formalism", "dynamic equations", "variables", "works from"), rows)
-
-
 def exercises() -> dict[str, Block]:
     """What the commands of the exercises print, by the names of their blocks."""
     lines = EXERCISES.read_text(encoding="utf-8").splitlines()
@@ -182,7 +172,6 @@ def figures() -> str:
 def blocks() -> dict[Path, dict[str, Block]]:
     """Every generated block, file by file."""
     out: dict[Path, dict[str, Block]] = {
-        README: {"formalisms": short_catalogue},
         EXERCISES: exercises(),
         PLOTS: {"panels": panels, "figures": figures},
         INDEX: {"catalogue": catalogue, "handles": handles, "lineages": lineages, "counts": counts},
