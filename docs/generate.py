@@ -30,7 +30,6 @@ DOCS = Path(__file__).parent
 INDEX = DOCS / "formalisms" / "index.md"
 EXERCISES = DOCS / "exercises.md"
 PLOTS = DOCS / "plots.md"
-README = DOCS.parent / "README.md"
 ABOUTS: tuple[About, ...] = tuple(module.ABOUT for module in formalisms.FORMALISMS)
 # a fixed choice, so that the committed table does not change when the gallery grows
 MODELS = ("simple-pendulum", "double-pendulum", "cart-pendulum", "satellite-boom", "three-bodies")
@@ -147,12 +146,6 @@ def count(space: Workspace, about: About) -> str:
     return f"{form.n_dynamic}, {form.n_states}"
 
 
-def short_catalogue() -> str:
-    """The table of the README."""
-    rows = [(f"[`{a.key}`](docs/formalisms/{a.key}.md)", a.count, a.velocities, NEEDS[a.needs]) for a in ABOUTS]
-    return table(("formalism", "dynamic equations", "variables", "works from"), rows)
-
-
 def exercises() -> dict[str, Block]:
     """Output of the commands on the page of exercises, by the names of their blocks."""
     lines = EXERCISES.read_text(encoding="utf-8").splitlines()
@@ -182,7 +175,6 @@ def figures() -> str:
 def blocks() -> dict[Path, dict[str, Block]]:
     """Every generated block, file by file."""
     out: dict[Path, dict[str, Block]] = {
-        README: {"formalisms": short_catalogue},
         EXERCISES: exercises(),
         PLOTS: {"panels": panels, "figures": figures},
         INDEX: {"catalogue": catalogue, "handles": handles, "lineages": lineages, "counts": counts},
