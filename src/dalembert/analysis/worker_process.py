@@ -87,13 +87,11 @@ class WorkerProcess:
 def _start_program(connection: Connection, call: tuple[object, ...], threads: int) -> Popen[bytes]:
     """Start a program that inherits the connection and calls `run`."""
     handle, kind = connection.fileno(), type(connection).__name__  # another class on Windows
-    source = (
-        f"from {__name__} import run; from multiprocessing.connection import {kind} as c; run(c({handle}), *{call!r})"
-    )
+    imports = f"from multiprocessing.connection import {kind} as connect; from {__name__} import run"
+    command = [sys.executable, "-c", f"{imports}; run(connect({handle}), *{call!r})"]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
     if threads:
         environment |= dict.fromkeys(_BLAS_THREADS, str(threads))
-    command = [sys.executable, "-c", source]
     if sys.platform == "win32":
         os.set_handle_inheritable(handle, True)
         startup = STARTUPINFO(lpAttributeList={"handle_list": [handle]})
