@@ -1,57 +1,62 @@
-# Each target sets up all it needs in a local virtual environment (.venv).
+# Every target first creates a virtual environment in .venv with all it needs.
 PYTHON ?= python3
 BIN := .venv/bin
-# the tests start many programs: they keep their bytecode, whatever the machine's usual is
+# the tests start many Python processes: write bytecode even if the environment turns it off
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test check unit nightly robots exports docs bench bench-robots clean
+.DEFAULT_GOAL := demo
+.PHONY: help demo test check unit coverage nightly robots exports docs bench bench-robots clean
 
-demo: .venv/installed
+help: ## list the targets
+	@awk 'BEGIN { FS = ":.*## " } /^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+demo: .venv/installed ## compare the formulations on a cart with a double pendulum; plots in out/cart-pendulum
 	$(BIN)/dalembert compare cart-pendulum --duration 50 --plot out/cart-pendulum
 
-test: .venv/installed
+test: .venv/installed ## run all checks and all tests except the nightly ones
 	$(MAKE) --no-print-directory -j 2 check unit
 
-check: .venv/installed
+check: .venv/installed ## check format, style, types and import layers
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/pyright --pythonpath $(BIN)/python
 	$(BIN)/lint-imports
 	$(BIN)/python viewer/build.py --check
 
-unit: .venv/installed
+unit: .venv/installed ## run the tests on all cores
 	$(BIN)/python -m pytest -n auto --dist worksteal
 
-# all models in all units and all proofs, every sheet through pdflatex, and ten times as many random examples in the tests that draw them
-nightly: .venv/installed
+coverage: .venv/installed ## run the tests and write line coverage to out/coverage
+	$(BIN)/python -m pytest -n auto --dist worksteal --cov=dalembert --cov-report=term --cov-report=html:out/coverage
+
+# proves all gallery models, repeats them in other units, compiles every LaTeX document, draws ten times as many random examples
+nightly: .venv/installed ## run the slow tests (requires pdflatex)
 	@command -v pdflatex >/dev/null || { echo "pdflatex is missing: apt-get install texlive-latex-base" >&2; exit 1; }
 	HYPOTHESIS_PROFILE=nightly $(BIN)/python -m pytest -n auto --dist loadgroup -m "nightly or hypothesis"
 
-# exported code of every language that runs here against the package, the tutorials that use it, linear equations in python-control;
-# installs JAX, CasADi, FMPy and control
-exports: .venv/installed
+# exported code in every language available here, the tutorials that use it, linearized equations in python-control
+exports: .venv/installed ## test exported code (installs JAX, CasADi, FMPy, control)
 	$(BIN)/python -m pip install --quiet --group exports
 	$(BIN)/python -m pytest -n auto --dist worksteal -m "nightly or not nightly" tests/exports
 
-# the vendors' robots of example-robot-data and 500 random trees against Pinocchio, contact and modes against MuJoCo and Exudyn; installs all
-robots: .venv/installed
+# robots of example-robot-data and 500 random trees against Pinocchio, contact and modes against MuJoCo and Exudyn
+robots: .venv/installed ## compare with other simulators (installs Pinocchio, MuJoCo, Exudyn)
 	$(BIN)/python -m pip install --quiet --group robots
 	$(BIN)/python -m pytest -n auto --dist worksteal -m "nightly or not nightly" tests/robots
 
-# the documentation site, to be opened from out/site/index.html; a warning is an error
-docs: .venv/installed
+# warnings are errors
+docs: .venv/installed ## build the documentation site in out/site
 	$(BIN)/python -m pip install --quiet --group docs
 	$(BIN)/python docs/site/pictures.py out/pictures
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet
 	@echo "open out/site/index.html"
 
-bench: .venv/installed
+bench: .venv/installed ## measure derivation, compiled equations and integrators
 	$(BIN)/python benchmarks/engine.py
 	$(BIN)/python benchmarks/derive.py
 	$(BIN)/python benchmarks/simulate.py
 
-# the recursive dynamics against Pinocchio; installs it and its robots
-bench-robots: .venv/installed
+bench-robots: .venv/installed ## measure recursive dynamics against Pinocchio (installs it)
 	$(BIN)/python -m pip install --quiet --group robots
 	$(BIN)/python benchmarks/recursive.py --plot out/recursive
 
@@ -61,5 +66,5 @@ bench-robots: .venv/installed
 	$(BIN)/python -m pip install --quiet --editable . --group dev
 	touch $@
 
-clean:
+clean: ## remove the environment and everything that was built
 	rm -rf .venv out .pytest_cache .ruff_cache .hypothesis

@@ -1,4 +1,4 @@
-"""The step of the build that makes the viewer; see `viewer/build.py`."""
+"""Build hook for the web viewer; see `viewer/build.py`."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 
 class ViewerHook(BuildHookInterface[Any]):
-    """Puts the files of the viewer and of the math font into the package before it is packed."""
+    """Add the files of the viewer and of the math font to the package."""
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
-        """Runs the build of the viewer, which does nothing if nothing has changed."""
+        """Build the viewer if its sources have changed."""
         subprocess.run([sys.executable, str(Path(self.root) / "viewer" / "build.py")], check=True)

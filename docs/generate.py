@@ -1,10 +1,10 @@
-"""Fills the generated blocks of the documentation from what the code says of itself.
+"""Write the generated blocks of the documentation from data in the code.
 
     python docs/generate.py            # rewrite the blocks
-    python docs/generate.py --check    # say which files are out of date, and end with 1 if any is
-    python docs/generate.py --gallery  # print the counts for every model of the gallery, and write nothing
+    python docs/generate.py --check    # list the files that are out of date; exit code 1 if there are any
+    python docs/generate.py --gallery  # print the counts for every gallery model, without writing files
 
-A block stands between `<!-- generated: name -->` and `<!-- end -->`; everything else on a page is written by hand.
+A block is enclosed by `<!-- generated: name -->` and `<!-- end -->`; the rest of a page is written by hand.
 """
 
 from __future__ import annotations
@@ -30,27 +30,26 @@ DOCS = Path(__file__).parent
 INDEX = DOCS / "formalisms" / "index.md"
 EXERCISES = DOCS / "exercises.md"
 PLOTS = DOCS / "plots.md"
-README = DOCS.parent / "README.md"
 ABOUTS: tuple[About, ...] = tuple(module.ABOUT for module in formalisms.FORMALISMS)
 # a fixed choice, so that the committed table does not change when the gallery grows
 MODELS = ("simple-pendulum", "double-pendulum", "cart-pendulum", "satellite-boom", "three-bodies")
 
-NEEDS = {"energies": "energies, or bodies", "bodies": "bodies"}
+NEEDS = {"energies": "energies or bodies", "bodies": "bodies"}
 STATES = {"q̇": "2n", "u": "n + d", "u_NI": "n + d − s", "q̇_NI": "2n − s", "s": "2n", "p": "2n", "twists": "n + 6N"}
 REDUNDANT = {
-    "takes": "kept; λ is the smallest one",
-    "drops": "an independent set is kept, and the notes name the others",
+    "takes": "kept; λ has minimum norm",
+    "drops": "dropped; the notes name them",
 }
-# what a formalism may refuse: the field of `About` and the words for it
+# features that a formalism may not support: the field of `About`, its label, and its heading in the table of all formalisms
 CHOICES = {
-    "nonholonomic": "constraints on velocities",
-    "nonlinear": "constraints nonlinear in the velocities",
-    "canonical": "constraints on momenta",
-    "servo": "servo constraints and Baumgarte's stabilisation",
-    "first_order": "stabilisation of first order, one gain α",
-    "singular_mass": "singular mass matrix",
+    "nonholonomic": ("nonholonomic constraints", "nonholonomic"),
+    "nonlinear": ("constraints nonlinear in the velocities", "nonlinear"),
+    "canonical": ("constraints on momenta", "momenta"),
+    "servo": ("servo constraints and Baumgarte stabilization", "servo"),
+    "first_order": ("first-order stabilization with one gain α", "first order"),
+    "singular_mass": ("singular mass matrix", "singular mass"),
 }
-# what every formalism takes; tests/docs/test_formalism_pages.py asks each of them
+# supported by every formalism, as tests/docs/test_formalism_pages.py checks
 ALWAYS = ("explicit time", "non-ideal constraints")
 
 Block = Callable[[], str]
@@ -63,7 +62,7 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 
 def yes(value: bool) -> str:
-    """A fact in a word."""
+    """A boolean as a word."""
     return "yes" if value else "no"
 
 
@@ -73,7 +72,7 @@ def page(key: str) -> Path:
 
 
 def facts(about: About) -> str:
-    """What a formalism says of itself."""
+    """The properties of a formalism."""
     rows = [
         ("key", f"`{about.key}`"),
         ("source", about.source),
@@ -81,16 +80,16 @@ def facts(about: About) -> str:
         ("velocity variables", about.velocities),
         ("dynamic equations", about.count),
         ("states", STATES[about.velocities]),
-        *((words, yes(getattr(about, field))) for field, words in CHOICES.items()),
-        ("rests on", ", ".join(about.lineage)),
+        *((label, yes(getattr(about, field))) for field, (label, _) in CHOICES.items()),
+        ("derivation lineage", ", ".join(about.lineage)),
         ("redundant constraints", REDUNDANT[about.redundant]),
         *((words, "yes") for words in ALWAYS),
     ]
-    return table(("fact", "value"), rows)
+    return table(("property", "value"), rows)
 
 
 def citation(about: About) -> str:
-    """The BibTeX entry, as `dl.citation` gives it."""
+    """The BibTeX entry, as returned by `dl.citation`."""
     return f"```bibtex\n{about.citation}\n```"
 
 
@@ -104,8 +103,8 @@ def catalogue() -> str:
 
 
 def handles() -> str:
-    """What each formalism takes."""
-    head = ("key", "on velocities", "nonlinear", "servo", "singular mass", "redundant")
+    """Features that each formalism supports."""
+    head = ("key", *(heading for _, heading in CHOICES.values()), "redundant")
     rows = [
         (
             f"[`{a.key}`]({a.key}.md)",
@@ -118,43 +117,37 @@ def handles() -> str:
 
 
 def lineages() -> str:
-    """What is shared, who rests on it, and how many independent roads that leaves."""
+    """The shared facts, the formalisms that use them, and the number of independent lineages."""
     known = {about.key: about.lineage for about in ABOUTS} | {"recursion": RECURSION, "the principle": PRINCIPLE}
     energies = [PRINCIPLE, *(about.lineage for about in ABOUTS if about.needs == "energies")]
     sentence = (
-        f"{len(ABOUTS)} formalisms, the recursion and the principle are {independent_roads(known.values())} independent roads "
-        f"for a model made of bodies; {len(energies)} of them are {independent_roads(energies)} for one given by its energies."
+        f"The {len(ABOUTS)} formulations, the recursion and the principle form {independent_roads(known.values())} independent "
+        f"lineages for a model made of bodies. For a model given by its energies, {len(energies)} of them apply and form "
+        f"{independent_roads(energies)}."
     )
     groups = [(", ".join(facts), ", ".join(f"`{key}`" for key in keys)) for facts, keys in grouped(known).items()]
-    return "\n\n".join([sentence, table(("rests on", "by"), groups), table(("fact", "meaning"), FACTS.items())])
+    return "\n\n".join(
+        [sentence, table(("shared facts", "used by"), groups), table(("fact", "meaning"), FACTS.items())]
+    )
 
 
 def counts(names: Sequence[str] = MODELS) -> str:
-    """Numbers of dynamic equations and states, counted by deriving."""
+    """Numbers of dynamic equations and states, from derivations."""
     spaces = {name: workspace_of(setup(dl.load(name), "python")) for name in names}
     rows = [(f"`{a.key}`", *(count(space, a) for space in spaces.values())) for a in ABOUTS]
     return table(("key", *names), rows)
 
 
 def count(space: Workspace, about: About) -> str:
-    """Dynamic equations and states of one model by one formalism."""
+    """Numbers of dynamic equations and states of one model by one formalism."""
     if formalisms.refusal(about, space.model, space.facts) is not None:
         return "–"
     form = formalisms.find(about.key).derive(space.system).form
     return f"{form.n_dynamic}, {form.n_states}"
 
 
-def short_catalogue() -> str:
-    """The table of the README."""
-    rows = [
-        (f"[`{a.key}`](docs/formalisms/{a.key}.md)", a.count, a.velocities, NEEDS[a.needs].replace(", or", " or"))
-        for a in ABOUTS
-    ]
-    return table(("formalism", "dynamic equations", "variables", "works from"), rows)
-
-
 def exercises() -> dict[str, Block]:
-    """What the commands of the exercises print, by the names of their blocks."""
+    """Output of the commands on the page of exercises, by the names of their blocks."""
     lines = EXERCISES.read_text(encoding="utf-8").splitlines()
     commands = [line.strip() for line in lines if line.startswith("    dalembert derive ")]
     names = [line.removeprefix("<!-- generated: ").removesuffix(" -->") for line in lines if "<!-- generated" in line]
@@ -162,27 +155,26 @@ def exercises() -> dict[str, Block]:
 
 
 def printed(command: str) -> str:
-    """What a command prints, 100 columns wide."""
+    """Output of a command, 100 columns wide."""
     with redirect_stdout(StringIO()) as found, patch.dict("os.environ", COLUMNS="100"):
         assert entry_point.main(command.split()[1:]) == 0, command
     return f"```text\n{found.getvalue().strip()}\n```"
 
 
 def panels() -> str:
-    """What can be drawn of a run."""
+    """Panels that can be plotted for a run."""
     rows = [(f"`{name}`", choice.text, yes(name in plot.OVERVIEW)) for name, choice in plot.PANELS.items()]
     return table(("name", "shows", "in the overview"), rows)
 
 
 def figures() -> str:
-    """What can be drawn of a comparison."""
+    """Figures that can be plotted for a comparison."""
     return table(("name", "shows"), [(f"`{name}`", side.text) for name, side in plot.FIGURES.items()])
 
 
 def blocks() -> dict[Path, dict[str, Block]]:
     """Every generated block, file by file."""
     out: dict[Path, dict[str, Block]] = {
-        README: {"formalisms": short_catalogue},
         EXERCISES: exercises(),
         PLOTS: {"panels": panels, "figures": figures},
         INDEX: {"catalogue": catalogue, "handles": handles, "lineages": lineages, "counts": counts},
@@ -196,7 +188,7 @@ def blocks() -> dict[Path, dict[str, Block]]:
 
 
 def fresh(path: Path, parts: dict[str, Block]) -> str:
-    """The text of a file with its blocks made anew."""
+    """The contents of a file with regenerated blocks."""
     text = path.read_text(encoding="utf-8")
     for name, make in parts.items():
         begin, end = f"<!-- generated: {name} -->\n", "<!-- end -->"
@@ -209,7 +201,7 @@ def fresh(path: Path, parts: dict[str, Block]) -> str:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Rewrite or check the blocks, or print the counts of the whole gallery."""
+    """Rewrite or check the blocks, or print the counts of all gallery models."""
     if "--gallery" in arguments:
         print(counts(gallery.names()))
         return 0
@@ -220,8 +212,8 @@ def main(arguments: Sequence[str]) -> int:
             stale.append(path)
             if "--check" not in arguments:
                 path.write_text(text, encoding="utf-8")
-    said = "out of date" if "--check" in arguments else "rewritten"
-    print(f"{said}: {', '.join(path.name for path in stale)}" if stale else "everything is up to date")
+    status = "out of date" if "--check" in arguments else "rewritten"
+    print(f"{status}: {', '.join(path.name for path in stale)}" if stale else "everything is up to date")
     return int(bool(stale) and "--check" in arguments)
 
 

@@ -1,4 +1,5 @@
-"""dalembert: one mechanical model, every classical road to its equations of motion, and the evidence that they agree.
+"""Describe a mechanical system once. Derive its equations of motion with 18 classical formulations, prove that they agree,
+and run them fast.
 
 >>> import dalembert as dl
 >>> model = dl.load("cart-pendulum")
@@ -9,7 +10,7 @@
 
 from importlib import import_module
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"  # the only place; pyproject.toml and CITATION.cff follow it
 
 # the modules that define the public names, each imported when one of its names is first used (PEP 562)
 _PUBLIC = {

@@ -36,7 +36,7 @@ def asked(**more):
 
 def children(parent):
     told = subprocess.run(
-        ["ps", "--ppid", str(parent), "-o", "pid=,args="], capture_output=True, text=True, check=False
+        ["ps", "-ww", "--ppid", str(parent), "-o", "pid=,args="], capture_output=True, text=True, check=False
     )
     return [int(line.split()[0]) for line in told.stdout.splitlines() if "sweeps.worker_pool" in line]
 

@@ -1,6 +1,7 @@
 """A studio in this process, whose workers are copies of it, and clients that talk to it."""
 
 import contextlib
+import functools
 import http.client
 import json
 import multiprocessing
@@ -21,7 +22,8 @@ import pytest
 import uvicorn
 from websockets.sync.client import ClientConnection, connect
 
-from dalembert.studio import process_pool, task_process, tasks
+from dalembert.analysis import worker_process
+from dalembert.studio import process_pool, tasks
 from dalembert.studio import server as serving
 from dalembert.studio.app import Options, Studio
 
@@ -44,8 +46,8 @@ def copies(more: dict[str, tasks.Task] | None = None) -> Iterator[None]:
     if "fork" not in multiprocessing.get_all_start_methods():
         pytest.skip("this system cannot copy a process")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(process_pool, "_CONTEXT", multiprocessing.get_context("fork"))
-        patch.setattr(task_process, "work", _alone(task_process.work))
+        patch.setattr(worker_process, "_FORK_SERVER", multiprocessing.get_context("fork"))
+        patch.setattr(process_pool, "work", _alone(process_pool.work))
         patch.setattr(tasks, "warm_up", lambda: None)
         for name, task in (more or {}).items():
             patch.setitem(tasks.TASKS, name, task)
@@ -55,6 +57,7 @@ def copies(more: dict[str, tasks.Task] | None = None) -> Iterator[None]:
 def _alone(work: Callable[..., None]) -> Callable[..., None]:
     """A copy has all sockets of this process; it keeps its own pipe only."""
 
+    @functools.wraps(work)
     def alone(pipe: Any, *rest: Any) -> None:
         for name in os.listdir("/dev/fd"):
             with contextlib.suppress(OSError):

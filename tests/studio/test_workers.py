@@ -14,7 +14,7 @@ import pytest
 from talking import copies
 
 from dalembert.errors import InputError, WorkError
-from dalembert.studio import task_process
+from dalembert.studio import process_pool
 from dalembert.studio.process_pool import Turns, Workers, WorkLost
 from dalembert.studio.tasks import Task
 
@@ -43,7 +43,7 @@ def _hungry(given, folder, tell):
 
 
 def _grown(given, folder, tell):
-    task_process.largest = lambda: LARGE  # as the system would say it
+    process_pool.peak_memory = lambda: LARGE  # as the system would say it
     return {}
 
 
@@ -58,7 +58,7 @@ TRIALS = {
     "hungry": Task(_hungry),
     "grown": Task(_grown),
     "wrong": Task(_wrong),
-    "wide": Task(lambda given, folder, tell: {"text": "x" * task_process.MAX_ANSWER}),
+    "wide": Task(lambda given, folder, tell: {"text": "x" * process_pool.MAX_ANSWER}),
     "nan": Task(lambda given, folder, tell: {"x": float("nan")}),
     "die": Task(lambda given, folder, tell: os._exit(3)),  # type: ignore[arg-type, return-value]
 }

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from importlib import metadata
 from pathlib import Path
 
 import numpy as np
 
+from dalembert import __version__
 from dalembert.api.equations import Equations
 from dalembert.arguments import checked
 from dalembert.codegen.function import nodes
@@ -62,7 +62,7 @@ def source_of(equations: Equations) -> Source:
         model=model.name,
         formalism=equations.formalism,
         title=equations.about.title,
-        version=_version(),
+        version=__version__,
         coordinates=model.coordinate_names,
         velocities=tuple(str(x) for x in form.velocity.v),
         parameters=equations.parameters,
@@ -110,13 +110,6 @@ def _notes(equations: Equations) -> Iterator[str]:
         yield "Constraints hold as far as they hold at the start: nothing here projects a state back onto them."
     for event in equations.model.events:
         yield f"The event '{event.name}' is not part of this code."
-
-
-def _version() -> str:
-    try:
-        return metadata.version("dalembert")
-    except metadata.PackageNotFoundError:
-        return "(not installed)"
 
 
 class _Maker:

@@ -89,9 +89,9 @@ def _parser(command: str | None) -> argparse.ArgumentParser:
     """The parser of all commands; only the options of `command` are declared, so that nothing else is imported."""
     parser = _Parser(
         prog="dalembert",
-        description="One mechanical model, every classical road to its equations of motion, "
-        "and the evidence that they agree.",
-        epilog="MODEL is a name from the gallery or the path of a .toml file.\n"
+        description="Describe a mechanical system once. Derive its equations of motion with 18 classical formulations, "
+        "prove that they agree, and run them fast.",
+        epilog="MODEL is a gallery name or a file (.toml, .urdf, .csv, .json, .m, .mat).\n"
         f"{EXIT_CODES}\n\nexample:\n  dalembert compare cart-pendulum --duration 50 --plot out/cart-pendulum",
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,

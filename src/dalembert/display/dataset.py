@@ -7,12 +7,12 @@ import importlib.util
 import json
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
 
+from dalembert import __version__
 from dalembert.display.units import speed_units, units_of
 from dalembert.errors import EngineError
 from dalembert.io import files
@@ -283,10 +283,6 @@ _WRITERS: dict[str, Callable[[xarray.Dataset, Path], None]] = {
 
 
 def _attributes(run: TrajectoryData) -> dict[str, str | float]:
-    try:
-        version = metadata.version("dalembert")
-    except metadata.PackageNotFoundError:
-        version = "not installed"
     return {
         "model": run.model.name,
         "description": run.model.text,
@@ -295,7 +291,7 @@ def _attributes(run: TrajectoryData) -> dict[str, str | float]:
         "status": run.status,
         "cpu_seconds": run.cpu_seconds,
         "parameters": json.dumps(dict(run.parameters)),
-        "dalembert_version": version,
+        "dalembert_version": __version__,
     }
 
 

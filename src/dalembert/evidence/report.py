@@ -10,6 +10,7 @@ from html import escape
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
+from dalembert import __version__
 from dalembert.analysis.model_summary import Understanding, understood
 from dalembert.api.derive import equations_of
 from dalembert.api.equation_reader import Reading
@@ -32,7 +33,7 @@ from dalembert.model.description import Elements, tables_of
 from dalembert.symbolic.formula_writer import written_out
 from dalembert.tables import Table, short
 
-_PACKAGES = ("dalembert", "numpy", "scipy", "symengine", "llvmlite", "heyoka")
+_PACKAGES = ("numpy", "scipy", "symengine", "llvmlite", "heyoka")
 Progress = Callable[[float], object]
 _STATES = 60  # random states at which the formalisms are compared
 _LONGEST = 10.0  # seconds of the run that are run again by every formalism
@@ -107,7 +108,7 @@ def versions() -> dict[str, str]:
     >>> "python" in versions(), "numpy" in versions()
     (True, True)
     """
-    found = {"python": platform.python_version()}
+    found = {"python": platform.python_version(), "dalembert": __version__}
     for name in _PACKAGES:
         try:
             found[name] = version(name)

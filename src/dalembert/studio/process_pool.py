@@ -1,34 +1,40 @@
-"""Processes that work for tabs: each runs one task at a time, can be ended at any moment, and takes nothing else with it."""
+"""Workers of the studio: each runs one task at a time, can be ended at any moment, and takes nothing else with it.
+
+Server and worker exchange JSON: a request [task, arguments], then BEGUN, any number of {"progress"}, one {"result"} or {"error"}.
+"""
 
 from __future__ import annotations
 
 import asyncio
-import atexit
 import contextlib
 import json
-import multiprocessing
 import os
 import signal
 import sys
+import time
 from collections import Counter, deque
 from collections.abc import AsyncIterator, Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from multiprocessing.connection import Connection
 from pathlib import Path
+from queue import SimpleQueue
+from threading import Thread
 
-from dalembert.studio import task_process
+from dalembert.analysis.worker_process import CLOSED, WorkerProcess, limit_resources, peak_memory
+from dalembert.errors import DalembertError, InputError, ModelError
+from dalembert.studio import tasks
+from dalembert.studio.folder import Folder
+from dalembert.studio.payload import Answer
 
 Tell = Callable[[dict[str, object]], None]
 TRIES = 3  # to find a process that begins with a task
-
-
-# on Linux workers are copies of one process that has loaded everything, so that a new one is there at once
-_CONTEXT = multiprocessing.get_context("forkserver" if sys.platform == "linux" else "spawn")
-
-
-if sys.platform == "linux":
-    _CONTEXT.set_forkserver_preload([task_process.__name__, "dalembert.studio.tasks", "heyoka", "llvmlite.binding"])
+TELL_EVERY = 0.1  # seconds between two words of progress
+MAX_ANSWER = 50_000_000  # bytes
+MAX_FILE = 4 << 30  # bytes of one file that a task writes
+BEGUN = b"begun"  # sent when a task has arrived
+LAST = b"\n"  # at the end of the last answer of a process that has grown large
+_PRELOAD = ("heyoka", "llvmlite.binding")
 
 
 class WorkLost(Exception):
@@ -39,78 +45,38 @@ class NotBegun(WorkLost):
     """A task to which its process never came: it had died before."""
 
 
-class Worker:
-    """One process and the pipe to it."""
+class Worker(WorkerProcess):
+    """A process that runs tasks."""
 
     def __init__(self, folder: Path, memory: int, patient: bool, threads: ThreadPoolExecutor) -> None:
+        super().__init__(work, str(folder), memory, patient, group=True, preload=_PRELOAD)
         self._memory, self._threads = memory, threads
-        self._pipe, theirs = _CONTEXT.Pipe()
-        self._process = _CONTEXT.Process(target=task_process.work, args=(theirs, str(folder), memory, patient))
-        self._process.start()
-        atexit.register(self.end)  # before multiprocessing waits for it
-        theirs.close()
         self.tab = ""  # whose models its store holds
-        self.usable = True  # for another task
+        self._usable = True  # for another task
 
-    @property
-    def pid(self) -> int:
-        """The number of the process."""
-        return self._process.pid or 0
-
-    def is_alive(self) -> bool:
+    def is_free(self) -> bool:
         """Whether it can take a task."""
-        return self.usable and self._process.is_alive()
+        return self._usable and self.exit_code() is None
 
     async def ask(self, question: bytes, tell: Tell) -> bytes:
         """The answer to a request [task, arguments], both as JSON; progress goes to `tell`."""
-        loop = asyncio.get_running_loop()
-        self.usable, begun = False, False
-        await loop.run_in_executor(self._threads, _send, self._pipe, question)
-        while (said := await loop.run_in_executor(self._threads, _receive, self._pipe)) is not None:
-            if said == task_process.BEGUN:
-                begun = True
-            elif said.startswith(b'{"progress"'):
-                tell(json.loads(said))
-            else:
-                self.usable = not said.endswith(task_process.LAST)
-                return said
-        await loop.run_in_executor(self._threads, self._process.join, 5)
-        raise (WorkLost if begun else NotBegun)(_exit_reason(self._process.exitcode, self._memory))
-
-    def kill(self) -> None:
-        """Ends the process at once, and those that it started; who listens to it hears of that."""
-        self.usable = False
-        with contextlib.suppress(OSError):
-            if os.name == "posix" and os.getpgid(self.pid) == self.pid:
-                os.killpg(self.pid, signal.SIGKILL)
-            self._process.kill()
-
-    def end(self) -> None:
-        """Ends the process and waits until it has gone."""
-        atexit.unregister(self.end)
-        self.kill()
-        self._process.join(5)
-
-
-def _send(pipe: Connection, question: bytes) -> None:
-    with contextlib.suppress(OSError):  # the receiver notices the closed pipe
-        pipe.send_bytes(question)
-
-
-def _receive(pipe: Connection) -> bytes | None:
-    try:
-        return pipe.recv_bytes(2 * task_process.MAX_ANSWER)
-    except (EOFError, OSError):
-        return None
-
-
-def _exit_reason(code: int | None, memory: int) -> str:
-    """A message on a process that died during its task."""
-    how = f"with code {code}"
-    if code is not None and code < 0:
-        with contextlib.suppress(ValueError):
-            how = f"by the signal {signal.Signals(-code).name}"
-    return f"the process that worked on this has ended {how}, perhaps for want of memory (its bound is {memory / 2**30:g} GB)"
+        run = asyncio.get_running_loop().run_in_executor
+        self._usable, begun = False, False
+        try:
+            await run(self._threads, self.connection.send_bytes, question)
+            while True:
+                said = await run(self._threads, self.connection.recv_bytes, 2 * MAX_ANSWER)
+                if said == BEGUN:
+                    begun = True
+                elif said.startswith(b'{"progress"'):
+                    tell(json.loads(said))
+                else:
+                    self._usable = not said.endswith(LAST)
+                    return said
+        except CLOSED:
+            reason = await run(self._threads, self.exit_reason)
+        bound = f"perhaps for want of memory (its bound is {self._memory / 2**30:g} GB)"
+        raise (WorkLost if begun else NotBegun)(f"the process that worked on this has {reason}, {bound}")
 
 
 class Workers:
@@ -139,7 +105,7 @@ class Workers:
             try:
                 return await asyncio.shield(make)
             except asyncio.CancelledError:
-                make.add_done_callback(lambda made: made.cancelled() or made.exception() or made.result().end())
+                make.add_done_callback(lambda made: made.cancelled() or made.exception() or made.result().close())
                 raise
             except OSError as error:
                 raise WorkLost(f"no process could be started for this ({error.strerror})") from None
@@ -169,13 +135,13 @@ class Workers:
             raise WorkLost(f"this took longer than {self._seconds:g} s and was ended") from None
         finally:
             self._busy.remove(chosen)
-            if chosen.is_alive():
+            if chosen.is_free():
                 self._idle.append(chosen)
             else:
                 self._dismiss(chosen)
 
     async def _choose_worker(self, tab: str) -> Worker:
-        for gone in [each for each in self._idle if not each.is_alive()]:
+        for gone in [each for each in self._idle if not each.is_free()]:
             self._idle.remove(gone)
             self._dismiss(gone)
         chosen = next((each for each in self._idle if each.tab == tab), None)
@@ -192,7 +158,7 @@ class Workers:
     def _dismiss(self, gone: Worker) -> None:
         gone.kill()
         with contextlib.suppress(RuntimeError):  # all has ended
-            self._threads.submit(gone.end)
+            self._threads.submit(gone.close)
 
     def end(self) -> None:
         """Ends all processes."""
@@ -200,7 +166,7 @@ class Workers:
         for each in every:
             each.kill()
         for each in every:
-            each.end()
+            each.close()
         self._idle.clear()
         self._threads.shutdown(wait=False, cancel_futures=True)
 
@@ -254,3 +220,80 @@ class Turns:
                 self._waiting[other] = self._waiting.pop(other)
             if not queue:
                 del self._waiting[other]
+
+
+# inside a worker
+
+
+def work(pipe: Connection, folder: str, memory: int, patient: bool) -> None:
+    """Run one task after the other until the pipe closes, the process is killed, or it has grown large."""
+    if os.name == "posix":
+        os.nice(5 if patient else 0)
+    questions: SimpleQueue[bytes] = SimpleQueue()
+    Thread(target=_listen, args=(pipe, questions), daemon=True).start()
+    place = Folder(Path(folder))
+    tasks.warm_up()
+    limit_resources(memory, MAX_FILE)
+    last = b""
+    while not last:
+        question = questions.get()
+        pipe.send_bytes(BEGUN)
+        answer = _answer(question, place, pipe)
+        last = LAST if peak_memory() > memory / 2 else b""  # compiled code is never freed, so a new process takes over
+        pipe.send_bytes(answer + last)
+
+
+def _listen(pipe: Connection, questions: SimpleQueue[bytes]) -> None:
+    """Queue tasks; when the pipe closes, end the process in the middle of its work."""
+    while True:
+        try:
+            questions.put(pipe.recv_bytes())
+        except CLOSED:
+            if os.name == "posix":
+                os.killpg(0, signal.SIGKILL)  # and whom it started
+            os._exit(0)
+
+
+def _answer(question: bytes, place: Folder, pipe: Connection) -> bytes:
+    """The result of a task as JSON, or what went wrong."""
+    last = 0.0
+
+    def tell(share: float, words: str = "") -> None:
+        nonlocal last
+        now = time.monotonic()
+        if now - last >= TELL_EVERY or words:
+            last = now
+            pipe.send_bytes(json.dumps({"progress": round(float(share), 4), "words": words}).encode())
+
+    try:
+        name, values = json.loads(question)
+        answer = json.dumps(
+            {"result": tasks.TASKS[name].work(values, place, tell)}, allow_nan=False, separators=(",", ":")
+        ).encode()
+        if len(answer) > MAX_ANSWER:
+            raise InputError(
+                f"the answer has {len(answer) / 1e6:.0f} MB, too much for a page (at most {MAX_ANSWER / 1e6:.0f} MB). "
+                "Ask for fewer samples, or for a smaller model."
+            )
+        return answer
+    except Exception as error:
+        return json.dumps({"error": told(error)}).encode()
+
+
+def told(error: Exception) -> Answer:
+    """An error as data: the sentences that a user reads, and problems one by one where it has them."""
+    if isinstance(error, ModelError):
+        problems = [{"path": p.path, "fact": p.fact, "advice": p.advice} for p in error.problems]
+        return {"kind": "input", "text": str(error), "problems": problems}
+    if isinstance(error, DalembertError):
+        return {"kind": "input" if isinstance(error, InputError) else "work", "text": str(error)}
+    if isinstance(error, MemoryError):
+        words = "Ask for fewer samples or a smaller model, or start the studio with a larger --memory."
+        return {"kind": "work", "text": f"there is not enough memory for this. {words}"}
+    if isinstance(error, OSError):
+        return {"kind": "work", "text": f"{error.filename or 'a file'}: {error.strerror or error}."}
+    print(f"studio: {type(error).__name__}: {error}", file=sys.stderr)
+    return {
+        "kind": "defect",
+        "text": f"this is a defect of dalembert, not of your model: {type(error).__name__}: {str(error)[:2000]}",
+    }

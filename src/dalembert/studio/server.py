@@ -24,8 +24,8 @@ from dalembert.studio.app import Options, Studio
 from dalembert.studio.folder import Folder
 from dalembert.studio.guard import MAX_HEAD
 from dalembert.studio.payload import MAX_TEXT
+from dalembert.studio.process_pool import told
 from dalembert.studio.protocol import MAX_MESSAGE
-from dalembert.studio.task_process import told
 from dalembert.studio.tasks import TASKS
 
 LOOPBACK = ("127.0.0.1", "localhost", "[::1]")

@@ -1,42 +1,34 @@
-"""Who evaluates the chunks of a sweep: this process, worker processes of our own, a given executor, or a Dask cluster.
+"""Evaluation of the chunks of a sweep: in this process, in worker processes, by an executor, or on a Dask cluster.
 
-Answers come in any order; they are the same whoever makes them. A worker that dies is replaced, and its chunk is made again. A
-worker is a program of its own that calls back, so that scripts and notebooks that start a sweep never run a second time.
+Answers arrive in any order and have the same values wherever they are computed. A worker that dies is replaced, and its chunk is
+evaluated again.
 """
 
 from __future__ import annotations
 
 import os
 import pickle
-import secrets
-import subprocess
-import sys
-import tempfile
 import time
 from collections import deque
 from collections.abc import Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
-from contextlib import contextmanager, suppress
-from multiprocessing.connection import Client, Connection, Listener
-from pathlib import Path
+from contextlib import closing, contextmanager, suppress
+from multiprocessing.connection import Connection
 from queue import SimpleQueue
 from threading import Event, Lock, Thread
 from typing import Any, cast
-
-import numpy as np
+from weakref import WeakSet
 
 from dalembert.analysis.sweeps._evaluate_chunk import Answer, answer
 from dalembert.analysis.sweeps.sweep_spec import Points, SweepSpec
+from dalembert.analysis.worker_process import CLOSED, WorkerProcess
 from dalembert.errors import DalembertError, EngineError, InputError, WorkError
 
 Answered = Iterator[tuple[int, Answer]]
 _PATIENCE = "10s"
-_KEY = "DALEMBERT_SWEEP_KEY"  # in the environment: the authentication key of a worker that calls back
-_WORKER = "from dalembert.analysis.sweeps.worker_pool import main; main()"
 _WORTH = 8.0  # seconds of work that are left: starting workers takes less
 _TRIES = 3  # deaths over one chunk
 _AHEAD = 3  # chunks for each worker of an executor that are submitted before any answer comes
-_POLL = 0.2  # seconds between two looks at a worker that starts
 
 
 @contextmanager
@@ -151,72 +143,47 @@ def _result(future: Future[Answer]) -> Answer:
         ) from error
 
 
-# processes of our own
+# worker processes
 
 
-class _Crew:
+class _WorkerPool:
     """Worker processes, each served by a thread; all of them take chunks from one queue."""
 
-    def __init__(self, spec: SweepSpec, chunks: Sequence[int], folder: str) -> None:
+    def __init__(self, spec: SweepSpec, chunks: Sequence[int]) -> None:
         self._spec, self._waiting, self._deaths = spec, deque(chunks), dict[int, int]()
         self._lock, self._over, self._points = Lock(), Event(), Points(spec.variation)
         self.found: SimpleQueue[tuple[int, Answer | Exception]] = SimpleQueue()
-        self._folder = Path(folder)  # of the sockets
-        self._processes: list[subprocess.Popen[bytes]] = []
+        self._workers: WeakSet[WorkerProcess] = WeakSet()
 
-    def serve(self, number: int) -> None:
+    def serve(self) -> None:
         """Start a worker and give it chunks; start another one when it dies."""
         deaths = 0
         while not self._over.is_set() and self._waiting:
-            process, line = None, None
+            started = False
             try:
-                process, line = self._start(f"{number}-{deaths}")
-                self._feed(line)
-            except (EOFError, OSError) as error:
+                with closing(self._start()) as worker:
+                    worker.connection.recv()  # all modules are imported
+                    worker.connection.send(self._spec)
+                    started = True
+                    self._feed(worker.connection)
+            except CLOSED as error:
                 deaths += 1
-                if deaths > _TRIES and not self._over.is_set() and line is None:
-                    self.found.put((-1, WorkError(f"sweep: a worker process cannot be started ({error}).")))
+                if deaths > _TRIES and not started and not self._over.is_set():
+                    reason = str(error) or "it ended before it was ready"
+                    self.found.put((-1, WorkError(f"sweep: a worker process cannot be started ({reason}).")))
                     return
-            except Exception as error:  # whoever waits for answers raises it
+            except Exception as error:  # `by_processes` raises it
                 self.found.put((-1, error))
                 return
-            finally:
-                if line is not None:
-                    line.close()
-                if process is not None:
-                    process.kill()
-                    process.wait()
 
-    def _start(self, name: str) -> tuple[subprocess.Popen[bytes], Connection]:
-        key = secrets.token_bytes(32)
-        address = str(self._folder / name) if os.name != "nt" else rf"\\.\pipe\dalembert-{secrets.token_hex(8)}"
-        alone = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
-        paths = os.pathsep.join(path for path in sys.path if path)
-        environment = {**os.environ, **alone, "PYTHONPATH": paths, _KEY: key.hex()}
-        with Listener(address, authkey=key) as listener:
-            process = subprocess.Popen(
-                [sys.executable, "-c", _WORKER, address], env=environment, stdin=subprocess.DEVNULL
-            )
-            with self._lock:
-                self._processes.append(process)
-            line = self._accept(listener, process)
-        line.recv()
-        line.send(self._spec)
-        return process, line
+    def _start(self) -> WorkerProcess:
+        with self._lock:
+            if self._over.is_set():
+                raise EOFError
+            self._workers.add(worker := WorkerProcess(evaluate_chunks, threads=1))
+            return worker
 
-    def _accept(self, listener: Listener, process: subprocess.Popen[bytes]) -> Connection:
-        """The line to a worker that has started; raises where it has died or is not wanted any more."""
-        socket = getattr(getattr(listener, "_listener", None), "_socket", None)  # a pipe of Windows has none
-        if socket is not None:
-            socket.settimeout(_POLL)
-        while True:
-            try:
-                return listener.accept()
-            except TimeoutError:
-                if process.poll() is not None or self._over.is_set():
-                    raise EOFError("the worker ended before it called back") from None
-
-    def _feed(self, line: Connection) -> None:
+    def _feed(self, connection: Connection) -> None:
         while not self._over.is_set():
             with self._lock:
                 if not self._waiting:
@@ -224,16 +191,14 @@ class _Crew:
                 chunk = self._waiting.popleft()
                 points = self._points(*self._spec.runs_of(chunk))
             try:
-                line.send(points)
-                self.found.put((chunk, line.recv()))
-            except (EOFError, OSError):
+                connection.send(points)
+                self.found.put((chunk, connection.recv()))
+            except CLOSED:
                 self._retry(chunk)
                 raise
-        with suppress(OSError):
-            line.send(None)
 
     def _retry(self, chunk: int) -> None:
-        """The worker died over a chunk."""
+        """Queue a chunk again whose worker died."""
         with self._lock:
             self._deaths[chunk] = self._deaths.get(chunk, 0) + 1
             if self._deaths[chunk] < _TRIES:
@@ -249,43 +214,36 @@ class _Crew:
         """End all workers."""
         self._over.set()
         with self._lock:
-            for process in self._processes:
-                process.kill()
+            for worker in self._workers:
+                worker.kill()
 
 
 def by_processes(spec: SweepSpec, chunks: Sequence[int], count: int) -> Answered:
     """The answers of worker processes."""
-    with tempfile.TemporaryDirectory(prefix="dalembert-", ignore_cleanup_errors=True) as folder:
-        crew = _Crew(spec, chunks, folder)
-        threads = [Thread(target=crew.serve, args=(i,), daemon=True) for i in range(count)]
-        try:
-            for thread in threads:
-                thread.start()
-            for _ in chunks:
-                chunk, found = crew.found.get()
-                if isinstance(found, Exception):
-                    raise found
-                yield chunk, found
-        finally:
-            crew.end()
-            for thread in threads:
-                thread.join(5.0)
-
-
-def main() -> None:
-    """A worker process: receive a spec, then answer chunk after chunk until None comes or the other side ends."""
-    with Client(sys.argv[1], authkey=bytes.fromhex(os.environ[_KEY])) as line:
-        try:
-            line.send(os.getpid())
-            spec = line.recv()
-            while (points := line.recv()) is not None:
-                line.send(_answer_or_error(spec, points))
-        except (EOFError, ConnectionError):
-            return  # whoever asked is gone
-
-
-def _answer_or_error(spec: SweepSpec, points: np.ndarray) -> Answer | DalembertError:
+    pool = _WorkerPool(spec, chunks)
+    threads = [Thread(target=pool.serve, daemon=True) for _ in range(count)]
     try:
-        return answer(spec, points)
-    except DalembertError as error:
-        return error
+        for thread in threads:
+            thread.start()
+        for _ in chunks:
+            chunk, found = pool.found.get()
+            if isinstance(found, Exception):
+                raise found
+            yield chunk, found
+    finally:
+        pool.end()
+        for thread in threads:
+            thread.join(5.0)
+
+
+def evaluate_chunks(connection: Connection) -> None:
+    """The target of a worker: receive a spec, then evaluate one chunk after the other until the connection closes."""
+    with suppress(EOFError, ConnectionError):
+        connection.send(os.getpid())
+        spec = connection.recv()
+        while True:
+            points = connection.recv()
+            try:
+                connection.send(answer(spec, points))
+            except DalembertError as error:
+                connection.send(error)

@@ -1,4 +1,4 @@
-"""What a formalism says of itself."""
+"""Properties of a formalism: its source, its variables, the models it supports, and its derivation lineage."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ from enum import StrEnum
 from typing import Literal
 
 Fact = Literal["T", "V", "free motion", "Legendre", "bodies", "active forces", "wrenches", "recursion", "positions"]
-# what several formalisms take from the same place, in a sentence each; positions, Jacobians, the loads as declared and the levels
-# of the constraints are shared by all and not listed
+# intermediate results that several formalisms share; positions, Jacobians, the declared loads and the constraint levels are
+# shared by all and not listed
 FACTS: dict[Fact, str] = {
     "T": "inertia terms are derivatives of the kinetic energy",
     "V": "gravity and springs are derivatives of the potential energy",
-    "free motion": "M and h of M q̈ = h come from Lagrange's operators, in one place",
-    "Legendre": "H and its derivatives come from L by the Legendre transform, in one place",
+    "free motion": "M and h of M q̈ = h are computed by Lagrange's operators, in one shared function",
+    "Legendre": "H and its derivatives are computed from L by the Legendre transform, in one shared function",
     "bodies": "inertia terms are sums of momenta or accelerations of bodies, through their Jacobians",
-    "active forces": "all loads are forces on partial velocities, summed in one place",
-    "wrenches": "loads are forces and moments on each body",
-    "recursion": "inertia terms pass from body to body, without Jacobians",
-    "positions": "positions by a walk of their own, differentiated in numbers, and the words of the declarations",
+    "active forces": "all loads are forces projected on partial velocities, in one shared function",
+    "wrenches": "loads are applied as a force and a moment on each body",
+    "recursion": "inertia terms are propagated from body to body, without Jacobians",
+    "positions": "positions from a separate traversal, differentiated numerically, and forces from the declarations",
 }
 Lineage = tuple[Fact, ...]
 
@@ -86,13 +86,13 @@ class About:
     velocities: Velocities
     count: Literal["n", "d", "d − s", "n − s", "6N"]  # number of dynamic equations, Table 1 of papers/volterra
     citation: str
-    lineage: Lineage  # the shared facts its inertia and load terms rest on
-    nonholonomic: bool = True  # takes constraints on velocities
-    nonlinear: bool = False  # takes constraints that are nonlinear in the velocities
-    servo: bool = False  # takes constraints with feedback, whose velocity level does not hold at first
-    canonical: bool = False  # takes constraints on momenta
-    first_order: bool = False  # takes stabilisation of first order, φ̇ + α φ = 0 with one gain
-    singular_mass: bool = False  # takes a mass matrix that is singular but regular on the constraints
+    lineage: Lineage  # the shared facts on which its inertia and load terms depend
+    nonholonomic: bool = True  # supports constraints on velocities
+    nonlinear: bool = False  # supports constraints that are nonlinear in the velocities
+    servo: bool = False  # supports constraints with feedback, whose velocity level may be violated initially
+    canonical: bool = False  # supports constraints on momenta
+    first_order: bool = False  # supports first-order stabilization, φ̇ + α φ = 0 with one gain
+    singular_mass: bool = False  # supports a mass matrix that is singular but regular on the constraints
     redundant: Literal["drops", "takes"] = "drops"  # what happens to dependent constraints
     recursive: bool = False  # is derived link by link: `recursive.stages`
     along_speeds: bool = False  # projects on the directions of the speeds, whatever the velocity variables are
