@@ -1,6 +1,7 @@
 """Cutting a loop elsewhere: the same mechanism as another tree, with the same motion and the same forces in its joints."""
 
 from functools import cache
+from typing import Any
 
 import numpy as np
 import pytest
@@ -24,7 +25,7 @@ from dalembert.symbolic.rotations import roll_pitch_yaw
 G = 9.81
 ROD = {"mass": 0.8, "center": (0.4, 0.05, 0), "inertia": (0.02, 0.1, 0.11)}
 SOLID = {"mass": 1.3, "center": (0.2, 0.1, -0.1), "inertia": (0.3, 0.4, 0.35, 0.02, -0.03, 0.01)}
-EXACT = {"rtol": 1e-12, "atol": 1e-13}
+EXACT: dict[str, Any] = {"rtol": 1e-12, "atol": 1e-13}
 
 
 def four_bars() -> Model:

@@ -1,6 +1,7 @@
 """Sweeps: closed forms, the same bits whoever works, failures as rows, and refusals."""
 
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,7 +13,7 @@ from dalembert.analysis.sweeps.sweep_spec import Observable, Points, SweepSpec, 
 from dalembert.analysis.sweeps.worker_pool import by_processes
 from dalembert.simulation.integrators.base import Settings
 
-PENDULUM = {"duration": 2.0, "workers": 1}
+PENDULUM: dict[str, Any] = {"duration": 2.0, "workers": 1}
 
 
 def test_the_period_of_a_small_pendulum_grows_with_the_root_of_its_length():

@@ -36,7 +36,8 @@ class Grown:
         self.parents = [-1] + [int(random.integers(-1 if random.random() < 0.1 else 0, i)) for i in range(1, n)]
         if chain:
             self.parents = list(range(-1, n - 1))
-        self.kinds, self.lengths = random.integers(2, size=n), random.normal(size=n)
+        self.kinds: np.ndarray = random.integers(2, size=n)
+        self.lengths: np.ndarray = random.normal(size=n)
         members = []
         for kind in (0, 1):
             at = np.flatnonzero(self.kinds == kind)
@@ -112,5 +113,6 @@ def test_code_is_found_in_the_store(tmp_path, monkeypatch):
 def test_trees_of_the_same_kinds_share_their_code():
     first, second = Grown(5, seed=1), Grown(90, seed=2)
     x = np.zeros((90, 8))
-    first.function(x[:5], NONE), second.function(x, NONE)
+    first.function(x[:5], NONE)
+    second.function(x, NONE)
     assert first.function._many is second.function._many

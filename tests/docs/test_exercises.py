@@ -121,7 +121,7 @@ def plainly(eom, block):
     t, value = sp.Symbol("t"), block.value
     moving = {name: sp.Function(name)(t) for name in eom.model.coordinate_names}
     rates = {x.diff(t): sp.Symbol(Kind.RATE.of(name)) for name, x in moving.items()}
-    entries = list(value) if isinstance(value, sp.MatrixBase) else [value]
+    entries = value.flat() if isinstance(value, sp.MatrixBase) else [value]
     return [x.xreplace(rates).xreplace({f: sp.Symbol(name) for name, f in moving.items()}) for x in entries]
 
 
