@@ -31,13 +31,12 @@ def toy() -> Sweeps:
 class Grown:
     """A random tree of the toy."""
 
-    def __init__(self, n, seed, chain=False):
+    def __init__(self, n: int, seed, chain=False):
         random = np.random.default_rng(seed)
         self.parents = [-1] + [int(random.integers(-1 if random.random() < 0.1 else 0, i)) for i in range(1, n)]
         if chain:
             self.parents = list(range(-1, n - 1))
-        self.kinds: np.ndarray = random.integers(2, size=n)
-        self.lengths: np.ndarray = random.normal(size=n)
+        self.kinds, self.lengths = random.integers(2, size=n), random.normal(size=n)
         members = []
         for kind in (0, 1):
             at = np.flatnonzero(self.kinds == kind)

@@ -4,6 +4,7 @@ import importlib.util
 import re
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -212,7 +213,7 @@ def test_the_page_has_a_command_for_every_exercise(capsys, monkeypatch):
 
 @pytest.mark.nightly
 def test_the_page_shows_what_its_commands_print():
-    spec = importlib.util.spec_from_file_location("generate", DOCS / "generate.py")
+    spec: Any = importlib.util.spec_from_file_location("generate", DOCS / "generate.py")
     generate = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(generate)
     assert PAGE.read_text(encoding="utf-8") == generate.fresh(PAGE, generate.exercises())

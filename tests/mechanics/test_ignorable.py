@@ -37,7 +37,7 @@ def energies(potential: str, kinetic: str = "dot(x)**2/2 + dot(y)**2/2", **more)
     return Model.from_energies("energies", coordinates=["x", "y"], kinetic=kinetic, potential=potential, **more)
 
 
-def found(model: Model) -> Ignorable:
+def found(model: Elements) -> Ignorable:
     return find_ignorable(model, levels(model))
 
 

@@ -68,7 +68,8 @@ def test_the_jacobian_is_the_slope_of_the_closure():
 
     slopes = np.stack([(gap(q + e) - gap(q - e)) / (2 * h) for e in h * np.eye(3)], axis=1)
     for k, row in enumerate(list(table.computed)[:2]):
-        found = [float(sympy.sympify(entry).subs(names)) for entry in table.computed[row]]
+        formulas: list[Any] = [sympy.sympify(entry) for entry in table.computed[row]]
+        found = [float(formula.subs(names)) for formula in formulas]
         np.testing.assert_allclose(found, slopes[k], atol=1e-9)
 
 

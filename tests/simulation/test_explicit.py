@@ -142,7 +142,8 @@ def test_dop853_takes_the_steps_of_scipy(native, rtol):
 @by_engine
 def test_between_steps_dop853_is_as_scipy_has_it(native):
     given, times = planet(native), np.linspace(0.0, 20.0, 997)
-    other, states = DOP853(given.system.rates, 0.0, given.y0, 20.0, rtol=1e-8, atol=1e-10), [given.y0]
+    other: Any = DOP853(given.system.rates, 0.0, given.y0, 20.0, rtol=1e-8, atol=1e-10)
+    states = [given.y0]
     while other.status == "running":
         other.step()
         inside = times[(times > other.t_old) & (times <= other.t)]

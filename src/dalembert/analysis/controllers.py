@@ -332,7 +332,7 @@ class LQR:
         self.u0 = np.zeros(m) if u0 is None else _vector(u0, m, "u0")
 
     @property
-    def poles(self) -> npt.NDArray[np.inexact]:
+    def poles(self) -> npt.NDArray[np.float64] | npt.NDArray[np.complex128]:
         """The eigenvalues of A − B K, all in the left half plane."""
         return np.linalg.eigvals(self.A - self.B @ self._inner)
 

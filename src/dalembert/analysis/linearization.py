@@ -47,7 +47,7 @@ class Descriptor:
     D: np.ndarray = field(repr=False)
 
     @property
-    def eigenvalues(self) -> npt.NDArray[np.inexact]:
+    def eigenvalues(self) -> npt.NDArray[np.complex128]:
         """The finite eigenvalues of A x = s E x."""
         return finite_eigenvalues(self.A, self.E)
 
@@ -143,7 +143,7 @@ class Linearization(Value, Tabular):
         [9.81, 9.81]
         """
         values = self._spectrum[0].astype(complex)
-        found = np.concatenate([values, np.zeros(len(self.A) - len(values))])
+        found = np.concatenate([values, np.zeros(len(self.A) - len(values), dtype=complex)])
         return found[np.lexsort((np.imag(found), np.round(np.real(found), 12)))]
 
     @property
@@ -181,7 +181,7 @@ class Linearization(Value, Tabular):
         """The transfer functions at s = iω."""
         return self.transfer(1j * numbers_given(omega, "frequency_response, omega"))
 
-    def poles_and_zeros(self, output: str, input: str) -> tuple[npt.NDArray[np.inexact], npt.NDArray[np.inexact]]:
+    def poles_and_zeros(self, output: str, input: str) -> tuple[npt.NDArray[np.complex128], npt.NDArray[np.complex128]]:
         """The poles and zeros of one transfer function, without what cancels by structure alone."""
         i, j = _place(self.outputs, output, "output"), _place(self.inputs, input, "input")
         both = np.block([[self.A, self.B[:, [j]]], [self.C[[i]], self.D[[i]][:, [j]]]])
