@@ -50,7 +50,7 @@ _KINDS: dict[str, tuple[Callable[[object], bool], str]] = {
     "bool": (lambda x: isinstance(x, bool | np.bool_), "True or False"),
     "Sequence[str]": (are_names, "names in a list or tuple"),
     "Mapping[str, float]": (lambda x: isinstance(x, Mapping), "a mapping of names to numbers"),
-    "Mapping[Any, float]": (lambda x: isinstance(x, Mapping), "a mapping of names to numbers"),
+    "Mapping[Any, float | str]": (lambda x: isinstance(x, Mapping), "a mapping of names to numbers"),
     "Mapping[str, Any]": (lambda x: isinstance(x, Mapping), "a mapping by name"),
     "Callable[[float], bool | None]": (callable, "a function of the fraction that is done"),
     "Callable[[float], Any]": (callable, "a function of the fraction that is done"),

@@ -191,7 +191,8 @@ def along(function, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
     """The rate of a function along q̇, by differences of sixth order."""
     h = 2e-3 / max(1.0, np.abs(qd).max())
     weights = {1: 3 / 4, 2: -3 / 20, 3: 1 / 60}
-    return sum(w * (function(q + k * h * qd) - function(q - k * h * qd)) for k, w in weights.items()) / h
+    slopes = sum(w * (function(q + k * h * qd) - function(q - k * h * qd)) for k, w in weights.items())
+    return np.asarray(slopes) / h
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,7 @@
 """Every kind of joint, in the tree and as the joint that closes a loop: all formalisms and the recursion agree."""
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -196,7 +197,7 @@ def on_base(kind: str, *coordinates: str) -> Model:
     return model.body("base", joint=model.revolute((0, 1, 0), "q"), **SOLID)
 
 
-PLACE = {"position": (0.3, -0.1, 0.2), "rotation": (0.2, -0.3, 0.5)}
+PLACE: dict[str, Any] = {"position": (0.3, -0.1, 0.2), "rotation": (0.2, -0.3, 0.5)}
 TREES = {
     "screw": (1, lambda m, a: m.screw((1, 2, 2), a, 0.8, **PLACE)),
     "cylindrical": (2, lambda m, a, b: m.cylindrical((1, 2, 2), a, b, **PLACE)),

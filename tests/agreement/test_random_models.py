@@ -77,7 +77,7 @@ def condition(M, A):
 
 def compare(space, states, M, keys, tolerance):
     """Every formalism beside the first."""
-    first = None
+    first, pace, force = None, np.nan, np.nan
     for key in keys:
         equations = Equations(derivation_of(space.setup, key))
         qdd = equations.accelerations(states.q, states.qd, states.t)

@@ -19,7 +19,7 @@ def assembled_start(model, values, keep):
     return found.q, found.qd
 
 
-def slope_of_run(model, name, of, duration, step=1e-3):
+def slope_of_run(model, name, of, duration, step=1e-3) -> np.ndarray:
     """∂(q, q̇)/∂name at the end of a run; the coordinates in `of` keep their starts, as in `dl.sensitivity`."""
     keep = sorted(
         {each.removesuffix("(0)").removeprefix("dot(").removesuffix(")") for each in of if each.endswith("(0)")}
@@ -35,4 +35,4 @@ def slope_of_run(model, name, of, duration, step=1e-3):
         run = changed.simulate(duration, q0=q, qd0=qd, samples=2)
         return np.concatenate([run.q[:, -1], run.qd[:, -1]])
 
-    return sum(w * (end(value + k * h) - end(value - k * h)) for k, w in _WEIGHTS) / h
+    return np.asarray(sum(w * (end(value + k * h) - end(value - k * h)) for k, w in _WEIGHTS)) / h

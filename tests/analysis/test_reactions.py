@@ -1,5 +1,7 @@
 """Forces and moments in joints, against what Newton's laws give by hand."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -74,7 +76,7 @@ def test_what_cannot_be_asked():
         equations.joint_reactions([0.1], [0.0], frame="moon")
     from sympy.physics.mechanics import dynamicsymbols
 
-    x = dynamicsymbols("x")
+    x: Any = dynamicsymbols("x")
     free = dl.Model.from_energies("free", coordinates=[x], kinetic=x.diff() ** 2 / 2)
     with pytest.raises(dl.InputError, match="given by its energies, so it has no joints"):
         dl.derive(free, "lagrange", engine="python").joint_reactions([0.1], [0.0])

@@ -77,7 +77,7 @@ def test_targets_are_numbers_profiles_or_functions_of_time():
         assert dl.PD("x", target, 3, 2)(0.7, state) == pytest.approx(expected)
     assert dl.PD("x", lambda t: 2 * t, 3, 2)(0.7, state) == pytest.approx(3 * 1.2 - 0.2)
     with pytest.raises(InputError, match="Expected a number, a profile, or a function of time"):
-        dl.PD("x", [1, 2], 3)
+        dl.PD("x", [1, 2], 3)  # pyright: ignore[reportArgumentType]
     with pytest.raises(InputError, match=r"Expected a number that is not negative, or \(lowest, highest\)"):
         dl.PID("x", 1.0, 3, limit=-2)
 
@@ -150,9 +150,9 @@ def test_what_cannot_be_regulated_is_refused():
     with pytest.raises(InputError, match=r"LQR, Q: got shape \(3,\)"):
         dl.LQR([[0, 1], [0, 0]], [[0], [1]], Q=[1, 2, 3], R=1.0)
     with pytest.raises(InputError, match=r"ComputedTorque, kp: got 'stiff'. Expected a number"):
-        dl.ComputedTorque(robot(), {"q1": 0}, kp="stiff")
+        dl.ComputedTorque(robot(), {"q1": 0}, kp="stiff")  # pyright: ignore[reportArgumentType]
     with pytest.raises(InputError, match=r"Expected a model"):
-        dl.OperationalSpace("robot-2-link", "lower", (0, 0, 0))
+        dl.OperationalSpace("robot-2-link", "lower", (0, 0, 0))  # pyright: ignore[reportArgumentType]
     with pytest.raises(InputError, match=r"Expected names of coordinates"):
         dl.LQR.about(robot(), Q=1.0, R=1.0, actuated="q1")
     with pytest.raises(InputError, match="theta1' moves 2 joints"):

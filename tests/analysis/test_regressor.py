@@ -47,8 +47,9 @@ def test_torques_of_a_robot_give_its_base_parameters_back():
 def test_what_has_no_regressor_is_told():
     with pytest.raises(NotApplicableError, match="tree of bodies"):
         dl.regressor("four-bar")
+    q, qd, qdd = states(5, 2)
     with pytest.raises(InputError, match="tau has shape"):
-        dl.regressor("robot-2-link").identify(*states(5, 2), np.zeros((2, 4)))
+        dl.regressor("robot-2-link").identify(q, qd, qdd, np.zeros((2, 4)))
     q, qd, qdd = np.zeros((3, 2, 50))
     with pytest.raises(InputError, match="does not excite"):
         dl.regressor("robot-2-link").identify(q, qd, qdd, np.zeros((2, 50)))

@@ -133,7 +133,7 @@ def test_what_has_no_derivative_is_refused_with_the_reason():
     with pytest.raises(InputError, match="neither a parameter nor a start"):
         dl.sensitivity(pendulum, 1.0, of=["length"])
     with pytest.raises(InputError, match="Expected names of parameters"):
-        dl.sensitivity(pendulum, 1.0, of=3)
+        dl.sensitivity(pendulum, 1.0, of=3)  # pyright: ignore[reportArgumentType]
     with pytest.raises(InputError, match="names something twice"):
         dl.sensitivity(pendulum, 1.0, of=["l", "l"])
     with pytest.raises(InputError, match="there is no coordinate 'x'"):

@@ -53,10 +53,10 @@ def test_the_stub_imports_every_public_name_from_the_module_that_defines_it():
     imports = [node for node in stub.body if isinstance(node, ast.ImportFrom)]
     found = {alias.asname: f"{node.module}" for node in imports for alias in node.names}
     assert found.pop("gallery") == "dalembert.io"
-    assert found == {name: f"dalembert.{module}" for name, module in dalembert._MODULE_OF.items()}
+    assert found == {name: f"dalembert.{module}" for name, module in dalembert._MODULE_OF.items()}  # pyright: ignore[reportAttributeAccessIssue]
 
 
 def test_the_package_lists_its_public_names_only():
-    assert dir(dalembert) == sorted([*dalembert.__all__, "__version__"])
+    assert dir(dalembert) == sorted([*dalembert.__all__, "__version__"])  # pyright: ignore[reportAttributeAccessIssue]
     with pytest.raises(AttributeError, match="has no attribute 'sweeps'"):
-        _ = dalembert.sweeps
+        _ = dalembert.sweeps  # pyright: ignore[reportAttributeAccessIssue]

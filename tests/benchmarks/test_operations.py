@@ -3,13 +3,14 @@
 import importlib.util
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import dalembert as dl
 
 PATH = Path(__file__).parents[2] / "benchmarks" / "operations.py"
-SPEC = importlib.util.spec_from_file_location("benchmarks_operations", PATH)
+SPEC: Any = importlib.util.spec_from_file_location("benchmarks_operations", PATH)
 operations = sys.modules[SPEC.name] = importlib.util.module_from_spec(SPEC)
 SPEC.loader.exec_module(operations)
 
@@ -62,7 +63,7 @@ def single(kind: str, angles: int, *, apart: bool = False) -> dl.Model:
     model = dl.Model("joint", gravity=(1, 2, -9)).coordinates(*(f"q{i}" for i in range(2 * angles)))
     for k in range(2):
         names = [f"q{i}" for i in range(angles * k, angles * (k + 1))]
-        place = {"position": (0.1, 0.2, 0.3 + k), "rotation": (0.4, 0.5, 0.6)}
+        place: dict[str, Any] = {"position": (0.1, 0.2, 0.3 + k), "rotation": (0.4, 0.5, 0.6)}
         axes = [tuple(float(axis == letter) for axis in "xyz") for letter in kind]
         if apart:
             first, *rest = zip(axes, names, strict=True)

@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+from typing import Any
 
 import numpy as np
 import pytest
@@ -30,7 +31,7 @@ def test_runs_become_rows_with_reasons_a_summary_and_a_plot(run, tmp_path):
     assert "mass" in found.data["reasons"][0]
     assert found.data["summary"]["final(theta)"]["mean"] == direct["final(theta)"].mean()
     assert sorted(path.name for path in tmp_path.iterdir()) == ["found.csv", "found.svg"]
-    figure = dl.plot_sweep(direct)
+    figure: Any = dl.plot_sweep(direct)
     assert [line.get_xdata().tolist() for line in figure.axes[0].lines if len(line.get_xdata()) > 1] == [[1.0, 2.0]]
 
 

@@ -85,7 +85,7 @@ def asked(machine: Machine, x: np.ndarray, out: np.ndarray) -> None:
 
 
 class Numbers(NamedTuple):
-    count: int
+    count: int  # pyright: ignore[reportIncompatibleMethodOverride] (of tuple)
     size: float
 
 
@@ -151,7 +151,7 @@ def lists(x: float) -> float:
 def changes(x: float) -> int:
     n = 1
     n = x
-    return n + 1
+    return n + 1  # pyright: ignore[reportReturnType] (as intended)
 
 
 def unknown(x: float) -> float:

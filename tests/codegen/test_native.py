@@ -6,6 +6,7 @@ import subprocess
 import sys
 import threading
 import weakref
+from typing import Any
 
 import numpy as np
 import pytest
@@ -99,7 +100,7 @@ def test_many_threads_may_call_one_function(pair):
 
 def test_code_goes_with_its_function():
     outputs, inputs, parameters = everything()
-    function = compile_function(GRAPH, inputs, outputs, parameters, "native")
+    function: Any = compile_function(GRAPH, inputs, outputs, parameters, "native")
     function(np.array([1.0, 2.0]), np.array([0.7]))
     code = weakref.ref(function._one)
     del function
@@ -110,7 +111,7 @@ def test_code_goes_with_its_function():
 @pytest.mark.parametrize("count", [1, 3, 4, 63, 64, 65, 131])
 def test_tiles_hold_any_number_of_states_and_write_nothing_else(count):
     outputs, inputs, parameters = everything()
-    function = compile_function(GRAPH, inputs, outputs, parameters, "native")
+    function: Any = compile_function(GRAPH, inputs, outputs, parameters, "native")
     x = RNG.uniform(-3, 3, (2, count))
     alone = np.stack([function(x[:, k].copy(), np.array([0.7])) for k in range(count)], axis=1)
     np.testing.assert_array_equal(function(x, np.array([0.7])), alone)

@@ -2,6 +2,7 @@
 
 import builtins
 import itertools
+from typing import Any
 
 import numpy as np
 import pytest
@@ -88,28 +89,28 @@ def recurrence(x, y, steps, sin):
 
 
 def test_long_programs_come_in_parts():
-    symbols = GRAPH.symbols(NAMES)
-    outputs = vector(recurrence(*symbols, 3000, GRAPH.sin)[100::50])
+    x, y = GRAPH.symbols(NAMES)
+    outputs = vector(recurrence(x, y, 3000, GRAPH.sin)[100::50])
     program = program_of(outputs, NAMES)
     text = source(program, ON_FLOATS.words)
     assert len(text.parts) > 2
     assert text.registers < _python_backend.LINES
     assert 0 < text.slots < 3000
     states = np.random.default_rng(1).uniform(-2, 2, (2, 40))
-    expected = np.array(recurrence(*states, 3000, np.sin)[100::50])
+    expected = np.array(recurrence(states[0], states[1], 3000, np.sin)[100::50])
     whole = Interpreted(program)
     np.testing.assert_allclose(whole.many(states), expected, rtol=1e-9, atol=1e-12)
     np.testing.assert_allclose(np.transpose([whole.one(s) for s in states.T.tolist()]), expected, rtol=1e-9, atol=1e-12)
 
 
 def test_many_states_are_treated_block_by_block(monkeypatch):
-    symbols = GRAPH.symbols(NAMES)
-    outputs = recurrence(*symbols, 40, GRAPH.sin)[-3:]
+    x, y = GRAPH.symbols(NAMES)
+    outputs = recurrence(x, y, 40, GRAPH.sin)[-3:]
     states = np.random.default_rng(2).uniform(-2, 2, (2, 501))
     monkeypatch.setattr(_python_backend, "MOST", 64)
     in_blocks = Interpreted(program_of(outputs, NAMES))
     assert in_blocks._on_arrays[-1] == 64
-    expected = recurrence(*states, 40, np.sin)[-3:]
+    expected = recurrence(states[0], states[1], 40, np.sin)[-3:]
     np.testing.assert_allclose(in_blocks.many(states), expected, rtol=1e-12)
     assert in_blocks.many(np.zeros((2, 0))).shape == (3, 0)
 
@@ -174,7 +175,7 @@ def test_parameters_may_differ_from_state_to_state():
 
 
 def test_expressions_of_symengine_run_as_programs_too():
-    algebra = choose("symbolic")
+    algebra: Any = choose("symbolic")
     x, k = algebra.symbols(["x", "k"])
     f = stack(algebra.substitute(vector([algebra.cos(x) ** 2 / k]), {"k": k + 1}), vector([3]))
     found = compile_function(algebra, vector([x]), f, vector([k]))(np.array([0.4]), np.array([1.5]))

@@ -1,5 +1,7 @@
 """Numbers of 32 bits: the same functions to the rounding of a float32, twice as many lanes."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -25,7 +27,8 @@ def test_right_hand_sides_are_those_of_doubles(name, key):
     p = np.concatenate([eom.values, constants]).astype(np.float32)
     start = np.concatenate([q, v, [0.0]])
     x = (start[:, None] + np.random.default_rng(6).uniform(-0.1, 0.1, (len(start), 50))).astype(np.float32)
-    double, single = function_of(program), function_of(program, single=True)
+    double: Any = function_of(program)
+    single: Any = function_of(program, single=True)
     found, expected = single(x, p), double(x, p)
     assert single._many.lanes == 2 * double._many.lanes
     # what rounding of the inputs does, and of M, whose solution it is

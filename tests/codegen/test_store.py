@@ -53,7 +53,8 @@ def test_two_valid_objects_swapped_on_disk_are_not_run(folder):
     second = multiple(7)(np.array([2.0]), np.zeros(0))
     (b,) = set(folder.iterdir()) - {a}
     contents = a.read_bytes(), b.read_bytes()
-    a.write_bytes(contents[1]), b.write_bytes(contents[0])
+    a.write_bytes(contents[1])
+    b.write_bytes(contents[0])
     assert multiple(3)(np.array([2.0]), np.zeros(0)) == first == [6.0]
     assert multiple(7)(np.array([2.0]), np.zeros(0)) == second == [14.0]
     assert (a.read_bytes(), b.read_bytes()) == contents  # compiled again, and stored again

@@ -31,7 +31,7 @@ def toy() -> Sweeps:
 class Grown:
     """A random tree of the toy."""
 
-    def __init__(self, n, seed, chain=False):
+    def __init__(self, n: int, seed, chain=False):
         random = np.random.default_rng(seed)
         self.parents = [-1] + [int(random.integers(-1 if random.random() < 0.1 else 0, i)) for i in range(1, n)]
         if chain:
@@ -112,5 +112,6 @@ def test_code_is_found_in_the_store(tmp_path, monkeypatch):
 def test_trees_of_the_same_kinds_share_their_code():
     first, second = Grown(5, seed=1), Grown(90, seed=2)
     x = np.zeros((90, 8))
-    first.function(x[:5], NONE), second.function(x, NONE)
+    first.function(x[:5], NONE)
+    second.function(x, NONE)
     assert first.function._many is second.function._many

@@ -2,6 +2,7 @@
 
 import shutil
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -37,6 +38,7 @@ def test_snapshots_show_the_mechanism(run, tmp_path):
 
 def test_a_film_as_gif_has_its_frames_and_its_time(run, tmp_path):
     run.animate(tmp_path / "a.gif", fps=5, speed=0.5, pixels=96)
+    film: Any
     with Image.open(tmp_path / "a.gif") as film:
         assert film.n_frames == 11
         assert film.info["duration"] * film.n_frames == pytest.approx(2000, rel=0.1)

@@ -15,7 +15,7 @@ from dalembert.tables import Table
 
 
 def cart(name: str = "cart", coordinate: str = "x", mass: str = "px") -> Model:
-    model = Model(name, gravity=(0, -9.81, 0)).parameters(**{mass: 1.3}).coordinates(coordinate, "theta")
+    model = Model(name, gravity=(0, -9.81, 0)).parameters({mass: 1.3}).coordinates(coordinate, "theta")
     model.body("cart", joint=model.prismatic((1, 0, 0), coordinate), mass=mass)
     hinge = model.revolute((0, 0, 1), "theta")
     return model.body("long-rod", parent="cart", joint=hinge, mass=1, center=(0, -0.5, 0), inertia=(0.1, 0.1, 0.1))

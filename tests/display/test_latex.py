@@ -26,6 +26,7 @@ from dalembert.formalisms.catalogue import KEYS, find
 from dalembert.formalisms.shared.linear_form import LinearForm
 from dalembert.io import gallery
 from dalembert.mechanics.system import system_of
+from dalembert.model.description import Elements
 from dalembert.model.model import Model
 from dalembert.symbolic.parser import parse
 
@@ -69,7 +70,7 @@ def numbers_for(form: LinearForm) -> dict[str, float]:
     return {name: float(rng.uniform(0.4, 1.6)) for name in known}
 
 
-def read_back(found: dict[str, Any], model: Model, at: dict[str, float]) -> dict[str, np.ndarray]:
+def read_back(found: dict[str, Any], model: Elements, at: dict[str, float]) -> dict[str, np.ndarray]:
     """The numbers behind the strings of `as_dict`, read by the parser of formulas."""
     # momenta, constants and twists are named after coordinates and bodies: p(x), G(x), wz(rod)
     named = re.compile(r"\b(p|G|[vw][xyz])\(([\w-]+)\)")
@@ -154,7 +155,7 @@ def test_cart_pendulum_has_the_mass_matrix_of_the_paper() -> None:
 
 def test_matrices_use_the_symbols_the_user_declared() -> None:
     m = sympy.Symbol("m", positive=True)
-    q = dynamicsymbols("q", real=True)
+    q: Any = dynamicsymbols("q", real=True)
     model = Model.from_energies("mass", coordinates=[q], kinetic=m * q.diff() ** 2 / 2, parameters={m: 1.0})
     eom = equations_of(model, "lagrange", engine="python")
     assert eom.mass_matrix == sympy.Matrix([[m]])
@@ -168,7 +169,7 @@ def test_matrices_know_speeds_constants_and_time() -> None:
     u1, G, t = latex.to_sympy_matrix(model, entries, ["u1"])
     assert u1 == dynamicsymbols("u1")
     assert sympy.Symbol("G_x") == G
-    assert t == dynamicsymbols._t
+    assert t == dynamicsymbols._t  # pyright: ignore[reportFunctionMemberAccess]
     assert latex.to_sympy_matrix(model, np.empty((0, 3), dtype=object)).shape == (0, 3)
 
 
@@ -287,7 +288,7 @@ def test_names(name: str, in_latex: str, in_text: str) -> None:
 
 def test_a_number_beside_a_long_denominator_is_not_drawn_into_it():
     # SymPy writes 2 (a + b) as 2 a + 2 b, which cancels nothing
-    letters = se.symbols(
+    letters: Any = se.symbols(
         "length_of_the_first_rod length_of_the_second_rod length_of_the_third_rod mass_of_the_fourth_rod"
     )
     total = sum(x**2 * se.sin(x) for x in letters)

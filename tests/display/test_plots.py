@@ -127,7 +127,7 @@ def test_panels_by_name(whole: Plot, runs: dict[str, Trajectory]) -> None:
         assert label in found
     run, axis = runs["lagrange"], whole.axes[found.index("multipliers λ [N]")]
     np.testing.assert_array_equal(axis.get_lines()[0].get_ydata(), run.multipliers[0])
-    portrait = whole.axes[found.index(r"$\dot{\theta}_{1}$ [rad/s]")]
+    portrait: Any = whole.axes[found.index(r"$\dot{\theta}_{1}$ [rad/s]")]
     assert portrait.get_xlabel() == r"$\theta_{1}$ [rad]"
     np.testing.assert_array_equal(portrait.get_lines()[0].get_xydata().T, [run.q[0], run.qd[0]])
 

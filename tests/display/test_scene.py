@@ -267,6 +267,7 @@ def test_what_is_round_is_drawn_in_its_size_and_stands_on_its_plane():
     assert max(np.abs(shape.points[:, 2]).max() for shape in world.shapes if shape.kind == "line") < 1e-12
     stone = scene_of(dl.load("rattleback")).bodies[1]
     (mesh,) = [shape for shape in stone.shapes if shape.kind == "mesh"]
+    assert mesh.points is not None
     assert np.abs(mesh.points).max(axis=0) == pytest.approx([0.2, 0.03, 0.02])
     a, b, c = np.moveaxis(mesh.points[mesh.faces], 1, 0)
     outwards = np.sum(np.cross(b - a, c - a) * (a + b + c), axis=1)

@@ -8,6 +8,7 @@ import subprocess
 from collections.abc import Iterator
 from itertools import accumulate
 from pathlib import Path
+from typing import Any
 
 import pytest
 from gallery_models import equations, up_to
@@ -117,7 +118,7 @@ def test_a_document_stands_alone() -> None:
 def test_long_parts_are_factors() -> None:
     import symengine as se
 
-    terms = se.symbols("a1:40")
+    terms: Any = se.symbols("a1:40")
     long = sum(terms[:30], start=terms[30])
     assert r"\frac{1}" not in latex.expression(1 / long)
     assert latex.expression(1 / long).endswith(")^{-1}")

@@ -16,7 +16,7 @@ from dalembert.io import gallery
 from dalembert.mechanics.system import System, system_of
 from dalembert.symbolic.random_points import proved_equal
 
-x, y, m, d, theta = se.symbols("x y m d theta")
+x, y, m, d, theta = se.symbols("x y m d theta")  # pyright: ignore[reportAssignmentType]
 
 
 @cache
@@ -63,7 +63,7 @@ def test_page_of_the_reduced_cart_pendulum() -> None:
 def test_sines_stay_sines() -> None:
     assert tidy(m * d**2 * (1 - se.cos(theta) ** 2)) == m * d**2 * se.sin(theta) ** 2
     assert tidy(se.sin(x) * se.cos(x) * m) == m * se.sin(x) * se.cos(x)
-    a, b = se.symbols("a b")
+    a, b = se.symbols("a b")  # pyright: ignore[reportAssignmentType]
     found = tidy(a + (b - a) * se.cos(x) ** 2)
     assert found == a * se.sin(x) ** 2 + b * se.cos(x) ** 2
 

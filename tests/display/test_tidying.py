@@ -14,7 +14,7 @@ from dalembert.display.math._trigonometric_ring import sum_of_waves
 from dalembert.display.math.simplify import tidy
 from dalembert.symbolic.formula_writer import exact, for_reading, with_exact_numbers
 
-x, y, m, v = se.symbols("x y m v")
+x, y, m, v = se.symbols("x y m v")  # pyright: ignore[reportAssignmentType]
 
 
 def leaves() -> st.SearchStrategy[Any]:

@@ -4,6 +4,7 @@ import importlib.util
 import re
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -121,7 +122,7 @@ def plainly(eom, block):
     t, value = sp.Symbol("t"), block.value
     moving = {name: sp.Function(name)(t) for name in eom.model.coordinate_names}
     rates = {x.diff(t): sp.Symbol(Kind.RATE.of(name)) for name, x in moving.items()}
-    entries = list(value) if isinstance(value, sp.MatrixBase) else [value]
+    entries = value.flat() if isinstance(value, sp.MatrixBase) else [value]
     return [x.xreplace(rates).xreplace({f: sp.Symbol(name) for name, f in moving.items()}) for x in entries]
 
 
@@ -212,7 +213,7 @@ def test_the_page_has_a_command_for_every_exercise(capsys, monkeypatch):
 
 @pytest.mark.nightly
 def test_the_page_shows_what_its_commands_print():
-    spec = importlib.util.spec_from_file_location("generate", DOCS / "generate.py")
+    spec: Any = importlib.util.spec_from_file_location("generate", DOCS / "generate.py")
     generate = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(generate)
     assert PAGE.read_text(encoding="utf-8") == generate.fresh(PAGE, generate.exercises())

@@ -4,6 +4,7 @@ import doctest
 import importlib.util
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -18,7 +19,7 @@ PARTS = ("The idea", "The equations", "Facts", "When to use it", "Where we devia
 
 
 def _generator():
-    spec = importlib.util.spec_from_file_location("generate", DOCS / "generate.py")
+    spec: Any = importlib.util.spec_from_file_location("generate", DOCS / "generate.py")
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module

@@ -74,7 +74,7 @@ def test_every_model_has_a_page_and_a_group():
 
 def test_the_reference_has_every_public_name():
     text = "\n".join(reference.pages().values())
-    names = [name for name in dl.__all__ if callable(getattr(dl, name))]
+    names = [name for name in dl.__all__ if callable(getattr(dl, name))]  # pyright: ignore[reportAttributeAccessIssue]
     for name in names:
         assert f"heading: dl.{name}\n" in text, name
         assert reference.first_line(getattr(dl, name)), name

@@ -106,4 +106,4 @@ def test_a_table_of_all_formalisms_is_complete():
     assert len(table.rows) + len(table.refused) == len(catalogue.KEYS)
     ends = np.array([run.q[:, -1] for run in table.runs.values()])
     assert np.abs(ends - ends[0]).max() < 1e-8
-    assert max(row.energy_error for row in table) < 1e-10
+    assert max(row.energy_error for row in table) < 1e-10  # pyright: ignore[reportArgumentType]

@@ -11,7 +11,7 @@ from dalembert import recursive
 from dalembert.evidence.agreement import PRINCIPLE, RECURSION, independent_roads
 from dalembert.formalisms import catalogue
 from dalembert.formalisms.shared import common_quantities, phase_space
-from dalembert.formalisms.shared.about import FACTS, grouped
+from dalembert.formalisms.shared.about import FACTS, Lineage, grouped
 from dalembert.mechanics import random_states
 from dalembert.mechanics.applied_forces import active_forces, applied_forces
 from dalembert.mechanics.energies import kinetic, potential
@@ -74,7 +74,7 @@ def moved(true: dict[str, np.ndarray], states: random_states.States) -> set[str]
 class TrueMotion(Motion):
     """A motion whose masses stay what they are."""
 
-    masses = property(Motion.masses.fget)
+    masses = property(Motion.masses.fget)  # pyright: ignore[reportIncompatibleMethodOverride]
 
 
 def heavier(monkeypatch) -> None:
@@ -151,7 +151,7 @@ def test_there_are_four_independent_roads_with_bodies_and_two_with_energies():
 
 def test_the_largest_choice_is_found_whatever_the_order():
     # a greedy choice of the first would find one
-    lineages = [("T", "bodies"), ("T", "V"), ("bodies", "wrenches")]
+    lineages: list[Lineage] = [("T", "bodies"), ("T", "V"), ("bodies", "wrenches")]
     assert independent_roads(lineages) == independent_roads(lineages[::-1]) == 2
 
 

@@ -1,5 +1,7 @@
 """The principle itself: it passes what is right on every kind of model, and notices what is wrong by a millionth."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -11,6 +13,7 @@ from dalembert.mechanics import random_states
 from dalembert.mechanics.contact_constraints import with_contacts
 from dalembert.mechanics.motion import move
 from dalembert.mechanics.state_batch import States
+from dalembert.model.description import Elements
 from dalembert.model.joints import JOINTS
 from dalembert.model.joints.base import Joint
 from dalembert.model.joints.fixed import Fixed
@@ -31,7 +34,7 @@ def examined(model: Model, key: str = "lagrange", count: int = 6) -> tuple[State
     return states, eom.accelerations(*here), eom.reactions(*here)
 
 
-def left(model: Model, states: States, qdd: np.ndarray, reactions: np.ndarray | None = None) -> float:
+def left(model: Elements, states: States, qdd: np.ndarray, reactions: np.ndarray | None = None) -> float:
     """What is left over of motion, accelerations and reactions, at states that are on the constraints."""
     found = dict(_principle.residual(model, states, qdd, reactions).largest)
     assert max(found.pop("position"), found.pop("velocity")) < 1e-8
@@ -47,7 +50,7 @@ def chain(joint: Joint, names: tuple[str, ...] = ()) -> Model:
     return model.body("link", parent="base", joint=joint, **SOLID)
 
 
-PLACE = {"position": (0.3, -0.1, 0.2), "rotation": (0.2, -0.3, 0.5)}
+PLACE: dict[str, Any] = {"position": (0.3, -0.1, 0.2), "rotation": (0.2, -0.3, 0.5)}
 MAKER = Model("maker").coordinates("a", "b", "c", "d", "w", "x", "y", "z")
 KINDS = {
     "fixed": MAKER.fixed(**PLACE),
@@ -80,7 +83,7 @@ def test_both_walks_bring_the_bodies_to_the_same_places(kind):
 def test_a_joint_must_say_how_it_moves_for_the_principle_too():
     class Other(Joint):
         kind = "wobble"
-        values = motions = ()
+        values = motions = ()  # pyright: ignore[reportIncompatibleMethodOverride, reportAssignmentType]
         turn, shift, angular, linear, closure, measure, with_values, written, unfulfilled = (
             getattr(Fixed, name)
             for name in [

@@ -11,6 +11,7 @@ Without the mutation every check passes.
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -297,7 +298,7 @@ def event_checks(integrator: str) -> dict[str, bool]:
     }
 
 
-def _steps(integrator: str) -> dict[str, float]:
+def _steps(integrator: str) -> dict[str, Any]:
     return {"step": 0.03} if integrator == "rk4" else {"max_step": 0.17}
 
 

@@ -49,7 +49,7 @@ TINY = 1e-9
 def test_all_formalisms_are_one_function(name):
     model = dl.load(name)
     proof = prove(model)
-    claims = proof.formalisms | proof.identities
+    claims = {**proof.formalisms, **proof.identities}
     assert {key: claim for key, claim in claims.items() if claim.status in ("different", "undecided")} == {}
     assert proof.probability <= ENOUGH
     assert proof.proved or proof.undecided  # what switches is named

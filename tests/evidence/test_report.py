@@ -21,8 +21,8 @@ class Elements(HTMLParser):
         super().__init__()
         self.found = []
 
-    def handle_starttag(self, tag, attributes):
-        self.found.append((tag, dict(attributes)))
+    def handle_starttag(self, tag, attrs):
+        self.found.append((tag, dict(attrs)))
 
 
 def elements(page):
@@ -95,7 +95,7 @@ def test_wrong_words_are_told(words, expected, capsys):
 
 def test_what_is_no_run_is_told():
     with pytest.raises(InputError, match="Expected a run"):
-        dl.report("double-pendulum")
+        dl.report("double-pendulum")  # pyright: ignore[reportArgumentType]
 
 
 def test_a_formalism_that_cannot_is_told():

@@ -231,7 +231,7 @@ def test_what_cannot_be_exported_is_refused_with_its_reason(tmp_path):
     bouncing = ball.copy().event("bounce", "z", direction="down", reset={"z": "-0.5*dot(z)"})
     with pytest.raises(NotApplicableError, match="the event 'bounce' of model 'ball' changes parameters or velocities"):
         dl.export(dl.derive(bouncing), "c", tmp_path / "a.c")
-    driven = ball.copy().actuator("ball", law=lambda t, q, qd: 1.0, name="hand")
+    driven = ball.copy().actuator("ball", law=lambda t, state: 1.0, name="hand")
     with pytest.raises(NotApplicableError, match="'hand' of model 'ball' is given by a law in Python"):
         dl.export(dl.derive(driven), "c", tmp_path / "a.c")
     eom = dl.derive(ball)

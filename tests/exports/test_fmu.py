@@ -6,6 +6,7 @@ import ctypes
 import subprocess
 import zipfile
 from dataclasses import replace
+from typing import Any
 from xml.etree import ElementTree
 
 import numpy as np
@@ -20,9 +21,9 @@ from dalembert.mechanics import random_states
 
 def test_the_description_names_states_parameters_and_outputs():
     files = fmu_files(source_of(dl.derive("cart-pendulum", "kane", engine="python")), "cart")
-    root = ElementTree.fromstring(files["modelDescription.xml"])
+    root: Any = ElementTree.fromstring(files["modelDescription.xml"])
     assert root.get("instantiationToken") in files["sources/fmi3.c"]
-    variables = {each.get("name"): each for each in root.findall("ModelVariables/Float64")}
+    variables: dict[str, Any] = {each.get("name"): each for each in root.findall("ModelVariables/Float64")}
     assert list(variables)[:6] == ["time", "theta1", "theta2", "x", "u1", "u2"]
     assert variables["der(u1)"].get("derivative") == variables["u1"].get("valueReference")
     assert float(variables["l"].get("start")) == 0.2
@@ -38,7 +39,7 @@ def test_the_description_names_states_parameters_and_outputs():
 def test_the_description_says_which_events_are_left_out():
     model = dl.load("simple-pendulum").copy().event("down", "theta", stop=True)
     files = fmu_files(source_of(dl.derive(model, "kane", engine="python")), "pendulum")
-    root = ElementTree.fromstring(files["modelDescription.xml"])
+    root: Any = ElementTree.fromstring(files["modelDescription.xml"])
     assert "The event 'down' is not part of this code." in root.get("description")
 
 
@@ -47,7 +48,7 @@ def test_the_description_says_which_events_are_left_out():
 @pytest.mark.parametrize("name", ["cart-pendulum", "three-bodies", "four-bar", "kuka-kr5"])
 def test_an_fmu_says_what_the_package_says(name, formalism, tmp_path):
     fmpy = pytest.importorskip("fmpy", reason="FMPy is not installed: make exports installs it")
-    from fmpy.validation import validate_fmu
+    from fmpy.validation import validate_fmu  # pyright: ignore[reportMissingImports]
 
     eom = dl.derive(name, formalism)
     (path,) = dl.export(eom, "fmu", tmp_path / "model.fmu")

@@ -1,6 +1,8 @@
 """What dalembert, maggi, udwadia_kalaba, gauss, phong, nullspace and newton_euler show: identities between the
 quantities, and laws that hold with the accelerations of Lagrange's equations."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 import symengine as se
@@ -133,9 +135,10 @@ def test_the_root_of_the_mass_matrix_and_the_gaussian(name):
 
 
 def test_the_wheel_and_the_pendulum_of_phong():
-    m, r, J, F, w, t, l, g, phi = se.symbols("m r J F w t l g phi")  # noqa: E741
+    m, r, J, F, w, t, l, g, phi = se.symbols("m r J F w t l g phi")  # noqa: E741  # pyright: ignore[reportAssignmentType]
     sdd, xdd, ydd, phidd = (se.Symbol(Kind.ACCELERATION.of(x)) for x in ("s", "x", "y", "phi"))
-    disk, pendulum = derived("phong-disk", "phong"), derived("phong-pendulum", "phong")
+    disk: Any = derived("phong-disk", "phong")
+    pendulum = derived("phong-pendulum", "phong")
     assert disk.blocks["D"].value.tolist() == [[r], [0], [-1]]
     (row,) = disk.laws[0].left
     assert se.expand(row - (m * r * sdd - r * F * se.cos(w * t) - J * phidd)) == 0  # (3.8)

@@ -3,6 +3,7 @@
 import json
 import pickle
 import re
+from typing import Any
 
 import numpy as np
 import pytest
@@ -319,14 +320,15 @@ def test_modules_that_are_none_are_told(groups, said):
 def test_symbols_and_numbers_are_the_same(name):
     eom, q, qd = at_random(name)
     at = eom.blocks_at(q, qd)
-    values = {sp.Symbol(k): v for k, v in eom.parameters.items()}
+    values: dict[Any, Any] = {sp.Symbol(k): v for k, v in eom.parameters.items()}
     t = sp.Symbol("t")
     for x, a, b in zip(eom.model.coordinate_names, q, qd, strict=True):
         moving_symbol = sp.Function(x)(t)
         values |= {moving_symbol.diff(t): b, moving_symbol: a}
     for key, block in eom.blocks.items():
         if key != "modules":
-            matrix = block.value.subs(values)
+            symbols: Any = block.value
+            matrix = symbols.subs(values)
             found = np.array(matrix.subs(values).evalf(), dtype=float).reshape(at[key].shape)
             assert found == pytest.approx(at[key], abs=1e-9 * (1 + np.abs(at[key]).max())), key
 
@@ -379,6 +381,7 @@ def test_what_the_steps_find_is_what_runs():
     phi = -at["C"] @ qd - rest
     known |= {"phi[1]": phi[0], "phi[2]": phi[1]}
     found = []
+    block: Any
     for step in eom.steps():
         for block in step.blocks:
             if block.key.startswith(("M_hat", "psi", "m_hat", "tau_hat", "tau_tilde", "M_bar", "eta", "theta")):

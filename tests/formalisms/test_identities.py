@@ -9,6 +9,7 @@ from dalembert.formalisms import catalogue
 from dalembert.formalisms.shared import quasi_velocities
 from dalembert.formalisms.shared.phase_space import canonical_of
 from dalembert.mechanics import random_states
+from dalembert.model.frozen import Frozen
 from dalembert.simulation.workspace import setup, workspace_of
 from dalembert.symbolic.algebra_base import stack, vector
 
@@ -121,7 +122,7 @@ def test_reactions_do_the_virtual_work_of_the_non_ideal_force_and_no_other(key):
 @pytest.mark.parametrize("key", catalogue.KEYS)
 def test_a_vanishing_non_ideal_force_changes_nothing(key):
     ideal = rough()
-    ideal.non_ideal_forces = {}
+    ideal.non_ideal_forces = Frozen()
     states = random_states.consistent(ideal, 10, seed=8)
     with_zero = dl.derive(rough().with_parameters(c=0.0), key, engine="python")
     without = dl.derive(ideal, key, engine="python")

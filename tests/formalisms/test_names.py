@@ -74,7 +74,7 @@ REFUSED = ("t", "pi", "sin", "dot", "ddot", "lambda", "max", "piecewise")
 
 
 def cart(coordinate: str, mass: str) -> Model:
-    model = Model("cart", gravity=(0, -9.81, 0)).parameters(**{mass: 1.3}).coordinates(coordinate, "th")
+    model = Model("cart", gravity=(0, -9.81, 0)).parameters({mass: 1.3}).coordinates(coordinate, "th")
     model.body("cart", joint=model.prismatic((1, 0, 0), coordinate), mass=mass)
     hinge = model.revolute((0, 0, 1), "th")
     model.body("rod", parent="cart", joint=hinge, mass=1, center=(0, -0.5, 0), inertia=(0.1, 0.1, 0.1))

@@ -7,6 +7,7 @@ from sympy.physics.mechanics import dynamicsymbols
 import dalembert as dl
 from dalembert.formalisms import catalogue
 from dalembert.mechanics import random_states
+from dalembert.model.frozen import Frozen
 from dalembert.simulation.workspace import setup, workspace_of
 
 OF_ENERGIES = [m.ABOUT.key for m in catalogue.FORMALISMS if m.ABOUT.needs == "energies"]
@@ -48,7 +49,7 @@ def parts_of_347(model: dl.Model, states: random_states.States) -> tuple[np.ndar
     space = workspace_of(setup(model, "python"))
     ideal, work, lam = [], [], []
     bare = model.copy()
-    bare.non_ideal_forces = {}
+    bare.non_ideal_forces = Frozen()
     plain = workspace_of(setup(bare, "python"))
     _, _, rows, _ = space.manifold.evaluate(states.q, states.qd, states.t, space.values)
     qdd = dl.derive(model, "lagrange", engine="python").accelerations(states.q, states.qd, states.t)

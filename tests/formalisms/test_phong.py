@@ -92,7 +92,7 @@ def test_the_trial_vectors_are_the_users_choice():
     for eom in (other, ones):
         assert np.allclose(eom.accelerations(q, qd), first.accelerations(q, qd), rtol=1e-12)
         assert np.allclose(eom.reactions(q, qd), first.reactions(q, qd))
-    assert list(ones.blocks["x"].value) == [1, 1, 1]
+    assert list(ones.blocks["x"].value) == [1, 1, 1]  # pyright: ignore[reportArgumentType]
     # the paper's choice: the direction times l sin φ / (1 + l²)
     phi, l = dynamicsymbols("phi"), sp.Symbol("l")  # noqa: E741
     expected = sp.Matrix([l * sp.cos(phi), l * sp.sin(phi), 1]) * l * sp.sin(phi) / (1 + l**2)

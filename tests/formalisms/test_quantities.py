@@ -1,5 +1,7 @@
 """What formalisms let their users see: the Gaussian, the constraint space, the Hamiltonian, the directions D."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 import sympy
@@ -42,6 +44,7 @@ def test_the_hamiltonian_of_a_pendulum():
     equations = dl.derive(dl.load("simple-pendulum"), "hamilton")
     m, g, l = sympy.symbols("m g l")  # noqa: E741
     theta = dynamicsymbols("theta")
+    p: Any
     (p,) = (s for s in equations.hamiltonian.free_symbols if str(s).startswith("p"))
     expected = p**2 / (2 * m * l**2) - m * g * l * sympy.cos(theta)
     assert sympy.simplify(equations.hamiltonian - expected) == 0

@@ -69,7 +69,7 @@ def test_verify_names_what_it_leaves_out(monkeypatch):
     assert left == {key for key in catalogue.KEYS if catalogue.find(key).ABOUT.compiles == "small"}
     assert {"maggi", "volterra"} < left
     assert not left & {"lagrange", "kane"}
-    assert "2 coordinates and 0 constraints" in found.formalisms["maggi"].reason
+    assert "2 coordinates and 0 constraints" in found.formalisms["maggi"].reason  # pyright: ignore[reportOperatorIssue]
     assert found.agrees
     whole = dl.verify(dl.load("double-pendulum"), states=3, engines=["python"], everything=True)
     assert {verdict.status for verdict in whole.formalisms.values()} == {"agrees"}

@@ -1,5 +1,7 @@
 """Routh: ignorable coordinates leave, their momenta stay, and the effective potential is that of the textbooks."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 import sympy as sp
@@ -32,6 +34,7 @@ def test_the_routhian_of_a_planet_is_the_radial_equation():
 def test_the_constant_momentum_is_in_the_equations():
     eom = dl.derive(planet(), "routh", engine="python")
     m, k, r, p = sp.Symbol("m"), sp.Symbol("k"), sp.Function("r")(sp.Symbol("t")), sp.Symbol("G_phi")
+    found: Any
     (found,) = eom.forcing
     found = found.subs({s: p for s in found.free_symbols if "phi" in str(s)})
     found = found.subs({f: r for f in found.atoms(sp.Function) if str(f.func) == "r"})

@@ -67,7 +67,8 @@ def _use(model: dl.Model, formalism: str) -> None:
     """Everything a user does with equations."""
     model.check()
     eom = dl.derive(model, formalism)
-    str(eom), eom.latex()
+    str(eom)
+    eom.latex()
     eom.accelerations([0.7, -0.3], [0.4, 0.0])
     for integrator in ("dop853", "taylor"):
         eom.simulate(0.05, samples=3, integrator=integrator)

@@ -259,7 +259,7 @@ def test_the_buffer_turns_the_slider_crank_back():
 @pytest.mark.nightly
 def test_a_bushing_does_what_the_pin_does_which_it_replaces():
     soft = dl.load("four-bar-bushing")
-    rigid = dl.Model("rigid", gravity=(0, -9.81, 0)).parameters(**soft.parameter_values)
+    rigid = dl.Model("rigid", gravity=(0, -9.81, 0)).parameters(soft.parameter_values)
     for each in soft.generalized_coordinates:
         rigid.coordinate(each.name, each.start)
     rigid.bodies = soft.bodies

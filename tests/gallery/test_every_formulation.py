@@ -81,4 +81,4 @@ def test_compare_gives_a_full_table(name):
     table = dl.compare(model, keys, duration=model.duration / 50, samples=5, integrator="dop853")
     assert table.failed == {}
     assert [row.formalism for row in table] == keys
-    assert all(np.isfinite(row.energy_error) for row in table)
+    assert all(np.isfinite(row.energy_error) for row in table)  # pyright: ignore[reportArgumentType, reportCallIssue]

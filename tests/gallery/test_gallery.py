@@ -1,6 +1,7 @@
 """Every example of the gallery is complete, sound, and says what its source says."""
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -99,6 +100,8 @@ def test_initial_speeds_are_those_of_the_published_files():
 
 
 def test_the_pull_on_the_satellite_is_the_push_on_the_tip():
+    push: Any
+    recoil: Any
     push, recoil = gallery.load("satellite-boom").loads
     force = parse("-0.018*sin(0.089*t) + 0.012*cos(0.0485*t)", coordinates=(), parameters=(), where="(79)")
     assert (push.force[2] - force).expand() == 0

@@ -1,5 +1,7 @@
 """The power of every load is force times velocity, with velocities taken by complex steps through positions."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -25,7 +27,7 @@ class Scene:
         self.load = self.model.loads[-1]
         self.motion = self.at(self.q)
 
-    def at(self, q):
+    def at(self, q) -> Any:
         return move(self.model, FLOATS, self.t, vector(list(q)), vector(list(self.qd)), self.model.parameter_values)
 
     @property

@@ -1,5 +1,7 @@
 """Kinetic and potential energy: exact differences of a quadratic, gradients, closed forms."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -13,13 +15,14 @@ from dalembert.symbolic.floats import FLOATS, numbers
 every_tree = pytest.mark.parametrize("seed", range(6))
 
 
-def at(model, q, qd, t=0.6):
+def at(model, q, qd, t: Any = 0.6):
     return move(model, FLOATS, t, vector(list(q)), vector(list(qd)), model.parameter_values)
 
 
 def kinetic_energy(model, q, qd, t=0.6):
     motion = at(model, q, qd, t)
-    return complex(kinetic(motion, motion.qd)).real
+    T: Any = kinetic(motion, motion.qd)
+    return complex(T).real
 
 
 @every_tree
@@ -70,9 +73,10 @@ def test_conservative_forces_are_gradients_of_the_potential(random_tree, seed):
     q, h = np.random.default_rng(seed).uniform(-1, 1, n), 1e-30
     forces = [load for load in applied_forces(at(model, q, 0 * q)) if load.potential is not None]
     assert len(forces) == len(model.bodies) + 2
-    total = numbers(sum(load.J.T @ load.force for load in forces), 1)[:, 0]
+    total = numbers(sum((load.J.T @ load.force for load in forces), start=vector([0.0] * n)), 1)[:, 0]
     for i, unit in enumerate(np.eye(n)):
-        slope = np.imag(complex(potential(at(model, q + 1j * h * unit, 0 * q)))) / h
+        V: Any = potential(at(model, q + 1j * h * unit, 0 * q))
+        slope = np.imag(complex(V)) / h
         assert total[i] == pytest.approx(-slope, abs=1e-12)
 
 
@@ -81,8 +85,8 @@ def test_energies_of_a_swinging_rod():
     turn = model.revolute((0, 0, 1), "theta")
     model.body("rod", joint=turn, mass="m", center=(0, "-l/2", 0), inertia=("m*l**2/12", 0, "m*l**2/12"))
     motion = at(model, [0.4], [1.7])
-    assert float(kinetic(motion, motion.qd)) == pytest.approx(2.0 * 0.6**2 / 6 * 1.7**2)
-    assert float(potential(motion)) == pytest.approx(-2.0 * 9.81 * 0.3 * np.cos(0.4))
+    assert float(kinetic(motion, motion.qd)) == pytest.approx(2.0 * 0.6**2 / 6 * 1.7**2)  # pyright: ignore[reportArgumentType]
+    assert float(potential(motion)) == pytest.approx(-2.0 * 9.81 * 0.3 * np.cos(0.4))  # pyright: ignore[reportArgumentType]
 
 
 def test_kinetic_energy_of_a_driven_slider():

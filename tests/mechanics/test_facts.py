@@ -12,6 +12,7 @@ from dalembert.mechanics.contact_constraints import with_contacts
 from dalembert.mechanics.facts import facts_of
 from dalembert.mechanics.generalized_speeds import speed_map
 from dalembert.mechanics.state_batch import at_formulas
+from dalembert.model.joints.base import Joint
 from dalembert.model.model import Model
 from dalembert.symbolic.floats import numbers
 
@@ -19,7 +20,7 @@ from dalembert.symbolic.floats import numbers
 def plane(*more: str) -> Model:
     """A point in the plane at (x, y), away from the origin."""
     model = Model("plane").parameters(m=2.0).coordinate("x", 1.0).coordinate("y", 0.5)
-    joints = [model.prismatic((1, 0, 0), "x"), model.prismatic((0, 1, 0), "y")]
+    joints: list[Joint] = [model.prismatic((1, 0, 0), "x"), model.prismatic((0, 1, 0), "y")]
     for name in more:
         model.coordinate(name)
         joints.append(model.revolute((0, 0, 1), name))

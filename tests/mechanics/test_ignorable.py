@@ -10,6 +10,7 @@ from dalembert.mechanics._ignorable import Ignorable, find_ignorable
 from dalembert.mechanics.constraint_levels import Levels, levels
 from dalembert.mechanics.contact_constraints import with_contacts
 from dalembert.mechanics.facts import facts_of
+from dalembert.model.description import Elements
 from dalembert.model.model import Model
 from dalembert.simulation.workspace import forget_workspaces
 
@@ -36,11 +37,11 @@ def energies(potential: str, kinetic: str = "dot(x)**2/2 + dot(y)**2/2", **more)
     return Model.from_energies("energies", coordinates=["x", "y"], kinetic=kinetic, potential=potential, **more)
 
 
-def found(model: Model) -> Ignorable:
+def found(model: Elements) -> Ignorable:
     return find_ignorable(model, levels(model))
 
 
-def reason(model: Model, name: str = "x") -> str:
+def reason(model: Elements, name: str = "x") -> str:
     """The sentence for a coordinate, which must agree with the places."""
     known = found(model)
     ignorable = model.coordinate_names.index(name) in known.places

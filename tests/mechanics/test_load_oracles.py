@@ -6,6 +6,7 @@ the wrenches on the bodies, the recursion, and the words that the principle uses
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pytest
@@ -35,7 +36,8 @@ def by_forces(model, q, qd, t):
 
 
 def by_potential(model, q, qd, t):
-    slopes = [np.imag(potential(moved(model, q + 1j * STEP * e, qd, t))) / STEP for e in np.eye(len(q))]
+    energies: list[Any] = [potential(moved(model, q + 1j * STEP * e, qd, t)) for e in np.eye(len(q))]
+    slopes = [np.imag(V) / STEP for V in energies]
     return np.real(plain(generalized_forces(moved(model, q, qd, t)))) - np.array(slopes, dtype=float)
 
 
@@ -218,7 +220,7 @@ ON_FLOOR = {"radius": 0.2, "center": (0, -1, 0), "point": (0, -0.9, 0), "normal"
 TO_WALL = {"bodies": ("world", "rod"), "points": ((0.8, 0, 0), (0, -1, 0))}
 ON_CART = {"bodies": ("rod", "world"), "points": ((0, -1, 0), (-2, 0, 0))}
 
-ON_PLANE = {"axis": (0, 0, 1), "normal": (0, 1, 0)}
+ON_PLANE: dict[str, Any] = {"axis": (0, 0, 1), "normal": (0, 1, 0)}
 
 ORACLES = (
     # F at the mass centre, 0.6 below the pivot: δr = 0.6 (cos θ, sin θ) δθ

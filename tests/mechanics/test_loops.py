@@ -1,5 +1,7 @@
 """Loops: every row of every kind of cut joint against complex steps, and the forces that keep it against virtual work."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
@@ -68,7 +70,8 @@ def state(model, seed):
 
 
 def phi(model, q, t):
-    return np.array([complex(np.ravel(row.phi)[0]) for row in loop_rows(at(model, q, 0 * np.real(q), t))])
+    rows: Any = loop_rows(at(model, q, 0 * np.real(q), t))
+    return np.array([complex(np.ravel(row.phi)[0]) for row in rows])
 
 
 def test_the_table_of_this_file_is_complete():
@@ -82,7 +85,7 @@ def test_a_and_b_are_the_derivatives_of_the_row(cut, ends):
     model = frame(cut, ends)
     for seed in (1, 2):
         q, qd, t = state(model, seed)  # far off the constraint
-        rows = loop_rows(at(model, q, qd, t))
+        rows: Any = loop_rows(at(model, q, qd, t))
         by_q = np.array([np.imag(phi(model, q + 1j * STEP * unit, t)) / STEP for unit in np.eye(len(q))]).T
         by_t = np.imag(phi(model, q, t + 1j * STEP)) / STEP
         assert len(rows) == len(model.constraint_names)
@@ -169,14 +172,14 @@ def test_a_cut_joint_measures_how_far_it_has_moved(kind):
     names = [f"s{i}" for i in range(len(values))]
     model = Model("pair").parameters(l=0.4).coordinates("a", *names)
     model.body("base", joint=model.revolute((1, 0, 0), "a"), mass=1)
-    behind = {"position": (0.1, 0.2, 0.3), "rotation": (0.2, -0.4, 0.6)}
+    behind: dict[str, Any] = {"position": (0.1, 0.2, 0.3), "rotation": (0.2, -0.4, 0.6)}
     model.body("top", parent="base", joint=[make(model, *names), model.fixed(**behind)], mass=1)
     # M sits on the body where the fixed placement began
     back = Rotation.from_euler("xyz", behind["rotation"]).inv()
     place = {"position": -back.apply(behind["position"]), "rotation": back.as_euler("xyz")}
     model.loop("cut", ("base", "top"), make(model, *[0] * len(values)), **{k: v.tolist() for k, v in place.items()})
     motion = at(model, [0.6, *values], np.zeros(1 + len(values)), 0.0)
-    assert np.allclose([row.phi for row in loop_rows(motion)], 0, atol=1e-14)
+    assert np.allclose([row.phi for row in loop_rows(motion)], 0, atol=1e-14)  # pyright: ignore[reportArgumentType]
     found = model.loops[0].joint.measure(*displacement(*ends(model.loops[0], motion)))
     assert np.allclose(found, values, atol=1e-12)
 

@@ -102,7 +102,7 @@ def test_a_body_needs_the_values_of_its_joint(kind):
         ),
         (lambda m: m.parameters([1]), "parameters: got [1]. Expected a mapping of names to values, or m=1.0, l=0.5."),
         (
-            lambda m: Model("g", gravity=9.81),
+            lambda m: Model("g", gravity=9.81),  # pyright: ignore[reportArgumentType]
             "model 'g', gravity: got 9.81. Expected 3 components, e.g. (0, -9.81, 0).",
         ),
     ],

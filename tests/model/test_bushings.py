@@ -99,4 +99,4 @@ def test_a_block_slows_down_by_the_friction_of_its_direction():
 def test_friction_that_is_read_backwards_changes_its_directions():
     model = Model("block").coordinate("x")
     model.body("block", joint=model.prismatic((1, 0, 0), "x"), mass=2).joint_friction("block", coulomb=(3, 5))
-    assert [float(x) for x in model.loads[0].reversed().coulomb] == [5, 3]
+    assert [float(x) for x in model.loads[0].reversed().coulomb] == [5, 3]  # pyright: ignore[reportAttributeAccessIssue]

@@ -1,5 +1,7 @@
 """Compliant contact: closed forms, a reference that shares nothing, agreement of formalisms, refusals."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
@@ -11,7 +13,7 @@ from dalembert.io.toml_reader import loads_toml
 from dalembert.model.model import Model
 
 G = 9.81
-TIGHT = {"rtol": 1e-12, "atol": 1e-13}
+TIGHT: dict[str, Any] = {"rtol": 1e-12, "atol": 1e-13}
 
 
 def falling(height: float = 0.0, rate: float = 0.0, gravity: float = G, mass: float = 0.5) -> Model:

@@ -1,5 +1,7 @@
 """Blades and rolling discs as formulas, beside those of the hand."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 import symengine as se
@@ -54,7 +56,7 @@ def test_the_chaplygin_sleigh_from_a_blade():
     written = sleigh()
     written.contacts = ()
     written.nonholonomic("-sin(phi)*dot(x) + cos(phi)*dot(y) + a*dot(phi)")
-    found = [dl.derive(model, "kane", engine="python").accelerations(q, qd) for model in (sleigh(), written)]
+    found: Any = [dl.derive(model, "kane", engine="python").accelerations(q, qd) for model in (sleigh(), written)]
     assert np.allclose(*found)
 
 
@@ -101,7 +103,7 @@ def test_the_lowest_point_of_a_disc_is_held_on_the_plane():
 def test_the_matter_in_the_contact_does_not_slip():
     made = with_contacts(disc())
     assert [c.name for c in made.nonholonomic_constraints] == ["rolling_disk1, slip 1", "rolling_disk1, slip 2"]
-    slips = [value(c.psi, **STATE, **RATES, r=R) for c in made.nonholonomic_constraints]
+    slips: Any = [value(c.psi, **STATE, **RATES, r=R) for c in made.nonholonomic_constraints]
     by_hand = velocity_of_contact()[:2]
     assert np.hypot(*slips) == pytest.approx(np.hypot(*by_hand))
     # each slip is one component along the plane
@@ -114,7 +116,7 @@ def test_a_tilted_plane_is_a_turned_world():
     made = with_contacts(disc(normal, (turn, 0, 0)))
     (contact,) = made.holonomic_constraints
     assert value(contact.phi, **STATE, r=R) == pytest.approx(0.5 - R * np.cos(0.4))
-    slips = [value(c.psi, **STATE, **RATES, r=R) for c in made.nonholonomic_constraints]
+    slips: Any = [value(c.psi, **STATE, **RATES, r=R) for c in made.nonholonomic_constraints]
     assert np.hypot(*slips) == pytest.approx(np.hypot(*velocity_of_contact()[:2]))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
@@ -21,7 +22,7 @@ G = 9.81
 Z = (0, 0, 1)
 
 
-def accelerations(model: Model, q: object = None) -> np.ndarray:
+def accelerations(model: Model, q: Any = None) -> np.ndarray:
     start, rates = model.initial
     return dl.derive(model, engine="python").accelerations(start if q is None else q, rates)
 
@@ -59,7 +60,7 @@ def test_a_belt_keeps_the_speed_of_its_rim(crossed, way):
     assert accelerations(model) == pytest.approx([first, way * first / 2], rel=1e-13)
 
 
-def rack(radius: object = 0.3, **more: object) -> Model:
+def rack(radius: Any = 0.3, **more: Any) -> Model:
     model = Model("rack", gravity=(0, -G, 0)).coordinates("turn", "x")
     model.body("pinion", joint=model.revolute(Z, "turn"), mass=1, inertia=(0, 0, 0.2))
     model.body("rack", joint=model.prismatic((0, 1, 0), "x"), mass=4)
@@ -260,7 +261,7 @@ def everything() -> Model:
     return model.body("block", joint=model.prismatic((1, 0, 0), "d"), mass=1)
 
 
-ENDS = {"points": ((0.1, "k", 0), (1, 0, "-k"))}
+ENDS: dict[str, Any] = {"points": ((0.1, "k", 0), (1, 0, "-k"))}
 MADE: dict[str, Callable[[Model], Model]] = {
     "coupling": lambda m: m.coupling(
         ("arm", "fore", "block"), (1, "k", -2), joints=(1, 0, 0), motions=(0, 1, 0), phase="k/3"

@@ -44,7 +44,7 @@ def impacts_one_by_one(ratio, e, z, a, zd, ad, count):
             if len(below):
                 k = int(below[0])
                 low = s[k - 1] if k else 0.0
-                hits.append((brentq(gap, low, s[k], args=(side,), xtol=1e-16, rtol=1e-15), side))
+                hits.append((brentq(gap, low, s[k], args=(side,), xtol=1e-16, rtol=1e-15), side))  # pyright: ignore[reportArgumentType]
         wait, side = min(hits)
         z, a, zd, t = z + zd * wait - G * wait * wait / 2, a + ad * wait, zd - G * wait, t + wait
         rate = zd - side * np.cos(a) * ad

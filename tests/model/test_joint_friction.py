@@ -1,6 +1,7 @@
 """Dry friction without smoothing: joints stick, and let go, as closed forms say."""
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -10,14 +11,14 @@ from dalembert.errors import ModelError
 from dalembert.model.model import Model
 
 
-def block(x: float, rate: float = 0.0, **friction: object) -> Model:
+def block(x: float, rate: float = 0.0, **friction: Any) -> Model:
     """A mass of 1 on a spring of stiffness 1."""
     model = Model("block").coordinate("x", x, rate)
     model.body("block", joint=model.prismatic((1, 0, 0), "x"), mass=1)
     return model.spring(("world", "block"), stiffness=1).joint_friction("block", **friction, name="slide")
 
 
-def belt(**friction: object) -> Model:
+def belt(**friction: Any) -> Model:
     """A mass of 0.1 on a spring of stiffness 40, on a belt that moves at 0.2."""
     model = Model("belt").coordinate("x", 0.0, 0.2)
     model.body("belt", joint=model.prismatic((1, 0, 0), "t/5"))

@@ -1,6 +1,7 @@
 """Every kind of joint on its own, over plain numbers: derivatives by complex steps, rotations by SciPy."""
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -63,7 +64,7 @@ every_moving_joint = pytest.mark.parametrize("joint", MOVING.values(), ids=MOVIN
 
 def plain(array) -> np.ndarray:
     """An object array of numbers as an array of numbers, complex where it must be."""
-    found = np.array(array, dtype=complex)
+    found: np.ndarray[Any, np.dtype[np.complex128]] = np.array(array, dtype=complex)
     return found if found.imag.any() else found.real
 
 
@@ -102,7 +103,7 @@ def slopes(function, values) -> np.ndarray:
     columns = []
     for i in range(len(values)):
         moved = [v + (1j * STEP if i == k else 0) for k, v in enumerate(values)]
-        columns.append(np.array(function(moved), dtype=complex).imag / STEP)
+        columns.append(np.imag(np.array(function(moved), dtype=complex)) / STEP)
     return np.stack(columns, axis=-1)
 
 
@@ -278,7 +279,7 @@ def test_a_displaced_or_turned_frame_breaks_a_row(joint):
 
 @pytest.mark.parametrize("name", ["screw z", "screw oblique", "screw left-handed"])
 def test_a_screw_has_no_seam(name):
-    joint = EVERY[name]
+    joint: Any = EVERY[name]
     lead = joint.pitch / (2 * math.pi)
     axis = np.array(joint.axis, dtype=float)
     around = np.concatenate([[k * math.pi + e for e in (-1e-6, 0, 1e-6)] for k in range(-9, 10)])
@@ -294,7 +295,7 @@ def test_a_screw_has_no_seam(name):
 
 
 def test_a_turn_of_a_screw_is_its_pitch():
-    joint = EVERY["screw oblique"]
+    joint: Any = EVERY["screw oblique"]
     ahead = plain(joint.shift(FLOATS, [2 * math.pi])) - plain(joint.shift(FLOATS, [0.0]))
     assert np.linalg.norm(ahead) == pytest.approx(0.3)
     # advancing a whole pitch without turning keeps the thread; a part of it does not, half a pitch least of all
@@ -311,7 +312,7 @@ def test_no_other_rotation_passes_for_none(kind):
     others = [Rotation.from_rotvec(2 * math.pi / 3 * np.ones(3) / math.sqrt(3)), *turns(20, 2)]
     for R in others:
         rows = EVERY[kind].closure(FLOATS, exact(R.as_matrix()), exact(np.zeros(3)))
-        found = {row.name[-1]: row.phi for row in rows if row.name.startswith("turn")}
+        found: dict[str, Any] = {row.name[-1]: row.phi for row in rows if row.name.startswith("turn")}
         axis = R.as_rotvec() / R.magnitude()
         assert np.allclose([found[e] for e in "xyz"], 2 * math.sin(R.magnitude() / 2) * axis, atol=1e-12)
 

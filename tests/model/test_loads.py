@@ -1,6 +1,7 @@
 """Loads against closed forms: springs, friction, rotors and motors in joints, tables of time, drives, gravity."""
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -421,7 +422,7 @@ def test_what_a_drive_refuses(call, message):
 def test_gravity_points_anywhere_or_nowhere(g):
     model = Model("stone", gravity=g).parameters(g=4.0).coordinates("x", "y", "z")
     model.body("stone", joint=[model.prismatic(e, c) for e, c in zip(np.eye(3), "xyz", strict=True)], mass=3)
-    expected = [{"g": 4.0, "-g/2": -2.0}.get(x, x) for x in g]
+    expected: list[Any] = [{"g": 4.0, "-g/2": -2.0}.get(x, x) for x in g]
     run = dl.simulate(model, 2.0, samples=5)
     assert np.allclose(run.q, np.outer(expected, run.t**2 / 2), atol=1e-12)
     assert np.allclose(run.energy, 0, atol=1e-11)

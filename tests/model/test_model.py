@@ -2,6 +2,7 @@
 
 import math
 from decimal import Decimal
+from typing import Any
 
 import numpy as np
 import pytest
@@ -47,7 +48,8 @@ def test_start_takes_names_or_the_order_of_coordinates():
 
 
 def test_sympy_symbols_name_coordinates_and_parameters():
-    x, m = dynamicsymbols("x"), sp.Symbol("m", positive=True)
+    x: Any = dynamicsymbols("x")
+    m = sp.Symbol("m", positive=True)
     model = Model("sympy").parameters({m: 2}).coordinates(x)
     model.body("a", joint=model.prismatic((1, 0, 0), x**2), mass=2 * m)
     assert model.coordinate_names == ("x",)

@@ -1,5 +1,7 @@
 """Motors, drag and gravity of points against closed forms."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -54,7 +56,8 @@ def test_a_motor_that_is_read_backwards_turns_the_other_way():
     model.dc_motor("wheel", voltage="t", resistance=1, torque_constant=1)
     q, qd = [0.0], [2.0]
     forwards = dl.derive(model, engine="python").accelerations(q, qd, 3.0)
-    model.loads = tuple(load.reversed() for load in model.loads)
+    loads: Any = model.loads
+    model.loads = tuple(load.reversed() for load in loads)
     assert dl.derive(model, engine="python").accelerations(q, [-2.0], 3.0) == pytest.approx(-forwards)
 
 
@@ -133,7 +136,7 @@ def test_what_the_check_says(call, message):
     ("call", "message"),
     [
         (lambda: wheel().motor("wheel", stall_torque="turn", no_load_speed=1), "stall_torque: 'turn' depends on turn."),
-        (lambda: wheel().motor("wheel", stall_torque=1), "no_load_speed"),
+        (lambda: wheel().motor("wheel", stall_torque=1), "no_load_speed"),  # pyright: ignore[reportCallIssue]
         (
             lambda: wheel().dc_motor("wheel", voltage=1, resistance="t", torque_constant=1),
             "resistance: 't' depends on t.",

@@ -13,6 +13,7 @@ from typing import Any, ClassVar, Self
 import pytest
 
 import dalembert as dl
+from dalembert.errors import InputError, ModelFileError
 from dalembert.io import toml_reader
 from dalembert.io.toml_reader import loads_toml
 from dalembert.io.toml_writer import to_toml
@@ -129,7 +130,7 @@ def test_new_members_have_methods_with_signatures_docstrings_and_messages():
     )
     assert list(inspect.signature(call.cubic_spring).parameters) == ["body", "stiffness", "joint", "motion", "name"]
     assert "stiffness : Written\n    a constant" in call.cubic_spring.__doc__
-    with pytest.raises(dl.errors.InputError, match=r"there is no argument 'stifness'\. Did you mean 'stiffness'"):
+    with pytest.raises(InputError, match=r"there is no argument 'stifness'\. Did you mean 'stiffness'"):
         call.cubic_spring("rod", stifness=1)
 
 
@@ -162,7 +163,7 @@ def test_new_members_are_read_from_a_file():
 
 
 def test_a_wrong_key_of_a_new_member_is_named():
-    with pytest.raises(dl.errors.ModelFileError, match=r"there is no key 'radios' here\. Did you mean 'radius'\?"):
+    with pytest.raises(ModelFileError, match=r"there is no key 'radios' here\. Did you mean 'radius'\?"):
         loads_toml(TEXT.replace("radius", "radios"))
 
 

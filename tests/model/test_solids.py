@@ -192,7 +192,7 @@ def matrix_of(model: Model, given) -> np.ndarray:
 def test_every_form_of_a_rotation_is_the_same_turn():
     model = begin()
     random = np.random.default_rng(2)
-    for R in Rotation.random(5, random_state=3):
+    for R in Rotation.random(5, random_state=3):  # pyright: ignore[reportCallIssue] (SciPy's stub has `rng` only)
         x, y, z, w = R.as_quat()
         axis = R.as_rotvec()
         forms = [
@@ -236,10 +236,10 @@ def test_inertia_in_axes_of_its_own():
     model = begin().coordinates("q")
     R = Rotation.from_euler("ZXZ", (0.4, 1.1, 0.2)).as_matrix()
     for axes in (R, {"sequence": "zxz", "angles": ("a", 1.1, 0.2)}):
-        model.bodies = ()
+        model = model.replaced(bodies=())
         model.body("b", joint=model.revolute((0, 0, 1), "q"), mass=1, inertia=(1, 2, 2.5), inertia_axes=axes)
         assert numbers(model, model.bodies[0])[2] == pytest.approx(R @ np.diag([1, 2, 2.5]) @ R.T, rel=1e-13)
-    model.bodies = ()
+    model = model.replaced(bodies=())
     model.body("b", joint=model.revolute((0, 0, 1), "q"), inertia=("r", 2, 3), inertia_axes=("pi/2", 0, 0))
     assert [[str(x) for x in row] for row in model.bodies[0].inertia] == [
         ["r", "0", "0"],

@@ -1,6 +1,7 @@
 """Stops of joints, and gears with play, against closed forms."""
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -66,6 +67,7 @@ joint = { type = "prismatic", axis = [1, 0, 0], displacement = "a" }
 body = "door"
 stiffness = 50
 """
+    stop: Any
     (stop,) = loads_toml(text).loads
     assert [float(end) for end in stop.walls] == [-1, 1.5]
 
@@ -75,11 +77,12 @@ def test_limits_of_a_urdf_become_stops():
 </inertial></link><link name="b"><inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial>
 </link><joint name="j" type="revolute"><parent link="a"/><child link="b"/><axis xyz="0 0 1"/>
 <limit lower="-0.5" upper="1.25" effort="3" velocity="2"/></joint></robot>"""
+    stop: Any
     (stop,) = loads_urdf(text).joint_stops(stiffness=100).loads
     assert (stop.body, stop.law()[1]) == ("b", "below -1/2 and above 5/4: stiffness 100")
 
 
-def gears(**said: object) -> Model:
+def gears(**said: Any) -> Model:
     """A pinion of inertia 1 and a wheel of inertia 4 that turns half as fast."""
     model = Model("gears").coordinate("a", 0.0, 1.0).coordinate("b")
     model.body("pinion", joint=model.revolute((0, 0, 1), "a"), mass=1, inertia=(0, 0, 1))

@@ -5,6 +5,7 @@ the numbers of ReDySim's own runs, in denoc_runs.json.
 """
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -33,7 +34,9 @@ def moving(model, q, qd):
 
 def energy(model, q, qd):
     state = moving(model, q, qd)
-    return float(kinetic(state, state.qd)) + float(potential(state))
+    T: Any = kinetic(state, state.qd)
+    V: Any = potential(state)
+    return float(T) + float(V)
 
 
 # the tables
@@ -47,7 +50,7 @@ def test_every_number_agrees_but_for_misprints():
     # errors as printed are as large as the numbers themselves; the corrected lines vanish
     for number, row in off - {pair for pair in off if pair[0] == "Section 4"}:
         assert "as printed" in row or "as 2.7.2 prints" in row
-        assert min(cell.computed for cell in paper.table(number).cells if cell.row == row) > 0.5
+        assert min(cell.computed for cell in paper.table(number).cells if cell.row == row) > 0.5  # pyright: ignore[reportArgumentType]
     assert len(paper.misprints) == 7
 
 
@@ -55,7 +58,7 @@ def test_the_jacobian_is_the_slope_of_the_closure():
     table = dl.paper("denoc", tables=["Section 4"]).table("Section 4")
     model, q, h = dl.load("four-bar"), np.array([0.4, 1.1, -1.7]), 1e-6
     values = model.parameter_values
-    names = {"a1": values["a"], "a2": values["c"], "a3": values["b"]}
+    names: dict[Any, Any] = {"a1": values["a"], "a2": values["c"], "a3": values["b"]}
     sums = {"1": q[0], "2": q[1], "23": q[1] + q[2]}
     names |= {letter + key: f(x) for key, x in sums.items() for letter, f in (("s", math.sin), ("c", math.cos))}
 
@@ -65,7 +68,8 @@ def test_the_jacobian_is_the_slope_of_the_closure():
 
     slopes = np.stack([(gap(q + e) - gap(q - e)) / (2 * h) for e in h * np.eye(3)], axis=1)
     for k, row in enumerate(list(table.computed)[:2]):
-        found = [float(sympy.sympify(entry).subs(names)) for entry in table.computed[row]]
+        formulas: list[Any] = [sympy.sympify(entry) for entry in table.computed[row]]
+        found = [float(formula.subs(names)) for formula in formulas]
         np.testing.assert_allclose(found, slopes[k], atol=1e-9)
 
 

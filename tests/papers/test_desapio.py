@@ -2,6 +2,7 @@
 
 from functools import cache
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import pytest
@@ -34,7 +35,7 @@ MISPRINTS = {
 SLOW = ("Algorithms", "Equations")
 
 
-def printed(table, row):
+def printed(table, row) -> list[Any]:
     """What a row of a table prints, as numbers."""
     return [printed_value(text) for text in papers.printed("desapio").tables[table].rows[row]]
 
@@ -74,6 +75,7 @@ def test_coefficients_of_the_gyroscope_make_up_its_terms():
 
 @pytest.mark.parametrize("number", ["5.15", "5.16", "5.17"])
 def test_sketches_are_mechanisms_that_close(number):
+    frame: Any
     (frame,) = papers._recipe("desapio").figures[number]()
     links = [stroke.points for stroke in frame.strokes if stroke.joint]
     assert_allclose([np.linalg.norm(link[1] - link[0]) for link in links], 0.5)

@@ -2,6 +2,7 @@
 
 import re
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -109,7 +110,7 @@ def entries_of_example_2():
 @erratum("N1")
 def size_of_the_complement():
     n = 2
-    N = dl.derive("double-pendulum", "denoc").blocks["N"].value
+    N: Any = dl.derive("double-pendulum", "denoc").blocks["N"].value
     assert N.shape == (6 * n, n)
 
 
@@ -205,7 +206,7 @@ def the_cone():
 @erratum("S10", "S11")
 def the_gyroscope():
     eom = dl.derive("gyroscope", "lagrange")
-    M = eom.mass_matrix
+    M: Any = eom.mass_matrix
     assert M.is_symmetric()
     assert (M[1, 2], M[2, 1]) == (0, 0)
     # the kinetic energy at q̇ = (0, 1, 0) is half of M₂₂, where (5.254) as printed has all of it

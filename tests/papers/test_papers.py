@@ -9,7 +9,7 @@ import pytest
 
 import dalembert as dl
 from dalembert import papers
-from dalembert.cli.entry_point import _parser
+from dalembert.cli.entry_point import _parser, main
 from dalembert.errors import InputError
 from dalembert.io import gallery
 from dalembert.papers.printed_values import Figure, Frame, Line, Note, Panel, Paper, Stroke, Table
@@ -189,7 +189,7 @@ def test_a_paper_with_open_entries_ends_with_code_1(monkeypatch, capsys):
         paper = Paper("volterra", "t", "nobody", (replace(table, computed={"first": (entry,)}),))
         monkeypatch.setattr(papers, "paper", lambda *_, paper=paper, **__: paper)
         for more in ([], ["--json"]):
-            assert dl.cli.main(["paper", "volterra", "--table", "1", *more]) == code
+            assert main(["paper", "volterra", "--table", "1", *more]) == code
     capsys.readouterr()
 
 

@@ -1,5 +1,7 @@
 """The two examples of papers/phong: the matrix D, the single equation of motion, and the reactions found afterwards."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 import sympy as sp
@@ -62,7 +64,7 @@ def test_the_columns_of_step_1():
         ],
     }
     for name, expected in cases.items():
-        found = dl.derive(name, "phong", engine="python").blocks["b"].value
+        found: Any = dl.derive(name, "phong", engine="python").blocks["b"].value
         found = found.subs(sp.Function("phi")(sp.Symbol("t")), phi)
         for i, column in enumerate(expected):
             assert proportional(found[:, i], column), (name, i)

@@ -3,6 +3,7 @@
 import json
 from functools import reduce
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,6 +16,7 @@ from dalembert.papers.printed_values import published
 from dalembert.symbolic.algebra_base import vector
 from dalembert.symbolic.floats import FLOATS
 
+Complex = np.ndarray[Any, np.dtype[np.complex128]]
 FILE = Path(__file__).with_name("redysim_models.json")
 MODELS = json.loads(FILE.read_text(encoding="utf-8"))
 
@@ -33,7 +35,7 @@ def shift(x: complex, y: complex, z: complex) -> np.ndarray:
     return out
 
 
-def frames(data: dict, q: np.ndarray) -> list[np.ndarray]:
+def frames(data: dict, q: Any) -> list[Complex]:
     """The frames of all links: Rx(alp) Tx(a) Rz(th) Tz(b), and a base that slides and turns about z, x, y."""
     q = list(q)
     out = []
@@ -54,7 +56,7 @@ def frames(data: dict, q: np.ndarray) -> list[np.ndarray]:
     return out
 
 
-def centers(data: dict, T: list[np.ndarray]) -> np.ndarray:
+def centers(data: dict, T: list[Complex]) -> Complex:
     arms = np.array([data["dx"], data["dy"], data["dz"], np.ones(int(data["n"]))])
     return np.array([(T[i] @ arms[:, i])[:3] for i in range(int(data["n"]))])
 
@@ -106,8 +108,8 @@ def test_energies_are_those_of_the_steps(name):
     for q, qd in states(model, 3):
         T, V = energies(data, q, qd)
         found = motion(model, q, qd)
-        assert float(kinetic(found, found.qd)) == pytest.approx(T, rel=1e-12, abs=1e-15)
-        assert float(potential(found)) == pytest.approx(V, rel=1e-12, abs=1e-12)
+        assert float(kinetic(found, found.qd)) == pytest.approx(T, rel=1e-12, abs=1e-15)  # pyright: ignore[reportArgumentType]
+        assert float(potential(found)) == pytest.approx(V, rel=1e-12, abs=1e-12)  # pyright: ignore[reportArgumentType]
 
 
 @pytest.mark.parametrize("name", MODELS)

@@ -68,7 +68,7 @@ def test_every_printed_digit_is_found_or_explained(paper):
     assert not paper.unexplained
     for cell in (cell for table in paper.tables for cell in table.cells if not cell.same):
         # other machines have other times and other rounding; nothing else deviates
-        assert cell.row == "CPU time (s)" or max(cell.computed, printed_value(cell.printed)) < 1e-13, cell
+        assert cell.row == "CPU time (s)" or max(cell.computed, printed_value(cell.printed)) < 1e-13, cell  # pyright: ignore[reportArgumentType]
 
 
 def test_rounding_stays_rounding(paper):

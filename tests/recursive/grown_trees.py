@@ -1,5 +1,7 @@
 """Random trees of bodies by joints of all kinds, each with coordinates of its own, and states of them."""
 
+from typing import Any
+
 import numpy as np
 
 from dalembert.model.model import Model
@@ -50,9 +52,9 @@ def grown(n, kinds, seed, branches=0.3, rotors=0.2):
     model = Model("grown", gravity=(0.3, -9.81, 1.0)).coordinates(*(name for group in names for name in group))
     for i, (kind, q) in enumerate(zip(chosen, names, strict=True)):
         on = i - 1 if random.random() > branches else random.integers(max(-1, i - 8), i) if i else -1
-        body = {"mass": random.uniform(0.5, 2), "center": tuple(random.uniform(-0.3, 0.3, 3))}
+        body: dict[str, Any] = {"mass": random.uniform(0.5, 2), "center": tuple(random.uniform(-0.3, 0.3, 3))}
         inertia = tuple(random.uniform(0.2, 0.3, 3))
-        parent = {} if on < 0 else {"parent": f"b{on}"}
+        parent: dict[str, Any] = {} if on < 0 else {"parent": f"b{on}"}
         model.body(f"b{i}", joint=joint(model, kind, q, random), inertia=inertia, **body, **parent)
         if kind in ("revolute", "prismatic", "universal") and random.random() < rotors:
             model.rotor(f"b{i}", 0.1, ratio=3)

@@ -20,7 +20,7 @@ from dalembert.symbolic.floats import FLOATS, numbers
 
 def arc(links: int, span: float = 0.7) -> Model:
     """A chain of length 1 between two nails, as an arc: every link turned against the last one by the same angle."""
-    low, high, length = 1e-3, 6.0, 1 / links
+    low, high, turn, length = 1e-3, 6.0, 0.0, 1 / links
     for _ in range(60):  # the chord of n links that turn by θ in all is sin(θ/2) / (n sin(θ/2n))
         turn = (low + high) / 2
         chord = np.sin(turn / 2) / (links * np.sin(turn / (2 * links)))

@@ -145,7 +145,7 @@ def test_it_is_a_value(make):
     assert hash(again) == hash(known)
     assert repr(known) == "Dynamics('floating', 10 speeds, tree, native)"
     with pytest.raises(AttributeError):
-        known.engine = "python"
+        known.engine = "python"  # pyright: ignore[reportAttributeAccessIssue]
 
 
 def test_engines_agree():

@@ -1,6 +1,7 @@
 """dl.dynamics by loops over links against the walk over floats and against one program link by link."""
 
 import pickle
+from typing import Any
 
 import numpy as np
 import pytest
@@ -19,7 +20,7 @@ def chain(n, *, loads=False, base=False):
     """A random chain of n links that turn, on a floating base if asked for."""
     random = np.random.default_rng(n)
     model = Model("chain", gravity=(0.3, -9.81, 1.0))
-    parent = {}
+    parent: dict[str, Any] = {}
     if base:
         for name in "xyzwijk":
             model.coordinate(name, float(name == "w"))
@@ -28,9 +29,12 @@ def chain(n, *, loads=False, base=False):
         parent = {"parent": "base"}
     for i in range(n):
         model.coordinate(f"q{i}")
-        at = {"position": tuple(random.uniform(-0.5, 0.5, 3)), "rotation": tuple(random.uniform(-2, 2, 3))}
+        at: dict[str, Any] = {
+            "position": tuple(random.uniform(-0.5, 0.5, 3)),
+            "rotation": tuple(random.uniform(-2, 2, 3)),
+        }
         joint = model.revolute(AXES[random.integers(4)], f"q{i}", **at)
-        body = {"mass": random.uniform(0.5, 2), "center": tuple(random.uniform(-0.3, 0.3, 3))}
+        body: dict[str, Any] = {"mass": random.uniform(0.5, 2), "center": tuple(random.uniform(-0.3, 0.3, 3))}
         model.body(f"b{i}", joint=joint, inertia=tuple(random.uniform(0.2, 0.3, 3)), **body, **parent)
         parent = {"parent": f"b{i}"}
     if loads:
@@ -96,7 +100,7 @@ def test_one_state_stays_in_machine_code(loads, base):
     model = chain(9, loads=loads, base=base)
     known, (q, s, x) = dl.dynamics(model, execution="rolled"), drawn(model, 8)
     for task, given in (("inverse", (q, s, x)), ("forward", (q, s, x)), ("bias", (q, s)), ("gravity", (q,))):
-        call = known._calls[task, True]
+        call: Any = known._calls[task, True]
         many, quiet = call.many(given, 0.7, None, 1)
         alone = [np.ascontiguousarray(a[:, 3]) for a in given]
         assert quiet

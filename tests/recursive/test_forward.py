@@ -1,6 +1,7 @@
 """Recursive forward dynamics: the inverse of inverse dynamics, in a number of operations that grows like n."""
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -132,7 +133,8 @@ class Counted:
 def operations(count: int) -> int:
     """What forward dynamics of a chain takes, checked against the same in bare numbers."""
     known, values = tree_of(chain(count)), [0.1 * i for i in range(count)]
-    q, s, tau = ([Counted(x) for x in values] for _ in range(3))
+    lists: list[Any] = [[Counted(x) for x in values] for _ in range(3)]
+    q, s, tau = lists
     Counted.operations = 0
     sd, _ = forward(moving(known, FLOATS, 0.0, q, s, {}), vector(tau))
     taken = Counted.operations

@@ -1,5 +1,7 @@
 """Frames of the links' own: the same mechanics as in frames of the model, over random trees of all kinds of joints."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -43,7 +45,7 @@ class Sprout:
         return new
 
     def joint(self):
-        place = {"position": self.three(), "rotation": self.three()}
+        place: dict[str, Any] = {"position": self.three(), "rotation": self.three()}
         kind = self.rng.integers(9)
         if kind == 0:
             return self.model.prismatic(self.axis(), *self.coordinates(1), **place)
@@ -58,7 +60,8 @@ class Sprout:
             a, b, c = self.coordinates(3)
             return self.model.planar(self.axis(), (a, b), c, **place)
         if kind == 5:
-            return self.model.screw(self.axis(), *self.coordinates(1), 0.7, **place)
+            (angle,) = self.coordinates(1)
+            return self.model.screw(self.axis(), angle, 0.7, **place)
         if kind == 6:
             return self.model.fixed(**place)
         if kind == 7:
@@ -158,7 +161,7 @@ def test_axes_that_are_nearly_parallel_keep_their_digits(angle):
     (raw, x), (own, _) = states(model, 3)
     close(floats(mass_matrix(own)), floats(mass_matrix(raw)), 1e-13)
     close(floats(inverse_dynamics(own, x)), floats(inverse_dynamics(raw, x)), 1e-13)
-    assert max(abs(float(d)) for fixture in plan_of(model).fixtures for d in fixture.way.before) < 5
+    assert max(abs(float(d)) for fixture in plan_of(model).fixtures for d in fixture.way.before) < 5  # pyright: ignore[reportArgumentType]
 
 
 def test_bodies_that_do_not_move_are_part_of_their_parents():

@@ -48,10 +48,12 @@ def test_the_missing_half_of_a_motion_is_found(name, make, draw):
     for seed in range(3):
         chosen = some(known.speed_names, seed)
         at = [x in chosen for x in known.speed_names]
-        given = np.where(np.array(at)[:, None], [sd, tau * 0 + 7.7], [sd * 0 - 5.5, tau])  # the rest is not looked at
+        first, second = np.where(
+            np.array(at)[:, None], [sd, tau * 0 + 7.7], [sd * 0 - 5.5, tau]
+        )  # the rest is not looked at
         for found in (
-            known.hybrid(q, s, *given, t, prescribed=chosen),
-            dl.hybrid_dynamics(model, q, s, *given, t, prescribed=chosen),
+            known.hybrid(q, s, first, second, t, prescribed=chosen),
+            dl.hybrid_dynamics(model, q, s, first, second, t, prescribed=chosen),
         ):
             assert found.qdd == pytest.approx(sd, abs=1e-10)
             assert found.tau == pytest.approx(tau, abs=1e-9)

@@ -1,5 +1,7 @@
 """Recursive inverse dynamics: against Lagrange's equations, published torques, closed forms and identities."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 from gallery_models import unconstrained
@@ -184,7 +186,7 @@ def test_holding_a_robot_still_takes_the_slope_of_its_potential():
 
 
 def test_the_symbolic_pendulum_reads_as_in_the_book():
-    algebra = choose("symbolic")
+    algebra: Any = choose("symbolic")
     model = Model("pendulum", gravity=(0, "-g", 0)).parameters(m=1.0, l=1.0, g=9.81).coordinates("a")
     model.body("bob", joint=model.revolute((0, 0, 1), "a"), mass="m", center=("l", 0, 0))
     a, ad, add, m, length, g, t = algebra.symbols(["a", "ad", "add", "m", "l", "g", "t"])

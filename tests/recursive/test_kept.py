@@ -5,6 +5,7 @@ import tomllib
 from dataclasses import fields, replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -40,7 +41,7 @@ def _next_process():
 
 def arm(*, length="1", base=False, links=2):
     model = Model("arm", gravity=(0, -9.81, 0)).parameters(m=1.5, l=0.4)
-    parent = {}
+    parent: dict[str, Any] = {}
     if base:
         model.coordinates(*"xyzwijk")
         model.body("base", joint=model.free(("x", "y", "z"), quaternion=tuple("wijk")), mass=2, inertia=(1, 2, 2.5))

@@ -1,5 +1,7 @@
 """The rolled recursion against the walk over floats in the model's own frames, on random trees with joints of all kinds."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 from grown_trees import MOTIONS, UNITS, drawn, grown
@@ -77,7 +79,8 @@ def rope(n):
     names = [f"{axis}{i}" for i in range(n) for axis in "ab"]
     model = Model("rope", gravity=(0, 0, -9.81)).coordinates(*names)
     for i in range(n):
-        at, parent = ({}, {}) if not i else ({"position": (0, 0, -1 / n)}, {"parent": f"b{i - 1}"})
+        at: dict[str, Any] = {"position": (0, 0, -1 / n)} if i else {}
+        parent: dict[str, Any] = {"parent": f"b{i - 1}"} if i else {}
         hook = model.universal(UNITS[:2], names[2 * i : 2 * i + 2], **at)
         size = 1 / (12 * n**3)
         model.body(f"b{i}", joint=hook, mass=1 / n, center=(0, 0, -0.5 / n), inertia=(size, size, size / 10), **parent)

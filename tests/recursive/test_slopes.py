@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import dalembert as dl
+from dalembert.api.rollout import Method
 from dalembert.codegen.function import function_of
 from dalembert.codegen.program_derivatives import jacobian
 from dalembert.errors import InputError, NotApplicableError, SingularError
@@ -78,7 +79,7 @@ def test_derivatives_of_a_free_base_with_legs_are_slopes():
         expected = (
             differences(lambda d, at=at: function(turned(known, at[0], d), *at[1:]), n),
             differences(lambda d, at=at: function(at[0], at[1] + d, at[2]), n),
-            differences(lambda d, at=at: function(*at[:2], at[2] + d), n),
+            differences(lambda d, at=at: function(at[0], at[1], at[2] + d), n),
         )
         for part, slopes in zip(found, expected, strict=False):
             assert np.abs(part[..., k] - slopes).max() < 1e-7 * np.abs(slopes).max()
@@ -198,7 +199,8 @@ def test_runge_and_kutta_are_of_order_four_and_euler_of_order_one():
     known = dl.dynamics("double-pendulum")
     q0, s0 = np.array([1.0, 0.5]), np.array([0.2, -0.3])
     exact = known.rollout(q0, s0, [0.1, 0.2], 5e-4, 1000).q[:, -1]
-    for method, order in (("rk4", 4), ("semi_implicit", 1)):
+    methods: tuple[tuple[Method, int], ...] = (("rk4", 4), ("semi_implicit", 1))
+    for method, order in methods:
         errors = [
             np.abs(known.rollout(q0, s0, [0.1, 0.2], 0.5 / n, n, method=method).q[:, -1] - exact).max()
             for n in (50, 100)
@@ -237,13 +239,13 @@ def test_forces_may_follow_the_state():
 def test_what_cannot_be_done_is_told():
     known, q = dl.dynamics("double-pendulum"), np.zeros(2)
     with pytest.raises(InputError, match=r"there is no method 'rk5'\. "):
-        known.rollout(q, q, None, 0.1, 3, method="rk5")
+        known.rollout(q, q, None, 0.1, 3, method="rk5")  # pyright: ignore[reportArgumentType]
     with pytest.raises(InputError, match=r"rollout, steps: got 0\. Expected"):
         known.rollout(q, q, None, 0.1, 0)
     with pytest.raises(InputError, match=r"derivatives: there is no parameter 'm9'\."):
         known.derivatives(q, q, parameters=["m9"])
     with pytest.raises(InputError, match=r"derivatives, of: got 'both'\. Expected 'forward' or 'inverse'"):
-        known.derivatives(q, q, of="both")
+        known.derivatives(q, q, of="both")  # pyright: ignore[reportArgumentType]
     with pytest.raises(InputError, match=r"there is no body 'hand'\."):
         known.jacobian(q, "hand")
     with pytest.raises(InputError, match=r"point has shape \(2,\)\. Expected \(3,\)"):

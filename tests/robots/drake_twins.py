@@ -3,9 +3,9 @@
 import numpy as np
 from closed_mechanisms import Joint, Mechanism, Place, roll_pitch_yaw, turned_by
 from closed_twins import halved, inverse
-from pydrake.math import RigidTransform, RotationMatrix
-from pydrake.multibody.plant import MultibodyPlant
-from pydrake.multibody.tree import (
+from pydrake.math import RigidTransform, RotationMatrix  # pyright: ignore[reportMissingImports]
+from pydrake.multibody.plant import MultibodyPlant  # pyright: ignore[reportMissingImports]
+from pydrake.multibody.tree import (  # pyright: ignore[reportMissingImports]
     BallRpyJoint,
     FixedOffsetFrame,
     JacobianWrtVariable,

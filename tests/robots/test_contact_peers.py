@@ -55,7 +55,7 @@ def by_mujoco(q, qd, inertia, points):
 
 def by_exudyn(q, qd, inertia, points):
     exu = pytest.importorskip("exudyn", reason="Exudyn is not installed: make robots installs it")
-    from exudyn import utilities as items
+    from exudyn import utilities as items  # pyright: ignore[reportMissingImports]
 
     system = exu.SystemContainer().AddSystem()
     node = system.AddNode(

@@ -25,7 +25,7 @@ class Linkage:
 
     def frequencies(self):
         exu = pytest.importorskip("exudyn", reason="Exudyn is not installed: make robots installs it")
-        from exudyn import utilities as items
+        from exudyn import utilities as items  # pyright: ignore[reportMissingImports]
 
         system = exu.SystemContainer().AddSystem()
         number, middle = {"world": system.AddObject(items.ObjectGround())}, {"world": np.zeros(3)}

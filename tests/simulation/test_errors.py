@@ -30,7 +30,7 @@ def pendulum():
     return dl.derive(bob(), "lagrange", engine="python")
 
 
-def refusal(eom, *arguments, kind=InputError, **options):
+def refusal(eom, *arguments, kind: type[Exception] = InputError, **options):
     with pytest.raises(kind) as caught:
         eom.simulate(*arguments, **options)
     return str(caught.value)

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pytest
@@ -9,6 +10,7 @@ from scipy.integrate import solve_ivp
 from scipy.optimize import brentq
 
 import dalembert as dl
+from dalembert.model.elements import Direction
 
 DURATION = 10.0
 TIMES = np.linspace(0.0, DURATION, 40001)
@@ -81,7 +83,8 @@ def passages(formula, motion, end=DURATION):
     def at(s):
         return float(value(formula, motion, np.array([s]))[0])
 
-    return [(brentq(at, t[k], t[k + 1], xtol=1e-14, rtol=1e-14), bool(g[k + 1] > 0)) for k in found]
+    root: Any = brentq
+    return [(root(at, t[k], t[k + 1], xtol=1e-14, rtol=1e-14), bool(g[k + 1] > 0)) for k in found]
 
 
 def clear(formula, motion, allowed):
@@ -133,7 +136,7 @@ def counted(found, direction):
 
 def require_all_passages(name, integrator, seed, count):
     motion, allowed = MOTIONS[name](), INTEGRATORS[integrator]
-    directions = ["both", "up", "down"]
+    directions: list[Direction] = ["both", "up", "down"]
     formulas = formulas_for(motion, seed, count, allowed)
     model = motion.model
     for k, formula in enumerate(formulas):
@@ -148,10 +151,13 @@ def require_all_passages(name, integrator, seed, count):
         assert np.allclose(found, expected, rtol=0, atol=100 * allowed), formula
 
 
+DIRECTIONS: list[Direction] = ["down", "up", "both"]
+
+
 def require_stops(name, integrator, seed, count):
     motion, allowed = MOTIONS[name](), INTEGRATORS[integrator]
     for k, formula in enumerate(formulas_for(motion, seed, count, allowed)):
-        direction = ["down", "up", "both"][k % 3]
+        direction = DIRECTIONS[k % 3]
         model = (
             motion.model.copy().event("end", formula, direction=direction, stop=True).event("turn", "dot(x) - 0.123")
         )

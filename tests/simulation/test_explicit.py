@@ -5,6 +5,7 @@ import re
 import subprocess
 import sys
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -141,7 +142,8 @@ def test_dop853_takes_the_steps_of_scipy(native, rtol):
 @by_engine
 def test_between_steps_dop853_is_as_scipy_has_it(native):
     given, times = planet(native), np.linspace(0.0, 20.0, 997)
-    other, states = DOP853(given.system.rates, 0.0, given.y0, 20.0, rtol=1e-8, atol=1e-10), [given.y0]
+    other: Any = DOP853(given.system.rates, 0.0, given.y0, 20.0, rtol=1e-8, atol=1e-10)
+    states = [given.y0]
     while other.status == "running":
         other.step()
         inside = times[(times > other.t_old) & (times <= other.t)]
@@ -155,7 +157,7 @@ def test_between_steps_dop853_is_as_scipy_has_it(native):
 def test_machine_code_and_python_give_the_same(name):
     options = EXPLICIT[name] | {"dense": True}
     times = np.linspace(0.0, 7.0, 29)
-    given = planet(native=True)
+    given: Any = planet(native=True)
     if name == "algorithm5":
         given = replace(given, names=("x", "y", "p(x)", "p(y)"))
     first, second = (
@@ -258,7 +260,7 @@ def test_a_projected_run_keeps_its_energy():
 def test_what_machine_code_does_not_settle_is_left_to_python():
     # rows that are called dependent from the start: every step and every sample is Python's
     asked = []
-    given = pendulum(native=True)
+    given: Any = pendulum(native=True)
     machine, project = given.system.machine_code(), given.parts.projection
     assert machine is not None
     assert machine.surface is not None
@@ -281,7 +283,7 @@ def test_what_machine_code_does_not_settle_is_left_to_python():
     [("four-bar", "lagrange"), ("four-bar", "kane"), ("rolling-disk", "hamilton"), ("cart-pendulum", "kane")],
 )
 def test_models_run_alike_on_both_engines(model, key, name):
-    options = {"dop853": {"rtol": 1e-8}, "rk45": {"rtol": 1e-6}, "rk4": {"step": 0.01}}[name]
+    options: dict[str, Any] = {"dop853": {"rtol": 1e-8}, "rk45": {"rtol": 1e-6}, "rk4": {"step": 0.01}}[name]
     first, second = (
         dl.derive(dl.load(model), key, engine=engine).simulate(0.4, integrator=name, samples=9, **options)
         for engine in ("native", "python")

@@ -52,7 +52,7 @@ def test_a_stiff_problem_by_slopes_and_by_differences():
     system = PlainSystem(rates, slope=lambda t, y: eom.kernel.state_slopes(y, t, eom.values)[: 2 * N])
     slopes = run(replace(plain, system=system))
     assert slopes.steps == differences.steps < 100  # an explicit method would need some 10⁵
-    assert slopes.evaluations < 0.5 * differences.evaluations
+    assert slopes.evaluations < 0.5 * differences.evaluations  # pyright: ignore[reportOperatorIssue]
     expected = np.stack([exact(t) for t in times], axis=1)
     for found in (slopes, differences):
         np.testing.assert_allclose(found.y[: 2 * N], expected, atol=1e-6)

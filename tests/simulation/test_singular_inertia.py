@@ -1,5 +1,7 @@
 """Coordinates by formulas that fail along a run are named, whether a step ends there or leads across."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -21,7 +23,7 @@ def top_by_energies() -> dl.Model:
 
 @pytest.mark.parametrize("integrator", ["dop853", "rk4"])
 def test_a_run_of_formulas_stops_at_gimbal_lock_with_the_names_of_the_angles(integrator):
-    step = {"step": 1e-4} if integrator == "rk4" else {}
+    step: dict[str, Any] = {"step": 1e-4} if integrator == "rk4" else {}
     with pytest.raises(SimulationError, match=r"t = 0\.37.* singularity of the coordinates psi, phi.*quaternion"):
         dl.derive(top_by_energies(), "lagrange").simulate(0.5, samples=11, integrator=integrator, **step)
 

@@ -3,6 +3,7 @@
 import json
 import os
 import time
+from typing import Any
 
 import pytest
 
@@ -89,7 +90,7 @@ def test_drafts_come_back_and_only_the_newest_are_kept(tmp_path):
 def test_a_draft_that_cannot_be_kept_leaves_the_last_one(tmp_path):
     place = Folder(tmp_path)
     place.save_draft(KEY, {"text": "good"})
-    deep = {}
+    deep: dict[str, Any] = {}
     for _ in range(100_000):
         deep = {"a": deep}
     for draft, words in (

@@ -6,6 +6,7 @@ import re
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import matplotlib
 import numpy as np
@@ -40,7 +41,7 @@ def plain_browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]
     shutil.copy(Path(matplotlib.get_data_path()) / "fonts" / "ttf" / "DejaVuSans.ttf", folder / "fonts")
     (folder / "fonts.conf").write_text(FONTS.format(folder=folder), "utf-8")
     with sync_playwright() as play:
-        environment = {"FONTCONFIG_FILE": str(folder / "fonts.conf")}
+        environment: dict[str, str | float | bool] = {"FONTCONFIG_FILE": str(folder / "fonts.conf")}
         found = play.chromium.launch(executable_path=program, args=["--no-sandbox"], env=environment)
         yield found
         found.close()
@@ -73,7 +74,8 @@ def regions(picture: np.ndarray, box: dict[str, float]) -> list[tuple[slice, sli
     """The connected regions of ink in a box and a margin around it."""
     top, bottom, left, right = (int(SCALE * box[side]) for side in ("top", "bottom", "left", "right"))
     part = picture[top - 8 : bottom + 8, left - 8 : right + 8]
-    return ndimage.find_objects(ndimage.label(np.abs(part - part[0, 0]) > 0.35, structure=np.ones((3, 3)))[0])
+    labels: Any = ndimage.label(np.abs(part - part[0, 0]) > 0.35, structure=np.ones((3, 3)))
+    return ndimage.find_objects(labels[0])
 
 
 @pytest.fixture
@@ -111,6 +113,6 @@ def test_dots_and_brackets_of_the_studio(page_without_math_fonts: Page, running)
 def test_every_code_point_that_equations_use_is_in_the_font() -> None:
     font = TTFont(io.BytesIO(base64.b64decode(re.findall(r"base64,([^)]*)\)", math_style())[0])))
     assert "MATH" in font
-    known = set(font.getBestCmap())
+    known = set(font.getBestCmap() or ())
     for text in ("qθφλΦ", "˙¨^~¯", "−+⋅×=≤≥±∂∑∫√∈⊥∞→⇒", "()[]{}|", "𝐌𝐬𝛌𝑞𝜃𝜑𝖳ℎ𝒜ℳ", "′′″", "0123456789"):
         assert {ord(letter) for letter in text} <= known, text

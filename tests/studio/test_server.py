@@ -9,6 +9,7 @@ import signal
 import socket
 import sys
 import time
+from typing import Any
 
 import pytest
 from talking import SECONDS, TEXT, TOKEN, Place, answer, heard, program, studio_here
@@ -218,7 +219,7 @@ def test_a_file_that_does_not_come_to_its_end_leaves_nothing(studio, tmp_path, m
 # what a tab hears
 
 
-def _slow(given, folder, tell):
+def _slow(given, folder, tell) -> dict[str, Any]:
     tell(0.5, "half")
     while not (folder.root / "go").exists():
         time.sleep(0.01)

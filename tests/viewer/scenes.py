@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from dalembert.codegen.program import Program, program_of
+from dalembert.symbolic.algebra_base import Scalar
 from dalembert.symbolic.graph import GRAPH
 from dalembert.symbolic.lookup_tables import table
 from dalembert.symbolic.nodes import Node, constant
@@ -57,13 +58,13 @@ def scene(starts: dict[str, float], bodies: Sequence[str], kinematics: Program, 
     }  # fmt: skip
 
 
-def turned(angle: Node, x: Node | float, y: Node | float) -> list[Node | float]:
+def turned(angle: Node, x: Scalar, y: Scalar) -> list[Scalar]:
     """The twelve outputs of a body at (x, y, 0), turned about z."""
     c, s = GRAPH.cos(angle), GRAPH.sin(angle)
     return [x, y, 0.0, c, -s, 0.0, s, c, 0.0, 0.0, 0.0, 1.0]
 
 
-def graph_program(outputs: Sequence[Node | float], inputs: Sequence[str]) -> Program:
+def graph_program(outputs: Sequence[Any], inputs: Sequence[str]) -> Program:
     return program_of([constant(x) if isinstance(x, float) else x for x in outputs], inputs)
 
 

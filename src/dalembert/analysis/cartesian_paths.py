@@ -39,7 +39,7 @@ def straight_line(
     duration: float,
     *,
     start: Given | None = None,
-    point: Sequence[float] = (0.0, 0.0, 0.0),
+    point: Sequence[float] | np.ndarray = (0.0, 0.0, 0.0),
     timing: Timing = "cycloidal",
     q0: Start = None,
     accuracy: float = ACCURACY,
@@ -92,7 +92,7 @@ def circle(
     angle: float = 2 * np.pi,
     start: npt.ArrayLike | None = None,
     orientation: npt.ArrayLike | None = None,
-    point: Sequence[float] = (0.0, 0.0, 0.0),
+    point: Sequence[float] | np.ndarray = (0.0, 0.0, 0.0),
     timing: Timing = "cycloidal",
     q0: Start = None,
     accuracy: float = ACCURACY,
@@ -131,7 +131,7 @@ def circle(
 
 
 def _current_target(
-    model: Elements, body: str, point: Sequence[float], kinds: tuple[bool, bool], q: np.ndarray, t: float
+    model: Elements, body: str, point: Sequence[float] | np.ndarray, kinds: tuple[bool, bool], q: np.ndarray, t: float
 ) -> Target:
     """The target that the body fulfils at q."""
     read_targets(model, body, (0, 0, 0), point)  # the body is known

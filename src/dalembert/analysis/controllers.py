@@ -267,11 +267,11 @@ class OperationalSpace:
         self,
         model: Elements,
         body: str,
-        target: Sequence[float] | Profile | Callable[[float], Any],
+        target: Sequence[float] | np.ndarray | Profile | Callable[[float], Any],
         kp: float = 100.0,
         kd: float = 20.0,
         *,
-        point: Sequence[float] = (0.0, 0.0, 0.0),
+        point: Sequence[float] | np.ndarray = (0.0, 0.0, 0.0),
         damping: float = 0.0,
     ) -> None:
         gains = {"kp": kp, "kd": kd, "damping": damping}
@@ -332,7 +332,7 @@ class LQR:
         self.u0 = np.zeros(m) if u0 is None else _vector(u0, m, "u0")
 
     @property
-    def poles(self) -> np.ndarray:
+    def poles(self) -> npt.NDArray[np.float64] | npt.NDArray[np.complex128]:
         """The eigenvalues of A − B K, all in the left half plane."""
         return np.linalg.eigvals(self.A - self.B @ self._inner)
 

@@ -142,7 +142,7 @@ def inverse_kinematics(
     body: str | Mapping[str, Given],
     target: Given | None = None,
     *,
-    point: Sequence[float] = (0.0, 0.0, 0.0),
+    point: Sequence[float] | np.ndarray = (0.0, 0.0, 0.0),
     q0: Start = None,
     t: float = 0.0,
     limits: bool = True,

@@ -47,7 +47,7 @@ class Descriptor:
     D: np.ndarray = field(repr=False)
 
     @property
-    def eigenvalues(self) -> np.ndarray:
+    def eigenvalues(self) -> npt.NDArray[np.complex128]:
         """The finite eigenvalues of A x = s E x."""
         return finite_eigenvalues(self.A, self.E)
 
@@ -135,7 +135,7 @@ class Linearization(Value, Tabular):
         return *spectrum_of(rest.A, whole), rest.shapes
 
     @property
-    def eigenvalues(self) -> np.ndarray:
+    def eigenvalues(self) -> npt.NDArray[np.complex128]:
         """The eigenvalues of A, by their real parts; each follower has an exact zero.
 
         >>> import dalembert as dl
@@ -143,7 +143,7 @@ class Linearization(Value, Tabular):
         [9.81, 9.81]
         """
         values = self._spectrum[0].astype(complex)
-        found = np.concatenate([values, np.zeros(len(self.A) - len(values))])
+        found = np.concatenate([values, np.zeros(len(self.A) - len(values), dtype=complex)])
         return found[np.lexsort((np.imag(found), np.round(np.real(found), 12)))]
 
     @property
@@ -165,7 +165,7 @@ class Linearization(Value, Tabular):
         found = modes_of(*self._spectrum, self.unit)
         return Modes(self.model, self.q, self.t, found, self.unit)
 
-    def transfer(self, s: npt.ArrayLike) -> np.ndarray:
+    def transfer(self, s: npt.ArrayLike) -> npt.NDArray[np.complex128]:
         """C (s − A)⁻¹ B + D at complex s, one or many: (outputs, inputs) or (outputs, inputs, many).
 
         >>> import dalembert as dl
@@ -177,11 +177,11 @@ class Linearization(Value, Tabular):
         each = [self.C @ np.linalg.solve(x * self.E - self.A, self.B.astype(complex)) + self.D for x in points.ravel()]
         return np.moveaxis(np.array(each), 0, -1).reshape(*self.D.shape, *points.shape)
 
-    def frequency_response(self, omega: npt.ArrayLike) -> np.ndarray:
+    def frequency_response(self, omega: npt.ArrayLike) -> npt.NDArray[np.complex128]:
         """The transfer functions at s = iω."""
         return self.transfer(1j * numbers_given(omega, "frequency_response, omega"))
 
-    def poles_and_zeros(self, output: str, input: str) -> tuple[np.ndarray, np.ndarray]:
+    def poles_and_zeros(self, output: str, input: str) -> tuple[npt.NDArray[np.complex128], npt.NDArray[np.complex128]]:
         """The poles and zeros of one transfer function, without what cancels by structure alone."""
         i, j = _place(self.outputs, output, "output"), _place(self.inputs, input, "input")
         both = np.block([[self.A, self.B[:, [j]]], [self.C[[i]], self.D[[i]][:, [j]]]])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -23,7 +24,7 @@ from dalembert.symbolic.formula_writer import written_out
 from dalembert.symbolic.symbols import Formula
 from dalembert.tables import Table, Tabular
 
-Row = dict[str, object]
+Row = dict[str, Any]
 _AROUND = 6  # states that the initial one is compared with
 _NEARLY = 1e-6  # warn when the constraints are so much less independent at the start than elsewhere
 
@@ -60,7 +61,7 @@ class Understanding:
             "shapes": [vars(shape) for shape in model.shapes],
         }
 
-    def to_dict(self) -> dict[str, object]:
+    def to_dict(self) -> dict[str, Any]:
         """Everything as plain data."""
         model, known, moves = self.model, self.known, self.moves
         return {

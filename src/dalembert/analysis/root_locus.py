@@ -40,7 +40,7 @@ class Locus(Value, Tabular):
     model: Description
     name: str
     values: np.ndarray
-    eigenvalues: np.ndarray
+    eigenvalues: npt.NDArray[np.complex128]
     q: np.ndarray
     qd: np.ndarray
 

@@ -239,7 +239,7 @@ class Target:
 
     position: npt.ArrayLike | None = None
     orientation: npt.ArrayLike | None = None
-    point: Sequence[float] | None = None
+    point: Sequence[float] | np.ndarray | None = None
 
 
 @dataclass(frozen=True)
@@ -273,7 +273,7 @@ class Asked:
 
 
 def read_targets(
-    model: Elements, body: str | Mapping[str, Given], target: Given | None, point: Sequence[float]
+    model: Elements, body: str | Mapping[str, Given], target: Given | None, point: Sequence[float] | np.ndarray
 ) -> tuple[Asked, ...]:
     """The targets of each body; a mapping of bodies gives several at once."""
     if isinstance(body, Mapping):
@@ -301,7 +301,7 @@ def read_targets(
     return found
 
 
-def _asked(body: str, given: Given, point: Sequence[float]) -> Asked:
+def _asked(body: str, given: Given, point: Sequence[float] | np.ndarray) -> Asked:
     where = f"inverse_kinematics, target of '{body}'"
     target = _target(given, where)
     at = numbers_given(point if target.point is None else target.point, f"{where}, point")

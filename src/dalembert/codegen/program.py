@@ -13,6 +13,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TypeAlias
 
+import numpy as np
+
 from dalembert.errors import EngineError
 from dalembert.symbolic.lookup_tables import Table
 from dalembert.symbolic.nodes import HeldTable, Node, Symbol, again, constant, numbers_in, ordered, symbol, table_leaf
@@ -90,7 +92,7 @@ class Program:
         return "\n".join(rows)
 
 
-def program_of(outputs: Sequence[Node], inputs: Sequence[str], parameters: Sequence[str] = ()) -> Program:
+def program_of(outputs: Sequence[Node] | np.ndarray, inputs: Sequence[str], parameters: Sequence[str] = ()) -> Program:
     """The program of nodes that depend on nothing but the named symbols."""
     order = ordered(outputs)
     known = {*inputs, *parameters}
@@ -154,7 +156,7 @@ def nodes_of(program: Program) -> list[Node]:
     return [values[place] for place in program.outputs]
 
 
-def _without_numbers(outputs: Sequence[Node], values: Mapping[Node, float]) -> list[Node]:
+def _without_numbers(outputs: Sequence[Node] | np.ndarray, values: Mapping[Node, float]) -> list[Node]:
     """The nodes that a program needs, arguments first: nothing from below a number."""
     needed, waiting = set(outputs), list(outputs)
     while waiting:

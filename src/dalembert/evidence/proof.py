@@ -12,6 +12,7 @@ import secrets
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from fractions import Fraction
+from typing import Any
 
 from dalembert.api.equations import Equations
 from dalembert.api.load import accepts_source
@@ -129,7 +130,7 @@ class Proof(Tabular):
         """The probability as a power of two, rounded up."""
         return math.ceil(math.log2(self.probability)) if self.probability > 0 else -1074
 
-    def to_dict(self) -> dict[str, object]:
+    def to_dict(self) -> dict[str, Any]:
         """The findings as plain data."""
         return {
             "model": self.model,

@@ -106,7 +106,7 @@ class Table:
         """The cells that deviate in a printed digit without a note that says why, or have no computed value."""
         return tuple(cell for cell in self.cells if not cell.explained)
 
-    def to_dict(self) -> dict[str, object]:
+    def to_dict(self) -> dict[str, Any]:
         """The table as plain data."""
         return {
             "number": self.number,
@@ -179,7 +179,7 @@ class Figure:
 
         return drawing.of_figure(self)
 
-    def to_dict(self) -> dict[str, object]:
+    def to_dict(self) -> dict[str, Any]:
         """What the figure shows, as plain data without its points."""
         return {
             "number": self.number,
@@ -225,7 +225,7 @@ class Paper:
         noted = [*self.tables, *self.figures]
         return tuple(dict.fromkeys(note for each in noted for note in each.notes if note.misprint))
 
-    def to_dict(self) -> dict[str, object]:
+    def to_dict(self) -> dict[str, Any]:
         """The paper as plain data."""
         return {
             "paper": self.name,
@@ -273,7 +273,7 @@ def lettered(notes: Sequence[Note]) -> list[tuple[str, Note]]:
     return [(next(letters) if note.rows else "", note) for note in notes]
 
 
-def _noted(notes: Sequence[Note]) -> list[dict[str, object]]:
+def _noted(notes: Sequence[Note]) -> list[dict[str, Any]]:
     return [{"mark": letter, "text": note.text, "misprint": note.misprint} for letter, note in lettered(notes)]
 
 
@@ -413,7 +413,7 @@ class Claim:
         """`reproduced` or `not reproduced`."""
         return "reproduced" if self.finding.reproduced else "not reproduced"
 
-    def to_dict(self) -> dict[str, object]:
+    def to_dict(self) -> dict[str, Any]:
         """The claim as plain data."""
         return {
             "claim": self.text,

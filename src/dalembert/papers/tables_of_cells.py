@@ -8,6 +8,7 @@ import unicodedata
 from dataclasses import dataclass
 from decimal import ROUND_HALF_UP, Decimal, InvalidOperation
 from functools import cache
+from typing import Any
 
 from dalembert.errors import FormulaError
 from dalembert.symbolic.parser import parse
@@ -111,7 +112,7 @@ class Cell:
             return str(self.computed)
         return written(self.computed, _digits(self.printed) + (not self.same))
 
-    def to_dict(self) -> dict[str, object]:
+    def to_dict(self) -> dict[str, Any]:
         """The cell as plain data."""
         return {
             "row": self.row,

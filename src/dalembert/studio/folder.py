@@ -15,6 +15,7 @@ import secrets
 import shutil
 from pathlib import Path
 from time import time as now
+from typing import Any
 
 from dalembert.errors import InputError
 from dalembert.io.files import write_text
@@ -83,7 +84,7 @@ class Folder:
 
     # drafts: what a tab is working on
 
-    def save_draft(self, key: str, draft: dict[str, object]) -> None:
+    def save_draft(self, key: str, draft: dict[str, Any]) -> None:
         """Keeps what a tab is working on."""
         try:
             text = json.dumps(draft, allow_nan=False)
@@ -96,7 +97,7 @@ class Folder:
         write_text(self._made("drafts", key, ".json"), text)
         self._trim("drafts", MOST_DRAFTS)
 
-    def draft(self, key: str) -> dict[str, object] | None:
+    def draft(self, key: str) -> dict[str, Any] | None:
         """A draft, if there is one that can be read."""
         path = self._own("drafts", key, ".json")
         try:
@@ -105,7 +106,7 @@ class Folder:
             return None
         return found if isinstance(found, dict) else None
 
-    def drafts(self) -> list[dict[str, object]]:
+    def drafts(self) -> list[dict[str, Any]]:
         """Key, name and time of all drafts, the newest first."""
         found = [(path, time) for path, time in _newest(self.root / OWN / "drafts") if KEY.fullmatch(path.stem)]
         named = [(path.stem, self._name(path, time), time) for path, time in found[:MOST_DRAFTS]]

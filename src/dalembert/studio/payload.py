@@ -11,7 +11,7 @@ from typing import Any
 from dalembert.errors import InputError, nearest
 
 Tell = Callable[..., None]  # takes the share that is done, from 0 to 1, and words where there are some
-Answer = dict[str, object]  # of a task, which becomes JSON
+Answer = dict[str, Any]  # of a task, which becomes JSON
 Toml = Mapping[str, Any]  # what tomllib reads
 MAX_TEXT = 2_000_000  # characters
 MAX_ITEMS = 10_000

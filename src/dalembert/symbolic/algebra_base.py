@@ -129,7 +129,7 @@ class DifferentialAlgebra(Algebra):
         return self.jacobian(vector([f]), x)[0]
 
 
-def vector(entries: Sequence[Scalar]) -> Array:
+def vector(entries: Sequence[Scalar] | Array) -> Array:
     """An object vector of the entries."""
     out = np.empty(len(entries), dtype=object)
     for i, entry in enumerate(entries):

@@ -39,7 +39,7 @@ def sweep(
     runs: int | None = None,
     seed: int = 0,
     duration: float | None = None,
-    times: int | Sequence[float] | None = None,
+    times: int | Sequence[float] | np.ndarray | None = None,
     formalism: str = "lagrange",
     engine: str | None = None,
     integrator: str | None = None,
@@ -129,7 +129,7 @@ def _integrator(equations: Equations, asked: str | None, settings: Settings) -> 
     return _LANES if reason_to_run_alone(equations, _LANES) is None else None
 
 
-def _grid(equations: Equations, duration: float | None, times: int | Sequence[float] | None) -> np.ndarray:
+def _grid(equations: Equations, duration: float | None, times: int | Sequence[float] | np.ndarray | None) -> np.ndarray:
     if times is None or is_whole(times):
         return Task(duration, samples=times).grid(equations.model)  # type: ignore[arg-type]
     if duration is not None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import textwrap
 import unicodedata
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from dalembert.display.math import symbol_names
 from dalembert.display.math.sheet import notes_of, prepare, taken_names
@@ -78,7 +78,7 @@ def formula(value: Formula, name: Callable[[str], str] = str) -> str:
     return FormulaPrinter().doprint(written.xreplace(table) if table else written)
 
 
-def as_dict(form: LinearForm) -> dict[str, object]:
+def as_dict(form: LinearForm) -> dict[str, Any]:
     """The equations as plain data; every expression is a string in the syntax of formulas.
 
     Intermediates come as [name, expression] in the order they can be computed; speeds and constants of the motion are

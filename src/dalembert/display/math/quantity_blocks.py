@@ -5,7 +5,7 @@ from __future__ import annotations
 import textwrap
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import symengine as se
@@ -268,7 +268,7 @@ class Block(Value):
                 return latex.brackets(table) + mark if rows.size != 1 else cells[0][0]
         return None
 
-    def to_dict(self) -> dict[str, object]:
+    def to_dict(self) -> dict[str, Any]:
         """The block as plain data; entries are strings in the syntax of formulas."""
         return {
             "key": self.key,
@@ -318,7 +318,7 @@ class Step(Value):
         out = [] if len(self.blocks) == 1 else [rf"\textbf{{{latex.sentence(self.heading)}}}"]
         return "\n\n".join([*out, *(latex.equations(x.heading_in_latex, x.equation, x.lines()) for x in self.blocks)])
 
-    def to_dict(self) -> dict[str, object]:
+    def to_dict(self) -> dict[str, Any]:
         """The step as plain data."""
         return {"heading": self.heading, "blocks": [block.to_dict() for block in self.blocks]}
 
@@ -425,7 +425,7 @@ class WrittenLaw(Value):
 
         return html.fragment([html.equations(self.heading_in_latex, self.equation, self.lines())])
 
-    def to_dict(self) -> dict[str, object]:
+    def to_dict(self) -> dict[str, Any]:
         """The law as plain data; both sides are strings in the syntax of formulas."""
         rows = [[text.formula(a), text.formula(b)] for a, b in zip(self.left, self.right, strict=True)]
         return {"equation": self.equation, "words": self.words, "uses": list(self.uses), "rows": rows}

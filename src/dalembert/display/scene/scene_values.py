@@ -28,7 +28,7 @@ FORMAT = 1
 Places = dict[str, tuple[np.ndarray, np.ndarray]]  # rotations (3, 3, batch) and positions (3, batch) by body
 
 
-def packed(values: np.ndarray, kind: str = "f64") -> dict[str, object]:
+def packed(values: np.ndarray, kind: str = "f64") -> dict[str, Any]:
     """An array as base64 of little-endian numbers, with its shape.
 
     >>> packed(np.array([1.0, 2.0]))
@@ -63,9 +63,9 @@ class Shape:
     faces: np.ndarray | None = None
     opacity: float = 1.0
 
-    def to_dict(self) -> dict[str, object]:
+    def to_dict(self) -> dict[str, Any]:
         """Its plain data."""
-        out: dict[str, object] = {
+        out: dict[str, Any] = {
             "kind": self.kind,
             "at": _rounded(self.at),
             "turn": _rounded(quaternion(self.turn)),
@@ -102,7 +102,7 @@ class View:
     unit: float
     follow: str | None  # the body that the view goes along with, where the motion leads far away
 
-    def to_dict(self) -> dict[str, object]:
+    def to_dict(self) -> dict[str, Any]:
         """Its plain data."""
         vectors = {"up": _rounded(self.up), "eye": _rounded(self.eye), "target": _rounded(self.target)}
         return {**vectors, "planar": self.planar, "size": self.size, "unit": self.unit, "follow": self.follow}
@@ -121,7 +121,7 @@ class Slider:
     turns: bool
     given: bool  # a motion that is prescribed
 
-    def to_dict(self) -> dict[str, object]:
+    def to_dict(self) -> dict[str, Any]:
         """Its plain data."""
         return dict(vars(self))
 
@@ -135,7 +135,7 @@ class Trail:
     color: str
     seconds: float  # how long the path is seen
 
-    def to_dict(self) -> dict[str, object]:
+    def to_dict(self) -> dict[str, Any]:
         """Its plain data."""
         point = {"point": _rounded(self.point), "seconds": self.seconds}
         return {"body": self.body, **point, "color": self.color}
@@ -151,7 +151,7 @@ class Cord:
     points: tuple[np.ndarray, np.ndarray]
     color: str
 
-    def to_dict(self) -> dict[str, object]:
+    def to_dict(self) -> dict[str, Any]:
         """Its plain data."""
         points = [_rounded(point) for point in self.points]
         return {"name": self.name, "kind": self.kind, "bodies": [*self.bodies], "points": points, "color": self.color}
@@ -168,7 +168,7 @@ class Channel:
     group: str
     values: np.ndarray
 
-    def to_dict(self) -> dict[str, object]:
+    def to_dict(self) -> dict[str, Any]:
         """Its plain data."""
         return {**vars(self), "values": packed(self.values)}
 
@@ -185,7 +185,7 @@ class Arrow:
     unit: str
     scale: float  # lengths for each unit
 
-    def to_dict(self) -> dict[str, object]:
+    def to_dict(self) -> dict[str, Any]:
         """Its plain data."""
         return {**vars(self), "point": packed(self.point, "f32"), "vector": packed(self.vector, "f32")}
 
@@ -215,7 +215,7 @@ class Recorded:
         cubic = 10 * d0 - 4 * d1 + d2
         return a + s * (b + s * (c + s * (cubic + s * (-15 * d0 + 7 * d1 - 2 * d2 + s * (6 * d0 - 3 * d1 + d2)))))
 
-    def to_dict(self) -> dict[str, object]:
+    def to_dict(self) -> dict[str, Any]:
         """Its plain data."""
         arrays = {key: packed(getattr(self, key)) for key in ("t", "q", "qd", "qdd")}
         lists = {key: [each.to_dict() for each in getattr(self, key)] for key in ("channels", "arrows")}
@@ -245,7 +245,7 @@ class Scene:
             return self.run.q[:, 0], float(self.run.t[0])
         return np.array([each.start for each in self.coordinates]), 0.0
 
-    def to_dict(self) -> dict[str, object]:
+    def to_dict(self) -> dict[str, Any]:
         """The plain data that the viewer reads; `json.dumps` takes it.
 
         >>> import dalembert as dl
@@ -280,12 +280,12 @@ class ProgramForm:
 
     program: Program
 
-    def to_dict(self) -> dict[str, object]:
+    def to_dict(self) -> dict[str, Any]:
         """Its plain data."""
         program = self.program
         tables = [{"times": x.times.tolist(), "values": x.values.tolist(), "order": x.order} for x in program.tables]
         lines = [[name, *places] for name, places in program.lines]
-        form: dict[str, object] = {"inputs": len(program.inputs), "numbers": [*program.numbers], "lines": lines}
+        form: dict[str, Any] = {"inputs": len(program.inputs), "numbers": [*program.numbers], "lines": lines}
         form["outputs"] = [*program.outputs]
         return {**form, "tables": tables} if tables else form
 
