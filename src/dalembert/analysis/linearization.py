@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -47,7 +47,7 @@ class Descriptor:
     D: np.ndarray = field(repr=False)
 
     @property
-    def eigenvalues(self) -> np.ndarray:
+    def eigenvalues(self) -> npt.NDArray[np.complex128]:
         """The finite eigenvalues of A x = s E x."""
         return finite_eigenvalues(self.A, self.E)
 
@@ -135,7 +135,7 @@ class Linearization(Value, Tabular):
         return *spectrum_of(rest.A, whole), rest.shapes
 
     @property
-    def eigenvalues(self) -> np.ndarray:
+    def eigenvalues(self) -> npt.NDArray[np.complex128]:
         """The eigenvalues of A, by their real parts; each follower has an exact zero.
 
         >>> import dalembert as dl
@@ -143,7 +143,7 @@ class Linearization(Value, Tabular):
         [9.81, 9.81]
         """
         values = self._spectrum[0].astype(complex)
-        found = np.concatenate([values, np.zeros(len(self.A) - len(values))])
+        found = np.concatenate([values, np.zeros(len(self.A) - len(values), dtype=complex)])
         return found[np.lexsort((np.imag(found), np.round(np.real(found), 12)))]
 
     @property
@@ -181,7 +181,7 @@ class Linearization(Value, Tabular):
         """The transfer functions at s = iω."""
         return self.transfer(1j * numbers_given(omega, "frequency_response, omega"))
 
-    def poles_and_zeros(self, output: str, input: str) -> tuple[np.ndarray, np.ndarray]:
+    def poles_and_zeros(self, output: str, input: str) -> tuple[npt.NDArray[np.complex128], npt.NDArray[np.complex128]]:
         """The poles and zeros of one transfer function, without what cancels by structure alone."""
         i, j = _place(self.outputs, output, "output"), _place(self.inputs, input, "input")
         both = np.block([[self.A, self.B[:, [j]]], [self.C[[i]], self.D[[i]][:, [j]]]])
@@ -281,7 +281,13 @@ class Modes(Tabular, Sequence[Mode]):
     def __len__(self) -> int:
         return len(self.found)
 
-    def __getitem__(self, index: Any) -> Any:
+    @overload
+    def __getitem__(self, index: int) -> Mode: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> tuple[Mode, ...]: ...
+
+    def __getitem__(self, index: int | slice) -> Mode | tuple[Mode, ...]:
         return self.found[index]
 
     def __iter__(self) -> Iterator[Mode]:
@@ -298,7 +304,7 @@ class Modes(Tabular, Sequence[Mode]):
         return np.array([mode.damping_ratio for mode in self.found])
 
     @property
-    def shapes(self) -> np.ndarray:
+    def shapes(self) -> npt.NDArray[np.inexact]:
         """The shapes as columns, (coordinates, modes)."""
         return np.array([mode.shape for mode in self.found]).reshape(len(self.found), len(self.q)).T
 

@@ -8,6 +8,8 @@ from inspect import Parameter, signature
 from numbers import Real
 from typing import Any, ParamSpec, TypedDict, TypeVar, Unpack
 
+import numpy as np
+
 from dalembert.api.recording import Recording
 from dalembert.api.run_checks import check_run, notes_on_rank
 from dalembert.api.trajectory import Trajectory
@@ -33,7 +35,7 @@ class SimulationOptions(TypedDict, total=False):
     t0: float
     integrator: str | None
     samples: int | None
-    times: Sequence[float] | None
+    times: Sequence[float] | np.ndarray | None
     project: bool
     rechoose: bool
     stabilization: float | tuple[float, float] | None

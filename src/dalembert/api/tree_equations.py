@@ -142,7 +142,7 @@ class TreeEquations(Equations):
     # what runs
 
     @checked
-    def with_parameters(self, values: Mapping[Any, float] | None = None, **more: float) -> TreeEquations:
+    def with_parameters(self, values: Mapping[Any, float] | None = None, **more: float | str) -> TreeEquations:
         """The same equations with other parameter values, by name or SymPy symbol."""
         changes = self.changes | parameter_changes(self.model, {**(values or {}), **more})
         self.model.with_parameters(changes).require_sound()

@@ -281,7 +281,7 @@ class Elements(Tabular, ABC):
 
     # others like it
 
-    def with_parameters(self, values: Values | None = None, **more: float) -> Self:
+    def with_parameters(self, values: Values | None = None, **more: float | str) -> Self:
         """The same with other default values of parameters, by name or by SymPy symbol."""
         changes = parameter_changes(self, {**(values or {}), **more})
         known = (replace(p, value=changes.get(p.name, p.value)) for p in self.declared_parameters)

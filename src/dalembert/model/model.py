@@ -28,6 +28,7 @@ from dalembert.model.record import Record, builders
 from dalembert.model.solids import Matter, solid, together
 from dalembert.model.values import (
     WORLD,
+    Given,
     Name,
     Values,
     Vector3,
@@ -58,7 +59,7 @@ class Model(Elements):
 
     _value: Description
 
-    def __init__(self, name: str, gravity: Sequence[Written] = (0, 0, 0), description: str = "") -> None:
+    def __init__(self, name: str, gravity: Given = (0, 0, 0), description: str = "") -> None:
         require_name(name, "model")
         if not is_text(description):
             raise InputError(f"model '{name}', description: got {description[:60]!a}. Expected no control characters.")
@@ -110,7 +111,7 @@ class Model(Elements):
         self._remember(key, name)
         return self
 
-    def parameters(self, values: Values | None = None, **more: float) -> Self:
+    def parameters(self, values: Values | None = None, **more: float | str) -> Self:
         """Declare several parameters at once: `model.parameters(m=1.0, l=0.5)` or a mapping of symbols to values."""
         if values is not None and not isinstance(values, Mapping):
             raise InputError(f"parameters: got {values!r}. Expected a mapping of names to values, or m=1.0, l=0.5.")
@@ -194,8 +195,8 @@ class Model(Elements):
         joint: Joint | Sequence[Joint],
         parent: str = WORLD,
         mass: Written = 0,
-        center: Sequence[Written] = (0, 0, 0),
-        inertia: Sequence[Written] = (0, 0, 0),
+        center: Given = (0, 0, 0),
+        inertia: Given = (0, 0, 0),
         inertia_axes: Rotation = (0, 0, 0),
         solid: Matter | Sequence[Matter] = (),
         description: str = "",
@@ -337,12 +338,12 @@ class Model(Elements):
         coordinates: Sequence[Name],
         kinetic: Written,
         potential: Written = 0,
-        forces: Sequence[Written] = (),
+        forces: Mapping[str, Written] | Sequence[Written] = (),
         holonomic: Sequence[Written] = (),
         nonholonomic: Sequence[Written] = (),
         speeds: Sequence[Written] = (),
         parameters: Values | None = None,
-        non_ideal: Sequence[Written] = (),
+        non_ideal: Mapping[str, Written] | Sequence[Written] = (),
         description: str = "",
     ) -> Self:
         """A model given by its energies: T(q, q̇, t), V(q, t), applied forces Q, constraints and speeds.
@@ -376,7 +377,7 @@ def _solids(given: object, where: str) -> list[Matter]:
     return found
 
 
-def _inertia(model: Model, values: Sequence[Written], where: str) -> tuple[Vector3, Vector3, Vector3]:
+def _inertia(model: Model, values: Given, where: str) -> tuple[Vector3, Vector3, Vector3]:
     """Three moments, six entries or a matrix as a matrix."""
     expected = "3 (diagonal), 6 (Ixx Iyy Izz Ixy Ixz Iyz) or 3x3"
     given = row_of(values, where, f"{expected} numbers")

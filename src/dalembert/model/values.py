@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 Name: TypeAlias = "str | sympy.Basic"  # of a parameter or coordinate: text, or the symbol it was declared by
 
-Values = Mapping[Any, float]  # of parameters, by name or symbol
+Values = Mapping[Any, float | str]  # of parameters, by name or symbol
 Vector3 = tuple[Formula, Formula, Formula]
 Matrix3 = tuple[Vector3, Vector3, Vector3]
 TwoPoints = tuple[Vector3, Vector3]

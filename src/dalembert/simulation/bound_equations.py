@@ -117,7 +117,7 @@ class BoundEquations(Value):
         return self.workspace.facts.levels.names
 
     @checked
-    def with_parameters(self, values: Mapping[Any, float] | None = None, **more: float) -> Self:
+    def with_parameters(self, values: Mapping[Any, float] | None = None, **more: float | str) -> Self:
         """The same equations with other parameter values, by name or SymPy symbol; nothing is derived or compiled again.
 
         Values that change what was found before deriving (which constraints are independent, which coordinates are

@@ -52,7 +52,7 @@ class Task:
     t0: float = 0.0
     integrator: str | None = None
     samples: int | None = None
-    times: Sequence[float] | None = None
+    times: Sequence[float] | np.ndarray | None = None
     project: bool = True
     settings: Settings = field(default_factory=Settings)
     change_charts: bool = True  # go on with other angles next to gimbal lock

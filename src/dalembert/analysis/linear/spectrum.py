@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 
 _SYMMETRIC = 1e-10  # of the largest entry
 _REAL = 1e-9  # of the size of an eigenvalue: an imaginary part below this is none
@@ -27,8 +28,8 @@ class Mode:
     """
 
     eigenvalue: complex
-    shape: np.ndarray
-    rates: np.ndarray  # δq̇, which a motion that goes on and on has alone
+    shape: npt.NDArray[np.inexact]
+    rates: npt.NDArray[np.inexact]  # δq̇, which a motion that goes on and on has alone
 
     @property
     def frequency(self) -> float:
@@ -121,7 +122,7 @@ def _same(mode: Mode, other: Mode) -> bool:
     return other.eigenvalue == 0 and bool(np.allclose(mode.shape, other.shape) and np.allclose(mode.rates, other.rates))
 
 
-def finite_eigenvalues(A: np.ndarray, E: np.ndarray) -> np.ndarray:
+def finite_eigenvalues(A: np.ndarray, E: np.ndarray) -> npt.NDArray[np.complex128]:
     """The finite s of A x = s E x.
 
     >>> finite_eigenvalues(np.diag([2.0, 1.0]), np.diag([1.0, 0.0])).tolist()
