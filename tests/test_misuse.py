@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -95,7 +96,7 @@ def run() -> dl.Trajectory:
 CALLS: dict[str, Callable[[], object]] = {}
 
 
-def each(label: str, wrong: dict[str, object], call: Callable[[object], object]) -> None:
+def each(label: str, wrong: dict[str, object], call: Callable[[Any], object]) -> None:
     """One call for each wrong value."""
     for what, value in wrong.items():
         CALLS[f"{label}: {what}"] = lambda value=value: call(value)
@@ -139,23 +140,23 @@ each("radius", FORMULAS, lambda x: slider().rolling_disk("block", x))
 
 # misspelt words
 MISSPELT: dict[str, Callable[[], object]] = {
-    "revolute(axsi)": lambda: slider().revolute(axsi=(0, 0, 1), angle="x"),
-    "body(mas)": lambda: slider().body("b", joint=slider().fixed(), mas=1),
-    "spring(stifness)": lambda: slider().spring(("block", "world"), stifness=1),
-    "force(pont)": lambda: slider().force("block", (1, 0, 0), pont=(0, 0, 0)),
+    "revolute(axsi)": lambda: slider().revolute(axsi=(0, 0, 1), angle="x"),  # pyright: ignore[reportCallIssue]
+    "body(mas)": lambda: slider().body("b", joint=slider().fixed(), mas=1),  # pyright: ignore[reportCallIssue]
+    "spring(stifness)": lambda: slider().spring(("block", "world"), stifness=1),  # pyright: ignore[reportCallIssue]
+    "force(pont)": lambda: slider().force("block", (1, 0, 0), pont=(0, 0, 0)),  # pyright: ignore[reportCallIssue]
     "derive(formalism)": lambda: dl.derive(pendulum(), "lagrang"),
-    "derive(engin)": lambda: dl.derive(pendulum(), "lagrange", engin="python"),
-    "simulate(integrater)": lambda: eom().simulate(0.1, integrater="rk4"),
+    "derive(engin)": lambda: dl.derive(pendulum(), "lagrange", engin="python"),  # pyright: ignore[reportCallIssue]
+    "simulate(integrater)": lambda: eom().simulate(0.1, integrater="rk4"),  # pyright: ignore[reportCallIssue]
     "simulate integrator": lambda: eom().simulate(0.1, integrator="rk46"),
     "dl.simulate(sample)": lambda: dl.simulate(pendulum(), 0.1, sample=3),
-    "verify(state)": lambda: dl.verify(pendulum(), state=3),
-    "prove(formalism)": lambda: dl.prove(pendulum(), formalism="kane"),
-    "compare(durations)": lambda: dl.compare(pendulum(), ["kane"], durations=1),
+    "verify(state)": lambda: dl.verify(pendulum(), state=3),  # pyright: ignore[reportCallIssue]
+    "prove(formalism)": lambda: dl.prove(pendulum(), formalism="kane"),  # pyright: ignore[reportCallIssue]
+    "compare(durations)": lambda: dl.compare(pendulum(), ["kane"], durations=1),  # pyright: ignore[reportCallIssue]
     "load(name)": lambda: dl.load("double-pendulm"),
     "load(option)": lambda: dl.load("n-four-bar", loop=3),
     "with_parameters": lambda: eom().with_parameters(nowhere=1.0),
     "model.with_parameters": lambda: pendulum().with_parameters(nowhere=1.0),
-    "assemble(kep)": lambda: dl.assemble(pendulum(), kep=["theta1"]),
+    "assemble(kep)": lambda: dl.assemble(pendulum(), kep=["theta1"]),  # pyright: ignore[reportCallIssue]
     "mode": lambda: dl.derive(pendulum(), "kane", mode="fussed"),
     "engine": lambda: dl.derive(pendulum(), "kane", engine="heyoke"),
     "frame": lambda: run().joint_reactions("wrold"),
@@ -259,7 +260,7 @@ WORKS: dict[str, Callable[[], object]] = {
     "text as a start": lambda: eom().simulate(0.1, q0={"theta1": "pi/2"}, samples=3),
     "arrays as a start": lambda: eom().simulate(0.1, q0=np.array([0.1, 0.2]), samples=3),
     "integers as numbers": lambda: eom().simulate(1, samples=3, q0=[0, 1]),
-    "numpy numbers": lambda: eom().simulate(np.float64(0.1), samples=np.int64(3)),
+    "numpy numbers": lambda: eom().simulate(np.float64(0.1), samples=np.int64(3)),  # pyright: ignore[reportArgumentType]
     "a loop without motions": lambda: spherical_loop().constraint_names,
 }
 
@@ -283,4 +284,4 @@ def test_a_public_function_names_itself_and_the_missing_model(name):
 
 
 def test_a_model_may_be_given_by_keyword():
-    assert dl.mobility(model="four-bar").degrees_of_freedom == 1
+    assert dl.mobility(model="four-bar").degrees_of_freedom == 1  # pyright: ignore[reportCallIssue]

@@ -82,7 +82,7 @@ def test_energies_have_b_and_g_apart():
     M = sp.Matrix([[3, sp.cos(a)], [sp.cos(a), 2 + x**2]])
     V = x**2 + 5 * sp.sin(a)
     q, qd = sp.Matrix([x, a]), sp.Matrix([v, w])
-    rate = sum((M.diff(c) * d for c, d in zip(q, qd, strict=True)), sp.zeros(2, 2))
+    rate = sum((M.diff(c) * d for c, d in ((x, v), (a, w))), sp.zeros(2, 2))
     b = rate * qd - sp.Matrix([(qd.T * M.diff(c) * qd)[0] / 2 for c in q])
     at = sp.lambdify([x, a, v, w], (M, b, sp.Matrix([V.diff(c) for c in q])))
     model = dl.Model.from_energies(

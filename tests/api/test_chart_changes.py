@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from functools import cache
+from typing import Any
 
 import numpy as np
 import pytest
@@ -139,7 +140,7 @@ def test_random_sequences_pass_gimbal_lock_at_random_distances(seed):
     formalism = str(rng.choice(["lagrange", "kane", "hamilton", "newton_euler", "gauss", "dirac"]))
     R0, w0, _ = start_into_lock(sequence, seed, near)
     R, w = reference(TIMES, R0, w0, np.diag(INERTIA), None)
-    tight = (
+    tight: dict[str, Any] = (
         {"step": 1e-3}
         if integrator == "rk4"
         else {"rtol": 1e-10, "atol": 1e-12}
@@ -253,7 +254,7 @@ def test_derivatives_of_motions_stop_at_gimbal_lock():
 )
 def test_the_heavy_top_runs_ten_seconds_by_every_integrator(formalism, integrator, tolerance):
     times, R, w = heavy_top(10.0, 1001)
-    tight = {"rk4": {"step": 1e-4}, "rk45": {"rtol": 1e-10, "atol": 1e-12}}.get(integrator, {})
+    tight: dict[str, Any] = {"rk4": {"step": 1e-4}, "rk45": {"rtol": 1e-10, "atol": 1e-12}}.get(integrator, {})
     run = dl.derive(dl.load("heavy-top"), formalism).simulate(times=times, integrator=integrator, **tight)
     require_same_motion(run, "top", R, w, tolerance)
 
@@ -266,7 +267,7 @@ def test_the_heavy_top_passes_the_vertical_by_every_formalism(formalism):
     require_same_motion(run, "top", R, w, 1e-6)
 
 
-def hung_body(**attitude: object) -> dl.Model:
+def hung_body(**attitude: Any) -> dl.Model:
     """A body in a free joint that a loop holds at one of its points: constraints, multipliers and an attitude at once."""
     turned = "quaternion" in attitude
     names = ("e0", "e1", "e2", "e3") if turned else ("a", "b", "c")

@@ -1,5 +1,7 @@
 """Equilibria and steady motions against closed forms."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 import sympy
@@ -114,7 +116,7 @@ def test_a_governor_opens_with_its_speed():
     joints = [model.revolute((0, 0, 1), "turn"), model.revolute((0, 1, 0), "theta")]
     model.body("bob", joint=joints, mass=1, center=(0, 0, -0.5), inertia=(0, 0, 1e-2)).start([0, 0.4], [0, 0])
     found = dl.equilibrium(model, speeds={"turn": 6.0})
-    wanted = brentq(lambda x: 9.81 * 0.5 - (0.25 - 1e-2) * 36.0 * np.cos(x), 0.1, 1.5)
+    wanted: Any = brentq(lambda x: 9.81 * 0.5 - (0.25 - 1e-2) * 36.0 * np.cos(x), 0.1, 1.5)
     assert any(abs(abs(each["theta"]) - wanted) < 1e-12 for each in found)
     assert {each.kind for each in found} == {"steady motion"}
 
@@ -134,7 +136,8 @@ def test_a_drive_turns_the_governor():
 
 @pytest.mark.nightly
 def test_angles_of_models_given_by_energies_are_counted_once():
-    q, g = dynamicsymbols("q"), sympy.Symbol("g")
+    q: Any = dynamicsymbols("q")
+    g = sympy.Symbol("g")
     model = dl.Model.from_energies(
         "pendulum",
         coordinates=[q],

@@ -1,5 +1,7 @@
 """Runs across switchings and events against closed forms."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -49,7 +51,7 @@ def test_formalisms_agree_across_a_wall(formalism):
 def test_dry_friction_sticks_where_the_spring_is_too_weak(engine, integrator):
     """Each half swing is 2F/k shorter; at |x| < F/k the block stays, and friction is what the spring pulls with."""
     model = sliding("-k*x", (2.0, 0.0), k=1.0, F=0.3).force("block", ("-F*sign(dot(x))", 0, 0), name="rub")
-    options = {} if integrator != "rk45" else {"rtol": 1e-10, "atol": 1e-12}
+    options: dict[str, Any] = {} if integrator != "rk45" else {"rtol": 1e-10, "atol": 1e-12}
     run = dl.derive(model, "lagrange", engine=engine).simulate(12.0, integrator=integrator, samples=121, **options)
     assert [each.t for each in run.switchings] == pytest.approx([np.pi, 2 * np.pi, 3 * np.pi], abs=1e-7)
     stuck = run.t > 3 * np.pi
@@ -170,12 +172,13 @@ def test_events_are_checked_and_travel_in_files():
     model = ball(0.5).event("late", "t - 0.3", set={"e": "e/2"}).event("low", "z - 0.2", stop=True, direction="up")
     again = loads_toml(to_toml(model))
     assert again.events == model.events
-    for given, said in (
+    wrong: list[tuple[dict[str, Any], str]] = [
         ({"when": "z", "reset": {"y": "1"}}, "there is no coordinate 'y'"),
         ({"when": "z", "set": {"z": "1"}}, "there is no parameter 'z'"),
         ({"when": "zz"}, "zz"),
         ({"when": "z", "direction": "left"}, "Expected 'up', 'down' or 'both'"),
-    ):
+    ]
+    for given, said in wrong:
         with pytest.raises(InputError, match=said):
             ball(0.5).event("wrong", **given)
     with pytest.raises(InputError, match="declared twice"):

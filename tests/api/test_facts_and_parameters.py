@@ -9,6 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 import pytest
 from scipy.integrate import solve_ivp
 
@@ -58,7 +59,7 @@ M2 = np.array([[2.0, 1.0], [1.0, 1.0]])
 
 def two_carts(**parameters: float) -> dl.Model:
     """A cart of 1 kg and a second one of 1 kg that slides on it, with a spring of 5 N/m between them."""
-    model = dl.Model("carts").parameters(**parameters).coordinates("x", "y")
+    model = dl.Model("carts").parameters(parameters).coordinates("x", "y")
     model.body("cart", joint=model.prismatic((1, 0, 0), "x"), mass=1)
     model.body("rider", parent="cart", joint=model.prismatic((1, 0, 0), "y"), mass=1)
     return model.joint_spring("rider", stiffness=5)
@@ -79,12 +80,12 @@ def energies(kinetic: str, potential: str = "5*y**2/2", **parameters: float) -> 
 
 def plane(**parameters: float) -> dl.Model:
     """A particle of 1 kg in a plane, under a force (1, 2) N."""
-    model = dl.Model("plane").parameters(**parameters).coordinates("x", "y")
+    model = dl.Model("plane").parameters(parameters).coordinates("x", "y")
     model.body("p", joint=[model.prismatic((1, 0, 0), "x"), model.prismatic((0, 1, 0), "y")], mass=1)
     return model.force("p", (1, 2, 0), name="wind")
 
 
-def free(M: np.ndarray, f: list[float]) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+def free(M: npt.ArrayLike, f: list[float]) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     return np.asarray(M, dtype=float), np.array(f, dtype=float), NONE, NOTHING
 
 
@@ -236,7 +237,7 @@ def require_right_or_refused(case: Case, channel: str, key: str) -> bool:
         dl.derive(case.model(case.special), key)
     except dl.NotApplicableError:
         return False
-    refused = None
+    refused, found, expected = None, np.empty(0), np.empty(0)
     try:
         found, expected = CHANNELS[channel](case, key)
     except DalembertError as error:
@@ -291,7 +292,7 @@ def test_a_force_that_an_event_switches_on_moves_the_cart(key):
 
 
 def two_rows(**parameters: float) -> dl.Model:
-    model = dl.Model("rows").parameters(c=1.0, **parameters).coordinates("x", "y").start([0, 0], [0, 0])
+    model = dl.Model("rows").parameters({"c": 1.0, **parameters}).coordinates("x", "y").start([0, 0], [0, 0])
     model.body("p", joint=[model.prismatic((1, 0, 0), "x"), model.prismatic((0, 1, 0), "y")], mass=1)
     return model.nonholonomic("dot(x) - dot(y)", name="first").nonholonomic("dot(x) - c*dot(y)", name="second")
 

@@ -1,6 +1,7 @@
 """Poses, velocities, accelerations and Jacobians against the walk that formalisms use, and against differences."""
 
 import copy
+from typing import Any
 
 import numpy as np
 import pytest
@@ -88,7 +89,7 @@ def test_motions_seen_from_a_body_are_rates_of_places_seen_from_it(name):
     known = dl.kinematics(model)
     curves = Curves(model, known)
     q, qd, qdd, t, (base, *_, body) = curves.q, curves.qd, curves.qdd, curves.t, known.bodies
-    seen = {"relative_to": base}
+    seen: dict[str, Any] = {"relative_to": base}
     v, a = known.velocity(q, qd, body, POINT, t, **seen), known.acceleration(q, qd, qdd, body, POINT, t, **seen)
     pose, here = known.pose(q, body, t, **seen), known.pose(q, base, t)
     assert (pose.of, pose.frame) == (body, base)

@@ -2,6 +2,7 @@
 
 import importlib.util
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import pytest
@@ -28,6 +29,7 @@ def apart(found, printed):
 )
 def test_the_benchmark_bicycle_has_its_published_eigenvalues(speeds):
     model, published = dl.load("whipple-bicycle"), dl.gallery.expected("whipple-bicycle")["benchmark"]
+    linear = None
     for v in speeds:
         printed = published["eigenvalues"][str(v)]
         linear = dl.linearize(model, at=at_speed(v))
@@ -41,6 +43,7 @@ def test_the_benchmark_bicycle_has_its_published_eigenvalues(speeds):
         assert rest.states == ("lean", "steer", "forward", "leaning", "steering")
         for found, wanted in ((rest.mass, M), (rest.damping, v * C1), (rest.stiffness, 9.81 * K0 + v**2 * K2)):
             assert np.abs(found[1:, -2:] - wanted).max() < published["tolerance"]
+    assert linear is not None
     finite = linear.full.eigenvalues
     assert linear.full.states[-1].startswith("lambda(")
     assert apart(finite[np.argsort(np.abs(finite))][-4:], published["eigenvalues"]["10"]) < 1e-9
@@ -278,7 +281,7 @@ def stewart_by_hand():
     disc = p["mp"] * p["r"] ** 2
     M[3:, 3:] = 4 * np.diag([disc / 4, disc / 4, disc / 2])  # Cayley's parameters turn by twice their size
     slopes = [
-        [np.concatenate([np.atleast_1d(y) for y in each]).imag / 1e-30 for each in struts(1e-30j * e)]
+        [np.imag(np.concatenate([np.atleast_1d(y) for y in each])) / 1e-30 for each in struts(1e-30j * e)]
         for e in np.eye(6)
     ]
     for i, (_, _, _, q1, q2) in enumerate(struts(np.zeros(6))):
@@ -374,8 +377,8 @@ def wishbones_by_hand(p):
     def moment(angle):
         return potential(angle + 1e-30j).imag / 1e-30
 
-    angle = brentq(moment, -0.5, 0.5, xtol=1e-15)
-    slopes = [np.atleast_1d(each).imag / 1e-30 for each in places(angle + 1e-30j)]
+    angle: Any = brentq(moment, -0.5, 0.5, xtol=1e-15)
+    slopes = [np.imag(np.atleast_1d(each)) / 1e-30 for each in places(angle + 1e-30j)]
     inertias = masses * lengths**2 / 12
     mass = sum(m * (v @ v) for m, v in zip(masses, slopes[:3], strict=True))
     mass += sum(inertia * float(w[0]) ** 2 for inertia, w in zip(inertias, slopes[3:], strict=True))
@@ -388,7 +391,7 @@ def wishbones_by_hand(p):
 @pytest.mark.nightly
 def test_a_double_wishbone_has_the_mode_of_its_one_freedom():
     p = {"a": 0.45, "b": 0.35, "c": 0.3, "x": 0.08, "y": 0.28, "m": 3.0, "n": 25.0, "k": 2500.0, "rest": -0.15}
-    model = dl.Model("double wishbone", gravity=(0, -9.81, 0)).parameters(**p).coordinates("lower", "upper", "carrier")
+    model = dl.Model("double wishbone", gravity=(0, -9.81, 0)).parameters(p).coordinates("lower", "upper", "carrier")
     rod = {"inertia": (0, 0, "m*a**2/12"), "mass": "m"}
     model.body("lower", joint=model.revolute((0, 0, 1), "lower"), center=("a/2", 0, 0), **rod)
     model.joint_spring("lower", stiffness="k", rest="rest")

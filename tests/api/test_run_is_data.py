@@ -4,6 +4,7 @@ import pickle
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -66,13 +67,13 @@ def read_everything(run, folder) -> None:
     """All that can be read of a run, drawn and written."""
     assert repr(run)
     assert str(run)
-    run.energy_error, run.constraint_error, run.momentum_error  # noqa: B018 (they are read)
+    _ = run.energy_error, run.constraint_error, run.momentum_error
     if run.knows_joints:
         for frame in ("world", "parent", "child"):
             run.joint_reactions(frame)
     if run.bodies is not None:
         body = run.bodies.names[-1]
-        run.pose(body), run.path(body, (0, 0, 0)), run.velocity(body), run.acceleration(body)
+        _ = run.pose(body), run.path(body, (0, 0, 0)), run.velocity(body), run.acceleration(body)
         run[body, "position"]
     for panel in ((), *((name,) for name in ("momenta", "phase", "drives", "joints", "multipliers", "reactions"))):
         try:
@@ -161,8 +162,9 @@ def test_motions_of_bodies_are_those_of_the_kinematics(name):
     known, point = dl.kinematics(name), (0.1, -0.2, 0.3)
     if len(known.speed_names) != len(run.qd):
         pytest.skip("its velocities are not rates")
+    assert run.bodies is not None
     for body in run.bodies.names:
-        close = {"rtol": 1e-11, "atol": 1e-11 * max(1.0, float(np.abs(run.qdd).max()))}
+        close: dict[str, Any] = {"rtol": 1e-11, "atol": 1e-11 * max(1.0, float(np.abs(run.qdd).max()))}
         state = (run.q, run.qd, body, point, run.t)
         np.testing.assert_allclose(run.path(body, point), known.position(run.q, body, point, run.t), **close)
         np.testing.assert_allclose(run.velocity(body, point), known.velocity(*state), **close)

@@ -1,5 +1,7 @@
 """Equations in SymPy's words say what the equations say in numbers."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 import sympy as sm
@@ -33,7 +35,9 @@ def test_the_full_equations_are_solved_by_the_right_hand_side(name, formalism):
 
 def test_the_right_hand_side_of_a_pendulum():
     eom = dl.derive("simple-pendulum", "kane", engine="python").to_sympy()
-    at = {eom.q[0]: 0.4, eom.u[0]: 0.3} | eom.parameters
+    theta: Any = eom.q[0]
+    omega: Any = eom.u[0]
+    at = {theta: 0.4, omega: 0.3, **eom.parameters}
     rates = me.msubs(eom.rhs(), at).subs(at)
     g, length = (next(v for k, v in eom.parameters.items() if str(k) == name) for name in ("g", "l"))
     assert float(rates[0]) == 0.3
@@ -43,7 +47,9 @@ def test_the_right_hand_side_of_a_pendulum():
 
 def test_linearization_about_rest():
     eom = dl.derive("simple-pendulum", "lagrange", engine="python").to_sympy()
-    rest = {eom.q[0]: 0, eom.u[0]: 0}
+    theta: Any = eom.q[0]
+    omega: Any = eom.u[0]
+    rest = {theta: 0, omega: 0}
     symbols = {str(key): key for key in eom.parameters}
     A, B, inputs = eom.linearize(rest, [symbols["g"]])
     assert sm.simplify(A - sm.Matrix([[0, 1], [-symbols["g"] / symbols["l"], 0]])) == sm.zeros(2, 2)

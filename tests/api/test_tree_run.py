@@ -1,6 +1,7 @@
 """Motions of trees on the recursion: against the usual runs by other formalisms, closed forms and the balance of energy."""
 
 import pickle
+from typing import Any
 
 import numpy as np
 import pytest
@@ -10,7 +11,7 @@ from dalembert.errors import InputError, NotApplicableError
 
 pytest.importorskip("llvmlite")
 
-TIGHT = {"rtol": 1e-12, "atol": 1e-12}
+TIGHT: dict[str, Any] = {"rtol": 1e-12, "atol": 1e-12}
 
 
 def same(model, duration, key="lagrange", within=1e-8, **options):
@@ -82,7 +83,7 @@ def test_sixty_one_links_fall_rolled_as_unrolled():
 @pytest.mark.parametrize("execution", ["rolled", "unrolled"])
 def test_every_explicit_integrator_steps_on_either_execution(method, execution):
     arm = dl.dynamics(dl.load("rope", links=5), execution=execution)
-    options = {"step": 1e-3} if method == "rk4" else {"rtol": 1e-9, "atol": 1e-9}
+    options: dict[str, Any] = {"step": 1e-3} if method == "rk4" else {"rtol": 1e-9, "atol": 1e-9}
     run = arm.simulate(0.2, samples=5, integrator=method, **options)
     known = arm.simulate(0.2, samples=5, **TIGHT)
     assert run.integrator == method
@@ -95,7 +96,7 @@ def damped(n):
     for i in range(n):
         model.coordinate(f"q{i}", 0.3, 0.1)
     for i in range(n):
-        parent = {} if not i else {"parent": f"b{i - 1}"}
+        parent: dict[str, Any] = {} if not i else {"parent": f"b{i - 1}"}
         hinge = model.revolute((0, 0, 1), f"q{i}", position=(0.2 if i else 0, 0, 0))
         model.body(f"b{i}", joint=hinge, mass=1, center=(0.1, 0, 0), inertia=(0.01, 0.01, 0.01), **parent)
         model.joint_spring(f"b{i}", stiffness=2.0, damping=0.05)
@@ -119,7 +120,7 @@ def test_quaternions_keep_their_norm():
     model = dl.Model("tops", gravity=(0, 0, -9.81)).coordinates(*(f"{c}{i}" for i in range(2) for c in "wxyz"))
     for i in range(2):
         ball = model.spherical(quaternion=[f"{c}{i}" for c in "wxyz"], position=(0, 0, 0.5 * i))
-        parent = {"parent": "b0"} if i else {}
+        parent: dict[str, Any] = {"parent": "b0"} if i else {}
         model.body(f"b{i}", joint=ball, mass=1, center=(0.1, 0, 0.3), inertia=(0.02, 0.03, 0.01), **parent)
     model.start([1, 0, 0, 0] * 2, [0, 0.5, 0, 2, 0, 0, -1, 0.5])
     for execution in ("rolled", "unrolled"):

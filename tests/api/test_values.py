@@ -6,6 +6,7 @@ import subprocess
 import sys
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
+from typing import Any
 
 import numpy as np
 import pytest
@@ -53,7 +54,7 @@ def test_a_description_cannot_change():
     with pytest.raises(AttributeError):
         value.limits.x = 1
     with pytest.raises(TypeError):
-        value.limits["x"] = 1
+        value.limits["x"] = 1  # pyright: ignore[reportIndexIssue]
 
 
 def test_a_model_goes_on_and_the_description_stays():
@@ -70,9 +71,9 @@ def test_a_model_goes_on_and_the_description_stays():
 def test_misspelt_attributes_of_a_model_are_told():
     model = dl.Model("m")
     with pytest.raises(AttributeError, match=r"no element 'duratoin' to set\. Did you mean 'duration'"):
-        model.duratoin = 3
+        model.duratoin = 3  # pyright: ignore[reportAttributeAccessIssue]
     with pytest.raises(AttributeError, match=r"no attribute 'bodeis'\. Did you mean 'bodies'"):
-        _ = model.bodeis
+        _ = model.bodeis  # pyright: ignore[reportAttributeAccessIssue]
 
 
 def test_equal_models_share_what_is_compiled():
@@ -144,7 +145,7 @@ def test_a_run_of_another_process_is_the_same_to_the_last_bit():
 
 def test_symbols_of_sympy_travel():
     m, k = symbols("m k", positive=True)
-    theta = dynamicsymbols("theta")
+    theta: Any = dynamicsymbols("theta")
     model = dl.Model.from_energies(
         "pendulum", coordinates=[theta], kinetic=m * k**2 * theta.diff() ** 2 / 2, parameters={m: 1.0, k: 0.5}
     )
@@ -157,7 +158,7 @@ def test_symbols_of_sympy_travel():
 
 def test_parameters_go_by_name_or_by_symbol():
     m, k = symbols("m k", positive=True)
-    x = dynamicsymbols("x")
+    x: Any = dynamicsymbols("x")
     model = dl.Model.from_energies(
         "m", coordinates=[x], kinetic=m * x.diff() ** 2 / 2, potential=k * x**2, parameters={m: 1, k: 2}
     )

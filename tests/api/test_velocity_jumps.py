@@ -2,6 +2,7 @@
 
 from functools import cache
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import pytest
@@ -286,8 +287,9 @@ def double_pendulum():
     lengths, masses = (0.7, 0.5), (1.3, 0.8)
     p1 = sp.Matrix([x - lengths[0] * sp.sin(a), -lengths[0] * sp.cos(a)])
     p2 = p1 + sp.Matrix([-lengths[1] * sp.sin(a + b), -lengths[1] * sp.cos(a + b)])
-    T = sum(m * (p.diff(t).T @ p.diff(t))[0] / 2 for m, p in zip(masses, (p1, p2), strict=True))
-    V = sum(m * G * p[1] for m, p in zip(masses, (p1, p2), strict=True))
+    points: list[Any] = [p1, p2]
+    T = sum(m * (p.diff(t).T @ p.diff(t))[0] / 2 for m, p in zip(masses, points, strict=True))
+    V = sum(m * G * p[1] for m, p in zip(masses, points, strict=True))
     rates, symbols = [v.diff(t) for v in (x, a, b)], sp.symbols("x a b u v w A")
     L = T - V
     momenta = [sp.diff(L, rate) for rate in rates]

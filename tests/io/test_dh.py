@@ -7,6 +7,7 @@ from functools import reduce
 from pathlib import Path
 
 import numpy as np
+import numpy.typing as npt
 import pytest
 
 import dalembert as dl
@@ -16,8 +17,9 @@ from dalembert.io.file_formats import loads, read
 from dalembert.io.robot_rows import LINK, loads_dh, read_dh
 from dalembert.mechanics.energies import mass_matrix, potential
 from dalembert.mechanics.motion import move
+from dalembert.model.loads.joint_friction import JointFriction
 from dalembert.symbolic.algebra_base import vector
-from dalembert.symbolic.floats import FLOATS
+from dalembert.symbolic.floats import FLOATS, number
 
 PAGE = (Path(__file__).parents[2] / "docs" / "robot-tables.md").read_text(encoding="utf-8")
 PUMA = json.loads((Path(__file__).parents[1] / "papers" / "puma560_dh.json").read_text(encoding="utf-8"))
@@ -133,14 +135,14 @@ def lagrange_torques(model, q, qd, qdd) -> np.ndarray:
     """M q̈ + Ṁ q̇ − ∂T/∂q + ∂V/∂q from the model's mass matrix and potential, derivatives by complex steps."""
     h, n = 1e-30, len(q)
 
-    def M(q):
+    def M(q) -> npt.NDArray[np.complex128]:
         return mass_matrix(motion(model, q)).astype(complex)
 
     Md = M(q + 1j * h * qd).imag / h
     pull = np.empty(n)
     for i, e in enumerate(np.eye(n)):
         near = q + 1j * h * e
-        pull[i] = (complex(potential(motion(model, near))).imag - 0.5 * (qd @ M(near) @ qd).imag) / h
+        pull[i] = (np.imag(number(potential(motion(model, near)))) - 0.5 * (qd @ M(near) @ qd).imag) / h
     return M(q).real @ qdd + Md @ qd + pull
 
 
@@ -154,6 +156,7 @@ def test_puma_torques_are_those_of_newton_and_euler(seed):
 def test_puma_rotors_and_friction_are_carried_to_the_joint():
     model = loads_dh(puma_table())
     for link, rotor, friction in zip(PUMA["links"], model.rotors, model.loads, strict=True):
+        assert isinstance(friction, JointFriction)
         assert (float(rotor.inertia), float(rotor.ratio)) == (link["Jm"], link["G"])
         assert float(friction.viscous) == pytest.approx(link["B"] * link["G"] ** 2)
         assert float(friction.coulomb[0]) == pytest.approx((link["Tc"][0] - link["Tc"][1]) / 2 * abs(link["G"]))
@@ -180,6 +183,7 @@ def test_a_drive_changes_the_motion_as_it_says():
 def test_friction_belongs_to_the_joint_unless_it_says_otherwise():
     model = loads_dh(HEAD + ROD + "motor = { inertia = 0, ratio = 50 }\nfriction = { viscous = 0.1, coulomb = 0.2 }")
     (friction,) = model.loads
+    assert isinstance(friction, JointFriction)
     assert [float(x) for x in (friction.viscous, friction.coulomb[0], friction.smoothing)] == [0.1, 0.2, 1e-3]
     assert model.rotors == ()
 
@@ -190,6 +194,7 @@ def test_drives_may_be_formulas():
     text += 'friction = { viscous = "b", coulomb = 0.2, smoothing = 0.3, side = "motor" }'
     model = loads_dh(text)
     (friction,), values = model.loads, {"N": -30.0, "b": 0.01}
+    assert isinstance(friction, JointFriction)
     found = [float(x.subs(values)) for x in (friction.viscous, friction.coulomb[0], friction.smoothing)]
     assert found == pytest.approx([9.0, 6.0, 0.01])
 

@@ -16,6 +16,8 @@ from dalembert.io._redysim_arrays import KEYS, from_arrays
 from dalembert.io.file_formats import loads, read
 from dalembert.mechanics.energies import mass_matrix
 from dalembert.mechanics.motion import move
+from dalembert.model.joints.prismatic import Prismatic
+from dalembert.model.joints.revolute import Revolute
 from dalembert.symbolic.algebra_base import vector
 from dalembert.symbolic.floats import FLOATS
 
@@ -84,6 +86,8 @@ def test_a_joint_starts_at_its_th_or_b():
     model = from_arrays(arrays(2, r=[1, 0], th=[0.3, 0.2], b=[0.1, 0.5]), "x")
     assert model.initial[0] == pytest.approx([0.3, 0.5])
     turn, slide = (body.joints for body in model.bodies)
+    assert isinstance(turn[0], Revolute)
+    assert isinstance(slide[0], Prismatic)
     assert str(turn[0].angle) == "q1"
     assert (str(slide[0].displacement), [float(x) for x in slide[1].rotation]) == ("q2", [0, 0, 0.2])
 
@@ -138,7 +142,7 @@ def test_a_floating_arm_keeps_its_mass_centre_and_momentum():
     m = np.array(data["m"])
     for k in range(9):
         moving = move(model, FLOATS, 0.0, vector(run.q[:, k].tolist()), vector(run.qd[:, k].tolist()), {})
-        p = sum(mass * (body.B @ moving.qd) for mass, body in zip(m, moving.bodies, strict=True))
+        p = sum((mass * (body.B @ moving.qd) for mass, body in zip(m, moving.bodies, strict=True)), np.zeros(3))
         center = sum(mass * body.p_WG for mass, body in zip(m, moving.bodies, strict=True)) / m.sum()
         np.testing.assert_allclose(p.astype(float), 0, atol=1e-11)
         np.testing.assert_allclose(center.astype(float), [60 / 530, 0, 0], atol=1e-11)

@@ -9,6 +9,7 @@ import pytest
 from dalembert.errors import ModelFileError
 from dalembert.io._redysim import read_redysim
 from dalembert.io._redysim_arrays import from_arrays
+from dalembert.model.loads.sphere_on_plane import SphereOnPlane
 from dalembert.simulation.observables import load_forces
 
 FILE = Path(__file__).parents[1] / "papers" / "redysim_models.json"
@@ -31,6 +32,7 @@ def test_the_last_links_stand_on_their_tips(name, feet):
     data, model = MODELS[f"legged_robot/fordyn/{name}"], read_redysim(FILE, f"legged_robot/fordyn/{name}")
     K, C, _, mu, b = data["g_prop"][:5]
     for load in model.loads:
+        assert isinstance(load, SphereOnPlane)
         assert load.kind == "sphere_on_plane"
         assert [float(getattr(load, key)) for key in ("stiffness", "damping", "friction", "viscous", "radius")] == [
             K,
@@ -43,7 +45,7 @@ def test_the_last_links_stand_on_their_tips(name, feet):
         i = int(load.body.removeprefix("link")) - 1
         tip, behind = data["alt"][i], data["alt"][i] - data["al"][i]
         assert float(load.center[0]) == pytest.approx(behind if load.name.startswith("heel") else tip)
-    assert len({load.body for load in model.loads}) == feet
+    assert len({load.body for load in model.loads}) == feet  # pyright: ignore[reportAttributeAccessIssue]
     assert len(model.loads) == (4 if name == "biped" else feet)
     assert f"a contact under each of the {feet} last links. Its speed 4.5 is not used" in model.notes[0]
 
@@ -63,6 +65,7 @@ def test_the_ground_pushes_as_redysim_says():
 
 def test_a_ground_without_friction_or_upside_down():
     model = from_arrays(arrays(g=[0, 0, 9.81], g_prop=[3000, 0, 1, 0, 200, 3, 1, 2]), "x")
+    assert isinstance(model.loads[0], SphereOnPlane)
     assert [float(x) for x in model.loads[0].normal] == [0, 0, -1]
     assert float(model.loads[0].friction) == float(model.loads[0].viscous) == 0
 

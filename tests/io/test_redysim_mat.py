@@ -5,6 +5,7 @@ import struct
 import zlib
 from io import BytesIO
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -43,7 +44,7 @@ def write(path, data, **options):
     return path
 
 
-def data_of(name=FOURBAR, **changes):
+def data_of(name: str = FOURBAR, **changes: Any) -> dict[str, Any]:
     data = {**MODELS[name], **changes}
     return {key: value for key, value in data.items() if value is not None}
 
@@ -175,7 +176,7 @@ def test_what_redysim_does_not_read_is_told(tmp_path):
 
 def test_arrays_of_a_longer_robot_are_read_up_to_link_n(tmp_path):
     long = {key: [*MODELS[FOURBAR][key], 9.0] for key in ("m", "dx", "th", "bt")}
-    model = dl.load(write(tmp_path / "robot.mat", data_of(**long)))
+    model = dl.load(write(tmp_path / "robot.mat", data_of(FOURBAR, **long)))
     assert same(model, read_redysim(FILE, FOURBAR))
     assert model.notes[-1] == "more than n = 3 entries, of which ReDySim reads the first: bt, th, dx, m."
 

@@ -19,6 +19,8 @@ from dalembert.io.toml_reader import loads_toml, read_toml
 from dalembert.io.toml_writer import to_toml, write_toml
 from dalembert.model.description import FIELDS
 from dalembert.model.evaluation import value
+from dalembert.model.joints.revolute import Revolute
+from dalembert.model.loads.force import Force
 from dalembert.model.model import Model
 from dalembert.symbolic.formula_writer import written
 from dalembert.symbolic.parser import parse
@@ -246,6 +248,7 @@ def test_a_long_table_with_level_stretches_keeps_its_values():
     rows[:, 2] = 1.0
     model = with_load(lambda m: m.wrench_table("arm", times, force=rows.tolist()))
     (force,) = loads_toml(to_toml(model)).loads
+    assert isinstance(force, Force)
     for t in (-1.0, *random.uniform(0, times[-1], 15), times[-1] + 1):
         expected = [np.interp(t, times, rows[:, i]) for i in range(3)]
         assert [value(each, {"t": float(t)}) for each in force.force] == pytest.approx(expected, abs=1e-12)
@@ -300,7 +303,7 @@ def test_a_model_of_sympy_comes_back():
         + y.diff() ** 2 * sympy.Rational(3, 7)
         + sympy.cos(x - y) * x.diff() * y.diff() / 10,
         potential=k * x**2 / 2 + sympy.cosh(y) + sympy.sqrt(2) * sympy.exp(-x) / m,
-        forces=[sympy.Heaviside(x, sympy.Rational(1, 2)), -sympy.Abs(y.diff()) * y.diff()],
+        forces=[sympy.Heaviside(x, sympy.S.Half), -sympy.Abs(y.diff()) * y.diff()],
         parameters={m: 1.1, k: 4.0},
     )
     same_accelerations(model, returned(model))
@@ -371,7 +374,7 @@ def test_the_text_of_a_formula_means_the_same_to_sympy(text):
     words = {"min": sympy.Min, "max": sympy.Max, "abs": sympy.Abs}
     symbols = {name: sympy.Symbol(name) for name in ("x", "y", "k", "t")}
     formula = parse(text, **NAMES)
-    read = sympy.sympify(str(written(formula)), locals={**words, **symbols})
+    read = sympy.sympify(str(written(formula)), locals={**words, **symbols})  # pyright: ignore[reportCallIssue]
     number = read.subs({symbols[name]: TABLE[name] for name in symbols})
     assert float(number) == pytest.approx(value(formula, TABLE), rel=1e-12)
 
@@ -451,6 +454,8 @@ def test_slanted_axes_come_back_to_the_last_digit():
     for i, axis in enumerate(axes):
         model.body(f"b{i}", joint=model.revolute(axis, "q"), mass=1)
     for body, other in zip(model.bodies, loads_toml(to_toml(model)).bodies, strict=True):
+        assert isinstance(body.joints[0], Revolute)
+        assert isinstance(other.joints[0], Revolute)
         assert other.joints[0].axis == pytest.approx(body.joints[0].axis, rel=4e-16)
     assert tomllib.loads(to_toml(model))["body"][1]["joint"]["axis"] == [1, -2, 3]
 

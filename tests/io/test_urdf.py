@@ -17,6 +17,7 @@ from dalembert.model.joints.prismatic import Prismatic
 from dalembert.model.joints.revolute import Revolute
 from dalembert.model.loads.joint_friction import JointFriction
 from dalembert.model.model import Model
+from dalembert.symbolic.floats import real
 
 L1, C1, C2, M1, M2, I1, I2, G = 0.7, 0.3, 0.25, 1.3, 0.8, 0.02, 0.015, 9.81
 DAMPING = 0.05
@@ -62,7 +63,7 @@ def mass_matrix(model: Model, q: np.ndarray) -> np.ndarray:
     M = np.zeros((len(q), len(q)))
     for body in random_states.at(model, state).bodies:
         B, D, inertia = (plain(x) for x in (body.B, body.D, body.inertia))
-        M += float(body.mass) * B.T @ B + D.T @ inertia @ D
+        M += real(body.mass) * B.T @ B + D.T @ inertia @ D
     return M
 
 

@@ -10,7 +10,9 @@ from dalembert.io.urdf.urdf_writer import to_urdf, write_urdf
 from dalembert.mechanics import random_states
 from dalembert.mechanics.state_batch import States
 from dalembert.model.elements import Limits
+from dalembert.model.joints.revolute import Revolute
 from dalembert.model.model import Model
+from dalembert.symbolic.floats import real
 
 
 def arm() -> Model:
@@ -53,7 +55,7 @@ def matrices(model: Model, q: np.ndarray) -> np.ndarray:
     M = np.zeros((len(q), len(q), count))
     for body in motion.bodies:
         B, D, inertia = (batch(x, count) for x in (body.B, body.D, body.inertia))
-        M += float(body.mass) * np.einsum("xik,xjk->ijk", B, B)
+        M += real(body.mass) * np.einsum("xik,xjk->ijk", B, B)
         M += np.einsum("xik,xyk,yjk->ijk", D, inertia, D)
     return M
 
@@ -90,7 +92,7 @@ def test_accelerations_survive_too():
 def test_limits_friction_shapes_gravity_and_start_survive():
     model, again = arm(), loads_urdf(to_urdf(arm()))
     assert again.limits == {**model.limits, "turn": Limits(-1, 2), "finger": Limits(velocity=7)}
-    assert {load.name: (load.body, float(load.viscous), float(load.coulomb[0])) for load in again.loads} == {
+    assert {load.name: (load.body, float(load.viscous), float(load.coulomb[0])) for load in again.loads} == {  # pyright: ignore[reportAttributeAccessIssue]
         "friction of turn": ("upper-arm", 0.3, 0.13),
         "friction of wrist_b": ("hand", 0.06, 0),
     }
@@ -146,6 +148,8 @@ def test_numbers_keep_all_their_digits():
     assert float(body.mass) == mass
     assert float(body.inertia[0][0]) == 1 / 7
     assert [float(x) for x in body.joints[0].position] == [1 / 3, 1e-17, 0]
+    assert isinstance(body.joints[0], Revolute)
+    assert isinstance(model.bodies[0].joints[0], Revolute)
     assert body.joints[0].axis == pytest.approx(model.bodies[0].joints[0].axis, rel=2e-16)
 
 

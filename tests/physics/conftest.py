@@ -29,7 +29,7 @@ from dalembert.model.joints.planar import Planar
 from dalembert.model.joints.prismatic import Prismatic
 from dalembert.model.joints.screw import Screw
 from dalembert.model.loads.backlash import Backlash
-from dalembert.model.loads.base import Load
+from dalembert.model.loads.base import InJoint, Load
 from dalembert.model.loads.bushing import Bushing
 from dalembert.model.loads.contact_laws import Press
 from dalembert.model.loads.damper import Damper
@@ -150,7 +150,7 @@ class _Converter:
         out.contacts = tuple(self._contact(contact) for contact in old.contacts)
         out.events = tuple(self._event(event) for event in old.events)
         out.shapes = tuple(self._shape(shape) for shape in old.shapes)
-        out.limits = {name: self._limits(name, limits) for name, limits in old.limits.items()}
+        out.limits = Frozen({name: self._limits(name, limits) for name, limits in old.limits.items()})
         out.holonomic_constraints = tuple(
             replace(c, formula=self.formula(c.phi, self.mixed(c.phi)), feedback=self._gains(c.feedback))
             for c in old.holonomic_constraints
@@ -162,9 +162,9 @@ class _Converter:
         out.generalized_speeds = tuple(
             replace(u, value=self.formula(u.value, self.mixed(u.value))) for u in old.generalized_speeds
         )
-        out.non_ideal_forces = {
-            name: self.formula(f, self.units.energy / self.size(name)) for name, f in old.non_ideal_forces.items()
-        }
+        out.non_ideal_forces = Frozen(
+            {name: self.formula(f, self.units.energy / self.size(name)) for name, f in old.non_ideal_forces.items()}
+        )
         if old.energies is not None:
             out.energies = self._energies()
         out.duration = _number(old.duration, T)
@@ -256,7 +256,7 @@ class _Converter:
         values = {name: self.formula(f, Fraction(1)) for name, f in event.set.items()}
         return replace(event, when=self.formula(event.when, Fraction(1)), set=Frozen(values), reset=Frozen(rates))
 
-    def _motion(self, load: JointTorque | JointSpring | JointFriction | Rotor) -> Fraction:
+    def _motion(self, load: InJoint | Rotor) -> Fraction:
         """The factor of the motion of the joint that a load acts along."""
         body = next(body for body in self.model.bodies if body.name == load.body)
         return self.units.length if _slides(body.joints[load.joint], load.motion) else Fraction(1)
@@ -301,6 +301,8 @@ class _Converter:
         return self._load_in_joint(load)
 
     def _load_in_joint(self, load: Load) -> Load:
+        if not isinstance(load, InJoint):
+            raise NotImplementedError(f"{load.title} in other units")
         T, E, s = self.units.time, self.units.energy, self._motion(load)
         match load:
             case JointTorque():

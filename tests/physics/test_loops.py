@@ -1,6 +1,7 @@
 """Closed loops and quaternions: cut joints transmit what tree joints do, statics by hand, motions that are known."""
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,16 +12,17 @@ import dalembert as dl
 from dalembert.formalisms import catalogue
 from dalembert.mechanics import random_states
 from dalembert.mechanics.state_batch import States
+from dalembert.model.description import Elements
 from dalembert.model.joints import JOINTS
 from dalembert.model.joints.free import Free
 from dalembert.model.model import Model
 from dalembert.symbolic.floats import FLOATS, numbers
 
 G = 9.81
-PLACE = {"position": (0.5, -0.1, 0.2), "rotation": (0.2, -0.3, 0.4)}
+PLACE: dict[str, Any] = {"position": (0.5, -0.1, 0.2), "rotation": (0.2, -0.3, 0.4)}
 OBLIQUE = (1, 2, 2)
-SOLID = {"mass": 1.3, "center": (0.2, 0.1, -0.1), "inertia": (0.3, 0.4, 0.35, 0.02, -0.03, 0.01)}
-EXACT = {"rtol": 1e-12, "atol": 1e-13}
+SOLID: dict[str, Any] = {"mass": 1.3, "center": (0.2, 0.1, -0.1), "inertia": (0.3, 0.4, 0.35, 0.02, -0.03, 0.01)}
+EXACT: dict[str, Any] = {"rtol": 1e-12, "atol": 1e-13}
 
 KINDS = {
     "fixed": (0, lambda m: m.fixed(**PLACE)),
@@ -38,7 +40,7 @@ def plain(array) -> np.ndarray:
     return numbers(np.asarray(array, dtype=object), 1)[..., 0]
 
 
-def frames_of(model: Model, q, qd, t=0.0) -> dict:
+def frames_of(model: Elements, q, qd, t=0.0) -> dict:
     state = States(np.array(q, float)[:, None], np.array(qd, float)[:, None], np.array([t]))
     return random_states.at(model, state).frames
 
@@ -75,9 +77,10 @@ def cut_from_arm(kind: str, by_quaternion: bool, swapped: bool = False) -> Model
     cut = make(model, *[0] * count)
     if not swapped:
         return model.loop("cut", ("arm", "link"), cut)
-    place = {"position": cut.position, "rotation": cut.rotation}
+    placed = (("position", cut.position), ("rotation", cut.rotation))
+    place: dict[str, Any] = {key: [float(x) for x in v] for key, v in placed}
     turned = model.spherical((0, 0, 0))
-    return model.loop("cut", ("link", "arm"), turned, **{key: [float(x) for x in v] for key, v in place.items()})
+    return model.loop("cut", ("link", "arm"), turned, **place)
 
 
 def motion_of_bodies(run) -> np.ndarray:
@@ -202,7 +205,7 @@ def test_an_arch_of_three_hinges_has_thrust():
 def bracket(cut: bool, swapped: bool = False) -> Model:
     """A bracket at the wall, held by a joint of the tree or by a cut, and a pendulum on it that hangs or swings."""
     model = Model("bracket", gravity=(0, 0, -G)).coordinates("swing")
-    where = {"position": (0, 0, 1.0), "rotation": (0, 0, 0.5)}
+    where: dict[str, Any] = {"position": (0, 0, 1.0), "rotation": (0, 0, 0.5)}
     if cut:
         model.coordinates("x", "y", "z", "a", "b", "c").start({"z": 1.0, "c": 0.5}, {})
         joint = model.free(("x", "y", "z"), ("a", "b", "c"), "xyz")

@@ -9,7 +9,7 @@ from dalembert.formalisms import catalogue
 from dalembert.mechanics import random_states
 from dalembert.mechanics.constraint_levels import Constraints, levels
 from dalembert.mechanics.state_batch import at_formulas
-from dalembert.symbolic.floats import numbers
+from dalembert.symbolic.floats import numbers, real
 
 # Dirac's equations do not take the nonholonomic constraints of these models
 by_every_formalism = pytest.mark.parametrize("key", [key for key in catalogue.KEYS if key != "dirac"])
@@ -35,7 +35,7 @@ def test_the_mass_centre_of_free_flight_moves_straight(flight):
 def mass_centre(run):
     states = random_states.States(run.q, run.qd, run.t)
     bodies = random_states.at(run.model, states).bodies
-    masses = [float(body.mass) for body in bodies]
+    masses = [real(body.mass) for body in bodies]
     return sum(m * numbers(body.p_WG, len(run.t)) for m, body in zip(masses, bodies, strict=True)) / sum(masses)
 
 

@@ -76,9 +76,9 @@ forward, frames, inverse, links, mass, recursive_loads, recursive_rows, recursiv
 
 ROADS = ("lagrange", "kane", "newton_euler")  # energies; partial velocities; wrenches
 NOTICED, QUIET = 1e-6, 1e-9
-SOLID = {"mass": 1.3, "center": (0.2, 0.1, -0.1), "inertia": (0.3, 0.4, 0.35, 0.02, -0.03, 0.01)}
-ROD = {"mass": 0.8, "center": (0.4, 0.05, 0.1), "inertia": (0.02, 0.1, 0.11, 0.01, 0.0, 0.005)}
-PLACE = {"position": (0.3, -0.1, 0.2), "rotation": (0.2, -0.3, 0.5)}
+SOLID: dict[str, Any] = {"mass": 1.3, "center": (0.2, 0.1, -0.1), "inertia": (0.3, 0.4, 0.35, 0.02, -0.03, 0.01)}
+ROD: dict[str, Any] = {"mass": 0.8, "center": (0.4, 0.05, 0.1), "inertia": (0.02, 0.1, 0.11, 0.01, 0.0, 0.005)}
+PLACE: dict[str, Any] = {"position": (0.3, -0.1, 0.2), "rotation": (0.2, -0.3, 0.5)}
 
 
 # the models: each small, and such that the fact in question matters

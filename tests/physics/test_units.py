@@ -16,6 +16,7 @@ from dalembert.io.gallery import names
 from dalembert.mechanics import random_states
 from dalembert.mechanics.contact_constraints import with_contacts
 from dalembert.mechanics.facts import Facts, facts_of
+from dalembert.model.description import Elements
 from dalembert.model.model import Model
 
 # one of each sort: open and closed chains, wheels and blades, prescribed and nonlinear constraints, motors, redundancy
@@ -103,7 +104,7 @@ def _velocities(speed) -> list[str]:
     return sorted(symbol.name for symbol in speed.free_symbols if symbol.name.startswith("dot("))
 
 
-def _applicable(model: Model, facts: Facts) -> list[str]:
+def _applicable(model: Elements, facts: Facts) -> list[str]:
     return [key for key in catalogue.KEYS if catalogue.refusal(catalogue.find(key).ABOUT, model, facts) is None]
 
 

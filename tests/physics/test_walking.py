@@ -8,6 +8,7 @@ import pytest
 
 import dalembert as dl
 from dalembert.io import gallery
+from dalembert.model.loads.sphere_on_plane import SphereOnPlane
 from dalembert.simulation.observables import load_forces
 from dalembert.symbolic.floats import FLOATS
 from dalembert.symbolic.lower import Lowering
@@ -45,7 +46,7 @@ def test_the_gait_is_that_of_redysim():
         steps = round(t / 0.1) // 5
         now = {**model.parameter_values, "t0": 0.5 * steps, "swing": float(steps % 2), "t": t}
         number = Lowering(FLOATS, now | dict(zip(names, q, strict=True)))
-        np.testing.assert_allclose([float(number(drive.formula)) for drive in drives], 0, atol=2e-6)
+        np.testing.assert_allclose([float(number(drive.formula)) for drive in drives], 0, atol=2e-6)  # pyright: ignore[reportArgumentType]
 
 
 @pytest.mark.parametrize(
@@ -55,7 +56,7 @@ def test_the_ground_carries_the_weight(name, mass, stiffness):
     """At rest, with the feet that stand as deep in the ground as it takes."""
     model = gallery.load(name)
     q = model.initial[0].copy()
-    feet = [load for load in model.loads if load.kind == "sphere_on_plane"]
+    feet = [load for load in model.loads if isinstance(load, SphereOnPlane)]
     standing = [foot for foot in feet if abs(dl.position(model, q, foot.body, _center(foot))[1]) < 0.011]
     q[1] = (
         q[1]
@@ -76,7 +77,7 @@ def _center(foot):
 def test_the_biped_stands_on_heels_and_toes():
     run = dl.derive("biped-legged", "denoc").simulate(0.4, samples=5)
     assert run.energy_error < 1e-9
-    force = sum(run.load_forces[name] for name in run.load_forces if " of " in name)
+    force = np.sum([run.load_forces[name] for name in run.load_forces if " of " in name], axis=0)
     assert force[1, -1] == pytest.approx(9.4 * 9.81, rel=0.03)
     np.testing.assert_allclose(force[2], 0, atol=1e-9)
     np.testing.assert_allclose(run["phi"], -np.pi / 2, atol=0.03)
@@ -85,7 +86,7 @@ def test_the_biped_stands_on_heels_and_toes():
 @pytest.mark.nightly
 def test_the_biped_comes_to_rest():
     run = dl.derive("biped-legged", "denoc").simulate(60.0, samples=61)
-    force = sum(run.load_forces[name] for name in run.load_forces if " of " in name)
+    force = np.sum([run.load_forces[name] for name in run.load_forces if " of " in name], axis=0)
     np.testing.assert_allclose(force[:, -1], [0, 9.4 * 9.81, 0], atol=1e-5)
     assert abs(run.qd[:, -1]).max() < 1e-5
 
@@ -97,7 +98,7 @@ def test_it_walks_for_ten_seconds(name):
     assert run.energy_error <= 1e-6
     feet = [force[1] for key, force in run.load_forces.items() if key.startswith("foot")]
     late = run.t > 2
-    assert sum(feet)[late].mean() == pytest.approx({"hexapod": 14, "quadruped": 12}[name] * 9.81, rel=0.25)
+    assert sum(feet)[late].mean() == pytest.approx({"hexapod": 14, "quadruped": 12}[name] * 9.81, rel=0.25)  # pyright: ignore[reportIndexIssue]
     way, speed = {"hexapod": (0, 0.76), "quadruped": (2, 0.57)}[name]
     gone = run.q[way, -1] - run.q[way, 200]
     assert gone / 8.0 == pytest.approx(speed, rel=0.05)

@@ -177,7 +177,7 @@ def test_a_name_that_does_no_work_is_told():
     run = dl.simulate(oscillator(), 0.1, samples=2)
     with pytest.raises(KeyError, match=r"nothing called 'dashpott' does work\. Did you mean 'dashpot'"):
         run.work["dashpott"]
-    with pytest.raises(dl.errors.InputError, match=r"power: nothing called 'x' does work"):
+    with pytest.raises(dl.InputError, match=r"power: nothing called 'x' does work"):
         run.power("x")
 
 

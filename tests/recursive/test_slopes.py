@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import dalembert as dl
-from dalembert.api.rollout import Method
+from dalembert.api._rollout import Method
 from dalembert.codegen.function import function_of
 from dalembert.codegen.program_derivatives import jacobian
 from dalembert.errors import InputError, NotApplicableError, SingularError

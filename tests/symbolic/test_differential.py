@@ -1,6 +1,7 @@
 """Derivatives by graphs agree with complex steps over numbers and with SymPy."""
 
 import numpy as np
+import numpy.typing as npt
 import pytest
 import sympy as sp
 
@@ -29,7 +30,7 @@ def functions(algebra, x, y, z):
     )
 
 
-def value(algebra, symbols, entries, point=POINT):
+def value(algebra, symbols, entries, point: npt.ArrayLike = POINT) -> np.ndarray:
     out = compile_function(algebra, symbols, entries.ravel(), zeros(0))(np.asarray(point), np.zeros(0))
     return out.reshape(entries.shape)
 

@@ -52,6 +52,7 @@ def exactly(text: str) -> int:
     total = 0
     for term in sympy.Add.make_args(sympy.expand(sympy.sympify(text))):
         number, rest = term.as_coeff_Mul()
+        assert isinstance(number, sympy.Rational)
         value = residue(Fraction(int(number.p), int(number.q)))
         total += value * (root(int(rest**2)) if rest != 1 else 1)
     return total % P

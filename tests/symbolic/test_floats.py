@@ -45,8 +45,8 @@ def test_atan2_has_the_right_value_and_complex_step(y, x):
 
 def test_comparisons_of_complex_numbers_look_at_the_real_part():
     assert FLOATS.less(1 + 5j, 2 + 0j, or_equal=False)
-    assert FLOATS.less(np.array([1 + 1j, 3]), 2, or_equal=True).tolist() == [True, False]
-    assert FLOATS.select(np.array([True, False]), 1.0, np.array([2.0, 3.0])).tolist() == [1.0, 3.0]
+    assert FLOATS.less(np.array([1 + 1j, 3]), 2, or_equal=True).tolist() == [True, False]  # pyright: ignore[reportAttributeAccessIssue]
+    assert FLOATS.select(np.array([True, False]), 1.0, np.array([2.0, 3.0])).tolist() == [1.0, 3.0]  # pyright: ignore[reportAttributeAccessIssue]
     assert FLOATS.function("pow", FLOATS.select(True, 2, -2), -5) == 2**-5  # NumPy refuses such powers of integers
 
 

@@ -3,7 +3,9 @@
 import gc
 import hashlib
 import random
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from typing import Any
 
 import mpmath as mp
 import numpy as np
@@ -48,12 +50,13 @@ _MP = {
 x, y, z, w = (symbol(name) for name in "xyzw")
 
 
-def exact_values(outputs: list[Node], seed: int, given: Mapping[str, float] | None = None) -> list[mp.mpf]:
+def exact_values(outputs: list[Node], seed: int, given: Mapping[str, float] | None = None) -> list[Any]:
     """The outputs in 60 digits, symbols at random places: an evaluator of its own."""
     known: dict[Node, object] = {}
     with mp.workdps(60):
         for each in ordered(outputs):
             if isinstance(each, Constant):
+                assert isinstance(each.value, Fraction)
                 known[each] = mp.mpf(each.value.numerator) / each.value.denominator
             elif isinstance(each, Symbol):
                 drawn = random.Random(f"{each.value} {seed}").uniform(0.3, 2.0)
@@ -183,7 +186,7 @@ def content(each: Node, done: dict[Node, str]) -> str:
     return done[each]
 
 
-def sample(names: str) -> list[str]:
+def sample(names: Sequence[str]) -> list[str]:
     """Digests of a shortened graph whose symbols were first asked for in the order of `names`."""
     made = {name: symbol(name) for name in names}
     a, b, c, d = (made[name] for name in ("p1", "p2", "p3", "p4"))

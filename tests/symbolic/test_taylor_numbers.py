@@ -1,5 +1,7 @@
 """Taylor arithmetic against closed forms and against differences of plain numbers."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 import symengine as se
@@ -28,10 +30,15 @@ FORMULAS = {
 }
 
 
+def along(formula: se.Basic, at: Series) -> Any:
+    """The formula of s as a series."""
+    return Lowering(SERIES, {"s": at})(formula)
+
+
 @pytest.mark.parametrize("name", FORMULAS)
 def test_derivatives_are_those_of_the_formula(name):
     formula, at = FORMULAS[name], np.array([0.7, 0.2, 1.1])
-    found = Lowering(SERIES, {"s": Series(at, np.ones(3), np.zeros(3))})(formula)
+    found = along(formula, Series(at, np.ones(3), np.zeros(3)))
     for order, got in enumerate((found.value, found.rate, found.second)):
         slope = se.diff(formula, s, order) if order else formula
         expected = [float(slope.subs({s: x}).n(53, real=True)) for x in at]
@@ -54,7 +61,7 @@ def test_a_path_is_differentiated_as_long_stencils_do():
 
 def test_branches_bring_their_own_derivatives():
     line = se.Piecewise((s**2, se.Lt(s, 1)), (3 * s, True))
-    found = Lowering(SERIES, {"s": Series(np.array([0.5, 2.0]), np.ones(2), np.zeros(2))})(line)
+    found = along(line, Series(np.array([0.5, 2.0]), np.ones(2), np.zeros(2)))
     assert [x.tolist() for x in (found.value, found.rate, found.second)] == [[0.25, 6.0], [1.0, 3.0], [2.0, 0.0]]
 
 
@@ -62,7 +69,8 @@ def test_batches_and_object_arrays_leave_the_arithmetic_to_the_series():
     x = Series(np.array([1.0, 2.0]), np.array([1.0, 1.0]), np.zeros(2))
     product = np.array([3.0, 4.0]) * x
     assert isinstance(product, Series)
+    assert isinstance(product.value, np.ndarray)
     assert product.value.tolist() == [3.0, 8.0]
-    squared = vector([x, 2]) @ vector([x, 1])
+    squared: Any = vector([x, 2]) @ vector([x, 1])
     assert squared.second.tolist() == [2.0, 2.0]
     assert series(5).rate == 0.0

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -281,7 +281,13 @@ class Modes(Tabular, Sequence[Mode]):
     def __len__(self) -> int:
         return len(self.found)
 
-    def __getitem__(self, index: Any) -> Any:
+    @overload
+    def __getitem__(self, index: int) -> Mode: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> tuple[Mode, ...]: ...
+
+    def __getitem__(self, index: int | slice) -> Mode | tuple[Mode, ...]:
         return self.found[index]
 
     def __iter__(self) -> Iterator[Mode]:
@@ -298,7 +304,7 @@ class Modes(Tabular, Sequence[Mode]):
         return np.array([mode.damping_ratio for mode in self.found])
 
     @property
-    def shapes(self) -> np.ndarray:
+    def shapes(self) -> npt.NDArray[np.inexact]:
         """The shapes as columns, (coordinates, modes)."""
         return np.array([mode.shape for mode in self.found]).reshape(len(self.found), len(self.q)).T
 

@@ -210,13 +210,13 @@ class QuasiAccelerations(Value):
         """The quasi-acceleration that nature takes: (3.35)."""
         return self.a_s + np.linalg.solve(self.M_s, self.S_c)
 
-    def gaussian(self, sd: npt.ArrayLike | None = None) -> float | np.ndarray:
+    def gaussian(self, sd: npt.ArrayLike | None = None) -> np.float64 | np.ndarray:
         """(ŝ̇ − a_s)ᵀ M_s (ŝ̇ − a_s), (3.37), of quasi-accelerations (n,) or (n, K) with A_s ŝ̇ = b_s; by default of ṡ."""
         taken = self.sd if sd is None else self._require_admissible(sd, "gaussian, sd")
         gap = (taken.T - self.a_s).T
         return np.einsum("n...,nm,m...->...", gap, self.M_s, gap)[()]
 
-    def measure(self, S_c: npt.ArrayLike | None = None) -> float | np.ndarray:
+    def measure(self, S_c: npt.ArrayLike | None = None) -> np.float64 | np.ndarray:
         """Ŝ_cᵀ M_s⁻¹ Ŝ_c, (3.43), of forces (n,) or (n, K) under which the constraints are kept; by default of S_c itself."""
         force = self.S_c if S_c is None else numbers_given(S_c, "measure, S_c")
         self._require_admissible((np.linalg.solve(self.M_s, force).T + self.a_s).T, "measure, S_c")

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 import symengine as se
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from symengine.lib.symengine_wrapper import FunctionSymbol
 
 _INTERPOLATION = se.Function("interp")
@@ -36,7 +36,7 @@ class Table:
         """The derivative: steps, each from its time on."""
         return replace(self, order=self.order + 1)
 
-    def at(self, x: ArrayLike) -> np.ndarray:
+    def at(self, x: ArrayLike) -> NDArray[np.inexact]:
         """The values at numbers or arrays; a complex step gives the slope.
 
         >>> table([0, 1, 3], [0, 2, 2]).at(0.25), table([0, 1, 3], [0, 2, 2]).slope.at(0.25)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import symengine as se
 
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 def from_sympy(
     expr: object,
     *,
-    coordinates: Mapping[sympy.Basic, str],
-    parameters: Mapping[sympy.Basic, str],
+    coordinates: Mapping[Any, str],
+    parameters: Mapping[Any, str],
     where: str,
     rates: bool = True,
 ) -> Formula:

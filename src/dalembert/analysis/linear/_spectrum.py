@@ -28,8 +28,8 @@ class Mode:
     """
 
     eigenvalue: complex
-    shape: np.ndarray
-    rates: np.ndarray  # δq̇, which a motion that goes on and on has alone
+    shape: npt.NDArray[np.inexact]
+    rates: npt.NDArray[np.inexact]  # δq̇, which a motion that goes on and on has alone
 
     @property
     def frequency(self) -> float:

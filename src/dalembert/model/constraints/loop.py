@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from dalembert.errors import InputError, Problem
@@ -14,8 +14,8 @@ from dalembert.model.file_form import Element, place, vector
 from dalembert.model.joints.base import Joint, joints_of
 from dalembert.model.keys import Key, name, text, two_bodies
 from dalembert.model.record import builds, record
-from dalembert.model.values import WORLD, ZERO, Vector3, pair
-from dalembert.symbolic.symbols import Formula, Written
+from dalembert.model.values import WORLD, ZERO, Given, Vector3, pair
+from dalembert.symbolic.symbols import Formula
 
 if TYPE_CHECKING:
     from dalembert.model.description import Elements
@@ -106,7 +106,7 @@ def loop(
     bodies: tuple[str, str],
     joint: Joint,
     *,
-    position: Sequence[Written] = ZERO,
+    position: Given = ZERO,
     rotation: Rotation = ZERO,
     description: str = "",
     feedback: Gains | None = None,
