@@ -29,10 +29,12 @@ unit: .venv/installed ## run the tests on all cores
 coverage: .venv/installed ## run the tests and write line coverage to out/coverage
 	$(BIN)/python -m pytest -n auto --dist worksteal --cov=dalembert --cov-report=term --cov-report=html:out/coverage
 
-# proves all gallery models, repeats them in other units, compiles every LaTeX document, draws ten times as many random examples
-nightly: .venv/installed ## run the slow tests (requires pdflatex)
+# Proves gallery models, repeats them in other units, compiles every LaTeX document, draws ten times as many random examples. Each day
+# takes another quarter of the gallery: about an hour on two cores. `make nightly PART=all` takes all models, some three hours.
+PART ?= $(shell echo $$(( $$(date +%s) / 86400 % 4 )))
+nightly: .venv/installed ## run the slow tests (requires pdflatex); PART=0, 1, 2, 3 or all
 	@command -v pdflatex >/dev/null || { echo "pdflatex is missing: apt-get install texlive-latex-base" >&2; exit 1; }
-	HYPOTHESIS_PROFILE=nightly $(BIN)/python -m pytest -n auto --dist loadgroup -m "nightly or hypothesis"
+	HYPOTHESIS_PROFILE=nightly NIGHTLY_PART=$(PART) $(BIN)/python -m pytest -n auto --dist loadgroup -m "nightly or hypothesis"
 
 # exported code in every language available here, the tutorials that use it, linearized equations in python-control
 exports: .venv/installed ## test exported code (installs JAX, CasADi, FMPy, control)

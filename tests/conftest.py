@@ -25,18 +25,34 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "normal"))
 AT_NIGHT = frozenset((Path(__file__).parent / "at_night.txt").read_text("utf-8").splitlines())
 
 
+# nightly tests of all gallery models take hours: `make nightly` runs those of every fourth model, another quarter each day
+PARTS = 4
+PART = os.environ.get("NIGHTLY_PART", "all")
+
+
+def pytest_report_header():
+    return "nightly tests of all gallery models" if PART == "all" else f"nightly part {PART} of 0 to {PARTS - 1}"
+
+
 @pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items):
+def pytest_collection_modifyitems(config, items):
     """Mark slow parametrizations as nightly, and run the nightly tests of one gallery model in one process.
 
     A process derives and compiles the equations of a model once, so tests of one model that follow each other share that work.
     """
-    names = frozenset(gallery.names())
+    names = gallery.names()
+    selected, others = [], []
     for item in items:
         if item.nodeid in AT_NIGHT:
             item.add_marker(pytest.mark.nightly)
-        if item.get_closest_marker("nightly") and (models := names.intersection(_words_of(item))):
-            item.add_marker(pytest.mark.xdist_group(min(models)))
+        models = [name for name in names if name in _words_of(item)] if item.get_closest_marker("nightly") else []
+        if models:
+            item.add_marker(pytest.mark.xdist_group(models[0]))
+        in_part = not models or PART == "all" or names.index(models[0]) % PARTS == int(PART)
+        (selected if in_part else others).append(item)
+    if others:
+        config.hook.pytest_deselected(items=others)
+        items[:] = selected
 
 
 def _words_of(item):

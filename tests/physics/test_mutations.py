@@ -64,7 +64,7 @@ forward, frames, inverse, links, mass, recursive_loads, recursive_rows, recursiv
     import_module(f"dalembert.recursive.{name}")
     for name in (
         "forward",
-        "link_frames",
+        "_link_frames",
         "inverse",
         "link_states",
         "composite_inertia",

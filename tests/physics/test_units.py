@@ -1,6 +1,6 @@
 """Units do not matter: every gallery model with lengths, masses and times × 10^±6 has the same facts and the same motion.
 
-`scaled` rewrites a model in other units (conftest.py). The daily run takes a few small models, `make nightly` all of them.
+`scaled` rewrites a model in other units (conftest.py). The daily run takes a few small models, the nightly runs all of them.
 """
 
 from fractions import Fraction
