@@ -172,7 +172,7 @@ def test_without_llvm_python_serves(cart, without):
     with pytest.raises(EngineError) as caught:
         dl.derive(cart, engine="native")
     assert str(caught.value) == (
-        "the engine 'native' needs llvmlite, which is not installed. Use engine='python', or install it."
+        "the engine 'native' needs llvmlite, which is not installed. Use engine='python', or install llvmlite."
     )
 
 

@@ -178,5 +178,5 @@ def choose(name: str) -> DifferentialAlgebra:
 
         return SYMBOLIC
     raise InputError(
-        f"unknown algebra '{name}'. Expected 'graph' or 'symbolic'. {nearest(name, ['graph', 'symbolic'])}"
+        f"there is no algebra '{name}'. Expected 'graph' or 'symbolic'. {nearest(name, ['graph', 'symbolic'])}"
     )

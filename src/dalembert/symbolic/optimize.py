@@ -64,7 +64,7 @@ def shortened(outputs: Sequence[Node]) -> list[Node]:
     if length > MOST:
         return best
     for _ in range(_ROUNDS):
-        residues = Residues(preserved=preserved)
+        residues = Residues(kept=preserved)
         short = merged(outputs, residues)
         lost: set[int] = set()
         for new in sorted((merged(gathered(short, residues), residues), short), key=operations):
