@@ -36,11 +36,11 @@ def call(one: int | Written, x: np.ndarray, p: np.ndarray, tables: np.ndarray, o
 
 
 def call_many(
-    many: int | Written, places: np.ndarray, p: np.ndarray, tables: np.ndarray, out: np.ndarray, count: int
+    many: int | Written, layout: np.ndarray, p: np.ndarray, tables: np.ndarray, out: np.ndarray, count: int
 ) -> None:
     """Run a function of many states on arrays whose layout is listed, as `codegen/llvm/tiles` expects it."""
     assert callable(many)
-    many(places, p, tables, out, 0, count, count)
+    many(layout, p, tables, out, 0, count, count)
 
 
 INSTEAD: dict[object, tuple[Written, dict[str, object]]] = {}  # replaced functions: their loops and keyword arguments
@@ -56,7 +56,7 @@ def in_machine_code(function: Written, **keywords: object) -> Callable[[Written]
     return register
 
 
-def as_record(maker: Callable[..., AnyRecord], numbers: np.ndarray) -> AnyRecord:
+def as_record(record_type: Callable[..., AnyRecord], numbers: np.ndarray) -> AnyRecord:
     """Read a `NamedTuple` of numbers from the beginning of an array of floats.
 
     >>> class Point(NamedTuple):
@@ -65,13 +65,13 @@ def as_record(maker: Callable[..., AnyRecord], numbers: np.ndarray) -> AnyRecord
     >>> as_record(Point, np.array([3.0, 0.5, 7.0]))
     Point(count=3, size=0.5)
     """
-    return maker(*(kind(number) for kind, number in zip(number_types(maker), numbers, strict=False)))
+    return record_type(*(kind(number) for kind, number in zip(number_types(record_type), numbers, strict=False)))
 
 
-def number_types(maker: Any) -> list[type[int | float]]:
+def number_types(record_type: Any) -> list[type[int | float]]:
     """The field types, int or float, of a `NamedTuple` of numbers."""
-    hints = get_type_hints(maker)
-    return [hints[name] for name in maker._fields]
+    hints = get_type_hints(record_type)
+    return [hints[name] for name in record_type._fields]
 
 
 class Sizes(NamedTuple):

@@ -46,7 +46,7 @@ def expressions(program: Program, symbols: list[hy.expression]) -> list[hy.expre
         else:
             operands = [hy.expression(x) if isinstance(x, float) else x for x in arguments]  # 2.0**x is not overloaded
             values.append(operands[0] ** operands[1] if name == "pow" else getattr(hy, name)(*operands))
-    return [hy.expression(y) if isinstance(y := values[place], float) else y for place in program.outputs]
+    return [hy.expression(y) if isinstance(y := values[index], float) else y for index in program.outputs]
 
 
 class TaylorMachine:

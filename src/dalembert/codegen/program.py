@@ -44,7 +44,7 @@ class Program:
     @property
     def operations(self) -> int:
         """The operation count of one evaluation."""
-        return sum(OPERATIONS[name].cost(len(places)) for name, places in self.lines)
+        return sum(OPERATIONS[name].cost(len(operands)) for name, operands in self.lines)
 
     @property
     def first_line(self) -> int:
@@ -62,8 +62,8 @@ class Program:
     def moves(self) -> tuple[bool, ...]:
         """For every value whether it depends on an input: the others are computed once per batch."""
         moves = [True] * len(self.inputs) + [False] * (self.first_line - len(self.inputs))
-        for _, places in self.lines:
-            moves.append(any(moves[a] for a in places))
+        for _, operands in self.lines:
+            moves.append(any(moves[a] for a in operands))
         return tuple(moves)
 
     def with_moving_parameters(self) -> Program:
@@ -82,9 +82,9 @@ class Program:
         names = [*self.inputs, *self.parameters, *(repr(x) for x in self.numbers)]
         names += [f"table{i + 1}" for i in range(len(self.tables))]
         rows, end = [], ";" if language == "c" else ""
-        for i, (name, places) in enumerate(self.lines):
+        for i, (name, operands) in enumerate(self.lines):
             names.append(f"z_{{{i + 1}}}" if language == "latex" else f"z{i + 1}")
-            text, arguments = getattr(OPERATIONS[name], language), [names[a] for a in places]
+            text, arguments = getattr(OPERATIONS[name], language), [names[a] for a in operands]
             value = f"{text}({', '.join(arguments)})" if name in BLOCKS else text.format(*arguments)
             rows.append(f"{names[-1]} = {value}{end}")
         return "\n".join(rows)
@@ -101,23 +101,23 @@ def program_of(outputs: Sequence[Node], inputs: Sequence[str], parameters: Seque
     values = numbers_in(order)
     needed = _without_numbers(outputs, values)
     count = len(inputs) + len(parameters)
-    place: dict[Node | str, int] = {name: i for i, name in enumerate([*inputs, *parameters])}
+    index: dict[Node | str, int] = {name: i for i, name in enumerate([*inputs, *parameters])}
     numbers = list(dict.fromkeys(values[y].hex() for y in needed if y in values))
     tables = [y for y in needed if isinstance(y, HeldTable)]
     where = {x: count + i for i, x in enumerate(numbers)}
-    place |= {y: count + len(numbers) + i for i, y in enumerate(tables)}
+    index |= {y: count + len(numbers) + i for i, y in enumerate(tables)}
     lines: list[Line] = []
     first = count + len(numbers) + len(tables)
     for y in needed:
         if y in values:
-            place[y] = where[values[y].hex()]
+            index[y] = where[values[y].hex()]
         elif isinstance(y, Symbol):
-            place[y] = place[y.value]
+            index[y] = index[y.value]
         elif y.arguments:
-            lines.append((y.operation, tuple(place[a] for a in y.arguments)))
-            place[y] = first + len(lines) - 1
+            lines.append((y.operation, tuple(index[a] for a in y.arguments)))
+            index[y] = first + len(lines) - 1
     floats, contents = tuple(map(float.fromhex, numbers)), tuple(y.value for y in tables)
-    return Program(tuple(inputs), tuple(parameters), floats, contents, tuple(lines), tuple(place[y] for y in outputs))
+    return Program(tuple(inputs), tuple(parameters), floats, contents, tuple(lines), tuple(index[y] for y in outputs))
 
 
 class Slots:
@@ -149,9 +149,9 @@ def nodes_of(program: Program) -> list[Node]:
     values: list[Node] = [symbol(name) for name in (*program.inputs, *program.parameters)]
     values += [constant(x) for x in program.numbers]
     values += [table_leaf(table) for table in program.tables]
-    for operation, places in program.lines:
-        values.append(again(operation, [values[a] for a in places]))
-    return [values[place] for place in program.outputs]
+    for operation, operands in program.lines:
+        values.append(again(operation, [values[a] for a in operands]))
+    return [values[index] for index in program.outputs]
 
 
 def _without_numbers(outputs: Sequence[Node], values: Mapping[Node, float]) -> list[Node]:

@@ -52,15 +52,19 @@ class Interpreted:
     @cached_property
     def _on_floats(self) -> tuple[list[Part], int]:
         """The parts, and the length of the state."""
-        text = source(self._program, ON_FLOATS.words)
-        return compiled(text.parts, {**ON_FLOATS.names, **text.tables}), text.slots
+        generated = source(self._program, ON_FLOATS.words)
+        return compiled(generated.parts, {**ON_FLOATS.names, **generated.tables}), generated.slots
 
     @cached_property
     def _on_arrays(self) -> tuple[list[Part], int, int]:
         """The parts, the length of the state, and the number of columns per block."""
-        text = source(self._program, ON_ARRAYS.words)
-        size = MEMORY // max(1, text.registers + text.slots)
-        return compiled(text.parts, {**ON_ARRAYS.names, **text.tables}), text.slots, min(MOST, max(FEWEST, size))
+        generated = source(self._program, ON_ARRAYS.words)
+        size = MEMORY // max(1, generated.registers + generated.slots)
+        return (
+            compiled(generated.parts, {**ON_ARRAYS.names, **generated.tables}),
+            generated.slots,
+            min(MOST, max(FEWEST, size)),
+        )
 
     def one(self, values: Sequence[float]) -> list[float]:
         """The outputs at one state, from its inputs and parameters end to end.
@@ -93,9 +97,9 @@ class Interpreted:
 def compiled(sources: Sequence[str], names: Mapping[str, object]) -> list[Part]:
     """The functions that the sources define, with the names they may use."""
     parts = []
-    for text in sources:
+    for generated in sources:
         space = {"__builtins__": {}, **names}
-        exec(compile(text, "<program>", "exec"), space)
+        exec(compile(generated, "<program>", "exec"), space)
         parts.append(space["part"])
     return parts
 
@@ -135,7 +139,7 @@ class _Writer:
         self._first = program.first_line
         self.chunks = [program.lines[k : k + LINES] for k in range(0, len(program.lines), LINES)] or [()]
         self._slot: dict[int, int] = {}
-        self._final = {a: i // LINES for i, (_, places) in enumerate(program.lines) for a in places}
+        self._final = {a: i // LINES for i, (_, operands) in enumerate(program.lines) for a in operands}
         self._outputs: dict[int, list[int]] = {}
         for i, y in enumerate(program.outputs):
             self._outputs.setdefault(y, []).append(i)
@@ -145,13 +149,13 @@ class _Writer:
         chunk, start = self.chunks[k], self._first + k * LINES
         lines = [] if k else [f"out[{i}] = {self._sources[y]}" for y in self._sources for i in self._outputs.get(y, ())]
         pool, register_of = Slots(), dict[int, int]()
-        last = {a: step for step, (_, places) in enumerate(chunk) for a in places}
-        for step, (operation, places) in enumerate(chunk):
+        last = {a: step for step, (_, operands) in enumerate(chunk) for a in operands}
+        for step, (operation, operands) in enumerate(chunk):
             y = start + step
-            names = [self._value(a, pool, register_of, lines) for a in places]
+            names = [self._value(a, pool, register_of, lines) for a in operands]
             word = self._words[operation]
             value = f"{word}({', '.join(names)})" if operation in BLOCKS else word.format(*names)
-            for a in dict.fromkeys(places):
+            for a in dict.fromkeys(operands):
                 if last[a] == step and a in register_of:
                     pool.give(register_of.pop(a))
             register_of[y] = pool.take()
@@ -179,6 +183,6 @@ class _Writer:
 
     def _forget(self, k: int, chunk: Sequence[Line]) -> None:
         """Release the slots of values that no later part needs."""
-        for a in dict.fromkeys(a for _, places in chunk for a in places):
+        for a in dict.fromkeys(a for _, operands in chunk for a in operands):
             if a in self._slot and self._final[a] == k:
                 self.slots.give(self._slot.pop(a))

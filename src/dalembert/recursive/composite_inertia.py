@@ -66,8 +66,8 @@ def mass_matrix(moving: Moving) -> Array:
     for link, composite in zip(moving.links, composites(moving), strict=True):
         if not link.speeds:
             continue
-        whole_body, at = composite.articulated(), link
-        wrenches = [whole_body.wrench(axis.about, axis.along) for axis in link.fixture.axes]  # M̃ P
+        composite_body, at = composite.articulated(), link
+        wrenches = [composite_body.wrench(axis.about, axis.along) for axis in link.fixture.axes]  # M̃ P
         _add_own(total, link, wrenches)
         while at.parent >= 0:
             wrenches, at = brought(at.way, wrenches), moving.links[at.parent]
@@ -124,24 +124,24 @@ def coriolis_matrix(moving: Moving, algebra: DifferentialAlgebra, q: Array, s: A
         algebra.total_derivative(link.N, *along) + _product(twist) @ link.N
         for link, twist in zip(moving.links, twists, strict=True)
     ]  # Ψ̇ of every link in its axes
-    masses, turns = [whole(body) for body in composites(moving)], _turns(moving, twists)
+    masses, coriolis = [whole(body) for body in composites(moving)], _coriolis(moving, twists)
     n = moving.tree.n_speeds
     total = zeros(n, n)
     for index, link in enumerate(moving.links):
         if not link.speeds:
             continue
         rows = list(link.speeds)
-        M, B, N, Nd = masses[index], turns[index], link.N, rates[index]
+        M, B, N, Nd = masses[index], coriolis[index], link.N, rates[index]
         slopes = algebra.total_derivative(link.G, *along)
         total[np.ix_(rows, rows)] += N.T @ (M @ Nd + B @ N) + _rotors(link, slopes)
-        column, mass, turn, at = M @ Nd + B @ N, M @ N, B.T @ N, link
+        column, mass, coupling, at = M @ Nd + B @ N, M @ N, B.T @ N, link
         while at.parent >= 0:
-            column, mass, turn = at.A.T @ column, at.A.T @ mass, at.A.T @ turn
+            column, mass, coupling = at.A.T @ column, at.A.T @ mass, at.A.T @ coupling
             parent, at = at.parent, moving.links[at.parent]
             if at.speeds:
                 others = list(at.speeds)
                 total[np.ix_(others, rows)] += at.N.T @ column
-                total[np.ix_(rows, others)] += mass.T @ rates[parent] + turn.T @ at.N
+                total[np.ix_(rows, others)] += mass.T @ rates[parent] + coupling.T @ at.N
     return total
 
 
@@ -162,7 +162,7 @@ def _product(twist: Array) -> Array:
     return out
 
 
-def _turns(moving: Moving, twists: list[Array]) -> list[Array]:
+def _coriolis(moving: Moving, twists: list[Array]) -> list[Array]:
     """B̃ of every link with its subtree."""
     out = []
     for link, twist in zip(moving.links, twists, strict=True):

@@ -192,9 +192,9 @@ def _wrench_rates(loop: Loop, R: Array, p: Array, w: Array, v: Array) -> list[tu
     """ḟ and ṅ of the unit wrenches, which move with the joint: differentiated with symbols for R, p, ω and v."""
     names = [f"closure({k})" for k in range(18)]
     symbols = vector(list(GRAPH.symbols(names)))
-    turned, shift = matrix([list(symbols[3 * k : 3 * k + 3]) for k in range(3)]), symbols[9:12]
-    rates = stack((skew(symbols[12:15]) @ turned).ravel(), symbols[15:])
-    rows = loop.joint.closure(GRAPH, turned, shift)
+    rotated, shift = matrix([list(symbols[3 * k : 3 * k + 3]) for k in range(3)]), symbols[9:12]
+    rates = stack((skew(symbols[12:15]) @ rotated).ravel(), symbols[15:])
+    rows = loop.joint.closure(GRAPH, rotated, shift)
     wrenches = stack(*(part for row in rows for part in (row.force, row.moment)))
     found = GRAPH.total_derivative(wrenches, (symbols[:12], rates))
     known = dict(zip(names, stack(R.ravel(), p, w, v), strict=True))
@@ -227,25 +227,25 @@ def require_tree(plan: Plan, what: str) -> None:
         )
 
 
-def require_fulfilled(state: State, held: Rows, sd: np.ndarray) -> None:
+def require_fulfilled(state: State, rows: Rows, sd: np.ndarray) -> None:
     """Raise unless position, velocity and acceleration satisfy the constraints; servo constraints at the last level only."""
-    A, h = np.abs(held.A), len(held.phi)
+    A, h = np.abs(rows.A), len(rows.phi)
     size, T = state.plan.sizes[:, None], state.plan.scales.time
-    kept = np.array([not servo for servo in held.servo], dtype=bool)
-    bent = np.einsum("knK,nK->kK", held.A, sd) - held.beta
+    enforced = np.array([not servo for servo in rows.servo], dtype=bool)
+    bent = np.einsum("knK,nK->kK", rows.A, sd) - rows.beta
     levels = (
-        ("position", held.phi, size[:h], kept[:h]),
-        ("velocity", held.velocity, _terms(A, state.s) + size / T, kept),
-        ("acceleration", bent, _terms(A, sd) + np.abs(held.beta) + size / T**2, np.ones_like(kept)),
+        ("position", rows.phi, size[:h], enforced[:h]),
+        ("velocity", rows.velocity, _terms(A, state.s) + size / T, enforced),
+        ("acceleration", bent, _terms(A, sd) + np.abs(rows.beta) + size / T**2, np.ones_like(enforced)),
     )
-    for level, values, terms, asked in levels:
-        excess = np.where(asked[:, None], np.abs(values) / (TOLERANCE * np.where(terms > 0, terms, 1.0)), 0.0)
+    for level, values, terms, checked in levels:
+        excess = np.where(checked[:, None], np.abs(values) / (TOLERANCE * np.where(terms > 0, terms, 1.0)), 0.0)
         excess = np.where(np.isnan(excess), np.inf, excess)
         if excess.max(initial=0.0) > 1:
             i, k = (int(x) for x in np.unravel_index(int(np.argmax(excess)), excess.shape))
             raise InconsistentStateError(
                 f"inverse dynamics of '{state.plan.tree.model.name}': the motion violates the constraints at {level} "
-                f"level{state.where(k)}: '{held.names[i]}' is {values[i, k]:.6g}. Expected 0. Pass a motion that satisfies "
+                f"level{state.where(k)}: '{rows.names[i]}' is {values[i, k]:.6g}. Expected 0. Pass a motion that satisfies "
                 "them: dl.assemble computes positions and velocities, dl.forward_dynamics accelerations."
             )
 
@@ -255,13 +255,13 @@ def _terms(A: np.ndarray, x: np.ndarray) -> np.ndarray:
     return np.einsum("knK,nK->kK", A, np.abs(x))
 
 
-def _rows_at(state: State, held: Rows, k: int) -> np.ndarray:
-    return dimensionless(held.A[:, :, k], state.plan.units, state.plan.sizes)
+def _rows_at(state: State, rows: Rows, k: int) -> np.ndarray:
+    return dimensionless(rows.A[:, :, k], state.plan.units, state.plan.sizes)
 
 
-def _count(state: State, held: Rows, k: int) -> int:
+def _count(state: State, rows: Rows, k: int) -> int:
     """The rank of the constraints at one state; in doubtful cases at most the rank at generic states of the model."""
-    unit, A = state.plan.units, _rows_at(state, held, k)
+    unit, A = state.plan.units, _rows_at(state, rows, k)
     found = int(rank.numeric_rank(A, unit))
     if found and rank.independence(A, unit, found) < DOUBTFUL and (usual := usual_rank(state.plan)) is not None:
         return min(found, usual)
@@ -284,14 +284,14 @@ def usual_rank(plan: Plan) -> int | None:
     return _RANKS[plan]
 
 
-def efforts(state: State, held: Rows, chosen: list[int], need: np.ndarray, usual: np.ndarray) -> np.ndarray:
+def efforts(state: State, rows: Rows, chosen: list[int], need: np.ndarray, usual: np.ndarray) -> np.ndarray:
     """τ along the chosen speeds that, with the constraints, produces `need`; `usual` is the typical magnitude of the forces."""
     out, unit = np.zeros_like(need), state.plan.units
     for k in range(state.K):
-        _, N = rank.split(_rows_at(state, held, k), unit, _count(state, held, k))
-        wanted, able = N.T @ need[:, k], N.T @ np.eye(len(need))[:, chosen]
-        found = rank.smallest_multipliers(able.T, wanted, np.ones(len(wanted)))
-        rest = (N / unit[:, None] ** 2) @ (wanted - able @ found)
+        _, N = rank.split(_rows_at(state, rows, k), unit, _count(state, rows, k))
+        target, able = N.T @ need[:, k], N.T @ np.eye(len(need))[:, chosen]
+        found = rank.smallest_multipliers(able.T, target, np.ones(len(target)))
+        rest = (N / unit[:, None] ** 2) @ (target - able @ found)
         if np.linalg.norm(unit * rest) > TOLERANCE * np.linalg.norm(unit * usual[:, k]):
             names = ", ".join(state.plan.tree.speed_names[i] for i in chosen)
             along = f"forces along {names}" if chosen else "no forces at all"
@@ -320,19 +320,19 @@ def null_space_solution(
     return sd, free
 
 
-def accelerations(state: State, M: np.ndarray, h: np.ndarray, held: Rows) -> np.ndarray:
+def accelerations(state: State, M: np.ndarray, h: np.ndarray, rows: Rows) -> np.ndarray:
     """ṡ of M ṡ = h + Aᵀλ, A ṡ = β at every state."""
     name = f"model '{state.plan.tree.model.name}'"
     out = np.zeros_like(h)
     for k in range(state.K):
-        A = _rows_at(state, held, k)
-        beta = held.beta[:, k] / np.where(state.plan.sizes > 0, state.plan.sizes, 1.0)
+        A = _rows_at(state, rows, k)
+        beta = rows.beta[:, k] / np.where(state.plan.sizes > 0, state.plan.sizes, 1.0)
         if not all(np.isfinite(x).all() for x in (M[:, :, k], h[:, k], A, beta)):
             raise SingularError(
                 f"{name}: a load, a joint or a constraint is undefined{state.where(k)} (singular configuration). Expected "
                 "finite numbers. Change the state."
             )
-        out[:, k], free = null_space_solution(M[:, :, k], h[:, k], A, beta, _count(state, held, k))
+        out[:, k], free = null_space_solution(M[:, :, k], h[:, k], A, beta, _count(state, rows, k))
         if free.size and not rank.definite(free):
             raise SingularError(
                 f"{name}: a motion allowed by the constraints has no inertia{state.where(k)}. "
@@ -344,7 +344,7 @@ def accelerations(state: State, M: np.ndarray, h: np.ndarray, held: Rows) -> np.
         i = int(np.argmax(np.abs(left) / allowed))
         if abs(left[i]) > allowed[i]:
             raise SingularError(
-                f"{name}: no acceleration satisfies all constraints{state.where(k)}; the closest one leaves '{held.names[i]}' at "
+                f"{name}: no acceleration satisfies all constraints{state.where(k)}; the closest one leaves '{rows.names[i]}' at "
                 f"{left[i] * (state.plan.sizes[i] or 1.0):.6g}. Expected 0. Pass a state that satisfies them at position and "
                 "velocity level."
             )
@@ -365,13 +365,15 @@ def driven_speeds(plan: Plan, names: Sequence[str] | None) -> list[int] | None:
 def named_speeds(plan: Plan, names: Sequence[str], argument: str) -> list[int]:
     """The speeds of coordinates or speeds by name; a component of a quaternion selects its three speeds."""
     tree = plan.tree
-    places = {name: _speeds_of(plan, i) for i, name in enumerate(tree.model.coordinate_names)}
-    places |= {name: [i] for i, name in enumerate(tree.speed_names)}
+    speeds_by_name = {name: _speeds_of(plan, i) for i, name in enumerate(tree.model.coordinate_names)}
+    speeds_by_name |= {name: [i] for i, name in enumerate(tree.speed_names)}
     chosen = set()
     for name in [names] if isinstance(names, str) else names:
-        if name not in places:
-            raise InputError(f"{argument}: there is no coordinate or speed '{name}'. {nearest(str(name), places)}")
-        chosen |= set(places[name])
+        if name not in speeds_by_name:
+            raise InputError(
+                f"{argument}: there is no coordinate or speed '{name}'. {nearest(str(name), speeds_by_name)}"
+            )
+        chosen |= set(speeds_by_name[name])
     return sorted(chosen)
 
 

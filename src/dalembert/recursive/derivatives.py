@@ -112,11 +112,11 @@ def _chains(link: MovingLink, tree: Tree, symbols: Symbols, sd: Array) -> list[_
     own, n_q = list(link.speeds), len(symbols.q)
     if not own:
         return []
-    plain = [_used(own, row) for row in link.G]
+    gradients = [_used(own, row) for row in link.G]
     if all(isinstance(node(g), Constant) for g in link.G.ravel()):
-        return [_Chain(terms, [], [], [], []) for terms in plain]
+        return [_Chain(terms, [], [], [], []) for terms in gradients]
     out = list[_Chain]()
-    for row, rate, drift, terms in zip(link.G, link.rates, link.drift, plain, strict=True):
+    for row, rate, drift, terms in zip(link.G, link.rates, link.drift, gradients, strict=True):
         second = row @ symbols.sd[own] + drift
         found = GRAPH.jacobian(stack(row, vector([rate, second])), stack(symbols.q, symbols.s))
         found = _at(found, symbols, sd)
@@ -203,9 +203,9 @@ class RolledElimination:
 
 def elimination_of(matrix: Array, order: Sequence[int], columns: int) -> Elimination | RolledElimination:
     """The factors of a symmetric positive definite matrix, eliminated in this order, for `columns` right-hand sides."""
-    places = list(order)
-    solver = ROLLED.solver("symmetric", matrix[np.ix_(places, places)], columns)
-    return _expanded(matrix, places) if solver is None else RolledElimination(tuple(order), solver)
+    indices = list(order)
+    solver = ROLLED.solver("symmetric", matrix[np.ix_(indices, indices)], columns)
+    return _expanded(matrix, indices) if solver is None else RolledElimination(tuple(order), solver)
 
 
 def _expanded(matrix: Array, order: list[int]) -> Elimination:

@@ -96,7 +96,7 @@ def _require_compilable(plan: Plan, task: str, engine: str | None) -> None:
     )
 
 
-Text = Program | Loops
+TracedTask = Program | Loops
 
 
 def text_for(
@@ -107,7 +107,7 @@ def text_for(
     detail: Detail = Detail(),  # noqa: B008 (a value)
     engine: str | None = None,
     execution: str | None = None,
-) -> Text:
+) -> TracedTask:
     """A task of `traced.TASKS` as a value that `running` compiles; constrained forward dynamics as M, h, A and β."""
     if choose_execution(plan, task, execution, engine) == "rolled" and detail == Detail():
         if is_held(plan, task) and (n := plan.tree.n_speeds) > LARGEST_CLOSED:
@@ -129,9 +129,9 @@ def is_held(plan: Plan, task: str) -> bool:
     return task == "forward" and plan.constrained
 
 
-def running(text: Text, engine: str | None = None) -> Function:
+def running(traced: TracedTask, engine: str | None = None) -> Function:
     """A compiled function of the rows of a task; the last output is its validity check."""
-    return Alarmed(text) if isinstance(text, Loops) else function_of(text, engine)
+    return Alarmed(traced) if isinstance(traced, Loops) else function_of(traced, engine)
 
 
 def held_function(plan: Plan, parts: Function, *, rolled: bool) -> Function:
@@ -155,20 +155,20 @@ def package_digest(root: Path = _PACKAGE) -> str | None:
     parts = [sys.version, np.__version__, symengine.__version__]
     digest = hashlib.sha256("\n".join(parts).encode())
     for path in files:
-        text = path.read_bytes()
-        digest.update(f"\n{path.relative_to(root).as_posix()} {len(text)}\n".encode() + text)
+        content = path.read_bytes()
+        digest.update(f"\n{path.relative_to(root).as_posix()} {len(content)}\n".encode() + content)
     return digest.hexdigest()
 
 
-def kept_record(model: Description, asked: tuple[object, ...], make: Callable[[], Plain]) -> Plain:
-    """The record of a model for the request `asked`, from disk or else created and stored.
+def kept_record(model: Description, request: tuple[object, ...], make: Callable[[], Plain]) -> Plain:
+    """The record of a model for a request, from disk or else created and stored.
 
-    `asked` are numbers, strings and values with a unique repr. Exceptions of `make` are not stored.
+    `request` contains numbers, strings and values with a unique repr. Exceptions of `make` are not stored.
     """
-    text = package_digest() if _is_known(model) else None
-    if text is None:
+    digest = package_digest() if _is_known(model) else None
+    if digest is None:
         return make()
-    key = hashlib.sha256("\n".join([text, model.content, repr(asked)]).encode()).hexdigest()
+    key = hashlib.sha256("\n".join([digest, model.content, repr(request)]).encode()).hexdigest()
     data = stored(key, TEXT)
     if data is not None:
         return from_bytes(data)

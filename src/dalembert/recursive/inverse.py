@@ -117,9 +117,9 @@ def effort(axis: Axis, n: Three, f: Three, armature: Scalar, thdd: Scalar) -> Sc
 
 def inverse_dynamics(moving: Moving, sd: Array) -> Array:
     """τ of τ = M ṡ + c + g, one for each speed: the recursion of section 2.6 at the accelerations `sd`."""
-    walk, tau = outwards(moving, sd), zeros(moving.tree.n_speeds)
+    sweep, tau = outwards(moving, sd), zeros(moving.tree.n_speeds)
     for link, thdd, (n, f) in reversed(
-        list(zip(moving.links, walk.accelerations, gathered(moving, walk), strict=True))
+        list(zip(moving.links, sweep.accelerations, gathered(moving, sweep), strict=True))
     ):
         if link.speeds:
             driven = zip(link.fixture.axes, link.fixture.armature, thdd, strict=True)
@@ -158,9 +158,9 @@ def outwards(moving: Moving, sd: Array) -> Outwards:
     return Outwards(motions, wrenches, accelerations)
 
 
-def gathered(moving: Moving, walk: Outwards) -> list[tuple[Three, Three]]:
+def gathered(moving: Moving, sweep: Outwards) -> list[tuple[Three, Three]]:
     """w̃: the wrench of every link with its subtree, (24)."""
-    out = list(walk.wrenches)
+    out = list(sweep.wrenches)
     for index in reversed(range(len(out))):
         link = moving.links[index]
         if link.parent >= 0:

@@ -125,14 +125,14 @@ class Entry:
     second: Scalar
 
 
-def varied_forces(moving: Moving, motions: Sequence[Motion], whole: Sequence[Wrench]) -> Iterator[Entry]:
+def varied_forces(moving: Moving, motions: Sequence[Motion], wrenches: Sequence[Wrench]) -> Iterator[Entry]:
     """All entries that are not structurally zero, from the motions of all links and their accumulated wrenches."""
     velocities = _velocities(moving, motions)
     columns = _columns(moving, motions, velocities)
     stirs = _stirs(moving, motions, velocities)
     for index, body in enumerate(composites(moving)):
         if moving.links[index].speeds:
-            sent = _Column.all_of(moving.links[index], body, stirs[index], columns[index], whole[index])
+            sent = _Column.all_of(moving.links[index], body, stirs[index], columns[index], wrenches[index])
             yield from _of_link(moving, index, sent, columns)
 
 
@@ -147,7 +147,7 @@ class _Column:
 
     @classmethod
     def all_of(
-        cls, link: MovingLink, body: Rigid, stir: Stir, columns: Sequence[Varied], whole: Wrench
+        cls, link: MovingLink, body: Rigid, stir: Stir, columns: Sequence[Varied], wrenches: Wrench
     ) -> list[tuple[_Column, Wrench]]:
         """The columns of a link, and their brackets for θ without P ×* w̃."""
         M, out = body.articulated(), []
@@ -155,7 +155,7 @@ class _Column:
             own = _sum(M.wrench(*varied.second), stir.push(varied.first[0]))
             rate = _sum(M.wrench(*varied.sigma), stir.push(axis.about))
             mass = M.wrench(axis.about, axis.along)
-            out.append((cls(_sum(own, _wrench_product(axis, whole)), rate, mass, stir.pull(axis)), own))
+            out.append((cls(_sum(own, _wrench_product(axis, wrenches)), rate, mass, stir.pull(axis)), own))
         return out
 
     def inwards(self, way: Transform) -> _Column:

@@ -17,7 +17,7 @@ from dalembert.recursive.tree import Attitude, Tree
 from dalembert.symbolic.algebra_base import Algebra, Array, Scalar, Scalars, matrix, vector, zeros
 
 
-def _turns(algebra: Algebra, attitude: Attitude, q: Scalars) -> Array:
+def _rate_matrix(algebra: Algebra, attitude: Attitude, q: Scalars) -> Array:
     """2 G(q) / |q|²: 3×4."""
     leading = len(attitude.joint.values) - 4
     return attitude.joint.angular(algebra, [0] * leading + [q[i] for i in attitude.parts])[:, leading:]
@@ -30,7 +30,7 @@ def _square(entries: Scalars) -> Scalar:
 def part_rates(algebra: Algebra, attitude: Attitude, q: Scalars) -> Array:
     """½ Gᵀ: the rates of the four components for unit angular velocities, 4×3."""
     quarter = 0.25 * _square([q[i] for i in attitude.parts])
-    return matrix([[quarter * entry for entry in row] for row in _turns(algebra, attitude, q).T])
+    return matrix([[quarter * entry for entry in row] for row in _rate_matrix(algebra, attitude, q).T])
 
 
 def to_rates(tree: Tree, algebra: Algebra, q: Scalars, s: Scalars) -> Array:
@@ -55,17 +55,17 @@ def to_second_rates(tree: Tree, algebra: Algebra, q: Scalars, s: Scalars, sd: Sc
 
 def to_speeds(tree: Tree, algebra: Algebra, q: Scalars, qd: Scalars) -> Array:
     """s for rates q̇."""
-    return _gathered(tree, qd, [_turns(algebra, attitude, q) for attitude in tree.attitudes])
+    return _gathered(tree, qd, [_rate_matrix(algebra, attitude, q) for attitude in tree.attitudes])
 
 
-def _gathered(tree: Tree, entries: Scalars, turns: Sequence[Array]) -> Array:
-    """Entries of the coordinates by speed; the four of a quaternion are reduced to three by its matrix in `turns`, 3×4."""
+def _gathered(tree: Tree, entries: Scalars, matrices: Sequence[Array]) -> Array:
+    """Entries of the coordinates by speed; the four of a quaternion are reduced to three by its matrix in `matrices`, 3×4."""
     out = zeros(tree.n_speeds)
     for entry, column in zip(entries, tree.columns, strict=True):
         if column is not None:
             out[column] = entry
-    for attitude, turn in zip(tree.attitudes, turns, strict=True):
-        out[attitude.first : attitude.first + 3] = turn @ vector([entries[i] for i in attitude.parts])
+    for attitude, E in zip(tree.attitudes, matrices, strict=True):
+        out[attitude.first : attitude.first + 3] = E @ vector([entries[i] for i in attitude.parts])
     return out
 
 
@@ -90,7 +90,7 @@ def to_momenta(tree: Tree, algebra: Algebra, q: Scalars, momenta: Scalars) -> Ar
     """∂T/∂q̇ for ∂T/∂s."""
     out = vector([0 if column is None else momenta[column] for column in tree.columns])
     for attitude in tree.attitudes:
-        momentum = _turns(algebra, attitude, q).T @ vector(list(momenta[attitude.first : attitude.first + 3]))
+        momentum = _rate_matrix(algebra, attitude, q).T @ vector(list(momenta[attitude.first : attitude.first + 3]))
         for i, x in zip(attitude.parts, momentum, strict=True):
             out[i] = x
     return out

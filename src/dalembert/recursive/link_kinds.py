@@ -116,8 +116,8 @@ class Kind:
     @cached_property
     def columns(self) -> tuple[str, ...]:
         """The names of its numbers in the table."""
-        turned = self.moves in (Move.TURN, Move.SCREW)
-        out = ["cos β", "sin β", *(["offset"] if turned else ["cos φ", "sin φ"]), "x", "d"]
+        has_angle = self.moves in (Move.TURN, Move.SCREW)
+        out = ["cos β", "sin β", *(["offset"] if has_angle else ["cos φ", "sin φ"]), "x", "d"]
         out += [] if self.normal else ["y", "z", "cos γ", "sin γ"]
         out += ["lead"] if self.moves is Move.SCREW else []
         out += [f"armature {k}" for k in range(self.moves.speeds)] if self.rotors else []

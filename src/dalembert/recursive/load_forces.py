@@ -24,7 +24,7 @@ def loaded(model: Elements, *, friction: bool) -> Elements:
 
 
 def load_forces(model: Elements, moving: Moving, t: Scalar, q: Scalars, s: Scalars, parameters: Parameters) -> Array:
-    """Generalized forces along every speed of the loads of `model`, and of constraint forces that do work."""
+    """Generalized forces along every speed, of the loads of `model` and of its non-ideal constraint forces."""
     tree, algebra = moving.tree, moving.algebra
     if not model.loads and not model.non_ideal_forces:
         return zeros(tree.n_speeds)

@@ -145,32 +145,32 @@ def read_state(plan: Plan, q: npt.ArrayLike, qd: npt.ArrayLike | None, t: npt.Ar
     positions = positions.reshape(tree.n, -1)
     K = positions.shape[1]
     time = _time(t, K)
-    given = np.zeros((tree.n_speeds, K)) if qd is None else read_array(plan, "qd", qd, batch)
-    by_rates = len(given) != tree.n_speeds
-    _require_unit(plan, positions, given if by_rates else None)
+    values = np.zeros((tree.n_speeds, K)) if qd is None else read_array(plan, "qd", qd, batch)
+    by_rates = len(values) != tree.n_speeds
+    _require_unit(plan, positions, values if by_rates else None)
     if by_rates:
-        rates, s = given, numbers(to_speeds(tree, FLOATS, list(positions), list(given)), K)
+        rates, s = values, numbers(to_speeds(tree, FLOATS, list(positions), list(values)), K)
     else:
-        rates, s = numbers(to_rates(tree, FLOATS, list(positions), list(given)), K), given
+        rates, s = numbers(to_rates(tree, FLOATS, list(positions), list(values)), K), values
     return State(plan, positions, rates, s, time, not batch, by_rates)
 
 
 def read_speed_rates(state: State, qdd: npt.ArrayLike) -> np.ndarray:
     """ṡ, passed directly or as q̈."""
     plan = state.plan
-    given = read_array(plan, "qdd", qdd, () if state.single else (state.K,))
-    if len(given) == plan.tree.n_speeds:
-        return given
-    _require_unit(plan, state.q, state.qd, given)
-    return state.batched(to_speed_rates(plan.tree, FLOATS, list(state.q), list(state.qd), list(given)))
+    values = read_array(plan, "qdd", qdd, () if state.single else (state.K,))
+    if len(values) == plan.tree.n_speeds:
+        return values
+    _require_unit(plan, state.q, state.qd, values)
+    return state.batched(to_speed_rates(plan.tree, FLOATS, list(state.q), list(state.qd), list(values)))
 
 
 def read_array(
-    plan: Plan, name: str, given: npt.ArrayLike, batch: tuple[int, ...], *, speeds_only: bool = False
+    plan: Plan, name: str, values: npt.ArrayLike, batch: tuple[int, ...], *, speeds_only: bool = False
 ) -> np.ndarray:
     """An array with one entry per speed, or per coordinate, and the batch of q, as (entries, K)."""
     tree = plan.tree
-    out = numbers_given(given, name)
+    out = numbers_given(values, name)
     lengths: dict[int, Sequence[str]] = {tree.n_speeds: tree.speed_names}
     if not speeds_only:
         lengths[tree.n] = tuple(f"d/dt {coordinate}" for coordinate in tree.model.coordinate_names)

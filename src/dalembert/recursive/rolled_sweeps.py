@@ -169,13 +169,13 @@ class Alarmed(Function):
     gives an acceleration that is not finite; a pivot that is nonzero only by rounding is not detected.
     """
 
-    def __init__(self, text: Loops) -> None:
-        self._task, self._n, self._speeds, self._attitudes = text.task, text.n, text.n_speeds, text.attitudes
-        inputs = text.n + (1 if text.task == "bias" or text.task == "gravity" else 2) * text.n_speeds + 1
-        self._loops = SweptFunction(text.sweeps, text.table, inputs, text.n_speeds)
-        self._loads = None if text.loads is None else function_of(text.loads, "native")
-        self.n_outputs = text.n_speeds + 1
-        self.sizes = inputs - (text.n_speeds if text.task == "gravity" else 0), 0
+    def __init__(self, loops: Loops) -> None:
+        self._task, self._n, self._speeds, self._attitudes = loops.task, loops.n, loops.n_speeds, loops.attitudes
+        inputs = loops.n + (1 if loops.task == "bias" or loops.task == "gravity" else 2) * loops.n_speeds + 1
+        self._loops = SweptFunction(loops.sweeps, loops.table, inputs, loops.n_speeds)
+        self._loads = None if loops.loads is None else function_of(loops.loads, "native")
+        self.n_outputs = loops.n_speeds + 1
+        self.sizes = inputs - (loops.n_speeds if loops.task == "gravity" else 0), 0
 
     @cached_property
     def native(self) -> Native | None:  # type: ignore[override]

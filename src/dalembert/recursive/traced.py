@@ -170,7 +170,7 @@ def _hybrid(trace: Trace) -> Outputs:
 
 
 def _gravity(trace: Trace) -> Outputs:
-    """Generalized gravity forces, independent of the motion: (25), (26) at rest."""
+    """Generalized forces that balance gravity, independent of the motion: (25), (26) at rest."""
     links = [replace(link, rates=0 * link.rates, drift=0 * link.drift) for link in trace.moving.links]
     return Outputs(inverse_dynamics(replace(trace.moving, links=tuple(links)), zeros(len(trace.s))))
 

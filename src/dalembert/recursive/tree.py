@@ -140,8 +140,8 @@ def tree_of(model: Elements) -> Tree:
             "Describe the system by bodies and joints, or derive its equations with `dl.derive`."
         )
     attitudes = _attitudes(model)
-    places = {name: i for i, name in enumerate(model.coordinate_names)}
-    builder = _LinkBuilder(model, attitudes, _columns(len(places), attitudes), places)
+    indices = {name: i for i, name in enumerate(model.coordinate_names)}
+    builder = _LinkBuilder(model, attitudes, _columns(len(indices), attitudes), indices)
     place, links = {WORLD: -1}, []
     for body in outwards(model):
         parent = place[body.parent]
@@ -155,14 +155,14 @@ def tree_of(model: Elements) -> Tree:
 
 def _attitudes(model: Elements) -> tuple[Attitude, ...]:
     """The quaternions in the order of their components w among the coordinates."""
-    places = {name: i for i, name in enumerate(model.coordinate_names)}
+    indices = {name: i for i, name in enumerate(model.coordinate_names)}
     found: dict[tuple[int, ...], tuple[str, Joint]] = {}
     for body in model.bodies:
         for index, joint in enumerate(body.joints):
             if joint.quaternion:
                 several = sum(other.quaternion for other in body.joints) > 1
                 name = f"{body.name}, joint {index}" if several else body.name
-                found.setdefault(tuple(places[part.name] for part in joint.values[-4:]), (name, joint))
+                found.setdefault(tuple(indices[part.name] for part in joint.values[-4:]), (name, joint))
     parts = [part for group in found for part in group]
     if len(parts) != len(set(parts)):
         shared = next(model.coordinate_names[part] for part in parts if parts.count(part) > 1)
@@ -196,7 +196,7 @@ class _LinkBuilder:
     model: Elements
     attitudes: tuple[Attitude, ...]
     columns: tuple[int | None, ...]
-    places: Mapping[str, int]  # indices of the coordinates, by name
+    indices: Mapping[str, int]  # indices of the coordinates, by name
 
     def links(self, body: Body, index: int, joint: Joint, parent: int, first: int, *, last: bool) -> list[Link]:
         """The links of one joint; `first` is the index of the first one."""
@@ -208,7 +208,7 @@ class _LinkBuilder:
         for k, (motion, step) in enumerate(motions or [(None, Step())]):
             final, followed = k == max(len(motions) - 1, 0), [later for later, _ in motions[k + 1 :]]
             own_attitude = attitude if final else None
-            value = None if motion is None or own_attitude is not None else _value(self.places, joint.values[motion])
+            value = None if motion is None or own_attitude is not None else _value(self.indices, joint.values[motion])
             out.append(
                 Link(
                     _link_name(body, index, joint, motion, final=final, last=last),
@@ -286,17 +286,17 @@ def _link_name(body: Body, index: int, joint: Joint, motion: int | None, *, fina
     return name if final or motion is None else f"{name}, {joint.motions[motion]}"
 
 
-def _value(places: Mapping[str, int], formula: Formula) -> Value:
-    slopes = tuple((places[name], slope(formula, coordinate(name))) for name in _used(formula, places))
-    velocity = _along(formula, places)
-    return Value(formula, slopes, slope(formula, TIME), velocity, _along(velocity, places))
+def _value(indices: Mapping[str, int], formula: Formula) -> Value:
+    slopes = tuple((indices[name], slope(formula, coordinate(name))) for name in _used(formula, indices))
+    velocity = _along(formula, indices)
+    return Value(formula, slopes, slope(formula, TIME), velocity, _along(velocity, indices))
 
 
-def _used(f: Formula, places: Mapping[str, int]) -> list[str]:
+def _used(f: Formula, indices: Mapping[str, int]) -> list[str]:
     """The coordinates in a formula, in their order."""
-    return sorted((symbol.name for symbol in f.free_symbols if symbol.name in places), key=places.__getitem__)
+    return sorted((symbol.name for symbol in f.free_symbols if symbol.name in indices), key=indices.__getitem__)
 
 
-def _along(f: Formula, places: Mapping[str, int]) -> Formula:
+def _along(f: Formula, indices: Mapping[str, int]) -> Formula:
     """∂f/∂t + (∂f/∂q) q̇."""
-    return sum((slope(f, coordinate(name)) * rate(name) for name in _used(f, places)), start=slope(f, TIME))
+    return sum((slope(f, coordinate(name)) * rate(name) for name in _used(f, indices)), start=slope(f, TIME))

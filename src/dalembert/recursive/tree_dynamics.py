@@ -119,10 +119,10 @@ def inverse_dynamics(
     require_finite(state, need, "τ")
     chosen = constraint_batch.driven_speeds(known, actuated) if known.constrained or actuated is not None else None
     if chosen is not None:
-        held = _rows(state)
-        constraint_batch.require_fulfilled(state, held, sd)
+        rows = _rows(state)
+        constraint_batch.require_fulfilled(state, rows, sd)
         bias = _needed(state, moving, zeros(known.tree.n_speeds), pushed)
-        need = constraint_batch.efforts(state, held, chosen, need, np.abs(need) + np.abs(bias))
+        need = constraint_batch.efforts(state, rows, chosen, need, np.abs(need) + np.abs(bias))
     return state.shaped(need)
 
 

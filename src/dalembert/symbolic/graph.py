@@ -219,7 +219,7 @@ def block_solver(kind: str, A: Array) -> Callable[[Array], Array]:
     """A⁻¹ as a function of vectors or matrices of columns; `kind` is symmetric or general."""
     n = len(A)
     indices = [(i, j) for i in range(n) for j in range(i + 1 if kind == "symmetric" else n)]
-    factor = again(f"{kind}_factor", [node(A[place]) for place in indices])
+    factor = again(f"{kind}_factor", [node(A[index]) for index in indices])
 
     def solved(b: Array) -> Array:
         columns = np.asarray(b, dtype=object).reshape(n, -1)
@@ -270,21 +270,21 @@ def _solution_backwards(solution: Node, by: Mapping[Node, Mapping[int, Node]]) -
 
 def _entries_of_matrix(factor: Node, n: int) -> Iterator[tuple[Node, int, int]]:
     """The entries of a factored matrix with row and column; for a symmetric one also those above the diagonal."""
-    for place, a in enumerate(factor.arguments):
+    for index, a in enumerate(factor.arguments):
         if factor.operation == "general_factor":
-            yield a, *divmod(place, n)
+            yield a, *divmod(index, n)
             continue
-        i, k = lower_place(place)
+        i, k = lower_place(index)
         yield a, i, k
         if i != k:
             yield a, k, i
 
 
-def lower_place(place: int) -> tuple[int, int]:
+def lower_place(index: int) -> tuple[int, int]:
     """Row and column of an entry on or below the diagonal, from its index."""
-    i = order_of_symmetric(place + 1)
-    i -= i * (i + 1) // 2 > place
-    return i, place - i * (i + 1) // 2
+    i = order_of_symmetric(index + 1)
+    i -= i * (i + 1) // 2 > index
+    return i, index - i * (i + 1) // 2
 
 
 def is_large(kind: str, pattern: np.ndarray, columns: int) -> bool:

@@ -71,23 +71,23 @@ def table(times: ArrayLike, values: ArrayLike) -> Table:
 class _TableSymbol(se.Symbol):
     """Symbol of a table in a formula; SymEngine compares symbols by name, so the name is the content hash."""
 
-    def __init__(self, held: Table) -> None:
-        super().__init__(f"table_{held.digest}")
-        self.table = held
+    def __init__(self, lookup: Table) -> None:
+        super().__init__(f"table_{lookup.digest}")
+        self.table = lookup
 
     def __reduce__(self) -> tuple[type, tuple[Table]]:
         return _TableSymbol, (self.table,)
 
 
-def interpolation(held: Table, x: se.Basic) -> se.Basic:
+def interpolation(lookup: Table, x: se.Basic) -> se.Basic:
     """The formula of a table at `x`; SymEngine represents its slope as a derivative.
 
     >>> t = se.Symbol("t")
     >>> se.diff(interpolation(table([0, 1], [0, 2]), t), t)
     Derivative(interp(table_dd14e7c41610ca15, t), t)
     """
-    f = _INTERPOLATION(_TableSymbol(held), x)
-    for _ in range(held.order):
+    f = _INTERPOLATION(_TableSymbol(lookup), x)
+    for _ in range(lookup.order):
         f = f.diff(x)
     return f
 

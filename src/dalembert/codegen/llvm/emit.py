@@ -71,7 +71,7 @@ class _BlockMemory(NamedTuple):
 
     order: int
     at: str
-    places: list[tuple[int, int]]
+    operands: list[tuple[int, int]]
     out: str = ""
     calls: tuple[str, ...] = ()  # functions for the sparsity pattern of the matrix
 
@@ -82,7 +82,7 @@ class Writer:
     def __init__(self, program: Program, target: Target, library: Library) -> None:
         self._program, self._target, self._library = program, target, library
         first = len(program.inputs) + len(program.parameters)
-        self._names = {first + i: target.constant(x) for i, x in enumerate(program.numbers)} | _table_places(program)
+        self._names = {first + i: target.constant(x) for i, x in enumerate(program.numbers)} | _table_offsets(program)
         self._rows: list[str] = []
         self._memory_names: list[str] = []
         self._count = self._taken = self._blocks = self._begun = 0
@@ -116,27 +116,27 @@ class Writer:
     # lines
 
     def _line(self, i: int) -> None:
-        operation, places = self._program.lines[i]
+        operation, operands = self._program.lines[i]
         y = self._program.first_line + i
-        if operation in ("add", "subtract") and (found := self._sum_of_product(operation, places)) is not None:
+        if operation in ("add", "subtract") and (found := self._sum_of_product(operation, operands)) is not None:
             self._names[y] = found
-        elif operation in ("sin", "cos") and places[0] in self._pairs:
-            known = [a for a in self._pairs if a in self._names and a != places[0]]
-            angles = [places[0], *known][: PACKED if self._target.lanes == 1 else 1]
+        elif operation in ("sin", "cos") and operands[0] in self._pairs:
+            known = [a for a in self._pairs if a in self._names and a != operands[0]]
+            angles = [operands[0], *known][: PACKED if self._target.lanes == 1 else 1]
             for a, both in zip(angles, self._library.pairs(self._row, [self._names[a] for a in angles]), strict=True):
                 for name, value in zip(("sin", "cos"), both, strict=True):
                     self._names |= dict.fromkeys(self._pairs[a][name], value)
                 del self._pairs[a]
         elif y not in self._names:
-            self._names[y] = self._block_value(y) if operation in BLOCKS else self._value(operation, places)
+            self._names[y] = self._block_value(y) if operation in BLOCKS else self._value(operation, operands)
         for at, k in self._goes.get(y, ()):
             self._put(self._names[y], at, k)
 
-    def _value(self, operation: str, places: tuple[int, ...]) -> str:
+    def _value(self, operation: str, operands: tuple[int, ...]) -> str:
         vector, known = self._target.vector, OPERATIONS[operation].llvm
         if operation == "interpolate":
-            return self._library.table(self._row, self._names[places[0]], self._names[places[1]])
-        names = [self._names[a] for a in places]
+            return self._library.table(self._row, self._names[operands[0]], self._names[operands[1]])
+        names = [self._names[a] for a in operands]
         if not known:
             return self._library.call(self._row, operation, names)
         if operation == "select":
@@ -148,24 +148,24 @@ class Writer:
 
     def _block_value(self, y: int) -> str:
         """The address of a factor or a solution, or one entry of a solution."""
-        operation, places = self._program.lines[y - self._program.first_line]
+        operation, operands = self._program.lines[y - self._program.first_line]
         if operation == "entry":
-            i = int(self._program.numbers[places[1] - len(self._program.inputs) - len(self._program.parameters)])
-            return self._row(f"load {self._target.vector}, ptr {self._inside(self._names[places[0]], i)}")
+            i = int(self._program.numbers[operands[1] - len(self._program.inputs) - len(self._program.parameters)])
+            return self._row(f"load {self._target.vector}, ptr {self._inside(self._names[operands[0]], i)}")
         block = self._block_memory[y]
-        for a, i in block.places:
+        for a, i in block.operands:
             if not self._put_at_once(a, y):
                 self._put(self._names[a], block.at, i)
         if block.calls:
             for name in block.calls:
-                pointers = [block.at] if operation.endswith("factor") else [self._names[places[0]], block.at]
+                pointers = [block.at] if operation.endswith("factor") else [self._names[operands[0]], block.at]
                 self._rows.append(f'call void @"{name}"({", ".join(f"ptr {each}" for each in pointers)})')
             return block.at
         self._library.blocks()
         if operation.endswith("factor"):
             self._rows.append(f'call void @"block.{operation}"(ptr {block.at}, i64 {block.order})')
             return block.at
-        arguments = [self._names[places[0]], block.at, *([block.out] if block.out else [])]
+        arguments = [self._names[operands[0]], block.at, *([block.out] if block.out else [])]
         factor, *rest = (f"ptr {each}" for each in arguments)
         self._rows.append(f'call void @"block.{operation}"({factor}, i64 {block.order}, {", ".join(rest)})')
         return block.out or block.at
@@ -174,33 +174,33 @@ class Writer:
     def _block_memory(self) -> dict[int, _BlockMemory]:
         """The memory of every factor and solution, and which values are stored where."""
         allocations: dict[int, _BlockMemory] = {}
-        for y, (operation, places) in enumerate(self._program.lines, self._program.first_line):
+        for y, (operation, operands) in enumerate(self._program.lines, self._program.first_line):
             if y in self._sparse:
-                allocations[y] = self._sparse_factor(y, places)
-            elif operation == "symmetric_solve" and places[0] in self._sparse:
-                allocations[y] = self._sparse_solution(places)
+                allocations[y] = self._sparse_factor(y, operands)
+            elif operation == "symmetric_solve" and operands[0] in self._sparse:
+                allocations[y] = self._sparse_solution(operands)
             elif operation == "symmetric_factor":
-                n = order_of_symmetric(len(places))
-                where = [i * n + j for i, j in map(lower_place, range(len(places)))]
-                allocations[y] = _BlockMemory(n, self._memory(n * n), list(zip(places, where, strict=True)))
+                n = order_of_symmetric(len(operands))
+                where = [i * n + j for i, j in map(lower_place, range(len(operands)))]
+                allocations[y] = _BlockMemory(n, self._memory(n * n), list(zip(operands, where, strict=True)))
             elif operation == "general_factor":
-                n = isqrt(len(places))
+                n = isqrt(len(operands))
                 where = [k % n * n + k // n for k in range(n * n)]  # by columns, followed by R
-                allocations[y] = _BlockMemory(n, self._memory(2 * n * n), list(zip(places, where, strict=True)))
+                allocations[y] = _BlockMemory(n, self._memory(2 * n * n), list(zip(operands, where, strict=True)))
             elif operation in SOLUTIONS:
-                n = len(places) - 1
+                n = len(operands) - 1
                 out = self._memory(n) if operation == "general_solve" else ""
-                allocations[y] = _BlockMemory(n, self._memory(n), list(zip(places[1:], range(n), strict=True)), out)
+                allocations[y] = _BlockMemory(n, self._memory(n), list(zip(operands[1:], range(n), strict=True)), out)
         return allocations
 
     @cached_property
     def _sparse(self) -> dict[int, Pattern]:
         """The symmetric matrices whose sparsity is exploited."""
         found: dict[int, Pattern] = {}
-        for y, (operation, places) in enumerate(self._program.lines, self._program.first_line):
+        for y, (operation, operands) in enumerate(self._program.lines, self._program.first_line):
             if operation == "symmetric_factor":
-                n = order_of_symmetric(len(places))
-                pattern = Pattern.of(n, (lower_place(k) for k, a in enumerate(places) if not self._is_zero(a)))
+                n = order_of_symmetric(len(operands))
+                pattern = Pattern.of(n, (lower_place(k) for k, a in enumerate(operands) if not self._is_zero(a)))
                 if pattern.worthwhile:
                     found[y] = pattern
         return found
@@ -209,32 +209,32 @@ class Writer:
     def _variants(self) -> dict[int, dict[tuple[int, ...], tuple[int, ...]]]:
         """For every sparse factor the variants of the elimination of right-hand sides."""
         requested: dict[int, list[tuple[int, ...]]] = {}
-        for operation, places in self._program.lines:
-            if operation == "symmetric_solve" and places[0] in self._sparse:
-                requested.setdefault(places[0], []).append(self._reached(places))
+        for operation, operands in self._program.lines:
+            if operation == "symmetric_solve" and operands[0] in self._sparse:
+                requested.setdefault(operands[0], []).append(self._reached(operands))
         return {y: variants(self._sparse[y], each) for y, each in requested.items()}
 
-    def _is_zero(self, place: int) -> bool:
-        k = place - len(self._program.inputs) - len(self._program.parameters)
+    def _is_zero(self, index: int) -> bool:
+        k = index - len(self._program.inputs) - len(self._program.parameters)
         return 0 <= k < len(self._program.numbers) and self._program.numbers[k] == 0
 
-    def _reached(self, places: tuple[int, ...]) -> tuple[int, ...]:
-        factor, *b = places
+    def _reached(self, operands: tuple[int, ...]) -> tuple[int, ...]:
+        factor, *b = operands
         return self._sparse[factor].reached(i for i, a in enumerate(b) if not self._is_zero(a))
 
     def _sparse_text(self, factor: int) -> SparseText:
         return SparseText(self._sparse[factor], self._target, self._library.multiply_add)
 
-    def _sparse_factor(self, y: int, places: tuple[int, ...]) -> _BlockMemory:
-        slots, zero = self._sparse[y].slots, next((a for a in places if self._is_zero(a)), -1)
-        given = {lower_place(k): a for k, a in enumerate(places)}
-        stored = [(given.get(place, zero), slot) for place, slot in slots.items()]
+    def _sparse_factor(self, y: int, operands: tuple[int, ...]) -> _BlockMemory:
+        slots, zero = self._sparse[y].slots, next((a for a in operands if self._is_zero(a)), -1)
+        given = {lower_place(k): a for k, a in enumerate(operands)}
+        stored = [(given.get(index, zero), slot) for index, slot in slots.items()]
         name = self._library.function(f"sparse.{y}.factor", self._sparse_text(y).factor)
         return _BlockMemory(len(self._sparse[y].columns), self._memory(len(slots)), stored, "", (name,))
 
-    def _sparse_solution(self, places: tuple[int, ...]) -> _BlockMemory:
-        factor, *b = places
-        reached = self._variants[factor][self._reached(places)]
+    def _sparse_solution(self, operands: tuple[int, ...]) -> _BlockMemory:
+        factor, *b = operands
+        reached = self._variants[factor][self._reached(operands)]
         text, number = self._sparse_text(factor), list(self._variants[factor].values()).index(reached)
         name = f"sparse.{factor}.inwards.{number}"
         calls = (
@@ -248,7 +248,7 @@ class Writer:
         """Where values are stored as soon as they are computed, so that they need no other memory."""
         goes: dict[int, list[tuple[str, int]]] = {}
         for y, block in self._block_memory.items():
-            for a, i in block.places:
+            for a, i in block.operands:
                 if self._put_at_once(a, y):
                     goes.setdefault(a, []).append((block.at, i))
         return goes
@@ -290,9 +290,9 @@ class Writer:
     def _pairs(self) -> dict[int, dict[str, list[int]]]:
         """The angles of which both sine and cosine are needed, and where."""
         found: dict[int, dict[str, list[int]]] = {}
-        for i, (operation, places) in enumerate(self._program.lines):
+        for i, (operation, operands) in enumerate(self._program.lines):
             if operation in ("sin", "cos"):
-                uses_of = found.setdefault(places[0], {"sin": [], "cos": []})
+                uses_of = found.setdefault(operands[0], {"sin": [], "cos": []})
                 uses_of[operation].append(self._program.first_line + i)
         return {a: uses_of for a, uses_of in found.items() if uses_of["sin"] and uses_of["cos"]}
 
@@ -301,8 +301,8 @@ class Writer:
         """The lines that compute the angles of `_pairs`, if these need no functions themselves."""
         program, first = self._program, self._program.first_line
         is_arithmetic = [True] * first
-        for operation, places in program.lines:
-            is_arithmetic.append(bool(OPERATIONS[operation].llvm) and all(is_arithmetic[a] for a in places))
+        for operation, operands in program.lines:
+            is_arithmetic.append(bool(OPERATIONS[operation].llvm) and all(is_arithmetic[a] for a in operands))
         found = {a for a in self._pairs if is_arithmetic[a]}
         for i in reversed(range(len(program.lines))):
             if first + i in found:
@@ -315,7 +315,7 @@ class Writer:
         if not self._target.fused:
             return frozenset()
         program, first = self._program, self._program.first_line
-        uses = Counter(a for _, places in program.lines for a in places)
+        uses = Counter(a for _, operands in program.lines for a in operands)
         uses.update(program.outputs)
         single = {
             first + i
@@ -323,21 +323,21 @@ class Writer:
             if operation == "multiply" and uses[first + i] == 1
         }
         taken: set[int] = set()
-        for operation, places in program.lines:
+        for operation, operands in program.lines:
             if operation in ("add", "subtract"):
-                fit = [a for a in places if a in single]
+                fit = [a for a in operands if a in single]
                 taken.update(fit[-1:])
         return frozenset(taken)
 
-    def _sum_of_product(self, operation: str, places: tuple[int, ...]) -> str | None:
+    def _sum_of_product(self, operation: str, operands: tuple[int, ...]) -> str | None:
         """a b + c, a b − c or c − a b in one operation; None if there is no such product."""
-        product = next((a for a in reversed(places) if a in self._fused), None)
+        product = next((a for a in reversed(operands) if a in self._fused), None)
         if product is None:
             return None
         vector = self._target.vector
         a, b = (self._names[k] for k in self._program.lines[product - self._program.first_line][1])
-        second = places[1] == product
-        c = self._names[places[0] if second else places[1]]
+        second = operands[1] == product
+        c = self._names[operands[0] if second else operands[1]]
         if operation == "subtract" and second:
             a = self._row(f"fneg {vector} {a}")
         elif operation == "subtract":
@@ -345,11 +345,11 @@ class Writer:
         return self._library.multiply_add(self._row, a, b, c)
 
 
-def _table_places(program: Program) -> dict[int, str]:
+def _table_offsets(program: Program) -> dict[int, str]:
     """The offsets of tables in the numbers at `tables`."""
-    place, start, found = program.first_line - len(program.tables), 0, dict[int, str]()
+    index, start, found = program.first_line - len(program.tables), 0, dict[int, str]()
     for i, table in enumerate(program.tables):
-        found[place + i] = f"i64 {start}, i64 {len(table)}, i64 {table.order}"
+        found[index + i] = f"i64 {start}, i64 {len(table)}, i64 {table.order}"
         start += 2 * len(table)
     return found
 
@@ -362,9 +362,9 @@ class _One(Writer):
         for i in range(len(self._program.inputs) + len(self._program.parameters)):
             self._names[i] = self._loaded(i)
         self._write(range(len(self._program.lines)))
-        for i, place in enumerate(self._program.outputs):
+        for i, index in enumerate(self._program.outputs):
             at = self._row(f"getelementptr {self._target.real}, ptr %out, i64 {i}")
-            self._rows.append(f"store {self._target.real} {self._names[place]}, ptr {at}")
+            self._rows.append(f"store {self._target.real} {self._names[index]}, ptr {at}")
         allocations, left = self._memory_rows()
         function = _ALONE.format(pointers=POINTERS, body="\n".join(allocations + self._rows), left="\n".join(left))
         return f"{self._library.text}\n{function}"
@@ -385,16 +385,16 @@ class _Slots(dict[int, str]):
         self._slots, self._writer = slots, writer
         self._last: dict[int, tuple[int, str]] = {}
 
-    def __contains__(self, place: object) -> bool:
-        return place in self._slots or super().__contains__(place)
+    def __contains__(self, index: object) -> bool:
+        return index in self._slots or super().__contains__(index)
 
-    def __getitem__(self, place: int) -> str:
-        if place not in self._slots:
-            return super().__getitem__(place)
-        when, name = self._last.get(place, (-_SHORT, ""))
+    def __getitem__(self, index: int) -> str:
+        if index not in self._slots:
+            return super().__getitem__(index)
+        when, name = self._last.get(index, (-_SHORT, ""))
         if self._writer.length - when >= _SHORT:
-            name = self._writer.loaded(self._slots[place])
-            self._last[place] = self._writer.length, name
+            name = self._writer.loaded(self._slots[index])
+            self._last[index] = self._writer.length, name
         return name
 
 
@@ -409,18 +409,18 @@ class _Many(Writer):
         head = self._head(sorted(set(range(len(program.lines))).difference(moving)))
         self._rows, self._begun = [], 0
         self._names = _Slots(self._names, tile.given, self)
-        for place, slot in tile.made.items():
-            if program.moves[place]:
-                self._goes.setdefault(place, []).append(("%state", slot))
-        for place in tile.given:  # sines: no line computes them, but they may be entries of a linear system
-            for at, k in self._goes.get(place, ()):
-                self._put(self._names[place], at, k)
+        for index, slot in tile.made.items():
+            if program.moves[index]:
+                self._goes.setdefault(index, []).append(("%state", slot))
+        for index in tile.given:  # sines: no line computes them, but they may be entries of a linear system
+            for at, k in self._goes.get(index, ()):
+                self._put(self._names[index], at, k)
         self._write(self._ordered([i for i in moving if program.first_line + i not in tile.given]))
         body, self._rows = self._rows, []
         block = self._memory(tile.size * tile.rounds)
-        for place, slot in tile.made.items():  # values that do not depend on inputs are written once
-            for k in range(0 if program.moves[place] else tile.rounds):
-                self._put(self._names[place], block, k * tile.size + slot)
+        for index, slot in tile.made.items():  # values that do not depend on inputs are written once
+            for k in range(0 if program.moves[index] else tile.rounds):
+                self._put(self._names[index], block, k * tile.size + slot)
         head += self._rows
         allocations, left = self._memory_rows()
         circles = self._library.circles() if tile.angles else ""
@@ -448,8 +448,8 @@ class _Many(Writer):
         needed: dict[int, tuple[int, ...]] = {}
         for i in lines:
             if first + i not in self._fused:
-                places = program.lines[i][1]
-                inner = [program.lines[a - first][1] if a in self._fused else (a,) for a in places]
+                operands = program.lines[i][1]
+                inner = [program.lines[a - first][1] if a in self._fused else (a,) for a in operands]
                 needed[first + i] = tuple(a for part in inner for a in part)
         return [y - first for y in compact_order(needed)]
 

@@ -257,8 +257,8 @@ class Pattern:
     @cached_property
     def slots(self) -> dict[tuple[int, int], int]:
         """Storage index of entries, by row and column."""
-        places = [(i, j) for j, below in enumerate(self.columns) for i in (j, *below)]
-        return {place: k for k, place in enumerate(places)}
+        positions = [(i, j) for j, below in enumerate(self.columns) for i in (j, *below)]
+        return {position: k for k, position in enumerate(positions)}
 
     @property
     def worthwhile(self) -> bool:
@@ -278,10 +278,10 @@ class Pattern:
         return sum(1 + len(self.columns[j]) for j in reached)
 
 
-def variants(pattern: Pattern, wanted: Iterable[tuple[int, ...]]) -> dict[tuple[int, ...], tuple[int, ...]]:
+def variants(pattern: Pattern, requested: Iterable[tuple[int, ...]]) -> dict[tuple[int, ...], tuple[int, ...]]:
     """For each set of indices a superset that costs little more, so that few functions serve many right-hand sides."""
     chosen, selected = dict[tuple[int, ...], tuple[int, ...]](), list[tuple[int, ...]]()
-    for reached in sorted(set(wanted), key=lambda each: (-pattern.length(each), each)):
+    for reached in sorted(set(requested), key=lambda each: (-pattern.length(each), each)):
         limit = 1.4 * pattern.length(reached) + 8
         fit = next(
             (other for other in reversed(selected) if {*reached} <= {*other} and pattern.length(other) <= limit), None
@@ -303,7 +303,7 @@ class SparseText:
         """Overwrite a matrix by L and 1/D."""
         kind, columns, slots = self._target.vector, self._pattern.columns, self._pattern.slots
         self._rows = []
-        A = {place: self._load("%A", k) for place, k in slots.items()}
+        A = {position: self._load("%A", k) for position, k in slots.items()}
         for j, below in enumerate(columns):
             shrink = self._row(f"fdiv {kind} {self._target.constant(1.0)}, {A[j, j]}")
             self._store(shrink, "%A", slots[j, j])

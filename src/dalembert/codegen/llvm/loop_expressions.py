@@ -298,78 +298,80 @@ def _folded(found: object) -> object:
 # functions with special code, by function object
 
 
-def _length(text: Expressions, node: ast.Call, of: Value) -> Value:
-    return Value(INT, (of.words[1],)) if isinstance(of.kind, Array) else text.refuse(node, "expected an array in")
+def _length(generator: Expressions, node: ast.Call, of: Value) -> Value:
+    return Value(INT, (of.words[1],)) if isinstance(of.kind, Array) else generator.refuse(node, "expected an array in")
 
 
-def _absolute(text: Expressions, node: ast.Call, x: Value) -> Value:
+def _absolute(generator: Expressions, node: ast.Call, x: Value) -> Value:
     if x.kind != REAL:
-        text.refuse(node, f"expected a float, got {x.kind} in")
-    return text.outside("llvm.fabs.f64", x)
+        generator.refuse(node, f"expected a float, got {x.kind} in")
+    return generator.outside("llvm.fabs.f64", x)
 
 
 def _extreme(sign: str) -> Writer:
     """`min` or `max` of two: the second if it is less or greater, as in Python."""
 
-    def write(text: Expressions, node: ast.Call, left: Value, right: Value) -> Value:
-        a, b = text._alike(node, left, right)
-        return Value(a.kind, (text.builder.select(text.compared(node, sign, b, a), b.word, a.word),))
+    def write(generator: Expressions, node: ast.Call, left: Value, right: Value) -> Value:
+        a, b = generator._alike(node, left, right)
+        return Value(a.kind, (generator.builder.select(generator.compared(node, sign, b, a), b.word, a.word),))
 
     return write
 
 
 def _function(name: str) -> Writer:
-    def write(text: Expressions, node: ast.Call, *x: Value) -> Value:
-        return text.outside(name, *[text.as_kind(each, REAL, node) for each in x])
+    def write(generator: Expressions, node: ast.Call, *x: Value) -> Value:
+        return generator.outside(name, *[generator.as_kind(each, REAL, node) for each in x])
 
     return write
 
 
-def _finite(text: Expressions, node: ast.Call, x: Value) -> Value:
-    size = text.outside("llvm.fabs.f64", text.as_kind(x, REAL, node))
-    return Value(BOOL, (text.builder.fcmp_ordered("<", size.word, ir.Constant(REAL.word, float("inf"))),))
+def _finite(generator: Expressions, node: ast.Call, x: Value) -> Value:
+    size = generator.outside("llvm.fabs.f64", generator.as_kind(x, REAL, node))
+    return Value(BOOL, (generator.builder.fcmp_ordered("<", size.word, ir.Constant(REAL.word, float("inf"))),))
 
 
-def _spacing(text: Expressions, node: ast.Call, x: Value) -> Value:
+def _spacing(generator: Expressions, node: ast.Call, x: Value) -> Value:
     """The distance to the next float, which has the next bit pattern."""
-    write, given = text.builder, text.as_kind(x, REAL, node).word
+    write, given = generator.builder, generator.as_kind(x, REAL, node).word
     bits = write.add(write.bitcast(given, INT.word), integer(1).word)
     return Value(REAL, (write.fsub(write.bitcast(bits, REAL.word), given),))
 
 
-def _as_integer(text: Expressions, node: ast.Call, x: Value) -> Value:
-    return Value(INT, (text.builder.fptosi(x.word, INT.word),)) if x.kind == REAL else text.as_kind(x, INT, node)
+def _as_integer(generator: Expressions, node: ast.Call, x: Value) -> Value:
+    return (
+        Value(INT, (generator.builder.fptosi(x.word, INT.word),)) if x.kind == REAL else generator.as_kind(x, INT, node)
+    )
 
 
-def _chosen(text: Expressions, node: ast.Call, test: Value, left: Value, right: Value) -> Value:
-    a, b = (left, right) if left.kind == right.kind else text._alike(node, left, right)
-    return Value(a.kind, (text.builder.select(text.as_kind(test, BOOL, node).word, a.word, b.word),))
+def _chosen(generator: Expressions, node: ast.Call, test: Value, left: Value, right: Value) -> Value:
+    a, b = (left, right) if left.kind == right.kind else generator._alike(node, left, right)
+    return Value(a.kind, (generator.builder.select(generator.as_kind(test, BOOL, node).word, a.word, b.word),))
 
 
-def _record(text: Expressions, node: ast.Call, maker: Value, numbers: Value) -> Value:
+def _record(generator: Expressions, node: ast.Call, maker: Value, numbers: Value) -> Value:
     """A record of numbers from the beginning of an array of floats."""
     assert isinstance(maker.kind, Known)
     made: Any = maker.kind.value
     parts = []
     for i, kind in enumerate(number_types(made)):
-        number = Value(REAL, (text.builder.load(text.builder.gep(numbers.word, [integer(i).word])),))
-        parts.append(number if kind is float else _as_integer(text, node, number))
+        number = Value(REAL, (generator.builder.load(generator.builder.gep(numbers.word, [integer(i).word])),))
+        parts.append(number if kind is float else _as_integer(generator, node, number))
     return joined(parts, made)
 
 
-def jumped(text: Expressions, node: ast.Call, one: Value, *arrays: Value) -> Value:
+def jumped(generator: Expressions, node: ast.Call, one: Value, *arrays: Value) -> Value:
     """Call a program by its address."""
-    function = text.builder.inttoptr(one.word, _PROGRAM.as_pointer())
-    text.builder.call(function, [each.word for each in arrays])
+    function = generator.builder.inttoptr(one.word, _PROGRAM.as_pointer())
+    generator.builder.call(function, [each.word for each in arrays])
     return joined([])
 
 
-def _jumped_many(text: Expressions, node: ast.Call, many: Value, *given: Value) -> Value:
+def _jumped_many(generator: Expressions, node: ast.Call, many: Value, *given: Value) -> Value:
     """Call a program for many states by its address: four arrays, and the number of states."""
     *arrays, count = given
     kind = ir.FunctionType(ir.VoidType(), [*(each.word.type for each in arrays), *[INT.word] * 3])
     words = [*(each.word for each in arrays), integer(0).word, count.word, count.word]
-    text.builder.call(text.builder.inttoptr(many.word, kind.as_pointer()), words)
+    generator.builder.call(generator.builder.inttoptr(many.word, kind.as_pointer()), words)
     return joined([])
 
 
@@ -379,9 +381,9 @@ WRITERS: dict[object, Writer] = {
     abs: _absolute,
     min: _extreme("<"),
     max: _extreme(">"),
-    float: lambda text, node, x: text.as_kind(x, REAL, node),
+    float: lambda generator, node, x: generator.as_kind(x, REAL, node),
     int: _as_integer,
-    bool: lambda text, node, x: text.as_kind(x, BOOL, node),
+    bool: lambda generator, node, x: generator.as_kind(x, BOOL, node),
     as_record: _record,
     np.where: _chosen,
     np.sqrt: _function("llvm.sqrt.f64"),

@@ -55,12 +55,12 @@ _ITEMS: dict[object, Scalar] = {float: REAL, np.float64: REAL, np.int64: INT, np
 _BYTE = ir.IntType(8).as_pointer()
 
 
-def c_functions(texts: Mapping[Callable[..., None], Sequence[object]]) -> list[int]:
+def c_functions(functions: Mapping[Callable[..., None], Sequence[object]]) -> list[int]:
     """The addresses of functions with a C signature: after the constants in `known`, four arrays of floats, then integers."""
     module = PlainModule(call)
-    for text, known in texts.items():
-        module.c_entry(text, known)
-    return loaded(str(module.module), *(text.__name__ for text in texts), optimize=True)
+    for python_function, known in functions.items():
+        module.c_entry(python_function, known)
+    return loaded(str(module.module), *(python_function.__name__ for python_function in functions), optimize=True)
 
 
 class PlainModule:
@@ -72,33 +72,36 @@ class PlainModule:
         self._written: dict[tuple[FunctionType, tuple[Kind, ...]], tuple[ir.Function, Kind]] = {}
         self.return_arrays: list[ir.Function] = []
 
-    def function(self, text: FunctionType, kinds: tuple[Kind, ...]) -> tuple[ir.Function, Kind]:
+    def function(self, python_function: FunctionType, kinds: tuple[Kind, ...]) -> tuple[ir.Function, Kind]:
         """The code of a function for these argument types, and its return type.
 
         A function that returns arrays has an arena for them and the address of the results as additional arguments.
         """
-        if (text, kinds) not in self._written:
-            tree = ast.parse(textwrap.dedent(inspect.getsource(text))).body[0]
+        if (python_function, kinds) not in self._written:
+            tree = ast.parse(textwrap.dedent(inspect.getsource(python_function))).body[0]
             assert isinstance(tree, ast.FunctionDef)
-            result = _returned(text, tree)
+            result = _returned(python_function, tree)
             given = [word for kind in kinds for word in words_of(kind)]
             if result is None:
-                made = self._declared(text, ir.VoidType(), [ARENA, ARENA, *given])
+                made = self._declared(python_function, ir.VoidType(), [ARENA, ARENA, *given])
                 made.attributes.add("noinline")  # a call costs little compared with the allocation
                 if not any(isinstance(node, ast.For | ast.While) for node in ast.walk(tree)):
                     made.attributes.add("optsize")  # small arrays: otherwise compilation takes twice as long
                 self.return_arrays.append(made)
-                self._written[text, kinds] = made, Statements(self, made, text, tree, kinds, None).write()
+                self._written[python_function, kinds] = (
+                    made,
+                    Statements(self, made, python_function, tree, kinds, None).write(),
+                )
             else:
                 words = words_of(result)
                 back = ir.VoidType() if not words else words[0] if len(words) == 1 else ir.LiteralStructType(words)
-                made = self._declared(text, back, given)
-                self._written[text, kinds] = made, result
-                Statements(self, made, text, tree, kinds, result).write()
-        return self._written[text, kinds]
+                made = self._declared(python_function, back, given)
+                self._written[python_function, kinds] = made, result
+                Statements(self, made, python_function, tree, kinds, result).write()
+        return self._written[python_function, kinds]
 
-    def _declared(self, text: FunctionType, back: ir.Type, given: list[ir.Type]) -> ir.Function:
-        name = self.module.get_unique_name(f"{text.__name__}.")
+    def _declared(self, python_function: FunctionType, back: ir.Type, given: list[ir.Type]) -> ir.Function:
+        name = self.module.get_unique_name(f"{python_function.__name__}.")
         made = ir.Function(self.module, ir.FunctionType(back, given), name)
         made.linkage = "internal"
         return made
@@ -125,13 +128,13 @@ class PlainModule:
         builder.ret_void()
         return result
 
-    def c_entry(self, text: Callable[..., None], known: Sequence[object]) -> None:
+    def c_entry(self, python_function: Callable[..., None], known: Sequence[object]) -> None:
         """A C function with four arrays of unknown length, and integers."""
-        integers = len(inspect.signature(text).parameters) - len(known) - 4
+        integers = len(inspect.signature(python_function).parameters) - len(known) - 4
         kinds = [*map(Known, known), *[Array(REAL, 1)] * 4, *[INT] * integers]
-        function, _ = self.function(text, tuple(kinds))
+        function, _ = self.function(python_function, tuple(kinds))
         signature = ir.FunctionType(ir.VoidType(), [REAL.word.as_pointer()] * 4 + [INT.word] * integers)
-        builder = ir.IRBuilder(ir.Function(self.module, signature, text.__name__).append_basic_block())
+        builder = ir.IRBuilder(ir.Function(self.module, signature, python_function.__name__).append_basic_block())
         pointers, others = builder.function.args[:4], builder.function.args[4:]
         builder.call(function, [word for each in pointers for word in (each, integer(0).word)] + list(others))
         builder.ret_void()
@@ -146,14 +149,14 @@ def _unpacked(builder: Builder, raw: Word, word: ir.Type) -> Word:
     return builder.bitcast(raw, word) if word == REAL.word else raw
 
 
-def _returned(text: FunctionType, tree: ast.FunctionDef) -> Kind | None:
+def _returned(python_function: FunctionType, tree: ast.FunctionDef) -> Kind | None:
     """The return type of a function, by its annotation; None for arrays, whose type follows from the values."""
     annotation = "None" if tree.returns is None else ast.unparse(tree.returns)
     names = annotation.removeprefix("tuple[").removesuffix("]").split(", ")
     if all(name in _RETURNED for name in names):
         kinds = tuple(_RETURNED[name] for name in names)
         return Record(tuple, kinds) if annotation.startswith("tuple[") else kinds[0]
-    if "np.ndarray" in annotation or "numpy.ndarray" in str(text.__globals__.get(annotation)):
+    if "np.ndarray" in annotation or "numpy.ndarray" in str(python_function.__globals__.get(annotation)):
         return None
     raise EngineError(f"{tree.name}: machine code does not support functions that return {annotation}.")
 
@@ -165,13 +168,13 @@ class Statements(ArrayExpressions):
         self,
         within: PlainModule,
         function: ir.Function,
-        text: FunctionType,
+        python_function: FunctionType,
         tree: ast.FunctionDef,
         kinds: tuple[Kind, ...],
         result: Kind | None,
     ) -> None:
-        self.within, self.module, self.known = within, within.module, text.__globals__
-        self.function_name, self.tree, self.result = text.__qualname__, tree, result
+        self.within, self.module, self.known = within, within.module, python_function.__globals__
+        self.function_name, self.tree, self.result = python_function.__qualname__, tree, result
         self.slots: dict[str, Value] = {}
         self._heap: list[Word] = []  # addresses of pointers to arrays allocated here
         self._loops: list[tuple[ir.Block, ir.Block]] = []  # targets of `continue` and `break`

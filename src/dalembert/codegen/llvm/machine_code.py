@@ -85,17 +85,17 @@ def _in_memory(code: bytes) -> llvm.ExecutionEngine:
 _LOADED: list[llvm.ExecutionEngine] = []  # modules shared by all programs
 
 
-def loaded(text: str, *names: str, optimize: bool = False) -> list[int]:
+def loaded(source: str, *names: str, optimize: bool = False) -> list[int]:
     """The addresses of functions of an internal module, which lives as long as the process.
 
     Handwritten modules are not optimized; those with variables in memory and many small functions are.
     """
-    key = "\n".join([llvmlite.__version__, *_processor(), *["optimized"] * optimize, text])
+    key = "\n".join([llvmlite.__version__, *_processor(), *["optimized"] * optimize, source])
     digest = hashlib.sha256(key.encode()).hexdigest()
     with _COMPILING:
         code = stored(digest, CODE)
         if code is None:
-            keep(digest, CODE, code := _compiled(text, optimize=optimize))
+            keep(digest, CODE, code := _compiled(source, optimize=optimize))
         engine = _in_memory(code)
         _LOADED.append(engine)
     return [engine.get_function_address(name) for name in names]
@@ -122,10 +122,10 @@ def _machine() -> llvm.TargetMachine:
 _OPTIMIZE = 1  # level 2 gives code of the same size, and takes up to twice as long for long programs
 
 
-def _compiled(text: str, *, optimize: bool = False) -> bytes:
+def _compiled(source: str, *, optimize: bool = False) -> bytes:
     """Object code of a module."""
     try:
-        module = llvm.parse_assembly(text)
+        module = llvm.parse_assembly(source)
     except RuntimeError as error:
         raise EngineError(
             f"LLVM rejects the code of a program: {error}. Use engine='python', and report this error."

@@ -33,7 +33,7 @@ class Tile:
     @cached_property
     def angles(self) -> tuple[int, ...]:
         """The inputs of which a sine or a cosine is needed."""
-        function_arguments = {places[0] for operation, places in self.program.lines if operation in ("sin", "cos")}
+        function_arguments = {operands[0] for operation, operands in self.program.lines if operation in ("sin", "cos")}
         return tuple(sorted(a for a in function_arguments if a < len(self.program.inputs)))
 
     @cached_property
@@ -42,17 +42,17 @@ class Tile:
         n, first = len(self.program.inputs), self.program.first_line
         slots = {i: i for i in range(n)}
         slot_of_angle = {a: n + 2 * k for k, a in enumerate(self.angles)}
-        for y, (operation, places) in enumerate(self.program.lines, first):
-            if operation in ("sin", "cos") and places[0] in slot_of_angle:
-                slots[y] = slot_of_angle[places[0]] + (operation == "cos")
+        for y, (operation, operands) in enumerate(self.program.lines, first):
+            if operation in ("sin", "cos") and operands[0] in slot_of_angle:
+                slots[y] = slot_of_angle[operands[0]] + (operation == "cos")
         return slots
 
     @cached_property
     def made(self) -> dict[int, int]:
         """The slots of outputs that the program computes, by value index; equal outputs share a slot."""
-        computed_outputs = dict.fromkeys(place for place in self.program.outputs if place not in self.given)
+        computed_outputs = dict.fromkeys(index for index in self.program.outputs if index not in self.given)
         first = len(self.program.inputs) + 2 * len(self.angles)
-        return {place: first + k for k, place in enumerate(computed_outputs)}
+        return {index: first + k for k, index in enumerate(computed_outputs)}
 
     @property
     def size(self) -> int:
@@ -71,7 +71,7 @@ class Tile:
     def functions(self, circles: str) -> str:
         """The functions that gather a tile, compute sines and cosines by the function `circles`, and scatter the tile."""
         names = self._names
-        slots = [(self.given | self.made)[place] for place in self.program.outputs]
+        slots = [(self.given | self.made)[index] for index in self.program.outputs]
         parts = [
             _constants("slots", slots),
             _constants("angles", self.angles),
@@ -114,8 +114,8 @@ class Tile:
             {"%near": "", "%far": f", align {4 if self.target.single else 8}"},
         )
         for i in range(self.rounds):
-            for place, name in ((source, "a"), (target, "b")):
-                rows.append(f"%{name}{i} = getelementptr {vector}, ptr {place}, i64 {i * steps[place]}")
+            for index, name in ((source, "a"), (target, "b")):
+                rows.append(f"%{name}{i} = getelementptr {vector}, ptr {index}, i64 {i * steps[index]}")
             rows.append(f"%v{i} = load {vector}, ptr %a{i}{aligned[source]}")
         rows += [f"store {vector} %v{i}, ptr %b{i}{aligned[target]}" for i in range(self.rounds)]
         return rows
@@ -303,11 +303,11 @@ def compact_order(needed: Mapping[int, Sequence[int]]) -> list[int]:
     >>> compact_order({1: (0,), 2: (0,), 3: (1,), 4: (2,), 5: (3, 4)})
     [1, 3, 2, 4, 5]
     """
-    arguments = {y: [a for a in dict.fromkeys(places) if a in needed] for y, places in needed.items()}
-    waiting = {y: len(places) for y, places in arguments.items()}
+    arguments = {y: [a for a in dict.fromkeys(operands) if a in needed] for y, operands in needed.items()}
+    waiting = {y: len(operands) for y, operands in arguments.items()}
     users: dict[int, list[int]] = defaultdict(list)
-    for y, places in arguments.items():
-        for a in places:
+    for y, operands in arguments.items():
+        for a in operands:
             users[a].append(y)
     left = {a: len(each) for a, each in users.items()}
     piles: dict[int, list[int]] = defaultdict(list)  # candidates, by the number of registers that they free
