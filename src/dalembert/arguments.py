@@ -1,4 +1,4 @@
-"""What a caller may pass: arguments that a function has, and values that are what its signature says, else our own message."""
+"""Validation of arguments of public functions against their signatures and annotations, with readable messages."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from dalembert.errors import InputError, nearest
 
 P = ParamSpec("P")
 T = TypeVar("T")
-_LONGEST = 60
+_MAX_LENGTH = 60
 
 
 def is_real(value: object) -> bool:
-    """True for a finite real number that is not a truth value.
+    """True for a finite real number that is not a bool.
 
     >>> is_real(2), is_real(np.float64(0.5)), is_real(True), is_real(float("nan"))
     (True, True, False, False)
@@ -29,38 +29,38 @@ def is_real(value: object) -> bool:
 
 
 def is_whole(value: object) -> bool:
-    """True for a whole number that is not a truth value."""
+    """True for an integer that is not a bool."""
     return isinstance(value, Integral) and not isinstance(value, bool)
 
 
 def are_names(value: object) -> bool:
-    """True for several texts, which one text is not."""
+    """True for an iterable of str; False for a single str."""
     return (
         isinstance(value, Iterable) and not isinstance(value, str | Mapping) and all(isinstance(x, str) for x in value)
     )
 
 
-# what an argument must be where its annotation is one of these words, and how a message says it
+# check of an argument and its description in messages, by annotation
 _KINDS: dict[str, tuple[Callable[[object], bool], str]] = {
-    "str": (lambda x: isinstance(x, str), "a text"),
-    "int": (is_whole, "a whole number"),
+    "str": (lambda x: isinstance(x, str), "a str"),
+    "int": (is_whole, "an int"),
     "float": (is_real, "a finite number"),
-    "str | tuple[str, str]": (lambda x: isinstance(x, str) or (are_names(x) and len(x) == 2), "a name, or two"),  # type: ignore[arg-type]
+    "str | tuple[str, str]": (lambda x: isinstance(x, str) or (are_names(x) and len(x) == 2), "a str or a pair of str"),  # type: ignore[arg-type]
     "str | Path": (lambda x: isinstance(x, str | Path), "a path"),
-    "bool": (lambda x: isinstance(x, bool | np.bool_), "True or False"),
-    "Sequence[str]": (are_names, "names in a list or tuple"),
+    "bool": (lambda x: isinstance(x, bool | np.bool_), "a bool"),
+    "Sequence[str]": (are_names, "a list or tuple of str"),
     "Mapping[str, float]": (lambda x: isinstance(x, Mapping), "a mapping of names to numbers"),
     "Mapping[Any, float | str]": (lambda x: isinstance(x, Mapping), "a mapping of names to numbers"),
-    "Mapping[str, Any]": (lambda x: isinstance(x, Mapping), "a mapping by name"),
-    "Callable[[float], bool | None]": (callable, "a function of the fraction that is done"),
-    "Callable[[float], Any]": (callable, "a function of the fraction that is done"),
+    "Mapping[str, Any]": (lambda x: isinstance(x, Mapping), "a mapping with str keys"),
+    "Callable[[float], bool | None]": (callable, "a callable of the completed fraction"),
+    "Callable[[float], Any]": (callable, "a callable of the completed fraction"),
 }
 
 
 def checked(function: Callable[P, T], *, by_name: bool = False) -> Callable[P, T]:
-    """The function, with our own message for arguments that it does not have, that are missing, or are not what it says.
+    """Wrap a function to raise `InputError` for unknown arguments, missing arguments and arguments of a wrong type.
 
-    With `by_name` the function is called with all arguments of its signature by name, also with those that were not given.
+    With `by_name` the function is called with all arguments of its signature by name, including defaults.
 
     >>> @checked
     ... def revolute(axis: str) -> str:
@@ -71,7 +71,7 @@ def checked(function: Callable[P, T], *, by_name: bool = False) -> Callable[P, T
     """
     signature = inspect.signature(function)
     defaults = {name: x.default for name, x in signature.parameters.items() if x.default is not x.empty}
-    plain = [(name, *kind) for name, each in signature.parameters.items() if (kind := _kind(each)) is not None]
+    checks = [(name, *kind) for name, each in signature.parameters.items() if (kind := _kind(each)) is not None]
 
     @wraps(function)
     def called(*args: P.args, **named: P.kwargs) -> T:
@@ -79,7 +79,7 @@ def checked(function: Callable[P, T], *, by_name: bool = False) -> Callable[P, T
             bound = signature.bind(*args, **named)
         except TypeError as error:
             raise InputError(f"{function.__name__}: {_mismatch(signature, named, error)}") from None
-        for name, fits, expected in plain:
+        for name, fits, expected in checks:
             if name in bound.arguments and not fits(bound.arguments[name]):
                 got = shown(bound.arguments[name])
                 raise InputError(f"{function.__name__}, {name}: got {got}. Expected {expected}.")
@@ -91,13 +91,13 @@ def checked(function: Callable[P, T], *, by_name: bool = False) -> Callable[P, T
 
 
 def _kind(parameter: inspect.Parameter) -> tuple[Callable[[object], bool], str] | None:
-    """What fits a parameter, by its annotation; None where anything may."""
-    said = str(parameter.annotation)
-    known = _KINDS.get(said.removesuffix(" | None"))
+    """The check of a parameter, by its annotation; None if it is not checked."""
+    annotation = str(parameter.annotation)
+    known = _KINDS.get(annotation.removesuffix(" | None"))
     if known is None or parameter.kind is parameter.VAR_KEYWORD or parameter.kind is parameter.VAR_POSITIONAL:
         return None
     fits, expected = known
-    if not said.endswith(" | None"):
+    if not annotation.endswith(" | None"):
         return known
     return (lambda value: value is None or fits(value)), expected
 
@@ -105,7 +105,7 @@ def _kind(parameter: inspect.Parameter) -> tuple[Callable[[object], bool], str] 
 def _mismatch(signature: inspect.Signature, named: Mapping[str, object], error: TypeError) -> str:
     hidden = (
         ("self", "where") if "'model'" in str(error) else ("self", "model", "where")
-    )  # methods of Model have it as self
+    )  # methods of Model receive it as self
     known = [name for name in signature.parameters if name not in hidden]
     for name in named:
         if name not in signature.parameters:
@@ -114,19 +114,19 @@ def _mismatch(signature: inspect.Signature, named: Mapping[str, object], error: 
 
 
 def shown(value: object) -> str:
-    """A value in a message: short, and without addresses of the machine.
+    """Format a value for a message: shortened, and without memory addresses.
 
     >>> shown([1, 2]), shown(object())
     ('[1, 2]', 'a value of type object')
     """
-    text = repr(value)
-    if " at 0x" in text or isinstance(value, type) or callable(value):
+    printed = repr(value)
+    if " at 0x" in printed or isinstance(value, type) or callable(value):
         return f"a value of type {type(value).__name__}"
-    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}..."
+    return printed if len(printed) <= _MAX_LENGTH else f"{printed[:_MAX_LENGTH]}..."
 
 
 def numbers_given(value: object, where: str) -> np.ndarray:
-    """Finite real numbers as an array of doubles.
+    """Convert finite real numbers to an array of doubles.
 
     >>> numbers_given([1, 2], "q").tolist()
     [1.0, 2.0]
@@ -137,8 +137,8 @@ def numbers_given(value: object, where: str) -> np.ndarray:
             out = found.astype(float)
             if np.isfinite(out).all():
                 return out
-    except (TypeError, ValueError, OverflowError):  # rows of different lengths
-        raise InputError(f"{where}: got {shown(value)}. Expected numbers, in rows of one length.") from None
+    except (TypeError, ValueError, OverflowError):  # ragged rows
+        raise InputError(f"{where}: got {shown(value)}. Expected numbers, in rows of equal length.") from None
     if found.dtype.kind == "f":
-        raise InputError(f"{where} contains values that are not finite. Expected numbers.")
+        raise InputError(f"{where} contains values that are not finite. Expected finite numbers.")
     raise InputError(f"{where}: got {shown(value)}. Expected real numbers.")

@@ -1,7 +1,7 @@
-"""Every exception type and warning of dalembert.
+"""All exception types and warnings of dalembert.
 
-Each message has three parts: the fact with the path of the element it is about, what was expected and what was
-got, and what to do. `explain` puts the parts together; `nearest` finds the known name a mistyped one stands for.
+Each message has three parts: the problem with the path of the element, the expected and the actual value, and the fix.
+`unsound` combines all problems of a model; `nearest` suggests the known name closest to a misspelled one.
 """
 
 from __future__ import annotations
@@ -12,19 +12,32 @@ from dataclasses import dataclass
 
 
 class DalembertError(Exception):
-    """The root of every error that dalembert raises on purpose."""
+    """Base class of all errors that dalembert raises deliberately."""
 
 
 class InputError(DalembertError, ValueError):
-    """Something the user gave is wrong: a name, a value, a file. The command line ends with code 2."""
+    """Invalid input: a name, a value or a file. The command line exits with code 2."""
 
 
 class FormulaError(InputError):
-    """A formula cannot be read, or uses what is not allowed in its place."""
+    """A formula cannot be parsed, or uses a symbol or function that is not allowed there."""
 
 
 class ModelError(InputError):
-    """A model is not complete or not consistent; carries every problem that was found, see `problems`."""
+    """A model is incomplete or inconsistent.
+
+    Parameters
+    ----------
+    message : str
+        The error message, which lists all problems.
+    problems : sequence of Problem, optional
+        All problems of the model.
+
+    Attributes
+    ----------
+    problems : tuple of Problem
+        All problems of the model.
+    """
 
     def __init__(self, message: str, problems: Sequence[Problem] = ()) -> None:
         super().__init__(message)
@@ -32,41 +45,54 @@ class ModelError(InputError):
 
 
 class ModelFileError(ModelError):
-    """A model file cannot be read as a model."""
+    """A model file cannot be read, or does not define a valid model."""
 
 
 class InconsistentStateError(InputError):
-    """A state does not fulfil the constraints of its model."""
+    """A state violates the constraints of its model."""
 
 
 class NotApplicableError(InputError):
-    """A formalism cannot treat a model; the message says which element, why, and which formalisms can."""
+    """A formulation does not apply to a model; the message names the element, the reason, and formulations that apply."""
 
 
 class WorkError(DalembertError, RuntimeError):
-    """The input was right, but the work failed. The command line ends with code 1."""
+    """The input is valid, but the computation failed. The command line exits with code 1."""
 
 
 class SingularError(WorkError):
-    """A matrix that has to be inverted is singular."""
+    """A matrix that must be inverted is singular."""
 
 
 class SimulationError(WorkError):
-    """A simulation could not reach its end; the message gives time and state."""
+    """A simulation stopped before its end; the message contains the time and the state."""
 
 
 class EngineError(WorkError):
-    """The engine asked for is not installed on this machine or cannot do this work."""
+    """The requested engine is not installed or does not support the computation."""
 
 
 class CacheWarning(UserWarning):
-    """The disk cache of compiled code is not used, because others could write it."""
+    """The disk cache of compiled code is not used, because other users could write to it."""
 
 
 @dataclass(frozen=True)
 class Problem:
-    """One thing that is wrong with a model: where, what, and what to do about it.
+    """One problem of a model.
 
+    Parameters
+    ----------
+    path : str
+        The element, such as "body 'rod'".
+    fact : str
+        The problem, as a sentence.
+    advice : str, optional
+        How to fix it, as a sentence.
+    blocking : bool, optional
+        False if equations can still be derived, but not simulated from the initial state.
+
+    Examples
+    --------
     >>> print(Problem("body 'rod'", "the mass is -1.", "Give `mass` a value of at least 0."))
     body 'rod': the mass is -1. Give `mass` a value of at least 0.
     """
@@ -74,14 +100,14 @@ class Problem:
     path: str
     fact: str
     advice: str = ""
-    blocking: bool = True  # False: equations can be derived all the same, but not simulated from the initial state
+    blocking: bool = True
 
     def __str__(self) -> str:
         return f"{self.path}: {self.fact} {self.advice}".rstrip()
 
 
 def unsound(name: str, problems: Sequence[Problem]) -> ModelError:
-    """The error that lists all problems of a model.
+    """Create the error that lists all problems of a model.
 
     >>> print(unsound("arm", [Problem("body 'rod'", "the mass is -1.")]))
     model 'arm' has 1 problem:
@@ -93,7 +119,7 @@ def unsound(name: str, problems: Sequence[Problem]) -> ModelError:
 
 
 def nearest(name: str, known: Iterable[str]) -> str:
-    """A hint with the known name closest to `name`, or the list of what is known.
+    """A hint with the known name closest to `name`, or the list of known names.
 
     >>> nearest("theta", ["theta1", "x"])
     "Did you mean 'theta1'?"

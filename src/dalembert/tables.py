@@ -1,4 +1,4 @@
-"""Tables that print themselves: as text for a terminal, as HTML and LaTeX for a notebook. What users wrote is escaped."""
+"""Printable tables: plain text for a terminal, HTML and LaTeX for a notebook. User-defined strings are escaped."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape as for_html
 
-_WORDS = {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "<": r"\textless{}"}
-_ESCAPES = str.maketrans({sign: f"\\{sign}" for sign in "&%$#_{}"} | _WORDS | {">": r"\textgreater{}"})
+_COMMANDS = {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "<": r"\textless{}"}
+_ESCAPES = str.maketrans({sign: f"\\{sign}" for sign in "&%$#_{}"} | _COMMANDS | {">": r"\textgreater{}"})
 
 
 def for_latex(words: str) -> str:
-    r"""Words as LaTeX text.
+    r"""Escape a string for LaTeX.
 
     >>> for_latex("wheel_1 & 2")
     'wheel\\_1 \\& 2'
@@ -21,7 +21,7 @@ def for_latex(words: str) -> str:
 
 
 def short(value: object) -> str:
-    """A cell: small numbers with three digits, and a dash for nothing.
+    """Format a cell: very small or large floats with three digits, and a dash for None.
 
     >>> short(None), short(0.00012345), short(12), short("rod"), short(2.5)
     ('-', '1.23e-04', '12', 'rod', '2.5')
@@ -34,11 +34,11 @@ def short(value: object) -> str:
 
 
 class Tabular(ABC):
-    """Something that is shown by tables: by `print`, and in a notebook."""
+    """Base class of objects displayed as tables: by `print`, and in a notebook."""
 
     @abstractmethod
     def tables(self) -> Sequence[Table]:
-        """What is shown."""
+        """The tables to display."""
 
     def __str__(self) -> str:
         return "\n\n".join(map(str, self.tables()))
@@ -53,7 +53,7 @@ class Tabular(ABC):
 
 @dataclass(frozen=True)
 class Table(Tabular):
-    """Rows of cells under headings, with a sentence above and sentences below.
+    """Rows of cells under column headings, with a title above and notes below.
 
     >>> print(Table(("body", "mass"), (("rod", "2"), ("cart", "10")), "Two bodies"))
     Two bodies
@@ -74,11 +74,11 @@ class Table(Tabular):
         return "\n".join([*([self.title] if self.title else []), *body, *self.notes])
 
     def tables(self) -> Sequence[Table]:
-        """Itself."""
+        """The table itself."""
         return (self,)
 
     def html(self) -> str:
-        """The table in HTML."""
+        """The table as HTML."""
         out = [f"<p><b>{for_html(self.title)}</b></p>"] if self.title else []
         if self.rows:
             head = "".join(f"<th>{for_html(name)}</th>" for name in self.columns)
@@ -88,7 +88,7 @@ class Table(Tabular):
         return "\n".join([*out, *(f"<p>{for_html(note)}</p>" for note in self.notes)])
 
     def latex(self) -> list[str]:
-        """The table as lines of one formula."""
+        """The table as lines of a LaTeX formula."""
         out = [rf"\textbf{{{for_latex(self.title)}}}"] if self.title else []
         if self.rows:
             lines = (" & ".join(rf"\text{{{for_latex(cell)}}}" for cell in row) for row in (self.columns, *self.rows))

@@ -341,7 +341,7 @@ def test_what_needs_formulas_refuses_laws():
         dl.simulate(model, 1.0, integrator="taylor")
     with pytest.raises(InputError, match="'push' is given by a law in Python, and a file holds formulas only"):
         to_toml(model)
-    with pytest.raises(NotApplicableError, match=r"dynamics: 'push' .* pass what the law gives as tau"):
+    with pytest.raises(NotApplicableError, match=r"dynamics: 'push' .* pass the output of the law as tau"):
         dl.dynamics(model)
     with pytest.raises(InputError, match="sampled and held, so its input is no function of the state"):
         dl.derive(block(twice_as_much, period=0.1)).accelerations([0.0], [0.0])

@@ -101,7 +101,7 @@ def test_what_is_wrong_is_said(run):
         run["spring", "moment"]
     with pytest.raises(dl.InputError, match=r"the run has no 'thetaa'\. Did you mean 'theta'\?"):
         run["thetaa"]
-    with pytest.raises(dl.InputError, match=r"got 3\. Expected a name, or two"):
+    with pytest.raises(dl.InputError, match=r"got 3\. Expected a str or a pair of str"):
         run[3]
     with pytest.raises(dl.InputError, match=r"there is no body 'rodd'"):
         run.pose("rodd")

@@ -1,4 +1,4 @@
-"""Linear systems as blocks: the same numbers as NumPy on every engine, derivatives by the factor, and as formulas for Taylor."""
+"""Linear systems as blocks: the same numbers as NumPy on every engine, derivatives by the factor, and expansion for Taylor."""
 
 import numpy as np
 import pytest
@@ -10,12 +10,12 @@ from dalembert.symbolic.algebra_base import choose, vector
 from dalembert.symbolic.elimination import kkt_solve, ldl_solve, orthogonal_solve
 from dalembert.symbolic.graph import is_large
 
-ROLLED, WRITTEN_OUT = choose("rolled"), choose("graph")
+ROLLED, EXPANDED = choose("rolled"), choose("graph")
 RNG = np.random.default_rng(3)
 
 
 def matrices(algebra, n, symmetric):
-    """A dense matrix whose entries move with x, and the same in numbers."""
+    """A dense matrix whose entries depend on x, and its numeric values."""
     (x, y) = algebra.symbols(["x", "y"])
     weights = RNG.uniform(-1, 1, (2, n, n))
     if symmetric:
@@ -30,11 +30,11 @@ def matrices(algebra, n, symmetric):
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("kind", ["symmetric", "general"])
 @pytest.mark.parametrize("n", [14, 40])
-def test_a_block_solves_what_numpy_solves(kind, n, engine):
+def test_a_block_solution_agrees_with_numpy(kind, n, engine):
     A, numbers = matrices(ROLLED, n, kind == "symmetric")
     x, y = ROLLED.symbols(["x", "y"])
     b = np.array([[x * i + 1, y - i] for i in range(n)], dtype=object)
-    b[0, 0], b[1, 1] = ROLLED.sin(x), ROLLED.cos(y)  # which no line of a batch works out: its tile has them
+    b[0, 0], b[1, 1] = ROLLED.sin(x), ROLLED.cos(y)  # not computed by a line of a batch, but present in its tile
     found = ldl_solve(ROLLED, A, b) if kind == "symmetric" else orthogonal_solve(ROLLED, A, b)
     assert len(program_of(nodes(ROLLED, found.ravel()), ["x", "y"]).lines) < 4 * n * n + 10 * n
     function = compile_function(ROLLED, vector([x, y]), found.ravel(), vector([]), engine)
@@ -47,13 +47,13 @@ def test_a_block_solves_what_numpy_solves(kind, n, engine):
         np.testing.assert_allclose(many[:, k], expected, rtol=1e-11, atol=1e-13)
         assert np.allclose(function(np.array([a, c]), np.zeros(0)), many[:, k], rtol=1e-12, atol=1e-14)
     if engine == "native":
-        alone = np.stack([function(state, np.zeros(0)) for state in states.T], axis=1)
-        assert np.array_equal(alone, many)
+        single = np.stack([function(state, np.zeros(0)) for state in states.T], axis=1)
+        assert np.array_equal(single, many)
 
 
 @pytest.mark.parametrize("engine", ENGINES)
-def test_zeros_of_a_tree_are_left_out(engine):
-    """A matrix of four branches on one trunk, right sides on one branch, on the trunk and on all: the same as NumPy."""
+def test_structural_zeros_of_a_tree_are_omitted(engine):
+    """A matrix of four branches on one trunk, with right-hand sides on one branch, on the trunk and on all, agrees with NumPy."""
     n = 16
     branch = [i // 3 if i < 12 else -1 for i in range(n)]
     linked = np.array([[a == b or -1 in (a, b) for a in branch] for b in branch])
@@ -106,12 +106,12 @@ def test_multipliers_of_a_large_system():
     h, beta = vector([x * i for i in range(n)]), vector([y + i for i in range(r)])
     found = np.concatenate(kkt_solve(ROLLED, M, A, h, beta))
     ours = compile_function(ROLLED, vector([x, y]), found, vector([]))(np.array([0.2, -0.3]), np.zeros(0))
-    whole = np.block([[numbers(0.2, -0.3), -rows.T], [rows, np.zeros((r, r))]])
+    system = np.block([[numbers(0.2, -0.3), -rows.T], [rows, np.zeros((r, r))]])
     right = np.concatenate([0.2 * np.arange(n), -0.3 + np.arange(r)])
-    np.testing.assert_allclose(ours, np.linalg.solve(whole, right), rtol=1e-9, atol=1e-11)
+    np.testing.assert_allclose(ours, np.linalg.solve(system, right), rtol=1e-9, atol=1e-11)
 
 
-def test_sparse_systems_are_written_out():
+def test_sparse_systems_are_expanded():
     assert is_large("symmetric", np.ones((16, 16)), 1)
     assert not is_large("symmetric", np.ones((8, 8)), 1)
     assert not is_large("symmetric", np.eye(100), 1)
@@ -119,7 +119,7 @@ def test_sparse_systems_are_written_out():
     assert not is_large("symmetric", band, 1)
 
 
-def test_a_substitution_of_numbers_goes_through_a_block():
+def test_substitution_of_numbers_in_a_block():
     A, numbers = matrices(ROLLED, 14, True)
     (x,) = ROLLED.symbols(["x"])
     found = ldl_solve(ROLLED, A, vector([x] * 14))
@@ -129,7 +129,7 @@ def test_a_substitution_of_numbers_goes_through_a_block():
     np.testing.assert_allclose(function(np.zeros(1), np.zeros(0)), expected, rtol=1e-11)
 
 
-def test_taylor_writes_blocks_out():
+def test_taylor_expands_blocks():
     model = dl.load("rope", links=16)
     eom = dl.derive(model, "lagrange")
     assert any(name == "symmetric_factor" for name, _ in eom.kernel.program.lines)

@@ -1,4 +1,4 @@
-"""Derivatives of programs against SymPy, against differences of fifty digits, and against each other."""
+"""Derivatives of programs against SymPy, against finite differences in sixty digits, and against each other."""
 
 import pickle
 
@@ -55,7 +55,7 @@ FORMULAS = {
 }
 
 
-def test_every_operation_with_a_derivative_is_looked_at():
+def test_every_operation_with_a_derivative_is_tested():
     assert set(FORMULAS) == set(OPERATIONS) - BLOCKS - CONDITIONS
 
 
@@ -84,15 +84,15 @@ def test_derivatives_of_an_operation_are_those_of_sympy(name, engine):
 # right-hand sides
 
 
-def in_long_numbers(program, inputs, parameters):
-    """The outputs in the numbers of mpmath, line by line."""
+def in_mpmath(program, inputs, parameters):
+    """The outputs in mpmath numbers, line by line."""
     values = [*inputs, *map(mpmath.mpf, parameters), *map(mpmath.mpf, program.numbers)]
     for name, places in program.lines:
         known, arguments = OPERATIONS[name], [values[a] for a in places]
-        plain = known.llvm or name in BLOCKS
+        is_arithmetic = known.llvm or name in BLOCKS
         values.append(
             known.array(*arguments)
-            if plain
+            if is_arithmetic
             else mpmath.power(*arguments)
             if name == "pow"
             else getattr(mpmath, name)(*arguments)
@@ -101,20 +101,18 @@ def in_long_numbers(program, inputs, parameters):
 
 
 def by_differences(program, x, p, direction):
-    """The derivative along a direction; steps of 10⁻²⁰ in sixty digits leave an error of 10⁻⁴⁰."""
+    """The derivative along a direction; steps of 10⁻²⁰ in sixty digits have an error of 10⁻⁴⁰."""
     with mpmath.workdps(60):
         h = mpmath.mpf(10) ** -20
         ahead, behind = (
-            in_long_numbers(
-                program, [mpmath.mpf(a) + s * h * mpmath.mpf(d) for a, d in zip(x, direction, strict=True)], p
-            )
+            in_mpmath(program, [mpmath.mpf(a) + s * h * mpmath.mpf(d) for a, d in zip(x, direction, strict=True)], p)
             for s in (1, -1)
         )
         return np.array([float((a - b) / (2 * h)) for a, b in zip(ahead, behind, strict=True)])
 
 
 def right_hand_side(name, key, **more):
-    """A program with a state near the start of its model, and values of its parameters."""
+    """A program with a state near the initial state of its model, and parameter values."""
     eom = dl.derive(dl.load(name, **more), key)
     program = eom.kernel.program
     q, qd = eom.model.initial
@@ -145,20 +143,20 @@ def test_derivatives_of_right_hand_sides(name, key):
     np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-10 * size)
     found = function_of(vector_jacobian(program))(np.concatenate([x, w]), p)
     np.testing.assert_allclose(found, w @ J, rtol=1e-9, atol=1e-10 * np.abs(w @ J).max())
-    whole = Slopes(program, program.inputs)(x, p, np.eye(len(x)))
-    np.testing.assert_allclose(whole, J, rtol=1e-9, atol=1e-10 * np.abs(J).max())
+    full = Slopes(program, program.inputs)(x, p, np.eye(len(x)))
+    np.testing.assert_allclose(full, J, rtol=1e-9, atol=1e-10 * np.abs(J).max())
 
 
 def test_derivatives_by_parameters():
     program, x, p = right_hand_side("cart-pendulum", "kane")
     step = np.zeros(len(p))
     step[1] = 1.0
-    turned = Program(
+    with_parameters = Program(
         (*program.inputs, *program.parameters),
         (),
         *(getattr(program, n) for n in ("numbers", "tables", "lines", "outputs")),
     )
-    expected = by_differences(turned, np.concatenate([x, p]), [], np.concatenate([0 * x, step]))
+    expected = by_differences(with_parameters, np.concatenate([x, p]), [], np.concatenate([0 * x, step]))
     found = function_of(jacobian(program, [program.parameters[1]]))(x, p)
     assert np.abs(expected).max() > 1e-3
     np.testing.assert_allclose(found, expected, rtol=1e-10, atol=1e-12)
@@ -198,9 +196,9 @@ def test_a_gradient_through_a_block_solves_the_transposed_system_once(kind):
     c = rng.uniform(-1, 1, n)
     program = program_of(nodes(ROLLED, vector([c.astype(object) @ solved])), names)
     slope = gradient(program)
-    used = [name for name, _ in slope.lines]
-    assert used.count(f"{kind}_solve") == 2
-    assert used.count(f"{kind}_factor") == (1 if kind == "symmetric" else 2)
+    operations = [name for name, _ in slope.lines]
+    assert operations.count(f"{kind}_solve") == 2
+    assert operations.count(f"{kind}_factor") == (1 if kind == "symmetric" else 2)
     # A u = x and Aᵀw = c give dy = wᵀ(dx − dA u)
     x = rng.uniform(-1, 1, n)
     numbers = weights[0] + 2 * n * np.eye(n) + weights[1] * np.outer(x, x)
@@ -213,7 +211,7 @@ def test_a_gradient_through_a_block_solves_the_transposed_system_once(kind):
 # programs as values
 
 
-def test_a_program_is_read_back_as_it_was():
+def test_conversion_to_nodes_and_back_gives_the_same_program():
     for name, key in SIDES[:3]:
         program, x, p = right_hand_side(name, key)
         again = program_of(nodes_of(program), program.inputs, program.parameters)
@@ -231,18 +229,18 @@ def test_derived_programs_pickle_and_compare_by_content():
         assert made.parameters == program.parameters
 
 
-def test_derivatives_of_derivatives_keep_their_names_apart():
+def test_second_derivatives_have_distinct_names():
     program = program_of([X**3 * Y], ["x", "y"])
     once = jacobian_vector(program)
     twice = jacobian_vector(once)
     assert len(set(twice.inputs)) == len(twice.inputs) == 8
     x, y, a, b = 0.7, -1.3, 0.4, 0.9
-    # d²(x³y) along (a, b) twice, with tangents that stand still
+    # d²(x³y) along (a, b) twice, with constant tangents
     found = function_of(twice)(np.array([x, y, a, b, a, b, 0, 0]), NONE)
     assert found[0] == pytest.approx(6 * x * y * a * a + 6 * x * x * a * b, rel=1e-14)
 
 
-def test_names_of_inputs_may_be_any_text():
+def test_names_of_inputs_may_be_any_string():
     strange = ['"); x = (', "rate(α β)", "α β"]
     a, b, c = GRAPH.symbols(strange)
     program = program_of([a * b * c], strange)
@@ -250,11 +248,11 @@ def test_names_of_inputs_may_be_any_text():
     assert function_of(jacobian_vector(program))(np.array([2.0, 3, 5, 1, 0, 0]), NONE).tolist() == [15]
 
 
-def test_what_a_program_does_not_have_is_refused():
+def test_unknown_inputs_are_rejected():
     program = program_of([X * Y, X], ["x", "y"])
     with pytest.raises(InputError, match=r"the program has no input or parameter 'z'\. Known names: x, y\."):
         jacobian(program, ["z"])
     with pytest.raises(
-        InputError, match=r"gradient: the program has 2 outputs\. Expected one; `jacobian` takes several\."
+        InputError, match=r"gradient: the program has 2 outputs\. Expected one; use `jacobian` for several outputs\."
     ):
         gradient(program)

@@ -1,4 +1,4 @@
-"""The elementary functions in machine code against mpmath, over the whole range of doubles and where they are hard."""
+"""The elementary functions in machine code against mpmath, over the full range of doubles and at difficult arguments."""
 
 import ctypes
 import doctest
@@ -35,7 +35,7 @@ NUMPY = {"asin": np.arcsin, "acos": np.arccos, "atan": np.arctan, "atan2": np.ar
 NUMPY |= {name: getattr(np, name) for name in ("sin", "cos", "tan", "sqrt", "exp", "log")}
 ARITY = {name: 2 if name in ("atan2", "pow") else 1 for name in MPMATH}
 
-# units in the last place; 2 is what the module promises
+# units in the last place; the module guarantees 2
 LIMIT = dict.fromkeys(MPMATH, 0.9) | {
     "sin": 1.6,
     "cos": 1.6,
@@ -53,36 +53,36 @@ SPECIAL += [2.0**53 - 1, 2.0**53, 2.0**53 + 2, 1e30, 1e300, 1.7976931348623157e3
 SPECIAL = np.array([*SPECIAL, *(-x for x in SPECIAL), math.nan])
 
 
-# ---- compiling ----
+# compilation
 
 
 def written(lanes: int, fma: bool) -> ir.Module:
-    """A module with one loop over arrays per function: `lanes` values are read, treated and stored at once."""
+    """A module with one loop over arrays per function: `lanes` values are loaded, processed and stored together."""
     module = ir.Module()
-    maker = Functions(module, lanes, fma=fma)
-    double, whole = ir.DoubleType(), ir.IntType(64)
+    functions = Functions(module, lanes, fma=fma)
+    double, int64 = ir.DoubleType(), ir.IntType(64)
     several = double if lanes == 1 else ir.VectorType(double, lanes)
     for name, arity in ARITY.items():
-        kind = ir.FunctionType(ir.VoidType(), [whole] + [double.as_pointer()] * (arity + 1))
+        kind = ir.FunctionType(ir.VoidType(), [int64] + [double.as_pointer()] * (arity + 1))
         function = ir.Function(module, kind, f"each_{name}")
         builder = ir.IRBuilder(function.append_basic_block("entry"))
         entry, loop, end = builder.block, function.append_basic_block("loop"), function.append_basic_block("end")
         builder.branch(loop)
         builder.position_at_end(loop)
-        i = builder.phi(whole)
-        i.add_incoming(whole(0), entry)
+        i = builder.phi(int64)
+        i.add_incoming(int64(0), entry)
         places = [builder.bitcast(builder.gep(p, [i]), several.as_pointer()) for p in function.args[1:]]
         arguments = [builder.load(place, align=8) for place in places[:-1]]
-        builder.store(maker.call(builder, name, *arguments), places[-1], align=8)
-        i.add_incoming(builder.add(i, whole(lanes)), builder.block)
-        builder.cbranch(builder.icmp_signed("<", builder.add(i, whole(lanes)), function.args[0]), loop, end)
+        builder.store(functions.call(builder, name, *arguments), places[-1], align=8)
+        i.add_incoming(builder.add(i, int64(lanes)), builder.block)
+        builder.cbranch(builder.icmp_signed("<", builder.add(i, int64(lanes)), function.args[0]), loop, end)
         builder.position_at_end(end)
         builder.ret_void()
     return module
 
 
 def machine(triple: str = "") -> llvm.TargetMachine:
-    """The host with all it can do, or the plainest processor of another kind."""
+    """The host with all its features, or the baseline processor of another architecture."""
     if triple:
         llvm.initialize_all_targets()
         llvm.initialize_all_asmprinters()
@@ -129,7 +129,7 @@ def evaluated(name: str, arguments: list[np.ndarray], *, lanes: int, fma: bool) 
     return out
 
 
-# ---- samples ----
+# samples
 
 
 def nudged(rng: np.random.Generator, x: np.ndarray) -> np.ndarray:
@@ -138,7 +138,7 @@ def nudged(rng: np.random.Generator, x: np.ndarray) -> np.ndarray:
 
 
 def samples(name: str, n: int) -> list[list[np.ndarray]]:
-    """Arguments by regions: any bit pattern, all sizes, and where the function or our text of it changes."""
+    """Arguments by regions: any bit pattern, all magnitudes, and where the function or its implementation changes."""
     rng = np.random.default_rng(sum(map(ord, name)))
 
     def anything() -> np.ndarray:
@@ -208,7 +208,7 @@ def samples(name: str, n: int) -> list[list[np.ndarray]]:
 
 @cache
 def hard_angles() -> np.ndarray:
-    """For each exponent of a double, the one of its doubles nearest to a multiple of π/2, or nearly so.
+    """For each exponent, the double nearest to a multiple of π/2, or almost nearest.
 
     m 2ᵉ ≈ n π/2 where m/n is a convergent of the continued fraction of (π/2) / 2ᵉ.
     """
@@ -225,11 +225,11 @@ def hard_angles() -> np.ndarray:
     return np.array(angles)
 
 
-# ---- measuring ----
+# errors
 
 
 def error(name: str, arguments: tuple[float, ...], got: float) -> float:
-    """Distance to the true value in units of its last place; beyond the largest double, ∞ counts as the next one."""
+    """Distance to the exact value in units of its last place; beyond the largest double, ∞ counts as the next one."""
     huge = name in ("sin", "cos", "tan") and abs(arguments[0]) > 2.0**60
     with mp.workprec(1300 if huge else 170):
         true = MPMATH[name](*map(mpf, arguments))
@@ -244,7 +244,7 @@ def error(name: str, arguments: tuple[float, ...], got: float) -> float:
 
 
 def worst(name: str, arguments: list[np.ndarray], fma: bool) -> tuple[float, tuple[float, ...]]:
-    """The largest error over the arguments with an ordinary value, and where it is."""
+    """The largest error over the arguments with a finite value, and its location."""
     got = evaluated(name, arguments, lanes=4, fma=fma)
     with np.errstate(all="ignore"):
         ordinary = np.all(np.isfinite(arguments), axis=0) & ~np.isnan(NUMPY[name](*arguments))
@@ -255,13 +255,13 @@ def worst(name: str, arguments: list[np.ndarray], fma: bool) -> tuple[float, tup
 @pytest.mark.parametrize("fma", FMA)
 @pytest.mark.parametrize("name", MPMATH)
 @pytest.mark.parametrize("n", [1000, pytest.param(10000, marks=pytest.mark.nightly)])
-def test_errors_are_below_one_unit_or_so(name, fma, n):
+def test_errors_are_within_the_limits(name, fma, n):
     for region in samples(name, n):
         size, at = worst(name, region, fma)
-        most = (
+        limit = (
             LIMIT[name] if fma or name not in ("sin", "cos") else 2.0
-        )  # without fused products r has one rounding more
-        assert size <= most, f"{name}{at}: {size:.3f} ulp"
+        )  # without fused products r has one more rounding
+        assert size <= limit, f"{name}{at}: {size:.3f} ulp"
 
 
 @pytest.mark.parametrize("fma", FMA)
@@ -271,8 +271,8 @@ def test_angles_next_to_quarter_turns_are_reduced_exactly(name, fma):
     assert size <= LIMIT[name], f"{name}{at}: {size:.3f} ulp"
 
 
-def test_hard_angles_are_hard():
-    """One is the nearest of all doubles to an odd multiple of π/2, and the last reach to the largest double."""
+def test_hard_angles_are_close_to_quarter_turns():
+    """One is the nearest of all doubles to an odd multiple of π/2, and the last extend to the largest double."""
     assert math.ldexp(6381956970095103, 797) in hard_angles()
     assert hard_angles().max() > 1e308
     with mp.workprec(1300):
@@ -281,7 +281,7 @@ def test_hard_angles_are_hard():
 
 @pytest.mark.parametrize("fma", FMA)
 @pytest.mark.parametrize("name", MPMATH)
-def test_special_values_are_those_of_c(name, fma):
+def test_special_values_agree_with_c(name, fma):
     grid = [SPECIAL] if ARITY[name] == 1 else [x.ravel() for x in np.meshgrid(SPECIAL, SPECIAL)]
     grid = [np.append(x, np.ones(-len(x) % 4)) for x in grid]
     got = evaluated(name, grid, lanes=4, fma=fma)
@@ -297,19 +297,19 @@ def test_special_values_are_those_of_c(name, fma):
 
 @pytest.mark.parametrize("fma", FMA)
 @pytest.mark.parametrize("name", MPMATH)
-def test_bits_depend_neither_on_width_nor_on_lane_nor_on_neighbours(name, fma):
+def test_bits_do_not_depend_on_width_lane_or_neighbors(name, fma):
     rng = np.random.default_rng(5)
     regions = [np.concatenate(column) for column in zip(*samples(name, 96), strict=True)]
     pool = [np.append(column, rng.choice(SPECIAL, 96)) for column in regions]
     size = len(pool[0]) // 24 * 24
-    alone = evaluated(name, [x[:size] for x in pool], lanes=1, fma=fma).view(np.int64)
+    single = evaluated(name, [x[:size] for x in pool], lanes=1, fma=fma).view(np.int64)
     for lanes in (1, 2, 3, 4, 8):
         order = rng.permutation(size)
         mixed = evaluated(name, [x[order] for x in pool], lanes=lanes, fma=fma).view(np.int64)
-        np.testing.assert_array_equal(mixed, alone[order])
+        np.testing.assert_array_equal(mixed, single[order])
 
 
-# ---- the text itself ----
+# implementation
 
 
 def interpolated(series, low, high, n: int) -> tuple[float, ...]:
@@ -335,7 +335,7 @@ def test_polynomials_are_the_interpolated_series():
         assert (vars(_elementary_functions) | vars(_elementary_functions))[name] == coefficients
 
 
-def test_constants_are_their_numbers():
+def test_constants_have_their_values():
     def remainder(number: Any, parts: tuple[float, ...]) -> float:
         return float(abs(number - mp.fsum(map(mpf, parts))))
 
@@ -363,7 +363,7 @@ def test_constants_are_their_numbers():
     ],
 )
 def test_nothing_outside_the_module_is_called(triple, fma):
-    """Not even on the plainest processors, which on x86 know no instruction to round or to fuse."""
+    """Not even on baseline processors, which on x86 have no instruction to round or to fuse."""
     target = machine(triple)
     text = target.emit_assembly(optimized(written(4, fma), target))
     called = set(re.findall(r"^\s+(?:callq?|jmp|bl?)\s+([^\s#*%]+)", text, re.MULTILINE))
@@ -373,7 +373,7 @@ def test_nothing_outside_the_module_is_called(triple, fma):
 
 
 @pytest.mark.parametrize("fma", FMA)
-def test_multiply_add_rounds_once_only_where_it_may(fma):
+def test_multiply_add_rounds_once_only_if_fused(fma):
     module, double = ir.Module(), ir.DoubleType()
     function = ir.Function(module, ir.FunctionType(double, [double] * 3), "three")
     builder = ir.IRBuilder(function.append_basic_block())
@@ -395,14 +395,16 @@ def test_a_function_is_defined_once_in_a_module():
     assert [f.name for f in module.functions if not f.is_declaration] == ["one", "sincos.1", "payne_hanek", "tan.1"]
 
 
-def test_an_unknown_function_is_named():
+def test_an_unknown_function_is_reported():
     module = ir.Module()
-    with pytest.raises(EngineError, match=r"function 'sinh': no machine code is known\. Expected one of sin, cos,"):
+    with pytest.raises(
+        EngineError, match=r"function 'sinh': not available in machine code\. Expected one of sin, cos,"
+    ):
         Functions(module, 1, fma=False).call(ir.IRBuilder(), "sinh")
 
 
 @pytest.mark.parametrize("module", [_elementary_functions, _argument_reduction], ids=lambda module: module.__name__)
-def test_examples_in_the_text_run(module):
+def test_examples_in_the_docstrings_run(module):
     outcome = doctest.testmod(module)
     assert outcome.attempted
     assert not outcome.failed

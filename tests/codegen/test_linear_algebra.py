@@ -1,4 +1,4 @@
-"""Dense linear algebra in loops, as Python and as machine code, is the same as by NumPy."""
+"""Dense linear algebra in loops, as Python and as machine code, agrees with NumPy."""
 
 import numpy as np
 import pytest
@@ -15,7 +15,7 @@ def of_rank(seed: int, shape: tuple[int, int], count: int) -> np.ndarray:
     return rng.normal(size=(shape[0], count)) @ rng.normal(size=(count, shape[1]))
 
 
-# what machine code has for functions of NumPy
+# NumPy functions available in machine code
 
 
 def operations(M: np.ndarray, A: np.ndarray, x: np.ndarray, which: np.ndarray, out: np.ndarray) -> None:
@@ -38,7 +38,7 @@ def operations(M: np.ndarray, A: np.ndarray, x: np.ndarray, which: np.ndarray, o
 
 
 def scaled(x: np.ndarray, by: np.ndarray | None = None) -> np.ndarray:
-    """An argument that is known to be None."""
+    """An argument that is None at compile time."""
     return 2 * x if by is None else x * by
 
 
@@ -104,7 +104,7 @@ def test_singular_values_and_vectors(shape, missing, seed):
 
 
 def test_small_singular_values_are_found_to_all_digits():
-    # rows of very different length: σ are their lengths, 1e-9 apart
+    # rows of very different norms: σ are the norms, 1e-9 apart
     Q = np.linalg.qr(np.random.default_rng(1).normal(size=(5, 5)))[0]
     A = np.diag([1.0, 1e-9, 1e-5]) @ Q[:3]
     for sigma in (dense.svd_by_rotations(A)[1], compiled(write_svd, [(3, 3), 3, (3, 5)], A)[1]):
@@ -124,7 +124,7 @@ def test_orthogonal_factors(shape):
 def test_roots_and_solutions(n):
     rng = np.random.default_rng(n)
     A, b = rng.normal(size=(n, n)), rng.normal(size=n)
-    A[0, 0] = 0.0 if n > 1 else 2.0  # a pivot has to be looked for
+    A[0, 0] = 0.0 if n > 1 else 2.0  # forces pivoting
     M = A @ A.T + np.eye(n)
 
     def solve(A, b):

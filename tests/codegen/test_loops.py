@@ -1,4 +1,4 @@
-"""Plain texts as machine code: the same numbers as Python gives, and plain words where there is no code."""
+"""Compiled loops: the same numbers as Python, and clear errors for unsupported code."""
 
 from typing import NamedTuple
 
@@ -23,7 +23,7 @@ class Room(NamedTuple):
 
 
 def counted(room: Room, most: int, out: np.ndarray) -> tuple[int, float, bool]:
-    """Loops, branches and all ways out of them."""
+    """Loops, branches and all exits from them."""
     total, seen, done = 0.0, 0, False
     for i in range(len(room.x)):
         if room.x[i] < -0.9:
@@ -42,7 +42,7 @@ def counted(room: Room, most: int, out: np.ndarray) -> tuple[int, float, bool]:
 
 
 def _largest(row: np.ndarray) -> float:
-    """A part with two ways to return."""
+    """A function with two return statements."""
     most = -np.inf
     for k in range(FIRST, len(row)):
         most = max(most, row[k])
@@ -52,7 +52,7 @@ def _largest(row: np.ndarray) -> float:
 
 
 def elementary(x: float, y: float, out: np.ndarray) -> None:
-    """Each function, and what is not a number."""
+    """Each function, and NaN."""
     out[0], out[1] = np.sqrt(x), np.arctan2(y, x)
     out[2], out[3] = np.floor(y), np.spacing(abs(y))
     out[4], out[5] = abs(y) ** 0.3, y**2
@@ -64,7 +64,7 @@ def elementary(x: float, y: float, out: np.ndarray) -> None:
 
 
 def made(n: int, source: np.ndarray) -> float:
-    """Arrays of its own, slices of them, and a choice between two."""
+    """Local arrays, slices of them, and a choice between two."""
     total = 0.0
     for k in range(1, n):
         a, b, fixed = np.zeros((k, n)), np.empty(n), np.empty((2, 2))
@@ -80,7 +80,7 @@ def made(n: int, source: np.ndarray) -> float:
 
 
 def asked(machine: Machine, x: np.ndarray, out: np.ndarray) -> None:
-    """A program by its address."""
+    """Call a program by its address."""
     call(machine.one, x, machine.p, machine.tables, out)
 
 
@@ -90,14 +90,14 @@ class Numbers(NamedTuple):
 
 
 def recorded(numbers: np.ndarray, out: np.ndarray) -> tuple[int, float]:
-    """A record at the front of an array, integers and floats."""
+    """A record at the beginning of an array, integers and floats."""
     found = as_record(Numbers, numbers)
     out[found.count] = found.size
     return found.count, found.size
 
 
 def both(loop, *arguments):
-    """What Python gives and what machine code gives, with the arrays that each wrote."""
+    """The results of Python and of machine code, with the arrays that each wrote."""
     found = []
     for run in (loop, CompiledLoop(loop)):
         given = [each.copy() if isinstance(each, np.ndarray) else each for each in arguments]
@@ -118,12 +118,12 @@ def test_loops_and_branches(on, most):
 
 
 @pytest.mark.parametrize(("x", "y"), [(2.5, -3.25), (0.0, 1.0), (1e-300, -1e300), (0.7, 0.2)])
-def test_elementary_functions_and_what_is_not_a_number(x, y):
+def test_elementary_functions_and_nan(x, y):
     (_, a), (_, b) = both(elementary, np.float64(x), np.float64(y), np.zeros(11))
     np.testing.assert_allclose(b[0], a[0], rtol=1e-15)
 
 
-def test_arrays_of_its_own():
+def test_local_arrays():
     (first, _), (second, _) = both(made, 9, RNG.uniform(-1, 1, 9))
     assert first == second
 
@@ -169,14 +169,14 @@ def texts(x: float) -> str:
 @pytest.mark.parametrize(
     ("loop", "said"),
     [
-        (lists, r"lists, line 2: there is no machine code for `\[x\]`"),
-        (changes, "changes, line 3: expected an integer, got a float in `n`"),
-        (unknown, "unknown, line 2: there is no value before it is used: `later`"),
-        (foreign, r"foreign, line 2: there is no machine code for `np.cbrt\(x\)`"),
-        (texts, "texts: there is no machine code for a function that returns str"),
+        (lists, r"lists, line 2: machine code does not support `\[x\]`"),
+        (changes, "changes, line 3: expected an int, got a float in `n`"),
+        (unknown, "unknown, line 2: variable used before assignment: `later`"),
+        (foreign, r"foreign, line 2: machine code does not support `np.cbrt\(x\)`"),
+        (texts, "texts: machine code does not support functions that return str"),
     ],
 )
-def test_what_has_no_code_is_refused(loop, said):
+def test_unsupported_code_is_rejected(loop, said):
     with pytest.raises(EngineError, match=said):
         CompiledLoop(loop)(1.0)
 
@@ -189,6 +189,6 @@ def test_what_has_no_code_is_refused(loop, said):
         ("x", "a value of str"),
     ],
 )
-def test_arguments_without_a_kind_are_refused(value, said):
+def test_unsupported_arguments_are_rejected(value, said):
     with pytest.raises(EngineError, match=said):
         CompiledLoop(lists)(value)

@@ -1,4 +1,4 @@
-"""Machine code: the same numbers as Python, in every lane, on every thread, and the same program from every process."""
+"""Machine code: the same numbers as Python, in every lane, on every thread, and the same program in every process."""
 
 import gc
 import pickle
@@ -24,11 +24,11 @@ RNG = np.random.default_rng(7)
 
 
 def everything():
-    """A program that has every operation in it, on x, y and the parameter k."""
+    """A program with every operation, on x, y and the parameter k."""
     x, y, k = GRAPH.symbols(["x", "y", "k"])
     call = GRAPH.function
     small = x / (1 + x * x)
-    held = GRAPH.interpolate(table([0, 1, 3], [0, 2, -1]), x + k)
+    interpolation = GRAPH.interpolate(table([0, 1, 3], [0, 2, -1]), x + k)
     outputs = [
         x + y * k - x * y,
         call("sin", x) * call("cos", x) - call("tan", small),
@@ -36,9 +36,9 @@ def everything():
         call("sqrt", x * x + 1) + call("exp", small) + call("log", 1 + x * x) + call("pow", 2 + small, k),
         GRAPH.select(GRAPH.logical("or", GRAPH.less(x, y, or_equal=False), GRAPH.less(y, k, or_equal=True)), -x, k / y),
         GRAPH.select(GRAPH.logical("and", GRAPH.less(x, y, or_equal=False), GRAPH.less(y, k, or_equal=True)), x, y),
-        held,
-        GRAPH.gradient(held * x, vector([x]))[0],
-        call("exp", k) * call("sin", k),  # moved by no state
+        interpolation,
+        GRAPH.gradient(interpolation * x, vector([x]))[0],
+        call("exp", k) * call("sin", k),  # independent of the state
         k,
         x,
         2.5,
@@ -52,7 +52,7 @@ def pair():
     return tuple(compile_function(GRAPH, inputs, outputs, parameters, engine) for engine in ("native", "python"))
 
 
-def test_it_gives_what_python_gives(pair):
+def test_results_agree_with_python(pair):
     native, python = pair
     states = RNG.uniform(-4, 4, (2, 500))
     found, expected = (f(states, np.array([0.7])) for f in pair)
@@ -67,14 +67,14 @@ def test_results_do_not_depend_on_lane_batch_or_thread(pair):
     native, _ = pair
     k = np.array([0.7])
     states = RNG.uniform(-4, 4, (2, 4001))
-    whole = native(states, k)
-    alone = np.stack([native(state, k) for state in states.T[:50]], axis=1)
-    assert np.array_equal(alone, whole[:, :50])
+    batch = native(states, k)
+    single = np.stack([native(state, k) for state in states.T[:50]], axis=1)
+    assert np.array_equal(single, batch[:, :50])
     for count in (1, 2, 3, 4, 5, 7, 8, 9, 17):
-        assert np.array_equal(native(states[:, :count], k), whole[:, :count])
-        assert np.array_equal(native(states[:, count:], k), whole[:, count:])
-    assert np.array_equal(native(states, k, threads=2), whole)
-    assert np.array_equal(native(states, np.full((1, 4001), 0.7)), whole)
+        assert np.array_equal(native(states[:, :count], k), batch[:, :count])
+        assert np.array_equal(native(states[:, count:], k), batch[:, count:])
+    assert np.array_equal(native(states, k, threads=2), batch)
+    assert np.array_equal(native(states, np.full((1, 4001), 0.7)), batch)
     assert native(states[:, :0], k).shape == (12, 0)
 
 
@@ -98,7 +98,7 @@ def test_many_threads_may_call_one_function(pair):
     assert wrong == []
 
 
-def test_code_goes_with_its_function():
+def test_code_is_freed_with_its_function():
     outputs, inputs, parameters = everything()
     function: Any = compile_function(GRAPH, inputs, outputs, parameters, "native")
     function(np.array([1.0, 2.0]), np.array([0.7]))
@@ -109,32 +109,32 @@ def test_code_goes_with_its_function():
 
 
 @pytest.mark.parametrize("count", [1, 3, 4, 63, 64, 65, 131])
-def test_tiles_hold_any_number_of_states_and_write_nothing_else(count):
+def test_tiles_of_any_number_of_states_write_nothing_else(count):
     outputs, inputs, parameters = everything()
     function: Any = compile_function(GRAPH, inputs, outputs, parameters, "native")
     x = RNG.uniform(-3, 3, (2, count))
-    alone = np.stack([function(x[:, k].copy(), np.array([0.7])) for k in range(count)], axis=1)
-    np.testing.assert_array_equal(function(x, np.array([0.7])), alone)
+    single = np.stack([function(x[:, k].copy(), np.array([0.7])) for k in range(count)], axis=1)
+    np.testing.assert_array_equal(function(x, np.array([0.7])), single)
     moving = function.varied
-    room = np.full((len(outputs), count + 2), 7.0)
-    moving.spread([x, np.full((1, count), 0.7)], [room[:, 1:-1]])
-    np.testing.assert_allclose(room[:, 1:-1], alone, rtol=1e-14)
-    assert (room[:, [0, -1]] == 7.0).all()
+    padded = np.full((len(outputs), count + 2), 7.0)
+    moving.spread([x, np.full((1, count), 0.7)], [padded[:, 1:-1]])
+    np.testing.assert_allclose(padded[:, 1:-1], single, rtol=1e-14)
+    assert (padded[:, [0, -1]] == 7.0).all()
 
 
-def test_long_programs_are_ordered_anew_with_the_same_bits():
+def test_reordered_long_programs_give_the_same_bits():
     x, y = GRAPH.symbols(["x", "y"])
     terms = [x, y]
     for i in range(800):
         terms.append(terms[-1] * 0.5 + terms[(7 * i) % (len(terms) - 1)] * (i % 3 - 0.9))
     function = compile_function(GRAPH, vector([x, y]), vector([*terms[-3:], terms[50]]), vector([]), "native")
     states = RNG.uniform(-1, 1, (2, 70))
-    alone = np.stack([function(states[:, k].copy(), np.zeros(0)) for k in range(70)], axis=1)
-    np.testing.assert_array_equal(function(states, np.zeros(0)), alone)
+    single = np.stack([function(states[:, k].copy(), np.zeros(0)) for k in range(70)], axis=1)
+    np.testing.assert_array_equal(function(states, np.zeros(0)), single)
 
 
 @pytest.mark.parametrize("fused", [True, False])
-def test_numbers_of_half_the_length(fused):
+def test_32_bit_floats(fused):
     x, y, k = GRAPH.symbols(["x", "y", "k"])
     program = program_of([GRAPH.sin(x) * 3 + y * k], ["x", "y"], ["k"])
     code = MachineCode(program, Target(8, fused and host_target(many=True).fused, single=True))
@@ -157,14 +157,14 @@ for name, key in [("three-bodies", "kane"), ("four-bar", "hamilton"), ("rolling-
 
 def test_the_same_equations_give_the_same_program_in_every_process():
     others = 'dl.derive(dl.load("double-pendulum"), "lagrange").accelerations([0.1, 0.2], [0.0, 0.1])'
-    said = [
+    digests = [
         subprocess.run(
             [sys.executable, "-c", SCRIPT.format(first=first)], capture_output=True, text=True, check=True
         ).stdout
         for first in ("pass", others)
     ]
-    assert said[0] == said[1]
-    assert len(set(said[0].split())) == 3
+    assert digests[0] == digests[1]
+    assert len(set(digests[0].split())) == 3
 
 
 def test_a_program_pickles_and_compares_by_content():
@@ -177,19 +177,19 @@ def test_a_program_pickles_and_compares_by_content():
     assert np.array_equal(NativeFunction(again)(x, p), NativeFunction(program)(x, p))
 
 
-def test_operations_are_counted_by_the_table():
+def test_operation_counts_follow_the_table():
     x, y = GRAPH.symbols(["x", "y"])
     assert program_of([x * y + GRAPH.sin(x * y), x * y], ["x", "y"]).operations == 3
 
 
-def test_names_of_a_model_do_not_get_into_machine_code():
+def test_names_of_a_model_do_not_enter_machine_code():
     name = '"} define void @evil() {'
     (x,) = GRAPH.symbols([name])
     assert "evil" not in module_text(program_of([x * x], [name]), Target())
 
 
 @pytest.mark.parametrize("name", ["three-bodies", "four-bar"])
-def test_parameters_of_every_state_round_as_parameters_of_all(name):
+def test_varied_parameters_round_like_common_parameters(name):
     eom = dl.derive(name, "lagrange")
     function, values = NativeFunction(eom.kernel.program), eom.values
     states = RNG.uniform(-1, 1, (len(eom.kernel.program.inputs), 9))

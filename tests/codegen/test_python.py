@@ -1,4 +1,4 @@
-"""Programs from the graph: one state and many, singular states, long programs, and what their source may contain."""
+"""Programs from the graph: one state and many, singular states, long programs, and the content of their source."""
 
 import builtins
 import itertools
@@ -20,7 +20,7 @@ NAMES = ("x", "y")
 
 
 def everywhere(entries, x, y):
-    """The outputs at one state, and in the middle of a batch, on every engine."""
+    """The outputs at one state, and inside a batch, on every engine."""
     for engine in ENGINES:
         function = compile_function(GRAPH, GRAPH.symbols(NAMES), vector(entries), zeros(0), engine)
         yield function(np.array([x, y]), np.zeros(0))
@@ -52,7 +52,7 @@ def everywhere(entries, x, y):
     ],
 )
 def test_singular_states_give_inf_and_nan(formula, point, expected):
-    # beside an output that is regular, which stays what it is
+    # next to a regular output, which does not change
     for found in everywhere([formula(*GRAPH.symbols(NAMES)), 2 * GRAPH.symbols(NAMES)[0]], *point):
         assert np.array_equal(found, [expected, 2 * point[0]], equal_nan=True)
 
@@ -72,7 +72,7 @@ def test_conditions_are_the_same_everywhere():
             assert found.tolist() == expected
 
 
-def test_inputs_numbers_and_twins_may_be_outputs():
+def test_inputs_numbers_and_duplicates_may_be_outputs():
     x, y = GRAPH.symbols(NAMES)
     for found in everywhere([y, 3, x, x * y, y * x, x], 2.0, 5.0):
         assert found.tolist() == [5.0, 3.0, 2.0, 10.0, 10.0, 2.0]
@@ -88,7 +88,7 @@ def recurrence(x, y, steps, sin):
     return known
 
 
-def test_long_programs_come_in_parts():
+def test_long_programs_are_split_into_parts():
     x, y = GRAPH.symbols(NAMES)
     outputs = vector(recurrence(x, y, 3000, GRAPH.sin)[100::50])
     program = program_of(outputs, NAMES)
@@ -98,12 +98,14 @@ def test_long_programs_come_in_parts():
     assert 0 < text.slots < 3000
     states = np.random.default_rng(1).uniform(-2, 2, (2, 40))
     expected = np.array(recurrence(states[0], states[1], 3000, np.sin)[100::50])
-    whole = Interpreted(program)
-    np.testing.assert_allclose(whole.many(states), expected, rtol=1e-9, atol=1e-12)
-    np.testing.assert_allclose(np.transpose([whole.one(s) for s in states.T.tolist()]), expected, rtol=1e-9, atol=1e-12)
+    interpreted = Interpreted(program)
+    np.testing.assert_allclose(interpreted.many(states), expected, rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(
+        np.transpose([interpreted.one(s) for s in states.T.tolist()]), expected, rtol=1e-9, atol=1e-12
+    )
 
 
-def test_many_states_are_treated_block_by_block(monkeypatch):
+def test_many_states_are_processed_in_blocks(monkeypatch):
     x, y = GRAPH.symbols(NAMES)
     outputs = recurrence(x, y, 40, GRAPH.sin)[-3:]
     states = np.random.default_rng(2).uniform(-2, 2, (2, 501))
@@ -115,7 +117,7 @@ def test_many_states_are_treated_block_by_block(monkeypatch):
     assert in_blocks.many(np.zeros((2, 0))).shape == (3, 0)
 
 
-def test_registers_are_used_again():
+def test_registers_are_reused():
     (x,) = GRAPH.symbols(["x"])
     y = x
     for _ in range(500):
@@ -123,7 +125,7 @@ def test_registers_are_used_again():
     assert source(program_of([y], ["x"]), ON_ARRAYS.words).registers <= 3
 
 
-def test_values_cross_parts_in_slots_that_are_used_again(monkeypatch):
+def test_values_cross_parts_in_reused_slots(monkeypatch):
     monkeypatch.setattr(_python_backend, "LINES", 10)
     (x,) = GRAPH.symbols(["x"])
     y = x
@@ -139,7 +141,7 @@ def test_values_cross_parts_in_slots_that_are_used_again(monkeypatch):
     assert Interpreted(program).one([0.7]) == pytest.approx([value], rel=1e-13)
 
 
-def test_no_text_of_a_model_gets_into_the_source():
+def test_no_string_of_a_model_enters_the_source():
     name = "print('got here')\nx"
     (x,) = GRAPH.symbols([name])
     program = program_of([x / 2], [name])
@@ -149,7 +151,7 @@ def test_no_text_of_a_model_gets_into_the_source():
     assert Interpreted(program).one([4.0]) == [2.0]
 
 
-def test_programs_reach_no_builtins():
+def test_programs_have_no_access_to_builtins():
     for dialect in (ON_FLOATS, ON_ARRAYS):
         (part,) = _python_backend.compiled(["def part(x, out, state):\n return state\n"], dialect.names)
         reachable = set(part.__globals__) - {"part", "__builtins__"}
@@ -158,14 +160,14 @@ def test_programs_reach_no_builtins():
         assert all(not hasattr(builtins, name) or name == "pow" for name in reachable)
 
 
-def test_a_symbol_without_a_value_is_named():
+def test_an_unknown_symbol_is_reported():
     x, y = GRAPH.symbols(NAMES)
     with pytest.raises(EngineError) as caught:
         compile_function(GRAPH, vector([x]), vector([x + y]), zeros(0))
     assert str(caught.value) == "the outputs depend on y. Expected functions of x only."
 
 
-def test_parameters_may_differ_from_state_to_state():
+def test_parameters_may_vary_between_states():
     x, k = GRAPH.symbols(["x", "k"])
     for engine, batch in itertools.product(ENGINES, (3, 2 * FEW)):
         function = compile_function(GRAPH, vector([x]), vector([k * x]), vector([k]), engine)
@@ -174,7 +176,7 @@ def test_parameters_may_differ_from_state_to_state():
         assert np.allclose(function(states[None], np.array([3.0])), [3 * states])
 
 
-def test_expressions_of_symengine_run_as_programs_too():
+def test_symengine_expressions_run_as_programs():
     algebra: Any = choose("symbolic")
     x, k = algebra.symbols(["x", "k"])
     f = stack(algebra.substitute(vector([algebra.cos(x) ** 2 / k]), {"k": k + 1}), vector([3]))

@@ -1,4 +1,4 @@
-"""Numbers of 32 bits: the same functions to the rounding of a float32, twice as many lanes."""
+"""32-bit floats: the same functions to the rounding of a float32, with twice as many lanes."""
 
 from typing import Any
 
@@ -19,7 +19,7 @@ EPSILON = float(np.finfo(np.float32).eps)
 @pytest.mark.parametrize(
     ("name", "key"), [("cart-pendulum", "kane"), ("three-bodies", "lagrange"), ("four-bar", "kane")]
 )
-def test_right_hand_sides_are_those_of_doubles(name, key):
+def test_right_hand_sides_agree_with_doubles(name, key):
     eom = dl.derive(dl.load(name), key)
     program = eom.kernel.program
     q, qd = eom.model.initial
@@ -31,20 +31,20 @@ def test_right_hand_sides_are_those_of_doubles(name, key):
     single: Any = function_of(program, single=True)
     found, expected = single(x, p), double(x, p)
     assert single._many.lanes == 2 * double._many.lanes
-    # what rounding of the inputs does, and of M, whose solution it is
+    # the effect of rounding the inputs, and M, whose system is solved
     slope = np.abs(function_of(jacobian(program))(x, p)).reshape(len(expected), len(start), 50)
     moved = (slope * np.abs(x)).sum(axis=1) + np.abs(expected).max(axis=0)
     M = function_of(
         program_of(nodes(eom.form.system.algebra, eom.form.linear.M.ravel()), program.inputs, program.parameters)
     )(x, p)
     M = M.T.reshape(50, *eom.form.linear.M.shape)
-    varied = single(x, np.repeat(p[:, None], 50, axis=1))  # another program, which rounds in other places
+    varied = single(x, np.repeat(p[:, None], 50, axis=1))  # a different program, with different rounding
     for each in (found, varied):
         assert each.dtype == np.float32
         assert (np.abs(each - expected) < 20 * EPSILON * moved * np.linalg.cond(M)).all()
-    assert np.abs(found - expected).max() > 0  # it is not the same code
-    alone = np.stack([single(state, p) for state in x.T], axis=1)
-    assert np.array_equal(alone, found)
+    assert np.abs(found - expected).max() > 0  # different code
+    one_by_one = np.stack([single(state, p) for state in x.T], axis=1)
+    assert np.array_equal(one_by_one, found)
 
 
 def test_doubles_are_rounded_and_tables_are_read():
@@ -57,14 +57,14 @@ def test_doubles_are_rounded_and_tables_are_read():
     assert function(np.zeros((1, 0)), np.zeros(0)).dtype == np.float32
 
 
-def test_loops_on_doubles_do_not_get_it():
+def test_loops_on_doubles_do_not_use_it():
     (x,) = GRAPH.symbols(["x"])
     program = program_of([x * x], ["x"])
     assert function_of(program, "native").native is not None
     assert function_of(program, "native", single=True).native is None
 
 
-def test_python_has_doubles_only():
+def test_python_supports_doubles_only():
     (x,) = GRAPH.symbols(["x"])
-    with pytest.raises(EngineError, match=r"the engine 'python' works in doubles\. Use engine='native'"):
+    with pytest.raises(EngineError, match=r"the engine 'python' supports 64-bit floats only\. Use engine='native'"):
         function_of(program_of([x], ["x"]), "python", single=True)

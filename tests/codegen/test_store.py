@@ -1,4 +1,4 @@
-"""The disk cache: an entry is valid under its own key only, and a folder that others can write is refused with a warning."""
+"""The disk cache: an entry is valid only under its own key, and a folder writable by others is rejected with a warning."""
 
 import ctypes
 import os
@@ -27,8 +27,8 @@ KEYS = ["a" * 64, "b" * 64, "0f" * 32]
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
-    """A disk cache of its own, and no warning issued before."""
-    monkeypatch.setattr(disk_cache, "_REFUSED", set())
+    """A separate disk cache, with no warning issued before."""
+    monkeypatch.setattr(disk_cache, "_REPORTED", set())
     monkeypatch.setenv("DALEMBERT_CACHE", str(tmp_path / "cache"))
     return tmp_path / "cache"
 
@@ -38,7 +38,7 @@ def multiple(factor):
     return NativeFunction(program_of(vector(GRAPH.symbols(["x"]) * factor), ["x"]))
 
 
-def test_an_entry_is_found_again_under_its_key(folder):
+def test_an_entry_is_found_under_its_key(folder):
     for kind in (CODE, TEXT):
         keep(KEYS[0], kind, kind.encode())
     assert [stored(KEYS[0], kind) for kind in (CODE, TEXT)] == [b"o", b"text"]
@@ -47,7 +47,7 @@ def test_an_entry_is_found_again_under_its_key(folder):
 
 
 def test_two_valid_objects_swapped_on_disk_are_not_run(folder):
-    """The wrong machine code gave wrong numbers, or ended the process."""
+    """The wrong machine code would give wrong numbers, or crash the process."""
     first = multiple(3)(np.array([2.0]), np.zeros(0))
     (a,) = folder.iterdir()
     second = multiple(7)(np.array([2.0]), np.zeros(0))
@@ -82,7 +82,7 @@ def test_a_damaged_or_exchanged_entry_is_not_read(folder, data, damage):
         case "extend", more:
             content += more
         case "swap", (key, kind):
-            keep(key, kind, data)  # even the same content belongs to its own key only
+            keep(key, kind, data)  # the same content is valid only under its own key
             content = bytearray(disk_cache._path(folder, key, kind).read_bytes())
     path.write_bytes(content)
     assert stored(KEYS[0], CODE) is None
@@ -90,8 +90,8 @@ def test_a_damaged_or_exchanged_entry_is_not_read(folder, data, damage):
     assert stored(KEYS[0], CODE) == data
 
 
-def refused(match):
-    """The warning of a folder that is refused; nothing is read from it or written to it."""
+def rejected(match):
+    """The warning for a rejected folder; nothing is read from it or written to it."""
     with pytest.warns(CacheWarning, match=match) as caught:
         assert stored(KEYS[0], CODE) is None
     assert len(caught) == 1
@@ -104,28 +104,28 @@ def refused(match):
 
 @POSIX
 @pytest.mark.parametrize("mode", [0o777, 0o770, 0o757, 0o720, 0o702, 0o1777])
-def test_a_folder_that_others_can_write_is_refused(folder, mode):
+def test_a_folder_that_others_can_write_is_rejected(folder, mode):
     keep(KEYS[0], CODE, b"code")
     folder.chmod(mode)
-    refused(f"cache is not used: its mode {mode:04o} lets other users write")
+    rejected(f"cache is not used: its mode {mode:04o} lets other users write")
     assert len(list(folder.iterdir())) == 1
     folder.chmod(0o755)  # others may read
     assert stored(KEYS[0], CODE) == b"code"
 
 
 @ROOT
-def test_a_folder_of_another_user_is_refused(folder):
+def test_a_folder_of_another_user_is_rejected(folder):
     keep(KEYS[0], CODE, b"code")
     os.chown(folder, 12345, -1)
-    refused("it belongs to the user with id 12345, and this process runs as 0")
+    rejected("it is owned by the user with id 12345, but this process runs as 0")
 
 
 @POSIX
-def test_a_symbolic_link_is_refused(folder):
+def test_a_symbolic_link_is_rejected(folder):
     keep(KEYS[0], CODE, b"code")
     folder.rename(folder.with_name("real"))
     folder.symlink_to(folder.with_name("real"))
-    refused("it is a symbolic link")
+    rejected("it is a symbolic link")
 
 
 @ROOT
@@ -167,7 +167,7 @@ def tripled(x: np.ndarray, p: np.ndarray, tables: np.ndarray, out: np.ndarray) -
     out[0] = 3.0 * x[0]
 
 
-def test_compiled_texts_are_in_the_same_folder(folder):
+def test_compiled_functions_are_in_the_same_folder(folder):
     def call():
         (address,) = c_functions({tripled: ()})
         x, out = np.array([2.0]), np.zeros(1)

@@ -18,7 +18,7 @@ Q, OUT = Place(Storage.ROW, 0), Place(Storage.ROW, 1)
 
 
 def toy() -> Sweeps:
-    """Two kinds: one adds length × q to what its parent has and keeps a sine, the other takes q off and keeps a cosine."""
+    """Two link types: one adds length × q to the value of its parent and stores a sine, one subtracts q and stores a cosine."""
     far, q = FAR.symbol, Q.symbol
     first = {FAR: far + LENGTH.symbol * q, SINE: GRAPH.sin(far + LENGTH.symbol * q)}
     second = {FAR: far - q, SINE: GRAPH.cos(far)}
@@ -28,8 +28,8 @@ def toy() -> Sweeps:
     return Sweeps((1, 1), (2, 2), (1, 0), (outwards, Sweep(False, 1, (step_of(back), step_of(more)))))
 
 
-class Grown:
-    """A random tree of the toy."""
+class RandomTree:
+    """A random tree of these link types."""
 
     def __init__(self, n: int, seed, chain=False):
         random = np.random.default_rng(seed)
@@ -44,8 +44,8 @@ class Grown:
         self.table = table_of(toy(), self.parents, members, [[0.5]])
         self.function = SweptFunction(toy(), self.table, n, n)
 
-    def known(self, x):
-        """The same in Python."""
+    def expected(self, x):
+        """The same computation in Python."""
         n = len(self.parents)
         far, kept, total, out = (np.zeros_like(x) for _ in range(4))
         for i, parent in enumerate(self.parents):
@@ -61,37 +61,39 @@ class Grown:
 
 @pytest.mark.parametrize("n", [1, 2, 5, 30, 200])
 @pytest.mark.parametrize("batch", [1, 3, 4, 16, 37])
-def test_machine_code_walks_as_python_does(n, batch):
-    grown = Grown(n, seed=n)
+def test_machine_code_agrees_with_python(n, batch):
+    tree = RandomTree(n, seed=n)
     x = np.random.default_rng(1).normal(size=(n, batch))
-    assert np.abs(grown.function(x, NONE) - grown.known(x)).max() <= 1e-13 * n * max(1.0, np.abs(grown.known(x)).max())
+    assert np.abs(tree.function(x, NONE) - tree.expected(x)).max() <= 1e-13 * n * max(
+        1.0, np.abs(tree.expected(x)).max()
+    )
 
 
 def test_one_state_every_lane_and_every_thread_have_the_same_bits():
-    grown = Grown(60, seed=2)
+    tree = RandomTree(60, seed=2)
     x = np.random.default_rng(3).normal(size=(60, 301))
-    many = grown.function(x, NONE)
-    assert (many == grown.function(x, NONE, threads=4)).all()
-    assert all((grown.function(x[:, k], NONE) == many[:, k]).all() for k in range(0, 301, 7))
+    many = tree.function(x, NONE)
+    assert (many == tree.function(x, NONE, threads=4)).all()
+    assert all((tree.function(x[:, k], NONE) == many[:, k]).all() for k in range(0, 301, 7))
 
 
 def test_a_chain_of_any_length_passes_through_one_slot():
-    slots = [Grown(n, seed=1, chain=True).table.view(np.int64)[2:4].tolist() for n in (5, 50, 10000)]
-    assert slots == [[2, 3]] * 3  # besides the world's, and besides zeros and what comes to the world
+    slots = [RandomTree(n, seed=1, chain=True).table.view(np.int64)[2:4].tolist() for n in (5, 50, 10000)]
+    assert slots == [[2, 3]] * 3  # including the slots of the world, of zeros and of values passed to the world
 
 
-def test_memory_grows_by_what_is_kept():
-    words = Grown(10000, seed=1, chain=True).table.view(np.int64)
+def test_memory_grows_with_the_stored_values():
+    words = RandomTree(10000, seed=1, chain=True).table.view(np.int64)
     assert words[0] == words[1] == 10000
 
 
-def test_ten_thousand_links_walk_as_python_does():
-    grown = Grown(10000, seed=4, chain=True)
+def test_ten_thousand_links_agree_with_python():
+    tree = RandomTree(10000, seed=4, chain=True)
     x = np.random.default_rng(5).normal(size=(10000, 5)) * 1e-2
-    assert np.abs(grown.function(x, NONE) - grown.known(x)).max() <= 1e-9 * np.abs(grown.known(x)).max()
+    assert np.abs(tree.function(x, NONE) - tree.expected(x)).max() <= 1e-9 * np.abs(tree.expected(x)).max()
 
 
-def test_sweeps_pickle_and_keep_their_name():
+def test_sweeps_pickle_with_equal_digests():
     sweeps = toy()
     again = pickle.loads(pickle.dumps(sweeps))  # noqa: S301
     assert again == sweeps
@@ -100,7 +102,7 @@ def test_sweeps_pickle_and_keep_their_name():
     assert other.digest != sweeps.digest
 
 
-def test_code_is_found_in_the_store(tmp_path, monkeypatch):
+def test_code_is_found_in_the_disk_cache(tmp_path, monkeypatch):
     monkeypatch.setenv("DALEMBERT_CACHE", str(tmp_path))
     sweeps, target = toy(), _machine_code.host_target(many=True)
     _machine_code.MachineCode(sweeps, target)
@@ -109,8 +111,8 @@ def test_code_is_found_in_the_store(tmp_path, monkeypatch):
     _machine_code.MachineCode(sweeps, target)
 
 
-def test_trees_of_the_same_kinds_share_their_code():
-    first, second = Grown(5, seed=1), Grown(90, seed=2)
+def test_trees_of_the_same_link_types_share_their_code():
+    first, second = RandomTree(5, seed=1), RandomTree(90, seed=2)
     x = np.zeros((90, 8))
     first.function(x[:5], NONE)
     second.function(x, NONE)

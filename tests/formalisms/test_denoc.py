@@ -302,8 +302,8 @@ def test_modules_belong_to_denoc():
 @pytest.mark.parametrize(
     ("groups", "said"),
     [
-        ({"a": ["crank", "output"], "b": ["coupler"]}, "module 'a' (crank, output) is no serial chain"),
-        ({"a": ["crank"], "b": ["output"]}, "modules: coupler: expected every body in one module"),
+        ({"a": ["crank", "output"], "b": ["coupler"]}, "module 'a' (crank, output) is not a serial chain"),
+        ({"a": ["crank"], "b": ["output"]}, "modules: coupler: expected every body in exactly one module"),
         ({"a": ["crnk", "output", "coupler"]}, "there is no body 'crnk'. Did you mean 'crank'?"),
     ],
 )

@@ -164,7 +164,7 @@ def test_files_and_a_byte_order_mark_are_read(tmp_path):
         ("speeds = 3", "speeds: got the number 3. Expected a table: the header [speeds] and a line for each."),
         (
             "speeds.u = 'dot(y)'",
-            "speed 'u', formula: formula 'dot(y)', column 1: 'dot(y)' asks for the velocity of 'y', which "
+            "speed 'u', formula: formula 'dot(y)', column 1: 'dot(y)' refers to the velocity of 'y', which "
             "is not a coordinate. Known names: theta, x.",
         ),
         (
@@ -207,7 +207,7 @@ def test_files_and_a_byte_order_mark_are_read(tmp_path):
         (
             "energies = { kinetic = 1, potential = 'dot(x)' }",
             "energies, potential: formula 'dot(x)', column 1: velocities are not allowed here, got "
-            "'dot(x)'. Expected coordinates and parameters only; leave dot(...) out.",
+            "'dot(x)'. Expected coordinates and parameters only; remove dot(...).",
         ),
         (
             "energies = { kinetic = 1, forces = { tetha = 1 } }",
@@ -238,7 +238,7 @@ def test_sections(addition, message):
         ("m = { value = 1, unit = 2 }", ["parameter 'm', unit: got the number 2. Expected text in quotation marks."]),
         ("m = 1\n'2m' = 1", ["parameter '2m': not a usable name. Expected an identifier"]),
         ("m = 1\nsin = 1", ["parameter 'sin': not a usable name."]),
-        ("m = 1" + "0" * 400, ["parameter 'm', value: the integer makes a number with too many digits."]),
+        ("m = 1" + "0" * 400, ["parameter 'm', value: the integer produces a number with too many digits."]),
     ],
 )
 def test_parameters(line, messages):
@@ -370,12 +370,12 @@ def test_a_body_is_declared_once():
         (
             "{ type = 'revolute', axis = [0, 0, nan], angle = 'x' }",
             "body 'a', joint (revolute), axis[2]: the value nan has no finite value. Expected a finite "
-            "number; give one between -1e308 and 1e308.",
+            "number between -1e308 and 1e308.",
         ),
         (
             "{ type = 'revolute', axis = [0, 0, 1], angle = 'dot(x)' }",
             "body 'a', joint (revolute), angle: formula 'dot(x)', column 1: velocities are not allowed "
-            "here, got 'dot(x)'. Expected coordinates and parameters only; leave dot(...) out.",
+            "here, got 'dot(x)'. Expected coordinates and parameters only; remove dot(...).",
         ),
         (
             "{ type = 'fixed', position = ['x', 0, 0] }",
@@ -443,7 +443,7 @@ def test_joints(joint, message):
         (
             "[[holonomic]]\nformula = 'dot(x)'",
             "holonomic number 1, formula: formula 'dot(x)', column 1: velocities are not allowed here, got "
-            "'dot(x)'. Expected coordinates and parameters only; leave dot(...) out.",
+            "'dot(x)'. Expected coordinates and parameters only; remove dot(...).",
         ),
         (
             "[[nonholonomic]]\nname = 'w'",

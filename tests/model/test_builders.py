@@ -66,10 +66,10 @@ def test_a_body_needs_the_values_of_its_joint(kind):
             "spring: missing a required argument: 'stiffness'. Expected bodies, stiff",
         ),
         (lambda m: m.fixed(1, 2, 3), "fixed: too many positional arguments. Expected position, rotation."),
-        (lambda m: m.force(5, Z), "force, body: got 5. Expected a text."),
-        (lambda m: m.joint_torque("p", 1, joint="a"), "joint_torque, joint: got 'a'. Expected a whole number."),
-        (lambda m: m.joint_torque("p", 1, joint=True), "joint_torque, joint: got True. Expected a whole number."),
-        (lambda m: m.rolling_disk("p", 1, contact=1), "rolling_disk, contact: got 1. Expected True or False."),
+        (lambda m: m.force(5, Z), "force, body: got 5. Expected a str."),
+        (lambda m: m.joint_torque("p", 1, joint="a"), "joint_torque, joint: got 'a'. Expected an int."),
+        (lambda m: m.joint_torque("p", 1, joint=True), "joint_torque, joint: got True. Expected an int."),
+        (lambda m: m.rolling_disk("p", 1, contact=1), "rolling_disk, contact: got 1. Expected a bool."),
         (
             lambda m: m.body("q", joint="revolute"),
             "body 'q', joint: got 'revolute'. Expected what a maker of joints returns, such as model.revolute((0, 0, 1), "

@@ -56,7 +56,7 @@ def test_a_point_may_stand_in_forces_events_and_constraints():
         (lambda m: m.point("toe", "foot"), "point 'toe': there is no body 'foot' yet."),
         (lambda m: m.point("foot", "shank"), "declared twice"),
         (lambda m: m.point("a b", "shank"), "not a name for a point"),
-        (lambda m: m.event("e", "height(toe)"), "asks for the height of 'toe', which is not a point here"),
+        (lambda m: m.event("e", "height(toe)"), "refers to the height of 'toe', which is not a point here"),
         (lambda m: m.event("e", "height(foot, 1)"), "is not the height of a point"),
         (lambda m: m.holonomic("speed(foot)"), "velocities are not allowed here"),
         (lambda m: m.strut(("world", "shank"), pull="height(foot)"), "which is not a point here"),

@@ -1,4 +1,4 @@
-"""Models with joints of every kind, a floating base and loops."""
+"""Models with joints of every type, a floating base and loops."""
 
 import numpy as np
 import pytest
@@ -8,7 +8,7 @@ from dalembert.recursive.tree_dynamics import speed_names
 
 
 def every_joint() -> Model:
-    """All joints but the free ones; motions that are coordinates, sums of them, curves and functions of time; all loads."""
+    """All joints except free ones; motions that are coordinates, sums, nonlinear functions and functions of time; all loads."""
     model = Model("every-joint", gravity=(1, -2, -9.81)).parameters(L=0.7)
     for i in range(12):
         model.coordinate(f"q{i}", 0.1 * i)
@@ -41,7 +41,7 @@ def every_joint() -> Model:
 
 
 def floating() -> Model:
-    """A free body with an arm, whose angle also follows a part of the base's quaternion, and a ball at the end of it."""
+    """A free body with an arm, whose angle also depends on a component of the base's quaternion, and a ball at its end."""
     model = Model("floating", gravity=(0, 0, -9.81))
     for name in ("x", "y", "z", "w", "i", "j", "k", "h", "w2", "i2", "j2", "k2"):
         model.coordinate(name, 1.0 if name.startswith("w") else 0.0)
@@ -58,7 +58,7 @@ def floating() -> Model:
 def four_bar() -> Model:
     """A planar four-bar, closed by a spatial pin: three of its five rows are redundant."""
     model = Model("four-bar", gravity=(0, -9.81, 0))
-    # the crank stands upright on a base of length 2; coupler 2 and rocker 1.5 meet at (x, y)
+    # the crank is vertical on a base of length 2; coupler 2 and rocker 1.5 meet at (x, y)
     x, y = _meeting()
     model.coordinate("a", np.pi / 2)
     model.coordinate("b", np.arctan2(y - 1, x) - np.pi / 2)
@@ -73,7 +73,7 @@ def four_bar() -> Model:
 
 
 def _meeting() -> tuple[float, float]:
-    """Where circles of radius 2 about (0, 1) and 1.5 about (2, 0) meet, above."""
+    """The upper intersection of circles of radius 2 about (0, 1) and 1.5 about (2, 0)."""
     first, second = np.array([0.0, 1.0]), np.array([2.0, 0.0])
     d = np.linalg.norm(second - first)
     e = (second - first) / d
@@ -84,7 +84,7 @@ def _meeting() -> tuple[float, float]:
 
 
 def pair_on_a_wire() -> Model:
-    """Two free bodies, one by a quaternion, one by angles, on a ball joint; a wire holds the first to the world."""
+    """Two free bodies, one by a quaternion, one by angles, with a ball joint; a wire connects the first to the world."""
     model = Model("pair", gravity=(0, 0, -9.81)).parameters(L=1.2)
     for name in ("x", "y", "z", "w", "i", "j", "k", "u", "v", "s", "a", "b", "c"):
         model.coordinate(name, {"w": 1.0, "z": -1.2, "u": 0.5, "s": -1.2}.get(name, 0.0))
@@ -102,13 +102,13 @@ MODELS = {"every joint": every_joint, "floating": floating, "four-bar": four_bar
 
 @pytest.fixture
 def make():
-    """A function that makes one of the models by its name."""
+    """A function that creates one of the models by its name."""
     return lambda name: MODELS[name]()
 
 
 @pytest.fixture
 def draw():
-    """A function that draws q, s, ṡ and t for a model: random, quaternions of norm 1."""
+    """A function that draws random q, s, ṡ and t for a model, with unit quaternions."""
 
     def drawn(model: Model, count: int, seed: int = 0):
         rng = np.random.default_rng(seed)

@@ -1,4 +1,4 @@
-"""Random trees of bodies by joints of all kinds, each with coordinates of its own, and states of them."""
+"""Random trees of bodies with joints of all types, each with its own coordinates, and random states."""
 
 from typing import Any
 
@@ -23,7 +23,7 @@ UNITS = ((1, 0, 0), (0, 1, 0), (0, 0, 1), (0.6, 0, 0.8))
 
 
 def joint(model, kind, q, random):
-    """A joint of a kind that moves by coordinates q, somewhere on its parent."""
+    """A joint of a type, moved by coordinates q, at a random position on its parent."""
     at = {"position": tuple(random.uniform(-0.5, 0.5, 3)), "rotation": tuple(random.uniform(-2, 2, 3))}
     axis = UNITS[random.integers(4)]
     makers = {
@@ -62,7 +62,7 @@ def grown(n, kinds, seed, branches=0.3, rotors=0.2):
 
 
 def drawn(tree, K, seed=1):
-    """States and accelerations, quaternions of norm one."""
+    """Random states and accelerations, with unit quaternions."""
     random = np.random.default_rng(seed)
     q, s, sd = (random.uniform(-1, 1, (rows, K)) for rows in (tree.n, tree.n_speeds, tree.n_speeds))
     for attitude in tree.attitudes:

@@ -1,4 +1,4 @@
-"""Closed loops by sweeps over the links, `execution="rolled"`: Lagrange's equations, a chain too long to factor, identities."""
+"""Closed loops by sweeps over the links, `execution="rolled"`: Lagrange's equations, a long chain, identities."""
 
 import numpy as np
 import pytest
@@ -19,9 +19,9 @@ from dalembert.symbolic.floats import FLOATS, numbers
 
 
 def arc(links: int, span: float = 0.7) -> Model:
-    """A chain of length 1 between two nails, as an arc: every link turned against the last one by the same angle."""
+    """A chain of length 1 between two pins, as an arc: every link is rotated against the last one by the same angle."""
     low, high, turn, length = 1e-3, 6.0, 0.0, 1 / links
-    for _ in range(60):  # the chord of n links that turn by θ in all is sin(θ/2) / (n sin(θ/2n))
+    for _ in range(60):  # the chord of n links with the total angle θ is sin(θ/2) / (n sin(θ/2n))
         turn = (low + high) / 2
         chord = np.sin(turn / 2) / (links * np.sin(turn / (2 * links)))
         low, high = (turn, high) if chord > span else (low, turn)
@@ -44,7 +44,7 @@ def arc(links: int, span: float = 0.7) -> Model:
         pytest.param("stewart-platform", marks=pytest.mark.nightly),
     ],
 )
-def test_loops_move_as_lagrange_says(name):
+def test_loops_agree_with_lagrange(name):
     model = dl.load(name)
     states = random_states.consistent(with_contacts(model), 3, seed=2)
     known = dl.derive(model, engine="python").accelerations(states.q, states.qd, states.t)
@@ -55,7 +55,7 @@ def test_loops_move_as_lagrange_says(name):
 
 
 @pytest.mark.parametrize("name", ["four-bar", "pair on a wire"])
-def test_rows_by_recursion_are_those_of_the_kinematics(name, make, draw):
+def test_rows_by_recursion_agree_with_the_kinematics(name, make, draw):
     """J, β, φ and its rate off the constraints, with feedback, against positions differentiated by complex steps."""
     model = make(name).stabilized(3.0, 2.0)
     plan = plan_of(model)
@@ -68,8 +68,8 @@ def test_rows_by_recursion_are_those_of_the_kinematics(name, make, draw):
 
 
 @pytest.mark.nightly
-def test_a_long_chain_between_two_nails():
-    """Its accelerations close the loop, and what the open tree needs for them are forces of the nail alone."""
+def test_a_long_chain_between_two_pins():
+    """Its accelerations close the loop, and the open tree needs only forces of the pin to produce them."""
     model = arc(200)
     known = dl.dynamics(model)
     q, s = model.initial[0], np.linspace(-1, 1, 200)
@@ -96,8 +96,8 @@ def test_sweeps_and_the_mass_matrix_agree():
     assert dl.dynamics(model, execution="rolled").forward(q, s) == pytest.approx(known, abs=1e-10 * np.abs(known).max())
 
 
-def test_links_without_mass_are_looked_at_closely():
-    """Where the tree alone has no inertia along a speed the sweeps cannot go; the loop gives it some."""
+def test_massless_links_in_a_loop():
+    """The tree alone has no inertia along a speed, so the sweeps fail; the loop provides inertia."""
     model = Model("light rocker", gravity=(0, -9.81, 0)).coordinates("a", "c")
     pin = model.revolute((0, 0, 1), "a")
     model.body("crank", joint=pin, mass=1, center=(0.5, 0, 0), inertia=(0, 0.08, 0.08))
@@ -108,11 +108,11 @@ def test_links_without_mass_are_looked_at_closely():
     found = dl.dynamics(model, execution="rolled").forward(q, s)
     turning = -(9.81 * 0.5 * np.cos(0.1) + 2 * 0.2) / (
         0.08 + 0.5**2
-    )  # gravity and the spring, which turns twice as fast
+    )  # gravity and the spring, which rotates twice as fast
     assert found == pytest.approx([turning, 2 * turning], abs=1e-12)
 
 
-def test_more_links_than_one_program_of_rows_can_have_are_refused(monkeypatch):
+def test_too_many_links_for_the_program_of_constraints_are_rejected(monkeypatch):
     monkeypatch.setattr(execution, "LARGEST_CLOSED", 11)
     with pytest.raises(
         InputError, match=r"'arc' has 12 speeds, too many for one program of its constraints\. Expected at most 11"
@@ -121,8 +121,8 @@ def test_more_links_than_one_program_of_rows_can_have_are_refused(monkeypatch):
 
 
 @pytest.mark.nightly
-def test_rollouts_stay_on_the_constraints_and_go_where_equations_go():
-    """rk4 with half the step is some 16 times nearer to the derived equations, stepped by an adaptive method."""
+def test_rollouts_satisfy_the_constraints_and_agree_with_the_equations():
+    """rk4 with half the step is about 16 times closer to the derived equations, integrated by an adaptive method."""
     model = dl.load("four-bar")
     q, qd = model.initial
     known, states = dl.dynamics(model), (np.stack([q, q], axis=1), np.stack([qd, qd], axis=1))
@@ -137,8 +137,8 @@ def test_rollouts_stay_on_the_constraints_and_go_where_equations_go():
     assert 10 < errors[0] / errors[1] < 25
 
 
-def test_a_chain_between_two_nails_keeps_its_energy():
-    """T + V by the places of the links, along a rollout on the sweeps."""
+def test_a_chain_between_two_pins_conserves_energy():
+    """T + V from the positions of the links, along a rollout with the sweeps."""
     model = arc(20)
     known, (q, qd) = dl.dynamics(model, execution="rolled"), model.initial
     run = known.rollout(q, qd, None, 1e-3, 20, every=10)
@@ -150,7 +150,7 @@ def test_a_chain_between_two_nails_keeps_its_energy():
 
 
 def _energy(q, s):
-    """T + V of a planar chain of equal links by their places."""
+    """T + V of a planar chain of equal links from their positions."""
     angles, rates, length = np.cumsum(q), np.cumsum(s), 1 / len(q)
     steps, turns = (
         length * np.stack([np.cos(angles), np.sin(angles)]),
@@ -163,7 +163,7 @@ def _energy(q, s):
 
 @pytest.mark.nightly
 def test_a_pair_on_a_wire_rolls_out(make):
-    """A quaternion among the coordinates: its norm and the constraints hold."""
+    """A quaternion among the coordinates: its norm and the constraints are satisfied."""
     model = make("pair on a wire")
     known = dl.dynamics(model)
     states = random_states.consistent(with_contacts(model), 2, seed=2)

@@ -1,4 +1,4 @@
-"""dl.dynamics: compiled functions against the walk in numbers, other formalisms and identities; arrays, threads, messages."""
+"""dl.dynamics: compiled functions against evaluation in floats, other formulations and identities; arrays, threads, messages."""
 
 import pickle
 from concurrent.futures import ThreadPoolExecutor
@@ -21,8 +21,8 @@ def close(a, b, size=1e-11):
 
 @pytest.mark.parametrize("friction", [False, True])
 @pytest.mark.parametrize("name", ["every joint", "floating"])
-def test_compiled_functions_agree_with_the_walk(name, friction, make, draw):
-    """Joints of all kinds, quaternions, rotors, loads, motions prescribed in time."""
+def test_compiled_functions_agree_with_floats(name, friction, make, draw):
+    """Joints of all types, quaternions, rotors, loads, motions prescribed in time."""
     model = make(name)
     known = dl.dynamics(model)
     q, s, sd, t = draw(model, 9)
@@ -48,8 +48,8 @@ def test_gallery_models_agree_with_lagrange(name):
 
 
 @pytest.mark.parametrize("name", ["every joint", "floating"])
-def test_the_bias_is_what_speeds_and_gravity_take(name, make, draw):
-    """Gravity is the slope of the potential: M, c + g and g obey τ(ṡ) − τ(0) = M ṡ, and g alone holds still."""
+def test_bias_and_gravity_satisfy_the_equations(name, make, draw):
+    """Gravity is the gradient of the potential: M, c + g and g satisfy τ(ṡ) − τ(0) = M ṡ, and g alone keeps equilibrium."""
     known = dl.dynamics(make(name))
     q, s, sd, t = draw(make(name), 4)
     loads = known.inverse(q, s, 0 * sd, t) - known.bias(q, s, t)
@@ -61,7 +61,7 @@ def test_the_bias_is_what_speeds_and_gravity_take(name, make, draw):
 
 
 def coupled():
-    """Motions that mix coordinates, none of them prescribed, and a rotor behind such a motion."""
+    """Motions that mix coordinates, none of them prescribed, and a rotor on such a motion."""
     elbow = Model("coupled", gravity=(0, -9.81, 0)).coordinates("a", "b", "c", "d", "e")
     base = elbow.universal(((1, 0, 0), (0, 1, 0)), ("a", "b + 0.3*a**2"))
     elbow.body("upper", joint=base, mass=2, center=(0.3, 0, 0), inertia=(0.1, 0.2, 0.3, 0.01, 0, 0.02))
@@ -72,7 +72,7 @@ def coupled():
 
 @pytest.mark.parametrize("name", ["coupled", "floating"])
 def test_dM_minus_two_C_is_skew(name, make, draw):
-    """C s = c, and dM/dt − 2C is skew: (17), with dM/dt by central differences along the motion."""
+    """C s = c, and dM/dt − 2C is skew-symmetric: (17), with dM/dt by central differences along the motion."""
     model = coupled() if name == "coupled" else make(name)
     known = dl.dynamics(model)
     q, s, _, _ = draw(model, 6)
@@ -80,8 +80,8 @@ def test_dM_minus_two_C_is_skew(name, make, draw):
     assert close(np.einsum("ijk,jk->ik", C, s), known.bias(q, s) - known.gravity(q))
     h = 1e-5
     qd = known.rates(q, s)
-    ahead, behind = known.mass_matrix(_unit(model, q + h * qd)), known.mass_matrix(_unit(model, q - h * qd))
-    S = (ahead - behind) / (2 * h) - 2 * C
+    ahead, previous = known.mass_matrix(_unit(model, q + h * qd)), known.mass_matrix(_unit(model, q - h * qd))
+    S = (ahead - previous) / (2 * h) - 2 * C
     assert np.abs(S + S.swapaxes(0, 1)).max() < 1e-8 * np.abs(C).max()
     assert np.abs(S).max() > 1e-3
 
@@ -119,10 +119,10 @@ def test_out_threads_and_layouts_give_the_same_bits(count):
         wide = np.zeros((count, 6)).T
         assert function(q, s, x, out=wide) is wide
         assert np.array_equal(wide, expected)
-        alone = np.empty(6)
+        single = np.empty(6)
         one = [np.ascontiguousarray(a[:, -1]) for a in (q, s, x)]
-        assert function(*one, out=alone) is alone
-        assert np.array_equal(alone, expected[:, -1])
+        assert function(*one, out=single) is single
+        assert np.array_equal(single, expected[:, -1])
     square = np.empty((6, 6, count))
     assert known.mass_matrix(q, out=square) is square
     assert np.array_equal(square, known.mass_matrix(q))
@@ -138,7 +138,7 @@ def test_many_threads_may_call_at_once():
     assert np.array_equal(found, expected)
 
 
-def test_it_is_a_value(make):
+def test_dynamics_is_immutable_and_compares_by_content(make):
     known = dl.dynamics(make("floating"))
     again = pickle.loads(pickle.dumps(known))  # noqa: S301 (our own)
     assert again == known == dl.dynamics(make("floating"))
@@ -150,12 +150,12 @@ def test_it_is_a_value(make):
 
 def test_engines_agree():
     q, s, x = np.random.default_rng(1).uniform(-1, 1, (3, 6, 3))
-    native, plain = dl.dynamics("puma560"), dl.dynamics("puma560", engine="python")
-    assert close(native.forward(q, s, x), plain.forward(q, s, x))
-    assert close(native.forward(q[:, 0].copy(), s[:, 0], x[:, 0]), plain.forward(q[:, 0].copy(), s[:, 0], x[:, 0]))
+    native, python = dl.dynamics("puma560"), dl.dynamics("puma560", engine="python")
+    assert close(native.forward(q, s, x), python.forward(q, s, x))
+    assert close(native.forward(q[:, 0].copy(), s[:, 0], x[:, 0]), python.forward(q[:, 0].copy(), s[:, 0], x[:, 0]))
 
 
-def test_rates_of_quaternions_are_taken_as_well(make, draw):
+def test_rates_of_quaternions_are_accepted(make, draw):
     model = make("floating")
     known = dl.dynamics(model)
     q, s, sd, t = draw(model, 3)
@@ -194,7 +194,7 @@ def test_rates_of_quaternions_are_taken_as_well(make, draw):
         (lambda d, q: d.gravity(q, [0.0, 1.0]), r"t has shape \(2,\)\. Expected one time"),
     ],
 )
-def test_wrong_arrays_are_told(call, message):
+def test_wrong_arrays_are_reported(call, message):
     with pytest.raises(InputError, match=message):
         call(dl.dynamics("double-pendulum"), np.array([0.1, 0.2]))
 
@@ -205,13 +205,13 @@ def test_results_do_not_overwrite_their_arguments():
         dl.dynamics("double-pendulum").gravity(q, out=q)
 
 
-def test_an_unknown_execution_is_told():
+def test_an_unknown_execution_is_reported():
     with pytest.raises(InputError, match="there is no execution 'unroled'"):
         dl.dynamics("double-pendulum", execution="unroled")
 
 
-def test_coordinates_that_move_nothing_have_to_be_numbers():
-    """Nothing depends on where a cart stands, but a place that is no number is no state."""
+def test_coordinates_without_effect_must_be_finite():
+    """Nothing depends on the position of a cart, but a position that is not finite is not a state."""
     known = dl.dynamics("cart-pendulum")
     q = np.zeros(len(known.speed_names))
     q[0] = np.nan
@@ -219,19 +219,19 @@ def test_coordinates_that_move_nothing_have_to_be_numbers():
         known.mass_matrix(q)
 
 
-def test_a_singular_mass_matrix_is_named():
+def test_a_singular_mass_matrix_is_reported():
     model = Model("idle").coordinates("a", "b")
     model.body("bob", joint=model.revolute((0, 0, 1), "a"), mass=1, center=(1, 0, 0))
     model.body("ring", parent="bob", joint=model.revolute((1, 0, 0), "b"), mass=1)
     known = dl.dynamics(model)
-    with pytest.raises(SingularError, match=r"singular at every state: nothing resists a motion along dot\(b\)"):
+    with pytest.raises(SingularError, match=r"singular at every state: there is no inertia along dot\(b\)"):
         known.forward(np.zeros(2), np.zeros(2))
     with pytest.raises(SingularError, match="singular at every state"):
         known.forward(np.zeros((2, 9)), np.zeros((2, 9)))
 
 
-def test_a_mass_matrix_that_becomes_singular_is_named_there():
-    """A point mass on a slide through the axis of a turntable: at r = 0 nothing resists the turning."""
+def test_a_mass_matrix_that_becomes_singular_is_reported_at_that_state():
+    """A point mass on a slide through the axis of a turntable: at r = 0 there is no inertia about the axis."""
     model = Model("slide").coordinates("phi", "r")
     joint = [model.revolute((0, 0, 1), "phi"), model.prismatic((1, 0, 0), "r")]
     known = dl.dynamics(model.body("bob", joint=joint, mass=1))
@@ -247,19 +247,19 @@ def test_quaternions_have_norm_one(make, draw):
     known = dl.dynamics(model)
     q, s, sd, _ = draw(model, 6)
     q[3:7, 4] *= 1.1
-    with pytest.raises(InconsistentStateError, match=r"quaternion q of 'base': its squared norm less 1 is 0\.21"):
+    with pytest.raises(InconsistentStateError, match=r"quaternion q of 'base': its squared norm minus 1 is 0\.21"):
         known.inverse(q, s, sd)
     with pytest.raises(InconsistentStateError, match=r"quaternion q of 'base'"):
         known.mass_matrix(q[:, 4].copy())
 
 
-def test_loads_without_value_are_named():
+def test_undefined_loads_are_reported():
     model = Model("point", gravity=(0, -9.81, 0)).parameters(k=1.0).coordinate("x", 1.0)
     model.body("bob", joint=model.prismatic((1, 0, 0), "x"), mass=1).joint_torque("bob", "k/x")
     known = dl.dynamics(model)
-    with pytest.raises(SingularError, match=r"model 'point': a load has no value at this state"):
+    with pytest.raises(SingularError, match=r"model 'point': a load is undefined at this state"):
         known.inverse(np.zeros(1), np.zeros(1), np.zeros(1))
-    with pytest.raises(SingularError, match=r"τ along 'dot\(x\)' has no value at state 0 of the batch"):
+    with pytest.raises(SingularError, match=r"τ along 'dot\(x\)' is undefined at state 0 of the batch"):
         known.inverse(*np.zeros((3, 1, 4)))
     assert np.isfinite(known.bias(np.zeros(1), np.zeros(1))).all()
 
@@ -280,7 +280,7 @@ LOOPS = [
 
 @pytest.mark.parametrize("engine", ["native", "python"])
 @pytest.mark.parametrize("name", LOOPS)
-def test_models_with_constraints_move_as_the_walk_says(name, engine):
+def test_models_with_constraints_agree_with_floats(name, engine):
     """Loops, redundant rows, contacts and nonholonomic constraints."""
     model = dl.load(name)
     states = random_states.consistent(with_contacts(model), 3, seed=2)
@@ -302,12 +302,12 @@ def test_a_floating_base_in_a_loop(make):
     assert close(found, dl.forward_dynamics(model, states.q, states.qd), 1e-10)
 
 
-def test_constraints_that_contradict_each_other_are_named():
+def test_contradictory_constraints_are_reported():
     model = Model("torn").coordinates("x")
     model.body("block", joint=model.prismatic((1, 0, 0), "x"), mass=1)
     model.holonomic("x - sin(t)", name="driver").holonomic("2*x - 3*sin(t)", name="other")
     known = dl.dynamics(model)
-    with pytest.raises(SingularError, match=r"no acceleration fulfils all constraints; the nearest leaves '"):
+    with pytest.raises(SingularError, match=r"no acceleration satisfies all constraints; the closest one leaves '"):
         known.forward(np.zeros(1), np.zeros(1), None, 1.0)
-    with pytest.raises(SingularError, match=r"no acceleration fulfils all constraints at state 1 of the batch"):
+    with pytest.raises(SingularError, match=r"no acceleration satisfies all constraints at state 1 of the batch"):
         known.forward(np.zeros((1, 3)), np.zeros((1, 3)), None, np.array([0.0, 1.0, 0.0]))

@@ -1,4 +1,4 @@
-"""What users call: shapes, batches, rates and speeds, and what is said of wrong input."""
+"""Public functions: shapes, batches, rates and speeds, and messages for wrong input."""
 
 import numpy as np
 import pytest
@@ -10,7 +10,7 @@ from dalembert.recursive.tree_dynamics import forward_dynamics, inverse_dynamics
 
 
 @pytest.mark.parametrize("name", ["every joint", "floating"])
-def test_a_batch_is_its_states_one_by_one(name, make, draw):
+def test_a_batch_equals_its_single_states(name, make, draw):
     model = make(name)
     q, s, sd, t = draw(model, 3)
     n = len(speed_names(model))
@@ -25,7 +25,7 @@ def test_a_batch_is_its_states_one_by_one(name, make, draw):
         assert inverse_dynamics(model, *one, t[k]).shape == (n,)
 
 
-def test_batches_may_have_one_state_or_none(make, draw):
+def test_batches_of_one_or_zero_states(make, draw):
     model = make("floating")
     q, s, sd, t = draw(model, 1)
     assert inverse_dynamics(model, q, s, sd, t).shape == (10, 1)
@@ -34,8 +34,8 @@ def test_batches_may_have_one_state_or_none(make, draw):
     assert mass_matrix(model, q[:, :0]).shape == (10, 10, 0)
 
 
-def test_rates_and_speeds_say_the_same(make, draw):
-    """Rates of a quaternion by the product of quaternions: q̇ = ½ q ω, q̈ = ½ (q̇ ω + q ω̇)."""
+def test_rates_and_speeds_are_equivalent(make, draw):
+    """Rates of a quaternion by the quaternion product: q̇ = ½ q ω, q̈ = ½ (q̇ ω + q ω̇)."""
     model = make("floating")
     q, s, sd, _ = (x[..., 0] for x in draw(model, 1))
 
@@ -76,7 +76,7 @@ def pendulum() -> Model:
             lambda m: mass_matrix(m, [0.1, 0.2]),
             r"q has shape \(2,\)\. Expected \(1,\) for one state or \(1, batch\); .* a\.",
         ),
-        (lambda m: mass_matrix(m, [np.nan]), "q contains values that are not finite. Expected numbers."),
+        (lambda m: mass_matrix(m, [np.nan]), "q contains values that are not finite. Expected finite numbers."),
         (
             lambda m: mass_matrix(m, [[0.1, 0.2]], [1, 2, 3]),
             r"t has shape \(3,\)\. Expected one time, or one .* 2 states",
@@ -95,7 +95,7 @@ def pendulum() -> Model:
         ),
     ],
 )
-def test_wrong_arrays_are_told(call, message):
+def test_wrong_arrays_are_reported(call, message):
     with pytest.raises(InputError, match=message):
         call(pendulum())
 
@@ -111,11 +111,11 @@ def test_forces_on_a_floating_base_have_one_entry_for_each_speed(make, draw):
         forward_dynamics(model, q, s[:9])
 
 
-def test_quaternions_have_norm_one_and_keep_it(make, draw):
+def test_quaternions_and_rates_must_have_unit_norm(make, draw):
     model = make("floating")
     q, s, sd, _ = (x[..., 0] for x in draw(model, 1))
     with pytest.raises(
-        InconsistentStateError, match=r"quaternion q of 'base': its squared norm less 1 is 0\.21\. Expected 0"
+        InconsistentStateError, match=r"quaternion q of 'base': its squared norm minus 1 is 0\.21\. Expected 0"
     ):
         mass_matrix(model, np.concatenate([q[:3], 1.1 * q[3:7], q[7:]]))
     with pytest.raises(
@@ -126,18 +126,18 @@ def test_quaternions_have_norm_one_and_keep_it(make, draw):
         inverse_dynamics(model, q, s, np.zeros(12))
 
 
-def test_models_that_are_not_sound_are_refused():
+def test_invalid_models_are_rejected():
     model = Model("broken").coordinates("a")
     model.body("bob", joint=model.revolute((0, 0, 1), "a"), mass=-1)
     with pytest.raises(ModelError, match="the mass is -1"):
         mass_matrix(model, [0.0])
 
 
-def test_energies_are_refused():
+def test_models_defined_by_energies_are_rejected():
     model = Model("oscillator").coordinates("x").set_energies("dot(x)**2/2", "x**2/2")
     for call in (mass_matrix, forward_dynamics, inverse_dynamics):
         states = [[0.0]] * {mass_matrix: 1, forward_dynamics: 2, inverse_dynamics: 3}[call]
-        with pytest.raises(InputError, match="described by its energies"):
+        with pytest.raises(InputError, match="defined by its energies"):
             call(model, *states)
-    with pytest.raises(InputError, match="described by its energies"):
+    with pytest.raises(InputError, match="defined by its energies"):
         speed_names(model)

@@ -1,4 +1,4 @@
-"""dl.dynamics by loops over links against the walk over floats and against one program link by link."""
+"""dl.dynamics with loops over links against evaluation in floats and against unrolled programs."""
 
 import pickle
 from typing import Any
@@ -17,7 +17,7 @@ AXES = ((1, 0, 0), (0, 1, 0), (0, 0, 1), (0.6, 0, 0.8))
 
 
 def chain(n, *, loads=False, base=False):
-    """A random chain of n links that turn, on a floating base if asked for."""
+    """A random chain of n revolute links, optionally on a floating base."""
     random = np.random.default_rng(n)
     model = Model("chain", gravity=(0.3, -9.81, 1.0))
     parent: dict[str, Any] = {}
@@ -57,7 +57,7 @@ def off(found, known):
 
 
 @pytest.mark.parametrize("friction", [False, True])
-def test_long_chains_run_rolled_as_the_walk_says(friction):
+def test_rolled_long_chains_agree_with_floats(friction):
     """100 links, and loads inside joints."""
     model = chain(100, loads=True)
     known, t = dl.dynamics(model), 0.7
@@ -77,40 +77,40 @@ def test_long_chains_run_rolled_as_the_walk_says(friction):
 def test_one_state_a_batch_and_threads_have_the_same_bits():
     model = chain(100, loads=True)
     known, (q, s, x) = dl.dynamics(model), drawn(model, 70)
-    for call, given in (
+    for call, arguments in (
         (known.inverse, (q, s, x)),
         (known.forward, (q, s, x)),
         (known.bias, (q, s)),
         (known.gravity, (q,)),
     ):
-        many = call(*given)
-        assert np.array_equal(call(*given, threads=3), many)
+        many = call(*arguments)
+        assert np.array_equal(call(*arguments, threads=3), many)
         out = np.empty(many.shape)
-        assert call(*given, out=out) is out
+        assert call(*arguments, out=out) is out
         assert np.array_equal(out, many)
         for k in (0, 69):
-            assert np.array_equal(call(*(np.ascontiguousarray(a[:, k]) for a in given)), many[:, k])
+            assert np.array_equal(call(*(np.ascontiguousarray(a[:, k]) for a in arguments)), many[:, k])
     assert known.inverse(q[:, :0], s[:, :0], x[:, :0]).shape == (100, 0)
 
 
 @pytest.mark.parametrize("base", [False, True])
 @pytest.mark.parametrize("loads", [False, True])
-def test_one_state_stays_in_machine_code(loads, base):
-    """Loads, zeros for speeds and the alarm as in a batch, with nothing of NumPy between."""
+def test_one_state_runs_in_machine_code(loads, base):
+    """Loads, zero speeds and validity check as in a batch, without NumPy in between."""
     model = chain(9, loads=loads, base=base)
     known, (q, s, x) = dl.dynamics(model, execution="rolled"), drawn(model, 8)
-    for task, given in (("inverse", (q, s, x)), ("forward", (q, s, x)), ("bias", (q, s)), ("gravity", (q,))):
+    for task, arguments in (("inverse", (q, s, x)), ("forward", (q, s, x)), ("bias", (q, s)), ("gravity", (q,))):
         call: Any = known._calls[task, True]
-        many, quiet = call.many(given, 0.7, None, 1)
-        alone = [np.ascontiguousarray(a[:, 3]) for a in given]
+        many, quiet = call.many(arguments, 0.7, None, 1)
+        single = [np.ascontiguousarray(a[:, 3]) for a in arguments]
         assert quiet
-        assert np.array_equal(call.quick(*alone, 0.7), many[:, 3])
-        for i in range(len(given)):
-            wrong = [a.copy() for a in alone]
+        assert np.array_equal(call.quick(*single, 0.7), many[:, 3])
+        for i in range(len(arguments)):
+            wrong = [a.copy() for a in single]
             wrong[i][0] = np.nan
             assert call.quick(*wrong, 0.7) is None
         if base:
-            assert call.quick(1.01 * alone[0], *alone[1:], 0.7) is None  # a quaternion that is none
+            assert call.quick(1.01 * single[0], *single[1:], 0.7) is None  # not a unit quaternion
 
 
 def test_both_executions_are_the_same_functions():
@@ -129,7 +129,7 @@ def test_both_executions_are_the_same_functions():
     assert off(rolled.forward(q, qd, x), unrolled.forward(q, qd, x)) <= 1e-10
 
 
-def test_a_rolled_handle_pickles():
+def test_rolled_dynamics_pickles():
     model = chain(8)
     known = dl.dynamics(model, execution="rolled")
     again = pickle.loads(pickle.dumps(known))  # noqa: S301 (our own)
@@ -138,8 +138,8 @@ def test_a_rolled_handle_pickles():
     assert np.array_equal(again.forward(q, s, x), known.forward(q, s, x))
 
 
-def test_the_alarm_is_raised():
-    """States that are none, and links that nothing resists, are named as without loops."""
+def test_the_validity_check_fails():
+    """Invalid states, and links without inertia, are reported as in unrolled programs."""
     known = dl.dynamics(chain(3, base=True), execution="rolled")
     q, s, x = drawn(chain(3, base=True))
     with pytest.raises(InputError, match="qd contains values that are not finite"):
@@ -154,19 +154,21 @@ def test_the_alarm_is_raised():
     model.body("ring", parent="bob", joint=model.revolute((1, 0, 0), "b"), mass=1)
     idle = dl.dynamics(model, execution="rolled")
     for zero in (np.zeros(2), np.zeros((2, 9))):
-        with pytest.raises(SingularError, match=r"nothing resists a motion along dot\(b\)"):
+        with pytest.raises(SingularError, match=r"there is no inertia along dot\(b\)"):
             idle.forward(zero, zero)
 
 
-def test_what_cannot_run_rolled_is_told(make):
-    def refused(model, reason, **options):
+def test_models_that_cannot_run_rolled_are_reported(make):
+    def rejected(model, reason, **options):
         with pytest.raises(InputError, match=rf"cannot run rolled: {reason}.*Use execution='unrolled'"):
             dl.dynamics(model, execution="rolled", **options)
 
-    refused(make("every joint"), "it has loads on bodies")
-    refused(chain(2), "the engine 'python' has no loops", engine="python")
+    rejected(make("every joint"), "it has loads on bodies")
+    rejected(chain(2), "the engine 'python' does not support loops", engine="python")
     crank = Model("crank").coordinates("a")
-    refused(crank.body("crank", joint=crank.revolute((0, 0, 1), "2*a"), mass=1), r"'crank' moves by the formula 2\*a")
+    rejected(
+        crank.body("crank", joint=crank.revolute((0, 0, 1), "2*a"), mass=1), r"'crank' is moved by the formula 2\*a"
+    )
 
 
 def test_small_trees_and_tasks_without_loops_are_unrolled():
@@ -177,10 +179,10 @@ def test_small_trees_and_tasks_without_loops_are_unrolled():
     assert dl.dynamics(chain(3), execution="rolled").mass_matrix(np.zeros(3)).shape == (3, 3)
 
 
-def test_programs_that_would_compile_for_hours_are_refused():
+def test_programs_that_would_compile_for_hours_are_rejected():
     large, zero = dl.dynamics(chain(LARGEST_MATRIX + 1)), np.zeros(LARGEST_MATRIX + 1)
     with pytest.raises(
-        InputError, match=r"mass_matrix, unrolled: .* Expected at most 150\. What works: inverse, forward"
+        InputError, match=r"mass_matrix, unrolled: .* Expected at most 150\. Alternatives: inverse, forward"
     ):
         large.mass_matrix(zero)
     assert np.isfinite(large.gravity(zero)).all()

@@ -1,4 +1,4 @@
-"""Frames of the links' own: the same mechanics as in frames of the model, over random trees of all kinds of joints."""
+"""Optimized link frames: the same mechanics as in frames of the model, over random trees of all joint types."""
 
 from typing import Any
 
@@ -18,8 +18,8 @@ from dalembert.symbolic.algebra_base import vector, zeros
 from dalembert.symbolic.floats import FLOATS, numbers
 
 
-class Sprout:
-    """Grows a random tree of joints of all kinds, some of them rheonomic, bare of mass or with rotors."""
+class RandomTree:
+    """Generates a random tree of joints of all types, some of them rheonomic, massless or with rotors."""
 
     def __init__(self, seed: int) -> None:
         self.rng = np.random.default_rng(seed)
@@ -27,7 +27,7 @@ class Sprout:
         self.names: list[str] = []
 
     def three(self, size: float = 1.0):
-        """Three numbers, often whole ones, as drawings have them."""
+        """Three numbers, often integers, as in drawings."""
         if self.rng.integers(2):
             return tuple(float(x) for x in self.rng.integers(-1, 2, 3))
         return tuple(float(x) for x in size * self.rng.normal(size=3))
@@ -45,28 +45,28 @@ class Sprout:
         return new
 
     def joint(self):
-        place: dict[str, Any] = {"position": self.three(), "rotation": self.three()}
+        placement: dict[str, Any] = {"position": self.three(), "rotation": self.three()}
         kind = self.rng.integers(9)
         if kind == 0:
-            return self.model.prismatic(self.axis(), *self.coordinates(1), **place)
+            return self.model.prismatic(self.axis(), *self.coordinates(1), **placement)
         if kind == 1:
-            return self.model.cylindrical(self.axis(), *self.coordinates(2), **place)
+            return self.model.cylindrical(self.axis(), *self.coordinates(2), **placement)
         if kind == 2:
-            return self.model.universal(((1, 0, 0), (0, 1, 0)), self.coordinates(2), **place)
+            return self.model.universal(((1, 0, 0), (0, 1, 0)), self.coordinates(2), **placement)
         if kind == 3:
             sequence = ("xyz", "zxz", "zyx", "yxy")[self.rng.integers(4)]
-            return self.model.spherical(self.coordinates(3), sequence, **place)
+            return self.model.spherical(self.coordinates(3), sequence, **placement)
         if kind == 4:
             a, b, c = self.coordinates(3)
-            return self.model.planar(self.axis(), (a, b), c, **place)
+            return self.model.planar(self.axis(), (a, b), c, **placement)
         if kind == 5:
             (angle,) = self.coordinates(1)
-            return self.model.screw(self.axis(), angle, 0.7, **place)
+            return self.model.screw(self.axis(), angle, 0.7, **placement)
         if kind == 6:
-            return self.model.fixed(**place)
+            return self.model.fixed(**placement)
         if kind == 7:
-            return self.model.revolute(self.axis(), "0.3*sin(2*t)", **place)
-        return self.model.revolute(self.axis(), *self.coordinates(1), **place)
+            return self.model.revolute(self.axis(), "0.3*sin(2*t)", **placement)
+        return self.model.revolute(self.axis(), *self.coordinates(1), **placement)
 
     def grown(self, bodies: int) -> Model:
         parents = ["world"]
@@ -89,7 +89,7 @@ class Sprout:
 
 
 def states(model: Model, seed: int):
-    """The same state in frames of the model and in frames of the links' own."""
+    """The same state in frames of the model and in optimized link frames."""
     plan = plan_of(model)
     q, s, x = np.random.default_rng(seed).uniform(-1, 1, (3, plan.tree.n))
     for known in (fixtures(plan.tree, FLOATS, plan.parameters), plan.fixtures):
@@ -105,8 +105,8 @@ def close(ours, known, tolerance=1e-11):
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_own_frames_give_the_same_dynamics(seed):
-    model = Sprout(seed).grown(7)
+def test_optimized_frames_give_the_same_dynamics(seed):
+    model = RandomTree(seed).grown(7)
     (raw, x), (own, _) = states(model, seed)
     known = floats(mass_matrix(raw))
     close(floats(mass_matrix(own)), known)
@@ -115,9 +115,9 @@ def test_own_frames_give_the_same_dynamics(seed):
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_elimination_is_the_inverse_of_the_inertia_matrix(seed):
-    """I ṡ + c = τ for ṡ of the recursion, and det I is the product of the pivots: I = U D Uᵀ with ones on U's diagonal."""
-    model = Sprout(seed).grown(7)
+def test_elimination_inverts_the_inertia_matrix(seed):
+    """I ṡ + c = τ for ṡ of the recursion, and det I is the product of the pivots: I = U D Uᵀ with unit triangular U."""
+    model = RandomTree(seed).grown(7)
     for state, tau in states(model, seed):
         M, bias = floats(mass_matrix(state)), floats(inverse_dynamics(state, zeros(len(tau))))
         close(M, M.T, 1e-13)
@@ -130,14 +130,14 @@ def test_elimination_is_the_inverse_of_the_inertia_matrix(seed):
 
 @pytest.mark.parametrize("seed", [4, 5])
 def test_lagrange_has_the_same_inertia_matrix(seed):
-    model = Sprout(seed).grown(3)
+    model = RandomTree(seed).grown(3)
     q = np.random.default_rng(seed).uniform(-1, 1, (len(model.coordinate_names), 2))
     known, _ = dl.derive(model, "lagrange", engine="python")._free(q, 0 * q, np.full(2, 0.4))
     for k in range(2):
         close(dl.mass_matrix(model, q[:, k], 0.4), known[k])
 
 
-def test_a_chain_is_reached_by_planar_turns_and_single_shifts():
+def test_transforms_of_a_chain_are_planar_rotations_and_single_translations():
     model = Model("chain").coordinates("q0", "q1", "q2", "q3")
     for i in range(4):
         joint = model.revolute((1, i, 2), f"q{i}", position=(0.3, i, 0.2), rotation=(0.1, 0.2, i))
@@ -151,8 +151,8 @@ def test_a_chain_is_reached_by_planar_turns_and_single_shifts():
 
 
 @pytest.mark.parametrize("angle", [1e-3, 1e-7, 1e-11, 1e-15])
-def test_axes_that_are_nearly_parallel_keep_their_digits(angle):
-    """Their common normal is far away; the origin stays near."""
+def test_nearly_parallel_axes_lose_no_digits(angle):
+    """Their common normal is far away; the origin remains near."""
     model = Model("hinges").coordinates("a", "b", "c")
     model.body("first", joint=model.revolute((0, 0, 1), "a"), mass=1, center=(0.5, 0, 0), inertia=(1, 1, 1))
     for child, parent, name in (("second", "first", "b"), ("third", "second", "c")):
@@ -164,7 +164,7 @@ def test_axes_that_are_nearly_parallel_keep_their_digits(angle):
     assert max(abs(float(d)) for fixture in plan_of(model).fixtures for d in fixture.way.before) < 5  # pyright: ignore[reportArgumentType]
 
 
-def test_bodies_that_do_not_move_are_part_of_their_parents():
+def test_fixed_bodies_are_merged_with_their_parents():
     model = Model("cart").coordinates("x", "a")
     model.body("cart", joint=model.prismatic((1, 0, 0), "x"), mass=2)
     model.body("mast", parent="cart", joint=model.fixed((0, 0, 1)), mass=1)

@@ -1,4 +1,4 @@
-"""Hybrid dynamics: forward and inverse at its two ends, the rows of M ṡ + h = τ between them, and momentum."""
+"""Hybrid dynamics: forward and inverse dynamics as limits, the rows of M ṡ + h = τ, and momentum."""
 
 import numpy as np
 import pytest
@@ -7,7 +7,7 @@ import dalembert as dl
 from dalembert.errors import InputError, NotApplicableError, SingularError
 from dalembert.model.model import Model
 
-TREES = ["every joint", "floating"]  # every joint: a speed moves two links, so rows are taken apart
+TREES = ["every joint", "floating"]  # every joint: a speed moves two links, so rows are split
 
 
 def chain() -> Model:
@@ -39,8 +39,8 @@ def made(name, make):
 
 
 @pytest.mark.parametrize("name", [*TREES, "chain"])
-def test_the_missing_half_of_a_motion_is_found(name, make, draw):
-    """q̈ and τ of one motion: whatever half is held back, the same two come back, compiled and in numbers."""
+def test_the_unknown_half_of_a_motion_is_computed(name, make, draw):
+    """q̈ and τ of one motion: whichever half is unknown, the same values are computed, compiled and in floats."""
     model = made(name, make)
     known = dl.dynamics(model)
     q, s, sd, t = draw(model, 5)
@@ -50,7 +50,7 @@ def test_the_missing_half_of_a_motion_is_found(name, make, draw):
         at = [x in chosen for x in known.speed_names]
         first, second = np.where(
             np.array(at)[:, None], [sd, tau * 0 + 7.7], [sd * 0 - 5.5, tau]
-        )  # the rest is not looked at
+        )  # the other entries are ignored
         for found in (
             known.hybrid(q, s, first, second, t, prescribed=chosen),
             dl.hybrid_dynamics(model, q, s, first, second, t, prescribed=chosen),
@@ -60,7 +60,7 @@ def test_the_missing_half_of_a_motion_is_found(name, make, draw):
 
 
 @pytest.mark.parametrize("name", [*TREES, "chain"])
-def test_the_rows_of_the_mass_matrix_say_the_same(name, make, draw):
+def test_the_result_satisfies_the_rows_of_the_mass_matrix(name, make, draw):
     """M_ff ṡ_f = τ_f − h_f − M_fp ṡ_p, then τ_p = M_pf ṡ_f + M_pp ṡ_p + h_p."""
     model = made(name, make)
     known = dl.dynamics(model)
@@ -79,30 +79,30 @@ def test_the_rows_of_the_mass_matrix_say_the_same(name, make, draw):
 @pytest.mark.parametrize("name", TREES)
 def test_all_forces_is_forward_and_all_accelerations_is_inverse(name, make, draw):
     known = dl.dynamics(make(name))
-    q, s, given, t = draw(make(name), 4, seed=2)
-    forward = known.hybrid(q, s, 0 * given, given, t, prescribed=[], friction=True)
-    assert forward.qdd == pytest.approx(known.forward(q, s, given, t, friction=True), abs=1e-10)
-    assert np.array_equal(forward.tau, given)
-    inverse = known.hybrid(q, s, given, None, t, prescribed=known.speed_names, friction=True)
-    assert inverse.tau == pytest.approx(known.inverse(q, s, given, t, friction=True), abs=1e-10)
-    assert np.array_equal(inverse.qdd, given)
+    q, s, inputs, t = draw(make(name), 4, seed=2)
+    forward = known.hybrid(q, s, 0 * inputs, inputs, t, prescribed=[], friction=True)
+    assert forward.qdd == pytest.approx(known.forward(q, s, inputs, t, friction=True), abs=1e-10)
+    assert np.array_equal(forward.tau, inputs)
+    inverse = known.hybrid(q, s, inputs, None, t, prescribed=known.speed_names, friction=True)
+    assert inverse.tau == pytest.approx(known.inverse(q, s, inputs, t, friction=True), abs=1e-10)
+    assert np.array_equal(inverse.qdd, inputs)
 
 
-def test_a_free_base_turns_against_its_joints(draw):
-    """In free space the momentum is constant, whatever the joints do: d/dt of it by differences along the motion."""
+def test_a_free_base_conserves_momentum(draw):
+    """In free space the momentum is constant, whatever the joints do: its rate by differences along the motion."""
     description = chain().description.replaced(loads=(), gravity_given=(0, 0, 0))
     known = dl.dynamics(description)
     q, s, sd, _ = draw(chain(), 6, seed=3)
     joints = ["a", "b", "c", "d", "e", "f", "g"]
     found = known.hybrid(q, s, sd, prescribed=joints)
     assert np.array_equal(found.qdd[6:], sd[6:])
-    assert np.abs(found.tau[:6]).max() == 0  # nothing pushes the base
+    assert np.abs(found.tau[:6]).max() == 0  # no force on the base
 
     def momentum(h):
-        turned = q + h * known.rates(q, s) + h * h / 2 * known.rates(q, found.qdd)
-        turned[3:7] += h * h / 2 * (known.rates(q + 1e-6 * known.rates(q, s), s) - known.rates(q, s))[3:7] / 1e-6
-        turned[3:7] /= np.linalg.norm(turned[3:7], axis=0)
-        return known.centroidal(turned, s + h * found.qdd)[1]
+        moved = q + h * known.rates(q, s) + h * h / 2 * known.rates(q, found.qdd)
+        moved[3:7] += h * h / 2 * (known.rates(q + 1e-6 * known.rates(q, s), s) - known.rates(q, s))[3:7] / 1e-6
+        moved[3:7] /= np.linalg.norm(moved[3:7], axis=0)
+        return known.centroidal(moved, s + h * found.qdd)[1]
 
     slope = (momentum(1e-5) - momentum(-1e-5)) / 2e-5
     assert slope == pytest.approx(np.zeros((6, 6)), abs=1e-7)
@@ -122,7 +122,7 @@ def test_arrays_are_written_in_place_and_threads_share(draw):
     assert by_rates.tau == pytest.approx(found.tau, abs=1e-11)
 
 
-def test_what_cannot_be_is_told(draw):
+def test_invalid_input_is_reported(draw):
     known = dl.dynamics(chain())
     q, s, sd, _ = (x[..., 0] for x in draw(chain(), 1))
     with pytest.raises(InputError, match=r"prescribed: there is no coordinate or speed 'dota'\. Did you mean"):
@@ -133,8 +133,8 @@ def test_what_cannot_be_is_told(draw):
         dl.hybrid_dynamics("four-bar", [0, 0, 0], [0, 0, 0], [0, 0, 0], prescribed=["q1"])
 
 
-def test_inertia_is_asked_of_free_motions_only():
-    """A massless slide can be led, but not pushed."""
+def test_inertia_is_required_of_free_motions_only():
+    """A massless slide can be moved with prescribed acceleration, but not by a force."""
     model = Model("slide").coordinates("x", "y")
     model.body("block", joint=model.prismatic((1, 0, 0), "x"), mass=2)
     model.body("ghost", parent="block", joint=model.prismatic((0, 1, 0), "y"), mass=0)
@@ -143,5 +143,5 @@ def test_inertia_is_asked_of_free_motions_only():
     found = known.hybrid([0.0, 0.0], [0.0, 0.0], [0.0, 3.0], [4.0, 0.0], prescribed=["y"])
     assert found.qdd.tolist() == [2.0, 3.0]
     assert found.tau.tolist() == [4.0, 0.0]
-    with pytest.raises(SingularError, match=r"nothing resists a motion along dot\(y\)"):
+    with pytest.raises(SingularError, match=r"there is no inertia along dot\(y\)"):
         known.hybrid([0.0, 0.0], [0.0, 0.0], [1.0, 0.0], [0.0, 1.0], prescribed=["x"])

@@ -1,6 +1,6 @@
-"""What papers/denoc says of its matrices, on random trees: over floats, and by the rolled and the unrolled recursion.
+"""Matrix identities of papers/denoc on random trees: in floats, and by the rolled and the unrolled recursion.
 
-The matrices N_l, N_d, U, D stand along world axes and are multiplied out; the recursions know nothing of them.
+The matrices N_l, N_d, U, D are in world axes and are multiplied explicitly; the recursions do not use them.
 """
 
 import numpy as np
@@ -21,7 +21,7 @@ SEEDS = range(4)
 
 
 class Floats:
-    """The walk over floats in the shape of `dl.dynamics`."""
+    """Evaluation in floats with the interface of `dl.dynamics`."""
 
     def __init__(self, model):
         self.model = model
@@ -53,7 +53,7 @@ class Tree:
         self.n = plan.tree.n_speeds
 
     def batch(self, x):
-        """The same for every unit vector."""
+        """The same vector for every unit vector."""
         return np.repeat(x[:, None], self.n, axis=1)
 
 
@@ -67,7 +67,7 @@ def off(found, known):
 
 
 def test_n_l_n_d_times_the_rates_are_the_twists(tree):
-    # against the velocities that the other formalisms use: V_G = B q̇ in world axes, ω = D q̇ in body axes
+    # against the velocities that the other formulations use: V_G = B q̇ in world axes, ω = D q̇ in body axes
     parts, model = tree.parts, tree.model
     t = (parts.N_l @ (parts.N_d @ vector([*tree.s]))).astype(float)
     qd = vector([*dl.dynamics(model).rates(tree.q, tree.s)])
@@ -83,11 +83,11 @@ def test_n_l_n_d_times_the_rates_are_the_twists(tree):
 
 def test_u_d_u_is_the_inertia_matrix(tree):
     U, D = tree.parts.U.astype(float), tree.parts.D.astype(float)
-    still, units = np.zeros((tree.n, tree.n)), np.eye(tree.n)
+    zero_speeds, units = np.zeros((tree.n, tree.n)), np.eye(tree.n)
     found = {name: run.mass_matrix(tree.q) for name, run in tree.runs.items() if name != "rolled"}
-    # column by column, from the forces that unit accelerations take
+    # column by column, from the forces for unit accelerations
     weight = tree.rolled.gravity(tree.q)
-    found["rolled"] = tree.rolled.inverse(tree.batch(tree.q), still, units) - weight[:, None]
+    found["rolled"] = tree.rolled.inverse(tree.batch(tree.q), zero_speeds, units) - weight[:, None]
     for matrix in found.values():
         assert off(U @ D @ U.T, matrix) <= 1e-12
 
@@ -101,20 +101,20 @@ def test_the_inverse_by_elimination_is_the_inverse(tree):
         assert np.allclose(run.forward(*many, one + bias[:, None]) @ matrix, one, atol=1e-9)
 
 
-def test_modules_give_what_links_give(tree):
+def test_modules_agree_with_links(tree):
     parts, rng = tree.parts, np.random.default_rng(1)
-    whole, N = Modular(parts, modules_of(parts)), parts.N.astype(float)
-    assert off((whole.N_l @ whole.N_d).astype(float), N) <= 1e-12  # (43)–(45)
-    assert off(whole.twists(vector([*tree.s])).astype(float), N @ tree.s) <= 1e-12
+    modular, N = Modular(parts, modules_of(parts)), parts.N.astype(float)
+    assert off((modular.N_l @ modular.N_d).astype(float), N) <= 1e-12  # (43)–(45)
+    assert off(modular.twists(vector([*tree.s])).astype(float), N @ tree.s) <= 1e-12
     w, phi = rng.normal(size=len(N)), rng.normal(size=tree.n)
-    assert off(whole.efforts(vector([*w])).astype(float), N.T @ w) <= 1e-12
-    found = whole.accelerations(vector([*phi])).astype(float)
+    assert off(modular.efforts(vector([*w])).astype(float), N.T @ w) <= 1e-12
+    found = modular.accelerations(vector([*phi])).astype(float)
     bias = tree.rolled.bias(tree.q, tree.s)
     for run in tree.runs.values():
         assert off(run.forward(tree.q, tree.s, phi + bias), found) <= 1e-9
 
 
-def test_forward_after_inverse_changes_nothing(tree):
+def test_forward_inverts_inverse(tree):
     for first in tree.runs.values():
         tau = first.inverse(tree.q, tree.s, tree.sd)
         for second in tree.runs.values():

@@ -22,7 +22,7 @@ STEP = 1e-30
 
 
 def required(model, q, qd, qdd, t):
-    """M q̈ − h of Lagrange's equations, friction left out."""
+    """M q̈ − h of Lagrange's equations, without friction."""
     smooth = model.copy()
     smooth.loads = tuple(load for load in model.loads if type(load).__name__ != "JointFriction")
     M, h = dl.derive(smooth, engine="python")._free(q, qd, t)
@@ -39,7 +39,7 @@ def test_gallery_models_agree_with_lagrange(name):
     assert np.abs(ours - known).max() <= 1e-12 * max(1.0, np.abs(known).max())
 
 
-# trees 13 and 14 have parallel sliders without inertia between them, which Lagrange's equations refuse
+# trees 13 and 14 have parallel sliders without inertia between them, which Lagrange's equations reject
 @pytest.mark.parametrize("seed", [seed for seed in range(20) if seed not in (13, 14)])
 def test_random_trees_agree_with_lagrange(seed, random_tree):
     loads = ("force", "torque", "spring", "damper")[: seed % 5]
@@ -58,7 +58,7 @@ def test_joints_of_every_kind_agree_with_lagrange(make, draw):
     assert np.abs(inverse_dynamics(model, q, qd, qdd, t) - known).max() <= 1e-12 * np.abs(known).max()
 
 
-def test_friction_acts_only_when_asked_for():
+def test_friction_acts_only_on_request():
     model = Model("slider").coordinates("x")
     model.body("block", joint=model.prismatic((1, 0, 0), "x"), mass=2)
     model.joint_friction("block", viscous=0.5, coulomb=3, smoothing=1e-6).joint_spring(
@@ -140,7 +140,7 @@ def weightless(model):
 
 
 def bias(model, q, s):
-    """c(q, s): the forces that velocities alone take."""
+    """c(q, s): the velocity-dependent forces."""
     known = moving(tree_of(model), FLOATS, 0.0, q.tolist(), s.tolist(), model.parameter_values)
     return numbers(inverse(known, zeros(len(s))), 1)[:, 0]
 
@@ -152,8 +152,8 @@ def mass_rate(model, q, qd):
     return np.imag(numbers(composite_matrix(ahead), 1)[:, :, 0]) / STEP
 
 
-def test_mass_rate_less_twice_c_is_skew(random_tree):
-    """With C of Christoffel's symbols, which polarising the bias gives: c(a + b) − c(a) − c(b) = 2 C(a) b."""
+def test_mass_rate_minus_twice_c_is_skew(random_tree):
+    """With C of Christoffel symbols, by polarization of the bias: c(a + b) − c(a) − c(b) = 2 C(a) b."""
     for seed in range(6):
         model = weightless(random_tree(seed, bodies=5, coordinates=5, motions=("plain", "difference", "curved")))
         n = len(model.coordinate_names)
@@ -163,7 +163,7 @@ def test_mass_rate_less_twice_c_is_skew(random_tree):
         assert np.abs(skew + skew.T).max() <= 1e-12
 
 
-def test_velocity_forces_change_the_energy_as_the_mass_matrix_does(make, draw):
+def test_velocity_forces_satisfy_the_power_balance(make, draw):
     """sᵀ Ṁ s = 2 sᵀ c, also for the speeds of quaternions."""
     model = weightless(make("floating"))
     q, s, _, _ = (x[..., 0] for x in draw(model, 1))
@@ -171,8 +171,8 @@ def test_velocity_forces_change_the_energy_as_the_mass_matrix_does(make, draw):
     assert s @ mass_rate(model, q, qd) @ s == pytest.approx(2 * s @ bias(model, q, s), abs=1e-13)
 
 
-def test_holding_a_robot_still_takes_the_slope_of_its_potential():
-    """By a complex step through the kinematics, which share no line with the recursion."""
+def test_static_torques_are_the_gradient_of_the_potential():
+    """By a complex step through the kinematics, which are independent of the recursion."""
     model = kuka()
     q = np.random.default_rng(4).uniform(-2, 2, 6)
     slope = []
@@ -185,7 +185,7 @@ def test_holding_a_robot_still_takes_the_slope_of_its_potential():
     assert np.allclose(inverse_dynamics(model, q, 0 * q, 0 * q), slope, atol=1e-12)
 
 
-def test_the_symbolic_pendulum_reads_as_in_the_book():
+def test_the_symbolic_pendulum_has_the_textbook_form():
     algebra: Any = choose("symbolic")
     model = Model("pendulum", gravity=(0, "-g", 0)).parameters(m=1.0, l=1.0, g=9.81).coordinates("a")
     model.body("bob", joint=model.revolute((0, 0, 1), "a"), mass="m", center=("l", 0, 0))
@@ -196,8 +196,8 @@ def test_the_symbolic_pendulum_reads_as_in_the_book():
     assert (tau - book).expand().subs({algebra.sin(a) ** 2: 1 - algebra.cos(a) ** 2}).expand() == 0
 
 
-def test_gravity_is_a_push_of_the_world():
-    """Without gravity, but carried upwards with the acceleration g by a slider that time drives, the same torques result."""
+def test_gravity_is_an_acceleration_of_the_world():
+    """Without gravity, but accelerated upward with g by a rheonomic slider, the same torques result."""
 
     def arm(gravity, lift):
         model = Model("arm", gravity=gravity).coordinates("a", "b")

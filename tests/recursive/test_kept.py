@@ -1,4 +1,4 @@
-"""What was traced is found on disk by the next process, and by nobody who asks for something else."""
+"""Traces are found on disk by the next process, and only for the same model, task and source."""
 
 import shutil
 import tomllib
@@ -26,7 +26,7 @@ ROOT = Path(__file__).parents[2]
 
 @pytest.fixture
 def patch(tmp_path):
-    """A store of its own; not the fixture `monkeypatch`, whose tests keep nothing."""
+    """A separate disk cache; not the fixture `monkeypatch`, whose tests store nothing."""
     with pytest.MonkeyPatch.context() as context:
         context.setenv("DALEMBERT_CACHE", str(tmp_path))
         _next_process()
@@ -55,7 +55,7 @@ def arm(*, length="1", base=False, links=2):
 
 
 def values(model, execution=None):
-    """What all tasks give at one state."""
+    """The results of all tasks at one state."""
     known = dl.dynamics(model, execution=execution)
     n, m = len(model.coordinate_names), known._calls.facts.n_speeds
     q, s, x = np.linspace(0.3, 0.9, n), np.linspace(-1, 1, m), np.linspace(2, 1, m)
@@ -77,8 +77,8 @@ def test_the_next_process_neither_plans_nor_traces(patch, execution, base):
         assert np.array_equal(x, y)
 
 
-def test_another_model_or_question_finds_nothing(patch, tmp_path):
-    """Every change leaves a record of its own, and results that were not there before."""
+def test_another_model_or_task_finds_nothing(patch, tmp_path):
+    """Every change creates a separate record, and new results."""
 
     def records(model, **options):
         _next_process()
@@ -102,24 +102,24 @@ def test_another_model_or_question_finds_nothing(patch, tmp_path):
         known = more
     handle = dl.dynamics(arm())
     state = np.zeros(2), np.zeros(2), np.zeros(2)
-    asked = [handle.inverse, lambda *x: handle.inverse(*x, friction=True), handle.forward]
-    asked += [lambda q, *_: handle.jacobian(q, "b0"), lambda q, *_: handle.jacobian(q, "b1")]
-    asked += [partial(handle.derivatives, of="inverse", parameters=[name]) for name in "ml"]
-    for ask in asked:
-        ask(*state)
+    requests = [handle.inverse, lambda *x: handle.inverse(*x, friction=True), handle.forward]
+    requests += [lambda q, *_: handle.jacobian(q, "b0"), lambda q, *_: handle.jacobian(q, "b1")]
+    requests += [partial(handle.derivatives, of="inverse", parameters=[name]) for name in "ml"]
+    for request in requests:
+        request(*state)
         more = set(tmp_path.glob("*.text"))
         assert len(more) == len(known) + 1
         known = more
 
 
 def _doubled(program):
-    """The first output is twice what it was."""
+    """Double the first output."""
     first, *rest = nodes_of(program)
     return program_of([2 * first, *rest], program.inputs)
 
 
-def test_another_text_of_the_package_finds_nothing(patch, tmp_path):
-    """A record that a changed package left would be wrong: it is not read."""
+def test_another_source_of_the_package_finds_nothing(patch, tmp_path):
+    """A record of a changed package would be wrong: it is not read."""
     right = dl.dynamics(arm()).mass_matrix(np.zeros(2))
     _next_process()
     patch.setattr(execution, "package_digest", lambda: "another")
@@ -134,8 +134,8 @@ def test_another_text_of_the_package_finds_nothing(patch, tmp_path):
 
 def test_the_digest_of_the_package_changes_with_every_line_that_traces(tmp_path):
     package = tmp_path / "dalembert"
-    for room in ("recursive", "model/joints", "codegen", "api"):
-        shutil.copytree(ROOT / "src" / "dalembert" / room, package / room)
+    for name in ("recursive", "model/joints", "codegen", "api"):
+        shutil.copytree(ROOT / "src" / "dalembert" / name, package / name)
     digest = execution.package_digest.__wrapped__
     known = digest(package)
     assert digest(package) == known
@@ -151,17 +151,17 @@ def test_the_digest_of_the_package_changes_with_every_line_that_traces(tmp_path)
     assert digest(tmp_path / "nowhere") is None
 
 
-def test_packages_that_are_left_out_are_above():
-    """What is not in the digest cannot be imported by what traces."""
+def test_packages_outside_the_digest_are_higher_layers():
+    """Packages that are not in the digest cannot be imported by the tracing code."""
     contract = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"][0]
     layers = [line.replace("dalembert.", "").split(" | ") for line in contract["layers"]]
     above = [name for layer in layers[: layers.index(["recursive"])] for name in layer]
     assert sorted(above) == sorted(execution._ABOVE)
 
 
-def test_members_from_elsewhere_are_not_kept(patch, tmp_path):
+def test_user_defined_classes_are_not_stored(patch, tmp_path):
     class Mine(Revolute):
-        """It might do anything."""
+        """A class whose source is unknown."""
 
     model = arm().description
     (joint,) = model.bodies[0].joints
@@ -171,7 +171,7 @@ def test_members_from_elsewhere_are_not_kept(patch, tmp_path):
     assert not list(tmp_path.glob("*.text"))
 
 
-def test_a_spoilt_record_is_made_again(patch, tmp_path):
+def test_a_damaged_record_is_created_again(patch, tmp_path):
     first = dl.dynamics(arm()).mass_matrix(np.zeros(2))
     for path in tmp_path.glob("*.text"):
         path.write_bytes(path.read_bytes()[:-1])
@@ -179,7 +179,7 @@ def test_a_spoilt_record_is_made_again(patch, tmp_path):
     assert np.array_equal(dl.dynamics(arm()).mass_matrix(np.zeros(2)), first)
 
 
-def test_a_program_comes_back_from_bytes_with_its_tables_and_its_name():
+def test_a_program_round_trips_through_bytes():
     x, y = GRAPH.symbols(["x", "y"])
     outputs = [GRAPH.function("sin", x) * 0.1 + y, GRAPH.interpolate(table([0, 1, 3], [0.1, 2, 2]), x)]
     program = program_of(outputs, ["x", "y"])

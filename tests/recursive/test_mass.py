@@ -65,8 +65,8 @@ def test_gallery_models_have_the_mass_matrix_of_lagrange(name):
     assert np.abs(ours - in_speeds(dl.load(name), M, states.q)).max() <= 1e-13 * np.abs(M).max()
 
 
-def test_speeds_of_quaternions_are_a_congruence_away(make, draw):
-    """The part along the norm vanishes."""
+def test_mass_matrices_of_speeds_and_rates_are_congruent(make, draw):
+    """The component along the norm vanishes."""
     model = make("floating")
     q, _, _, _ = draw(model, 3)
     M, _ = dl.derive(model, engine="python")._free(q, 0 * q, 0.0)
@@ -82,7 +82,7 @@ def test_random_trees_have_symmetric_positive_matrices(seed, random_tree):
     assert (np.linalg.eigvalsh(M) > -1e-13 * np.abs(M).max()).all()
 
 
-def test_a_rotor_adds_to_its_own_joint_only():
+def test_a_rotor_affects_only_its_own_joint():
     model = double_pendulum()
     bare = mass_matrix(model, [0.3, 0.7])
     model.rotor("lower", 0.01, ratio=20)
@@ -113,7 +113,7 @@ def test_the_same_numbers_over_every_algebra(engine, make, draw):
     (t,) = algebra.symbols(["t"])
     M = composite_matrix(moving(tree_of(model), algebra, t, list(q), list(s), parameters))
     values = np.array(list(model.parameter_values.values()))
-    places, _, _, times = draw(model, 3)
+    positions, _, _, times = draw(model, 3)
     function = compile_function(algebra, stack(q, np.array([t])), M.ravel(), np.array(list(parameters.values())))
-    ours = function(np.concatenate([places, times[None]]), values).reshape(12, 12, 3)
-    assert np.allclose(ours, mass_matrix(model, places, times), atol=1e-13)
+    ours = function(np.concatenate([positions, times[None]]), values).reshape(12, 12, 3)
+    assert np.allclose(ours, mass_matrix(model, positions, times), atol=1e-13)

@@ -1,4 +1,4 @@
-"""The rolled recursion against the walk over floats in the model's own frames, on random trees with joints of all kinds."""
+"""The rolled recursion against evaluation in floats in frames of the model, on random trees with joints of all types."""
 
 from typing import Any
 
@@ -26,8 +26,8 @@ pytest.importorskip("llvmlite")
 NONE = np.zeros(0)
 
 
-def walked(plan, q, s, sd):
-    """τ by the walk over floats, in the frames of the model."""
+def in_floats(plan, q, s, sd):
+    """τ in floats, in the frames of the model."""
     links = moving(plan.tree, FLOATS, 0.0, list(q), list(s), plan.parameters)
     return np.array([float(x) for x in inverse_dynamics(links, vector(list(sd)))])
 
@@ -38,10 +38,10 @@ def check(model):
     q, s, sd, t = drawn(plan.tree, 5)
     tau = rolled_function(plan, "inverse")(np.concatenate([q, s, sd, t]), NONE)
     for k in (0, 4):
-        known = walked(plan, q[:, k], s[:, k], sd[:, k])
+        known = in_floats(plan, q[:, k], s[:, k], sd[:, k])
         assert np.abs(tau[:, k] - known).max() <= 1e-12 * np.abs(known).max()
     bias = rolled_function(plan, "bias")(np.concatenate([q, s, t]), NONE)
-    known = walked(plan, q[:, 0], s[:, 0], 0 * s[:, 0])
+    known = in_floats(plan, q[:, 0], s[:, 0], 0 * s[:, 0])
     assert np.abs(bias[:, 0] - known).max() <= 1e-12 * np.abs(known).max()
     return plan, np.concatenate([q, s, tau, t]), sd
 
@@ -75,7 +75,7 @@ def test_one_state_every_lane_and_every_thread_have_the_same_bits():
 
 
 def rope(n):
-    """Links that hang on each other by universal joints."""
+    """Links connected by universal joints."""
     names = [f"{axis}{i}" for i in range(n) for axis in "ab"]
     model = Model("rope", gravity=(0, 0, -9.81)).coordinates(*names)
     for i in range(n):
@@ -87,8 +87,8 @@ def rope(n):
     return model
 
 
-def test_a_falling_rope_keeps_its_energy():
-    """½ sᵀM s rises by what gravity does: τ = g pushed back along s, with M s from inverse dynamics without velocities."""
+def test_a_falling_rope_conserves_energy():
+    """½ sᵀM s grows by the work of gravity: τ = g along s, with M s from inverse dynamics without velocities."""
     n = 20
     plan = plan_of(rope(n))
     forward, inverse, bias = (rolled_function(plan, task) for task in ("forward", "inverse", "bias"))
@@ -104,7 +104,7 @@ def test_a_falling_rope_keeps_its_energy():
     def rates(y):
         return np.concatenate([y[N:-1], forward(np.concatenate([y[:-1], zero, t]), NONE), [y[N:-1] @ gravity(y[:N])]])
 
-    y = np.concatenate([np.full(N, 0.02), zero, [0.0]])  # the last one is the potential energy
+    y = np.concatenate([np.full(N, 0.02), zero, [0.0]])  # the last entry is the potential energy
     h = 1e-4
     for _ in range(400):
         k1 = rates(y)
@@ -116,7 +116,7 @@ def test_a_falling_rope_keeps_its_energy():
     assert abs(energy + y[-1]) <= 1e-8 * energy
 
 
-def test_rates_are_those_of_coordinates_and_speeds():
+def test_rates_of_coordinates_and_speeds():
     plan = plan_of(grown(6, ["quaternion", "revolute", "floating"], seed=2))
     q, s, _, t = drawn(plan.tree, 5)
     rates = rolled_function(plan, "rates")(np.concatenate([q, s, t]), NONE)
@@ -150,7 +150,7 @@ def test_compiled_integrators_step_on_the_rolled_recursion(method):
     assert np.abs(native.y - python.y).max() <= 1e-9
 
 
-def test_forward_undoes_inverse_on_a_long_rope():
+def test_forward_inverts_inverse_on_a_long_rope():
     plan = plan_of(rope(100))
     q, s, sd, t = drawn(plan.tree, 4)
     q, s = 0.1 * q, 0.1 * s
@@ -159,28 +159,28 @@ def test_forward_undoes_inverse_on_a_long_rope():
     assert np.abs(back - sd).max() <= 1e-6
 
 
-def test_one_piece_of_code_serves_ropes_of_all_lengths():
+def test_ropes_of_all_lengths_share_their_code():
     short, long = (rolled_function(plan_of(rope(n)), "forward") for n in (3, 8))
     assert short._one is long._one
 
 
-def test_few_operations():
-    """A link that turns, general in every number: below the counts of papers/denoc for chains, sine and cosine not counted."""
+def test_operation_counts():
+    """A revolute link with general numbers: fewer operations than counted in papers/denoc for chains, without sine and cosine."""
     kinds = (Kind("turn", True, True, False),)
     assert sweeps_of(kinds, "inverse").operations[0] <= 120 + 97
     assert sweeps_of(kinds, "forward").operations[0] <= 250 + 220
 
 
-def test_what_cannot_be_rolled_is_said():
+def test_models_that_cannot_be_rolled_are_reported():
     model = Model("crank").coordinates("a")
     model.body("crank", joint=model.revolute((0, 0, 1), "2*a + t"), mass=1, center=(1, 0, 0))
     reason = can_roll(tree_of(model))
     assert reason is not None
-    assert "'crank' moves by the formula" in reason
+    assert "'crank' is moved by the formula" in reason
     shared = Model("shared").coordinates("a")
     for name in ("left", "right"):
         shared.body(name, joint=shared.revolute((0, 0, 1), "a"), mass=1, center=(1, 0, 0))
-    assert can_roll(tree_of(shared)) == "a coordinate moves several links. Expected one link for each"
-    still = Model("still")
-    still.body("stone", joint=still.fixed(), mass=1)
-    assert can_roll(tree_of(still)) == "model 'still' has nothing that moves"
+    assert can_roll(tree_of(shared)) == "a coordinate moves several links. Expected one link per coordinate"
+    static = Model("still")
+    static.body("stone", joint=static.fixed(), mass=1)
+    assert can_roll(tree_of(static)) == "model 'still' has no moving links"

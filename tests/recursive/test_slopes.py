@@ -1,4 +1,4 @@
-"""Derivatives, Jacobians, momenta and rollouts of dl.dynamics, against differences, the kinematics and other integrators."""
+"""Derivatives, Jacobians, momenta and rollouts of dl.dynamics, against finite differences, kinematics and other integrators."""
 
 import numpy as np
 import pytest
@@ -15,8 +15,8 @@ from dalembert.symbolic.algebra_base import vector
 from dalembert.symbolic.floats import FLOATS
 
 
-def turned(known, q, delta):
-    """q moved by δ along the speeds; quaternions by q̇ = H δ, brought back to norm 1."""
+def displaced(known, q, delta):
+    """q displaced by δ along the speeds; quaternions by q̇ = H δ, normalized."""
     out = q + known.rates(q, delta)
     for attitude in known.plan.tree.attitudes:
         parts = list(attitude.parts)
@@ -32,7 +32,7 @@ def differences(f, n, h=1e-6):
 
 @pytest.mark.parametrize("of", ["inverse", "forward"])
 @pytest.mark.parametrize("name", ["every joint", "floating"])
-def test_derivatives_are_slopes(name, of, make, draw):
+def test_derivatives_agree_with_finite_differences(name, of, make, draw):
     model = make(name)
     known = dl.dynamics(model)
     q, s, x, t = (a[..., 0].copy() for a in draw(model, 1))
@@ -40,7 +40,7 @@ def test_derivatives_are_slopes(name, of, make, draw):
     function = getattr(known, of)
     found = known.derivatives(q, s, x, t, of=of, friction=True)
     expected = (
-        differences(lambda d: function(turned(known, q, d), s, x, t, friction=True), n),
+        differences(lambda d: function(displaced(known, q, d), s, x, t, friction=True), n),
         differences(lambda d: function(q, s + d, x, t, friction=True), n),
         differences(lambda d: function(q, s, x + d, t, friction=True), n),
     )
@@ -50,7 +50,7 @@ def test_derivatives_are_slopes(name, of, make, draw):
 
 
 @pytest.mark.parametrize("name", ["every joint", "floating", "robot"])
-def test_the_recursion_gives_what_the_graph_differentiates(name, make, draw):
+def test_recursive_derivatives_agree_with_the_graph(name, make, draw):
     """∂τ by q and s against derivatives of the program of inverse dynamics, to rounding."""
     model = dl.load("puma560") if name == "robot" else make(name)
     known = dl.dynamics(model)
@@ -64,8 +64,8 @@ def test_the_recursion_gives_what_the_graph_differentiates(name, make, draw):
         assert np.abs(part - expected).max() < 1e-12 * np.abs(expected).max()
 
 
-def test_derivatives_of_a_free_base_with_legs_are_slopes():
-    """Legs with rotors, whose inertia matrix is factored as a block with zeros left out."""
+def test_derivatives_of_a_free_base_agree_with_finite_differences():
+    """Legs with rotors, whose inertia matrix is factored as a sparse block."""
     known = dl.dynamics(tripod())
     n = len(known.speed_names)
     q, s, x = np.random.default_rng(8).uniform(-1, 1, (3, n + 1, 5))
@@ -77,45 +77,45 @@ def test_derivatives_of_a_free_base_with_legs_are_slopes():
     for k in range(2):
         at = q[:, k], s[:, k], x[:, k]
         expected = (
-            differences(lambda d, at=at: function(turned(known, at[0], d), *at[1:]), n),
+            differences(lambda d, at=at: function(displaced(known, at[0], d), *at[1:]), n),
             differences(lambda d, at=at: function(at[0], at[1] + d, at[2]), n),
             differences(lambda d, at=at: function(at[0], at[1], at[2] + d), n),
         )
         for part, slopes in zip(found, expected, strict=False):
             assert np.abs(part[..., k] - slopes).max() < 1e-7 * np.abs(slopes).max()
-    assert np.abs(found.by_q[:, :3]).max() == 0  # nothing depends on the place of the base
-    assert np.abs(found.by_qd[:, :3]).max() == 0  # nor on how fast it slides
+    assert np.abs(found.by_q[:, :3]).max() == 0  # independent of the position of the base
+    assert np.abs(found.by_qd[:, :3]).max() == 0  # and of its linear velocity
 
 
 def tripod():
-    """A free body on three legs of two turns each."""
+    """A free body on three legs with two revolute joints each."""
     model = dl.Model("tripod", gravity=(0, 0, -9.81)).coordinates("x", "y", "z", "w", "i", "j", "k")
     base = model.free(("x", "y", "z"), quaternion=("w", "i", "j", "k"))
     model.body("base", joint=base, mass=6, center=(0.01, 0, 0.02), inertia=(0.05, 0.1, 0.12, 0.01, 0, 0.02))
-    for leg, place in enumerate(((0.2, 0.1, 0), (0.2, -0.1, 0), (-0.2, 0, 0))):
+    for leg, position in enumerate(((0.2, 0.1, 0), (0.2, -0.1, 0), (-0.2, 0, 0))):
         thigh, shin = f"thigh{leg}", f"shin{leg}"
         model.coordinates(f"hip{leg}", f"knee{leg}")
         part = {"mass": 0.5, "center": (0.01, 0.02, -0.1), "inertia": (0.02, 0.02, 0.01)}
-        model.body(thigh, joint=model.revolute((1, 0, 0), f"hip{leg}", position=place), parent="base", **part)
+        model.body(thigh, joint=model.revolute((1, 0, 0), f"hip{leg}", position=position), parent="base", **part)
         knee = model.revolute((0, 0.6, 0.8), f"knee{leg}", position=(0, 0.02, -0.2))
         model.body(shin, joint=knee, parent=thigh, **part).rotor(shin, 0.01, ratio=3)
     return model
 
 
 @pytest.mark.parametrize("of", ["inverse", "forward"])
-def test_derivatives_by_parameters_are_slopes(of):
+def test_derivatives_by_parameters_agree_with_finite_differences(of):
     model = dl.load("double-pendulum")
     names = list(model.parameter_values)
     q, s, x = np.array([0.4, 1.1]), np.array([0.3, -0.2]), np.array([0.5, 0.7])
     found = dl.dynamics(model).derivatives(q, s, x, of=of, parameters=names).by_parameters
     for i, name in enumerate(names):
         value = model.parameter_values[name]
-        ahead, behind = (dl.dynamics(model.with_parameters({name: value + d})) for d in (1e-6, -1e-6))
-        slope = (getattr(ahead, of)(q, s, x) - getattr(behind, of)(q, s, x)) / 2e-6
+        upper, lower = (dl.dynamics(model.with_parameters({name: value + d})) for d in (1e-6, -1e-6))
+        slope = (getattr(upper, of)(q, s, x) - getattr(lower, of)(q, s, x)) / 2e-6
         assert np.allclose(found[:, i], slope, atol=1e-7 * max(1.0, np.abs(slope).max()))
 
 
-def test_derivatives_of_forward_and_inverse_dynamics_belong_together():
+def test_derivatives_of_forward_and_inverse_dynamics_are_consistent():
     """∂ṡ/∂x = −M⁻¹ ∂τ/∂x and ∂ṡ/∂τ = M⁻¹, for a batch, in out, with threads."""
     known = dl.dynamics("puma560")
     q, s, x = np.random.default_rng(5).uniform(-1, 1, (3, 6, 300))
@@ -134,26 +134,26 @@ def test_derivatives_of_forward_and_inverse_dynamics_belong_together():
 
 @pytest.mark.parametrize(("name", "body"), [("every joint", "d"), ("floating", "ball")])
 def test_jacobians_give_the_velocity_of_points(name, body, make, draw):
-    """J of a point against differences of its place, by the kinematics that the formalisms share."""
+    """J of a point against finite differences of its position, by the kinematics that the formulations share."""
     model = make(name)
     known = dl.dynamics(model)
     q, s, _, t = (a[..., 0].copy() for a in draw(model, 1))
     point, t = np.array([0.1, -0.2, 0.3]), float(t)
 
-    def place(delta):
-        at = turned(known, q, delta)
+    def position(delta):
+        at = displaced(known, q, delta)
         motion = move(model, FLOATS, t, vector(list(at)), vector([0.0] * len(at)), dict(model.parameter_values))
         moved = next(each for each in motion.bodies if each.name == body)
         return (moved.p_WG + moved.R_WB @ (point - moved.center)).astype(float)
 
     J = known.jacobian(q, body, point, t)
-    assert np.allclose(J[:3], differences(place, len(s)), atol=1e-8)
+    assert np.allclose(J[:3], differences(position, len(s)), atol=1e-8)
     batch = known.jacobian(np.repeat(q[:, None], 5, axis=1), body, point, np.full(5, t))
     assert np.array_equal(batch[..., 3], J)
 
 
 def test_momentum_is_that_of_all_bodies(make, draw):
-    """A s against masses and velocities of points: J at mass centres, and the energy Σ of a free body's spin."""
+    """A s against masses and velocities of points: J at mass centers, and the spin energy of a free body."""
     model = make("floating")
     known = dl.dynamics(model)
     q, s, _, _ = (a[..., 0].copy() for a in draw(model, 1))
@@ -181,7 +181,7 @@ def test_momentum_is_that_of_all_bodies(make, draw):
 # rollouts
 
 
-def test_a_rollout_goes_where_dop853_goes():
+def test_a_rollout_agrees_with_dop853():
     model = dl.load("puma560")
     known = dl.dynamics(model)
     q0, s0 = np.random.default_rng(4).uniform(-0.5, 0.5, (2, 6, 3))
@@ -195,7 +195,7 @@ def test_a_rollout_goes_where_dop853_goes():
         assert np.allclose(run.qd[:, :, k], exact.qd, atol=1e-6)
 
 
-def test_runge_and_kutta_are_of_order_four_and_euler_of_order_one():
+def test_rk4_has_order_four_and_semi_implicit_euler_order_one():
     known = dl.dynamics("double-pendulum")
     q0, s0 = np.array([1.0, 0.5]), np.array([0.2, -0.3])
     exact = known.rollout(q0, s0, [0.1, 0.2], 5e-4, 1000).q[:, -1]
@@ -209,7 +209,7 @@ def test_runge_and_kutta_are_of_order_four_and_euler_of_order_one():
 
 
 @pytest.mark.parametrize("method", ["rk4", "semi_implicit"])
-def test_quaternions_keep_their_norm(method, make, draw):
+def test_quaternions_preserve_their_norm(method, make, draw):
     model = make("floating")
     known = dl.dynamics(model)
     q, s, _, _ = draw(model, 5)
@@ -220,8 +220,8 @@ def test_quaternions_keep_their_norm(method, make, draw):
     assert np.abs(run.q - fine.q).max() < (1e-9 if method == "rk4" else 2e-2)
 
 
-def test_forces_may_follow_the_state():
-    """A damper by hand: τ = −s, as a function, and in the model."""
+def test_forces_may_depend_on_the_state():
+    """An external damper: τ = −s, as a function, and in the model."""
     model = dl.load("double-pendulum")
     known = dl.dynamics(model)
     q0, s0 = np.random.default_rng(1).uniform(-1, 1, (2, 2, 10))
@@ -236,7 +236,7 @@ def test_forces_may_follow_the_state():
         known.rollout(q0, s0, lambda t, q, s: np.zeros((2, 1)), 1e-3, 20)
 
 
-def test_what_cannot_be_done_is_told():
+def test_invalid_input_is_reported():
     known, q = dl.dynamics("double-pendulum"), np.zeros(2)
     with pytest.raises(InputError, match=r"there is no method 'rk5'\. "):
         known.rollout(q, q, None, 0.1, 3, method="rk5")  # pyright: ignore[reportArgumentType]
@@ -250,13 +250,13 @@ def test_what_cannot_be_done_is_told():
         known.jacobian(q, "hand")
     with pytest.raises(InputError, match=r"point has shape \(2,\)\. Expected \(3,\)"):
         known.jacobian(q, "hand", [0, 0])
-    held = dl.dynamics("four-bar")
-    n = len(held.speed_names)
+    constrained = dl.dynamics("four-bar")
+    n = len(constrained.speed_names)
     with pytest.raises(NotApplicableError, match=r"has constraints: .* Expected a tree of bodies for"):
-        held.derivatives(np.zeros(n), np.zeros(n))
+        constrained.derivatives(np.zeros(n), np.zeros(n))
 
 
-def test_a_rollout_stops_where_nothing_resists():
+def test_a_rollout_stops_at_a_singular_mass_matrix():
     model = dl.Model("slide").coordinates("phi", "r")
     joint = [model.revolute((0, 0, 1), "phi"), model.prismatic((1, 0, 0), "r")]
     known = dl.dynamics(model.body("bob", joint=joint, mass=1))

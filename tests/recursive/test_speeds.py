@@ -1,4 +1,4 @@
-"""Rates of coordinates and speeds: what one says of a motion, the other says too."""
+"""Conversion between coordinate rates and speeds."""
 
 import numpy as np
 
@@ -13,7 +13,7 @@ def arrays(function, *arguments):
     return numbers(function(*arguments[:2], *(list(x) for x in arguments[2:])), arguments[2].shape[1])
 
 
-def test_there_and_back(make, draw):
+def test_round_trip(make, draw):
     model = make("floating")
     known, (q, s, sd, _) = tree_of(model), draw(model, 5)
     qd = arrays(to_rates, known, FLOATS, q, s)
@@ -22,7 +22,7 @@ def test_there_and_back(make, draw):
     assert np.allclose(arrays(to_speed_rates, known, FLOATS, q, qd, qdd), sd, atol=1e-14)
 
 
-def test_rates_keep_the_norm(make, draw):
+def test_rates_preserve_the_norm(make, draw):
     model = make("floating")
     known, (q, s, sd, _) = tree_of(model), draw(model, 5)
     qd, qdd = arrays(to_rates, known, FLOATS, q, s), arrays(to_second_rates, known, FLOATS, q, s, sd)
@@ -38,8 +38,8 @@ def test_the_speeds_of_a_quaternion_are_its_angular_velocity(make, draw):
     known, (q, s, _, _) = tree_of(model), draw(model, 1)
     qd = arrays(to_rates, known, FLOATS, q, s)[:, 0]
     for attitude in known.attitudes:
-        places, values = list(attitude.parts), [0] * (len(attitude.joint.values) - 4)
-        ahead = list(q[places, 0] + 1j * STEP * qd[places])
+        indices, values = list(attitude.parts), [0] * (len(attitude.joint.values) - 4)
+        ahead = list(q[indices, 0] + 1j * STEP * qd[indices])
         R = np.array(attitude.joint.turn(FLOATS, [*values, *ahead]), dtype=complex)
         spin = np.real(R).T @ np.imag(R) / STEP
         assert np.allclose(spin[[2, 0, 1], [1, 2, 0]], s[attitude.first : attitude.first + 3, 0], atol=1e-14)

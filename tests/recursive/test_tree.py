@@ -13,7 +13,7 @@ from dalembert.recursive.tree_dynamics import mass_matrix, speed_names
 def test_every_motion_has_a_link_and_the_last_one_the_mass(make):
     links = {link.name: link for link in tree_of(make("every joint")).links}
     assert list(links) == [
-        *("a, displacement", "a"),  # slides go along axes of the joint, so they come first
+        *("a, displacement", "a"),  # translations are along axes of the joint, so they come first
         *("b, first angle", "b"),
         *("c, joint 0", "c, first displacement", "c, second displacement", "c"),
         *("d, first angle", "d, second angle", "d"),
@@ -24,7 +24,7 @@ def test_every_motion_has_a_link_and_the_last_one_the_mass(make):
     assert [link.place for link in links.values()][:2] == [("a", 0, 1), ("a", 0, 0)]
 
 
-def test_speeds_stand_in_the_order_of_coordinates(make):
+def test_speeds_follow_the_order_of_coordinates(make):
     assert speed_names(make("floating")) == (
         *("dot(x)", "dot(y)", "dot(z)"),
         *("omega_x(base)", "omega_y(base)", "omega_z(base)"),
@@ -33,7 +33,7 @@ def test_speeds_stand_in_the_order_of_coordinates(make):
     )
 
 
-def test_the_angular_velocity_stands_at_the_part_w():
+def test_the_angular_velocity_has_the_index_of_the_component_w():
     model = Model("mixed").coordinates("k", "a", "j", "w", "i", "b")
     ball = model.spherical(quaternion=("w", "i", "j", "k"))
     slides = [model.prismatic((1, 0, 0), "a"), model.prismatic((0, 1, 0), "b")]
@@ -42,7 +42,7 @@ def test_the_angular_velocity_stands_at_the_part_w():
     assert np.allclose(mass_matrix(model, [0, 0, 0, 1, 0, 0]), np.eye(5))
 
 
-def test_two_quaternions_on_one_body_are_told_apart():
+def test_two_quaternions_on_one_body_have_distinct_names():
     model = Model("two balls").coordinates(*(f"{part}{n}" for n in (1, 2) for part in "wijk"))
     balls = [model.spherical(quaternion=[f"{part}{n}" for part in "wijk"]) for n in (1, 2)]
     model.body("ball", joint=balls, mass=1, inertia=(1, 1, 1))
@@ -50,25 +50,25 @@ def test_two_quaternions_on_one_body_are_told_apart():
 
 
 def test_decoupled_means_one_link_for_each_speed(make):
-    assert not tree_of(make("floating")).decoupled  # the arm follows a part of the base's quaternion
-    assert not tree_of(make("every joint")).decoupled  # one coordinate turns twice in a ball
+    assert not tree_of(make("floating")).decoupled  # the arm depends on a component of the base's quaternion
+    assert not tree_of(make("every joint")).decoupled  # one coordinate appears twice in a ball joint
     model = Model("absolute").coordinates("a", "b")
     model.body("first", joint=model.revolute((0, 0, 1), "a"), mass=1, center=(1, 0, 0))
     model.body("second", parent="first", joint=model.revolute((0, 0, 1), "b - a"), mass=1, center=(1, 0, 0))
     assert not tree_of(model).decoupled
 
 
-def test_energies_have_no_links():
+def test_models_defined_by_energies_have_no_links():
     model = Model("oscillator").coordinates("x").set_energies("dot(x)**2/2", "x**2/2")
-    with pytest.raises(InputError, match=r"described by its energies\. Expected bodies"):
+    with pytest.raises(InputError, match=r"defined by its energies\. Expected bodies"):
         tree_of(model)
 
 
-def test_quaternions_do_not_share_parts():
+def test_quaternions_do_not_share_components():
     model = Model("shared").coordinates("w", "i", "j", "k", "l")
     balls = [model.spherical(quaternion=parts) for parts in (("w", "i", "j", "k"), ("w", "i", "j", "l"))]
     model.body("ball", joint=balls, mass=1, inertia=(1, 1, 1))
-    with pytest.raises(InputError, match="coordinate 'w' is a part of two different quaternions"):
+    with pytest.raises(InputError, match="coordinate 'w' belongs to two different quaternions"):
         tree_of(model)
 
 

@@ -172,7 +172,7 @@ def test_without_llvm_python_serves(cart, without):
     with pytest.raises(EngineError) as caught:
         dl.derive(cart, engine="native")
     assert str(caught.value) == (
-        "the engine 'native' needs llvmlite, which is not installed. Use engine='python', or install it."
+        "the engine 'native' needs llvmlite, which is not installed. Use engine='python', or install llvmlite."
     )
 
 
@@ -182,8 +182,8 @@ def test_without_llvm_python_serves(cart, without):
         ([0, 0], [0, 0], "q has shape (2,). Expected (3,) for one state or (3, batch), the same for q and qd"),
         ([0, 0, 0], [0, 0], "qd has shape (2,). Expected (3,) for one state or (3, batch)"),
         ([0, 0, 0], [[0, 0]] * 3, "qd has shape (3, 2). Expected (3,) for one state"),
-        ([0, float("nan"), 0], [0, 0, 0], "q contains values that are not finite. Expected numbers."),
-        ([0, 0, 0], [0, 0, float("inf")], "qd contains values that are not finite. Expected numbers."),
+        ([0, float("nan"), 0], [0, 0, 0], "q contains values that are not finite. Expected finite numbers."),
+        ([0, 0, 0], [0, 0, float("inf")], "qd contains values that are not finite. Expected finite numbers."),
     ],
 )
 def test_states_of_a_wrong_shape_are_refused(cart, q, qd, message):

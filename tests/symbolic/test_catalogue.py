@@ -1,4 +1,4 @@
-"""Finding an algebra by name, and what is said when it is not there."""
+"""Selection of an algebra by name, and the error for an unknown name."""
 
 import pytest
 
@@ -11,7 +11,7 @@ def test_every_algebra_is_found_by_its_name():
     assert [choose(name).name for name in names] == names
 
 
-def test_an_unknown_algebra_is_told_with_the_nearest():
+def test_an_unknown_algebra_is_reported_with_the_nearest_name():
     with pytest.raises(InputError) as caught:
         choose("grpah")
     assert str(caught.value) == "there is no algebra 'grpah'. Expected 'graph' or 'symbolic'. Did you mean 'graph'?"

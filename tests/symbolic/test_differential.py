@@ -41,7 +41,7 @@ def complex_step(direction):
 
 
 @over_graphs
-def test_values_are_those_of_plain_numbers(algebra):
+def test_values_agree_with_floats(algebra):
     symbols = algebra.symbols(["x", "y", "z"])
     expected = [float(f) for f in functions(FLOATS, *POINT)]
     assert np.allclose(value(algebra, symbols, functions(algebra, *symbols)), expected, rtol=1e-14)
@@ -90,14 +90,14 @@ def test_derivatives_of_matrices_keep_their_shape(algebra):
 
 
 @over_graphs
-def test_derivatives_of_nothing_and_by_nothing(algebra):
+def test_derivatives_of_empty_arrays(algebra):
     symbols = algebra.symbols(["x"])
     assert algebra.jacobian(zeros(0, 3), symbols).shape == (0, 3, 1)
     assert algebra.jacobian(zeros(2), zeros(0)).shape == (2, 0)
     assert algebra.total_derivative(zeros(0), (symbols, symbols)).shape == (0,)
     assert algebra.substitute(zeros(0, 2), {"x": 1.0}).shape == (0, 2)
-    still = algebra.total_derivative(vector([symbols[0] * 2]), (symbols, zeros(1)))
-    assert algebra.is_zero(still[0])
+    derivative_at_rest = algebra.total_derivative(vector([symbols[0] * 2]), (symbols, zeros(1)))
+    assert algebra.is_zero(derivative_at_rest[0])
 
 
 @over_graphs
@@ -115,7 +115,7 @@ def test_substitution_of_numbers(algebra):
 
 
 @over_graphs
-def test_is_zero_looks_at_structure_only(algebra):
+def test_is_zero_uses_structure_only(algebra):
     (x,) = algebra.symbols(["x"])
     assert algebra.is_zero(0)
     assert algebra.is_zero(0.0)

@@ -1,4 +1,4 @@
-"""The prime field and its circle have what mechanics asks of numbers."""
+"""The prime field and its circle have the properties that mechanics needs."""
 
 import random
 from fractions import Fraction
@@ -27,7 +27,7 @@ from dalembert.symbolic.prime_field import (
 residues = st.integers(1, P - 1)
 
 
-def test_it_is_a_prime_field_with_the_promised_circle():
+def test_the_field_is_prime_and_its_circle_has_the_documented_order():
     assert sympy.isprime(P)
     assert P % 4 == 3
     assert (P + 1) % (2 * HALF_TURNS) == 0
@@ -47,10 +47,10 @@ def test_points_lie_on_the_circle():
         assert (c * c + s * s) % P == 1
 
 
-def exactly(text: str) -> int:
+def exactly(source: str) -> int:
     """A number with roots as a residue, by SymPy."""
     total = 0
-    for term in sympy.Add.make_args(sympy.expand(sympy.sympify(text))):
+    for term in sympy.Add.make_args(sympy.expand(sympy.sympify(source))):
         number, rest = term.as_coeff_Mul()
         assert isinstance(number, sympy.Rational)
         value = residue(Fraction(int(number.p), int(number.q)))
@@ -106,7 +106,7 @@ def test_roots_are_multiplicative_and_positive(a, b):
 
 
 @given(residues)
-def test_of_a_residue_and_its_negative_one_is_a_square(a):
+def test_either_a_residue_or_its_negative_is_a_square(a):
     assert is_square(a) != is_square(P - a)
 
 
@@ -156,6 +156,6 @@ def test_zero_has_no_inverse():
             inverse(zero)
 
 
-def test_random_angles_are_many():
+def test_random_angles_differ():
     source = random.Random(3)
     assert len({random_angle(source) for _ in range(200)}) == 200

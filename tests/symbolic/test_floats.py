@@ -1,4 +1,4 @@
-"""Plain numbers as an algebra: an entry may be one number or a whole batch of them."""
+"""Floats as an algebra: an entry may be one number or a batch of numbers."""
 
 import math
 
@@ -12,9 +12,9 @@ from dalembert.symbolic.floats import FLOATS, numbers
 def test_entries_may_be_batches():
     angles = np.array([0.0, 0.5, 1.0])
     R = matrix([[FLOATS.cos(angles), -FLOATS.sin(angles)], [FLOATS.sin(angles), FLOATS.cos(angles)]])
-    turned = R @ vector([1.0, 0.0])
-    assert turned.shape == (2,)
-    assert np.allclose(numbers(turned, 3), [np.cos(angles), np.sin(angles)])
+    rotated = R @ vector([1.0, 0.0])
+    assert rotated.shape == (2,)
+    assert np.allclose(numbers(rotated, 3), [np.cos(angles), np.sin(angles)])
 
 
 def test_numbers_spreads_single_numbers_over_the_batch():
@@ -43,11 +43,11 @@ def test_atan2_has_the_right_value_and_complex_step(y, x):
         assert slope == pytest.approx(difference, rel=1e-8)
 
 
-def test_comparisons_of_complex_numbers_look_at_the_real_part():
+def test_comparisons_of_complex_numbers_use_the_real_part():
     assert FLOATS.less(1 + 5j, 2 + 0j, or_equal=False)
     assert FLOATS.less(np.array([1 + 1j, 3]), 2, or_equal=True).tolist() == [True, False]  # pyright: ignore[reportAttributeAccessIssue]
     assert FLOATS.select(np.array([True, False]), 1.0, np.array([2.0, 3.0])).tolist() == [1.0, 3.0]  # pyright: ignore[reportAttributeAccessIssue]
-    assert FLOATS.function("pow", FLOATS.select(True, 2, -2), -5) == 2**-5  # NumPy refuses such powers of integers
+    assert FLOATS.function("pow", FLOATS.select(True, 2, -2), -5) == 2**-5  # NumPy rejects such powers of integers
 
 
 def test_arrays_of_exact_entries():

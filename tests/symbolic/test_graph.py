@@ -1,4 +1,4 @@
-"""The graph: values, derivatives and substitutions beside SymEngine and complex steps, sharing, depth, memory, NumPy."""
+"""Expression graph: values, derivatives and substitution against SymEngine and complex steps; sharing, depth, memory, NumPy."""
 
 import copy
 import gc
@@ -25,7 +25,7 @@ NAMES = ("x", "y", "z")
 POINT = np.array([0.7, -0.4, 1.3])
 COMMON = settings(max_examples=60, derandomize=True, deadline=None)
 
-# every one is defined and smooth for all values of its arguments
+# every function is defined and smooth for all values of its arguments
 SMOOTH = {
     "sum": lambda f, a, b: a + b,
     "difference": lambda f, a, b: a - 0.5 * b,
@@ -49,11 +49,11 @@ recipes = st.lists(
 
 
 def cooked(algebra, recipe, symbols):
-    """The last few steps of a recipe, in which each step takes any of the values before it."""
+    """The last three values of a recipe, in which each step uses any of the previous values."""
     known = [*symbols, 2, 0.3]
     for name, i, j in recipe:
         a, b = known[i % len(known)], known[j % len(known)]
-        # tame growth, so that values stay of the size of one
+        # bound the growth, so that values are of order one
         known.append(SMOOTH[name](algebra.function, algebra.sin(a), b))
     return vector(known[-3:])
 
@@ -64,14 +64,14 @@ def values(entries, point: npt.ArrayLike = POINT, names=NAMES) -> np.ndarray:
 
 
 def by_symengine(entries):
-    """Numbers of SymEngine expressions at the point, by its own evaluation."""
+    """Numeric values of SymEngine expressions at the point, by SymEngine."""
     table = dict(zip(map(se.Symbol, NAMES), POINT.tolist(), strict=True))
     return np.array([float(se.sympify(e).subs(table).n(real=True)) for e in entries.ravel()]).reshape(entries.shape)
 
 
 @COMMON
 @given(recipes)
-def test_values_are_those_of_symengine_and_of_plain_numbers(recipe):
+def test_values_agree_with_symengine_and_floats(recipe):
     found = values(cooked(GRAPH, recipe, GRAPH.symbols(NAMES)))
     np.testing.assert_allclose(found, by_symengine(cooked(SYMBOLIC, recipe, SYMBOLIC.symbols(NAMES))), atol=1e-11)
     np.testing.assert_allclose(found, cooked(FLOATS, recipe, POINT.tolist()).astype(float), atol=1e-12)
@@ -88,15 +88,15 @@ def test_jacobians_are_those_of_symengine(recipe):
 
 @COMMON
 @given(recipes)
-def test_every_road_to_a_derivative_is_the_complex_step(recipe):
+def test_forward_and_reverse_derivatives_equal_the_complex_step(recipe):
     symbols = GRAPH.symbols(NAMES)
     f = cooked(GRAPH, recipe, symbols)
     steps = [cooked(FLOATS, recipe, (POINT + 1e-40j * e).tolist()) for e in np.eye(3)]
     expected = np.array([[np.imag(e) / 1e-40 for e in step] for step in steps], dtype=float).T
-    whole = GRAPH.jacobian(f, symbols)
+    full = GRAPH.jacobian(f, symbols)
     by_rows = np.array([GRAPH.gradient(e, symbols) for e in f])
     by_columns = np.array([GRAPH.jacobian(f, symbols[j : j + 1])[:, 0] for j in range(3)]).T
-    for found in (whole, by_rows, by_columns):
+    for found in (full, by_rows, by_columns):
         np.testing.assert_allclose(values(found), expected, rtol=1e-10, atol=1e-10)
     rates = np.array([0.3, -2.0, 0.0])
     moving = GRAPH.total_derivative(f, (symbols[:1], vector([0.3])), (symbols[1:], vector([-2, 0])))
@@ -113,8 +113,8 @@ def test_substitution_is_the_function_at_other_arguments(recipe, other):
     np.testing.assert_allclose(values(replaced), values(cooked(GRAPH, recipe, symbols), point), rtol=1e-11, atol=1e-11)
 
 
-def test_from_the_inputs_up_and_from_the_outputs_down_meet():
-    # many outputs of one input, and one output of many inputs: each road is taken once, and both give the same
+def test_forward_and_reverse_mode_agree():
+    # many outputs of one input, and one output of many inputs: each mode is used once, and both agree
     names = [f"x{i}" for i in range(8)]
     symbols = GRAPH.symbols(names)
     mixed = vector([GRAPH.sin(a * b) / (2 + a) for a, b in zip(symbols, np.roll(symbols, 1), strict=True)])
@@ -123,7 +123,7 @@ def test_from_the_inputs_up_and_from_the_outputs_down_meet():
     up = np.array([GRAPH.jacobian(total, symbols[j : j + 1])[0, 0] for j in range(8)])
     point = np.random.default_rng(3).uniform(-1, 1, 8)
     np.testing.assert_allclose(values(down, point, names), values(up, point, names), rtol=1e-13)
-    # a gradient costs a few times what its function costs, whatever the number of inputs
+    # a gradient costs a small multiple of its function, whatever the number of inputs
     assert len(ordered(down)) < 5 * len(ordered(total))
 
 
@@ -136,7 +136,7 @@ def test_a_branch_that_is_not_taken_leaves_derivatives_finite():
     assert values(GRAPH.gradient(law, symbols), (4.0, 2.0), ["x", "y"]).tolist() == [0.5, 2.0]
 
 
-# what is folded
+# folded operations
 
 
 def test_numbers_zeros_and_ones_are_folded():
@@ -177,7 +177,7 @@ def test_numbers_are_never_rounded():
     assert GRAPH.sin(-3 * GRAPH.pi / 2).value == 1  # pyright: ignore[reportAttributeAccessIssue]
 
 
-def test_long_fractions_stay_operations():
+def test_long_fractions_are_not_folded():
     product, factor = node(1), node(Fraction(10**60 + 1, 10**60 - 1))
     for _ in range(8):
         product = product * factor
@@ -193,13 +193,13 @@ def test_equal_operations_are_one_node():
     assert x / y is not y / x
 
 
-def test_the_name_of_a_symbol_is_its_text():
+def test_str_of_a_symbol_is_its_name():
     names = ["q1", "dot(q1)", "rate of x"]
     assert [str(s) for s in GRAPH.symbols(names)] == names
     assert f"{GRAPH.symbols(['x'])[0]}" == "x"
 
 
-def test_a_large_expression_has_a_short_text():
+def test_a_large_expression_has_a_short_repr():
     (x,) = GRAPH.symbols(["x"])
     assert repr(-GRAPH.function("atan2", x, 2) + x / 3) == "((x / 3) - atan2(x, 2))"
     for _ in range(200):
@@ -211,7 +211,7 @@ def test_a_large_expression_has_a_short_text():
 
 
 @pytest.mark.parametrize("two", [2, 2.0, np.float64(2), np.int64(2), np.float32(2)], ids=lambda v: type(v).__name__)
-def test_numbers_of_every_kind_stand_on_both_sides(two):
+def test_numbers_of_every_type_work_on_both_sides(two):
     (x,) = GRAPH.symbols(["x"])
     entries = [two + x, x + two, two - x, x - two, two * x, x * two, two / x, x / two, two**x, x**two]
     assert all(isinstance(e, Node) for e in entries)
@@ -219,7 +219,7 @@ def test_numbers_of_every_kind_stand_on_both_sides(two):
     assert np.allclose(found, [7, 7, -3, 3, 10, 10, 0.4, 2.5, 32, 25])
 
 
-def test_arrays_take_nodes_entry_by_entry():
+def test_arrays_apply_operators_elementwise():
     x, y = symbols = GRAPH.symbols(["x", "y"])
     numbers = np.array([1.0, 2.0])
     for found in (x * symbols, symbols * x, x * numbers, numbers * x, x + numbers, numbers - x, numbers / x, -symbols):
@@ -239,7 +239,7 @@ def test_products_of_matrices_keep_exact_zeros():
     assert [GRAPH.is_zero(e) for e in jacobian.ravel()] == [False, True, True, True, True, False]
 
 
-def test_what_is_not_a_number_is_refused():
+def test_operands_that_are_not_numbers_are_rejected():
     (x,) = GRAPH.symbols(["x"])
     with pytest.raises(TypeError, match="unsupported operand"):
         _ = x + "y"
@@ -250,8 +250,8 @@ def test_what_is_not_a_number_is_refused():
 # size, depth and memory
 
 
-def test_shared_parts_are_treated_once():
-    # written out, x after 60 steps has 2⁶⁰ terms
+def test_shared_parts_are_processed_once():
+    # expanded, x after 60 steps has 2⁶⁰ terms
     (x,) = symbols = GRAPH.symbols(["x"])
     y = x
     for _ in range(60):
@@ -270,7 +270,7 @@ def test_depth_does_not_matter():
     for _ in range(3_000):
         y = 0.5 * GRAPH.sin(y) + 1
     f = vector([y])
-    # the fixed point of y = sin(y)/2 + 1, which forgets where it started
+    # the fixed point of y = sin(y)/2 + 1, which is independent of the start value
     fixed = 1.498701133517848
     assert values(f, (0.3,), ["x"])[0] == pytest.approx(fixed, rel=1e-14)
     assert fixed == pytest.approx(0.5 * np.sin(fixed) + 1, rel=1e-15)
@@ -279,7 +279,7 @@ def test_depth_does_not_matter():
     assert values(GRAPH.total_derivative(f, (symbols, vector([1]))), (0.3,), ["x"])[0] == 0.0
 
 
-def test_nodes_are_forgotten_when_nothing_needs_them():
+def test_unused_nodes_are_freed():
     symbols = GRAPH.symbols(["forgotten a", "forgotten b"])
     gc.collect()
     before = len(_NODES)
@@ -299,7 +299,7 @@ def test_copies_are_the_same_node():
     assert pickle.loads(pickle.dumps(f)) is f  # noqa: S301
 
 
-def test_threads_meet_in_the_same_nodes():
+def test_threads_share_nodes():
     recipe = [(name, i, 3 * i) for i, name in enumerate(sorted(SMOOTH))] * 3
 
     def build(_):
@@ -310,7 +310,7 @@ def test_threads_meet_in_the_same_nodes():
     assert all(other == first for other in others)
 
 
-def test_what_is_neither_a_node_nor_a_number_is_refused():
+def test_conversion_rejects_other_types():
     assert node(se.Integer(2)) is node(2)
-    with pytest.raises(TypeError, match="'two' is neither a node nor a number"):
+    with pytest.raises(TypeError, match="expected a node or a number, got 'two'"):
         node("two")  # pyright: ignore[reportArgumentType]

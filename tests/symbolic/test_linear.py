@@ -1,4 +1,4 @@
-"""The unrolled linear algebra agrees with LAPACK, over every algebra and at many states at once."""
+"""The unrolled linear algebra agrees with LAPACK, over every algebra and for batches of states."""
 
 import numpy as np
 import pytest
@@ -16,25 +16,25 @@ COMMON = settings(max_examples=8, derandomize=True, deadline=None)
 over_every_algebra = pytest.mark.parametrize("algebra", ALGEBRAS.values(), ids=ALGEBRAS)
 
 
-def run(algebra, work, *givens):
-    """`work` of object arrays, at arrays of numbers (batch, ...): each result as numbers (batch, ...)."""
-    batch = len(givens[0])
+def run(algebra, work, *arrays):
+    """Apply `work` of object arrays to arrays of numbers (batch, ...); return each result as numbers (batch, ...)."""
+    batch = len(arrays[0])
     if algebra is FLOATS:
         entries = []
-        for given_ in givens:
-            rows = zeros(*given_.shape[1:])
+        for array in arrays:
+            rows = zeros(*array.shape[1:])
             for index in np.ndindex(*rows.shape):
-                column = given_[(slice(None), *index)]
+                column = array[(slice(None), *index)]
                 rows[index] = column if column.any() else 0
             entries.append(rows)
         results = work(*entries)
         return [np.moveaxis(numbers(result, batch), -1, 0) for result in results]
-    # a symbol for every entry that is not zero at all states; those stay zero by structure
+    # a symbol for every entry, except entries that are zero at all states, which are structurally zero
     entries, names, columns = [], [], []
-    for k, given_ in enumerate(givens):
-        rows = zeros(*given_.shape[1:])
+    for k, array in enumerate(arrays):
+        rows = zeros(*array.shape[1:])
         for index in np.ndindex(*rows.shape):
-            column = given_[(slice(None), *index)]
+            column = array[(slice(None), *index)]
             if column.any():
                 names.append(f"x{k}_{'_'.join(map(str, index))}")
                 columns.append(column)
@@ -76,7 +76,7 @@ def test_ldl_solve_is_numpy_solve(algebra, seed, n, columns):
 
 
 @over_every_algebra
-def test_ldl_solve_keeps_blocks_that_do_not_couple(algebra):
+def test_ldl_solve_preserves_decoupled_blocks(algebra):
     M = np.array([[[2.0, 0, 0], [0, 3.0, 1.0], [0, 1.0, 4.0]]])
     b = np.array([[0.0, 1.0, 2.0]])
     (x,) = run(algebra, lambda M, b: [ldl_solve(algebra, M, b)], M, b)
@@ -86,15 +86,15 @@ def test_ldl_solve_keeps_blocks_that_do_not_couple(algebra):
 @over_every_algebra
 @COMMON
 @given(seed=st.integers(0, 10**6), n=st.integers(2, 4), k=st.integers(1, 2))
-def test_kkt_solution_is_that_of_the_whole_system(algebra, seed, n, k):
+def test_kkt_solution_solves_the_full_system(algebra, seed, n, k):
     random = np.random.default_rng(seed)
     k = min(k, n - 1)
     M, A = definite(random, 3, n), random.normal(size=(3, k, n))
     h, beta = random.normal(size=(3, n)), random.normal(size=(3, k))
     x, lam = run(algebra, lambda *parts: kkt_solve(algebra, *parts), M, A, h, beta)
-    whole = np.block([[M, -np.swapaxes(A, 1, 2)], [A, np.zeros((3, k, k))]])
-    expected = np.linalg.solve(whole, np.concatenate([h, beta], axis=1)[..., None])[..., 0]
-    scale = np.linalg.cond(whole).max()
+    system = np.block([[M, -np.swapaxes(A, 1, 2)], [A, np.zeros((3, k, k))]])
+    expected = np.linalg.solve(system, np.concatenate([h, beta], axis=1)[..., None])[..., 0]
+    scale = np.linalg.cond(system).max()
     assert np.allclose(np.concatenate([x, lam], axis=1), expected, rtol=1e-14 * scale, atol=1e-14 * scale)
 
 
@@ -121,7 +121,7 @@ def test_lu_solve_where_the_first_pivots_are_zero(algebra):
 
 @over_every_algebra
 def test_lu_solve_where_a_pivot_vanishes_along_the_motion(algebra):
-    # a rotation is regular everywhere, but each of its entries vanishes somewhere
+    # a rotation matrix is regular everywhere, but each of its entries vanishes somewhere
     def rotations(angles):
         c, s, zero, one = np.cos(angles), np.sin(angles), np.zeros_like(angles), np.ones_like(angles)
         return np.moveaxis(np.array([[c, -s, zero], [s, c, zero], [c, zero, one]]), -1, 0)
@@ -153,16 +153,16 @@ def test_pivot_order_finds_the_rank(seed, rows, rank):
     assert 0 < order.quality <= 1
 
 
-def test_pivot_order_of_nothing_has_rank_0():
+def test_pivot_order_of_an_empty_matrix_has_rank_0():
     assert pivot_order(np.zeros((3, 0, 4))).rank == 0
     assert pivot_order(np.zeros((3, 2, 4))).rank == 0
 
 
-def test_lu_solve_refuses_a_singular_matrix():
+def test_lu_solve_rejects_a_singular_matrix():
     A = np.array([[[1.0, 2.0], [2.0, 4.0]]])
     with pytest.raises(SingularError) as caught:
         lu_solve(FLOATS, A[0].astype(object), np.array([1.0, 1.0], dtype=object), pivot_order(A))
     assert str(caught.value) == (
         "a 2x2 matrix has rank 1 at the sample states. "
-        "Expected an invertible matrix. Check that speeds and constraints are independent."
+        "Expected an invertible matrix. Check that the speeds and constraints are independent."
     )

@@ -1,4 +1,4 @@
-"""Every formula gives the numbers of Python's math, over every algebra it is lowered to."""
+"""Every formula gives the values of Python's `math`, over every algebra."""
 
 import math
 
@@ -22,7 +22,7 @@ def floats(formula, x, y):
 
 
 def batches(formula, x, y):
-    """The same number from a batch of three states."""
+    """The value from a batch of three states."""
     out = Lowering(FLOATS, {"x": np.array([0.9, x, 0.1]), "y": np.array([0.2, y, 0.3])})(formula)
     return float(np.broadcast_to(number(out), 3)[1])
 
@@ -94,9 +94,9 @@ SWITCHING = {
 }
 
 
-def test_every_function_is_tried():
-    together = " ".join([*SMOOTH, *SWITCHING])
-    assert [name for name in FUNCTIONS if f"{name}(" not in together] == []
+def test_every_function_is_tested():
+    sources = " ".join([*SMOOTH, *SWITCHING])
+    assert [name for name in FUNCTIONS if f"{name}(" not in sources] == []
 
 
 @over_every_algebra
@@ -138,7 +138,7 @@ def test_derivatives_of_allowed_functions_can_be_lowered():
         assert floats(read(text).diff(x), 0.3, 0.0) == pytest.approx(expected)
 
 
-def test_a_function_that_cannot_be_computed_is_named():
+def test_an_unsupported_function_is_reported():
     with pytest.raises(FormulaError) as caught:
         Lowering(FLOATS, {"x": 1.0})(se.gamma(se.Symbol("x")))
-    assert "uses gamma, which cannot be computed." in str(caught.value)
+    assert "uses the unsupported function gamma." in str(caught.value)

@@ -1,4 +1,4 @@
-"""Graphs at random points of the field: identities are zero there, near-identities are not."""
+"""Graphs at random points of the field: identities vanish there, near-identities do not."""
 
 import random
 from fractions import Fraction
@@ -42,7 +42,7 @@ def sqrt(a: Node) -> Node:
 
 
 def values(f: Node, count: int = 10) -> list[int]:
-    """A graph at several points, those without a root or with a pole left out."""
+    """A graph at several points, except those without a root or with a pole."""
     found = []
     for seed in range(500):
         try:
@@ -130,12 +130,12 @@ NEARLY = {
 
 
 @pytest.mark.parametrize("name", NEARLY)
-def test_what_is_nearly_an_identity_is_not_zero(name):
+def test_near_identities_are_not_zero(name):
     assert all(values(NEARLY[name]))
 
 
 def test_the_root_of_a_square_has_both_signs():
-    # what holds on one side of zero only is zero at some points and not at others: one point does not decide
+    # an equation that holds only on one side of zero vanishes at some points and not at others: one point does not decide
     found = values(sqrt(x * x) - x, 60)
     assert 0 < sum(not e for e in found) < 60
     point = Point(1, [sqrt(x * x)])
@@ -155,42 +155,42 @@ def test_the_root_of_a_square_has_both_signs():
         (call("pow", x, y * z), True),
     ],
 )
-def test_products_inside_angles_and_exponents_are_told(f, composite):
+def test_products_inside_angles_and_exponents_are_flagged(f, composite):
     point = Point(1, [f])
     point.values([f])
     assert point.composite is composite
 
 
-def test_an_identity_that_needs_the_products_multiplied_out_is_missed_but_told():
+def test_an_identity_that_needs_expanded_products_is_missed_but_flagged():
     f = sin(x * (y + 1)) - sin(x * y + x)
     point = Point(1, [f])
     assert point.values([f]) != [0]
     assert point.composite
 
 
-def test_given_values_and_known_nodes_are_taken():
+def test_symbol_values_and_known_nodes_are_used():
     f = x * y + z
     assert Point(1, [f], {"x": 2, "y": 3, "z": 4}).values([f]) == [10]
     assert Point(1, [f], {"z": 4}).values([f], {x: 5, y: 6}) == [34]
     point = Point(1, [f])
-    assert point.values([f]) == point.values([f])  # a point is one point
+    assert point.values([f]) == point.values([f])  # a point is reproducible
     assert point.values([f]) != Point(2, [f]).values([f])
 
 
-def test_where_there_is_no_value():
+def test_functions_without_a_value_raise():
     for pole in (x / (y - y + 0 * x), constant(1) / (sin(x) ** 2 + cos(x) ** 2 - 1)):
         with pytest.raises((NoRoot, Undecidable)):
             Point(1, [pole]).values([pole])
-    for f, said in (
+    for f, reason in (
         (sin(PI / 29), "the angle 1/29 π"),
         (constant(float("inf")) * x, "inf"),
     ):
-        with pytest.raises(Undecidable, match=said):
+        with pytest.raises(Undecidable, match=reason):
             Point(1, [f]).values([f])
 
 
 @given(st.integers(0, 2**32))
-def test_polynomials_with_rational_numbers_are_what_fractions_give(seed):
+def test_polynomials_with_rational_numbers_agree_with_fractions(seed):
     source = random.Random(seed)
     f, exact = constant(0), Fraction(0)
     at = {name: Fraction(source.randint(-99, 99), source.randint(1, 99)) for name in ("x", "y", "z")}
@@ -204,7 +204,7 @@ def test_polynomials_with_rational_numbers_are_what_fractions_give(seed):
     assert found == [residue(exact)]
 
 
-def test_slopes_of_graphs_obey_the_rules_too():
+def test_derivatives_of_graphs_obey_the_rules():
     f = sqrt(x * x + y * y) * exp(-x) * sin(3 * x + y)
     (slope,) = GRAPH.gradient(f, np.array([x], dtype=object))
     r = sqrt(x * x + y * y)

@@ -1,4 +1,4 @@
-"""Arithmetic of residues is that of fractions; linear systems are solved exactly."""
+"""Residue arithmetic agrees with fractions; linear systems are solved exactly."""
 
 from fractions import Fraction
 
@@ -40,13 +40,13 @@ def test_numbers_on_either_side(x, y):
     assert (a == y) == (x == y)
 
 
-def test_floats_are_what_they_are_written_as():
+def test_floats_are_read_as_decimals():
     assert Residue(0) + 0.1 + 0.2 == Fraction(3, 10)
     assert Residue(0) + np.float64(0.1) == Fraction(1, 10)
     assert Residue(2) * np.int64(3) == 6
 
 
-def test_what_is_no_number_answers_for_itself():
+def test_other_types_handle_the_operation():
     assert Residue(1) != "1"
     for operation in (lambda: Residue(1) + "x", lambda: "x" - Residue(1), lambda: Residue(1) / [1]):
         with pytest.raises(TypeError):
@@ -60,7 +60,7 @@ def test_division_by_zero():
 
 
 @given(st.integers(1, P - 1), st.integers(1, P - 1), st.integers(0, P - 1))
-def test_with_an_imaginary_part_it_is_a_field_too(a, b, c):
+def test_residues_with_an_imaginary_part_form_a_field(a, b, c):
     x, y = Residue(a, b), Residue(c, a)
     assert x / y * y == x
     assert (x + y) * (x - y) == x * x - y * y
@@ -77,7 +77,7 @@ def test_every_residue_has_a_root(a):
         assert bool(found.b) is not is_square(x)
 
 
-def test_what_has_no_exact_value_is_refused():
+def test_functions_without_an_exact_value_are_rejected():
     for refused in (
         lambda: EXACT.function("sin", Residue(1)),
         lambda: EXACT.sqrt(Residue(1, 2)),
@@ -98,8 +98,8 @@ matrices = st.integers(1, 5).flatmap(
 
 
 @given(matrices)
-def test_solutions_solve(given_numbers):
-    A, b = (np.array(x, dtype=object) for x in given_numbers)
+def test_solutions_satisfy_the_system(numbers):
+    A, b = (np.array(x, dtype=object) for x in numbers)
     full = np.linalg.matrix_rank(A.astype(float)) == len(A)
     assert rank(A) == np.linalg.matrix_rank(A.astype(float))
     if full:
@@ -110,8 +110,8 @@ def test_solutions_solve(given_numbers):
             solve(A, b)
 
 
-def test_a_hilbert_matrix_is_no_obstacle():
-    # its condition is beyond 10²⁰: floats find nothing
+def test_a_hilbert_matrix_is_solved_exactly():
+    # its condition number exceeds 10²⁰: floats fail
     n = 20
     A = np.array([[Fraction(1, i + j + 1) for j in range(n)] for i in range(n)], dtype=object)
     x = solve(A, A.sum(axis=1))
@@ -124,7 +124,7 @@ def test_nearly_dependent_rows_are_independent():
     assert rank(np.array([[0.1, 0.2], [0.3, 0.6]], dtype=object)) == 1
 
 
-def test_elimination_names_its_pivots():
+def test_elimination_returns_its_pivots():
     rows, pivots = eliminated(np.array([[0, 1, 2], [0, 2, 4], [0, 0, 5]], dtype=object), 3)
     assert pivots == [1, 2]
     assert rows.tolist() == [
@@ -134,14 +134,14 @@ def test_elimination_names_its_pivots():
     ]
 
 
-def test_pivots_are_sought_among_the_first_columns_only():
+def test_pivots_are_searched_in_the_first_columns_only():
     rows, pivots = eliminated(np.array([[0, 7], [2, 4]], dtype=object), 1)
     assert pivots == [0]
     assert rows[0].tolist() == [1, 2]
     assert eliminated(np.empty((0, 3), dtype=object), 3)[1] == []
 
 
-def test_linear_systems_are_solved_beyond_the_field_too():
+def test_linear_systems_are_solved_in_the_extension_field():
     i = Residue(0, 1)
     A = np.array([[i, Residue(2)], [Residue(3), i + 1]], dtype=object)
     x = np.array([Residue(5), 2 * i], dtype=object)

@@ -1,4 +1,4 @@
-"""The pass that shortens graphs: the same functions, never longer, by content only, and no pole comes or goes unseen."""
+"""Graph optimization: the same functions, never longer, determined by content, without lost or added poles."""
 
 import gc
 import hashlib
@@ -51,7 +51,7 @@ x, y, z, w = (symbol(name) for name in "xyzw")
 
 
 def exact_values(outputs: list[Node], seed: int, given: Mapping[str, float] | None = None) -> list[Any]:
-    """The outputs in 60 digits, symbols at random places: an evaluator of its own."""
+    """The outputs in 60 digits, with symbols at random values: an independent evaluator."""
     known: dict[Node, object] = {}
     with mp.workdps(60):
         for each in ordered(outputs):
@@ -69,7 +69,7 @@ def exact_values(outputs: list[Node], seed: int, given: Mapping[str, float] | No
 
 
 def same(first: list[Node], second: list[Node], seeds=range(3)) -> bool:
-    """Equal to 50 digits at random places."""
+    """Equal to 50 digits at random values."""
     return all(
         abs(a - b) <= mp.mpf(10) ** -50 * (1 + abs(a))
         for seed in seeds
@@ -78,7 +78,7 @@ def same(first: list[Node], second: list[Node], seeds=range(3)) -> bool:
 
 
 def right_side(name: str, key: str) -> tuple[list[Node], list[Node]]:
-    """q̇, M and the forces of a gallery model unsolved, and q̇ with the solution."""
+    """q̇, M and the forces of a gallery model before the solution, and q̇ with the solution."""
     form = dl.derive(dl.load(name), key, engine="python").form
     linear = form.linear
     parts = [form.velocity.qd, linear.M, linear.push, *([linear.A, linear.beta] if linear.constrained else [])]
@@ -104,7 +104,7 @@ def test_the_shortened_graph_is_the_same_function(name, key):
         short = shortened(outputs)
         assert operations(short) < operations(outputs)
         assert same(outputs, short)
-        # over the field of proofs, by the evaluator of proofs
+        # in the prime field, with the evaluator of the proofs
         for seed in (1, 2):
             point = Point(seed, [*outputs, *short])
             found = point.values([*outputs, *short])
@@ -117,7 +117,7 @@ def test_three_bodies_by_kane_take_fewer_operations_than_sympys():
     assert operations(shortened(solved)) <= 660
 
 
-def test_numbers_of_the_model_are_folded_on_request():
+def test_parameter_values_are_folded_on_request():
     outputs, _ = right_side("three-bodies", "kane")
     numbers = dl.load("three-bodies").parameter_values
     folded = folded_with(outputs, numbers)
@@ -129,7 +129,7 @@ def test_numbers_of_the_model_are_folded_on_request():
     assert same(folded, short)
 
 
-def test_folding_with_numbers_keeps_turns_exact():
+def test_folding_keeps_multiples_of_pi_exact():
     f = call("sin", x * PI) + call("sin", y)
     assert folded_with([call("sin", x * PI)], {"x": 2.0}) == [constant(0)]
     (half,) = folded_with([f], {"x": 0.5, "y": 0.25})
@@ -159,24 +159,24 @@ def graphs(draw) -> list[Node]:
 
 
 def fits(outputs: list[Node]) -> bool:
-    """False where values are so large that nothing can be compared."""
+    """False if values are too large to be compared."""
     return all(mp.isfinite(v) and abs(v) < mp.mpf(10) ** 8 for seed in range(2) for v in exact_values(outputs, seed))
 
 
 @settings(max_examples=150, deadline=None, derandomize=True)
 @given(graphs())
-def test_random_graphs_keep_their_values_and_never_grow(outputs):
+def test_random_graphs_preserve_values_and_never_grow(outputs):
     short = shortened(outputs)
     assert operations(short) <= operations(outputs)
     if fits(ordered(outputs)):
         assert same(outputs, short, seeds=range(2))
 
 
-# content only
+# dependence on content only
 
 
 def content(each: Node, done: dict[Node, str]) -> str:
-    """A digest of what a node is, the same in whatever order sums and products were made."""
+    """A content hash of a node, independent of the order in which sums and products were created."""
     for one in ordered([each]):
         parts = [done[a] for a in one.arguments]
         if one.operation in ("add", "multiply"):
@@ -187,7 +187,7 @@ def content(each: Node, done: dict[Node, str]) -> str:
 
 
 def sample(names: Sequence[str]) -> list[str]:
-    """Digests of a shortened graph whose symbols were first asked for in the order of `names`."""
+    """Content hashes of an optimized graph whose symbols were created in the order of `names`."""
     made = {name: symbol(name) for name in names}
     a, b, c, d = (made[name] for name in ("p1", "p2", "p3", "p4"))
     s, k = call("sin", a), call("cos", a)
@@ -202,24 +202,28 @@ def sample(names: Sequence[str]) -> list[str]:
     return [content(each, done) for each in shortened(f)]
 
 
-def test_the_outcome_does_not_depend_on_what_was_made_before():
+def test_the_result_does_not_depend_on_previously_created_nodes():
     first = sample(["p1", "p2", "p3", "p4"])
     gc.collect()
     assert sample(["p4", "p2", "p1", "p3"]) == first
     gc.collect()
-    held = [symbol("p3") * symbol("p2"), symbol("p4") + symbol("p3")]
+    nodes = [symbol("p3") * symbol("p2"), symbol("p4") + symbol("p3")]
     assert sample(["p3", "p1", "p4", "p2"]) == first
-    assert held
+    assert nodes
 
 
-# what is found
+# recognized identities
 
 
-def test_sums_of_angles_squares_and_signs_are_recognised():
+def test_sums_of_angles_squares_and_signs_are_recognized():
     s, c = call("sin", x), call("cos", x)
-    turned = call("cos", x + y)
+    cosine_of_sum = call("cos", x + y)
     product = c * call("cos", y) - s * call("sin", y)
-    assert merged([s * s + c * c, turned, product, (y - z) * w, w * (z - y)])[:3] == [ONE, turned, turned]
+    assert merged([s * s + c * c, cosine_of_sum, product, (y - z) * w, w * (z - y)])[:3] == [
+        ONE,
+        cosine_of_sum,
+        cosine_of_sum,
+    ]
     first, second = merged([(y - z) * w, w * (z - y)])
     assert operations([first, second]) <= 3
 
@@ -231,26 +235,26 @@ def test_common_factors_pairs_and_sums_are_shared():
     assert operations(shortened([x - y, (y - x) * z])) == 2 + 1
 
 
-# IEEE: poles, edges, branches
+# IEEE: poles, domain boundaries, branches
 
 
-def test_a_quotient_by_itself_stays_unless_the_pole_is_seen_elsewhere():
-    (kept,) = shortened([(x * y) / x + y])
-    assert any(each.operation == "divide" for each in ordered([kept]))
+def test_a_quotient_by_itself_remains_unless_another_output_has_the_pole():
+    (remaining,) = shortened([(x * y) / x + y])
+    assert any(each.operation == "divide" for each in ordered([remaining]))
     lifted, pole = shortened([(x * y) / x + y, 1 / x])
     assert not any(each.operation == "divide" for each in ordered([lifted]))
     assert pole.operation == "divide"
 
 
-def test_no_pole_is_taken_over_from_an_equal_function():
-    # 1 + x + x² + x³ is shorter as a quotient that is there, but that one has a pole at 1
+def test_no_pole_is_introduced_by_an_equal_function():
+    # 1 + x + x² + x³ is shorter as an existing quotient, but that one has a pole at 1
     long = x * x * x + x * x + x + 1
     other = (x * x * x * x - 1) / (x - 1)
     first, _ = shortened([long, other])
     assert not any(each.operation == "divide" for each in ordered([first]))
 
 
-def test_roots_and_branches_are_left_alone():
+def test_roots_and_branches_are_not_changed():
     root = call("sqrt", x)
     (square,) = shortened([root * root + y * (z + w) + y * x])
     assert any(each.operation == "sqrt" for each in ordered([square]))
@@ -261,7 +265,7 @@ def test_roots_and_branches_are_left_alone():
     assert operations([found]) == 5
 
 
-def test_deep_graphs_and_wide_numbers_pass():
+def test_deep_graphs_and_long_numbers_are_optimized():
     total, product, angle = x, x, x
     for i in range(3000):
         total = total * y + constant(i)

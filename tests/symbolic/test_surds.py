@@ -1,4 +1,4 @@
-"""Numbers with roots: exact among themselves, floats with floats; unit vectors of length one."""
+"""Numbers with roots: exact with each other, floats with floats; unit vectors have length one."""
 
 import copy
 import math
@@ -35,7 +35,7 @@ def test_arithmetic_is_exact(a, b, c):
 
 
 @given(surds, fractions)
-def test_fractions_and_whole_numbers_keep_it_exact(a, k):
+def test_arithmetic_with_fractions_and_integers_is_exact(a, k):
     assert isinstance(a + k, Surd)
     assert a + k == k + a
     assert k - a == -(a - k)
@@ -46,7 +46,7 @@ def test_fractions_and_whole_numbers_keep_it_exact(a, k):
 
 
 @pytest.mark.parametrize("above", [1, Fraction(1, 2), 0.5, np.float64(2.0)])
-def test_it_divides_numbers(above):
+def test_division_of_numbers(above):
     assert math.isclose(above / root(Fraction(2)), float(above) / math.sqrt(2))
 
 
@@ -56,7 +56,7 @@ def test_sizes_compare():
     assert not any((a > b, a >= b, a > 2))
 
 
-def test_floats_make_it_a_float():
+def test_arithmetic_with_floats_is_float():
     a = root(Fraction(2))
     for found, expected in ((a + 0.5, math.sqrt(2) + 0.5), (0.5 - a, 0.5 - math.sqrt(2)), (a / 2.0, math.sqrt(2) / 2)):
         assert type(found) is float
@@ -75,20 +75,20 @@ def test_roots_squared(x):
 
 
 @given(st.lists(st.fractions(-9, 9, max_denominator=100), min_size=3, max_size=3).filter(any))
-def test_unit_vectors_have_the_length_one_exactly(direction):
+def test_unit_vectors_have_exact_length_one(direction):
     found = unit(direction)
     assert sum((x * x for x in found), start=Fraction(0)) == 1
     length = math.hypot(*map(float, direction))
     assert np.allclose([float(x) for x in found], [float(x) / length for x in direction], rtol=1e-15, atol=0)
 
 
-def test_whole_components_are_whole_numbers():
+def test_integer_components_are_int():
     assert [type(x) for x in unit([0, -3, 0])] == [int, int, int]
     assert unit([0, -3, 0]) == (0, -1, 0)
 
 
 def through_pickle(x: Surd) -> Surd:
-    return pickle.loads(pickle.dumps(x))  # noqa: S301 - its own bytes
+    return pickle.loads(pickle.dumps(x))  # noqa: S301 - trusted bytes
 
 
 @pytest.mark.parametrize("again", [copy.copy, copy.deepcopy, through_pickle])

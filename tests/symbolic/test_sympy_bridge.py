@@ -1,4 +1,4 @@
-"""Formulas from SymPy and back: what is taken over, what is refused, and that the way back returns to the start."""
+"""Conversion from and to SymPy: accepted expressions, rejected expressions, and round trips."""
 
 import math
 from typing import Any
@@ -97,9 +97,9 @@ def test_expression_has_the_right_value(expr, at, expected):
 
 
 def test_parameters_are_matched_by_the_mapping_and_not_by_name():
-    plain = sm.Symbol("m")
-    table = {M: "heavy", plain: "light"}
-    both = from_sympy(M - plain, coordinates={}, parameters=table, where="w")
+    without_assumptions = sm.Symbol("m")
+    table = {M: "heavy", without_assumptions: "light"}
+    both = from_sympy(M - without_assumptions, coordinates={}, parameters=table, where="w")
     assert both == coordinate("heavy") - coordinate("light")
 
 
@@ -114,12 +114,12 @@ def test_deep_expression_does_not_recurse():
     ("expr", "message"),
     [
         (Q1.diff(T, 2), "accelerations are not allowed in a formula, got 'Derivative(q1(t), (t, 2))'. Expected coord"),
-        (sm.Derivative(sm.sin(Q1), T), "the derivative 'Derivative(sin(q1(t)), t)' is not a velocity. Only the time"),
+        (sm.Derivative(sm.sin(Q1), T), "the derivative 'Derivative(sin(q1(t)), t)' is not a velocity. Only time"),
         (sm.Symbol("mm") * Q1, "the symbol 'mm' is not known here. Did you mean 'm'?"),
         (sm.Symbol("zebra"), "the symbol 'zebra' is not known here. Known names: m, q1, q2."),
         (
             sm.Symbol("m"),
-            "the symbol 'm' is not the one that was declared under this name. Use the same symbol in both",
+            "the symbol 'm' is not the symbol declared with this name. Use the same symbol in both",
         ),
         (dynamicsymbols("q3"), "the coordinate 'q3(t)' is not known. Known names: q1, q2."),
         (Q3.diff(T), "the derivative 'Derivative(q3(t), t)' is not a velocity."),
@@ -131,11 +131,11 @@ def test_deep_expression_does_not_recurse():
         (sm.oo, "'oo' has no finite value. Expected a finite real number; change this part."),
         (sm.nan, "'nan' has no finite value."),
         (sm.asin(2), "'asin(2)' is not a real number."),
-        (sm.Integer(10) ** 400, "makes a number with too many digits."),
+        (sm.Integer(10) ** 400, "produces a number with too many digits."),
         (Q1**100, "the power 'q1(t)**100' has an exponent beyond 64. Use a smaller exponent."),
-        (Q1 < 1, "'q1(t) < 1' stands where a number belongs. Give a scalar expression."),
+        (Q1 < 1, "expected a number, got 'q1(t) < 1'. Pass a scalar expression."),
         (sm.ImmutableMatrix([1]), "'Matrix([[1]])' cannot be used in a formula."),
-        (sm.Piecewise((1, Q1 < 1)), "has no default value. Give its last branch the condition True."),
+        (sm.Piecewise((1, Q1 < 1)), "has no default value. Set the condition of its last branch to True."),
         (
             sm.Piecewise((1, sm.Symbol("b")), (2, True)),
             "'b' is not a condition. Use < <= > >= joined by And and Or.",
@@ -146,13 +146,13 @@ def test_deep_expression_does_not_recurse():
         (sm.Piecewise((1, sm.Xor(sm.Symbol("b"), Q1 < 2)), (2, True)), "is not a condition."),
     ],
 )
-def test_refusal_says_what_and_where(expr, message):
-    said = refusal(expr)
-    assert said.startswith("force 'push', SymPy expression ")
-    assert message in said
+def test_errors_name_the_problem_and_its_location(expr, message):
+    error = refusal(expr)
+    assert error.startswith("force 'push', SymPy expression ")
+    assert message in error
 
 
-def test_velocities_are_refused_where_they_do_not_belong():
+def test_velocities_are_rejected_where_not_allowed():
     expected = "velocities are not allowed here, got 'Derivative(q1(t), t)'. Expected coordinates and parameters only"
     assert expected in refusal(M * Q1.diff(T), rates=False)
 
@@ -160,39 +160,39 @@ def test_velocities_are_refused_where_they_do_not_belong():
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ("q1", "force 'push': the text 'q1' stands where a SymPy expression or a number belongs. Give a SymPy"),
+        ("q1", "force 'push': expected a SymPy expression or a number, got the str 'q1'. Pass a SymPy"),
         (True, "force 'push': the value 'True' is of type bool."),
         (math.nan, "force 'push': the value nan has no finite value."),
         (None, "force 'push': the value 'None' is of type NoneType."),
     ],
 )
-def test_value_that_is_no_expression_is_refused(given, message):
+def test_values_that_are_not_expressions_are_rejected(given, message):
     assert refusal(given).startswith(message)
 
 
-def test_way_back_uses_dynamic_symbols():
+def test_conversion_to_sympy_uses_dynamic_symbols():
     formula = MASS * THD**2 / 2 + se.sin(TH) * TIME
     theta1: Any = dynamicsymbols("theta1")
-    plain = to_sympy(formula, coordinates=["theta1"])
-    assert plain == sm.Symbol("mass") * theta1.diff(T) ** 2 / 2 + sm.sin(theta1) * T
+    without_assumptions = to_sympy(formula, coordinates=["theta1"])
+    assert without_assumptions == sm.Symbol("mass") * theta1.diff(T) ** 2 / 2 + sm.sin(theta1) * T
     given = to_sympy(formula, coordinates=["theta1"], symbols={"mass": M})
     assert given == M * theta1.diff(T) ** 2 / 2 + sm.sin(theta1) * T
 
 
-def test_way_back_of_a_number_is_a_number():
+def test_conversion_of_a_number_to_sympy_is_a_number():
     assert to_sympy(se.Rational(1, 3), coordinates=[]) == sm.Rational(1, 3)
     assert to_sympy(se.RealDouble(0.5), coordinates=[]) == sm.Float(0.5)
 
 
 @pytest.mark.parametrize("text", ["abs(" * 5 + "theta1" + ")" * 5, "abs(min(theta1, q2, t, dot(theta1)))"])
-def test_way_to_sympy_and_back_of_nested_branches(text):
+def test_round_trip_of_nested_branches(text):
     formula = parse(text, coordinates=["theta1", "q2"], parameters=[], where="w")
     there = to_sympy(formula, coordinates=["theta1", "q2"])
     table = {dynamicsymbols(name): name for name in ("theta1", "q2")}
     assert value(from_sympy(there, coordinates=table, parameters={}, where="w")) == pytest.approx(value(formula))
 
 
-TEXTS = st.recursive(
+FORMULAS = st.recursive(
     st.sampled_from(["theta1", "dot(theta1)", "q2", "mass", "t", "pi", "2", "0.5", "1/3"]),
     lambda parts: st.one_of(
         st.tuples(
@@ -207,9 +207,9 @@ TEXTS = st.recursive(
 )
 
 
-@given(TEXTS, st.floats(-1, 1), st.floats(-1, 1))
+@given(FORMULAS, st.floats(-1, 1), st.floats(-1, 1))
 @settings(max_examples=60, deadline=None)
-def test_way_to_sympy_and_back_keeps_the_value(text, theta1, q2):
+def test_round_trip_preserves_the_value(text, theta1, q2):
     names = ["theta1", "q2"]
     try:
         formula = parse(text, coordinates=names, parameters=["mass"], where="w")

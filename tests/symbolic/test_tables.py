@@ -1,4 +1,4 @@
-"""Tables: one function in every algebra, found by its content."""
+"""Tables: the same function in every algebra, identified by content."""
 
 import copy
 import pickle
@@ -43,7 +43,7 @@ def test_equal_points_are_one_table():
     assert POINTS.slope != POINTS
 
 
-def test_a_formula_takes_its_table_along():
+def test_copies_of_a_formula_include_its_table():
     formula = 2 * interpolation(POINTS, T) + T
     for again in (pickle.loads(pickle.dumps(formula)), copy.deepcopy(formula)):  # noqa: S301
         assert again == formula
@@ -90,7 +90,7 @@ def test_a_million_rows():
     start = time.process_time()
     model = slider().torque_table("block", times, np.cos(times))
     run = dl.derive(model).simulate(3.0, samples=4)
-    assert time.process_time() - start < 20  # seconds; a table that is walked at every step takes hours
+    assert time.process_time() - start < 20  # seconds; a linear search at every step takes hours
     np.testing.assert_allclose(run.q[0], (1 - np.cos(run.t)) / 2, atol=1e-7)
 
 

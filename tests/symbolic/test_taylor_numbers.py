@@ -1,4 +1,4 @@
-"""Taylor arithmetic against closed forms and against differences of plain numbers."""
+"""Taylor arithmetic against closed forms and finite differences of floats."""
 
 from typing import Any
 
@@ -45,8 +45,8 @@ def test_derivatives_are_those_of_the_formula(name):
         assert got == pytest.approx(expected, rel=1e-13)
 
 
-def test_a_path_is_differentiated_as_long_stencils_do():
-    # f(q(σ)) along q = q + q̇ σ + ½ q̈ σ², by central differences of seven points
+def test_derivatives_along_a_path_agree_with_finite_differences():
+    # f(q(σ)) along q = q + q̇ σ + ½ q̈ σ², by seven-point central differences
     q, qd, qdd = 0.4, -1.3, 2.2
 
     def f(algebra, x):
@@ -59,13 +59,13 @@ def test_a_path_is_differentiated_as_long_stencils_do():
     assert found.second == pytest.approx(values @ weights / h**2, rel=1e-8)
 
 
-def test_branches_bring_their_own_derivatives():
+def test_branches_have_their_own_derivatives():
     line = se.Piecewise((s**2, se.Lt(s, 1)), (3 * s, True))
     found = along(line, Series(np.array([0.5, 2.0]), np.ones(2), np.zeros(2)))
     assert [x.tolist() for x in (found.value, found.rate, found.second)] == [[0.25, 6.0], [1.0, 3.0], [2.0, 0.0]]
 
 
-def test_batches_and_object_arrays_leave_the_arithmetic_to_the_series():
+def test_batches_and_object_arrays_defer_to_the_series():
     x = Series(np.array([1.0, 2.0]), np.array([1.0, 1.0]), np.zeros(2))
     product = np.array([3.0, 4.0]) * x
     assert isinstance(product, Series)

@@ -1,1 +1,1 @@
-"""Programs: straight-line code as a value, and the backends that run it."""
+"""Code generation: straight-line programs as immutable values, and the backends that run them."""

@@ -1,7 +1,7 @@
-"""Programs in plain Python: the oracle of machine code, and what runs where LLVM is missing.
+"""Programs in pure Python: reference for machine code, and fallback without LLVM.
 
-The source holds operations, numbers and registers r0, r1, ... only; no name or text of a model gets into it. The same
-program is written in two dialects: on floats, and on NumPy arrays with many states on their last axis.
+The source contains only operations, numbers and registers r0, r1, ...; no string of a model enters it. The same program is
+written in two dialects: on floats, and on NumPy arrays with many states on their last axis.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from dalembert.symbolic.operations import BLOCKS, FUNCTIONS, OPERATIONS
 
 
 class Dialect(NamedTuple):
-    """How each operation is written, and what the names in it stand for."""
+    """The notation of each operation, and the values of the names in it."""
 
     words: Mapping[str, str]
     names: Mapping[str, object]
@@ -35,9 +35,9 @@ ON_ARRAYS = Dialect(
     | {name: OPERATIONS[name].array for name in FUNCTIONS}
     | {"both": np.logical_and, "either": np.logical_or, "where": np.where},
 )
-LINES = 4000  # operations in one function: longer ones take Python's compiler too long
-MEMORY = 2**20  # numbers that a program on arrays may hold at a time
-FEWEST, MOST = 64, 2048  # states that it treats at a time
+LINES = 4000  # maximum operations per function: Python's compiler is slow for longer ones
+MEMORY = 2**20  # maximum count of numbers in memory for a program on arrays
+FEWEST, MOST = 64, 2048  # limits for the number of states per block
 
 Values = Sequence[float] | np.ndarray
 Part = Callable[[Values, Values, list[object]], None]
@@ -52,20 +52,24 @@ class Interpreted:
     @cached_property
     def _on_floats(self) -> tuple[list[Part], int]:
         """The parts, and the length of the state."""
-        text = source(self._program, ON_FLOATS.words)
-        return compiled(text.parts, {**ON_FLOATS.names, **text.tables}), text.slots
+        generated = source(self._program, ON_FLOATS.words)
+        return compiled(generated.parts, {**ON_FLOATS.names, **generated.tables}), generated.slots
 
     @cached_property
     def _on_arrays(self) -> tuple[list[Part], int, int]:
-        """The parts, the length of the state, and the number of columns to treat at a time."""
-        text = source(self._program, ON_ARRAYS.words)
-        size = MEMORY // max(1, text.registers + text.slots)
-        return compiled(text.parts, {**ON_ARRAYS.names, **text.tables}), text.slots, min(MOST, max(FEWEST, size))
+        """The parts, the length of the state, and the number of columns per block."""
+        generated = source(self._program, ON_ARRAYS.words)
+        size = MEMORY // max(1, generated.registers + generated.slots)
+        return (
+            compiled(generated.parts, {**ON_ARRAYS.names, **generated.tables}),
+            generated.slots,
+            min(MOST, max(FEWEST, size)),
+        )
 
     def one(self, values: Sequence[float]) -> list[float]:
-        """The outputs at one state, its inputs and parameters end to end.
+        """The outputs at one state, from its inputs and parameters end to end.
 
-        Where Python refuses (division by zero, roots of −1), NumPy gives inf or nan.
+        Where Python raises (division by zero, roots of −1), NumPy returns inf or nan.
         """
         out: list[float] = [0.0] * len(self._program.outputs)
         parts, slots = self._on_floats
@@ -78,7 +82,7 @@ class Interpreted:
         return out
 
     def many(self, columns: np.ndarray) -> np.ndarray:
-        """The outputs (k, batch) for inputs (n, batch), block by block so that memory stays small."""
+        """The outputs (k, batch) for inputs (n, batch), block by block to limit the memory."""
         out = np.empty((len(self._program.outputs), columns.shape[1]))
         parts, slots, size = self._on_arrays
         with np.errstate(all="ignore"):
@@ -90,95 +94,95 @@ class Interpreted:
         return out
 
 
-def compiled(texts: Sequence[str], names: Mapping[str, object]) -> list[Part]:
-    """The functions that the texts define, over the names they may use."""
+def compiled(sources: Sequence[str], names: Mapping[str, object]) -> list[Part]:
+    """The functions that the sources define, with the names they may use."""
     parts = []
-    for text in texts:
+    for generated in sources:
         space = {"__builtins__": {}, **names}
-        exec(compile(text, "<program>", "exec"), space)
+        exec(compile(generated, "<program>", "exec"), space)
         parts.append(space["part"])
     return parts
 
 
 class Source(NamedTuple):
-    """Texts of functions `part(x, out, state)`, to be called one after the other.
+    """Sources of functions `part(x, out, state)`, to be called in order.
 
-    They take inputs from `x` and put outputs into `out`. Values that one part computes and a later one needs go through
-    the slots of the list `state`; all others stay in registers.
+    They read inputs from `x` and write outputs to `out`. Values that one part computes and a later one needs are stored in the
+    slots of the list `state`; all others are registers.
     """
 
     parts: list[str]
     registers: int
     slots: int
-    tables: Mapping[str, Callable[..., np.ndarray]]  # what the names of tables stand for
+    tables: Mapping[str, Callable[..., np.ndarray]]  # functions by table name
 
 
 def source(program: Program, words: Mapping[str, str]) -> Source:
-    """The text of a program in one dialect."""
+    """The source of a program in one dialect."""
     writer = _Writer(program, words)
     parts = [writer.part(k) for k in range(len(writer.chunks))]
     return Source(parts, writer.registers, writer.slots.count, writer.tables)
 
 
 class _Writer:
-    """Writes the parts of a program in their order."""
+    """Writes the parts of a program in order."""
 
     def __init__(self, program: Program, words: Mapping[str, str]) -> None:
         self.registers, self.slots = 0, Slots()
         self._words = words
         count = len(program.inputs) + len(program.parameters)
-        # where a part finds what it did not compute itself: never in a register, so it is used as it stands
+        # values that a part did not compute itself: not in a register, so the expression is used directly
         names = [f"x[{i}]" for i in range(count)] + [f"({x!r})" for x in program.numbers]
         names += [f"table{i}" for i in range(len(program.tables))]
-        self._places = dict(enumerate(names))
-        self.tables = {f"table{i}": held.at for i, held in enumerate(program.tables)}
+        self._sources = dict(enumerate(names))
+        self.tables = {f"table{i}": table.at for i, table in enumerate(program.tables)}
         self._first = program.first_line
         self.chunks = [program.lines[k : k + LINES] for k in range(0, len(program.lines), LINES)] or [()]
         self._slot: dict[int, int] = {}
-        self._final = {a: i // LINES for i, (_, places) in enumerate(program.lines) for a in places}
-        self._wanted: dict[int, list[int]] = {}
-        for i, place in enumerate(program.outputs):
-            self._wanted.setdefault(place, []).append(i)
+        self._final = {a: i // LINES for i, (_, operands) in enumerate(program.lines) for a in operands}
+        self._outputs: dict[int, list[int]] = {}
+        for i, y in enumerate(program.outputs):
+            self._outputs.setdefault(y, []).append(i)
 
     def part(self, k: int) -> str:
-        """The text of part `k`."""
+        """The source of part `k`."""
         chunk, start = self.chunks[k], self._first + k * LINES
-        lines = [] if k else [f"out[{i}] = {self._places[y]}" for y in self._places for i in self._wanted.get(y, ())]
-        pool, held = Slots(), dict[int, int]()
-        last = {a: step for step, (_, places) in enumerate(chunk) for a in places}
-        for step, (operation, places) in enumerate(chunk):
+        lines = [] if k else [f"out[{i}] = {self._sources[y]}" for y in self._sources for i in self._outputs.get(y, ())]
+        pool, register_of = Slots(), dict[int, int]()
+        last = {a: step for step, (_, operands) in enumerate(chunk) for a in operands}
+        for step, (operation, operands) in enumerate(chunk):
             y = start + step
-            names = [self._value(a, pool, held, lines) for a in places]
+            names = [self._value(a, pool, register_of, lines) for a in operands]
             word = self._words[operation]
             value = f"{word}({', '.join(names)})" if operation in BLOCKS else word.format(*names)
-            for a in dict.fromkeys(places):
-                if last[a] == step and a in held:
-                    pool.give(held.pop(a))
-            held[y] = pool.take()
-            lines.append(f"r{held[y]} = {value}")
+            for a in dict.fromkeys(operands):
+                if last[a] == step and a in register_of:
+                    pool.give(register_of.pop(a))
+            register_of[y] = pool.take()
+            lines.append(f"r{register_of[y]} = {value}")
             if self._final.get(y, k) > k:
                 self._slot[y] = self.slots.take()
-                self._places[y] = f"state[{self._slot[y]}]"
-                lines.append(f"{self._places[y]} = r{held[y]}")
-            lines += [f"out[{i}] = r{held[y]}" for i in self._wanted.get(y, ())]
+                self._sources[y] = f"state[{self._slot[y]}]"
+                lines.append(f"{self._sources[y]} = r{register_of[y]}")
+            lines += [f"out[{i}] = r{register_of[y]}" for i in self._outputs.get(y, ())]
             if y not in last:
-                pool.give(held.pop(y))
+                pool.give(register_of.pop(y))
         self._forget(k, chunk)
         self.registers = max(self.registers, pool.count)
         return "\n ".join(["def part(x, out, state):", *lines, "return"]) + "\n"
 
-    def _value(self, a: int, pool: Slots, held: dict[int, int], lines: list[str]) -> str:
+    def _value(self, a: int, pool: Slots, register_of: dict[int, int], lines: list[str]) -> str:
         """A register or a number; inputs and slots are loaded into a register first."""
-        place = self._places.get(a, "")
-        if a not in held and place and not place.startswith(("x[", "state[")):
-            return place
-        if a not in held:
-            held[a] = pool.take()
-            lines.append(f"r{held[a]} = {place}")
-        return f"r{held[a]}"
+        expression = self._sources.get(a, "")
+        if a not in register_of and expression and not expression.startswith(("x[", "state[")):
+            return expression
+        if a not in register_of:
+            register_of[a] = pool.take()
+            lines.append(f"r{register_of[a]} = {expression}")
+        return f"r{register_of[a]}"
 
     def _forget(self, k: int, chunk: Sequence[Line]) -> None:
-        """Give back the slots of values that no later part needs."""
-        for a in dict.fromkeys(a for _, places in chunk for a in places):
+        """Release the slots of values that no later part needs."""
+        for a in dict.fromkeys(a for _, operands in chunk for a in operands):
             if a in self._slot and self._final[a] == k:
                 self.slots.give(self._slot.pop(a))

@@ -1,7 +1,7 @@
-"""Plain functions on arrays of numbers as machine code, which call programs by their address.
+"""Compile Python functions on numeric arrays to machine code; they call programs by address.
 
-A text is written once and runs twice: as Python, and as machine code of our own (`codegen/llvm/loop_statements`) for the kinds of
-arguments it is called with. The code is kept on disk with that of programs. `CompiledLoop` calls it from Python,
+A loop is written once and runs either as Python or as machine code (`codegen/llvm/loop_statements`), compiled for the types of
+its arguments. The machine code is cached on disk together with that of programs. `CompiledLoop` calls it from Python;
 `CompiledText` has the signature of programs and is called from other machine code.
 """
 
@@ -22,7 +22,7 @@ AnyRecord = TypeVar("AnyRecord")
 
 
 class Machine(NamedTuple):
-    """A function of (x, p, tables, out): its address, or itself."""
+    """A function of (x, p, tables, out): its address, or the Python function."""
 
     one: int | Written
     p: np.ndarray
@@ -30,24 +30,24 @@ class Machine(NamedTuple):
 
 
 def call(one: int | Written, x: np.ndarray, p: np.ndarray, tables: np.ndarray, out: np.ndarray) -> None:
-    """Run a function that is known by itself; in machine code this is a jump to its address."""
+    """Call a Python function; in machine code this is a jump to its address."""
     assert callable(one)
     one(x, p, tables, out)
 
 
 def call_many(
-    many: int | Written, places: np.ndarray, p: np.ndarray, tables: np.ndarray, out: np.ndarray, count: int
+    many: int | Written, layout: np.ndarray, p: np.ndarray, tables: np.ndarray, out: np.ndarray, count: int
 ) -> None:
-    """Run a function of many states on arrays whose places are listed, as `codegen/llvm/_tiles` reads them."""
+    """Run a function of many states on arrays whose layout is listed, as `codegen/llvm/_tiles` expects it."""
     assert callable(many)
-    many(places, p, tables, out, 0, count, count)
+    many(layout, p, tables, out, 0, count, count)
 
 
-INSTEAD: dict[object, tuple[Written, dict[str, object]]] = {}  # loops that replace functions, with keywords
+INSTEAD: dict[object, tuple[Written, dict[str, object]]] = {}  # replaced functions: their loops and keyword arguments
 
 
 def in_machine_code(function: Written, **keywords: object) -> Callable[[Written], Written]:
-    """Replace a function, where it is called with these keywords, by a loop in machine code."""
+    """Replace a function, when called with these keywords, by a compiled loop."""
 
     def register(loop: Written) -> Written:
         INSTEAD[function] = loop, keywords
@@ -56,8 +56,8 @@ def in_machine_code(function: Written, **keywords: object) -> Callable[[Written]
     return register
 
 
-def as_record(maker: Callable[..., AnyRecord], numbers: np.ndarray) -> AnyRecord:
-    """A `NamedTuple` of numbers, read from the front of an array of floats.
+def as_record(record_type: Callable[..., AnyRecord], numbers: np.ndarray) -> AnyRecord:
+    """Read a `NamedTuple` of numbers from the beginning of an array of floats.
 
     >>> class Point(NamedTuple):
     ...     count: int
@@ -65,17 +65,17 @@ def as_record(maker: Callable[..., AnyRecord], numbers: np.ndarray) -> AnyRecord
     >>> as_record(Point, np.array([3.0, 0.5, 7.0]))
     Point(count=3, size=0.5)
     """
-    return maker(*(kind(number) for kind, number in zip(number_types(maker), numbers, strict=False)))
+    return record_type(*(kind(number) for kind, number in zip(number_types(record_type), numbers, strict=False)))
 
 
-def number_types(maker: Any) -> list[type[int | float]]:
-    """The types of the fields of a `NamedTuple` of numbers: int or float."""
-    hints = get_type_hints(maker)
-    return [hints[name] for name in maker._fields]
+def number_types(record_type: Any) -> list[type[int | float]]:
+    """The field types, int or float, of a `NamedTuple` of numbers."""
+    hints = get_type_hints(record_type)
+    return [hints[name] for name in record_type._fields]
 
 
 class Sizes(NamedTuple):
-    """What the tables of a text begin with."""
+    """The header of the tables of a compiled function."""
 
     inputs: int
     outputs: int
@@ -92,7 +92,7 @@ def at_each_state(
     end: int,
     stride: int,
 ) -> None:
-    """Run one(known, x, p, tables, out) at some of the states in the columns of x."""
+    """Run one(known, x, p, tables, out) at the states begin to end of the columns of x."""
     sizes = as_record(Sizes, tables)
     state, result = np.empty(sizes.inputs), np.empty(sizes.outputs)
     for k in range(begin, end):
@@ -104,10 +104,10 @@ def at_each_state(
 
 
 class CompiledText:
-    """A text one(known, x, p, tables, out) with the signature of programs, for one state and for many.
+    """A compiled function one(known, x, p, tables, out) with the signature of programs, for one state and for many.
 
-    `known` is a function that it calls. Its tables begin with `Sizes`. In machine code the lengths of the four arrays are not
-    known.
+    `known` is a function that it calls. Its tables begin with `Sizes`. In machine code the lengths of the four arrays are
+    unknown.
     """
 
     lanes = 1
@@ -122,36 +122,36 @@ class CompiledText:
 
 
 class CompiledLoop:
-    """A loop in machine code, made for each kind of arguments at the first call with them."""
+    """A compiled loop; machine code is generated at the first call with each combination of argument types."""
 
     def __init__(self, loop: Written) -> None:
         self._loop = loop
         self._codes: dict[tuple[Kind, ...], _Code] = {}
-        self._last: dict[int, tuple[object, Kind, list[object]]] = {}  # records of the last call, kinds and words
+        self._last: dict[int, tuple[object, Kind, list[object]]] = {}  # records of the last call, with types and words
 
     def __call__(self, *arguments: object) -> Any:
-        """What the loop returns; arrays are written in place, other threads go on meanwhile."""
+        """The return value of the loop; arrays are modified in place, and the GIL is released."""
         kinds, words = zip(*(self._read(i, each) for i, each in enumerate(arguments)), strict=True)
         code = self._codes.get(kinds)
         if code is None:
             code = self._codes[kinds] = _Code(self._loop, kinds)
         return code(word for part in words for word in part)
 
-    def _read(self, place: int, argument: object) -> tuple[Kind, list[object]]:
-        """Kind and words of an argument; a record that was there in the last call, too, is not read again."""
+    def _read(self, index: int, argument: object) -> tuple[Kind, list[object]]:
+        """Type and words of an argument; a record that was also passed in the last call is not converted again."""
         from dalembert.codegen.llvm._value_types import flat, kind_of
 
-        last = self._last.get(place)
+        last = self._last.get(index)
         if last is not None and last[0] is argument:
             return last[1:]
         kind, words = kind_of(argument), list(flat(argument))
         if isinstance(argument, tuple):
-            self._last[place] = argument, kind, words
+            self._last[index] = argument, kind, words
         return kind, words
 
 
 class _Code:
-    """The machine code of a loop for some kinds of arguments."""
+    """The machine code of a loop for one combination of argument types."""
 
     def __init__(self, loop: Written, kinds: tuple[Kind, ...]) -> None:
         from dalembert.codegen.llvm._machine_code import loaded
@@ -163,11 +163,11 @@ class _Code:
         self._run = ctypes.CFUNCTYPE(None, ctypes.c_char_p, ctypes.c_char_p)(
             loaded(str(written.module), ENTRY, optimize=True)[0]
         )
-        self._given = struct.Struct("=" + "".join(map(codes_of, kinds)))
+        self._packer = struct.Struct("=" + "".join(map(codes_of, kinds)))
         self._result, self._found = result, struct.Struct("=" + codes_of(result))
         self._rebuilt = rebuilt
 
     def __call__(self, words: Iterable[object]) -> object:
         out = ctypes.create_string_buffer(max(self._found.size, 1))
-        self._run(self._given.pack(*words), out)
+        self._run(self._packer.pack(*words), out)
         return self._rebuilt(self._result, iter(self._found.unpack_from(out)))

@@ -1,14 +1,14 @@
-"""The disk cache of compiled code and traced programs: one file for each key. `marshal` writes programs as plain tuples.
+"""Disk cache of compiled code and traced programs: one file per key. `marshal` serializes programs as tuples.
 
-`DALEMBERT_CACHE` names the folder; empty means no disk cache. Files hold machine code, so whoever can write there can run code in
-this process. Therefore
+`DALEMBERT_CACHE` sets the folder; an empty value disables the disk cache. Files contain machine code, so anyone who can write
+to the folder can run code in this process. Therefore
 
-* a file starts with the SHA-256 of its key and its content; a damaged file, or one that belongs to another key, is not read;
-* the folder and its files have to belong to the user and must not be writable by group or others, nor may the folder be a
-  symbolic link. Else a `CacheWarning` says why, once, and everything is compiled in memory.
+* a file starts with the SHA-256 of its key and its content; a damaged file, or one of another key, is not read;
+* the folder and its files must be owned by the user and must not be writable by group or others, and the folder must not be
+  a symbolic link. Otherwise a `CacheWarning` reports the reason once, and everything is compiled in memory.
 
-Windows has no such owners and modes: there the folder inherits the access list of `%LOCALAPPDATA%`, which is the user's alone,
-and only symbolic links are refused. Who names another folder there has to protect it.
+Windows has no such owners and modes: there the folder inherits the access list of `%LOCALAPPDATA%`, which allows only the user,
+and only symbolic links are rejected. Any other folder must be protected by the user.
 """
 
 from __future__ import annotations
@@ -31,29 +31,29 @@ from dalembert.codegen.program import Program
 from dalembert.errors import CacheWarning
 from dalembert.symbolic.lookup_tables import Table
 
-CODE, TEXT = "o", "text"  # kinds of files: machine code; what was traced
-_FORMAT = 2  # of files; it is part of their names, so that versions of the package do not overwrite each other's files
-_MAX_FILES = 4000  # of one kind
+CODE, TEXT = "o", "text"  # file types: machine code; traced programs
+_FORMAT = 2  # file format; part of the file names, so that versions of the package do not overwrite each other's files
+_MAX_FILES = 4000  # per file type
 _CHECKSUM_BYTES = 32
 _OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
-_REFUSED: set[tuple[Path, str]] = set()  # folders and reasons that were reported
+_REPORTED: set[tuple[Path, str]] = set()  # folders and reasons already reported
 Plain = tuple[Any, ...]
 
 
 def _named_folder() -> Path | None:
-    """The folder named by DALEMBERT_CACHE, else one in the user's cache; none where that is empty."""
+    """The folder set by DALEMBERT_CACHE, else one in the user's cache folder; None if it is empty."""
     named = os.environ.get("DALEMBERT_CACHE")
     if named is not None:
         return Path(named) if named else None
     base = os.environ.get("XDG_CACHE_HOME") or os.environ.get("LOCALAPPDATA")
     try:
         return (Path(base) if base else Path.home() / ".cache") / "dalembert"
-    except RuntimeError:  # a user without a home
+    except RuntimeError:  # a user without a home directory
         return None
 
 
 def _trusted_folder() -> Path | None:
-    """The folder, where only this user can write; a missing folder is created with mode 0700."""
+    """The folder if only this user can write to it; a missing folder is created with mode 0700."""
     folder = _named_folder()
     if folder is None:
         return None
@@ -61,28 +61,28 @@ def _trusted_folder() -> Path | None:
         if not os.path.lexists(folder):
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         status = os.lstat(folder)
-    except OSError:  # a read-only disk, or a file of that name: there is no disk cache
+    except OSError:  # a read-only disk, or a file with that name: no disk cache
         return None
     linked = stat.S_ISLNK(status.st_mode)
-    link_fault = "it is a symbolic link; set DALEMBERT_CACHE to the folder that the link names"
+    link_fault = "it is a symbolic link; set DALEMBERT_CACHE to the target of the link"
     fault = link_fault if linked else _write_fault(status)
-    if fault and (folder, fault) not in _REFUSED:
-        _REFUSED.add((folder, fault))
-        message = f"the disk cache {folder} is not used: {fault}. Compiled code stays in memory only."
+    if fault and (folder, fault) not in _REPORTED:
+        _REPORTED.add((folder, fault))
+        message = f"the disk cache {folder} is not used: {fault}. Compiled code is stored in memory only."
         warnings.warn(message, CacheWarning, stacklevel=3)
     return None if fault else folder
 
 
 def _write_fault(status: os.stat_result) -> str:
-    """Who else can write a file or folder; empty where nobody can, and on Windows, which has no such modes."""
+    """The reason why others can write to a file or folder; empty if they cannot, and on Windows, which has no such modes."""
     if os.name == "nt":
         return ""
     user = os.geteuid()
     if status.st_uid != user:
-        owner = f"it belongs to the user with id {status.st_uid}, and this process runs as {user}"
-        return f"{owner}; use a folder of your own"
+        owner = f"it is owned by the user with id {status.st_uid}, but this process runs as {user}"
+        return f"{owner}; use a folder that you own"
     if status.st_mode & _OTHERS_WRITE:
-        return f"its mode {stat.S_IMODE(status.st_mode):04o} lets other users write; run chmod go-w, after emptying it"
+        return f"its mode {stat.S_IMODE(status.st_mode):04o} lets other users write; empty it and run chmod go-w"
     return ""
 
 
@@ -91,12 +91,12 @@ def _path(folder: Path, digest: str, kind: str) -> Path:
 
 
 def _checksum(digest: str, kind: str, data: bytes) -> bytes:
-    """The SHA-256 of key and content: an entry is valid under its own key only."""
+    """The SHA-256 of key and content: an entry is valid only under its own key."""
     return hashlib.sha256(f"{digest}.{kind}\n{len(data)}\n".encode() + data).digest()
 
 
 def stored(digest: str, kind: str) -> bytes | None:
-    """The content under a key; None where there is none, or where the file does not hold what was written for this key."""
+    """The content of a key; None if there is none, or if the file is damaged or belongs to another key."""
     folder = _trusted_folder()
     if folder is None:
         return None
@@ -109,14 +109,14 @@ def stored(digest: str, kind: str) -> bytes | None:
 
 
 def _read(path: Path) -> bytes:
-    """The bytes of a file that nobody else can write; nothing of another one."""
+    """The bytes of a file that only this user can write; empty for any other file."""
     handle = os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_NOFOLLOW", 0))
     with os.fdopen(handle, "rb") as file:
         return b"" if _write_fault(os.fstat(handle)) else file.read()
 
 
 def keep(digest: str, kind: str, data: bytes) -> None:
-    """Write the content of a key; where the folder cannot be written, it is compiled again next time."""
+    """Write the content of a key; if the folder is not writable, it is compiled again next time."""
     folder = _trusted_folder()
     if folder is None:
         return
@@ -133,7 +133,7 @@ def keep(digest: str, kind: str, data: bytes) -> None:
 
 
 def _prune(folder: Path, kind: str) -> None:
-    """Remove the older half of the files of a kind where there are too many."""
+    """Remove the older half of the files of a type if there are too many."""
     files = list(folder.glob(f"*.{kind}"))
     if len(files) > _MAX_FILES:
         for old in sorted(files, key=lambda each: each.stat().st_mtime)[: len(files) // 2]:
@@ -141,44 +141,48 @@ def _prune(folder: Path, kind: str) -> None:
 
 
 def to_bytes(plain: Plain) -> bytes:
-    """Tuples of numbers, words and bytes, as bytes."""
+    """Serialize tuples of numbers, strings and bytes."""
     return marshal.dumps(plain)
 
 
 def from_bytes(data: bytes) -> Plain:
-    """What `to_bytes` wrote."""
+    """Inverse of `to_bytes`."""
     collects = gc.isenabled()
-    gc.disable()  # ten thousand new tuples would make Python search all of its memory for waste
+    gc.disable()  # creating ten thousand tuples would trigger full garbage collections
     try:
-        return marshal.loads(data)  # the store has checked its digest, and keeps machine code beside it
+        return marshal.loads(data)  # the checksum was verified, and the cache contains machine code anyway
     finally:
         if collects:
             gc.enable()
 
 
 def plain_program(program: Program) -> Plain:
-    """A program as tuples."""
-    tables = tuple((held.digest, held.order, held.times.tobytes(), held.values.tobytes()) for held in program.tables)
+    """Convert a program to tuples."""
+    tables = tuple(
+        (table.digest, table.order, table.times.tobytes(), table.values.tobytes()) for table in program.tables
+    )
     return program.inputs, program.parameters, program.numbers, tables, program.lines, program.outputs
 
 
 def program_again(plain: Plain) -> Program:
-    """The program of such tuples."""
+    """Inverse of `plain_program`."""
     inputs, parameters, numbers, tables, lines, outputs = plain
-    held = tuple(Table(digest, order, *map(np.frombuffer, points)) for digest, order, *points in tables)
-    return Program(inputs, parameters, numbers, held, lines, outputs)
+    table = tuple(Table(digest, order, *map(np.frombuffer, points)) for digest, order, *points in tables)
+    return Program(inputs, parameters, numbers, table, lines, outputs)
 
 
 def plain_sweeps(sweeps: Sweeps) -> Plain:
-    """Sweeps as tuples."""
-    walks = tuple((sweep.outwards, sweep.passed, tuple(map(_plain_step, sweep.steps))) for sweep in sweeps.sweeps)
-    return sweeps.kept, sweeps.rows, sweeps.numbers, walks
+    """Convert sweeps to tuples."""
+    sweep_tuples = tuple(
+        (sweep.outwards, sweep.passed, tuple(map(_plain_step, sweep.steps))) for sweep in sweeps.sweeps
+    )
+    return sweeps.kept, sweeps.rows, sweeps.numbers, sweep_tuples
 
 
 def sweeps_again(plain: Plain) -> Sweeps:
-    """The sweeps of such tuples."""
-    kept, rows, numbers, walks = plain
-    again = (Sweep(outwards, passed, tuple(map(_step_again, steps))) for outwards, passed, steps in walks)
+    """Inverse of `plain_sweeps`."""
+    kept, rows, numbers, sweep_tuples = plain
+    again = (Sweep(outwards, passed, tuple(map(_step_again, steps))) for outwards, passed, steps in sweep_tuples)
     return Sweeps(kept, rows, numbers, tuple(again))
 
 

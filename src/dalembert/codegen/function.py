@@ -29,12 +29,12 @@ if TYPE_CHECKING:
     from dalembert.codegen.llvm._machine_code import MachineCode
 
 ENGINES: tuple[str, ...] = ("native", "python")
-LONG = 1500  # lines: compiling a longer program takes more time than NumPy needs for it at the samples of many runs
-FEW = 16  # columns: beyond them NumPy is quicker than floats one by one
+LONG = 1500  # lines: compiling a longer program takes longer than evaluating it with NumPy at the samples of many runs
+FEW = 16  # columns: above this count NumPy is faster than a loop over floats
 
 
 def choose_engine(name: str | None) -> str:
-    """`native` (machine code) or `python`; None takes native where llvmlite is installed."""
+    """`native` (machine code) or `python`; None selects native if llvmlite is installed."""
     installed = importlib.util.find_spec("llvmlite") is not None
     if name is None:
         return "native" if installed else "python"
@@ -42,7 +42,7 @@ def choose_engine(name: str | None) -> str:
         raise InputError(f"there is no engine '{name}'. {nearest(name, ENGINES)} Expected 'native' or 'python'.")
     if name == "native" and not installed:
         raise EngineError(
-            "the engine 'native' needs llvmlite, which is not installed. Use engine='python', or install it."
+            "the engine 'native' needs llvmlite, which is not installed. Use engine='python', or install llvmlite."
         )
     return name
 
@@ -52,9 +52,9 @@ _AT_SAMPLES: ContextVar[bool] = ContextVar("at_samples", default=False)
 
 @contextmanager
 def interpreting_long_programs() -> Iterator[None]:
-    """Run programs of more than `LONG` lines in NumPy when they are called for many states, in place of compiling them.
+    """Run programs of more than `LONG` lines in NumPy instead of compiling them when they are called for many states.
 
-    The rule depends on the program alone, so that equal runs have equal bits.
+    The rule depends only on the program, so that equal runs give identical bits.
     """
     token = _AT_SAMPLES.set(True)
     try:
@@ -64,7 +64,7 @@ def interpreting_long_programs() -> Iterator[None]:
 
 
 class Native(NamedTuple):
-    """Machine code for one state, `one(x, p, tables, out)` with four addresses of doubles, and the numbers of its tables."""
+    """Machine code for one state, `one(x, p, tables, out)` with four addresses of doubles, and the data of its tables."""
 
     address: int
     tables: np.ndarray
@@ -81,9 +81,9 @@ class Function(ABC):
         """The outputs, (k,) for one state or (k, batch) for many."""
 
     def spread(self, inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray], threads: int = 1) -> None:
-        """Write a batch without parameters, from the rows of arrays (rows, batch) into the rows of others.
+        """Evaluate a batch without parameters, from the rows of arrays (rows, batch) into the rows of others.
 
-        Machine code reads and writes doubles where they lie. No output may lie in an input.
+        Machine code reads and writes doubles in place. Outputs must not overlap inputs.
         """
         found = self(np.concatenate(inputs), np.zeros(0), threads)
         ends = np.cumsum([len(rows) for rows in outputs])
@@ -92,12 +92,12 @@ class Function(ABC):
 
     @property
     def native(self) -> Native | None:
-        """The machine code, None on other engines."""
+        """The machine code; None for other engines."""
         return None
 
 
 def _columns(inputs: np.ndarray, parameters: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Inputs and parameters of every state of a batch."""
+    """Broadcast inputs and parameters to every state of a batch."""
     batch = inputs.shape[1]
     constants = parameters[:, None] if parameters.ndim == 1 else parameters
     return inputs, np.broadcast_to(constants, (len(parameters), batch))
@@ -112,7 +112,7 @@ class PythonFunction(Function):
         self._program = Interpreted(program)
 
     def __call__(self, inputs: np.ndarray, parameters: np.ndarray, threads: int = 1) -> np.ndarray:
-        """The outputs; one state goes straight to the program on floats."""
+        """The outputs; a single state is passed directly to the program on floats."""
         if inputs.ndim == 1 and parameters.ndim == 1:
             return np.array(self._program.one([*inputs.tolist(), *parameters.tolist()]), dtype=float)
         single = inputs.ndim == 1
@@ -128,16 +128,16 @@ class PythonFunction(Function):
 class Code(Protocol):
     """Machine code in memory, for one state or for many."""
 
-    lanes: int  # the number of states at a time
+    lanes: int  # number of states per vector
     address: int
-    one: Callable[..., None]  # of four addresses
-    many: Callable[..., None]  # of four addresses, begin, end and stride
+    one: Callable[..., None]  # takes four addresses
+    many: Callable[..., None]  # takes four addresses, begin, end and stride
 
 
 class MachineFunction(Function):
-    """Machine code for one state and for many, on numbers of 64 bits, or of 32 where it is `single`."""
+    """Machine code for one state and for many, in 64-bit floats, or in 32-bit floats if `single`."""
 
-    least = 64  # so many lanes are worth a thread
+    least = 64  # minimum number of lane groups per thread
 
     def __init__(self, n_inputs: int, n_parameters: int, n_outputs: int, single: bool = False) -> None:
         self._single, self._dtype = single, np.dtype(np.float32 if single else np.float64)
@@ -148,7 +148,7 @@ class MachineFunction(Function):
     @cached_property
     @abstractmethod
     def _tables(self) -> np.ndarray:
-        """The numbers of the tables."""
+        """The data of the tables."""
 
     @cached_property
     @abstractmethod
@@ -158,26 +158,26 @@ class MachineFunction(Function):
     @cached_property
     @abstractmethod
     def _many(self) -> Code:
-        """The code for many."""
+        """The code for many states."""
 
     @cached_property
     @abstractmethod
     def varied(self) -> MachineFunction:
-        """The same with parameters among the inputs, for batches in which they differ."""
+        """The same function with parameters as inputs, for batches in which they vary."""
 
     @property
     def native(self) -> Native | None:
-        """The machine code for one state; None where it does not work on doubles."""
+        """The machine code for one state; None if it does not use doubles."""
         return None if self._single else Native(self._one.address, self._tables)
 
     @property
     def lanes(self) -> int:
-        """The number of states that the code for many takes at a time."""
+        """The number of states per vector in the code for many states."""
         return self._many.lanes
 
     @property
     def many(self) -> Native:
-        """The machine code for many states, whose arrays are given by their places."""
+        """The machine code for many states, whose arrays are described by their layout."""
         return Native(self._many.address, self._tables)
 
     @cached_property
@@ -185,13 +185,13 @@ class MachineFunction(Function):
         return self._tables.ctypes.data
 
     def _is_ready(self, rows: np.ndarray) -> bool:
-        """True where machine code can work on the array itself."""
+        """True if machine code can use the array without a copy."""
         return rows.dtype is self._dtype and rows.strides[1] == self._dtype.itemsize
 
     def __call__(self, inputs: np.ndarray, parameters: np.ndarray, threads: int = 1) -> np.ndarray:
-        """The outputs; `threads` share a batch."""
+        """The outputs; a batch is divided among `threads`."""
         if inputs.ndim == 1 and parameters.ndim == 1:
-            if (call := getattr(self._own, "call", None)) is None:  # with the buffers of this thread
+            if (call := getattr(self._own, "call", None)) is None:  # buffers are thread-local
                 call = self._own.call = _CallOfOneState(self._one, self.sizes, self.n_outputs, self._tables)
             return call(inputs, parameters)
         single = inputs.ndim == 1
@@ -206,7 +206,7 @@ class MachineFunction(Function):
     def _batch(self, x: np.ndarray, p: np.ndarray, threads: int) -> np.ndarray:
         count = x.shape[1]
         lanes = self._many.lanes
-        if count < lanes:  # lanes without a state repeat the last one
+        if count < lanes:  # unused lanes repeat the last state
             if not count:
                 return np.empty((self.n_outputs, 0), self._dtype)
             return self._batch(np.ascontiguousarray(x[:, np.minimum(np.arange(lanes), count - 1)]), p, 1)[:, :count]
@@ -216,7 +216,7 @@ class MachineFunction(Function):
 
 
 class _CallOfOneState:
-    """The call for one state: arrays whose addresses are known, so that a call takes little more than its work."""
+    """Call for one state with preallocated arrays of known address, which minimizes the overhead."""
 
     def __init__(self, code: Code, sizes: tuple[int, int], n_outputs: int, tables: np.ndarray) -> None:
         self._x, self._p, self._out = (np.zeros(size, tables.dtype) for size in (*sizes, n_outputs))
@@ -232,7 +232,7 @@ class _CallOfOneState:
 
 
 def _shared(code: Code, addresses: Sequence[int], count: int, threads: int, least: int) -> None:
-    """Run the code for many on `count` states, which threads share, `least` rounds of lanes or more for each."""
+    """Run the code for many on `count` states, divided among threads, with at least `least` groups of lanes each."""
     shares = max(1, min(threads, count // (least * code.lanes)))
     if shares == 1:
         code.many(*addresses, 0, count, count)
@@ -243,18 +243,18 @@ def _shared(code: Code, addresses: Sequence[int], count: int, threads: int, leas
             done.result()
 
 
-def _places(arrays: Sequence[np.ndarray]) -> np.ndarray:
-    """Where arrays begin, the bytes between their rows, and the number of rows."""
+def _layout(arrays: Sequence[np.ndarray]) -> np.ndarray:
+    """For each array its address, the bytes between rows, and the number of rows."""
     return np.array([part for a in arrays for part in (a.ctypes.data, a.strides[0], len(a))], dtype=np.int64)
 
 
 def _addresses(arrays: Sequence[np.ndarray]) -> np.ndarray:
-    """Where the rows of arrays begin."""
+    """The addresses of the rows of arrays."""
     return np.concatenate([a.ctypes.data + a.strides[0] * np.arange(len(a)) for a in arrays])
 
 
 class NativeFunction(MachineFunction):
-    """A program as machine code: for one state, and with a state in each lane for many; made when it is first used."""
+    """A program as machine code, for one state and vectorized over states; compiled on first use."""
 
     def __init__(self, program: Program, single: bool = False) -> None:
         super().__init__(len(program.inputs), len(program.parameters), len(program.outputs), single)
@@ -262,8 +262,8 @@ class NativeFunction(MachineFunction):
 
     @cached_property
     def _tables(self) -> np.ndarray:
-        held = (part for table in self._program.tables for part in (table.times, table.values))
-        return np.concatenate([np.zeros(0), *held], dtype=self._dtype)
+        arrays = (part for table in self._program.tables for part in (table.times, table.values))
+        return np.concatenate([np.zeros(0), *arrays], dtype=self._dtype)
 
     @cached_property
     def _one(self) -> MachineCode:
@@ -283,7 +283,7 @@ class NativeFunction(MachineFunction):
         return PythonFunction(self._program)
 
     def __call__(self, inputs: np.ndarray, parameters: np.ndarray, threads: int = 1) -> np.ndarray:
-        """The outputs; `threads` share a batch."""
+        """The outputs; a batch is divided among `threads`."""
         if inputs.ndim == 2 and len(self._program.lines) > LONG and _AT_SAMPLES.get():
             return self._interpreted(inputs, parameters)
         return super().__call__(inputs, parameters, threads)
@@ -291,47 +291,47 @@ class NativeFunction(MachineFunction):
     def _batch(self, x: np.ndarray, p: np.ndarray, threads: int) -> np.ndarray:
         out = np.empty((self.n_outputs, x.shape[1]), self._dtype)
         if count := x.shape[1]:
-            places = _places([x, out])
-            self._on_rows(places.ctypes.data, 1, p.ctypes.data, count, threads)
+            layout = _layout([x, out])
+            self._on_rows(layout.ctypes.data, 1, p.ctypes.data, count, threads)
         return out
 
     def spread(self, inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray], threads: int = 1) -> None:
-        """Write a batch from rows into rows where they lie."""
+        """Evaluate a batch from rows into rows, in place."""
         arrays, count = [*inputs, *outputs], outputs[0].shape[1]
         if count and self._listed is not None:
-            places = np.empty(3 * len(arrays), np.int64)
-            if begin := self._listed(places, *arrays):
+            layout = np.empty(3 * len(arrays), np.int64)
+            if begin := self._listed(layout, *arrays):
                 self._on_rows(begin, len(inputs), 0, count, threads)  # no parameters
                 return
         copies = [a if self._is_ready(a) else np.ascontiguousarray(a, self._dtype) for a in arrays]
         if count:
-            places = _places(copies)
-            self._on_rows(places.ctypes.data, len(inputs), 0, count, threads)
+            layout = _layout(copies)
+            self._on_rows(layout.ctypes.data, len(inputs), 0, count, threads)
         for rows, found in zip(outputs, copies[len(inputs) :], strict=True):
             if found is not rows:
                 rows[...] = found
 
-    def _on_rows(self, places: int, inputs: int, p: int, count: int, threads: int) -> None:
-        """Run the code for many on arrays whose places are listed at an address, with parameters at the address p."""
-        _shared(self._many, (places, p, self._tables_at, places + 24 * inputs), count, threads, self.least)
+    def _on_rows(self, layout: int, inputs: int, p: int, count: int, threads: int) -> None:
+        """Run the code for many on arrays whose layout is listed at an address, with parameters at the address p."""
+        _shared(self._many, (layout, p, self._tables_at, layout + 24 * inputs), count, threads, self.least)
 
     @cached_property
     def _listed(self) -> Callable[..., int | None] | None:
-        """What lists arrays of doubles; None where their records cannot be read."""
+        """The function that lists the layout of arrays of doubles; None if NumPy's array structs cannot be read."""
         from dalembert.codegen.llvm.native_entry import is_possible, listed
 
         return listed() if is_possible() and not self._single else None
 
     @cached_property
     def varied(self) -> NativeFunction:
-        """The same with parameters among the inputs, for batches in which they differ."""
+        """The same function with parameters as inputs, for batches in which they vary."""
         return NativeFunction(self._program.with_moving_parameters(), self._single)
 
 
 class SweptFunction(MachineFunction):
-    """Sweeps over the links of one table as machine code, which all trees of the same kinds of links share.
+    """Sweeps over the links of one table as machine code, shared by all trees with the same link types.
 
-    Inputs and outputs are the rows that the table names; there are no parameters.
+    Inputs and outputs are the rows named in the table; there are no parameters.
     """
 
     least = 4
@@ -362,10 +362,10 @@ class SweptFunction(MachineFunction):
         return out
 
     def spread(self, inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray], threads: int = 1) -> None:
-        """Write a batch from rows into rows where they lie."""
+        """Evaluate a batch from rows into rows, in place."""
         count, lanes = inputs[0].shape[1], self._many.lanes
         if count < lanes or not all(map(self._is_ready, (*inputs, *outputs))):
-            columns = np.minimum(np.arange(max(count, lanes)), count - 1)  # lanes without a state repeat the last one
+            columns = np.minimum(np.arange(max(count, lanes)), count - 1)  # unused lanes repeat the last state
             copies = [np.empty((len(a), len(columns))) for a in outputs]
             if count:
                 self.spread([np.ascontiguousarray(a[:, columns], float) for a in inputs], copies, threads)
@@ -377,7 +377,7 @@ class SweptFunction(MachineFunction):
 
     @property
     def varied(self) -> SweptFunction:  # type: ignore[override]
-        """The same: there are no parameters that could differ."""
+        """The function itself: there are no parameters that could vary."""
         return self
 
 
@@ -390,20 +390,20 @@ class EmptyFunction(Function):
         self.sizes = sizes
 
     def __call__(self, inputs: np.ndarray, parameters: np.ndarray, threads: int = 1) -> np.ndarray:
-        """Nothing, for every column."""
+        """An empty array for every column."""
         return np.zeros((0, *inputs.shape[1:]))
 
 
 def compile_function(
     algebra: DifferentialAlgebra, inputs: Array, outputs: Array, parameters: Array, engine: str | None = None
 ) -> Function:
-    """A compiled function of `outputs` over the symbols `inputs` and `parameters`."""
+    """Compile `outputs` as a function of the symbols `inputs` and `parameters`."""
     program = program_of(nodes(algebra, outputs), [str(x) for x in inputs], [str(x) for x in parameters])
     return function_of(program, engine)
 
 
 def function_of(program: Program, engine: str | None = None, *, single: bool = False) -> Function:
-    """A program, compiled; `single` is for numbers of 32 bits, of which a register holds twice as many.
+    """Compile a program; `single` selects 32-bit floats, of which a register holds twice as many.
 
     >>> (x,) = GRAPH.symbols(["x"])
     >>> function_of(program_of([x / 3], ["x"]), single=True)(np.array([1.0]), np.zeros(0))
@@ -414,12 +414,12 @@ def function_of(program: Program, engine: str | None = None, *, single: bool = F
     if choose_engine(engine) == "native":
         return NativeFunction(program, single)
     if single:
-        raise EngineError("the engine 'python' works in doubles. Use engine='native' for numbers of 32 bits.")
+        raise EngineError("the engine 'python' supports 64-bit floats only. Use engine='native' for 32-bit floats.")
     return PythonFunction(program)
 
 
 def nodes(algebra: DifferentialAlgebra, expressions: Array) -> list[Node]:
-    """Expressions of the algebras `graph` and `symbolic` as nodes of the graph."""
+    """Convert expressions of the algebras `graph` and `symbolic` to nodes of the graph."""
     if algebra.name == "symbolic":
         names = {x.name for e in expressions for x in se.sympify(e).free_symbols}
         lower = Lowering(GRAPH, {name: symbol(name) for name in names})

@@ -1,4 +1,4 @@
-"""Programs as heyoka's expressions: what its Taylor integrator is made of."""
+"""Programs as heyoka expressions, for its Taylor integrator."""
 
 from __future__ import annotations
 
@@ -16,54 +16,54 @@ from dalembert.symbolic.operations import BLOCKS, OPERATIONS
 if TYPE_CHECKING:
     import heyoka as hy
 
-Compiled: TypeAlias = Any  # heyoka's integrators and functions, which have no types
-_MANY_LINES = 1000  # of a function: beyond them the compact mode compiles sooner
+Compiled: TypeAlias = Any  # heyoka's integrators and functions, which are untyped
+_MANY_LINES = 1000  # of a function: above this count the compact mode compiles faster
 _RELATIONS = {"less": "lt", "less_equal": "lte"}
 
 
 def is_installed() -> bool:
-    """True where heyoka is installed."""
+    """True if heyoka is installed."""
     return importlib.util.find_spec("heyoka") is not None
 
 
 def expressions(program: Program, symbols: list[hy.expression]) -> list[hy.expression]:
-    """The outputs over heyoka's expressions in the place of inputs and parameters."""
+    """The outputs, with heyoka expressions for inputs and parameters."""
     import heyoka as hy
 
     if program.tables:
-        raise EngineError("a long table has no Taylor series. Use integrator='dop853' for this model.")
+        raise EngineError("Taylor integration does not support long tables. Use integrator='dop853' for this model.")
     values: list[Any] = [*symbols, *program.numbers]
-    for name, places in program.lines:
-        known = OPERATIONS[name]
-        arguments = [values[a] for a in places]
+    for name, operands_at in program.lines:
+        operation = OPERATIONS[name]
+        arguments = [values[a] for a in operands_at]
         if name in ("and", "or"):
             values.append((hy.logical_and if name == "and" else hy.logical_or)(arguments))
             continue
-        if name in _RELATIONS:  # of parameters: equations that are integrated hold their conditions
+        if name in _RELATIONS:  # of parameters: conditions are frozen in the equations that are integrated
             values.append(getattr(hy, _RELATIONS[name])(*arguments))
-        elif (known.llvm and name != "select") or name in BLOCKS:  # blocks are written out
-            values.append(known.array(*arguments))
+        elif (operation.llvm and name != "select") or name in BLOCKS:  # blocks are expanded
+            values.append(operation.array(*arguments))
         else:
             operands = [hy.expression(x) if isinstance(x, float) else x for x in arguments]  # 2.0**x is not overloaded
             values.append(operands[0] ** operands[1] if name == "pow" else getattr(hy, name)(*operands))
-    return [hy.expression(y) if isinstance(y := values[place], float) else y for place in program.outputs]
+    return [hy.expression(y) if isinstance(y := values[index], float) else y for index in program.outputs]
 
 
 class TaylorMachine:
-    """Makes integrators of ẏ = rates(y, t); the machine code of one tolerance and one set of sizes is made once.
+    """Creates integrators of ẏ = rates(y, t); machine code is compiled once per tolerance and set of sizes.
 
-    The inputs of the program are the states that rates depend on, and time behind them.
+    The inputs of the program are the states that the rates depend on, followed by the time.
     """
 
     def __init__(self, rates: Program) -> None:
         self._rates = rates
         self._made: dict[tuple[float | None, tuple[float, ...]], Compiled] = {}
-        self._making = RLock()
+        self._lock = RLock()
 
     def make(self, tolerance: float | None, constants: np.ndarray, sizes: np.ndarray | None = None) -> Compiled:
-        """A fresh integrator of y / sizes with its parameters set."""
+        """A new integrator of y / sizes with its parameters set."""
         key = (tolerance, tuple(np.ones(len(self._rates.outputs)) if sizes is None else sizes))
-        with self._making:
+        with self._lock:
             if key not in self._made:
                 self._made[key] = self._compiled(*key)
             machine = copy.copy(self._made[key])
@@ -71,7 +71,7 @@ class TaylorMachine:
         return machine
 
     def function(self, sizes: np.ndarray) -> Compiled:
-        """The right-hand sides that integrators of y / sizes are made of, as a compiled function of states, pars and time."""
+        """The right-hand sides of integrators of y / sizes, as a compiled function of states, parameters and time."""
         import heyoka as hy
 
         system, compact = self._system(tuple(sizes)), len(self._rates.lines) > _MANY_LINES
@@ -87,8 +87,8 @@ class TaylorMachine:
         """Each state and its rate."""
         import heyoka as hy
 
-        hy.set_logger_level_critical()  # heyoka logs to stdout, which belongs to the result
-        # heyoka keeps names to itself, such as __x, that a user may choose
+        hy.set_logger_level_critical()  # heyoka logs to stdout, which is reserved for results
+        # heyoka reserves names such as __x, which a user may choose
         states = [hy.expression(f"y{i}") for i in range(len(sizes))]
         inputs = [x if s == 1.0 else s * x for x, s in zip(states, sizes, strict=True)]
         inputs = [*inputs[: len(self._rates.inputs) - 1], hy.time]

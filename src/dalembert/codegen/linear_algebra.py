@@ -1,6 +1,6 @@
-"""Dense linear algebra of small matrices in numbers: by NumPy, and as loops for one state in machine code.
+"""Dense linear algebra of small matrices: with NumPy, and as loops for one state in machine code.
 
-Measured on square matrices of 3, 6, 12 and 30 rows (µs, one core), loops against LAPACK by the addresses that SciPy exports:
+Measured on square matrices of 3, 6, 12 and 30 rows (µs, one core), loops against LAPACK through the addresses that SciPy exports:
 
 | | 3 | 6 | 12 | 30 |
 |---|---|---|---|---|
@@ -9,8 +9,8 @@ Measured on square matrices of 3, 6, 12 and 30 rows (µs, one core), loops again
 | linear system, loops | 0.1 | 0.3 | 0.8 | 6.5 |
 | linear system, dgesv | 0.9 | 1.0 | 1.7 | 5.2 |
 
-Constraints of one mechanism have at most a dozen independent rows, so machine code has the loops. They need no library, and
-no sum in them is in another order for another number of states or another processor.
+Constraints of one mechanism have at most a dozen independent rows, so machine code uses the loops. They need no library, and
+the order of summation does not depend on the number of states or the processor.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ import numpy as np
 from dalembert.codegen.compiled_loop import in_machine_code
 
 _MAX_SWEEPS = 60
-_ORTHOGONAL = 2e-15  # the cosine of rows that count as orthogonal
-_ROUNDING = 1e-32  # of the square of the longest row: what is shorter is rounding, and has no direction
+_ORTHOGONAL = 2e-15  # largest cosine of rows that count as orthogonal
+_ROUNDING = 1e-32  # relative to the square of the longest row: shorter rows are rounding errors without a direction
 
 
 def inverse(which: np.ndarray, values: np.ndarray, other: float) -> np.ndarray:
-    """One over the values (…, n) that are chosen, and `other` in the place of the rest."""
+    """The reciprocals of the selected values (…, n), and `other` for the rest."""
     return np.where(which, 1 / np.where(which, values, 1.0), other)
 
 
@@ -49,9 +49,9 @@ def svd(A: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 @in_machine_code(svd)
 def svd_by_rotations(A: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The same at one state: rows are rotated in pairs until all are orthogonal (Hestenes 1958), of A or of Aᵀ.
+    """SVD at one state: pairs of rows are rotated until all are orthogonal (Hestenes 1958), of A or of Aᵀ.
 
-    A singular value of 0 has a row of zeros in Vᵀ, or a column of zeros in U where A has more rows than columns.
+    A singular value of 0 has a row of zeros in Vᵀ, or a column of zeros in U if A has more rows than columns.
     """
     wide = A.shape[0] <= A.shape[1]
     B = A.copy() if wide else A.T.copy()
@@ -80,7 +80,7 @@ def svd_by_rotations(A: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]
 
 
 def _sweep(B: np.ndarray, rotations: np.ndarray, floor: float) -> bool:
-    """Rotate each two rows of B until they are orthogonal, and the rows of `rotations` with them; False: they were."""
+    """Rotate each pair of rows of B until they are orthogonal, and the rows of `rotations` with them; False if they were."""
     rotated, n = False, B.shape[1]
     for i in range(B.shape[0]):
         for j in range(i + 1, B.shape[0]):
@@ -107,13 +107,13 @@ def _rotate(B: np.ndarray, i: int, j: int, cosine: float, sine: float) -> None:
 
 
 def leading(values: np.ndarray, count: int | np.ndarray) -> np.ndarray:
-    """Which of values (…, n) are among the first `count`, one number or one for each state, and larger than zero."""
+    """Mask of the first `count` of the values (…, n), one count or one per state, that are also larger than zero."""
     return (np.arange(values.shape[-1]) < np.asarray(count)[..., None]) & (values > 0)
 
 
 @in_machine_code(leading)
 def leading_at_one_state(values: np.ndarray, count: int) -> np.ndarray:
-    """The same at one state."""
+    """`leading` at one state."""
     out = np.empty(len(values), dtype=np.bool_)
     for i in range(len(values)):
         out[i] = i < count and values[i] > 0
@@ -130,7 +130,7 @@ def qr(A: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 @in_machine_code(qr)
 def qr_by_reflections(A: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The same by reflections (Householder 1958)."""
+    """QR by reflections (Householder 1958)."""
     n, k = A.shape
     R, P, u = A.copy(), np.eye(n), np.zeros(n)
     for j in range(min(n, k)):
@@ -147,7 +147,7 @@ def qr_by_reflections(A: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _reflect(B: np.ndarray, u: np.ndarray, begin: int) -> None:
-    """B − 2 u (uᵀ B) / uᵀu, with the elements of u from `begin` on."""
+    """B − 2 u (uᵀ B) / uᵀu, with the elements of u from index `begin`."""
     n, square = B.shape[0], 0.0
     for i in range(begin, n):
         square += u[i] * u[i]
@@ -163,7 +163,7 @@ def _reflect(B: np.ndarray, u: np.ndarray, begin: int) -> None:
 
 
 def cholesky(M: np.ndarray) -> np.ndarray:
-    """R with M = R Rᵀ and zeros above its diagonal, at one state; not a number where M is not positive definite.
+    """R with M = R Rᵀ and zeros above its diagonal, at one state; NaN if M is not positive definite.
 
     >>> cholesky(np.array([[4.0]])).tolist(), cholesky(np.array([[-4.0]])).tolist()
     ([[2.0]], [[nan]])
@@ -176,7 +176,7 @@ def cholesky(M: np.ndarray) -> np.ndarray:
 
 @in_machine_code(cholesky)
 def cholesky_by_rows(M: np.ndarray) -> np.ndarray:
-    """The same, row by row."""
+    """`cholesky`, row by row."""
     n = len(M)
     R = np.zeros((n, n))
     for i in range(n):
@@ -187,9 +187,9 @@ def cholesky_by_rows(M: np.ndarray) -> np.ndarray:
 
 
 def cholesky_in_place(R: np.ndarray, least: float, other: float) -> bool:
-    """Replace the lower half of M by R with M = R Rᵀ; the upper half is not read. False where R is not a number.
+    """Replace the lower half of M by R with M = R Rᵀ; the upper half is not read. False if R contains NaN.
 
-    A pivot that is not larger than `least` becomes `other`: not a number, or infinite, which leaves its row and column out.
+    A pivot that is not larger than `least` becomes `other`: NaN, or infinity, which removes its row and column.
     """
     n = len(R)
     for i in range(n):
@@ -226,7 +226,7 @@ def solve_lower_transposed(R: np.ndarray, x: np.ndarray) -> None:
 
 
 def solve(A: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """x (…, n) of A x = b; not a number where A is singular, or one of a batch.
+    """x (…, n) of A x = b; NaN if A is singular, for the whole batch if one matrix is.
 
     >>> solve(np.array([[2.0]]), np.array([6.0])).tolist(), solve(np.zeros((1, 1)), np.ones(1)).tolist()
     ([3.0], [nan])
@@ -239,7 +239,7 @@ def solve(A: np.ndarray, b: np.ndarray) -> np.ndarray:
 
 @in_machine_code(solve)
 def solve_by_elimination(A: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """The same, by elimination with the largest pivot of each column."""
+    """`solve` by elimination with partial pivoting."""
     n, L, x = len(b), A.copy(), b.copy()
     for k in range(n):
         best = k

@@ -1,11 +1,11 @@
-"""Loops over the links of a tree as a value: one straight-line program for each kind of link, run outwards or inwards.
+"""Loops over the links of a tree as a value: one straight-line program per link type, run outward or inward.
 
-A program knows its link by places only: numbers in the link's row of a table, rows of the inputs and outputs that the row names,
-values kept for the link from one sweep to the next, and values passed between a link and its parent. The table is data, so one
-piece of machine code serves every tree that is made of these kinds, whatever its size.
+A program accesses its link only through storage locations: numbers in the link's row of a table, rows of the inputs and outputs
+that the row names, values stored for the link from one sweep to the next, and values passed between a link and its parent. The
+table is data, so the same machine code serves every tree of these link types, whatever its size.
 
-Passed values live in slots that are used again as soon as they are free: a chain needs one slot, whatever its length. What is
-kept is the only memory that grows with the number of links.
+Passed values use slots that are reused as soon as they are free: a chain needs one slot, whatever its length. Only the stored
+values need memory proportional to the number of links.
 """
 
 from __future__ import annotations
@@ -24,29 +24,31 @@ from dalembert.symbolic.nodes import Node, Symbol, ordered, symbol
 
 
 class Storage(Enum):
-    """Where a value lies."""
+    """Storage class of a value."""
 
     NUMBER = "number"  # in the link's row of the table: the same for all states
     ROW = "row"  # in the row of the inputs, or of the outputs, that the table names
     KEPT = "kept"  # with the link, from one sweep to the next
-    PASSED = "passed"  # outwards: from the parent, and to the children; inwards: the sum from the children, and to the parent
+    PASSED = (
+        "passed"  # outward: from the parent, and to the children; inward: the sum from the children, and to the parent
+    )
 
 
 class Place(NamedTuple):
-    """One value of a link."""
+    """One value of a link: storage class and index."""
 
     storage: Storage
     at: int
 
     @property
     def symbol(self) -> Symbol:
-        """What stands for it while a step is traced."""
+        """The symbol of this value while a step is traced."""
         return symbol(f"{self.storage.value} {self.at}")
 
 
 @dataclass(frozen=True)
 class Step:
-    """What a sweep does with a link of one kind: a program and the places of its inputs and outputs."""
+    """The operations of a sweep on a link of one type: a program and the locations of its inputs and outputs."""
 
     program: Program
     inputs: tuple[Place, ...]
@@ -54,7 +56,7 @@ class Step:
 
 
 def step_of(outputs: Mapping[Place, Node]) -> Step:
-    """The step that works out these values from the symbols of places."""
+    """The step that computes these values from the symbols of locations."""
     used = {y.value for y in ordered(list(outputs.values())) if isinstance(y, Symbol)}
     found = sorted((place for place in map(_read, used)), key=lambda place: (place.storage.value, place.at))
     program = program_of(list(outputs.values()), [place.symbol.value for place in found])
@@ -68,7 +70,7 @@ def _read(name: str) -> Place:
 
 @dataclass(frozen=True)
 class Sweep:
-    """One walk over all links, parents first (outwards) or children first: how many values pass, and a step for each kind."""
+    """One pass over all links, parents first (outward) or children first: number of passed values, and a step per link type."""
 
     outwards: bool
     passed: int
@@ -77,7 +79,7 @@ class Sweep:
 
 @dataclass(frozen=True)
 class Sweeps:
-    """Walks over a tree, one after the other; `kept`, `rows` and `numbers` are those of a link of each kind."""
+    """Successive passes over a tree; `kept`, `rows` and `numbers` are the counts for a link of each type."""
 
     kept: tuple[int, ...]
     rows: tuple[int, ...]
@@ -86,7 +88,7 @@ class Sweeps:
 
     @cached_property
     def digest(self) -> str:
-        """A name that equal sweeps share."""
+        """Content hash; equal sweeps have equal digests."""
         parts = [str((self.kept, self.rows, self.numbers))]
         for sweep in self.sweeps:
             parts.append(f"{sweep.outwards} {sweep.passed}")
@@ -97,55 +99,55 @@ class Sweeps:
 
     @property
     def operations(self) -> tuple[int, ...]:
-        """What a link of each kind costs, by the table of operations."""
+        """Operation count for a link of each type."""
         return tuple(sum(sweep.steps[k].program.operations for sweep in self.sweeps) for k in range(len(self.kept)))
 
 
 class Members(NamedTuple):
-    """The links of one kind in a table: which they are, the rows of inputs and outputs that are theirs, and their numbers."""
+    """The links of one type in a table: their indices, their rows of inputs and outputs, and their numbers."""
 
     links: np.ndarray  # (k,)
     rows: np.ndarray  # (k, rows)
     numbers: np.ndarray  # (k, numbers)
 
 
-HEAD = 4  # words: how many links, values kept for one state, slots of outward and inward sweeps
-ROW = 7  # words of a row before its own: kind, place of what is kept, then `_slots_outwards` and `_slots_inwards`
+HEAD = 4  # header words: number of links, stored values per state, slots of outward and inward sweeps
+ROW = 7  # header words of a row: type, offset of the stored values, then `_slots_outwards` and `_slots_inwards`
 
 
 def table_of(
     sweeps: Sweeps, parents: Sequence[int], members: Sequence[Members], world: Sequence[Sequence[float]]
 ) -> np.ndarray:
-    """The table of a tree as words of 64 bits, integers and doubles.
+    """The table of a tree as 64-bit words, integers and doubles.
 
-    Parents (−1 is the world) stand before their children. `members` are the links of each kind, and `world` the values that pass
-    from the world, for each outward sweep.
+    Parents (−1 is the world) precede their children. `members` are the links of each type, and `world` the values passed from
+    the world, for each outward sweep.
     """
     (outwards, n_outwards), (inwards, n_inwards) = _slots_outwards(parents), _slots_inwards(parents)
     sizes, kept = np.zeros(len(parents), np.int64), np.zeros(len(parents), np.int64)
     for kind, (links, rows, numbers) in enumerate(members):
         sizes[links], kept[links] = ROW + rows.shape[1] + numbers.shape[1], sweeps.kept[kind]
-    given = np.array([x for values in world for x in values], dtype=float)
-    first = HEAD + len(given) + len(parents)
+    world_values = np.array([x for values in world for x in values], dtype=float)
+    first = HEAD + len(world_values) + len(parents)
     starts = first + np.cumsum(sizes) - sizes
     out = np.zeros(first + int(sizes.sum()))
     words = out.view(np.int64)
     words[:HEAD] = len(parents), kept.sum(), n_outwards, n_inwards
-    out[HEAD : HEAD + len(given)] = given
+    out[HEAD : HEAD + len(world_values)] = world_values
     words[first - len(parents) : first] = starts
     heads = np.column_stack([np.cumsum(kept) - kept, outwards, inwards])
     for kind, (links, rows, numbers) in enumerate(members):
         at = starts[links][:, None]
-        whole = np.column_stack([np.full(len(links), kind), heads[links], rows])
-        words[at + np.arange(whole.shape[1])] = whole
-        out[at + whole.shape[1] + np.arange(numbers.shape[1])] = numbers
+        words_of_links = np.column_stack([np.full(len(links), kind), heads[links], rows])
+        words[at + np.arange(words_of_links.shape[1])] = words_of_links
+        out[at + words_of_links.shape[1] + np.arange(numbers.shape[1])] = numbers
     return out
 
 
 def _slots_outwards(parents: Sequence[int]) -> tuple[list[tuple[int, int]], int]:
-    """Link by link the slot it reads and the slot it writes; slot 0 is that of the world.
+    """For each link the slot it reads and the slot it writes; slot 0 belongs to the world.
 
-    A slot is free after the last child has read it, and that child may write it at once.
+    A slot is free after the last child has read it, and that child may write it immediately.
     """
     last = {parent: i for i, parent in enumerate(parents)}
     slots, own, out = Slots(1), list[int](), list[tuple[int, int]]()
@@ -161,10 +163,10 @@ def _slots_outwards(parents: Sequence[int]) -> tuple[list[tuple[int, int]], int]
 
 
 def _slots_inwards(parents: Sequence[int]) -> tuple[list[tuple[int, int, int]], int]:
-    """Link by link the slot it reads, the slot it writes, and the slot to which that is then added, 0 for none.
+    """For each link the slot it reads, the slot it writes, and the slot to which the result is added, 0 for none.
 
-    Slot 0 holds zeros, for links without children; slot 1 is for what comes to the world, and for what is added at once. The
-    child that comes first takes a slot for its parent, perhaps the one it has just read, and writes there.
+    Slot 0 contains zeros, for links without children; slot 1 receives values passed to the world and temporary sums. The first
+    child allocates a slot for its parent, possibly the one it has just read, and writes there.
     """
     slots, own, out = Slots(2), dict[int, int](), list[tuple[int, int, int]]()
     for i in reversed(range(len(parents))):

@@ -1,7 +1,7 @@
 """Straight-line code as a value: inputs, parameters, lines, outputs.
 
-A program is made of the nodes of a graph and does not know them any more. Its lines stand in an order that follows from their
-content alone, so the same equations give the same program in every process, and machine code is found again by its digest.
+A program is built from the nodes of a graph and does not refer to them. The order of its lines is determined by their content,
+so the same equations give the same program in every process, and machine code is cached by its digest.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from dalembert.symbolic.lookup_tables import Table
 from dalembert.symbolic.nodes import HeldTable, Node, Symbol, again, constant, numbers_in, ordered, symbol, table_leaf
 from dalembert.symbolic.operations import BLOCKS, OPERATIONS
 
-Line: TypeAlias = tuple[str, tuple[int, ...]]  # an operation and the places of its arguments
+Line: TypeAlias = tuple[str, tuple[int, ...]]  # an operation and the indices of its arguments
 
 
 @dataclass(frozen=True)
 class Program:
     """Outputs as functions of inputs and parameters.
 
-    Places are counted through: inputs first, then parameters, numbers, tables and lines.
+    Values are numbered consecutively: inputs first, then parameters, numbers, tables and lines.
 
     >>> from dalembert.symbolic.graph import GRAPH
     >>> x, y, k = GRAPH.symbols(["x", "y", "k"])
@@ -45,35 +45,35 @@ class Program:
 
     @property
     def operations(self) -> int:
-        """What one evaluation costs, by the table of operations."""
-        return sum(OPERATIONS[name].cost(len(places)) for name, places in self.lines)
+        """The operation count of one evaluation."""
+        return sum(OPERATIONS[name].cost(len(operands)) for name, operands in self.lines)
 
     @property
     def first_line(self) -> int:
-        """The place of the first line."""
+        """The index of the first line."""
         return len(self.inputs) + len(self.parameters) + len(self.numbers) + len(self.tables)
 
     @cached_property
     def digest(self) -> str:
-        """A name that equal programs share, whatever their symbols are called."""
-        held = tuple((each.digest, each.order) for each in self.tables)
-        whole = (len(self.inputs), len(self.parameters), self.numbers, held, self.lines, self.outputs)
-        return hashlib.sha256(marshal.dumps(whole, 2)).hexdigest()  # 2: the same bytes for equal values
+        """Content hash; equal programs have equal digests, whatever the names of their symbols."""
+        tables = tuple((each.digest, each.order) for each in self.tables)
+        content = (len(self.inputs), len(self.parameters), self.numbers, tables, self.lines, self.outputs)
+        return hashlib.sha256(marshal.dumps(content, 2)).hexdigest()  # 2: the same bytes for equal values
 
     @cached_property
     def moves(self) -> tuple[bool, ...]:
-        """For every place whether it depends on an input: the others are worked out once for a batch."""
+        """For every value whether it depends on an input: the others are computed once per batch."""
         moves = [True] * len(self.inputs) + [False] * (self.first_line - len(self.inputs))
-        for _, places in self.lines:
-            moves.append(any(moves[a] for a in places))
+        for _, operands in self.lines:
+            moves.append(any(moves[a] for a in operands))
         return tuple(moves)
 
     def with_moving_parameters(self) -> Program:
-        """The same program with its parameters among the inputs, for batches in which they differ from state to state."""
+        """The same program with its parameters as inputs, for batches in which they vary between states."""
         return Program(self.inputs + self.parameters, (), self.numbers, self.tables, self.lines, self.outputs)
 
     def text(self, language: str) -> str:
-        """The lines as they are written in `python`, `c` or `latex`; z1, z2, ... are the values of the lines.
+        """The source of the lines in `python`, `c` or `latex`; z1, z2, ... are the values of the lines.
 
         >>> from dalembert.symbolic.graph import GRAPH
         >>> (x,) = GRAPH.symbols(["x"])
@@ -84,64 +84,64 @@ class Program:
         names = [*self.inputs, *self.parameters, *(repr(x) for x in self.numbers)]
         names += [f"table{i + 1}" for i in range(len(self.tables))]
         rows, end = [], ";" if language == "c" else ""
-        for i, (name, places) in enumerate(self.lines):
+        for i, (name, operands) in enumerate(self.lines):
             names.append(f"z_{{{i + 1}}}" if language == "latex" else f"z{i + 1}")
-            text, arguments = getattr(OPERATIONS[name], language), [names[a] for a in places]
+            text, arguments = getattr(OPERATIONS[name], language), [names[a] for a in operands]
             value = f"{text}({', '.join(arguments)})" if name in BLOCKS else text.format(*arguments)
             rows.append(f"{names[-1]} = {value}{end}")
         return "\n".join(rows)
 
 
 def program_of(outputs: Sequence[Node] | np.ndarray, inputs: Sequence[str], parameters: Sequence[str] = ()) -> Program:
-    """The program of nodes that depend on nothing but the named symbols."""
+    """The program of nodes that depend only on the named symbols."""
     order = ordered(outputs)
     known = {*inputs, *parameters}
-    if strange := [y.value for y in order if isinstance(y, Symbol) and y.value not in known]:
+    if unknown := [y.value for y in order if isinstance(y, Symbol) and y.value not in known]:
         raise EngineError(
-            f"the outputs depend on {', '.join(strange)}. Expected functions of {', '.join([*inputs, *parameters])} only."
+            f"the outputs depend on {', '.join(unknown)}. Expected functions of {', '.join([*inputs, *parameters])} only."
         )
     values = numbers_in(order)
-    kept = _without_numbers(outputs, values)
+    needed = _without_numbers(outputs, values)
     count = len(inputs) + len(parameters)
-    place: dict[Node | str, int] = {name: i for i, name in enumerate([*inputs, *parameters])}
-    numbers = list(dict.fromkeys(values[y].hex() for y in kept if y in values))
-    tables = [y for y in kept if isinstance(y, HeldTable)]
+    index: dict[Node | str, int] = {name: i for i, name in enumerate([*inputs, *parameters])}
+    numbers = list(dict.fromkeys(values[y].hex() for y in needed if y in values))
+    tables = [y for y in needed if isinstance(y, HeldTable)]
     where = {x: count + i for i, x in enumerate(numbers)}
-    place |= {y: count + len(numbers) + i for i, y in enumerate(tables)}
+    index |= {y: count + len(numbers) + i for i, y in enumerate(tables)}
     lines: list[Line] = []
     first = count + len(numbers) + len(tables)
-    for y in kept:
+    for y in needed:
         if y in values:
-            place[y] = where[values[y].hex()]
+            index[y] = where[values[y].hex()]
         elif isinstance(y, Symbol):
-            place[y] = place[y.value]
+            index[y] = index[y.value]
         elif y.arguments:
-            lines.append((y.operation, tuple(place[a] for a in y.arguments)))
-            place[y] = first + len(lines) - 1
-    floats, held = tuple(map(float.fromhex, numbers)), tuple(y.value for y in tables)
-    return Program(tuple(inputs), tuple(parameters), floats, held, tuple(lines), tuple(place[y] for y in outputs))
+            lines.append((y.operation, tuple(index[a] for a in y.arguments)))
+            index[y] = first + len(lines) - 1
+    floats, contents = tuple(map(float.fromhex, numbers)), tuple(y.value for y in tables)
+    return Program(tuple(inputs), tuple(parameters), floats, contents, tuple(lines), tuple(index[y] for y in outputs))
 
 
 class Slots:
-    """Small numbers that are taken and given back; the first ones are reserved."""
+    """Allocator of small integers; the first ones are reserved."""
 
     def __init__(self, reserved: int = 0) -> None:
         self.count, self._free = reserved, list[int]()
 
     def take(self) -> int:
-        """The number that was given back last, else a new one."""
+        """The most recently released number, else a new one."""
         if self._free:
             return self._free.pop()
         self.count += 1
         return self.count - 1
 
     def give(self, slot: int) -> None:
-        """Give a number back."""
+        """Release a number."""
         self._free.append(slot)
 
 
 def nodes_of(program: Program) -> list[Node]:
-    """The outputs of a program as nodes of the graph, over symbols with the names of its inputs and parameters.
+    """The outputs of a program as nodes of the graph, with symbols named after its inputs and parameters.
 
     >>> from dalembert.symbolic.graph import GRAPH
     >>> x, k = GRAPH.symbols(["x", "k"])
@@ -150,14 +150,14 @@ def nodes_of(program: Program) -> list[Node]:
     """
     values: list[Node] = [symbol(name) for name in (*program.inputs, *program.parameters)]
     values += [constant(x) for x in program.numbers]
-    values += [table_leaf(held) for held in program.tables]
-    for operation, places in program.lines:
-        values.append(again(operation, [values[a] for a in places]))
-    return [values[place] for place in program.outputs]
+    values += [table_leaf(table) for table in program.tables]
+    for operation, operands in program.lines:
+        values.append(again(operation, [values[a] for a in operands]))
+    return [values[index] for index in program.outputs]
 
 
 def _without_numbers(outputs: Sequence[Node] | np.ndarray, values: Mapping[Node, float]) -> list[Node]:
-    """The nodes that a program needs, arguments first: nothing from below a number."""
+    """The nodes that a program needs, arguments first, without the arguments of numbers."""
     needed, waiting = set(outputs), list(outputs)
     while waiting:
         y = waiting.pop()

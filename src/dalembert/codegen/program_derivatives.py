@@ -1,8 +1,7 @@
-"""Derivatives of programs, as programs: they pickle, hash and compile like any other.
+"""Derivatives of programs as programs: they can be pickled, hashed and compiled.
 
-A program y = f(x, p) is read back into the graph, whose one table of operations knows all derivatives; the graph decides whether
-they are formed from the inputs up or from the outputs down. Derivatives are by the inputs x, or by inputs and parameters that
-are named.
+A program y = f(x, p) is converted to the graph, whose table of operations defines all derivatives; the graph chooses forward or
+reverse mode. Derivatives are with respect to the inputs x, or to named inputs and parameters.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ def jacobian(program: Program, by: Sequence[str] | None = None) -> Program:
 
 
 def jacobian_vector(program: Program, by: Sequence[str] | None = None) -> Program:
-    """(∂y/∂x) ẋ as a function of x and, behind them, the tangents ẋ.
+    """(∂y/∂x) ẋ as a function of x, followed by the tangents ẋ.
 
     >>> x, y = GRAPH.symbols(["x", "y"])
     >>> nodes_of(jacobian_vector(program_of([x * y], ["x", "y"])))
@@ -45,7 +44,7 @@ def jacobian_vector(program: Program, by: Sequence[str] | None = None) -> Progra
 
 
 def vector_jacobian(program: Program, by: Sequence[str] | None = None) -> Program:
-    """wᵀ(∂y/∂x) as a function of x and, behind them, a weight w for each output: the gradient of wᵀy.
+    """wᵀ(∂y/∂x) as a function of x, followed by a weight w for each output: the gradient of wᵀy.
 
     >>> x, y = GRAPH.symbols(["x", "y"])
     >>> nodes_of(vector_jacobian(program_of([x * y], ["x", "y"])))
@@ -61,13 +60,13 @@ def gradient(program: Program, by: Sequence[str] | None = None) -> Program:
     """∂y/∂x of a program with one output."""
     if len(program.outputs) != 1:
         raise InputError(
-            f"gradient: the program has {len(program.outputs)} outputs. Expected one; `jacobian` takes several."
+            f"gradient: the program has {len(program.outputs)} outputs. Expected one; use `jacobian` for several outputs."
         )
     return jacobian(program, by)
 
 
 def directional(program: Program, direction: Mapping[str, float]) -> Program:
-    """Σ (∂y/∂x) ẋ along one direction, the rates of inputs and parameters by name; others stand still.
+    """Σ (∂y/∂x) ẋ along one direction, with the rates of inputs and parameters by name; all others are constant.
 
     >>> x, t = GRAPH.symbols(["x", "t"])
     >>> nodes_of(directional(program_of([x * t, x * x], ["x", "t"]), {"x": 2, "t": 1}))
@@ -78,7 +77,7 @@ def directional(program: Program, direction: Mapping[str, float]) -> Program:
 
 
 class Slopes:
-    """(∂y/∂x) V in numbers at one state, for a matrix V of directions: each takes a lane.
+    """(∂y/∂x) V at one state, for a matrix V of directions, one per lane.
 
     The program has as many lines as one product, whatever the number of inputs: for long programs it compiles in a third of the
     time of `jacobian`, and the directions of large systems fill all lanes.
@@ -93,7 +92,7 @@ class Slopes:
         self._function = function_of(jacobian_vector(program, by), engine)
 
     def __call__(self, inputs: np.ndarray, parameters: np.ndarray, directions: np.ndarray) -> np.ndarray:
-        """The derivatives (outputs, directions), where V has a row for each symbol that moves."""
+        """The derivatives (outputs, directions), where V has a row for each differentiation symbol."""
         states = np.repeat(inputs[:, None], directions.shape[1], axis=1)
         return self._function(np.concatenate([states, directions]), parameters)
 
@@ -103,12 +102,12 @@ def _outputs(program: Program) -> Array:
 
 
 def _with_outputs(program: Program, outputs: Array, more: Sequence[str] = ()) -> Program:
-    """Other outputs over the same symbols and more inputs."""
+    """Other outputs over the same symbols and additional inputs."""
     return program_of([node(y) for y in outputs.ravel()], [*program.inputs, *more], program.parameters)
 
 
 def _chosen(program: Program, by: Sequence[str] | None) -> Sequence[str]:
-    """What is differentiated by: all inputs unless named."""
+    """The differentiation symbols: all inputs by default."""
     known = [*program.inputs, *program.parameters]
     for name in by or ():
         if name not in known:
@@ -117,7 +116,7 @@ def _chosen(program: Program, by: Sequence[str] | None) -> Sequence[str]:
 
 
 def _new_names(program: Program, kind: Kind, names: Sequence[str]) -> list[str]:
-    """Names of a kind that the program does not have yet: it may itself be a derivative."""
+    """New names of a kind that the program does not contain: it may itself be a derivative."""
     known = {*program.inputs, *program.parameters}
     new = [kind.of(name) for name in names]
     while not known.isdisjoint(new):

@@ -1,19 +1,19 @@
-"""Accelerations of models with constraints as one function: M, h, A and β by a program, then ṡ from them in numbers.
+"""Accelerations of models with constraints as one function: M, h, A and β by a program, then a numerical solution for ṡ.
 
     M ṡ = h + Aᵀλ,  A ṡ = β        rows of any rank
 
-The text is compiled once for all models and calls the program of the parts by its address. What it has to know of a model stands
-in front of its tables of numbers. On the engine `python` it runs as it stands. Its last output is an alarm as in `traced`: below
-1 where the parts are finite, the rows agree, and every free motion has inertia.
+The solver is compiled once for all models and calls the program of M, h, A and β by its address. The data of a model precede its
+tables of numbers. With the engine `python` it runs as Python code. Its last output is a validity check as in `traced`: below 1 if
+M, h, A and β are finite, the rows are consistent, and every allowed motion has inertia.
 
-Large trees are solved by sweeps over the links, so that nothing of size n × n is formed:
+Large trees are solved by sweeps over the links, so that no n × n matrix is formed:
 
     ṡ = ṡ_free + X λ,   X = I⁻¹ Aᵀ            a column of X is one more sweep of `forward`, at rest and without gravity
     (A X) λ = β − A ṡ_free                     as many equations as there are independent rows
 
-For m rows that is O(n m). Of redundant rows, orthonormal combinations T A take the place of A, as many as the rank of
-`mechanics/rank`: (T A X Tᵀ) λ' = T (β − A ṡ_free), λ = Tᵀ λ'. The inertia matrix of the tree itself has to be regular; where it
-is not, the alarm is raised and `tree_dynamics` takes over.
+For m rows this costs O(n m). Redundant rows A are replaced by orthonormal combinations T A, as many as the rank of
+`mechanics/rank`: (T A X Tᵀ) λ' = T (β − A ṡ_free), λ = Tᵀ λ'. The inertia matrix of the tree itself must be regular; otherwise
+the validity check fails and `tree_dynamics` is used.
 """
 
 from __future__ import annotations
@@ -35,32 +35,32 @@ from dalembert.recursive.plan import TOLERANCE, Plan
 from dalembert.recursive.rolled_sweeps import rolled_function
 from dalembert.recursive.traced import task_program
 
-WEAK = 1e-10  # a free motion whose inertia is below this share of its terms is checked in `tree_dynamics`
-AMISS = 2.0  # the alarm
+WEAK = 1e-10  # an allowed motion whose inertia is below this fraction of its terms is checked in `tree_dynamics`
+AMISS = 2.0  # value of a failed validity check
 Solver = Callable[..., tuple[np.ndarray, np.ndarray]]
 _NONE = np.zeros(0)
 
 
 class Head(NamedTuple):
-    """What the text knows of a model, in front of its units and the sizes of its rows."""
+    """Header of the model data, before its units and the sizes of its rows."""
 
     inputs: int
     outputs: int
-    parts: int  # the address of the program of the parts
+    parts: int  # the address of the program of M, h, A and β
     n: int  # speeds
     rows: int
-    usual: int  # the rank of the constraints at most states; −1 where it is not known
+    usual: int  # the rank of the constraints at generic states; −1 if unknown
     time: float  # the time scale
 
 
 LENGTH = len(Head._fields)
 
 
-# the text
+# compiled functions
 
 
 def one(solve: Solver, x: np.ndarray, p: np.ndarray, tables: np.ndarray, out: np.ndarray) -> None:
-    """Write ṡ and the alarm at one state, with the signature of programs behind the solver."""
+    """Write ṡ and the validity check at one state, with the signature of programs after the solver."""
     head = as_record(Head, tables)
     n, r = head.n, head.rows
     parts = np.empty(n * n + n + r * n + r + 1)
@@ -69,7 +69,7 @@ def one(solve: Solver, x: np.ndarray, p: np.ndarray, tables: np.ndarray, out: np
 
 
 def accelerations(head: Head, solve: Solver, numbers: np.ndarray, parts: np.ndarray, out: np.ndarray) -> None:
-    """Write ṡ and the alarm, from the parts at one state."""
+    """Write ṡ and the validity check, from M, h, A and β at one state."""
     n, r = head.n, head.rows
     unit, sizes = numbers[LENGTH : LENGTH + n], numbers[LENGTH + n : LENGTH + n + r]
     if not np.isfinite(parts).all():
@@ -82,7 +82,7 @@ def accelerations(head: Head, solve: Solver, numbers: np.ndarray, parts: np.ndar
     A = dimensionless(parts[begin:beta].reshape((r, n)), unit, sizes)
     b = parts[beta : beta + r] / np.where(sizes > 0, sizes, 1.0)
     sd, free = solve(M, parts[h:begin], A, b, counted(A, unit, head.usual))
-    out[n] = abs(parts[beta + r])  # that of the parts
+    out[n] = abs(parts[beta + r])  # the validity check of the parts
     for i in range(n):
         out[i] = sd[i]
         if not np.isfinite(sd[i]):
@@ -98,7 +98,7 @@ def accelerations(head: Head, solve: Solver, numbers: np.ndarray, parts: np.ndar
 
 
 def counted(A: np.ndarray, unit: np.ndarray, usual: int) -> int:
-    """The rank of the rows; where it is in doubt, no more than it is at most states of the model."""
+    """The rank of the rows; in doubtful cases at most the rank at generic states of the model."""
     sigma = svd(rank.leveled(A, unit)[0])[1]
     found = int(np.count_nonzero(rank.above(sigma, rank.TOLERANCE)))
     if found > usual >= 0 and sigma[found - 1] < DOUBTFUL * sigma[0]:
@@ -107,7 +107,7 @@ def counted(A: np.ndarray, unit: np.ndarray, usual: int) -> int:
 
 
 def has_inertia(free: np.ndarray) -> bool:
-    """True when the inertia of free motions is well definite, whatever their units."""
+    """True if the inertia of the allowed motions is well conditioned and positive definite, whatever their units."""
     pivots = np.diagonal(cholesky(free))
     return bool((pivots * pivots > WEAK * np.diagonal(free)).all())
 
@@ -117,31 +117,31 @@ def has_inertia(free: np.ndarray) -> bool:
 
 @dataclass(frozen=True, eq=False)
 class ConstrainedForward:
-    """What is known of a model with constraints, and its parts (M, h, A, β) as a compiled function."""
+    """Data of a model with constraints, and its parts (M, h, A, β) as a compiled function."""
 
     plan: Plan
     parts: Function
-    usual: int | None  # the rank of the constraints at most states
+    usual: int | None  # the rank of the constraints at generic states
 
     @property
     def function(self) -> Function:
-        """ṡ and the alarm, in machine code where the parts are."""
+        """ṡ and the validity check, in machine code if the parts are."""
         if isinstance(self.parts, MachineFunction):
             return CompiledForward(self, self.parts)
         return InterpretedForward(self)
 
     def head(self, inputs: int, parts: int) -> Head:
-        """What the text knows of the model."""
+        """The header of the model data."""
         n, usual = self.plan.tree.n_speeds, -1 if self.usual is None else self.usual
         return Head(inputs, n + 1, parts, n, len(self.plan.sizes), usual, self.plan.scales.time)
 
     def numbers(self, head: Head) -> np.ndarray:
-        """The same as numbers, with the units of the speeds and the sizes of the rows."""
+        """The model data as numbers, with the units of the speeds and the sizes of the rows."""
         return np.concatenate([head, self.plan.units, self.plan.sizes])
 
 
 class InterpretedForward(Function):
-    """The text as it stands, state by state."""
+    """The solver as Python code, state by state."""
 
     def __init__(self, forward: ConstrainedForward) -> None:
         self.n_outputs, self.sizes = forward.plan.tree.n_speeds + 1, forward.parts.sizes
@@ -160,7 +160,7 @@ class InterpretedForward(Function):
 
 
 class CompiledForward(MachineFunction):
-    """The text as machine code, which calls the program of the parts."""
+    """The solver as machine code, which calls the program of the parts."""
 
     def __init__(self, forward: ConstrainedForward, parts: MachineFunction) -> None:
         super().__init__(*parts.sizes, forward.plan.tree.n_speeds + 1)
@@ -183,18 +183,18 @@ class CompiledForward(MachineFunction):
 
     @cached_property
     def varied(self) -> CompiledForward:
-        """The same: there are no parameters."""
+        """The function itself: there are no parameters."""
         return CompiledForward(self._forward, self._parts.varied)
 
 
 @cache
 def _compiled() -> CompiledText:
-    """The text as machine code."""
+    """The solver as machine code."""
     return CompiledText(one, null_space_solution)
 
 
 class Closed(Function):
-    """Forward dynamics of a tree that constraints hold, as a function of rows (q, s, τ, t); its last output is an alarm."""
+    """Forward dynamics of a constrained tree, as a function of rows (q, s, τ, t); its last output is a validity check."""
 
     def __init__(self, plan: Plan, free: Function) -> None:
         self._plan, self._tree, self._free = plan, plan.tree, free
@@ -211,7 +211,7 @@ class Closed(Function):
         return rolled_function(replace(self._plan, tree=replace(self._tree, model=weightless)), "forward")
 
     def __call__(self, inputs: np.ndarray, parameters: np.ndarray, threads: int = 1) -> np.ndarray:
-        """ṡ and the alarm of one state (k,) or of many (k, batch)."""
+        """ṡ and the validity check of one state (k,) or of many (k, batch)."""
         if inputs.ndim == 1:
             return self(inputs[:, None], parameters, threads)[:, 0]
         n, speeds, r = self._tree.n, self._tree.n_speeds, len(self._plan.sizes)
@@ -222,26 +222,26 @@ class Closed(Function):
         found[-1] = np.where(good, np.maximum(np.abs(found[-1]), np.abs(rows[-1])), AMISS)
         if good.any():
             states = inputs[:n, good], found[:-1, good].T
-            found[:-1, good], left = self._held(*states, A[good], beta[good], threads)
+            found[:-1, good], left = self._constrained(*states, A[good], beta[good], threads)
             found[-1, good] = np.maximum(found[-1, good], left)
         return found
 
-    def _held(
+    def _constrained(
         self, q: np.ndarray, free: np.ndarray, A: np.ndarray, beta: np.ndarray, threads: int
     ) -> tuple[np.ndarray, np.ndarray]:
-        """ṡ (n, K) of the free accelerations (K, n), and an alarm: what is left of A ṡ = β."""
+        """ṡ (n, K) from the free accelerations (K, n), and a validity check: the residual of A ṡ = β."""
         units, sizes = self._plan.units, np.where(self._plan.sizes > 0, self._plan.sizes, 1.0)
         A, beta = dimensionless(A, units, self._plan.sizes), beta / sizes
-        T, kept = self._combinations(A)
+        T, used = self._combinations(A)
         TA = T @ A
         X = self._solved(q, TA, threads)  # I⁻¹ Aᵀ Tᵀ: (K, n, combinations)
         inner = TA @ X
-        places = np.arange(inner.shape[-1])
-        inner[:, places, places] += ~kept  # combinations that do not count give λ = 0
-        wanted = (T @ beta[..., None])[..., 0]
+        indices = np.arange(inner.shape[-1])
+        inner[:, indices, indices] += ~used  # unused combinations give λ = 0
+        target = (T @ beta[..., None])[..., 0]
         sd = free
-        for _ in range(2):  # the second time for what rounding has left
-            rest = wanted - (TA @ sd[..., None])[..., 0]
+        for _ in range(2):  # the second iteration refines the first
+            rest = target - (TA @ sd[..., None])[..., 0]
             sd = sd + (X @ solve(inner, rest)[..., None])[..., 0]
         left = np.abs((A @ sd[..., None])[..., 0] - beta)
         terms = (np.abs(A) @ np.abs(sd)[..., None])[..., 0] + np.abs(beta) + 1 / self._plan.scales.time**2
@@ -249,20 +249,20 @@ class Closed(Function):
         return sd.T, np.where(np.isfinite(sd).all(axis=1), alarm, AMISS)
 
     def _combinations(self, A: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """T of orthonormal combinations T A (K, ·, r), zero where they do not count, and which do."""
+        """T of orthonormal combinations T A (K, ·, r), zero for unused ones, and a mask of those in use."""
         rows, size = rank.leveled(A, self._plan.units)
         U, sigma, _ = svd(rows)
         share = sigma / np.maximum(sigma[:, :1], 1e-300)
         count = (share > rank.TOLERANCE).sum(axis=1)
         last = np.take_along_axis(share, np.maximum(count - 1, 0)[:, None], axis=1)[:, 0]
-        doubtful = (last < DOUBTFUL) & (count > 0)  # they may be redundant ones at a state a little off the constraints
+        doubtful = (last < DOUBTFUL) & (count > 0)  # possibly redundant rows at a state slightly off the constraints
         if doubtful.any() and (usual := usual_rank(self._plan)) is not None:
             count = np.where(doubtful, np.minimum(count, usual), count)
-        kept = np.arange(sigma.shape[1]) < count[:, None]
-        return inverse(kept, sigma, 0.0)[:, :, None] * np.swapaxes(U, 1, 2) / size[:, None, :], kept
+        used = np.arange(sigma.shape[1]) < count[:, None]
+        return inverse(used, sigma, 0.0)[:, :, None] * np.swapaxes(U, 1, 2) / size[:, None, :], used
 
     def _solved(self, q: np.ndarray, rows: np.ndarray, threads: int) -> np.ndarray:
-        """I⁻¹ of every row (K, r, n): all in one batch, states and rows in the lanes."""
+        """I⁻¹ of every row (K, r, n): all in one batch, with states and rows in the lanes."""
         K, r, n = rows.shape
         inputs = np.zeros((len(q) + 2 * n + 1, K * r))
         inputs[: len(q)] = np.repeat(q, r, axis=1)

@@ -1,15 +1,15 @@
-"""Derivatives of inverse and forward dynamics over the graph: by q, s, by ṡ or τ, and by parameters.
+"""Derivatives of inverse and forward dynamics over the graph: with respect to q, s, to ṡ or τ, and to parameters.
 
     τ = ID(q, s, ṡ) − loads            ∂τ/∂ṡ = I
     ṡ = FD(q, s, τ)                    ∂ṡ/∂x = −I⁻¹ ∂τ/∂x at that ṡ,  ∂ṡ/∂τ = I⁻¹
 
-Slopes of ID by the motions of the links come from `variations`, I⁻¹ from `elimination`. Where motions are functions of several
-coordinates, θ = θ(q, t), the chain goes on:
+Derivatives of ID by the motions of the links come from `inverse_derivatives`, I⁻¹ from an elimination. Where motions are
+functions of several coordinates, θ = θ(q, t), the chain rule gives:
 
     τ = Gᵀ e,   G = ∂θ/∂q,   ∂τ/∂q = Gᵀ (∂e/∂θ G + ∂e/∂θ̇ ∂θ̇/∂q + ∂e/∂θ̈ ∂θ̈/∂q) + Σ e ∂G/∂q.
 
-These functions, loads and parameters are differentiated by the graph. Changes of q are along the speeds, δq = H δ: three for a
-quaternion, and those of the coordinates themselves elsewhere.
+These functions, loads and parameters are differentiated by the graph. Variations of q are along the speeds, δq = H δ: three for a
+quaternion, and those of the coordinates themselves otherwise.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ from dalembert.symbolic.algebra_base import Array, Scalar, identity, stack, vect
 from dalembert.symbolic.graph import GRAPH, ROLLED
 from dalembert.symbolic.nodes import Constant, node
 
-Terms = list[tuple[int, Scalar]]  # the entries of a row that are not zero, by speed
+Terms = list[tuple[int, Scalar]]  # nonzero entries of a row, by speed
 
 
 @dataclass(frozen=True)
 class Symbols:
-    """What is differentiated by."""
+    """The differentiation variables."""
 
     q: Array
     s: Array
@@ -44,7 +44,7 @@ class Symbols:
 
 @dataclass(frozen=True)
 class _Chain:
-    """How one motion of a link depends on the speeds and along them: G, and the slopes of θ̇, θ̈ and G beside it."""
+    """Dependence of one motion of a link on the speeds and along them: G, and the derivatives of θ̇, θ̈ and G."""
 
     slopes: Terms
     rate_by_q: Terms
@@ -54,13 +54,13 @@ class _Chain:
 
 
 def slopes_of_inverse(moving: Moving, loads: Array, symbols: Symbols) -> Array:
-    """∂τ by q, s, ṡ and parameters, side by side."""
+    """∂τ by q, s, ṡ and parameters, as adjacent columns."""
     parts = _by_state(moving, loads, symbols, symbols.sd)
     return np.concatenate([*parts, _by_parameters(moving, loads, symbols)], axis=1)
 
 
 def slopes_of_forward(moving: Moving, loads: Array, symbols: Symbols, tau: Array) -> tuple[Array, Array]:
-    """∂ṡ by q, s, τ and parameters, side by side, at the forces `tau`; and what vanishes where the inertia matrix is singular."""
+    """∂ṡ by q, s, τ and parameters, as adjacent columns, at the forces `tau`; and pivots that vanish if I is singular."""
     speeds = (speed for link in reversed(moving.links) for speed in reversed(link.speeds))
     order = list(dict.fromkeys(speeds) | dict.fromkeys(range(moving.tree.n_speeds)))  # the outermost links first
     known = elimination_of(mass_matrix(moving), order, 3 * moving.tree.n_speeds)
@@ -68,7 +68,7 @@ def slopes_of_forward(moving: Moving, loads: Array, symbols: Symbols, tau: Array
     by_q, by_s, _ = _by_state(moving, loads, symbols, sd)
     named = _at(_by_parameters(moving, loads, symbols), symbols, sd)
     found, inverse = [known.solved(-part) for part in (by_q, by_s, named)], known.inverse()
-    pivots = vector([1 / x for x in inverse.diagonal()])  # the inertia of a speed that all others give way to
+    pivots = vector([1 / x for x in inverse.diagonal()])  # the inertia of a speed when all others are free
     return np.concatenate([*found[:2], inverse, found[2]], axis=1), pivots
 
 
@@ -79,19 +79,19 @@ def _by_parameters(moving: Moving, loads: Array, symbols: Symbols) -> Array:
 
 
 def _by_state(moving: Moving, loads: Array, symbols: Symbols, sd: Array) -> tuple[Array, Array, Array]:
-    """∂τ by q along the speeds, by s, and by ṡ, at accelerations `sd` that may be formulas of the rest."""
-    walk, n = outwards(moving, sd), moving.tree.n_speeds
-    whole = gathered(moving, walk)
+    """∂τ by q along the speeds, by s, and by ṡ, at accelerations `sd` that may depend on the other symbols."""
+    sweep, n = outwards(moving, sd), moving.tree.n_speeds
+    wrenches = gathered(moving, sweep)
     chains = [_chains(link, moving.tree, symbols, sd) for link in moving.links]
     by_q, by_s, M = (zeros(n, n) for _ in range(3))
-    for entry in varied_forces(moving, walk.motions, whole):
+    for entry in varied_forces(moving, sweep.motions, wrenches):
         by = chains[entry.by][entry.j]
         for row, g in chains[entry.link][entry.k].slopes:
             place, rate, second = g * entry.place, g * entry.rate, g * entry.second
             _add(by_q, row, (place, by.slopes), (rate, by.rate_by_q), (second, by.second_by_q))
             _add(by_s, row, (rate, by.slopes), (second, by.second_by_s))
             _add(M, row, (second, by.slopes))
-    for link, motions, wrench, thdd in zip(moving.links, chains, whole, walk.accelerations, strict=True):
+    for link, motions, wrench, thdd in zip(moving.links, chains, wrenches, sweep.accelerations, strict=True):
         for k, motion in enumerate(motions):
             for row, terms in motion.bends:
                 e = effort(link.fixture.axes[k], *wrench, link.fixture.armature[k], thdd[k])
@@ -101,22 +101,22 @@ def _by_state(moving: Moving, loads: Array, symbols: Symbols, sd: Array) -> tupl
 
 
 def _add(total: Array, row: int, *parts: tuple[Scalar, Terms]) -> None:
-    """Adds x times its terms to a row."""
+    """Add x times its terms to a row."""
     for x, terms in parts:
         for column, factor in terms:
             total[row, column] = total[row, column] + x * factor
 
 
 def _chains(link: MovingLink, tree: Tree, symbols: Symbols, sd: Array) -> list[_Chain]:
-    """The chains of the motions of a link; none where time alone moves it."""
+    """The chains of the motions of a link; empty if it depends on time only."""
     own, n_q = list(link.speeds), len(symbols.q)
     if not own:
         return []
-    plain = [_used(own, row) for row in link.G]
+    gradients = [_used(own, row) for row in link.G]
     if all(isinstance(node(g), Constant) for g in link.G.ravel()):
-        return [_Chain(terms, [], [], [], []) for terms in plain]
+        return [_Chain(terms, [], [], [], []) for terms in gradients]
     out = list[_Chain]()
-    for row, rate, drift, terms in zip(link.G, link.rates, link.drift, plain, strict=True):
+    for row, rate, drift, terms in zip(link.G, link.rates, link.drift, gradients, strict=True):
         second = row @ symbols.sd[own] + drift
         found = GRAPH.jacobian(stack(row, vector([rate, second])), stack(symbols.q, symbols.s))
         found = _at(found, symbols, sd)
@@ -133,12 +133,12 @@ def _used(speeds: list[int] | range, row: Array) -> Terms:
 
 
 def _at(formulas: Array, symbols: Symbols, sd: Array) -> Array:
-    """Formulas at these accelerations."""
+    """Substitute accelerations in formulas."""
     return GRAPH.substitute(formulas, {str(x): value for x, value in zip(symbols.sd, sd, strict=True)})
 
 
 def _along_speeds(tree: Tree, symbols: Symbols, by_q: Array) -> Array:
-    """Derivatives by the coordinates as those along the speeds."""
+    """Convert derivatives by the coordinates to derivatives along the speeds."""
     if not tree.attitudes:
         return by_q
     rows = [to_speed_forces(tree, GRAPH, list(symbols.q), list(row)) for row in by_q]
@@ -147,10 +147,10 @@ def _along_speeds(tree: Tree, symbols: Symbols, by_q: Array) -> Array:
 
 @dataclass(frozen=True)
 class Elimination:
-    """The factors, written out: for each speed its column of U without the 1, and 1 / D."""
+    """Expanded factors: for each speed its column of U without the 1, and 1 / D."""
 
     order: tuple[int, ...]
-    columns: tuple[tuple[tuple[int, Scalar], ...], ...]  # by speed: those that are eliminated later, with their entry
+    columns: tuple[tuple[tuple[int, Scalar], ...], ...]  # by speed: those eliminated later, with their entry
     shrink: Array
 
     def solved(self, right: Array) -> Array:
@@ -171,7 +171,7 @@ class Elimination:
         return x
 
     def inverse(self) -> Array:
-        """I⁻¹ from the world to the tips: I⁻¹ U = U⁻ᵀ D⁻¹ is zero wherever the row is nearer to the world than the column."""
+        """I⁻¹ from the world to the tips: I⁻¹ U = U⁻ᵀ D⁻¹ is zero where the row is closer to the world than the column."""
         out, known = zeros(len(self.order), len(self.order)), list[int]()
         for j in reversed(self.order):
             for i in (*known, j):
@@ -185,7 +185,7 @@ class Elimination:
 
 @dataclass(frozen=True)
 class RolledElimination:
-    """The same as one node of the graph for the factors and one for every solution: for large systems."""
+    """The same as one node of the graph for the factors and one per solution: for large systems."""
 
     order: tuple[int, ...]
     solver: Callable[[Array], Array]
@@ -202,13 +202,13 @@ class RolledElimination:
 
 
 def elimination_of(matrix: Array, order: Sequence[int], columns: int) -> Elimination | RolledElimination:
-    """The factors of a symmetric positive definite matrix, eliminated in this order, for so many right-hand sides."""
-    places = list(order)
-    solver = ROLLED.solver("symmetric", matrix[np.ix_(places, places)], columns)
-    return _written_out(matrix, places) if solver is None else RolledElimination(tuple(order), solver)
+    """The factors of a symmetric positive definite matrix, eliminated in this order, for `columns` right-hand sides."""
+    indices = list(order)
+    solver = ROLLED.solver("symmetric", matrix[np.ix_(indices, indices)], columns)
+    return _expanded(matrix, indices) if solver is None else RolledElimination(tuple(order), solver)
 
 
-def _written_out(matrix: Array, order: list[int]) -> Elimination:
+def _expanded(matrix: Array, order: list[int]) -> Elimination:
     rest, n = matrix.copy(), len(matrix)
     columns: list[tuple[tuple[int, Scalar], ...]] = [()] * n
     shrink = zeros(n)

@@ -1,4 +1,4 @@
-"""Mass matrices of links by their blocks: symmetric ones by their six entries, and the 6×6 matrix never formed.
+"""Mass matrices of links by blocks: symmetric ones by their six entries; the 6×6 matrix is never formed.
 
     [n; f] = [I H; Hᵀ M] [ω̇; v̇]
 
@@ -18,7 +18,7 @@ from dalembert.symbolic.algebra_base import Array, Scalar, Scalars, matrix
 Six: TypeAlias = tuple[Scalar, Scalar, Scalar, Scalar, Scalar, Scalar]
 Rows: TypeAlias = tuple[Three, Three, Three]
 
-_AT = ((0, 5, 4), (5, 1, 3), (4, 3, 2))  # where the entry (a, b) of a symmetric matrix stands
+_AT = ((0, 5, 4), (5, 1, 3), (4, 3, 2))  # index of the entry (a, b) of a symmetric matrix
 
 
 def symmetric(S: Six) -> Array:
@@ -32,7 +32,7 @@ def six(S: Array) -> Six:
 
 
 def _turned_symmetric(turn: Turn, S: Six) -> Six:
-    """T S Tᵀ: 8 products where the turn is planar."""
+    """T S Tᵀ: 8 products if the rotation is planar."""
     if isinstance(turn, Matrix):
         return six(turn.R @ symmetric(S) @ turn.R.T)
     k, c, s, out = turn.axis, turn.c, turn.s, list(S)
@@ -45,7 +45,7 @@ def _turned_symmetric(turn: Turn, S: Six) -> Six:
 
 
 def turned_rows(turn: Turn, H: Rows) -> Rows:
-    """T H Tᵀ: 12 products where the turn is planar."""
+    """T H Tᵀ: 12 products if the rotation is planar."""
     if isinstance(turn, Matrix):
         return _rows(turn.R @ matrix(H) @ turn.R.T)
     k, c, s = turn.axis, turn.c, turn.s
@@ -66,7 +66,7 @@ def _rows(H: Array | Sequence[Scalars]) -> Rows:
 
 @dataclass(frozen=True)
 class Rigid:
-    """A rigid body, or several that are frozen to each other: mass, mass × place of the centre, and inertia about the origin."""
+    """A rigid body, or several joined rigidly: mass, mass × center of mass, and inertia about the origin."""
 
     m: Scalar
     h: Three
@@ -88,7 +88,7 @@ class Rigid:
         return Rigid(body.m, h, inertia)._shifted(way.before)
 
     def _shifted(self, p: Three) -> Rigid:
-        """About a point from which the old one is at p."""
+        """About a point from which the old reference point is at p."""
         m, h, S = self.m, list(self.h), list(self.inertia)
         for k, d in enumerate(p):
             if not absent(d):
@@ -100,7 +100,7 @@ class Rigid:
         return Rigid(m, (h[0], h[1], h[2]), tuple(S))  # type: ignore[arg-type]
 
     def articulated(self) -> Articulated:
-        """Its blocks."""
+        """The mass matrix by blocks."""
         m, (x, y, z) = self.m, self.h
         return Articulated(self.inertia, ((0, -z, y), (z, 0, -x), (-y, x, 0)), (m, m, m, 0, 0, 0))
 
@@ -110,7 +110,7 @@ NO_BODY = Rigid(0, NONE, (0, 0, 0, 0, 0, 0))
 
 @dataclass(frozen=True)
 class Articulated:
-    """A link with all that hangs on it, free to move: M̂ of (31)."""
+    """Articulated mass matrix of a link with its subtree: M̂ of (31)."""
 
     inertia: Six
     H: Rows
@@ -132,8 +132,8 @@ class Articulated:
     def wrench(self, wd: Three, vd: Three) -> tuple[Three, Three]:
         """n = I ω̇ + H v̇ and f = Hᵀ ω̇ + M v̇."""
         six = (*wd, *vd)
-        used = [b for b in range(6) if not absent(six[b])]
-        n0, n1, n2, f0, f1, f2 = (_sum([self.entry(a, b) * six[b] for b in used]) for a in range(6))
+        nonzero = [b for b in range(6) if not absent(six[b])]
+        n0, n1, n2, f0, f1, f2 = (_sum([self.entry(a, b) * six[b] for b in nonzero]) for a in range(6))
         return (n0, n1, n2), (f0, f1, f2)
 
     def inwards(self, way: Transform) -> Articulated:
@@ -146,7 +146,7 @@ class Articulated:
         return body._shifted(way.before)
 
     def _shifted(self, p: Three) -> Articulated:
-        """About a point from which the old one is at p: H' = H + p× M, I' = I + p× H'ᵀ − H p×."""
+        """About a point from which the old reference point is at p: H' = H + p× M, I' = I + p× H'ᵀ − H p×."""
         S, H, M = list(self.inertia), [list(row) for row in self.H], self.M
         for k, d in enumerate(p):
             if absent(d):
@@ -161,7 +161,7 @@ class Articulated:
         return Articulated(tuple(S), _rows(H), M)  # type: ignore[arg-type]
 
     def without(self, ways: Sequence[tuple[Scalars, Scalars]], still: Sequence[int]) -> Articulated:
-        """M̂ − Σ ŵ wᵀ over pairs of six entries: (31). Rows that are known to vanish are named in `still`."""
+        """M̂ − Σ ŵ wᵀ over pairs of six entries: (31). `still` lists rows that are known to vanish."""
 
         def rest(a: int, b: int) -> Scalar:
             if a in still or b in still:

@@ -1,26 +1,26 @@
-"""How the forces of the inverse dynamics vary with the motions: ∂e/∂θ, ∂e/∂θ̇ and ∂e/∂θ̈ by composite bodies, O(n d) for depth d.
+"""Derivatives of the inverse dynamics by the motions: ∂e/∂θ, ∂e/∂θ̇ and ∂e/∂θ̈ by composite bodies, O(n d) for depth d.
 
 e = Pᵀ w̃ are the forces on the motions θ of the links, (25) of papers/denoc. Twists are of a link i in its axes, λ is its parent
-moved along by nothing, × and ×* are the products of twists with twists and wrenches. A column P of link j, varied by 1, turns
-all that hangs on j as one. From t = A t_λ + P θ̇ and (23), with everything farther out varied by the same,
+extended rigidly, × and ×* are the products of twists with twists and wrenches. Varying a column P of link j by 1 moves the
+subtree of j as one rigid body. From t = A t_λ + P θ̇ and (23), with the same variation for everything farther out,
 
     δt = Ψ̇,   δṫ = Ψ̈ − t × Ψ̇       Ψ̇ = t_λ × P,   Ψ̈ = ṫ_λ × P + t_λ × Ψ̇      for a change of θ,
     δt = P,   δṫ = Σ − t × P         Σ = t_λ × P + t_j × P                     for a change of θ̇,
     δt = 0,   δṫ = P                                                          for a change of θ̈.
 
-The wrench of one body, w = M ṫ + t ×* M t, then varies by δw = M Ψ̈ + B Ψ̇, where B is what the terms in t leave:
+The wrench of one body, w = M ṫ + t ×* M t, then varies by δw = M Ψ̈ + B Ψ̇, where B collects the terms in t:
 
     B [a; b] = ∫ [ρ × (2 a × u); 2 a × u] dm = [(tr Q) a − Q a; a × p],   p = 2 ∫ u dm,   Q = 2 ∫ u ρᵀ dm,
 
-the Coriolis force of a turn a on the velocities u of the points ρ: 12 numbers, which add up over bodies as mass does. With M̃, B̃
-and w̃ of a link i and all that hangs on it, and j = i or between i and the world,
+the Coriolis force of a rotation a on the velocities u of the points ρ: 12 numbers, which are additive over bodies like mass. With
+M̃, B̃ and w̃ of a link i with its subtree, and j = i or between i and the world,
 
     ∂e_i/∂θ_j = P_iᵀ (M̃ Ψ̈_j + B̃ Ψ̇_j)                    ∂e_j/∂θ_i = P_jᵀ (M̃ Ψ̈_i + B̃ Ψ̇_i + P_i ×* w̃)    j ≠ i
     ∂e_i/∂θ̇_j = P_iᵀ (M̃ Σ_j + B̃ P_j)                      ∂e_j/∂θ̇_i = P_jᵀ (M̃ Σ_i + B̃ P_i)
     ∂e_i/∂θ̈_j = P_iᵀ M̃ P_j                               (21)
 
-What is in brackets on the right, M̃ P_i and B̃ᵀ P_i go from i towards the world as wrenches do. No force depends on how fast the
-tree as a whole slides: velocities count from that of the slides it begins with, so that those of a free base are absent.
+The terms in brackets on the right, M̃ P_i and B̃ᵀ P_i are transformed from i toward the world like wrenches. No force depends on
+a common translation of the tree: velocities are relative to that of its first prismatic joints, so those of a free base vanish.
 """
 
 from __future__ import annotations
@@ -38,14 +38,14 @@ from dalembert.symbolic.algebra_base import Scalar
 
 @dataclass(frozen=True)
 class Stir:
-    """p and Q of a body, or of several: what B is made of."""
+    """p and Q of one or several bodies, which define B."""
 
     p: Three
     Q: Rows
 
     @classmethod
     def of(cls, body: Rigid, w: Three, v: Three) -> Stir:
-        """Of one body: u = v + ω × ρ."""
+        """For one body: u = v + ω × ρ."""
         if body is NO_BODY:
             return CALM
         w, v = times(2, w), times(2, v)
@@ -71,7 +71,7 @@ class Stir:
         return Stir(p, Q)._shifted(way.before)
 
     def _shifted(self, d: Three) -> Stir:
-        """About a point from which the old one is at d: Q' = Q + p dᵀ."""
+        """About a point from which the old reference point is at d: Q' = Q + p dᵀ."""
         rows = [
             tuple(q if absent(x) else q + y * x for q, x in zip(row, d, strict=True))
             for row, y in zip(self.Q, self.p, strict=True)
@@ -105,7 +105,7 @@ CALM = Stir(NONE, (NONE, NONE, NONE))
 
 @dataclass(frozen=True)
 class Varied:
-    """Columns of one motion: Ψ̇, Ψ̈ and Σ, each about above along."""
+    """Columns of one motion: Ψ̇, Ψ̈ and Σ, each with the angular above the linear part."""
 
     first: Wrench
     second: Wrench
@@ -125,20 +125,20 @@ class Entry:
     second: Scalar
 
 
-def varied_forces(moving: Moving, motions: Sequence[Motion], whole: Sequence[Wrench]) -> Iterator[Entry]:
-    """All entries that are not zero by structure, from the motions of all links and their gathered wrenches."""
+def varied_forces(moving: Moving, motions: Sequence[Motion], wrenches: Sequence[Wrench]) -> Iterator[Entry]:
+    """All entries that are not structurally zero, from the motions of all links and their accumulated wrenches."""
     velocities = _velocities(moving, motions)
     columns = _columns(moving, motions, velocities)
     stirs = _stirs(moving, motions, velocities)
     for index, body in enumerate(composites(moving)):
         if moving.links[index].speeds:
-            sent = _Column.all_of(moving.links[index], body, stirs[index], columns[index], whole[index])
+            sent = _Column.all_of(moving.links[index], body, stirs[index], columns[index], wrenches[index])
             yield from _of_link(moving, index, sent, columns)
 
 
 @dataclass(frozen=True)
 class _Column:
-    """What one motion sends towards the world: the brackets for θ and θ̇, M̃ P, and the moment B̃ᵀ P."""
+    """Columns of one motion transformed toward the world: the brackets for θ and θ̇, M̃ P, and the moment B̃ᵀ P."""
 
     place: Wrench
     rate: Wrench
@@ -147,7 +147,7 @@ class _Column:
 
     @classmethod
     def all_of(
-        cls, link: MovingLink, body: Rigid, stir: Stir, columns: Sequence[Varied], whole: Wrench
+        cls, link: MovingLink, body: Rigid, stir: Stir, columns: Sequence[Varied], wrenches: Wrench
     ) -> list[tuple[_Column, Wrench]]:
         """The columns of a link, and their brackets for θ without P ×* w̃."""
         M, out = body.articulated(), []
@@ -155,11 +155,11 @@ class _Column:
             own = _sum(M.wrench(*varied.second), stir.push(varied.first[0]))
             rate = _sum(M.wrench(*varied.sigma), stir.push(axis.about))
             mass = M.wrench(axis.about, axis.along)
-            out.append((cls(_sum(own, _turned(axis, whole)), rate, mass, stir.pull(axis)), own))
+            out.append((cls(_sum(own, _wrench_product(axis, wrenches)), rate, mass, stir.pull(axis)), own))
         return out
 
     def inwards(self, way: Transform) -> _Column:
-        """Sent on to the parent."""
+        """Transform to the parent."""
         place, rate, mass = brought(way, (self.place, self.rate, self.mass))
         return _Column(place, rate, mass, way.inwards(self.turn))
 
@@ -188,21 +188,21 @@ def _of_link(
 
 
 def _velocities(moving: Moving, motions: Sequence[Motion]) -> list[Three]:
-    """v of the origin of every link, counted from the velocity of the slides that its tree begins with."""
-    alone = [0] * (len(moving.links) + 1)
+    """v of the origin of every link, relative to the velocity of the first prismatic joints of its tree."""
+    children = [0] * (len(moving.links) + 1)
     for link in moving.links:
-        alone[link.parent] += 1
+        children[link.parent] += 1
     out, sliding = list[Three](), list[bool]()
     for link in moving.links:
         slides = all(nothing(axis.about) for axis in link.fixture.axes)
-        first = link.parent < 0 or (sliding[link.parent] and alone[link.parent] == 1)
+        first = link.parent < 0 or (sliding[link.parent] and children[link.parent] == 1)
         sliding.append(first and slides)
         own = combined(link.fixture.axes, link.rates)[1]
-        out.append(NONE if sliding[-1] else plus(_seen(link, motions, out)[1], own))
+        out.append(NONE if sliding[-1] else plus(_parent_twist(link, motions, out)[1], own))
     return out
 
 
-def _seen(link: MovingLink, motions: Sequence[Motion], velocities: Sequence[Three]) -> Wrench:
+def _parent_twist(link: MovingLink, motions: Sequence[Motion], velocities: Sequence[Three]) -> Wrench:
     """t_λ: the twist of the parent about the origin of a link, in its axes."""
     if link.parent < 0:
         return NONE, NONE
@@ -210,10 +210,10 @@ def _seen(link: MovingLink, motions: Sequence[Motion], velocities: Sequence[Thre
 
 
 def _columns(moving: Moving, motions: Sequence[Motion], velocities: Sequence[Three]) -> list[list[Varied]]:
-    """Ψ̇, Ψ̈ and Σ of all motions. Ψ̈ is written with U = ω̇× + ω×ω× and v̇ of a point of the parent."""
+    """Ψ̇, Ψ̈ and Σ of all motions. Ψ̈ is computed from U = ω̇× + ω×ω× and v̇ of a point of the parent."""
     world, out = still(moving.gravity), list[list[Varied]]()
     for index, link in enumerate(moving.links):
-        (w, v), parent = _seen(link, motions, velocities), world if link.parent < 0 else motions[link.parent]
+        (w, v), parent = _parent_twist(link, motions, velocities), world if link.parent < 0 else motions[link.parent]
         U = field(spins(w), link.way.outwards(parent.wd))
         vd = point(U, link.way.outwards(point(parent.U, parent.vd, link.way.before)), link.way.after)
         varied = list[Varied]()
@@ -229,7 +229,7 @@ def _columns(moving: Moving, motions: Sequence[Motion], velocities: Sequence[Thr
 
 
 def _stirs(moving: Moving, motions: Sequence[Motion], velocities: Sequence[Three]) -> list[Stir]:
-    """p and Q of every link with all that hangs on it."""
+    """p and Q of every link with its subtree."""
     out = [
         Stir.of(link.fixture.body, motion.w, v)
         for link, motion, v in zip(moving.links, motions, velocities, strict=True)
@@ -246,7 +246,7 @@ def _crossed(w: Three, v: Three, axis: Axis) -> Wrench:
     return crossed(w, axis.about), plus(crossed(v, axis.about), crossed(w, axis.along))
 
 
-def _turned(axis: Axis, wrench: Wrench) -> Wrench:
+def _wrench_product(axis: Axis, wrench: Wrench) -> Wrench:
     """P ×* w."""
     n, f = wrench
     return plus(crossed(axis.about, n), crossed(axis.along, f)), crossed(axis.about, f)

@@ -1,14 +1,14 @@
-"""Frames in which a recursion takes few operations, for links whose constants are numbers.
+"""Link frames that minimize the operations of a recursion, for links with numeric constants.
 
-The frames of a model are the user's. Here each link gets one of its own: z along its axis, x along the common normal to the axis
-of a link that hangs on it, the origin where the two meet, as Denavit and Hartenberg (papers/denoc, section 2.8) and Khalil and
-Kleinfinger (section 6.2) have it. Then a link is reached by
+The frames of a model are chosen by the user. Here each link has a frame with z along its axis, x along the common normal to the
+axis of a child link, and the origin at their intersection, as in Denavit and Hartenberg (papers/denoc, section 2.8) and Khalil
+and Kleinfinger (section 6.2). The transform from the parent is then
 
-    before = (d, 0, 0),   a turn about x by a constant angle α,   a turn about z by θ + δ,   after = (0, 0, r):
+    before = (d, 0, 0),   a rotation about x by a constant angle α,   a rotation about z by θ + δ,   after = (0, 0, r):
 
-planar turns and single shifts, with whole numbers where axes are parallel or at right angles. Of several links on one parent, the
-others begin with one constant turn about z more. Three turns about one point keep their origins there: see `balls`. Links that do
-not move are made one with their parents.
+planar rotations and single translations, with integers where axes are parallel or orthogonal. Of several children of one parent,
+the others begin with an additional constant rotation about z. Three rotations about one point keep their origins there: see
+`forward.Ball`. Links that do not move are merged with their parents.
 """
 
 from __future__ import annotations
@@ -26,21 +26,21 @@ from dalembert.symbolic.algebra_base import vector
 from dalembert.symbolic.floats import FLOATS, plain
 from dalembert.symbolic.rotations import sine_and_cosine
 
-_ROUNDING = 4e-15  # what is closer to a whole number is meant to be it
-_MEETING = 2e-14  # how far lines may pass each other that meet but for rounding, in distances of the joints
-_FARTHEST = 4.0  # how many times farther out than the joints an origin may lie
+_ROUNDING = 4e-15  # values closer to an integer are rounded to it
+_MEETING = 2e-14  # tolerance for the distance of intersecting lines, relative to the distances of the joints
+_FARTHEST = 4.0  # maximum distance of an origin, relative to the distances of the joints
 
 
 @dataclass(frozen=True)
 class _Seat:
-    """Where a link sits on the moving link that carries it, both in frames of the model, and the axis it moves by."""
+    """Position of a link on the moving link that carries it, both in frames of the model, and its joint axis."""
 
     host: int
     R: np.ndarray
     p: np.ndarray
-    axis: np.ndarray | None  # in axes of the link; None for one that turns freely
+    axis: np.ndarray | None  # in axes of the link; None for a quaternion
     turns: bool
-    central: bool  # one of three turns about a point, where the origin stays
+    central: bool  # one of three rotations about a point, where the origin remains
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ class _Frame:
 
 
 def aligned(tree: Tree, parameters: Mapping[str, float]) -> tuple[Fixture, ...]:
-    """The constant facts of all moving links in frames of their own.
+    """The constant data of all moving links in their own frames.
 
     >>> from dalembert.model.model import Model
     >>> model = Model("arm").coordinates("a", "b")
@@ -75,9 +75,11 @@ def aligned(tree: Tree, parameters: Mapping[str, float]) -> tuple[Fixture, ...]:
 
 
 def _merged(raw: Sequence[Fixture]) -> tuple[list[Fixture], list[_Seat]]:
-    """The links that move, each with the bodies fixed to it, and where they sit."""
+    """The moving links, each with the bodies fixed to it, and their positions."""
     links, seats = list[Fixture](), list[_Seat]()
-    hosts = list[tuple[int, np.ndarray, np.ndarray]]()  # of every link: the moving link it is a part of, and its place
+    hosts = list[
+        tuple[int, np.ndarray, np.ndarray]
+    ]()  # for every link: the moving link it belongs to, and its pose on it
     for fixture in raw:
         host, R, p = (-1, np.eye(3), np.zeros(3)) if fixture.parent < 0 else hosts[fixture.parent]
         R, p = R @ fixture.way.R.astype(float), p + R @ fixture.way.p.astype(float)
@@ -104,7 +106,7 @@ def _axis(axes: Sequence[Axis]) -> tuple[np.ndarray | None, bool]:
 
 
 def _frame(seat: _Seat, children: Sequence[_Seat]) -> _Frame:
-    """The frame of a link: z along its axis, the rest as the first axis that hangs on it wants it."""
+    """The frame of a link: z along its axis, x chosen for the first child axis."""
     if seat.axis is None:
         return _Frame(np.eye(3), np.zeros(3))
     child = next((each for each in children if each.axis is not None), None)
@@ -123,7 +125,7 @@ def _frame(seat: _Seat, children: Sequence[_Seat]) -> _Frame:
 
 
 def _basis(z: np.ndarray, x: np.ndarray) -> np.ndarray:
-    """Axes with a given z, and x in a given direction at right angles to it if there is one."""
+    """Axes with this z, and x along the component of a direction orthogonal to it if there is one."""
     x = x - (x @ z) * z
     if float(np.linalg.norm(x)) <= _ROUNDING:
         x = np.eye(3)[int(np.argmin(np.abs(z)))]
@@ -133,12 +135,12 @@ def _basis(z: np.ndarray, x: np.ndarray) -> np.ndarray:
 
 
 def _snapped(values: np.ndarray) -> np.ndarray:
-    whole = np.round(values)
-    return np.where(np.abs(values - whole) <= _ROUNDING, whole, values)
+    rounded = np.round(values)
+    return np.where(np.abs(values - rounded) <= _ROUNDING, rounded, values)
 
 
 def _three(values: np.ndarray) -> Three:
-    """Three numbers; those that are zero but for rounding are absent."""
+    """Three numbers; those that are zero within rounding become absent."""
     size = float(np.abs(values).max())
     return three(vector([0 if abs(x) <= _MEETING * max(size, 1e-300) else float(x) for x in values]))
 
@@ -151,7 +153,7 @@ def _fixture(fixture: Fixture, seat: _Seat, frame: _Frame, host: _Frame, carries
         ways = (*turns, *_planar(2, last))
         return replace(fixture, parent=seat.host, way=Transform(_three(p), ways, NONE), body=body)
     turns, last = _factors(C @ frame.Q)
-    # a point of the axis, seen from the origin of the parent with as few numbers as can be
+    # a point of the axis, relative to the origin of the parent, with as few nonzero numbers as possible
     u = C @ seat.axis
     shift = 0.0 if seat.central else _nearest(p, u)
     offset = float(frame.e @ seat.axis) - shift
@@ -168,28 +170,28 @@ def _fixture(fixture: Fixture, seat: _Seat, frame: _Frame, host: _Frame, carries
 
 
 def _nearest(p: np.ndarray, u: np.ndarray) -> float:
-    """How far to go along u from p so that the place has few components."""
+    """The distance along u from p that gives the position few components."""
     if abs(u[0]) <= _ROUNDING and abs(p[1] * u[2] - p[2] * u[1]) <= _MEETING * float(np.linalg.norm(p)):
-        return -float(p @ u)  # the x axis meets the line: it is the common normal
+        return -float(p @ u)  # the x axis intersects the line: it is the common normal
     k = int(np.argmax(np.abs(u)))
     return -float(p[k] / u[k])
 
 
 def _in_frame(body: Rigid, frame: _Frame) -> Rigid:
-    """A body given in the frame of the model, in another frame of the same link."""
+    """Transform a body from the frame of the model to another frame of the same link."""
     Qt = frame.Q.T
     return body.inwards(Transform(_three(-Qt @ frame.e), () if (Qt == np.eye(3)).all() else (Matrix(Qt),), NONE))
 
 
 def _factors(C: np.ndarray) -> tuple[tuple[Turn, ...], float]:
-    """C as turns about z and x, and an angle about z behind them."""
+    """C as rotations about z and x, and a final angle about z."""
     C = _snapped(C)
     sine = float(np.hypot(C[0, 2], C[1, 2]))
     if sine <= _ROUNDING:
         flipped = C[2, 2] < 0
         last = float(np.arctan2(-C[0, 1], C[0, 0]))
         return ((Planar(0, -1, 0),) if flipped else ()), last
-    if abs(C[0, 2]) <= _ROUNDING:  # the first turn is none: x is the common normal
+    if abs(C[0, 2]) <= _ROUNDING:  # no first rotation: x is the common normal
         return _planar(0, float(np.arctan2(-C[1, 2], C[2, 2]))), float(np.arctan2(-C[0, 1], C[0, 0]))
     first = float(np.arctan2(C[0, 2], -C[1, 2]))
     middle = float(np.arctan2(sine, C[2, 2]))
@@ -197,7 +199,7 @@ def _factors(C: np.ndarray) -> tuple[tuple[Turn, ...], float]:
 
 
 def _planar(axis: int, angle: float) -> tuple[Turn, ...]:
-    """A constant turn about a coordinate axis, none where the angle is zero; quarter turns are exact but for rounding."""
+    """A constant rotation about a coordinate axis, empty if the angle is zero; quarter turns are exact."""
     near = round(angle / (np.pi / 2)) * np.pi / 2
     s, c = sine_and_cosine(FLOATS, near if abs(angle - near) <= _ROUNDING else angle)
     return () if absent(s) and c == 1 else (Planar(axis, c, s),)

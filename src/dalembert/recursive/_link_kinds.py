@@ -1,7 +1,7 @@
-"""Links by kind, and the steps of the recursions for a link of one kind: the text of `inverse` and `forward` over symbols.
+"""Link types, and the steps of the recursions for a link of one type: `inverse` and `forward` traced over symbols.
 
-In a frame of its own a link turns about z, slides along z, does both as a screw, or turns freely by a quaternion. Its kind also
-tells how it is placed on its parent, and whether it has mass and rotors: what it does not have is never multiplied.
+In its own frame a link rotates about z, translates along z, does both as a screw, or rotates freely by a quaternion. Its type
+also defines the form of the transform from its parent, and whether it has mass and rotors: absent terms are never multiplied.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ _MOMENT, _INERTIA = ("h_x", "h_y", "h_z"), tuple(f"I_{k}" for k in range(6))
 
 
 class Move(Enum):
-    """What a link does."""
+    """Motion type of a link."""
 
     TURN = "turn"
     SLIDE = "slide"
@@ -57,12 +57,12 @@ class Move(Enum):
 
     @property
     def coordinates(self) -> int:
-        """How many coordinates it has."""
+        """The number of coordinates."""
         return 4 if self is Move.FREE else 1
 
     @property
     def speeds(self) -> int:
-        """How many speeds it has."""
+        """The number of speeds."""
         return 3 if self is Move.FREE else 1
 
 
@@ -76,7 +76,7 @@ def _move(fixture: Fixture) -> Move:
 
 
 def _angles(way: Transform) -> list[Planar | None]:
-    """The constant turns of a way by γ about z, β about x and φ about z, None where there is none."""
+    """The constant rotations of a transform by γ about z, β about x and φ about z, None where absent."""
     out: list[Planar | None] = [None, None, None]
     turns = [turn for turn in way.turns if isinstance(turn, Planar)]
     tilted = any(turn.axis == 0 for turn in turns)
@@ -91,16 +91,16 @@ def _wrench(entries: Scalars) -> Wrench:
 
 @dataclass(frozen=True, order=True)
 class Kind:
-    """A kind of link."""
+    """A link type."""
 
     move: str
-    normal: bool  # it is reached by a shift along x and a turn about x: see `frames`
+    normal: bool  # the transform is a translation along x and a rotation about x: see `link_frames`
     massive: bool
     rotors: bool
 
     @classmethod
     def of(cls, fixture: Fixture) -> Kind:
-        """The kind of a link whose frame is its own."""
+        """The type of a link in its own frame."""
         _, y, z = fixture.way.before
         first, _, _ = _angles(fixture.way)
         normal = first is None and absent(y) and absent(z)
@@ -110,21 +110,21 @@ class Kind:
 
     @cached_property
     def moves(self) -> Move:
-        """What it does."""
+        """The motion type."""
         return Move(self.move)
 
     @cached_property
     def columns(self) -> tuple[str, ...]:
         """The names of its numbers in the table."""
-        turned = self.moves in (Move.TURN, Move.SCREW)
-        out = ["cos β", "sin β", *(["offset"] if turned else ["cos φ", "sin φ"]), "x", "d"]
+        has_angle = self.moves in (Move.TURN, Move.SCREW)
+        out = ["cos β", "sin β", *(["offset"] if has_angle else ["cos φ", "sin φ"]), "x", "d"]
         out += [] if self.normal else ["y", "z", "cos γ", "sin γ"]
         out += ["lead"] if self.moves is Move.SCREW else []
         out += [f"armature {k}" for k in range(self.moves.speeds)] if self.rotors else []
         return tuple([*out, "m", *_MOMENT, *_INERTIA] if self.massive else out)
 
     def numbers(self, fixture: Fixture) -> np.ndarray:
-        """The numbers of a link of this kind."""
+        """The numbers of a link of this type."""
         way, body = fixture.way, fixture.body
         known: dict[str, Scalar] = {"offset": fixture.offset, "d": way.after[2]}
         for name, turn in zip("γβφ", _angles(way), strict=True):
@@ -144,7 +144,7 @@ class Kind:
 
     @cached_property
     def body(self) -> Rigid:
-        """Its mass."""
+        """The rigid body over symbols."""
         if not self.massive:
             return NO_BODY
         inertia = [self.number(name) for name in _INERTIA]
@@ -153,7 +153,7 @@ class Kind:
 
     @cached_property
     def axes(self) -> tuple[Axis, ...]:
-        """How its motions move it."""
+        """The motion axes."""
         if self.moves is Move.FREE:
             return tuple(Axis(unit, NONE) for unit in UNITS)
         along: dict[Move, Three] = {Move.SLIDE: _UP}
@@ -164,11 +164,11 @@ class Kind:
 
     @cached_property
     def armature(self) -> list[Scalar]:
-        """The rotors of its motions."""
+        """The rotor inertias of its motions."""
         return [self.number(f"armature {k}") if self.rotors else 0 for k in range(self.moves.speeds)]
 
     def way(self, q: Sequence[Node], angle: tuple[Node, Node] | None) -> Transform:
-        """The way from its parent at coordinates q; `angle` is the cosine and sine of what it turns by."""
+        """The transform from its parent at coordinates q; `angle` is the cosine and sine of its rotation."""
         turns: list[Turn] = [] if self.normal else [Planar(2, self.number("cos γ"), self.number("sin γ"))]
         turns.append(Planar(0, self.number("cos β"), self.number("sin β")))
         turns.append(Planar(2, *angle) if angle else Planar(2, self.number("cos φ"), self.number("sin φ")))
@@ -182,7 +182,7 @@ class Kind:
         return Transform(before, tuple(turns), after)
 
     def angle(self, q: Sequence[Node]) -> tuple[Node, Node] | None:
-        """The cosine and sine of what it turns by."""
+        """The cosine and sine of its rotation angle."""
         if self.moves not in (Move.TURN, Move.SCREW):
             return None
         total = q[0] + self.number("offset")
@@ -190,9 +190,9 @@ class Kind:
 
 
 class Steps:
-    """The steps of one kind. Its rows are coordinates, speeds, what is `given` (accelerations or forces) if anything, results.
+    """The steps of one link type. Its rows are coordinates, speeds, `given` accelerations or forces if any, and results.
 
-    Results are forces or accelerations, and in front of them the `rates` of the coordinates if they are wanted.
+    Results are forces or accelerations, preceded by the `rates` of the coordinates if requested.
     """
 
     def __init__(self, kind: Kind, *, given: bool, rates: bool = False) -> None:
@@ -205,10 +205,10 @@ class Steps:
         self._given: list[Scalar] = [*symbols[n + k : n + 2 * k]] if given else [0] * k
         self._results = places[self.rows - k :]
         self._rates = places[self.rows - k - n : self.rows - k] if rates else []
-        self._turned = moves in (Move.TURN, Move.SCREW)
-        self._angle = [Place(Storage.KEPT, i) for i in range(2 if self._turned else 0)]
+        self._has_angle = moves in (Move.TURN, Move.SCREW)
+        self._angle = [Place(Storage.KEPT, i) for i in range(2 if self._has_angle else 0)]
 
-    # what is kept: cosine and sine of the angle, then six more, or as many as forward dynamics needs
+    # stored values: cosine and sine of the angle, then six more, or as many as forward dynamics needs
 
     def _kept(self, count: int) -> list[Place]:
         first = len(self._angle)
@@ -216,16 +216,16 @@ class Steps:
 
     @property
     def kept_inverse(self) -> int:
-        """How many values inverse dynamics keeps."""
+        """The number of values stored by inverse dynamics."""
         return len(self._angle) + (6 if self._kind.massive else 0)
 
     @property
     def kept_forward(self) -> int:
-        """How many values forward dynamics keeps."""
+        """The number of values stored by forward dynamics."""
         return len(self._angle) + max(6 if self._kind.massive else 0, len(self._block_kept))
 
     def outwards(self, *, accelerated: bool) -> Step:
-        """ω, ω̇ and v̇, and the wrench (n, f) that the link takes for itself; accelerations are given, or zero."""
+        """ω, ω̇ and v̇, and the inertial wrench (n, f) of the link; accelerations are inputs, or zero."""
         kind, angle = self._kind, self._kind.angle(self._q)
         w, wd, vd = (three([_passed(3 * i + k) for k in range(3)]) for i in range(3))
         given: list[Scalar] = self._given if accelerated else [0] * kind.moves.speeds
@@ -238,17 +238,17 @@ class Steps:
         return step_of(out)
 
     def _wrench(self) -> Wrench:
-        """(n, f) of a link and of what hangs on it."""
+        """(n, f) of a link with its subtree."""
         own = [place.symbol if self._kind.massive else 0 for place in self._kept(6)]
         return _wrench([x + _passed(i) for i, x in enumerate(own)])
 
     def _way(self) -> Transform:
-        """The way, with what is kept of it."""
+        """The transform, from the stored cosine and sine."""
         kept = [place.symbol for place in self._angle]
         return self._kind.way(self._q, (kept[0], kept[1]) if kept else None)
 
     def inwards(self, *, accelerated: bool) -> Step:
-        """τ from the wrench of all that hangs on the link."""
+        """τ from the wrench of the link with its subtree."""
         kind, (n, f) = self._kind, self._wrench()
         given = self._given if accelerated else [0] * kind.moves.speeds
         driven = zip(kind.axes, kind.armature, given, strict=True)
@@ -256,11 +256,11 @@ class Steps:
         n, f = self._way().wrench_inwards(n, f)
         return step_of(_all_passed([*n, *f]) | _stored(self._results, found))
 
-    # forward dynamics, with what the velocities do in the wrenches of the first sweep, as (27) has it
+    # forward dynamics, with the velocity terms in the wrenches of the first sweep, as in (27)
 
     @cached_property
     def _eliminated(self) -> tuple[Block, Body]:
-        """The block of D, and the link with all that hangs on it as its parent feels it: (28)-(31)."""
+        """The block of D, and the link with its subtree after elimination: (28)-(31)."""
         kind, (n, f) = self._kind, self._wrench()
         body = Body(_articulated([_passed(6 + i) for i in range(21)]), n, f)
         if kind.massive:
@@ -271,25 +271,25 @@ class Steps:
 
     @property
     def _block(self) -> list[Scalar]:
-        """What accelerations need of the block."""
+        """The entries of the block that the accelerations need."""
         block, _ = self._eliminated
         return [*block.L.ravel(), *(x for row in block.rows for x in row), *block.reduced]
 
     @property
     def _block_kept(self) -> list[tuple[int, Place]]:
-        """Where of this is kept what is not a number by structure."""
+        """Storage of those entries that are not structural constants."""
         used = [i for i, x in enumerate(self._block) if not isinstance(x, int)]
         return [*zip(used, self._kept(len(used)), strict=True)]
 
     def eliminate(self) -> Step:
-        """M̂ and the wrench of all that hangs on the link, passed on with its own motions eliminated."""
+        """M̂ and the wrench of the link with its subtree, passed to the parent after elimination of its own motions."""
         _, body = self._eliminated
         body, found = body.inwards(self._way()), self._block
         out = {place: node(found[i]) for i, place in self._block_kept}
         return step_of(out | _all_passed([*body.n, *body.f, *_entries(body.M)]))
 
     def accelerate(self) -> Step:
-        """ṡ, and the twist rates μ that they give: (32), (33)."""
+        """ṡ, and the resulting twist rates μ: (32), (33)."""
         kind, (block, _), entries = self._kind, self._eliminated, self._block
         for i, place in self._block_kept:
             entries[i] = place.symbol
@@ -302,7 +302,7 @@ class Steps:
         return step_of(_all_passed([*wd, *vd]) | _stored(self._results, list(found)) | self._coordinate_rates())
 
     def _coordinate_rates(self) -> dict[Place, Node]:
-        """q̇ = H(q) s, if it is wanted."""
+        """q̇ = H(q) s, if requested."""
         if not self._rates:
             return {}
         free = self._kind.moves is Move.FREE

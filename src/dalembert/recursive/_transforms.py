@@ -1,10 +1,10 @@
-"""The transform from a parent to a link: shifts along axes and turns about them, applied to vectors one after the other.
+"""The transform from a parent to a link: translations along axes and rotations about them, applied to vectors in sequence.
 
-    x_P = T_1 T_2 ... x_L        axes: a turn about a coordinate axis is planar and costs 4 products, not 9
+    x_P = T_1 T_2 ... x_L        axes: a rotation about a coordinate axis is planar and costs 4 products, not 9
     p_P = before + T_1 T_2 ... after
 
-Vectors are plain tuples of three scalars of any algebra. What is absent by structure is the whole number 0 and is never
-multiplied; other numbers are folded by the graph.
+Vectors are tuples of three scalars of any algebra. Structurally absent entries are the int 0 and are never multiplied; other
+numbers are folded by the graph.
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ UNITS: tuple[Three, Three, Three] = ((1, 0, 0), (0, 1, 0), (0, 0, 1))
 
 
 def absent(x: Scalar) -> bool:
-    """True for the whole number 0: no number that was computed."""
+    """True for the int 0, which is never a computed number."""
     return type(x) is int and x == 0
 
 
 def nothing(v: Three) -> bool:
-    """True for a vector that is absent."""
+    """True for a vector whose entries are all absent."""
     return all(map(absent, v))
 
 
 def three(entries: Array | Scalars) -> Three:
-    """A vector of three entries as a tuple."""
+    """Convert three entries to a tuple."""
     x, y, z = entries
     return (x, y, z)
 
@@ -42,7 +42,7 @@ def plus(a: Three, b: Three) -> Three:
 
 
 def times(x: Scalar, a: Three) -> Three:
-    """x a; what is absent from a stays so."""
+    """x a; absent entries of a remain absent."""
     return tuple(0 if absent(y) else x * y for y in a)  # type: ignore[return-value]
 
 
@@ -62,16 +62,16 @@ def crossed(a: Three, b: Three) -> Three:
 
 @dataclass(frozen=True)
 class Planar:
-    """A turn about a coordinate axis (0, 1 or 2), by the cosine and sine of its angle."""
+    """A rotation about a coordinate axis (0, 1 or 2), by the cosine and sine of its angle."""
 
     axis: int
     c: Scalar
     s: Scalar
 
     def inwards(self, v: Three) -> Three:
-        """T v: from the axes after the turn to those before it."""
+        """T v: from the axes after the rotation to those before it."""
         k, c, s, out = self.axis, self.c, self.s, list(v)
-        i, j = k - 2, k - 1  # the axes that follow k, counted from the end
+        i, j = k - 2, k - 1  # the axes that follow k, as negative indices
         out[i], out[j] = c * v[i] - s * v[j], s * v[i] + c * v[j]
         return (out[0], out[1], out[2])
 
@@ -85,7 +85,7 @@ class Planar:
 
 @dataclass(frozen=True)
 class Matrix:
-    """Any other turn, by its matrix."""
+    """Any other rotation, by its matrix."""
 
     R: Array
 
@@ -103,20 +103,20 @@ Turn: TypeAlias = Planar | Matrix
 
 @dataclass(frozen=True)
 class Transform:
-    """From a parent to a link: a shift along axes of the parent, turns, and a shift along axes of the link."""
+    """From a parent to a link: a translation along axes of the parent, rotations, and a translation along axes of the link."""
 
     before: Three
     turns: tuple[Turn, ...]
     after: Three
 
     def inwards(self, v: Three) -> Three:
-        """A vector in axes of the link, in axes of the parent."""
+        """Transform a vector from axes of the link to axes of the parent."""
         for turn in reversed(self.turns):
             v = turn.inwards(v)
         return v
 
     def outwards(self, v: Three) -> Three:
-        """A vector in axes of the parent, in axes of the link."""
+        """Transform a vector from axes of the parent to axes of the link."""
         for turn in self.turns:
             v = turn.outwards(v)
         return v

@@ -1,26 +1,26 @@
 """The generalized inertia matrix by composite bodies: section 2.5 of papers/denoc for trees, O(n²) for a chain of n links.
 
-    M̃_j = M_j + Σ A_ijᵀ M̃_i A_ij            (20)  the link with all that hangs on it, frozen: ten numbers
+    M̃_j = M_j + Σ A_ijᵀ M̃_i A_ij            (20)  the link with its subtree as one rigid body: ten numbers
     I = N_dᵀ M̃ N_d                           (18)
     i_ij = P_iᵀ M̃_i A_ij P_j                 (21)  for every link j between link i and the world
 
-N_i = P_i G_i are the columns of N_d for the speeds of link i. A speed may move several links; its entries add up.
+N_i = P_i G_i are the columns of N_d for the speeds of link i. A speed may move several links; its entries are summed.
 
 The matrix of convective inertia C of C s = c follows link by link, with the rows J_i of N for link i in axes of the link:
 
     C = Nᵀ (M Ṅ + Ω M E N)                   (17)
-    C = Σ J_iᵀ (M_i J̇_i + B_i J_i)
+    Ω M E t of a link is B t for many matrices B. This one is skew-symmetric,
 
 Ω M E t of a link is B t with many matrices B. This one is skew,
 
     B = −[L× p×; p× 0],  (L, p) = M t        B t = (ω × L + v × p, ω × p)
 
-so that İ − 2C is skew, too: q̇ᵀ(İ − 2C) q̇ = 0 is the balance of power, and holds for any vector in the place of q̇.
-With the rates J̇_i = A_ij (Ψ̇_j − t_i × Ψ_j) of columns Ψ_j, in the world, matrices add up from the tips to the world,
+so that İ − 2C is skew-symmetric: q̇ᵀ(İ − 2C) q̇ = 0 is the power balance, and holds for any vector instead of q̇.
+With the rates J̇_i = A_ij (Ψ̇_j − t_i × Ψ_j) of columns Ψ_j, in the world, matrices are summed from the tips to the world,
 
     M̃_j = M_j + Σ Aᵀ M̃_i A,   B̃_j = B_j − M_j t_j× + Σ Aᵀ B̃_i A,
 
-and c_ij = Ψ_iᵀ (M̃ Ψ̇_j + B̃ Ψ_j) with those of the link that is farther out: O(n²) for a chain, as (21).
+and c_ij = Ψ_iᵀ (M̃ Ψ̇_j + B̃ Ψ_j) with those of the link farther out: O(n²) for a chain, as (21).
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ Wrench = tuple[Three, Three]
 
 
 def composites(moving: Moving) -> list[Rigid]:
-    """M̃: the mass of every link with all that hangs on it, in axes of the link: (20)."""
+    """M̃: the mass of every link with its subtree, in axes of the link: (20)."""
     out = [link.fixture.body for link in moving.links]
     for index in reversed(range(len(out))):
         link = moving.links[index]
@@ -50,24 +50,24 @@ def composites(moving: Moving) -> list[Rigid]:
 
 
 def share(axis: Axis, wrench: Wrench) -> Scalar:
-    """Pᵀ w: what a wrench does along a motion."""
+    """Pᵀ w: the generalized force of a wrench along a motion."""
     return dot(axis.about, wrench[0]) + dot(axis.along, wrench[1])
 
 
 def brought(way: Transform, wrenches: Sequence[Wrench]) -> list[Wrench]:
-    """Aᵀ w: wrenches on a link as wrenches on its parent."""
+    """Aᵀ w: transform wrenches on a link to its parent."""
     return [way.wrench_inwards(n, f) for n, f in wrenches]
 
 
 def mass_matrix(moving: Moving) -> Array:
-    """The inertia matrix of the speeds, rotors included: (21)."""
+    """The inertia matrix of the speeds, including rotors: (21)."""
     n = moving.tree.n_speeds
     total = zeros(n, n)
     for link, composite in zip(moving.links, composites(moving), strict=True):
         if not link.speeds:
             continue
-        whole_body, at = composite.articulated(), link
-        wrenches = [whole_body.wrench(axis.about, axis.along) for axis in link.fixture.axes]  # M̃ P
+        composite_body, at = composite.articulated(), link
+        wrenches = [composite_body.wrench(axis.about, axis.along) for axis in link.fixture.axes]  # M̃ P
         _add_own(total, link, wrenches)
         while at.parent >= 0:
             wrenches, at = brought(at.way, wrenches), moving.links[at.parent]
@@ -89,7 +89,7 @@ def _spread(link: MovingLink, k: int, other: MovingLink, j: int, entry: Scalar) 
 
 
 def _add_own(total: Array, link: MovingLink, wrenches: Sequence[Wrench]) -> None:
-    """Adds Gᵀ (Pᵀ M̃ P + rotors) G of one link."""
+    """Add Gᵀ (Pᵀ M̃ P + rotors) G of one link."""
     for j, (axis, armature) in enumerate(zip(link.fixture.axes, link.fixture.armature, strict=True)):
         for k, wrench in enumerate(wrenches):
             entry = share(axis, wrench)
@@ -98,12 +98,12 @@ def _add_own(total: Array, link: MovingLink, wrenches: Sequence[Wrench]) -> None
 
 
 def with_rotor(inertia: Scalar, armature: Scalar) -> Scalar:
-    """The inertia of a motion with that of its rotor."""
+    """The inertia of a motion including its rotor."""
     return inertia if absent(armature) else inertia + armature
 
 
 def diagonal(moving: Moving) -> Array:
-    """The diagonal of the inertia matrix; in O(n) where every speed moves one link."""
+    """The diagonal of the inertia matrix; in O(n) if every speed moves one link."""
     if not moving.tree.decoupled:
         return mass_matrix(moving).diagonal()
     out = zeros(moving.tree.n_speeds)
@@ -116,7 +116,7 @@ def diagonal(moving: Moving) -> Array:
 
 
 def coriolis_matrix(moving: Moving, algebra: DifferentialAlgebra, q: Array, s: Array, t: Scalar) -> Array:
-    """C of C s = c for the speeds s, over symbols q and t; what prescribed motions add to c is not in it."""
+    """C of C s = c for the speeds s, over symbols q and t; the contribution of prescribed motions to c is not included."""
     qd = to_rates(moving.tree, algebra, list(q), list(s))
     along = (q, qd), (vector([t]), vector([1]))
     twists = _twists(moving)
@@ -124,24 +124,24 @@ def coriolis_matrix(moving: Moving, algebra: DifferentialAlgebra, q: Array, s: A
         algebra.total_derivative(link.N, *along) + _product(twist) @ link.N
         for link, twist in zip(moving.links, twists, strict=True)
     ]  # Ψ̇ of every link in its axes
-    masses, turns = [whole(body) for body in composites(moving)], _turns(moving, twists)
+    masses, coriolis = [whole(body) for body in composites(moving)], _coriolis(moving, twists)
     n = moving.tree.n_speeds
     total = zeros(n, n)
     for index, link in enumerate(moving.links):
         if not link.speeds:
             continue
         rows = list(link.speeds)
-        M, B, N, Nd = masses[index], turns[index], link.N, rates[index]
+        M, B, N, Nd = masses[index], coriolis[index], link.N, rates[index]
         slopes = algebra.total_derivative(link.G, *along)
         total[np.ix_(rows, rows)] += N.T @ (M @ Nd + B @ N) + _rotors(link, slopes)
-        column, mass, turn, at = M @ Nd + B @ N, M @ N, B.T @ N, link
+        column, mass, coupling, at = M @ Nd + B @ N, M @ N, B.T @ N, link
         while at.parent >= 0:
-            column, mass, turn = at.A.T @ column, at.A.T @ mass, at.A.T @ turn
+            column, mass, coupling = at.A.T @ column, at.A.T @ mass, at.A.T @ coupling
             parent, at = at.parent, moving.links[at.parent]
             if at.speeds:
                 others = list(at.speeds)
                 total[np.ix_(others, rows)] += at.N.T @ column
-                total[np.ix_(rows, others)] += mass.T @ rates[parent] + turn.T @ at.N
+                total[np.ix_(rows, others)] += mass.T @ rates[parent] + coupling.T @ at.N
     return total
 
 
@@ -162,8 +162,8 @@ def _product(twist: Array) -> Array:
     return out
 
 
-def _turns(moving: Moving, twists: list[Array]) -> list[Array]:
-    """B̃ of every link with all that hangs on it."""
+def _coriolis(moving: Moving, twists: list[Array]) -> list[Array]:
+    """B̃ of every link with its subtree."""
     out = []
     for link, twist in zip(moving.links, twists, strict=True):
         momentum = link.M @ twist
@@ -179,6 +179,6 @@ def _turns(moving: Moving, twists: list[Array]) -> list[Array]:
 
 
 def _rotors(link: MovingLink, slopes: Array) -> Array:
-    """What rotors add: Gᵀ diag(armature) Ġ."""
+    """The contribution of rotors: Gᵀ diag(armature) Ġ."""
     weighted = [[a * x for x in row] for a, row in zip(link.fixture.armature, slopes, strict=True)]
     return link.G.T @ np.array(weighted, dtype=object).reshape(slopes.shape)

@@ -1,6 +1,6 @@
-"""The constraints of a model at a batch of states, in numbers and in terms of speeds: A ṡ = β.
+"""The constraints of a model at a batch of states, numerically and in terms of speeds: A ṡ = β.
 
-The norm of a quaternion is no row here: speeds keep it by themselves. Formulas bring their own β. The rows of loops are
+The norm of a quaternion is not a row here: the speeds preserve it. Constraint formulas define their own β. The rows of loops are
 differentiated along the motion by a complex step, which is exact to rounding: f(x + iε ẋ) = f + iε ḟ.
 """
 
@@ -36,12 +36,12 @@ from dalembert.symbolic.rotations import cross, roll_pitch_yaw, skew
 
 _STEP = 1e-30
 _STATES = 6
-DOUBTFUL = 1e-3  # rows less independent than this may be redundant ones at a state a little off the constraints
+DOUBTFUL = 1e-3  # rows closer to dependence than this may be redundant ones at a state slightly off the constraints
 
 
 @dataclass(frozen=True)
 class Rows:
-    """k constraints at K states; the first `len(phi)` of them hold positions."""
+    """k constraints at K states; the first `len(phi)` are holonomic."""
 
     names: tuple[str, ...]
     servo: tuple[bool, ...]
@@ -78,7 +78,7 @@ class SymbolicRows:
 
 
 def rows_over(plan: Plan, links: Moving, q: Scalars, s: Scalars) -> SymbolicRows:
-    """The rows over the graph in terms of speeds; `links` stand in the frames of the model. Loops come by recursion."""
+    """The rows over the graph in terms of speeds; `links` use the frames of the model. Loops are computed recursively."""
     tree, facts, h = plan.tree, plan.levels, len(plan.levels.phi)
     lower, loops = links.lower, closures_of(links)
     rest = to_second_rates(tree, GRAPH, q, s, [0] * tree.n_speeds)
@@ -96,7 +96,7 @@ def rows_over(plan: Plan, links: Moving, q: Scalars, s: Scalars) -> SymbolicRows
 
 
 def _loop_beta(plan: Plan, known: Constraints, q: np.ndarray, qd: np.ndarray, t: np.ndarray) -> np.ndarray:
-    """−d/dt(a q̇ + b) at q̈ = 0, less the feedback where there is one: (5.96) of papers/desapio."""
+    """−d/dt(a q̇ + b) at q̈ = 0, minus the feedback terms if any: (5.96) of papers/desapio."""
     K = len(t)
     if not known.loops:
         return np.zeros((0, K))
@@ -123,20 +123,20 @@ class Closure:
 
 @dataclass(frozen=True)
 class _Half:
-    """F or M: on which way outwards, where on its last link, and how it moves; along axes of the link where the ways part."""
+    """F or M: its path outward, its frame on the last link, and its motion; along axes of the link where the two paths part."""
 
     way: list[MovingLink]
-    seat: tuple[Array, Array]  # its axes and place on the last link
+    seat: tuple[Array, Array]  # rotation and position on the last link
     R: Array
     p: Array
     w: Array
     v: Array
-    wd: Array  # at ṡ = 0, as is
+    wd: Array  # at ṡ = 0, like vd
     vd: Array
 
 
 def closures_of(moving: Moving) -> list[Closure]:
-    """The rows of all loops in the order of their declaration, over the graph; links stand in the frames of the model."""
+    """The rows of all loops in the order of declaration, over the graph; links use the frames of the model."""
     return [row for loop in moving.tree.model.loops for row in _closures(moving, loop)]
 
 
@@ -189,12 +189,12 @@ def _half(moving: Moving, path: Sequence[int], position: Vector3, rotation: Vect
 
 
 def _wrench_rates(loop: Loop, R: Array, p: Array, w: Array, v: Array) -> list[tuple[Array, Array]]:
-    """ḟ and ṅ of the unit wrenches, which follow the joint: differentiated for symbols in place of R, p, ω and v."""
+    """ḟ and ṅ of the unit wrenches, which move with the joint: differentiated with symbols for R, p, ω and v."""
     names = [f"closure({k})" for k in range(18)]
     symbols = vector(list(GRAPH.symbols(names)))
-    turned, shift = matrix([list(symbols[3 * k : 3 * k + 3]) for k in range(3)]), symbols[9:12]
-    rates = stack((skew(symbols[12:15]) @ turned).ravel(), symbols[15:])
-    rows = loop.joint.closure(GRAPH, turned, shift)
+    rotated, shift = matrix([list(symbols[3 * k : 3 * k + 3]) for k in range(3)]), symbols[9:12]
+    rates = stack((skew(symbols[12:15]) @ rotated).ravel(), symbols[15:])
+    rows = loop.joint.closure(GRAPH, rotated, shift)
     wrenches = stack(*(part for row in rows for part in (row.force, row.moment)))
     found = GRAPH.total_derivative(wrenches, (symbols[:12], rates))
     known = dict(zip(names, stack(R.ravel(), p, w, v), strict=True))
@@ -203,7 +203,7 @@ def _wrench_rates(loop: Loop, R: Array, p: Array, w: Array, v: Array) -> list[tu
 
 
 def _row(moving: Moving, F: _Half, M: _Half, row: Row, R: Array, p: Array) -> Array:
-    """What the wrench of a row does along the speeds: on M, and back on F."""
+    """The generalized forces of the wrench of a row along the speeds: on M, and reaction on F."""
     out = zeros(moving.tree.n_speeds)
     on_F = (vector([0 - x for x in row.moment + cross(p, row.force)]), vector([0 - x for x in row.force]))
     on_M = (R.T @ row.moment, R.T @ row.force)
@@ -219,49 +219,49 @@ def _row(moving: Moving, F: _Half, M: _Half, row: Row, R: Array, p: Array) -> Ar
 
 
 def require_tree(plan: Plan, what: str) -> None:
-    """Nothing but joints holds the bodies."""
+    """Raise unless only joints constrain the bodies."""
     if plan.constrained:
         raise NotApplicableError(
             f"model '{plan.tree.model.name}' has constraints: {', '.join(plan.levels.names[:5])}. Expected a tree of "
-            f"bodies for {what}. Derive its equations and use `simulate`, or leave the constraints out."
+            f"bodies for {what}. Derive its equations and use `simulate`, or remove the constraints."
         )
 
 
-def require_fulfilled(state: State, held: Rows, sd: np.ndarray) -> None:
-    """Position, velocity and acceleration fulfil the constraints; servo constraints have to on the last level only."""
-    A, h = np.abs(held.A), len(held.phi)
+def require_fulfilled(state: State, rows: Rows, sd: np.ndarray) -> None:
+    """Raise unless position, velocity and acceleration satisfy the constraints; servo constraints at the last level only."""
+    A, h = np.abs(rows.A), len(rows.phi)
     size, T = state.plan.sizes[:, None], state.plan.scales.time
-    kept = np.array([not servo for servo in held.servo], dtype=bool)
-    bent = np.einsum("knK,nK->kK", held.A, sd) - held.beta
+    enforced = np.array([not servo for servo in rows.servo], dtype=bool)
+    bent = np.einsum("knK,nK->kK", rows.A, sd) - rows.beta
     levels = (
-        ("position", held.phi, size[:h], kept[:h]),
-        ("velocity", held.velocity, _terms(A, state.s) + size / T, kept),
-        ("acceleration", bent, _terms(A, sd) + np.abs(held.beta) + size / T**2, np.ones_like(kept)),
+        ("position", rows.phi, size[:h], enforced[:h]),
+        ("velocity", rows.velocity, _terms(A, state.s) + size / T, enforced),
+        ("acceleration", bent, _terms(A, sd) + np.abs(rows.beta) + size / T**2, np.ones_like(enforced)),
     )
-    for level, values, terms, asked in levels:
-        excess = np.where(asked[:, None], np.abs(values) / (TOLERANCE * np.where(terms > 0, terms, 1.0)), 0.0)
+    for level, values, terms, checked in levels:
+        excess = np.where(checked[:, None], np.abs(values) / (TOLERANCE * np.where(terms > 0, terms, 1.0)), 0.0)
         excess = np.where(np.isnan(excess), np.inf, excess)
         if excess.max(initial=0.0) > 1:
             i, k = (int(x) for x in np.unravel_index(int(np.argmax(excess)), excess.shape))
             raise InconsistentStateError(
-                f"inverse dynamics of '{state.plan.tree.model.name}': the motion does not fulfil the constraints on {level} "
-                f"level{state.where(k)}: '{held.names[i]}' is {values[i, k]:.6g}. Expected 0. Give a motion that fulfils "
-                "them: dl.assemble finds positions and velocities, dl.forward_dynamics accelerations."
+                f"inverse dynamics of '{state.plan.tree.model.name}': the motion violates the constraints at {level} "
+                f"level{state.where(k)}: '{rows.names[i]}' is {values[i, k]:.6g}. Expected 0. Pass a motion that satisfies "
+                "them: dl.assemble computes positions and velocities, dl.forward_dynamics accelerations."
             )
 
 
 def _terms(A: np.ndarray, x: np.ndarray) -> np.ndarray:
-    """The size of the terms of A x; A (k, n, K), x (n, K)."""
+    """The magnitude of the terms of A x; A (k, n, K), x (n, K)."""
     return np.einsum("knK,nK->kK", A, np.abs(x))
 
 
-def _rows_at(state: State, held: Rows, k: int) -> np.ndarray:
-    return dimensionless(held.A[:, :, k], state.plan.units, state.plan.sizes)
+def _rows_at(state: State, rows: Rows, k: int) -> np.ndarray:
+    return dimensionless(rows.A[:, :, k], state.plan.units, state.plan.sizes)
 
 
-def _count(state: State, held: Rows, k: int) -> int:
-    """The rank of the constraints at one state; where it is in doubt, no more than it is at most states of the model."""
-    unit, A = state.plan.units, _rows_at(state, held, k)
+def _count(state: State, rows: Rows, k: int) -> int:
+    """The rank of the constraints at one state; in doubtful cases at most the rank at generic states of the model."""
+    unit, A = state.plan.units, _rows_at(state, rows, k)
     found = int(rank.numeric_rank(A, unit))
     if found and rank.independence(A, unit, found) < DOUBTFUL and (usual := usual_rank(state.plan)) is not None:
         return min(found, usual)
@@ -272,7 +272,7 @@ _RANKS: weakref.WeakKeyDictionary[Plan, int | None] = weakref.WeakKeyDictionary(
 
 
 def usual_rank(plan: Plan) -> int | None:
-    """The rank of the constraints at most states of the model, None where no states can be found; found once."""
+    """The rank of the constraints at generic states of the model, None if no states can be found; cached."""
     if plan not in _RANKS:
         try:
             found = random_states.consistent(with_contacts(plan.tree.model), _STATES)
@@ -284,21 +284,21 @@ def usual_rank(plan: Plan) -> int | None:
     return _RANKS[plan]
 
 
-def efforts(state: State, held: Rows, chosen: list[int], need: np.ndarray, usual: np.ndarray) -> np.ndarray:
-    """τ along the chosen speeds that, together with the constraints, does what is needed; `usual` is the size of forces here."""
+def efforts(state: State, rows: Rows, chosen: list[int], need: np.ndarray, usual: np.ndarray) -> np.ndarray:
+    """τ along the chosen speeds that, with the constraints, produces `need`; `usual` is the typical magnitude of the forces."""
     out, unit = np.zeros_like(need), state.plan.units
     for k in range(state.K):
-        _, N = rank.split(_rows_at(state, held, k), unit, _count(state, held, k))
-        wanted, able = N.T @ need[:, k], N.T @ np.eye(len(need))[:, chosen]
-        found = rank.smallest_multipliers(able.T, wanted, np.ones(len(wanted)))
-        rest = (N / unit[:, None] ** 2) @ (wanted - able @ found)
+        _, N = rank.split(_rows_at(state, rows, k), unit, _count(state, rows, k))
+        target, able = N.T @ need[:, k], N.T @ np.eye(len(need))[:, chosen]
+        found = rank.smallest_multipliers(able.T, target, np.ones(len(target)))
+        rest = (N / unit[:, None] ** 2) @ (target - able @ found)
         if np.linalg.norm(unit * rest) > TOLERANCE * np.linalg.norm(unit * usual[:, k]):
             names = ", ".join(state.plan.tree.speed_names[i] for i in chosen)
             along = f"forces along {names}" if chosen else "no forces at all"
             raise InputError(
                 f"inverse dynamics of '{state.plan.tree.model.name}': {along} cannot produce the motion{state.where(k)}; a "
-                f"generalized force of size {np.linalg.norm(rest):.6g} is left over. Name more coordinates in `actuated`, or "
-                "give a motion that these can produce."
+                f"residual generalized force of norm {np.linalg.norm(rest):.6g} remains. Add coordinates to `actuated`, or "
+                "pass a motion that they can produce."
             )
         out[chosen, k] = found
     return out
@@ -307,11 +307,11 @@ def efforts(state: State, held: Rows, chosen: list[int], need: np.ndarray, usual
 def null_space_solution(
     M: np.ndarray, h: np.ndarray, A: np.ndarray, beta: np.ndarray, count: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """ṡ of M ṡ = h + Aᵀλ, A ṡ = β at one state, for rows A of rank `count`, and the inertia Nᵀ M N of the free motions.
+    """ṡ of M ṡ = h + Aᵀλ, A ṡ = β at one state, for rows A of rank `count`, and the inertia Nᵀ M N of the allowed motions.
 
-    N is a basis of the motions that the constraints leave free, A N = 0. Machine code runs this text, too.
+    N is a basis of the null space of A, A N = 0. This function is also compiled to machine code.
     """
-    # speeds are measured so that the diagonal of M is one: heavy and light bodies may stand side by side
+    # speeds are scaled so that the diagonal of M is one: masses of very different magnitude are possible
     pseudo, N = rank.split(A, rank.inertia_scale(M, A), count)
     sd = pseudo @ beta
     free = N.T @ (M @ N)
@@ -320,39 +320,39 @@ def null_space_solution(
     return sd, free
 
 
-def accelerations(state: State, M: np.ndarray, h: np.ndarray, held: Rows) -> np.ndarray:
+def accelerations(state: State, M: np.ndarray, h: np.ndarray, rows: Rows) -> np.ndarray:
     """ṡ of M ṡ = h + Aᵀλ, A ṡ = β at every state."""
     name = f"model '{state.plan.tree.model.name}'"
     out = np.zeros_like(h)
     for k in range(state.K):
-        A = _rows_at(state, held, k)
-        beta = held.beta[:, k] / np.where(state.plan.sizes > 0, state.plan.sizes, 1.0)
+        A = _rows_at(state, rows, k)
+        beta = rows.beta[:, k] / np.where(state.plan.sizes > 0, state.plan.sizes, 1.0)
         if not all(np.isfinite(x).all() for x in (M[:, :, k], h[:, k], A, beta)):
             raise SingularError(
-                f"{name}: a load, a joint or a constraint has no value{state.where(k)}. Expected numbers. "
-                "Leave the singular position."
+                f"{name}: a load, a joint or a constraint is undefined{state.where(k)} (singular configuration). Expected "
+                "finite numbers. Change the state."
             )
-        out[:, k], free = null_space_solution(M[:, :, k], h[:, k], A, beta, _count(state, held, k))
+        out[:, k], free = null_space_solution(M[:, :, k], h[:, k], A, beta, _count(state, rows, k))
         if free.size and not rank.definite(free):
             raise SingularError(
-                f"{name}: there is a motion that the constraints leave free and that has no inertia{state.where(k)}. "
-                "Expected inertia along every free motion. "
-                "Give the bodies mass or inertia, or leave the singular position."
+                f"{name}: a motion allowed by the constraints has no inertia{state.where(k)}. "
+                "Expected inertia along every allowed motion. "
+                "Give the bodies mass or inertia, or avoid the singular configuration."
             )
         left = A @ out[:, k] - beta
         allowed = TOLERANCE * (np.abs(A) @ np.abs(out[:, k]) + np.abs(beta) + 1 / state.plan.scales.time**2)
         i = int(np.argmax(np.abs(left) / allowed))
         if abs(left[i]) > allowed[i]:
             raise SingularError(
-                f"{name}: no acceleration fulfils all constraints{state.where(k)}; the nearest leaves '{held.names[i]}' at "
-                f"{left[i] * (state.plan.sizes[i] or 1.0):.6g}. Expected 0. Give a state that fulfils them on position and "
+                f"{name}: no acceleration satisfies all constraints{state.where(k)}; the closest one leaves '{rows.names[i]}' at "
+                f"{left[i] * (state.plan.sizes[i] or 1.0):.6g}. Expected 0. Pass a state that satisfies them at position and "
                 "velocity level."
             )
     return out
 
 
 def driven_speeds(plan: Plan, names: Sequence[str] | None) -> list[int] | None:
-    """The speeds that are driven: by names of coordinates or speeds, or else by the torques in the model's joints, if any."""
+    """The actuated speeds: by names of coordinates or speeds, else those with torques in the model's joints, if any."""
     tree = plan.tree
     if names is None:
         driven = [load for load in tree.model.loads if isinstance(load, InJoint) and load.drives]
@@ -363,20 +363,22 @@ def driven_speeds(plan: Plan, names: Sequence[str] | None) -> list[int] | None:
 
 
 def named_speeds(plan: Plan, names: Sequence[str], argument: str) -> list[int]:
-    """The speeds of coordinates or speeds by name; a part of a quaternion is for all three of its speeds."""
+    """The speeds of coordinates or speeds by name; a component of a quaternion selects its three speeds."""
     tree = plan.tree
-    places = {name: _speeds_of(plan, i) for i, name in enumerate(tree.model.coordinate_names)}
-    places |= {name: [i] for i, name in enumerate(tree.speed_names)}
+    speeds_by_name = {name: _speeds_of(plan, i) for i, name in enumerate(tree.model.coordinate_names)}
+    speeds_by_name |= {name: [i] for i, name in enumerate(tree.speed_names)}
     chosen = set()
     for name in [names] if isinstance(names, str) else names:
-        if name not in places:
-            raise InputError(f"{argument}: there is no coordinate or speed '{name}'. {nearest(str(name), places)}")
-        chosen |= set(places[name])
+        if name not in speeds_by_name:
+            raise InputError(
+                f"{argument}: there is no coordinate or speed '{name}'. {nearest(str(name), speeds_by_name)}"
+            )
+        chosen |= set(speeds_by_name[name])
     return sorted(chosen)
 
 
 def _speeds_of(plan: Plan, coordinate: int) -> list[int]:
-    """The speeds of a coordinate: its rate, or all three of its quaternion."""
+    """The speeds of a coordinate: its rate, or the three of its quaternion."""
     column = plan.tree.columns[coordinate]
     if column is not None:
         return [column]

@@ -1,8 +1,8 @@
-"""How the recursions are run on a machine: the one place that chooses between the executions of the same text.
+"""Choice of the execution of a recursion: unrolled or rolled, and the disk cache of traces.
 
-What was traced for a model is stored on disk, so that the next process neither plans nor traces it again. A record is found by
-the content of the model, by the task and its options, and by the source of this package. Models with members from elsewhere are
-not stored, since their source is not known.
+The trace of a model is stored on disk, so that the next process neither plans nor traces it again. The key of a record is the
+content of the model, the task and its options, and the source of this package. Models with user-defined classes are not stored,
+since their source is unknown.
 """
 
 from __future__ import annotations
@@ -36,30 +36,34 @@ from dalembert.symbolic.floats import FLOATS, numbers
 # unrolled: link by link with the model's numbers folded in; rolled: loops over a table of links
 Execution = Literal["unrolled", "rolled"]
 EXECUTIONS: tuple[str, ...] = get_args(Execution)
-MANY = 60  # speeds: unrolled, forward dynamics compiles in 2 s there and in 20 s for 200; loops take the same time for any number
+MANY = 60  # speeds: unrolled, forward dynamics compiles in 2 s, and in 20 s for 200; loops take the same time for any number
 LARGEST = 400  # speeds: one program for a larger tree takes many minutes to compile
-LARGEST_MATRIX = 150  # likewise with an n × n matrix, whose text grows with n²: one minute for 100, times 8 for 200
-LARGEST_CLOSED = 1000  # speeds: the rows of a loop are one program, half a minute for so many links
+LARGEST_MATRIX = (
+    150  # likewise with an n × n matrix, whose program grows with n²: one minute for 100, 8 times that for 200
+)
+LARGEST_CLOSED = 1000  # speeds: the rows of a loop are one program, which takes half a minute for this many links
 _MATRICES = ("mass_matrix", "coriolis", "inverse_slopes", "forward_slopes")
 _PACKAGE = Path(__file__).parents[1]
-# packages that this one does not import: they have no part in what is traced
+# packages that this one does not import: they do not affect the trace
 _ABOVE = ("analysis", "api", "cli", "display", "evidence", "formalisms", "papers", "simulation", "studio")
 
 
 def choose_execution(plan: Plan, task: str, execution: str | None, engine: str | None = None) -> str:
-    """The execution of a task: the requested one, else the one that suits the model.
+    """The execution of a task: the requested one, else the default for the model.
 
-    Tasks without loops are always unrolled.
+    Tasks without rolled version are always unrolled.
     """
     if execution not in (None, *EXECUTIONS):
-        said = " or ".join(f"'{name}'" for name in EXECUTIONS)
-        raise InputError(f"there is no execution '{execution}'. {nearest(str(execution), EXECUTIONS)} Expected {said}.")
+        expected = " or ".join(f"'{name}'" for name in EXECUTIONS)
+        raise InputError(
+            f"there is no execution '{execution}'. {nearest(str(execution), EXECUTIONS)} Expected {expected}."
+        )
     if task not in ROLLED or execution == "unrolled":
         return "unrolled"
     reason = _why_not_rolled(plan, engine)
     if execution == "rolled" and reason is not None:
         raise InputError(
-            f"model '{plan.tree.model.name}' cannot run rolled: {reason}. Use execution='unrolled', or leave it out."
+            f"model '{plan.tree.model.name}' cannot run rolled: {reason}. Use execution='unrolled', or omit `execution`."
         )
     large = execution == "rolled" or plan.tree.n_speeds > MANY
     return "rolled" if large and reason is None else "unrolled"
@@ -67,30 +71,32 @@ def choose_execution(plan: Plan, task: str, execution: str | None, engine: str |
 
 def _why_not_rolled(plan: Plan, engine: str | None) -> str | None:
     if choose_engine(engine) != "native":
-        return "the engine 'python' has no loops over links. Expected 'native'"
+        return "the engine 'python' does not support loops over links. Expected 'native'"
     if any(not load.in_joints for load in plan.model.loads):
         return "it has loads on bodies. Expected loads inside joints only"
     return can_roll(plan.tree)
 
 
-def _require_bearable(plan: Plan, task: str, engine: str | None) -> None:
-    """No program that would compile for hours."""
+def _require_compilable(plan: Plan, task: str, engine: str | None) -> None:
+    """Raise for a program that would compile for hours."""
     n = plan.tree.n_speeds
     matrix = task in _MATRICES or (task == "forward" and plan.constrained)
-    most = LARGEST_MATRIX if matrix else LARGEST_CLOSED if task == "rows" else LARGEST
-    if n <= most:
+    limit = LARGEST_MATRIX if matrix else LARGEST_CLOSED if task == "rows" else LARGEST
+    if n <= limit:
         return
     reason = _why_not_rolled(plan, engine)
     quick = (
-        "inverse, forward, bias and gravity with execution='rolled'" if reason is None else f"no loops here: {reason}"
+        "inverse, forward, bias and gravity with execution='rolled'"
+        if reason is None
+        else f"no rolled version: {reason}"
     )
     raise InputError(
-        f"{task}, unrolled: model '{plan.tree.model.name}' has {n} speeds, too many for one program. Expected at most {most}. "
-        f"What works: {quick}; `dl.inverse_dynamics`, `dl.forward_dynamics` and `dl.mass_matrix`, which do not compile."
+        f"{task}, unrolled: model '{plan.tree.model.name}' has {n} speeds, too many for one program. Expected at most {limit}. "
+        f"Alternatives: {quick}; `dl.inverse_dynamics`, `dl.forward_dynamics` and `dl.mass_matrix`, which do not compile."
     )
 
 
-Text = Program | Loops
+TracedTask = Program | Loops
 
 
 def text_for(
@@ -101,68 +107,68 @@ def text_for(
     detail: Detail = Detail(),  # noqa: B008 (a value)
     engine: str | None = None,
     execution: str | None = None,
-) -> Text:
-    """A task of `traced.TASKS` as a value that `running` compiles; forward dynamics with constraints as the parts of `Held`."""
+) -> TracedTask:
+    """A task of `traced.TASKS` as a value that `running` compiles; constrained forward dynamics as M, h, A and β."""
     if choose_execution(plan, task, execution, engine) == "rolled" and detail == Detail():
         if is_held(plan, task) and (n := plan.tree.n_speeds) > LARGEST_CLOSED:
-            # sweeps take any number of links, the program of the constraints does not
+            # sweeps support any number of links, the program of the constraints does not
             raise InputError(
                 f"forward, with constraints: model '{plan.tree.model.name}' has {n} speeds, too many for one program of its "
-                f"constraints. Expected at most {LARGEST_CLOSED}. What works: `dl.forward_dynamics`, which does not compile."
+                f"constraints. Expected at most {LARGEST_CLOSED}. Alternative: `dl.forward_dynamics`, which does not compile."
             )
         return loops_of(plan, task, friction=friction)
-    _require_bearable(plan, task, engine)
+    _require_compilable(plan, task, engine)
     try:
         return task_program(plan, "held" if is_held(plan, task) else task, friction=friction, detail=detail)
-    except ZeroDivisionError:  # a pivot is 0 whatever the state
+    except ZeroDivisionError:  # a pivot is 0 at every state
         raise _without_inertia(plan) from None
 
 
 def is_held(plan: Plan, task: str) -> bool:
-    """True for forward dynamics with constraints, which are solved in numbers."""
+    """True for forward dynamics with constraints, which are solved numerically."""
     return task == "forward" and plan.constrained
 
 
-def running(text: Text, engine: str | None = None) -> Function:
-    """A compiled function of the rows of a task; the last output is its alarm."""
-    return Alarmed(text) if isinstance(text, Loops) else function_of(text, engine)
+def running(traced: TracedTask, engine: str | None = None) -> Function:
+    """A compiled function of the rows of a task; the last output is its validity check."""
+    return Alarmed(traced) if isinstance(traced, Loops) else function_of(traced, engine)
 
 
 def held_function(plan: Plan, parts: Function, *, rolled: bool) -> Function:
-    """Forward dynamics with constraints: by sweeps from the free motion, or from the parts that `traced` gives."""
+    """Forward dynamics with constraints: by sweeps from the free motion, or from M, h, A and β of `traced`."""
     return Closed(plan, parts) if rolled else ConstrainedForward(plan, parts, usual_rank(plan)).function
 
 
 def _without_inertia(plan: Plan) -> SingularError:
     at = drawn(plan.tree.model, np.random.default_rng(0), 1, plan.scales)
-    still = [np.zeros(1)] * plan.tree.n_speeds
-    moved = moving(plan.tree, FLOATS, at.t, list(at.q), still, plan.parameters, plan.fixtures)
+    at_rest = [np.zeros(1)] * plan.tree.n_speeds
+    moved = moving(plan.tree, FLOATS, at.t, list(at.q), at_rest, plan.parameters, plan.fixtures)
     return singular_mass(plan, numbers(mass_matrix(moved), 1)[:, :, 0], " at every state")
 
 
 @cache
 def package_digest(root: Path = _PACKAGE) -> str | None:
-    """The digest of the text that traces, and of what it stands on; None where it is not there as files."""
+    """Hash of the source code that affects traces; None if it is not available as files."""
     files = sorted(path for path in root.rglob("*.py") if path.relative_to(root).parts[0] not in _ABOVE)
     if not files:
         return None
     parts = [sys.version, np.__version__, symengine.__version__]
-    whole = hashlib.sha256("\n".join(parts).encode())
+    digest = hashlib.sha256("\n".join(parts).encode())
     for path in files:
-        text = path.read_bytes()
-        whole.update(f"\n{path.relative_to(root).as_posix()} {len(text)}\n".encode() + text)
-    return whole.hexdigest()
+        content = path.read_bytes()
+        digest.update(f"\n{path.relative_to(root).as_posix()} {len(content)}\n".encode() + content)
+    return digest.hexdigest()
 
 
-def kept_record(model: Description, asked: tuple[object, ...], make: Callable[[], Plain]) -> Plain:
-    """The record of a model by the request `asked`, from disk or else made and stored.
+def kept_record(model: Description, request: tuple[object, ...], make: Callable[[], Plain]) -> Plain:
+    """The record of a model for a request, from disk or else created and stored.
 
-    `asked` are numbers, words and values that are written as they are. What `make` raises is not stored.
+    `request` contains numbers, strings and values with a unique repr. Exceptions of `make` are not stored.
     """
-    text = package_digest() if _is_known(model) else None
-    if text is None:
+    digest = package_digest() if _is_known(model) else None
+    if digest is None:
         return make()
-    key = hashlib.sha256("\n".join([text, model.content, repr(asked)]).encode()).hexdigest()
+    key = hashlib.sha256("\n".join([digest, model.content, repr(request)]).encode()).hexdigest()
     data = stored(key, TEXT)
     if data is not None:
         return from_bytes(data)
@@ -172,7 +178,7 @@ def kept_record(model: Description, asked: tuple[object, ...], make: Callable[[]
 
 
 def _is_known(model: Description) -> bool:
-    """True where all members are of this package: then its digest covers them."""
+    """True if all members are classes of this package, whose digest then covers them."""
     joints = chain.from_iterable(body.joints for body in model.bodies)
     constraints = chain(
         model.holonomic_constraints, model.nonholonomic_constraints, model.canonical_constraints, model.loops

@@ -1,20 +1,20 @@
 """Recursive forward dynamics: accelerations from forces, by I = U D Uᵀ. Section 2.7 of papers/denoc for trees, O(n).
 
-Reverse Gaussian elimination goes through the links from the tips to the world; the matrix itself is never formed.
+Reverse Gaussian elimination visits the links from the tips to the world; the matrix itself is never formed.
 
-    M̂_j = M_j + Σ A_ijᵀ M̄_i A_ij             (31)  articulated: the link with all that hangs on it, free to move
-    Ψ̂_i = M̂_i P_i,  m̂_i = P_iᵀ Ψ̂_i            (30)  blocks of D, rotors included: L D Lᵀ for a link that turns freely
+    M̂_j = M_j + Σ A_ijᵀ M̄_i A_ij             (31)  articulated: the link with its subtree, whose joints are free
+    Ψ̂_i = M̂_i P_i,  m̂_i = P_iᵀ Ψ̂_i            (30)  blocks of D, including rotors: L D Lᵀ for a link with a quaternion
     M̄_i = M̂_i − Ψ̂_i m̂_i⁻¹ Ψ̂_iᵀ               (31)
-    τ̂_i = φ_i − P_iᵀ η_i                       (28)  with η from the links that hang on i: (29)
+    τ̂_i = φ_i − P_iᵀ η_i                       (28)  with η from the children of i: (29)
     θ̈_i = m̂_i⁻¹ τ̂_i − Ψ_iᵀ μ_i                 (32), (33)
 
-Deviates: φ = τ − C θ̇ of (27) is not found first. What the velocities do, c_i = Ȧ t_j + Ṗ θ̇ of (23) and the wrench of (46) at
-rest, is carried along: η includes it, and so does μ. That saves a whole inverse dynamics.
+Deviates: φ = τ − C θ̇ of (27) is not computed first. The velocity terms, c_i = Ȧ t_j + Ṗ θ̇ of (23) and the wrench of (46) at
+rest, are included in η and μ. That saves a complete inverse dynamics.
 
-Where a motion is along one coordinate axis and has no rotor, M̄ has a zero row there, and the wrench that goes on to the parent
-has τ in it: neither is computed.
+Where a motion is along one coordinate axis and has no rotor, M̄ has a zero row there, and the wrench passed to the parent
+contains τ: neither is computed.
 
-It needs speeds that move one link each. Where a speed moves several, the inertia matrix is formed and factored as L D Lᵀ.
+It requires speeds that move one link each. Otherwise the inertia matrix is formed and factored as L D Lᵀ.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from dalembert.symbolic.elimination import ldl, ldl_apply, lower_solve, upper_so
 
 @dataclass(frozen=True)
 class Velocity:
-    """ω of a link, the entries of ω×ω× as `spins` has them, and c of (23): what the velocities add to its ω̇ and v̇."""
+    """ω of a link, the entries of ω×ω× as in `spins`, and c of (23): the velocity terms of its ω̇ and v̇."""
 
     w: Three
     K: Six
@@ -43,7 +43,7 @@ class Velocity:
 
 @dataclass(frozen=True)
 class Body:
-    """A link with all that hangs on it, free to move: its mass matrix M̂ and the wrench η that it takes at rest."""
+    """Articulated body: the mass matrix M̂ of a link with its subtree, and the wrench η at rest."""
 
     M: Articulated
     n: Three
@@ -53,7 +53,7 @@ class Body:
         return Body(self.M + other.M, plus(self.n, other.n), plus(self.f, other.f))
 
     def inwards(self, way: Transform) -> Body:
-        """As a part of the parent."""
+        """Transform to the parent."""
         return Body(self.M.inwards(way), *way.wrench_inwards(self.n, self.f))
 
 
@@ -61,7 +61,7 @@ class Body:
 class Block:
     """One block of D, factored as L D Lᵀ, with the rows L⁻¹ Ψ̂ᵀ, the same divided by D, and D⁻¹ L⁻¹ τ̂."""
 
-    still: tuple[int, ...]  # the rows of M̄ that vanish, one for each motion, or none
+    still: tuple[int, ...]  # the zero rows of M̄, one for each motion, or none
     L: Array
     D: Array
     hats: tuple[tuple[Scalar, ...], ...]
@@ -70,7 +70,7 @@ class Block:
 
 
 def velocity(way: Transform, axes: Sequence[Axis], rates: Array, drift: Array, parent: Velocity) -> Velocity:
-    """What a link has from the velocities, from those of its parent: (22), and (23) at θ̈ = `drift`."""
+    """The velocity terms of a link from those of its parent: (22), and (23) at θ̈ = `drift`."""
     w = way.outwards(parent.w)
     sliding = NONE if nothing(way.before) else way.outwards(point(field(parent.K, NONE), NONE, way.before))
     turning = NONE
@@ -88,7 +88,7 @@ def velocity(way: Transform, axes: Sequence[Axis], rates: Array, drift: Array, p
 
 
 def at_rest(body: Rigid, K: Six) -> Body:
-    """A link alone, with the wrench of (46) at ṫ = 0."""
+    """A single link, with the wrench of (46) at ṫ = 0."""
     if body is NO_BODY:
         return Body(body.articulated(), NONE, NONE)
     U = field(K, NONE)
@@ -96,8 +96,8 @@ def at_rest(body: Rigid, K: Six) -> Body:
 
 
 def block_of(algebra: Algebra, body: Body, axes: Sequence[Axis], armature: Scalars, tau: Scalars) -> Block:
-    """The block of D for the motions of a link, driven by `tau`: (28), (30), (32)."""
-    still = _still(axes, armature)
+    """The block of D for the motions of a link under the forces `tau`: (28), (30), (32)."""
+    still = _zero_rows(axes, armature)
     hats = [body.M.wrench(axis.about, axis.along) for axis in axes]  # Ψ̂, column by column
     m = matrix([[share(axis, hat) for hat in hats] for axis in axes])
     for k, inertia in enumerate(armature):
@@ -112,8 +112,8 @@ def block_of(algebra: Algebra, body: Body, axes: Sequence[Axis], armature: Scala
     return Block(still, L, D, tuple(map(tuple, half)), tuple(rows), reduced)
 
 
-def _still(axes: Sequence[Axis], armature: Scalars) -> tuple[int, ...]:
-    """Which rows of M̄ vanish: those of the motions where each is along one axis and moves no rotor."""
+def _zero_rows(axes: Sequence[Axis], armature: Scalars) -> tuple[int, ...]:
+    """The zero rows of M̄: those of the motions if each is along one axis and has no rotor."""
     out = list[int]()
     for axis, inertia in zip(axes, armature, strict=True):
         used = [(row, x) for row, x in enumerate((*axis.about, *axis.along)) if not absent(x)]
@@ -124,7 +124,7 @@ def _still(axes: Sequence[Axis], armature: Scalars) -> tuple[int, ...]:
 
 
 def eliminated(body: Body, block: Block, tau: Scalars, c: Velocity) -> Body:
-    """The link as its parent feels it: M̄ of (31) and η of (29), in axes of the link."""
+    """The link after elimination of its motions: M̄ of (31) and η of (29), in axes of the link."""
     M = body.M.without(list(zip(block.hats, block.rows, strict=True)), block.still)
     n, f = M.wrench(c.turning, c.sliding)
     six = [x + y for x, y in zip((*body.n, *body.f), (*n, *f), strict=True)]
@@ -172,9 +172,9 @@ def _less(x: Scalar, row: Scalars, six: Scalars) -> Scalar:
 def ball(
     algebra: Algebra, body: Body, ways: tuple[Transform, Transform], tau: Scalars, sliding: Three
 ) -> tuple[Ball, Body]:
-    """The block of three turns about one point, and what their first link has of the last one: see `balls`.
+    """The block of three rotations about one point, and the articulated body of their first link.
 
-    `ways` lead from the first link to the second and the third; `sliding` is what the velocities add to v̇ of the first.
+    `ways` lead from the first link to the second and the third; `sliding` is the velocity term of v̇ of the first.
     """
     T_i, T = moments(*ways, tau)
     block = ball_block(algebra, body.M, body.n, ways, T)
@@ -194,7 +194,7 @@ def ball_accelerated(
     c: Sequence[Velocity],
     parent: tuple[Three, Three],
 ) -> tuple[tuple[Three, Three], Array]:
-    """ω̇ and v̇ of the last link of three that turn about one point, and the accelerations of their angles."""
+    """ω̇ and v̇ of the last of three links that rotate about one point, and the accelerations of their angles."""
     wd_i, vd = ways[0].rates_outwards(*parent)  # without that of its own angle
     wd_i, vd = plus(wd_i, c[0].turning), plus(vd, c[0].sliding)
     vd = ways[2].outwards(ways[1].outwards(vd))
@@ -202,7 +202,7 @@ def ball_accelerated(
     wd = three(upper_solve(algebra, block.L, block.reduced - block.rows @ vector(vd)))
     x, y, z = last.inwards((wd[0] - bent_k[0], wd[1] - bent_k[1], wd[2]))
     E = beta.outwards(wd_i)
-    y_i = (x - bent_j[0] - b.c * E[0]) * (1 / b.s)  # across x of ω̇_j, which the last angle leaves alone
+    y_i = (x - bent_j[0] - b.c * E[0]) * (1 / b.s)  # ω̇_j orthogonal to x, which the last angle does not affect
     first = (y_i - E[1]) / beta.s
     rest = (gamma.c * y - (b.c * y_i - b.s * E[0] + bent_j[1])) / gamma.s
     middle = gamma.s * y + gamma.c * rest - E[2] - beta.c * first
@@ -210,7 +210,7 @@ def ball_accelerated(
 
 
 def forward_dynamics(moving: Moving, tau: Array) -> tuple[Array, Array]:
-    """ṡ of τ = M ṡ + c + g, and the pivots that M was eliminated by; a pivot of 0 means that M is singular."""
+    """ṡ of τ = M ṡ + c + g, and the pivots of the elimination of M; a pivot of 0 means that M is singular."""
     if moving.tree.decoupled:
         found = swept(moving, tau)
         return found.sd, found.pivots
@@ -221,7 +221,7 @@ def forward_dynamics(moving: Moving, tau: Array) -> tuple[Array, Array]:
 
 @dataclass(frozen=True)
 class Swept:
-    """ṡ and the pivots, and what the sweeps found on the way: M̂ and η of every link, and its ω̇ and v̇."""
+    """ṡ and the pivots, and intermediate results of the sweeps: M̂ and η of every link, and its ω̇ and v̇."""
 
     sd: Array
     pivots: Array
@@ -230,7 +230,7 @@ class Swept:
 
 
 def swept(moving: Moving, tau: Array) -> Swept:
-    """The three sweeps, for speeds that move one link each. Links without speeds move as their drift says."""
+    """The three sweeps, for speeds that move one link each. Links without speeds move with their drift."""
     velocities = _velocities(moving)
     bodies, blocks = _articulated(moving, tau, velocities)
     sd, pivots, rates = _outwards(moving, velocities, blocks)
@@ -241,13 +241,13 @@ def _velocities(moving: Moving) -> list[Velocity]:
     out, world = list[Velocity](), Velocity(NONE, spins(NONE), NONE, NONE)
     for link in moving.links:
         parent = world if link.parent < 0 else out[link.parent]
-        drift = zeros(len(link.drift)) if link.speeds else link.drift  # unknown, or given by time alone
+        drift = zeros(len(link.drift)) if link.speeds else link.drift  # unknown, or a function of time only
         out.append(velocity(link.way, link.fixture.axes, link.rates, drift, parent))
     return out
 
 
 def _slope(link: MovingLink) -> Array:
-    """G of a link whose motions are moved by one speed each: its diagonal."""
+    """The diagonal of G of a link with one speed per motion."""
     return vector([1, 1, 1]) if len(link.speeds) == 3 else link.G[0]
 
 
@@ -256,14 +256,14 @@ def _articulated(
 ) -> tuple[list[Body], list[Block | Ball | None]]:
     """M̂ and η of every link, and the blocks of D and U at the last link of each: steps 1 and 2.
 
-    There is no block for a link that no speed moves.
+    There is no block for a link without speeds.
     """
     links, ends = moving.links, ball_ends(moving.links)
     bodies = [at_rest(link.fixture.body, c.K) for link, c in zip(links, velocities, strict=True)]
     blocks: list[Block | Ball | None] = [None] * len(bodies)
     index = len(bodies) - 1
     while index >= 0:
-        at = ends.get(index, index)  # where the motions of the block begin
+        at = ends.get(index, index)  # first link of the block
         link, body = links[at], bodies[index]
         push = [x for each in links[at : index + 1] for x in _push(each, tau)]
         if at < index:
@@ -316,7 +316,7 @@ def _outwards(
 
 @dataclass(frozen=True)
 class Ball:
-    """The block of D of three turns: I = L D Lᵀ, L⁻¹ H, D⁻¹ L⁻¹ H, D⁻¹ L⁻¹ (T − n), and the pivots of the angles."""
+    """The block of D of three rotations: I = L D Lᵀ, L⁻¹ H, D⁻¹ L⁻¹ H, D⁻¹ L⁻¹ (T − n), and the pivots of the angles."""
 
     L: Array
     hats: Array
@@ -326,7 +326,7 @@ class Ball:
 
 
 def ball_ends(links: Sequence[MovingLink]) -> dict[int, int]:
-    """The balls of a tree: the number of the last link of each, and of its first."""
+    """The spherical blocks of a tree: from the index of the last link of each to that of its first."""
     carried = [0] * len(links)
     for link in links:
         if link.parent >= 0:
@@ -338,13 +338,18 @@ def ball_ends(links: Sequence[MovingLink]) -> dict[int, int]:
             continue
         bare = all(links[x].fixture.body is NO_BODY and carried[x] == 1 for x in (i, j))
         centred = all(nothing(links[x].way.after) for x in (i, j, k))
-        if bare and centred and all(map(_turns, links[i : k + 1])) and all(_crosses(links[x].way) for x in (j, k)):
+        if (
+            bare
+            and centred
+            and all(map(_rotates_about_z, links[i : k + 1]))
+            and all(_crosses(links[x].way) for x in (j, k))
+        ):
             out[k] = i
     return out
 
 
-def _turns(link: MovingLink) -> bool:
-    """True for a link that one speed turns about z, without a rotor."""
+def _rotates_about_z(link: MovingLink) -> bool:
+    """True for a link with one speed, a rotation about z, and without a rotor."""
     if len(link.speeds) != 1 or len(link.fixture.axes) != 1:
         return False
     (axis,), (armature,) = link.fixture.axes, link.fixture.armature
@@ -352,7 +357,7 @@ def _turns(link: MovingLink) -> bool:
 
 
 def _crosses(way: Transform) -> bool:
-    """True for a way of two turns about one point, by a constant angle about x and then about z."""
+    """True for a transform of two rotations about one point, by a constant angle about x and then about z."""
     kinds = [turn.axis for turn in way.turns if isinstance(turn, Planar)]
     return kinds == [0, 2] and len(way.turns) == 2 and nothing(way.before)
 
@@ -376,13 +381,13 @@ def moments(second: Transform, third: Transform, tau: Scalars) -> tuple[Three, T
 
 
 def ball_block(algebra: Algebra, M: Articulated, n: Three, ways: tuple[Transform, Transform], T: Three) -> Ball:
-    """The block of a ball for the link k with all that hangs on it, about the centre, under the moment T."""
+    """The spherical block for the link k with its subtree, about the center, under the moment T."""
     L, D, shrink = _factored(M.inertia)
     hats = lower_solve(algebra, L, matrix(M.H))
     left = lower_solve(algebra, L, vector([x - y for x, y in zip(T, n, strict=True)]))
     rows = matrix([[x * by for x in row] for row, by in zip(hats, shrink, strict=True)])
     (beta, b), (gamma, _) = map(_angles, ways)
-    size = beta.s * b.s * gamma.s  # the volume of the three axes: where it vanishes, two angles turn alike
+    size = beta.s * b.s * gamma.s  # the volume of the three axes: zero in gimbal lock
     reduced = vector([x * by for x, by in zip(left, shrink, strict=True)])
     return Ball(L, hats, rows, reduced, (D[0] * size * size, D[1], D[2]))
 

@@ -1,13 +1,13 @@
-"""Recursive inverse dynamics: the forces on the speeds that a motion takes, in O(n). Section 2.6 of papers/denoc for trees.
+"""Recursive inverse dynamics: the generalized forces of a motion, in O(n). Section 2.6 of papers/denoc for trees.
 
-Outwards the angular velocity ω and the rates ω̇ and v̇ of every link's twist, inwards the wrench of all that hangs on it.
+Outward: the angular velocity ω and the rates ω̇ and v̇ of every link's twist. Inward: the wrench of its subtree.
 
     ṫ_i = A ṫ_j + Ȧ t_j + P θ̈ + Ṗ θ̇           (23), with A of (36) in place of B
     ṫ_0 = [0; −g]                              (26): gravity as an acceleration of the world
     w_i = M_i ṫ_i + Ω_i M_i E_i t_i            (46), (47): Newton and Euler about the origin of the link
     w̃_j = w_j + Σ A_ijᵀ w̃_i,  τ_i = Pᵀ w̃_i     (25)
 
-v itself is never needed. Every product of two components of ω is made once for a link, in the matrix of its accelerations
+v itself is never needed. Every product of two components of ω is computed once per link, in the matrix of its accelerations
 
     U = ω̇× + ω×ω×,   so that v̇ + U p is the acceleration of the point p, and ∫ U p dm = U h.
 
@@ -27,7 +27,7 @@ from dalembert.symbolic.algebra_base import Array, Scalar, Scalars, scaled, vect
 
 @dataclass(frozen=True)
 class Motion:
-    """ω, ω̇ and v̇ of a link, and what they make of its points: the entries of ω×ω×, and U."""
+    """ω, ω̇ and v̇ of a link, and the acceleration field of its points: the entries of ω×ω×, and U."""
 
     w: Three
     wd: Three
@@ -43,20 +43,20 @@ class Motion:
 
 
 def spins(w: Three) -> Six:
-    """−xx, −yy, −zz, yz, xz, xy of ω×ω× = ω ωᵀ − |ω|²: the diagonal with the other sign, so that nothing is negated."""
+    """−xx, −yy, −zz, yz, xz, xy of ω×ω× = ω ωᵀ − |ω|²: the diagonal has the opposite sign, to save negations."""
     x, y, z = w
     xx, yy, zz = x * x, y * y, z * z
     return (yy + zz, xx + zz, xx + yy, y * z, x * z, x * y)
 
 
 def field(K: Six, wd: Three) -> Rows:
-    """U = ω̇× + ω×ω×, its diagonal with the other sign."""
+    """U = ω̇× + ω×ω×, with the opposite sign of its diagonal."""
     (xx, yy, zz, a, b, c), (x, y, z) = K, wd
     return ((xx, c - z, b + y), (c + z, yy, a - x), (b - y, a + x, zz))
 
 
 def point(U: Rows, v: Three, p: Three) -> Three:
-    """v + U p, without what is absent from p."""
+    """v + U p, without the absent components of p."""
     out = list(v)
     for k, d in enumerate(p):
         if not absent(d):
@@ -67,7 +67,7 @@ def point(U: Rows, v: Three, p: Three) -> Three:
 
 
 def combined(axes: Sequence[Axis], amounts: Array | Scalars) -> tuple[Three, Three]:
-    """P x: what motions of these amounts do together, about and along."""
+    """P x: the combined motion of these amounts, angular and linear."""
     about, along = NONE, NONE
     for axis, x in zip(axes, amounts, strict=True):
         about, along = plus(about, times(x, axis.about)), plus(along, times(x, axis.along))
@@ -91,7 +91,7 @@ def carried(way: Transform, axes: Sequence[Axis], rates: Array, thdd: Scalars, p
 
 
 def newton_euler(body: Rigid, motion: Motion) -> tuple[Three, Three]:
-    """The wrench that a link takes for itself: (46a), (46b)."""
+    """The inertial wrench of a link: (46a), (46b)."""
     if body is NO_BODY:
         return NONE, NONE
     f = point(motion.U, times(body.m, motion.vd), body.h)
@@ -99,7 +99,7 @@ def newton_euler(body: Rigid, motion: Motion) -> tuple[Three, Three]:
 
 
 def euler(inertia: Six, wd: Three, K: Six, U: Rows) -> Three:
-    """I ω̇ + ω × I ω, by the products that U has anyway: each off-diagonal entry of I meets both at once."""
+    """I ω̇ + ω × I ω, from the products in U: each off-diagonal entry of I is multiplied by both at once."""
     out = list[Scalar]()
     for a in range(3):
         b, c = (a + 1) % 3, (a + 2) % 3
@@ -110,16 +110,16 @@ def euler(inertia: Six, wd: Three, K: Six, U: Rows) -> Three:
 
 
 def effort(axis: Axis, n: Three, f: Three, armature: Scalar, thdd: Scalar) -> Scalar:
-    """What drives one motion: Pᵀ w̃ of (25), and its rotor."""
+    """The force on one motion: Pᵀ w̃ of (25), and its rotor."""
     total = dot(axis.about, n) + dot(axis.along, f)
     return total if absent(armature) else total + armature * thdd
 
 
 def inverse_dynamics(moving: Moving, sd: Array) -> Array:
     """τ of τ = M ṡ + c + g, one for each speed: the recursion of section 2.6 at the accelerations `sd`."""
-    walk, tau = outwards(moving, sd), zeros(moving.tree.n_speeds)
+    sweep, tau = outwards(moving, sd), zeros(moving.tree.n_speeds)
     for link, thdd, (n, f) in reversed(
-        list(zip(moving.links, walk.accelerations, gathered(moving, walk), strict=True))
+        list(zip(moving.links, sweep.accelerations, gathered(moving, sweep), strict=True))
     ):
         if link.speeds:
             driven = zip(link.fixture.axes, link.fixture.armature, thdd, strict=True)
@@ -134,13 +134,13 @@ def second_rates(link: MovingLink, sd: Array) -> Scalars:
 
 
 def still(gravity: Array) -> Motion:
-    """The world, which gravity seems to accelerate: (26)."""
+    """The world, with gravity as a fictitious acceleration: (26)."""
     return Motion.of(NONE, NONE, three(scaled(-1, gravity)))
 
 
 @dataclass(frozen=True)
 class Outwards:
-    """One pass from the world to the tips: of every link its motion, the wrench (n, f) that it takes for itself, and θ̈."""
+    """One pass from the world to the tips: for every link its motion, its inertial wrench (n, f), and θ̈."""
 
     motions: list[Motion]
     wrenches: list[tuple[Three, Three]]
@@ -158,9 +158,9 @@ def outwards(moving: Moving, sd: Array) -> Outwards:
     return Outwards(motions, wrenches, accelerations)
 
 
-def gathered(moving: Moving, walk: Outwards) -> list[tuple[Three, Three]]:
-    """w̃: the wrench of every link with all that hangs on it, (24)."""
-    out = list(walk.wrenches)
+def gathered(moving: Moving, sweep: Outwards) -> list[tuple[Three, Three]]:
+    """w̃: the wrench of every link with its subtree, (24)."""
+    out = list(sweep.wrenches)
     for index in reversed(range(len(out))):
         link = moving.links[index]
         if link.parent >= 0:

@@ -1,10 +1,10 @@
-"""Between rates of coordinates and speeds: q̇ = H(q) s, and back.
+"""Conversion between coordinate rates and speeds: q̇ = H(q) s, and its inverse.
 
-They differ for quaternions only. With ω in axes of the moved frame, ω = 2 G(q) q̇ / |q|² and q̇ = ½ Gᵀ ω, so H is linear in q and
+They differ only for quaternions. With ω in axes of the moved frame, ω = 2 G(q) q̇ / |q|² and q̇ = ½ Gᵀ ω, so H is linear in q and
 
     Ḣ ω = ½ G(q̇)ᵀ ω = −¼ |ω|² q.
 
-All functions take sequences of scalars, one for each coordinate or speed: expressions, numbers, or whole batches of numbers.
+All functions take sequences of scalars, one per coordinate or speed: expressions, numbers, or batches of numbers.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from dalembert.recursive.tree import Attitude, Tree
 from dalembert.symbolic.algebra_base import Algebra, Array, Scalar, Scalars, matrix, vector, zeros
 
 
-def _turns(algebra: Algebra, attitude: Attitude, q: Scalars) -> Array:
+def _rate_matrix(algebra: Algebra, attitude: Attitude, q: Scalars) -> Array:
     """2 G(q) / |q|²: 3×4."""
     leading = len(attitude.joint.values) - 4
     return attitude.joint.angular(algebra, [0] * leading + [q[i] for i in attitude.parts])[:, leading:]
@@ -28,13 +28,13 @@ def _square(entries: Scalars) -> Scalar:
 
 
 def part_rates(algebra: Algebra, attitude: Attitude, q: Scalars) -> Array:
-    """½ Gᵀ: the rates of the four parts for unit angular velocities, 4×3."""
+    """½ Gᵀ: the rates of the four components for unit angular velocities, 4×3."""
     quarter = 0.25 * _square([q[i] for i in attitude.parts])
-    return matrix([[quarter * entry for entry in row] for row in _turns(algebra, attitude, q).T])
+    return matrix([[quarter * entry for entry in row] for row in _rate_matrix(algebra, attitude, q).T])
 
 
 def to_rates(tree: Tree, algebra: Algebra, q: Scalars, s: Scalars) -> Array:
-    """q̇ = H(q) s; also any change of s into a change of q."""
+    """q̇ = H(q) s; also converts any variation along s to a variation of q."""
     out = vector([0 if column is None else s[column] for column in tree.columns])
     for attitude in tree.attitudes:
         rates = part_rates(algebra, attitude, q) @ vector(list(s[attitude.first : attitude.first + 3]))
@@ -55,17 +55,17 @@ def to_second_rates(tree: Tree, algebra: Algebra, q: Scalars, s: Scalars, sd: Sc
 
 def to_speeds(tree: Tree, algebra: Algebra, q: Scalars, qd: Scalars) -> Array:
     """s for rates q̇."""
-    return _gathered(tree, qd, [_turns(algebra, attitude, q) for attitude in tree.attitudes])
+    return _gathered(tree, qd, [_rate_matrix(algebra, attitude, q) for attitude in tree.attitudes])
 
 
-def _gathered(tree: Tree, entries: Scalars, turns: Sequence[Array]) -> Array:
-    """Entries of the coordinates by speed; the four of a quaternion become three by its matrix in `turns`, 3×4."""
+def _gathered(tree: Tree, entries: Scalars, matrices: Sequence[Array]) -> Array:
+    """Entries of the coordinates by speed; the four of a quaternion are reduced to three by its matrix in `matrices`, 3×4."""
     out = zeros(tree.n_speeds)
     for entry, column in zip(entries, tree.columns, strict=True):
         if column is not None:
             out[column] = entry
-    for attitude, turn in zip(tree.attitudes, turns, strict=True):
-        out[attitude.first : attitude.first + 3] = turn @ vector([entries[i] for i in attitude.parts])
+    for attitude, E in zip(tree.attitudes, matrices, strict=True):
+        out[attitude.first : attitude.first + 3] = E @ vector([entries[i] for i in attitude.parts])
     return out
 
 
@@ -82,7 +82,7 @@ def to_speed_rates(tree: Tree, algebra: Algebra, q: Scalars, qd: Scalars, qdd: S
 
 
 def to_speed_forces(tree: Tree, algebra: Algebra, q: Scalars, forces: Scalars) -> Array:
-    """Hᵀ Q: generalized forces on coordinates as forces on speeds; also the row of a Jacobian."""
+    """Hᵀ Q: convert generalized forces on coordinates to forces on speeds; also for a row of a Jacobian."""
     return _gathered(tree, forces, [part_rates(algebra, attitude, q).T for attitude in tree.attitudes])
 
 
@@ -90,14 +90,14 @@ def to_momenta(tree: Tree, algebra: Algebra, q: Scalars, momenta: Scalars) -> Ar
     """∂T/∂q̇ for ∂T/∂s."""
     out = vector([0 if column is None else momenta[column] for column in tree.columns])
     for attitude in tree.attitudes:
-        turned = _turns(algebra, attitude, q).T @ vector(list(momenta[attitude.first : attitude.first + 3]))
-        for i, x in zip(attitude.parts, turned, strict=True):
+        momentum = _rate_matrix(algebra, attitude, q).T @ vector(list(momenta[attitude.first : attitude.first + 3]))
+        for i, x in zip(attitude.parts, momentum, strict=True):
             out[i] = x
     return out
 
 
 def with_unit_quaternions(tree: Tree, states: np.ndarray) -> np.ndarray:
-    """States in numbers, coordinates first, whose quaternions have norm 1: the states themselves where there are none."""
+    """Numeric states, coordinates first, with normalized quaternions; the states themselves if there are none."""
     if not tree.attitudes:
         return states
     out = states.copy()

@@ -1,11 +1,11 @@
-"""The links in motion at one state (or a batch of states), over any algebra: what all recursions start from.
+"""The links in motion at one state (or a batch of states), over any algebra: the input of all recursions.
 
-Everything stands in axes of the link and refers to the origin O of its frame, as in section 3.1 of papers/denoc:
+Everything is in axes of the link and refers to the origin O of its frame, as in section 3.1 of papers/denoc:
 
-    t = [ω; v]            twist of a link                                (1), with v of O instead of the mass centre
+    t = [ω; v]            twist of a link                                (1), with v of O instead of the mass center
     t_i = A_ij t_j + P θ̇   from the parent j to the link i                (36a)
     A_ij                  twist propagation                              (36b), with the change of axes: a `Transform`
-    P                     joint-rate propagation: about above along      (36b), constant in axes of the link
+    P                     joint-rate propagation: angular above linear   (36b), constant in axes of the link
     M_i                   mass matrix of a link about O                  (47b): a `Rigid`
 """
 
@@ -40,7 +40,7 @@ from dalembert.symbolic.rotations import about_axis, sine_and_cosine, skew
 
 @dataclass(frozen=True)
 class Axis:
-    """What a motion of one unit does to the twist of its link, in axes of the link: a column of P, (36b)."""
+    """The twist of a link per unit of a motion, in axes of the link: a column of P, (36b)."""
 
     about: Three
     along: Three
@@ -48,7 +48,7 @@ class Axis:
 
 @dataclass(frozen=True)
 class Fixture:
-    """What does not change with the state: where a link sits on its parent before it moves, how it moves, its mass and rotors."""
+    """State-independent data: transform of a link from its parent at the zero position, motion axes, mass and rotors."""
 
     link: Link
     parent: int
@@ -56,12 +56,12 @@ class Fixture:
     axes: tuple[Axis, ...]
     body: Rigid
     armature: tuple[Scalar, ...]  # inertia × ratio² of the rotor of each motion
-    offset: float = 0  # what is added to the angle of its turn
+    offset: float = 0  # added to its rotation angle
 
 
 @dataclass(frozen=True)
 class MovingLink:
-    """A link with all facts that the recursions need."""
+    """A link with all data that the recursions need."""
 
     fixture: Fixture
     way: Transform
@@ -134,13 +134,13 @@ def whole(body: Rigid) -> Array:
 
 
 def fixtures(tree: Tree, algebra: Algebra, parameters: Parameters) -> tuple[Fixture, ...]:
-    """The constant facts of all links in the frames of the model, for values of the parameters."""
+    """The constant data of all links in the frames of the model, for these parameter values."""
     lower = Lowering(algebra, dict(parameters))
     return tuple(_fixture(link, algebra, lower) for link in tree.links)
 
 
 def _fixture(link: Link, algebra: Algebra, lower: Lowering) -> Fixture:
-    place = _three([lower(x) for x in link.position], algebra)
+    translation = _three([lower(x) for x in link.position], algebra)
     turns: list[Turn] = []
     for axis, formula in zip((2, 1, 0), reversed(link.rotation), strict=True):
         angle = lower(formula)
@@ -151,7 +151,7 @@ def _fixture(link: Link, algebra: Algebra, lower: Lowering) -> Fixture:
     for motion, inertia in link.rotors:
         armature[motion] = armature[motion] + lower(inertia)
     return Fixture(
-        link, link.parent, Transform(place, tuple(turns), NONE), _axes(link), _body(link, lower), tuple(armature)
+        link, link.parent, Transform(translation, tuple(turns), NONE), _axes(link), _body(link, lower), tuple(armature)
     )
 
 
@@ -188,18 +188,18 @@ def moving(
     parameters: Parameters,
     known: Sequence[Fixture] | None = None,
 ) -> Moving:
-    """A tree in motion at coordinates q and speeds s; `known` saves finding the constant facts again."""
+    """A tree in motion at coordinates q and speeds s; `known` are precomputed constant data."""
     qd = to_rates(tree, algebra, q, s)
     rest = to_second_rates(tree, algebra, q, s, [0] * tree.n_speeds) if tree.attitudes else zeros(tree.n)
     lower = Lowering(algebra, symbol_values(tree.model, t, q, list(qd), dict(parameters)))
-    walk = _Walk(tree, algebra, lower, q, s, rest)
+    evaluation = _LinkEvaluation(tree, algebra, lower, q, s, rest)
     known = fixtures(tree, algebra, parameters) if known is None else known
-    links = tuple(walk.moved(fixture) for fixture in known)
+    links = tuple(evaluation.moved(fixture) for fixture in known)
     return Moving(tree, algebra, lower, vector([lower(x) for x in tree.model.gravity]), links)
 
 
 def _turn(algebra: Algebra, about: Three, angle: Scalar, offset: float) -> Turn:
-    """The turn by an angle and a constant offset about a unit vector of numbers; quarter turns exchange sine and cosine."""
+    """Rotation by an angle and a constant offset about a numeric unit vector; quarter turns exchange sine and cosine."""
     used = [k for k, x in enumerate(about) if x != 0]
     if len(used) > 1:
         return Matrix(about_axis(algebra, about, angle))  # type: ignore[arg-type]
@@ -211,13 +211,13 @@ def _turn(algebra: Algebra, about: Three, angle: Scalar, offset: float) -> Turn:
     return Planar(used[0], c, s if about[used[0]] == 1 else -s)
 
 
-class _Walk:
-    """Lowers the formulas of one link after the other."""
+class _LinkEvaluation:
+    """Evaluates the formulas of the links in order."""
 
     def __init__(self, tree: Tree, algebra: Algebra, lower: Lowering, q: Scalars, s: Scalars, rest: Array) -> None:
         self._tree, self._algebra, self._lower, self._q, self._s, self._rest = tree, algebra, lower, q, s, rest
         self._slopes = {a: part_rates(algebra, a, q) for a in tree.attitudes}
-        self._turned = {i: (a, k) for a in tree.attitudes for k, i in enumerate(a.parts)}
+        self._quaternion_component = {i: (a, k) for a in tree.attitudes for k, i in enumerate(a.parts)}
 
     def moved(self, fixture: Fixture) -> MovingLink:
         """One link in motion."""
@@ -232,10 +232,10 @@ class _Walk:
         elif value is not None:
             G = matrix([self._gradient(value, link.speeds)])
             rates, drift = vector([self._lower(value.rate)]), vector([self._drift(value)])
-            way = self._on_its_way(fixture, self._lower(value.value))
+            way = self._transform_at(fixture, self._lower(value.value))
         return MovingLink(fixture, way, G, rates, drift)
 
-    def _on_its_way(self, fixture: Fixture, value: Scalar) -> Transform:
+    def _transform_at(self, fixture: Fixture, value: Scalar) -> Transform:
         """The transform to a link at a value of its one motion."""
         (axis,), way = fixture.axes, fixture.way
         turns = way.turns
@@ -244,10 +244,10 @@ class _Walk:
         return Transform(way.before, turns, plus(way.after, times(value, axis.along)))
 
     def _drift(self, value: Value) -> Scalar:
-        """θ̈ at ṡ = 0: q̈ is then zero but for the parts of quaternions."""
+        """θ̈ at ṡ = 0: q̈ is then zero except for components of quaternions."""
         total = self._lower(value.bias)
         for i, slope in value.slopes:
-            if i in self._turned:
+            if i in self._quaternion_component:
                 total = total + self._lower(slope) * self._rest[i]
         return total
 
@@ -258,7 +258,7 @@ class _Walk:
             if column is not None:
                 row[column] = row[column] + slope
             else:
-                attitude, part = self._turned[i]
+                attitude, part = self._quaternion_component[i]
                 for k in range(3):
                     at = attitude.first + k
                     row[at] = row[at] + slope * self._slopes[attitude][part, k]

@@ -1,7 +1,7 @@
-"""The loads of a model as forces on the speeds, over any algebra. Gravity is not among them: the recursions carry it.
+"""The loads of a model as generalized forces on the speeds, over any algebra. Gravity is excluded: the recursions include it.
 
-Torques, springs and friction inside joints need the motions of their joints only; other loads need the places of the bodies,
-which one walk over the model gives.
+Torques, springs and friction inside joints need only the motions of their joints; other loads need the poses of the bodies,
+which one pass over the model computes.
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ from dalembert.symbolic.algebra_base import Array, Parameters, Scalar, Scalars, 
 
 
 def loaded(model: Elements, *, friction: bool) -> Elements:
-    """The model with the loads that act: all of them, or all but the friction in its joints."""
+    """The model with its active loads: all of them, or all except joint friction."""
     return model.replaced(loads=tuple(load for load in model.loads if friction or not load.rubs))
 
 
 def load_forces(model: Elements, moving: Moving, t: Scalar, q: Scalars, s: Scalars, parameters: Parameters) -> Array:
-    """What the loads of `model`, and what its constraints do beyond d'Alembert's principle, push along every speed."""
+    """Generalized forces along every speed, of the loads of `model` and of its non-ideal constraint forces."""
     tree, algebra = moving.tree, moving.algebra
     if not model.loads and not model.non_ideal_forces:
         return zeros(tree.n_speeds)
     motion = _motion(model, moving, t, q, s, parameters)
-    gravities = len(applied_forces(replace(motion, model=motion.model.replaced(loads=()))))  # they come first
+    gravities = len(applied_forces(replace(motion, model=motion.model.replaced(loads=()))))  # gravity forces come first
     total = zeros(tree.n)
     for load in applied_forces(motion)[gravities:]:
         total = total + load.J.T @ load.force
@@ -44,12 +44,12 @@ def load_powers(model: Elements, moving: Moving, t: Scalar, q: Scalars, s: Scala
 
 
 def working_loads(model: Elements) -> tuple[str, ...]:
-    """What does work on a tree besides gravity: the loads, springs too, and C."""
+    """Elements that do work on a tree besides gravity: the loads, including springs, and C."""
     return (*(load.name for load in model.loads), *([NON_IDEAL] if model.non_ideal_forces else []))
 
 
 def _motion(model: Elements, moving: Moving, t: Scalar, q: Scalars, s: Scalars, parameters: Parameters) -> Motion:
-    """The model in motion, as far as its loads have to know it."""
+    """The motion of the model, as far as its loads need it."""
     qd = to_rates(moving.tree, moving.algebra, q, s)
     if all(load.in_joints for load in model.loads):
         return Motion(model, moving.algebra, t, vector(list(q)), qd, moving.lower, (), _joints(model, moving))
@@ -57,8 +57,8 @@ def _motion(model: Elements, moving: Moving, t: Scalar, q: Scalars, s: Scalars, 
 
 
 def _joints(model: Elements, moving: Moving) -> tuple[JointMotion, ...]:
-    """The motions of joints that have a load inside."""
-    used = {place for load in model.loads for place in load.in_joints}
+    """The motions of joints that have internal loads."""
+    used = {joint_motion for load in model.loads for joint_motion in load.in_joints}
     return tuple(_joint(moving.tree, moving, *key) for key in sorted(used))
 
 

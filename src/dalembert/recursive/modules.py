@@ -1,12 +1,12 @@
-"""Kinematic modules: a tree as serial chains that hang on each other's last link. Section 3 of papers/denoc.
+"""Kinematic modules: a tree as serial chains, each attached to the last link of another. Section 3 of papers/denoc.
 
-Inside a module twists pass from link to link, between modules from the last link of the parent to all links of the child.
+Twists are propagated from link to link inside a module, and from the last link of the parent to all links of a child module.
 
     t̄_i = Ā_iβ t̄_β + N̄_i θ̄̇_i               (40)   Ā_iβ has one column of blocks: (41a)
     N̄_i = N̄_l N̄_d of the module            (39), (41b)
     t = N_l N_d θ̇                           (43)–(45), module by module
 
-The result is the same as link by link; what is gained is a tree with few, large nodes.
+The result is the same as link by link, for a tree with few, large nodes.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ Named = Mapping[str, Sequence[str]]  # the bodies of each module, by its name
 
 @dataclass(frozen=True)
 class Module:
-    """A serial chain of links, given by their places in the tree, outwards; it hangs on the last link of its parent."""
+    """A serial chain of links, by their indices in the tree, outward; it is attached to the last link of its parent."""
 
     name: str
     parent: int  # −1: the world
@@ -35,7 +35,7 @@ class Module:
 
 
 def modules_of(parts: Complement, named: Named | None = None) -> tuple[Module, ...]:
-    """The modules of a tree: the longest serial chains between branchings, or the bodies that `named` puts together.
+    """The modules of a tree: the longest serial chains between branchings, or the bodies grouped by `named`.
 
     >>> from dalembert.symbolic.floats import FLOATS
     >>> from dalembert.model.model import Model
@@ -71,30 +71,30 @@ def _chains(parts: Complement) -> dict[str, list[int]]:
 
 
 def _named(parts: Complement, named: Named) -> dict[str, list[int]]:
-    """The links of the bodies in each module, checked: all bodies once, each module a chain on the end of another."""
+    """The links of the bodies in each module, checked: all bodies once, each module a chain attached to the end of another."""
     bodies = _bodies(parts)
-    given = [body for group in named.values() for body in group]
-    for body in given:
+    grouped = [body for group in named.values() for body in group]
+    for body in grouped:
         if body not in bodies:
             raise InputError(f"modules: there is no body '{body}'. {nearest(body, bodies)}")
     moving = [body for body, links in bodies.items() if links]
-    if sorted(set(given) & set(moving)) != sorted(moving) or len(given) != len(set(given)):
-        wrong = sorted(set(moving) - set(given)) or sorted({body for body in given if given.count(body) > 1})
-        raise InputError(f"modules: {', '.join(wrong)}: expected every body in one module. Put each into one of them.")
+    if sorted(set(grouped) & set(moving)) != sorted(moving) or len(grouped) != len(set(grouped)):
+        wrong = sorted(set(moving) - set(grouped)) or sorted({body for body in grouped if grouped.count(body) > 1})
+        raise InputError(f"modules: {', '.join(wrong)}: expected every body in exactly one module.")
     chains = {name: sorted(i for body in group for i in bodies[body]) for name, group in named.items()}
     ends = {links[-1] for links in chains.values()} | {-1}
     for name, links in chains.items():
         parents = [parts.shape[i].parent for i in links]
         if parents[1:] != links[:-1] or parents[0] not in ends:
             raise InputError(
-                f"module '{name}' ({', '.join(named[name])}) is no serial chain on the last link of another module. Expected "
-                "each body to hang on the one before it, and nothing to hang in between. Split it where the tree branches."
+                f"module '{name}' ({', '.join(named[name])}) is not a serial chain on the last link of another module. Expected "
+                "each body to be a child of the previous one, without branches in between. Split it where the tree branches."
             )
     return dict(sorted(chains.items(), key=lambda item: item[1][0]))
 
 
 def _bodies(parts: Complement) -> dict[str, list[int]]:
-    """The links of every body: those of its joints, outwards."""
+    """The links of every body: those of its joints, outward."""
     out: dict[str, list[int]] = {}
     waiting: list[int] = []
     for i, node in enumerate(parts.shape):
@@ -107,7 +107,7 @@ def _bodies(parts: Complement) -> dict[str, list[int]]:
 
 @dataclass(frozen=True)
 class Modular:
-    """The complement of a tree by modules."""
+    """The orthogonal complement of a tree by modules."""
 
     parts: Complement
     modules: tuple[Module, ...]
@@ -119,7 +119,7 @@ class Modular:
         return np.array(names, dtype=object)
 
     def twist_rows(self, m: int) -> list[int]:
-        """Where the twists of a module stand in t."""
+        """The rows of the twists of a module in t."""
         return [6 * i + k for i in self.modules[m].links for k in range(6)]
 
     def speeds(self, m: int) -> list[int]:
@@ -127,7 +127,7 @@ class Modular:
         return list(dict.fromkeys(s for i in self.modules[m].links for s in self.parts.links[i].speeds))
 
     def A_bar(self, m: int) -> Array:
-        """The propagation from the parent of a module: only its last link counts. (41a)"""
+        """The propagation from the parent of a module, through its last link only. (41a)"""
         module, parent = self.modules[m], self.modules[self.modules[m].parent]
         out = zeros(6 * len(module.links), 6 * len(parent.links))
         for k, i in enumerate(module.links):
@@ -140,13 +140,13 @@ class Modular:
         return self.parts.N_l[np.ix_(rows, rows)] @ self.parts.N_d[np.ix_(rows, columns)]
 
     def drift_bar(self, m: int) -> Array:
-        """The twists that time alone gives to the links of a module."""
+        """The twists of the links of a module due to explicit time dependence."""
         rows = self.twist_rows(m)
         return self.parts.N_l[np.ix_(rows, rows)] @ stack(*(self.parts.links[i].drift for i in self.modules[m].links))
 
     @cached_property
     def N_l(self) -> Array:
-        """Carries twists from module to module, with unit blocks for the modules themselves: (44)."""
+        """Propagates twists from module to module, with unit blocks for the modules themselves: (44)."""
         out = identity(6 * len(self.parts.links))
         for m, module in enumerate(self.modules):
             carried, above = identity(6 * len(module.links)), m
@@ -157,14 +157,14 @@ class Modular:
 
     @cached_property
     def N_d(self) -> Array:
-        """Lets the joints of every module move all its links: (45)."""
+        """Maps the joint rates of every module to the twists of all its links: (45)."""
         out = zeros(6 * len(self.parts.links), self.parts.n)
         for m in range(len(self.modules)):
             out[np.ix_(self.twist_rows(m), self.speeds(m))] = self.N_bar(m)
         return out
 
     def twists(self, rates: Array) -> Array:
-        """N θ̇, outwards from module to module: (40)."""
+        """N θ̇, outward from module to module: (40)."""
         out = zeros(6 * len(self.parts.links))
         for m, module in enumerate(self.modules):
             rows = self.twist_rows(m)
@@ -174,7 +174,7 @@ class Modular:
         return out
 
     def efforts(self, wrenches: Array) -> Array:
-        """Nᵀ w, inwards from module to module: (25) for modules."""
+        """Nᵀ w, inward from module to module: (25) for modules."""
         total, out = np.array(wrenches, dtype=object), zeros(self.parts.n)
         for m in reversed(range(len(self.modules))):
             rows, parent = self.twist_rows(m), self.modules[m].parent

@@ -1,15 +1,15 @@
-"""The decoupled natural orthogonal complement as matrices: N = N_l N_d and what is made of it, over any algebra.
+"""The decoupled natural orthogonal complement as matrices: N = N_l N_d and derived quantities, over any algebra.
 
-Everything stands along world axes, as papers/denoc prints it, so that propagation is a matter of arms alone. The links of a
-serial chain are taken about their mass centres, (2)–(9); those of a tree about their joint origins, (36)–(48).
+Everything is in world axes, as printed in papers/denoc, so that propagation depends only on lever arms. The links of a
+serial chain refer to their mass centers, (2)–(9); those of a tree to their joint origins, (36)–(48).
 
     t_i = B_ij t_j + p_i θ̇_i          (4), (36a)      B_ij = [1 0; c_ij× 1],  c_ij from point i to point j
     t = N θ̇,  N = N_l N_d             (9), (43)
-    M̃_i = M_i + Σ B_kiᵀ M̃_k B_ki      (20)            composite: all that hangs on link i, frozen
-    M̂_i = M_i + Σ B_kiᵀ M̄_k B_ki      (31)            articulated: free to move
+    M̃_i = M_i + Σ B_kiᵀ M̃_k B_ki      (20)            composite: the subtree of link i as one rigid body
+    M̂_i = M_i + Σ B_kiᵀ M̄_k B_ki      (31)            articulated: the subtree with free joints
     I = U D Uᵀ                        (27)            u_ij = p_iᵀ B_jiᵀ ψ_j, d_i = m̂_i
 
-These are matrices to look at, of any size in numbers. What runs fast are the recursions beside this file, along link axes.
+These matrices are for display and numerical checks. The fast algorithms are the recursions in link axes in this package.
 """
 
 from __future__ import annotations
@@ -32,26 +32,26 @@ from dalembert.symbolic.algebra_base import Algebra, Array, Scalar, identity, ma
 from dalembert.symbolic.elimination import ldl, ldl_solve
 from dalembert.symbolic.rotations import cross, skew
 
-Short = Callable[[Array], Array]  # a value in a shorter form
+Short = Callable[[Array], Array]  # simplifies a value
 
 
 @dataclass(frozen=True)
 class PlacedLink:
-    """A link along world axes with all bodies that are fixed on it, its twist taken at `point`."""
+    """A link in world axes with all bodies fixed to it, its twist taken at `point`."""
 
     name: str
     parent: int
     bodies: tuple[str, ...]
     speeds: tuple[int, ...]
-    point: Array  # its mass centre C_i or joint origin O_i
+    point: Array  # its mass center C_i or joint origin O_i
     p: Array  # joint-rate propagation for its own speeds, 6×k: (5), (7), (36b)
-    drift: Array  # what time alone adds to its twist
+    drift: Array  # contribution of explicit time dependence to its twist
     M: Array  # its mass matrix about the point: (2), (47b)
 
 
 @dataclass(frozen=True)
 class Node:
-    """A link that moves, and what is fixed on it: places among the links of the tree, which has one for every joint."""
+    """A moving link and the links fixed to it: indices of the links of the tree, which has one for every joint."""
 
     home: int
     parent: int  # among the nodes
@@ -61,16 +61,16 @@ class Node:
 
 @dataclass(frozen=True)
 class Complement:
-    """The links of a model along world axes, and the matrices of papers/denoc."""
+    """The links of a model in world axes, and the matrices of papers/denoc."""
 
     moving: Moving
     shape: tuple[Node, ...]
-    centred: bool  # about mass centres, as (2)–(9); else about joint origins, as (36)–(48)
+    centred: bool  # about mass centers, as (2)–(9); else about joint origins, as (36)–(48)
     short: Short
 
     @property
     def algebra(self) -> Algebra:
-        """What it is computed over."""
+        """The algebra of the entries."""
         return self.moving.algebra
 
     @property
@@ -80,13 +80,13 @@ class Complement:
 
     @cached_property
     def links(self) -> tuple[PlacedLink, ...]:
-        """The links in their places."""
+        """The links in their current poses."""
         frames = link_places(self.moving, self.short)
         return tuple(_placed(self.moving, frames, node, self.centred, self.short) for node in self.shape)
 
     @cached_property
     def rotors(self) -> Array:
-        """What rotors add to the inertia matrix."""
+        """The contribution of rotors to the inertia matrix."""
         out = zeros(self.n, self.n)
         for node in self.shape:
             link = self.moving.links[node.home]
@@ -115,7 +115,7 @@ class Complement:
 
     @property
     def p(self) -> Array:
-        """The joint-rate propagation of all links beside each other: (5), (7), (36b)."""
+        """The joint-rate propagation of all links, as adjacent columns: (5), (7), (36b)."""
         return np.concatenate([link.p for link in self.links], axis=1)
 
     @property
@@ -125,12 +125,12 @@ class Complement:
 
     @cached_property
     def N_l(self) -> Array:
-        """Carries twists outwards: (9b), (44)."""
+        """Propagates twists outward: (9b), (44)."""
         return identity(6 * len(self.links)) + self._below(self.B)
 
     @cached_property
     def N_d(self) -> Array:
-        """Lets every joint move: (9b), (45)."""
+        """Maps every joint rate to the twist of its link: (9b), (45)."""
         out = zeros(6 * len(self.links), self.n)
         for i, link in enumerate(self.links):
             out[np.ix_(_six(i), link.speeds)] = link.p
@@ -152,7 +152,7 @@ class Complement:
         return np.concatenate(self.rows)
 
     def twists(self, rates: Array) -> list[Array]:
-        """t_i at the joint rates, with what time alone moves: (22)."""
+        """t_i at the joint rates, including explicit time dependence: (22)."""
         out: list[Array] = []
         for i, link in enumerate(self.links):
             own = link.p @ rates[list(link.speeds)] + link.drift
@@ -190,14 +190,14 @@ class Complement:
         return self.short(out)
 
     def convective(self, N_dot: Array, rates: Array) -> Array:
-        """C = Nᵀ(M Ṅ + W M N) about mass centres, Nᵀ(M Ṅ + Ω M E N) about joint origins: (17), (47), (48)."""
+        """C = Nᵀ(M Ṅ + W M N) about mass centers, Nᵀ(M Ṅ + Ω M E N) about joint origins: (17), (47), (48)."""
         out = zeros(self.n, self.n)
         for i, (N, t) in enumerate(zip(self.rows, self.twists(rates), strict=True)):
             out = out + N.T @ (self.links[i].M @ N_dot[_six(i)] + self.gyroscopic(i, t[:3]) @ N)
         return out
 
     def gyroscopic(self, i: int, w: Array) -> Array:
-        """W M of (12) for a link about its mass centre, Ω M E of (47a) about its joint origin; w is its angular velocity."""
+        """W M of (12) for a link about its mass center, Ω M E of (47a) about its joint origin; w is its angular velocity."""
         M, turn, out = self.links[i].M, skew(w), zeros(6, 6)
         out[:3, :3] = turn @ M[:3, :3]
         if not self.centred:
@@ -206,7 +206,7 @@ class Complement:
 
     @cached_property
     def articulated(self) -> list[Articulated]:
-        """M̂_i and what follows from it, from the tips to the world: (30), (31). Each speed must move one link only."""
+        """M̂_i and derived quantities, from the tips to the world: (30), (31). Each speed must move one link only."""
         inertias, out = [link.M for link in self.links], list[Articulated]()
         for i in reversed(range(len(self.links))):
             out.append(self.articulate(i, inertias[i]))
@@ -226,7 +226,7 @@ class Complement:
 
     @cached_property
     def U(self) -> Array:
-        """U of I = U D Uᵀ, u_ij = p_iᵀ B_jiᵀ ψ_j: what (28), (29) subtract."""
+        """U of I = U D Uᵀ, u_ij = p_iᵀ B_jiᵀ ψ_j: the terms subtracted in (28), (29)."""
         return self._factors[0]
 
     @cached_property
@@ -279,7 +279,7 @@ class Complement:
 
 @dataclass(frozen=True)
 class Articulated:
-    """The mass matrix of a link with all that hangs on it, free to move, and what its own joint takes of it."""
+    """The articulated mass matrix of a link with its subtree, and the quantities of its own joint."""
 
     M_hat: Array
     psi_hat: Array
@@ -303,14 +303,14 @@ def reverse_elimination(algebra: Algebra, M: Array) -> tuple[Array, Array]:
 
 
 def _six(i: int) -> list[int]:
-    """Where the twist of link i stands."""
+    """The rows of the twist of link i."""
     return list(range(6 * i, 6 * i + 6))
 
 
 def complement_of(moving: Moving, *, centred: bool | None = None, short: Short = lambda value: value) -> Complement:
-    """The links along world axes: about mass centres where they are one serial chain, else about joint origins.
+    """The links in world axes: about mass centers if they form one serial chain, else about joint origins.
 
-    What no motion separates is one link. `short` may bring values to a shorter form on the way.
+    Links without relative motion are merged. `short` may simplify intermediate values.
     """
     shape = nodes_of(moving.tree)
     parents = [node.parent for node in shape]
@@ -319,17 +319,17 @@ def complement_of(moving: Moving, *, centred: bool | None = None, short: Short =
 
 
 def nodes_of(tree: Tree) -> tuple[Node, ...]:
-    """The links that move, parents before children; what no motion separates is one."""
+    """The moving links, parents before children; links without relative motion are merged."""
     homes = list[
         int
-    ]()  # link by link the one whose joint moves it: itself, or the one it is fixed on; −1 for the world
+    ]()  # for each link the one whose joint moves it: itself, or the one it is fixed to; −1 for the world
     for i, link in enumerate(tree.links):
         homes.append(i if link.motions else homes[link.parent] if link.parent >= 0 else -1)
-    places = {home: k for k, home in enumerate(sorted({*homes} - {-1}))}
+    indices = {home: k for k, home in enumerate(sorted({*homes} - {-1}))}
     out = []
-    for home in places:
+    for home in indices:
         above, fixed = tree.links[home].parent, tuple(i for i, other in enumerate(homes) if other == home)
-        parent = places.get(homes[above], -1) if above >= 0 else -1
+        parent = indices.get(homes[above], -1) if above >= 0 else -1
         bodies = tuple(body.name for i in fixed if (body := tree.links[i].body) is not None)
         out.append(Node(home, parent, fixed, bodies))
     return tuple(out)
@@ -338,20 +338,20 @@ def nodes_of(tree: Tree) -> tuple[Node, ...]:
 def _placed(
     moving: Moving, frames: list[tuple[Array, Array]], node: Node, about_centres: bool, short: Short
 ) -> PlacedLink:
-    link, told, (R, origin) = moving.links[node.home], moving.tree.links[node.home], frames[node.home]
+    link, tree_link, (R, origin) = moving.links[node.home], moving.tree.links[node.home], frames[node.home]
     bodies = [(body, frames[i]) for i in node.fixed if (body := moving.tree.links[i].body) is not None]
     masses = [_mass(moving, body, frame) for body, frame in bodies]
-    point = _centre(moving.algebra, masses, origin) if about_centres else origin
+    point = _center(moving.algebra, masses, origin) if about_centres else origin
     arm = short(point - origin)
     P = np.concatenate([R @ link.about, R @ link.along - skew(arm) @ (R @ link.about)])  # (5), (36b)
-    clock = zeros(0) if told.value is None else vector([moving.lower(told.value.drift)])  # ∂f/∂t
+    clock = zeros(0) if tree_link.value is None else vector([moving.lower(tree_link.value.drift)])  # ∂f/∂t
     M = zeros(6, 6)
     for mass, centre, inertia in masses:
         lever = mass * skew(centre - point)
         M[:3, :3] = M[:3, :3] + inertia + lever @ skew(centre - point).T
         M[:3, 3:], M[3:, :3], M[3:, 3:] = M[:3, 3:] + lever, M[3:, :3] - lever, M[3:, 3:] + mass * identity(3)
     return PlacedLink(
-        node.bodies[0] if node.bodies else told.name,
+        node.bodies[0] if node.bodies else tree_link.name,
         node.parent,
         node.bodies,
         link.speeds,
@@ -363,14 +363,14 @@ def _placed(
 
 
 def _mass(moving: Moving, body: Body, frame: tuple[Array, Array]) -> tuple[Scalar, Array, Array]:
-    """Mass, mass centre and inertia about it, along world axes."""
+    """Mass, mass center and inertia about it, in world axes."""
     lower, (R, origin) = moving.lower, frame
     inertia = matrix([[lower(x) for x in row] for row in body.inertia])
     return lower(body.mass), origin + R @ vector([lower(x) for x in body.center]), R @ inertia @ R.T
 
 
-def _centre(algebra: Algebra, masses: list[tuple[Scalar, Array, Array]], origin: Array) -> Array:
-    """The common mass centre; the joint origin where there is no mass."""
+def _center(algebra: Algebra, masses: list[tuple[Scalar, Array, Array]], origin: Array) -> Array:
+    """The common mass center; the joint origin if there is no mass."""
     heavy = [(mass, centre) for mass, centre, _ in masses if not algebra.is_zero(mass)]
     if len(heavy) < 2:
         return heavy[0][1] if heavy else origin
@@ -392,7 +392,7 @@ def joint_rates(system: System, tree: Tree) -> Array:
 
 
 def joint_accelerations(system: System, tree: Tree, qdd: Array) -> Array:
-    """θ̈ at q̈: q̈ itself, but for quaternions."""
+    """θ̈ at q̈: q̈ itself, except for quaternions."""
     return to_speed_rates(tree, system.algebra, list(system.q), list(system.qd), list(qdd))
 
 
@@ -404,7 +404,7 @@ def speed_matrix(system: System, tree: Tree) -> Array:
 
 
 def loads(system: System) -> Array:
-    """τ = Nᵀ w^E (17) for all loads but gravity, which the links carry as an acceleration of the world (26)."""
+    """τ = Nᵀ w^E (17) for all loads except gravity, which is included as an acceleration of the world (26)."""
     total = zeros(len(system.q))
     for load in system.model.loads:
         for push in load.applied(system.motion):
@@ -413,7 +413,7 @@ def loads(system: System) -> Array:
 
 
 def gravity(system: System) -> Array:
-    """The acceleration of gravity, world axes."""
+    """The gravitational acceleration, world axes."""
     return vector([system.lower(x) for x in system.model.gravity])
 
 
@@ -437,14 +437,14 @@ def convective(system: System, parts: Complement) -> Array:
 
 
 def cut_joints(system: System, parts: Complement) -> Array:
-    """J = A_en N of (53): A_en is the rate of every row of the cut joints for the twists of the links on its two sides."""
+    """J = A_en N of (53): A_en maps the twists of the links on both sides of the cut joints to the rates of their rows."""
     rows = loop_rows(system.motion)
-    places = {body: i for i, node in enumerate(parts.shape) for body in node.bodies}
+    indices = {body: i for i, node in enumerate(parts.shape) for body in node.bodies}
     out = zeros(len(rows), 6 * len(parts.links))
     for r, row in enumerate(rows):
         for body, side in zip(row.bodies, (-1, 1), strict=True):
-            if body in places:
-                i = places[body]
+            if body in indices:
+                i = indices[body]
                 turning = row.moment + cross(row.point - parts.links[i].point, row.force)
                 out[r, 6 * i : 6 * i + 6] = out[r, 6 * i : 6 * i + 6] + side * stack(turning, row.force)
     return out @ parts.N

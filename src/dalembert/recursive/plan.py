@@ -1,7 +1,7 @@
-"""What is computed once for a model and used at every state, and the states as users give them.
+"""Data computed once for a model and used at every state, and the states passed by users.
 
-A plan is the tree of a model, its constant facts and its constraints. A state is one or a batch, in numbers, with velocities as
-rates of coordinates or as speeds.
+A plan is the tree of a model, its constant data and its constraints. A state is one state or a batch, in numbers, with velocities
+as coordinate rates or as speeds.
 """
 
 from __future__ import annotations
@@ -28,24 +28,24 @@ from dalembert.recursive.tree import Tree, tree_of
 from dalembert.symbolic.algebra_base import Array, Scalar, vector
 from dalembert.symbolic.floats import FLOATS, numbers
 
-TOLERANCE = 1e-6  # how far a state may be off its constraints, relative to the size of their terms
+TOLERANCE = 1e-6  # maximum constraint violation of a state, relative to the magnitude of the terms
 
 
 @dataclass(frozen=True, eq=False)
 class Plan:
-    """A model prepared for numbers: parameters have their default values."""
+    """A model prepared for numerical evaluation: parameters have their default values."""
 
     tree: Tree
     parameters: dict[str, float]
     fixtures: tuple[Fixture, ...]
-    frictionless: Elements  # with the loads that act where friction is left out
-    model: Elements  # with all loads; contacts are formulas, norms of quaternions are left to the speeds
+    frictionless: Elements  # with the loads that act without friction
+    model: Elements  # with all loads; contacts are formulas, norms of quaternions are preserved by the speeds
     levels: Levels
     scales: Scales
 
     @cached_property
     def units(self) -> np.ndarray:
-        """The scale of what each speed moves: a radian for ω of a quaternion, else that of its coordinate."""
+        """The scale of each speed: one radian for ω of a quaternion, else that of its coordinate."""
         out = np.ones(self.tree.n_speeds)
         for i, column in enumerate(self.tree.columns):
             if column is not None:
@@ -54,26 +54,26 @@ class Plan:
 
     @cached_property
     def sizes(self) -> np.ndarray:
-        """How large each constraint row is by nature."""
+        """The characteristic magnitude of each constraint row."""
         return row_sizes(self.model, self.levels, self.scales)
 
     @property
     def constrained(self) -> bool:
-        """True when something besides the joints holds the bodies."""
+        """True if there are constraints besides the joints."""
         return bool(self.levels.names)
 
 
 def plan_of(model: Elements) -> Plan:
-    """The plan of a model, found once for its content; a model that is not sound is refused."""
+    """The plan of a model, cached by its content; an invalid model is rejected."""
     return _plan(model.description)
 
 
 @lru_cache(maxsize=64)
 def _plan(model: Description) -> Plan:
     model.require_sound()
-    model.refuse_laws("dynamics", "Take the model without this load, and pass what the law gives as tau.")
+    model.refuse_laws("dynamics", "Remove this load from the model, and pass the output of the law as tau.")
     tree, values = tree_of(model), dict(model.parameter_values)
-    # the norms of quaternions stand behind the declared holonomic constraints; speeds keep them
+    # the norms of quaternions follow the declared holonomic constraints; the speeds preserve them
     written, declared = with_contacts(model), len(model.holonomic_constraints)
     norms = sum(joint.quaternion for body in model.bodies for joint in body.joints)
     rest = written.holonomic_constraints[:declared] + written.holonomic_constraints[declared + norms :]
@@ -83,13 +83,13 @@ def _plan(model: Description) -> Plan:
 
 
 def forget_plans() -> None:
-    """Empty the store of plans; they are computed again when needed."""
+    """Clear the cache of plans."""
     _plan.cache_clear()
 
 
 @dataclass(frozen=True)
 class State:
-    """K states: q and q̇ (n, K), s (n_speeds, K), t (K,); `by_rates` when velocities came as rates of quaternions."""
+    """K states: q and q̇ (n, K), s (n_speeds, K), t (K,); `by_rates` if velocities are rates of quaternions."""
 
     plan: Plan
     q: np.ndarray
@@ -106,11 +106,11 @@ class State:
 
     @property
     def time(self) -> Scalar:
-        """The time as a scalar of the algebra of numbers."""
+        """The time as a scalar of the numeric algebra."""
         return float(self.t[0]) if self.single else self.t
 
     def entries(self, rows: np.ndarray) -> Array:
-        """Scalars of the algebra of numbers: bare ones for one state, which are much faster than batches of one."""
+        """Scalars of the numeric algebra: floats for one state, which are much faster than batches of one."""
         return vector([float(row[0]) for row in rows] if self.single else list(rows))
 
     def batched(self, entries: Array) -> np.ndarray:
@@ -118,15 +118,15 @@ class State:
         return numbers(entries, self.K)
 
     def shaped(self, values: np.ndarray) -> np.ndarray:
-        """Numbers in the shape the user gave the state in."""
+        """Numbers in the shape of the state that the user passed."""
         return values[..., 0] if self.single else values
 
     def where(self, k: int) -> str:
-        """How a message names the k-th state."""
+        """The description of the k-th state in a message."""
         return "" if self.single else f" at state {k} of the batch"
 
     def second_rates(self, sd: np.ndarray) -> np.ndarray:
-        """q̈ for rates of speeds, where velocities came as q̇; else the rates of the speeds themselves."""
+        """q̈ from rates of speeds if velocities are q̇; else the rates of the speeds themselves."""
         if not self.by_rates:
             return sd
         return self.batched(to_second_rates(self.plan.tree, FLOATS, list(self.q), list(self.s), list(sd)))
@@ -135,42 +135,42 @@ class State:
 def read_state(plan: Plan, q: npt.ArrayLike, qd: npt.ArrayLike | None, t: npt.ArrayLike) -> State:
     """The states; `qd` has one entry for each coordinate or one for each speed, or is None for states at rest."""
     tree = plan.tree
-    places = numbers_given(q, "q")
-    if places.ndim not in (1, 2) or len(places) != tree.n:
+    positions = numbers_given(q, "q")
+    if positions.ndim not in (1, 2) or len(positions) != tree.n:
         raise InputError(
-            f"q has shape {places.shape}. Expected ({tree.n},) for one state or ({tree.n}, batch); "
+            f"q has shape {positions.shape}. Expected ({tree.n},) for one state or ({tree.n}, batch); "
             f"coordinates are {', '.join(tree.model.coordinate_names)}."
         )
-    batch = places.shape[1:]
-    places = places.reshape(tree.n, -1)
-    K = places.shape[1]
+    batch = positions.shape[1:]
+    positions = positions.reshape(tree.n, -1)
+    K = positions.shape[1]
     time = _time(t, K)
-    given = np.zeros((tree.n_speeds, K)) if qd is None else read_array(plan, "qd", qd, batch)
-    by_rates = len(given) != tree.n_speeds
-    _require_unit(plan, places, given if by_rates else None)
+    values = np.zeros((tree.n_speeds, K)) if qd is None else read_array(plan, "qd", qd, batch)
+    by_rates = len(values) != tree.n_speeds
+    _require_unit(plan, positions, values if by_rates else None)
     if by_rates:
-        rates, s = given, numbers(to_speeds(tree, FLOATS, list(places), list(given)), K)
+        rates, s = values, numbers(to_speeds(tree, FLOATS, list(positions), list(values)), K)
     else:
-        rates, s = numbers(to_rates(tree, FLOATS, list(places), list(given)), K), given
-    return State(plan, places, rates, s, time, not batch, by_rates)
+        rates, s = numbers(to_rates(tree, FLOATS, list(positions), list(values)), K), values
+    return State(plan, positions, rates, s, time, not batch, by_rates)
 
 
 def read_speed_rates(state: State, qdd: npt.ArrayLike) -> np.ndarray:
-    """ṡ, given as such or as q̈."""
+    """ṡ, passed directly or as q̈."""
     plan = state.plan
-    given = read_array(plan, "qdd", qdd, () if state.single else (state.K,))
-    if len(given) == plan.tree.n_speeds:
-        return given
-    _require_unit(plan, state.q, state.qd, given)
-    return state.batched(to_speed_rates(plan.tree, FLOATS, list(state.q), list(state.qd), list(given)))
+    values = read_array(plan, "qdd", qdd, () if state.single else (state.K,))
+    if len(values) == plan.tree.n_speeds:
+        return values
+    _require_unit(plan, state.q, state.qd, values)
+    return state.batched(to_speed_rates(plan.tree, FLOATS, list(state.q), list(state.qd), list(values)))
 
 
 def read_array(
-    plan: Plan, name: str, given: npt.ArrayLike, batch: tuple[int, ...], *, speeds_only: bool = False
+    plan: Plan, name: str, values: npt.ArrayLike, batch: tuple[int, ...], *, speeds_only: bool = False
 ) -> np.ndarray:
-    """An array with one entry for each speed, or each coordinate, and the batch of q, as (entries, K)."""
+    """An array with one entry per speed, or per coordinate, and the batch of q, as (entries, K)."""
     tree = plan.tree
-    out = numbers_given(given, name)
+    out = numbers_given(values, name)
     lengths: dict[int, Sequence[str]] = {tree.n_speeds: tree.speed_names}
     if not speeds_only:
         lengths[tree.n] = tuple(f"d/dt {coordinate}" for coordinate in tree.model.coordinate_names)
@@ -190,11 +190,11 @@ def _time(t: npt.ArrayLike, K: int) -> np.ndarray:
 
 
 def _require_unit(plan: Plan, q: np.ndarray, qd: np.ndarray | None, qdd: np.ndarray | None = None) -> None:
-    """Quaternions have the norm 1, and keep it."""
+    """Raise unless quaternions have norm 1, and rates that preserve it."""
     for attitude in plan.tree.attitudes:
         parts = list(attitude.parts)
         x = q[parts]
-        levels = [("its squared norm less 1", np.sum(x * x, axis=0) - 1, np.ones(1))]
+        levels = [("its squared norm minus 1", np.sum(x * x, axis=0) - 1, np.ones(1))]
         if qd is not None:
             xd = qd[parts]
             levels.append(("q · dq/dt", np.sum(x * xd, axis=0), _size(xd) + 1 / plan.scales.time))
@@ -208,7 +208,7 @@ def _require_unit(plan: Plan, q: np.ndarray, qd: np.ndarray | None, qdd: np.ndar
             if broken.any():
                 raise InconsistentStateError(
                     f"the quaternion q of '{attitude.name}': {what} is {value[broken][0]:.6g}. Expected 0. "
-                    "Give (w, x, y, z) of norm 1 and rates that keep it, or speeds instead of rates: "
+                    "Pass (w, x, y, z) of norm 1 and rates that preserve it, or speeds instead of rates: "
                     f"{', '.join(plan.tree.speed_names)}."
                 )
 
@@ -218,12 +218,12 @@ def _size(x: np.ndarray) -> np.ndarray:
 
 
 def singular_mass(plan: Plan, M: np.ndarray, where: str) -> SingularError:
-    """What to say of a mass matrix that has no inverse: along which speeds nothing resists."""
+    """The error for a singular mass matrix, with the speeds along which there is no inertia."""
     size = 1 / np.sqrt(np.where(np.diag(M) > 0, np.diag(M), 1.0))
     weakest = np.abs(np.linalg.eigh(M * np.outer(size, size))[1][:, 0])
     names = [name for name, x in zip(plan.tree.speed_names, weakest, strict=True) if x > 0.1 * weakest.max()]
     return SingularError(
-        f"model '{plan.tree.model.name}': the mass matrix is singular{where}: nothing resists a motion along "
-        f"{', '.join(names)}. Expected inertia along every motion. Give the bodies that move by it mass or inertia, or "
-        "leave the singular position."
+        f"model '{plan.tree.model.name}': the mass matrix is singular{where}: there is no inertia along "
+        f"{', '.join(names)}. Expected inertia along every motion. Give the moving bodies mass or inertia, or "
+        "avoid the singular configuration."
     )

@@ -1,15 +1,14 @@
-"""Where links are in the world, and what follows from it: velocities and Jacobians of points, and the momentum about the
-mass centre.
+"""Poses of links in the world, velocities and Jacobians of points, energies, and the momentum about the mass center.
 
-These have six rows, linear above angular, in axes of the world; those of Jacobian and momentum are for unit speeds.
+Velocities have six rows, linear above angular, in axes of the world; the columns of Jacobian and momentum are for unit speeds.
 
-The energies follow by one pass outwards, in O(n). Each link takes from its parent the twist [ω; v], (36a) of papers/denoc, the
-direction of gravity in its axes, and the potential u = −g·p of a unit of mass at its origin. With h = m d and the inertia I
-about the origin, ten numbers of (47b),
+The energies are computed in one outward pass, in O(n). Each link receives from its parent the twist [ω; v], (36a) of
+papers/denoc, the direction of gravity in its axes, and the potential u = −g·p of a unit mass at its origin. With h = m d and the
+inertia I about the origin, ten numbers of (47b),
 
     T = ½ m v·v + v·(ω × h) + ½ ω·I ω + ½ Σ J θ̇²,   V = m u − g·h.
 
-Generalized momenta take one more pass inwards, as wrenches do: N_dᵀ N_lᵀ M t.
+Generalized momenta need one more pass inward, like wrenches: N_dᵀ N_lᵀ M t.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ Place = tuple[Array, Array]  # R_WM and p_WM
 
 
 def link_places(moving: Moving, short: Callable[[Array], Array] = lambda value: value) -> list[Place]:
-    """The place of every link in the world; `short` may bring values to a shorter form."""
+    """The pose of every link in the world; `short` may simplify values."""
     out: list[Place] = []
     for link in moving.links:
         R, p = (identity(3), zeros(3)) if link.parent < 0 else out[link.parent]
@@ -47,9 +46,9 @@ def body_places(moving: Moving, bodies: Sequence[str]) -> list[tuple[Array, Arra
 
 
 def point_velocity(moving: Moving, body: str, point: Array) -> Array:
-    """The velocity of a point, given in axes of its body, and the angular velocity of the body.
+    """The velocity of a point, in body axes, and the angular velocity of the body.
 
-    Unlike the Jacobian times the speeds, it has the part of motions that are prescribed in time.
+    Unlike the Jacobian times the speeds, it includes motions that are prescribed in time.
     """
     v, w = zeros(3), zeros(3)
     for link, R, arm in _inwards(moving, body, point):
@@ -60,7 +59,7 @@ def point_velocity(moving: Moving, body: str, point: Array) -> Array:
 
 
 def point_jacobian(moving: Moving, body: str, point: Array) -> Array:
-    """The velocity of a point, given in axes of its body, and the angular velocity of the body, for unit speeds."""
+    """The velocity of a point, in body axes, and the angular velocity of the body, for unit speeds."""
     out = zeros(6, moving.tree.n_speeds)
     for link, R, arm in _inwards(moving, body, point):
         if link.speeds:
@@ -92,13 +91,13 @@ def link_of(moving: Moving, body: str) -> int:
 
 
 def momentum_matrix(moving: Moving) -> Array:
-    """Momentum, and angular momentum about the mass centre of all bodies, for unit speeds."""
+    """Momentum, and angular momentum about the mass center of all bodies, for unit speeds."""
     known = link_places(moving)
     center = mass_center(moving)
     out = zeros(6, moving.tree.n_speeds)
     for link, body, (R, p) in zip(moving.links, composites(moving), known, strict=True):
         if link.speeds:
-            push = whole(body) @ link.N  # of the link with all that hangs on it, about O
+            push = whole(body) @ link.N  # of the link with its subtree, about O
             linear = R @ push[3:]
             columns = list(link.speeds)
             out[:3, columns] += linear
@@ -107,18 +106,20 @@ def momentum_matrix(moving: Moving) -> Array:
 
 
 def mass_center(moving: Moving) -> Array:
-    """The mass centre of all bodies."""
+    """The mass center of all bodies."""
     bodies = [link.fixture.body for link in moving.links]
     mass, moment = sum(body.m for body in bodies), zeros(3)
     if moving.algebra.is_zero(mass):
-        raise InputError(f"model '{moving.tree.model.name}' has no mass, so it has no mass centre. Give a body a mass.")
+        raise InputError(
+            f"model '{moving.tree.model.name}' has no mass, so its mass center is undefined. Give a body a mass."
+        )
     for body, (R, p) in zip(bodies, link_places(moving), strict=True):
         moment = moment + scaled(body.m, p) + R @ vector(body.h)
     return np.array([x / mass for x in moment], dtype=object)
 
 
 class _Carried(NamedTuple):
-    """What a link passes to those it carries, in its own axes."""
+    """Quantities that a link passes to its children, in its own axes."""
 
     w: Three
     v: Three
@@ -127,7 +128,7 @@ class _Carried(NamedTuple):
 
 
 def energies_of(moving: Moving) -> tuple[Scalar, Scalar]:
-    """T and V of a tree in motion; loads other than gravity have no part in V.
+    """T and V of a tree in motion; V contains gravity only.
 
     >>> from dalembert.symbolic.floats import FLOATS
     >>> from dalembert.model.model import Model
@@ -148,7 +149,7 @@ def energies_of(moving: Moving) -> tuple[Scalar, Scalar]:
 
 
 def momenta_of(moving: Moving) -> tuple[Array, Three, Three]:
-    """∂T/∂s by speed, and of the whole tree the momentum and the angular momentum about the world origin, in world axes."""
+    """∂T/∂s by speed, and of the complete tree the momentum and the angular momentum about the world origin, in world axes."""
     out = zeros(moving.tree.n_speeds)
     carried = [_momenta(link.fixture.body, own) for link, own in zip(moving.links, _twists(moving), strict=True)]
     whole: tuple[Three, Three] = NONE, NONE

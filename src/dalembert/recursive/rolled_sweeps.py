@@ -1,8 +1,7 @@
-"""Recursions as loops over the links in machine code: one compile for a set of kinds of links, time and memory linear in n.
+"""Recursions as loops over the links in machine code: compiled once per set of link types, with time and memory linear in n.
 
-The steps are those of `kinds`. The table of a tree holds where its links stand, their mass, and which rows of the state are
-theirs.
-Loads are not among them: a program of their own adds them to τ, and stays linear in n where each acts on a few links.
+The steps are those of `link_kinds`. The table of a tree contains the transforms and masses of its links, and their rows of the
+state. Loads are not included: a separate program adds them to τ, and remains linear in n if each acts on a few links.
 """
 
 from __future__ import annotations
@@ -26,34 +25,34 @@ from dalembert.symbolic.floats import FLOATS, plain
 from dalembert.symbolic.lower import Lowering
 from dalembert.symbolic.symbols import coordinate
 
-ROLLED = ("inverse", "forward", "bias", "gravity")  # the tasks that have loops
+ROLLED = ("inverse", "forward", "bias", "gravity")  # the tasks with a rolled version
 
 
 def can_roll(tree: Tree) -> str | None:
-    """Why the recursion over a tree cannot be rolled; None where it can.
+    """The reason why the recursion over a tree cannot be rolled; None if it can.
 
     >>> from dalembert.model.model import Model
     >>> from dalembert.recursive.tree import tree_of
     >>> model = Model("crank").coordinates("a")
     >>> _ = model.body("crank", joint=model.revolute((0, 0, 1), "2 * a"), mass=1, center=(1, 0, 0))
     >>> can_roll(tree_of(model))
-    "'crank' moves by the formula 2*a. Expected a coordinate of its own"
+    "'crank' is moved by the formula 2*a. Expected a single coordinate"
     """
     if not tree.n_speeds:
-        return f"model '{tree.model.name}' has nothing that moves"
+        return f"model '{tree.model.name}' has no moving links"
     names = tree.model.coordinate_names
     for link in tree.links:
         if link.value is not None:
             used = link.value.slopes
             if len(used) != 1 or link.value.value != coordinate(names[used[0][0]]):
-                return f"'{link.name}' moves by the formula {link.value.value}. Expected a coordinate of its own"
-    return None if tree.decoupled else "a coordinate moves several links. Expected one link for each"
+                return f"'{link.name}' is moved by the formula {link.value.value}. Expected a single coordinate"
+    return None if tree.decoupled else "a coordinate moves several links. Expected one link per coordinate"
 
 
 def rolled_function(plan: Plan, task: str) -> SweptFunction:
-    """A task as a function of rows that end with time t, which plays no part. Loads are not among the forces.
+    """A task as a function of rows that end with time t, which is not used. Loads are not included in the forces.
 
-    `inverse` gives τ of (q, s, ṡ), `bias` c + g of (q, s), `forward` ṡ of (q, s, τ), `rates` (q̇, ṡ) of (q, s) without τ.
+    `inverse` returns τ of (q, s, ṡ), `bias` c + g of (q, s), `forward` ṡ of (q, s, τ), `rates` (q̇, ṡ) of (q, s) without τ.
 
     >>> from dalembert.model.model import Model
     >>> from dalembert.recursive.plan import plan_of
@@ -68,7 +67,7 @@ def rolled_function(plan: Plan, task: str) -> SweptFunction:
 
 
 def sweeps_and_table(plan: Plan, task: str) -> tuple[Sweeps, np.ndarray]:
-    """The loops of a task, and the table of links that they run over."""
+    """The loops of a task, and the table of links over which they run."""
     kinds, members = _members(plan, task)
     sweeps = sweeps_of(kinds, task)
     lower = Lowering(FLOATS, dict(plan.parameters))
@@ -78,7 +77,7 @@ def sweeps_and_table(plan: Plan, task: str) -> tuple[Sweeps, np.ndarray]:
 
 
 def operations_of(plan: Plan, task: str) -> int:
-    """What one evaluation of a task costs, by the table of operations: the sum over all links."""
+    """The operation count of one evaluation of a task: the sum over all links."""
     kinds, members = _members(plan, task)
     each = sweeps_of(kinds, task).operations
     return sum(cost * len(own.links) for cost, own in zip(each, members, strict=True))
@@ -89,7 +88,7 @@ _GIVEN = ("inverse", "forward")
 
 @lru_cache(maxsize=64)
 def sweeps_of(kinds: tuple[Kind, ...], task: str) -> Sweeps:
-    """The sweeps of a task over trees of these kinds of links."""
+    """The sweeps of a task over trees of these link types."""
     steps = [Steps(kind, given=task in _GIVEN, rates=task == "rates") for kind in kinds]
     solved, driven = task in ("forward", "rates"), task == "inverse"
     walks = [Sweep(True, 9, tuple(step.outwards(accelerated=driven) for step in steps))]
@@ -103,7 +102,7 @@ def sweeps_of(kinds: tuple[Kind, ...], task: str) -> Sweeps:
 
 
 def _members(plan: Plan, task: str) -> tuple[tuple[Kind, ...], list[Members]]:
-    """The kinds of links of a tree, and the links of each."""
+    """The link types of a tree, and the links of each."""
     each = [Kind.of(fixture) for fixture in plan.fixtures]
     kinds = tuple(sorted(set(each)))
     out: list[Members] = []
@@ -116,7 +115,7 @@ def _members(plan: Plan, task: str) -> tuple[tuple[Kind, ...], list[Members]]:
 
 
 def _rows(tree: Tree, link: Link, task: str) -> list[int]:
-    """The rows of its coordinates, its speeds, what is given, and the results: see `Steps`."""
+    """The rows of its coordinates, its speeds, the given values, and the results: see `Steps`."""
     if link.attitude is not None:
         q = list(link.attitude.parts)
     else:
@@ -141,20 +140,20 @@ class Loops:
     attitudes: tuple[tuple[int, ...], ...]  # rows of quaternions
 
     def plain(self) -> Plain:
-        """It as tuples; see `plain_form`."""
+        """Convert to tuples."""
         loads = None if self.loads is None else plain_program(self.loads)
         return self.task, plain_sweeps(self.sweeps), self.table.tobytes(), loads, self.n, self.n_speeds, self.attitudes
 
     @classmethod
     def again(cls, plain: Plain) -> Loops:
-        """The loops of such tuples."""
+        """Inverse of `plain`."""
         task, sweeps, table, loads, *rest = plain
         program = None if loads is None else program_again(loads)
         return cls(task, sweeps_again(sweeps), np.frombuffer(table), program, *rest)
 
 
 def loops_of(plan: Plan, task: str, *, friction: bool) -> Loops:
-    """The loops of a task, with the loads that act."""
+    """The loops of a task, with the active loads."""
     acting = plan.model if friction else plan.frictionless
     pushed = (acting.loads or acting.non_ideal_forces) and task in ("inverse", "forward")
     loads = task_program(plan, "loads", friction=friction) if pushed else None
@@ -164,23 +163,23 @@ def loops_of(plan: Plan, task: str, *, friction: bool) -> Loops:
 
 
 class Alarmed(Function):
-    """A task of `ROLLED` as a function of the rows that `traced` takes; its last output is an alarm as there.
+    """A task of `ROLLED` as a function of the rows that `traced` uses, with a validity check as last output.
 
-    The alarm detects numbers that are not finite and quaternions that are not of norm 1. The loops do not return their pivots:
-    a pivot of 0 shows as an acceleration that is not finite, a pivot that only rounding keeps from 0 does not show.
+    The check detects non-finite numbers and quaternions whose norm is not 1. The loops do not return their pivots: a pivot of 0
+    gives an acceleration that is not finite; a pivot that is nonzero only by rounding is not detected.
     """
 
-    def __init__(self, text: Loops) -> None:
-        self._task, self._n, self._speeds, self._attitudes = text.task, text.n, text.n_speeds, text.attitudes
-        inputs = text.n + (1 if text.task == "bias" or text.task == "gravity" else 2) * text.n_speeds + 1
-        self._loops = SweptFunction(text.sweeps, text.table, inputs, text.n_speeds)
-        self._loads = None if text.loads is None else function_of(text.loads, "native")
-        self.n_outputs = text.n_speeds + 1
-        self.sizes = inputs - (text.n_speeds if text.task == "gravity" else 0), 0
+    def __init__(self, loops: Loops) -> None:
+        self._task, self._n, self._speeds, self._attitudes = loops.task, loops.n, loops.n_speeds, loops.attitudes
+        inputs = loops.n + (1 if loops.task == "bias" or loops.task == "gravity" else 2) * loops.n_speeds + 1
+        self._loops = SweptFunction(loops.sweeps, loops.table, inputs, loops.n_speeds)
+        self._loads = None if loops.loads is None else function_of(loops.loads, "native")
+        self.n_outputs = loops.n_speeds + 1
+        self.sizes = inputs - (loops.n_speeds if loops.task == "gravity" else 0), 0
 
     @cached_property
     def native(self) -> Native | None:  # type: ignore[override]
-        """One state in machine code from end to end."""
+        """One state completely in machine code."""
         from dalembert.codegen.llvm.checked_sweeps import Watch, watched_loops
 
         loops, loads = self._loops.native, None if self._loads is None else self._loads.native
@@ -201,7 +200,7 @@ class Alarmed(Function):
         return np.concatenate([found, [self._alarm([inputs], found)]])
 
     def spread(self, inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray], threads: int = 1) -> None:
-        """Write a batch; the alarm is the last of the outputs."""
+        """Evaluate a batch; the validity check is the last output."""
         result, alarm = outputs
         if self._loads is None and self._task != "gravity":
             self._loops.spread(inputs, [result], threads)
@@ -212,14 +211,14 @@ class Alarmed(Function):
         alarm[0] = self._alarm([rows], result)
 
     def _found(self, inputs: np.ndarray, threads: int) -> np.ndarray:
-        """What the loops give, with loads."""
+        """The results of the loops, including loads."""
         n, speeds, none = self._n, self._speeds, np.zeros(0)
         if self._task == "gravity":
-            still = np.zeros((speeds, *inputs.shape[1:]))
-            return self._loops(np.concatenate([inputs[:n], still, inputs[n:]]), none, threads)  # at s = 0
+            zero_speeds = np.zeros((speeds, *inputs.shape[1:]))
+            return self._loops(np.concatenate([inputs[:n], zero_speeds, inputs[n:]]), none, threads)  # at s = 0
         if self._loads is None:
             return self._loops(inputs, none, threads)
-        with np.errstate(all="ignore"):  # what is not finite raises the alarm
+        with np.errstate(all="ignore"):  # non-finite numbers fail the validity check
             loads = self._loads(np.concatenate([inputs[: n + speeds], inputs[-1:]]), none, threads)[:-1]
             if self._task == "inverse":
                 return self._loops(inputs, none, threads) - loads

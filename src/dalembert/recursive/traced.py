@@ -1,11 +1,10 @@
-"""Programs of the recursions: their text run once over the graph, with the numbers of the model folded in.
+"""Programs of the recursions: traced once over the graph, with the numbers of the model folded in.
 
-A program takes rows of numbers in this order: q, then s and ṡ or τ where it needs them, parameters that are named, t. Its last
-output is an alarm, which is within −1 … 1 wherever nothing is wrong. It is cheap and may be raised too often; then the state has
-to be examined by `tree_dynamics`.
+A program takes rows of numbers in this order: q, then s and ṡ or τ if needed, named parameters, t. Its last output is a validity
+check, which is within −1 … 1 if all is valid. It is cheap and may report false alarms; then `tree_dynamics` examines the state.
 
-    finite       Σ outputs, and inputs that move no output, times 10⁻²⁰⁰
-    regular      pivots of the inertia matrix against 10⁻¹⁰ of its diagonal, as that is at a few states
+    finite       Σ outputs, and inputs that affect no output, times 10⁻²⁰⁰
+    regular      pivots of the inertia matrix against 10⁻¹⁰ of its diagonal, evaluated at a few states
     unit norm    |q|² − 1 of quaternions, within the tolerance of states
 """
 
@@ -44,8 +43,8 @@ from dalembert.symbolic.graph import GRAPH
 from dalembert.symbolic.nodes import Node, node, ordered
 from dalembert.symbolic.symbols import Kind
 
-TINY = 1e-200  # what makes a number vanish beside 1 unless it is infinite
-_WEAK = 1e-10  # pivots below this fraction of the diagonal raise the alarm
+TINY = 1e-200  # factor that makes a number negligible beside 1 unless it is infinite
+_WEAK = 1e-10  # pivots below this fraction of the diagonal fail the validity check
 _STATES = 8
 
 
@@ -58,20 +57,20 @@ class Names:
     sd: tuple[str, ...]
     tau: tuple[str, ...]
 
-    base: tuple[str, ...]  # of a step: coordinates and speeds where it began
-    total: tuple[str, ...]  # and where it ends, as far as that is known
+    base: tuple[str, ...]  # of an integration step: coordinates and speeds at its start
+    total: tuple[str, ...]  # accumulated coordinates and speeds at its end
     weights: tuple[str, ...] = ("weight(total)", "weight(next)")  # times the length of the step
     step: tuple[str, ...] = ("step()",)
     point: tuple[str, ...] = ("point(x)", "point(y)", "point(z)")  # of a body, in its axes
     named: tuple[str, ...] = ()  # parameters
 
     def of(self, groups: Sequence[str]) -> list[str]:
-        """The inputs of a program of these groups, and the time."""
+        """The inputs of a program with these groups, and the time."""
         return [*(name for group in groups for name in getattr(self, group)), *self.named, "t"]
 
 
 def names_of(plan: Plan, named: tuple[str, ...] = ()) -> Names:
-    """The symbols of a model: coordinates and speeds by their names, and what belongs to the speeds."""
+    """The symbols of a model: coordinates and speeds by name, and the quantities of the speeds."""
     speeds = plan.tree.speed_names
     coordinates = tuple(plan.tree.model.coordinate_names)
     sd, tau = tuple(map(Kind.SLOPE.of, speeds)), tuple(map(Kind.FORCE.of, speeds))
@@ -81,7 +80,7 @@ def names_of(plan: Plan, named: tuple[str, ...] = ()) -> Names:
 
 @dataclass(frozen=True)
 class Detail:
-    """Options of a task: parameters that stay symbols, bodies, or the speeds whose accelerations are given."""
+    """Options of a task: parameters that remain symbols, bodies, or the speeds with prescribed accelerations."""
 
     named: tuple[str, ...] = ()
     bodies: tuple[str, ...] = ()
@@ -90,7 +89,7 @@ class Detail:
 
 @dataclass(frozen=True)
 class Trace:
-    """A tree in motion over symbols: what the texts below work on."""
+    """A tree in motion over symbols: the input of the functions below."""
 
     plan: Plan
     friction: bool
@@ -120,7 +119,7 @@ class Trace:
 
     @cached_property
     def moving(self) -> Moving:
-        """The links, in frames of their own where all constants are numbers."""
+        """The links, in optimized frames if all constants are numbers."""
         known = None if self.detail.named else self.plan.fixtures
         return moving(self.plan.tree, GRAPH, self.t, self.q, self.s, self.parameters, known)
 
@@ -131,7 +130,7 @@ class Trace:
 
     @cached_property
     def loads(self) -> Array:
-        """The loads along the speeds."""
+        """The generalized forces of the loads along the speeds."""
         return load_forces(self._loaded, self.moving, self.t, self.q, self.s, self.parameters)
 
     @cached_property
@@ -150,14 +149,14 @@ class Trace:
         return body, GRAPH.symbols(self.names.point)
 
     def rate_of(self, found: Array, *more: tuple[Array, Array]) -> Array:
-        """The total derivative of a function of (q, t); of s, too, where its rate is given as `more`."""
+        """The total derivative of a function of (q, t); also of s, if its rate is passed as `more`."""
         qd = to_rates(self.plan.tree, GRAPH, self.q, self.s)
         return GRAPH.total_derivative(found, (vector(self.q), qd), (vector([self.t]), vector([1])), *more)
 
 
 @dataclass(frozen=True)
 class Outputs:
-    """What a program gives, and pivots that have to be positive; the number 0 stands for a speed that needs none."""
+    """The outputs of a program, and pivots that must be positive; 0 for a speed without pivot."""
 
     values: Array
     pivots: Array | None = None
@@ -171,13 +170,13 @@ def _hybrid(trace: Trace) -> Outputs:
 
 
 def _gravity(trace: Trace) -> Outputs:
-    """What holds the bodies up where they stand, whatever moves them: (25), (26) without any motion."""
+    """Generalized forces that balance gravity, independent of the motion: (25), (26) at rest."""
     links = [replace(link, rates=0 * link.rates, drift=0 * link.drift) for link in trace.moving.links]
     return Outputs(inverse_dynamics(replace(trace.moving, links=tuple(links)), zeros(len(trace.s))))
 
 
 def _held(trace: Trace) -> Outputs:
-    """M, h, A and β of M ṡ = h + Aᵀλ, A ṡ = β, side by side."""
+    """M, h, A and β of M ṡ = h + Aᵀλ, A ṡ = β, concatenated."""
     M = mass_matrix(trace.moving)
     h = GRAPH.symbols(trace.names.tau) + trace.loads - inverse_dynamics(trace.moving, zeros(len(trace.s)))
     rows = rows_over(trace.plan, trace.declared, trace.q, trace.s)
@@ -185,7 +184,7 @@ def _held(trace: Trace) -> Outputs:
 
 
 def _rows(trace: Trace) -> Outputs:
-    """A, β, the velocity level and φ of the constraints, side by side."""
+    """A, β, the velocity level and φ of the constraints, concatenated."""
     rows = rows_over(trace.plan, trace.declared, trace.q, trace.s)
     return Outputs(stack(rows.A.ravel(), rows.beta, rows.velocity, rows.phi))
 
@@ -221,7 +220,7 @@ def _centroidal(trace: Trace) -> Outputs:
 
 
 def _semi_implicit(trace: Trace) -> Outputs:
-    """One step: speeds first, then the coordinates by the new speeds."""
+    """One semi-implicit step: speeds first, then the coordinates with the new speeds."""
     dt = GRAPH.symbols(trace.names.step)[0]
     sd, pivots = forward_dynamics(trace.moving, GRAPH.symbols(trace.names.tau) + trace.loads)
     s = [x + dt * y for x, y in zip(trace.s, sd, strict=True)]
@@ -231,7 +230,7 @@ def _semi_implicit(trace: Trace) -> Outputs:
 
 
 def _stage(trace: Trace) -> Outputs:
-    """One stage of a Runge–Kutta step: the next place, base + c k, and the end of the step with this stage, total + b k."""
+    """One stage of a Runge–Kutta step: the next evaluation point, base + c k, and the accumulated result, total + b k."""
     sd, pivots = forward_dynamics(trace.moving, GRAPH.symbols(trace.names.tau) + trace.loads)
     k = stack(to_rates(trace.plan.tree, GRAPH, trace.q, trace.s), sd)
     b, c = GRAPH.symbols(trace.names.weights)
@@ -241,7 +240,7 @@ def _stage(trace: Trace) -> Outputs:
 
 
 def _normed(trace: Trace, q: Array) -> Array:
-    """Coordinates, and what stands behind them, with quaternions of norm 1."""
+    """Coordinates, and the entries after them, with normalized quaternions."""
     out = vector(list(q))
     for attitude in trace.plan.tree.attitudes:
         size = GRAPH.sqrt(sum(out[i] * out[i] for i in attitude.parts))
@@ -252,7 +251,7 @@ def _normed(trace: Trace, q: Array) -> Array:
 
 @dataclass(frozen=True)
 class Task:
-    """One function of the dynamics: what it takes, its text, and the shape of its result for n speeds."""
+    """One function of the dynamics: its inputs, its tracing function, and the shape of its result for n speeds."""
 
     groups: tuple[str, ...]
     text: Callable[[Trace], Outputs]
@@ -317,7 +316,7 @@ TASKS: dict[str, Task] = {
 
 
 def task_program(plan: Plan, task: str, *, friction: bool = False, detail: Detail = Detail()) -> Program:
-    """The program of a task; parameters that are named stay symbols.
+    """The program of a task; named parameters remain symbols.
 
     >>> from dalembert.model.model import Model
     >>> from dalembert.recursive.plan import plan_of
@@ -356,7 +355,7 @@ def _larger(a: Scalar, b: Scalar) -> Scalar:
 
 
 def usual_diagonal(plan: Plan) -> np.ndarray:
-    """The diagonal of the inertia matrix, the largest of a few states; 0 where it has no value."""
+    """The diagonal of the inertia matrix, the maximum over a few states; 0 where it is undefined."""
     states = drawn(plan.tree.model, np.random.default_rng(0), _STATES, plan.scales)
     q, t = states.q, states.t
     s = [np.zeros(len(t))] * plan.tree.n_speeds

@@ -1,14 +1,14 @@
-"""The tree of a model: one link for every motion of a joint, and the formulas of the motions differentiated once and for all.
+"""The tree of a model: one link for every motion of a joint, with the formulas of the motions differentiated once.
 
-A joint of several motions is a sequence of links that turn or slide one after the other, as section 2.1 of papers/denoc models
-it: slides first, then turns about axes that meet in a point. A body may also hang on a sequence of joints. All links but the
-last have no mass, no placement and cost next to nothing. A quaternion is one link that turns freely. Velocities of the
-recursions are speeds s: the rate of every ordinary coordinate, and in place of the four parts of a quaternion the angular
-velocity of its joint in axes of the moved frame.
+A joint of several motions is a sequence of links with one rotation or translation each, as modeled in section 2.1 of
+papers/denoc: translations first, then rotations about axes that intersect in a point. A body may also have a sequence of joints.
+All links except the last are massless, coincide with their parent and cost almost nothing. A quaternion is one link that rotates
+freely. Velocities of the recursions are speeds s: the rate of every ordinary coordinate, and instead of the four components of a
+quaternion the angular velocity of its joint in axes of the moved frame.
 
     θ      values of a link's joint           f(q, t), usually one coordinate each
     θ̇      (∂f/∂q) q̇ + ∂f/∂t                  with q̇ = H(q) s
-    θ̈      (∂f/∂q) q̈ + what is left at q̈ = 0
+    θ̈      (∂f/∂q) q̈ + the remainder at q̈ = 0
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from dalembert.symbolic.symengine_algebra import slope
 
 @dataclass(frozen=True)
 class Attitude:
-    """A quaternion: where its parts stand among the coordinates, and where its angular velocity begins among the speeds."""
+    """A quaternion: the indices of its components among the coordinates, and of its angular velocity among the speeds."""
 
     name: str
     joint: Joint
@@ -53,10 +53,10 @@ class Value:
 
 @dataclass(frozen=True)
 class Link:
-    """A frame that one motion of a joint moves, carried by the link `parent` (−1 is the world).
+    """A frame moved by one motion of a joint, carried by the link `parent` (−1 is the world).
 
-    The motion is the turn or slide `step` by `value`, or that of an `attitude`, or none. `speeds` lists which speeds move it.
-    The frame starts at `position` and `rotation` on the parent; both are zero but for the first motion of a joint.
+    The motion is the rotation or translation `step` by `value`, or that of an `attitude`, or none. `speeds` lists the speeds that
+    move it. `position` and `rotation` give the frame on the parent at zero; both are zero except for the first motion of a joint.
     """
 
     name: str
@@ -64,17 +64,17 @@ class Link:
     joint: Joint
     position: Vector3
     rotation: Vector3
-    place: tuple[str, int, int]  # the body, which of its joints this is, and which motion of it
-    body: Body | None  # None for all links of a body but the last
+    place: tuple[str, int, int]  # the body, the index of its joint, and the index of the motion
+    body: Body | None  # None for all links of a body except the last
     step: Step
     value: Value | None
     attitude: Attitude | None
     speeds: tuple[int, ...]
-    rotors: tuple[tuple[int, Formula], ...]  # which of its motions, inertia × ratio²
+    rotors: tuple[tuple[int, Formula], ...]  # index of the motion, inertia × ratio²
 
     @property
     def motions(self) -> int:
-        """How many motions it has: 1, or 3 for an attitude, or 0."""
+        """The number of motions: 1, or 3 for an attitude, or 0."""
         return 3 if self.attitude is not None else int(self.value is not None)
 
 
@@ -98,12 +98,12 @@ class Tree:
 
     @cached_property
     def columns(self) -> tuple[int | None, ...]:
-        """Coordinate by coordinate the speed that is its rate; None for the parts of quaternions."""
+        """For each coordinate the speed that is its rate; None for the components of quaternions."""
         return _columns(self.n, self.attitudes)
 
     @cached_property
     def speed_names(self) -> tuple[str, ...]:
-        """The names of the speeds: `dot(theta)`, or `omega_x(body)` for the turning of a quaternion."""
+        """The names of the speeds: `dot(theta)`, or `omega_x(body)` for the angular velocity of a quaternion."""
         out = [""] * self.n_speeds
         for name, column in zip(self.model.coordinate_names, self.columns, strict=True):
             if column is not None:
@@ -115,12 +115,12 @@ class Tree:
 
     @cached_property
     def values(self) -> dict[tuple[str, int, int], Value]:
-        """The motions by body, number of the joint and number of the motion."""
+        """The motions by body, index of the joint and index of the motion."""
         return {link.place: link.value for link in self.links if link.value is not None}
 
     @cached_property
     def decoupled(self) -> bool:
-        """True when every speed moves one link only, and none moves by two: then link by link can be eliminated."""
+        """True if every speed moves only one link, and every link has one speed per motion: links are eliminated one by one."""
         used = [speed for link in self.links for speed in link.speeds]
         return len(used) == len(set(used)) and all(len(link.speeds) in (0, link.motions) for link in self.links)
 
@@ -136,39 +136,39 @@ def tree_of(model: Elements) -> Tree:
     """
     if model.energies is not None:
         raise InputError(
-            f"model '{model.name}' is described by its energies. Expected bodies: a recursion runs from body to body. "
-            "Describe the system by bodies and joints, or derive its equations by a formalism."
+            f"model '{model.name}' is defined by its energies. Expected bodies: recursive algorithms need bodies and joints. "
+            "Describe the system by bodies and joints, or derive its equations with `dl.derive`."
         )
     attitudes = _attitudes(model)
-    places = {name: i for i, name in enumerate(model.coordinate_names)}
-    grow = _Grow(model, attitudes, _columns(len(places), attitudes), places)
+    indices = {name: i for i, name in enumerate(model.coordinate_names)}
+    builder = _LinkBuilder(model, attitudes, _columns(len(indices), attitudes), indices)
     place, links = {WORLD: -1}, []
     for body in outwards(model):
         parent = place[body.parent]
         joints = body.joints or (Fixed(HERE, HERE),)
         for index, joint in enumerate(joints):
-            links += grow.links(body, index, joint, parent, len(links), last=index == len(joints) - 1)
+            links += builder.links(body, index, joint, parent, len(links), last=index == len(joints) - 1)
             parent = len(links) - 1
         place[body.name] = parent
     return Tree(model, tuple(links), attitudes)
 
 
 def _attitudes(model: Elements) -> tuple[Attitude, ...]:
-    """The quaternions in the order of their parts w among the coordinates."""
-    places = {name: i for i, name in enumerate(model.coordinate_names)}
+    """The quaternions in the order of their components w among the coordinates."""
+    indices = {name: i for i, name in enumerate(model.coordinate_names)}
     found: dict[tuple[int, ...], tuple[str, Joint]] = {}
     for body in model.bodies:
         for index, joint in enumerate(body.joints):
             if joint.quaternion:
                 several = sum(other.quaternion for other in body.joints) > 1
                 name = f"{body.name}, joint {index}" if several else body.name
-                found.setdefault(tuple(places[part.name] for part in joint.values[-4:]), (name, joint))
+                found.setdefault(tuple(indices[part.name] for part in joint.values[-4:]), (name, joint))
     parts = [part for group in found for part in group]
     if len(parts) != len(set(parts)):
         shared = next(model.coordinate_names[part] for part in parts if parts.count(part) > 1)
         raise InputError(
-            f"model '{model.name}': coordinate '{shared}' is a part of two different quaternions. "
-            "Expected every quaternion to have four coordinates of its own. Declare more coordinates."
+            f"model '{model.name}': coordinate '{shared}' belongs to two different quaternions. "
+            "Expected four separate coordinates for every quaternion. Declare more coordinates."
         )
     out: list[Attitude] = []
     for group, (name, joint) in sorted(found.items()):
@@ -190,16 +190,16 @@ def _columns(n: int, attitudes: Sequence[Attitude]) -> tuple[int | None, ...]:
 
 
 @dataclass(frozen=True)
-class _Grow:
-    """Makes the links of a model."""
+class _LinkBuilder:
+    """Creates the links of a model."""
 
     model: Elements
     attitudes: tuple[Attitude, ...]
     columns: tuple[int | None, ...]
-    places: Mapping[str, int]  # of the coordinates, by name
+    indices: Mapping[str, int]  # indices of the coordinates, by name
 
     def links(self, body: Body, index: int, joint: Joint, parent: int, first: int, *, last: bool) -> list[Link]:
-        """The links of one joint; the first one will stand at `first` among all."""
+        """The links of one joint; `first` is the index of the first one."""
         attitude = self._attitude(joint)
         motions: list[tuple[int | None, Step]] = [*_order(joint)]
         if attitude is not None:
@@ -207,8 +207,8 @@ class _Grow:
         out: list[Link] = []
         for k, (motion, step) in enumerate(motions or [(None, Step())]):
             final, followed = k == max(len(motions) - 1, 0), [later for later, _ in motions[k + 1 :]]
-            turned = attitude if final else None
-            value = None if motion is None or turned is not None else _value(self.places, joint.values[motion])
+            own_attitude = attitude if final else None
+            value = None if motion is None or own_attitude is not None else _value(self.indices, joint.values[motion])
             out.append(
                 Link(
                     _link_name(body, index, joint, motion, final=final, last=last),
@@ -220,18 +220,18 @@ class _Grow:
                     body if last and final else None,
                     step,
                     value,
-                    turned,
-                    self._speeds(value, turned),
-                    () if motion in followed else self._rotors(body, index, motion, turned),
+                    own_attitude,
+                    self._speeds(value, own_attitude),
+                    () if motion in followed else self._rotors(body, index, motion, own_attitude),
                 )
             )
         return out
 
     def _rotors(
-        self, body: Body, index: int, motion: int | None, turned: Attitude | None
+        self, body: Body, index: int, motion: int | None, own_attitude: Attitude | None
     ) -> tuple[tuple[int, Formula], ...]:
-        """The rotors on the motions of a link: its own motion, or those from its own on where it turns freely."""
-        own = range(0) if motion is None else range(motion, motion + (3 if turned is not None else 1))
+        """The rotors on the motions of a link: its own motion, or also the following ones if it rotates freely."""
+        own = range(0) if motion is None else range(motion, motion + (3 if own_attitude is not None else 1))
         return tuple(
             (rotor.motion - own.start, rotor.inertia * rotor.ratio**2)
             for rotor in self.model.rotors
@@ -246,22 +246,22 @@ class _Grow:
         return next(a for a in self.attitudes if names == [self.model.coordinate_names[i] for i in a.parts])
 
     def _speeds(self, value: Value | None, own: Attitude | None) -> tuple[int, ...]:
-        """Which speeds move a link."""
-        turned = set() if own is None else {own}
+        """The speeds that move a link."""
+        own_attitude = set() if own is None else {own}
         found: set[int] = set()
         for i in (i for i, _ in (value.slopes if value is not None else ())):
             column = self.columns[i]
             if column is None:
-                turned.add(next(a for a in self.attitudes if i in a.parts))
+                own_attitude.add(next(a for a in self.attitudes if i in a.parts))
             else:
                 found.add(column)
-        return tuple(sorted(found | {a.first + k for a in turned for k in range(3)}))
+        return tuple(sorted(found | {a.first + k for a in own_attitude for k in range(3)}))
 
 
 def _order(joint: Joint) -> list[tuple[int, Step]]:
-    """The motions of a joint in the order of its links: slides, which go along axes of F, then turns.
+    """The motions of a joint in the order of its links: translations along axes of F, then rotations.
 
-    A turn that slides as well is one link where it goes along its own axis, and two by the same value where it does not.
+    A screw motion is one link if it translates along its rotation axis, and two links with the same value otherwise.
     """
     steps = list(enumerate(joint.steps))[: len(joint.values) - 4 if joint.quaternion else None]
     slides, turns = list[tuple[int, Step]](), list[tuple[int, Step]]()
@@ -286,17 +286,17 @@ def _link_name(body: Body, index: int, joint: Joint, motion: int | None, *, fina
     return name if final or motion is None else f"{name}, {joint.motions[motion]}"
 
 
-def _value(places: Mapping[str, int], formula: Formula) -> Value:
-    slopes = tuple((places[name], slope(formula, coordinate(name))) for name in _used(formula, places))
-    velocity = _along(formula, places)
-    return Value(formula, slopes, slope(formula, TIME), velocity, _along(velocity, places))
+def _value(indices: Mapping[str, int], formula: Formula) -> Value:
+    slopes = tuple((indices[name], slope(formula, coordinate(name))) for name in _used(formula, indices))
+    velocity = _along(formula, indices)
+    return Value(formula, slopes, slope(formula, TIME), velocity, _along(velocity, indices))
 
 
-def _used(f: Formula, places: Mapping[str, int]) -> list[str]:
+def _used(f: Formula, indices: Mapping[str, int]) -> list[str]:
     """The coordinates in a formula, in their order."""
-    return sorted((symbol.name for symbol in f.free_symbols if symbol.name in places), key=places.__getitem__)
+    return sorted((symbol.name for symbol in f.free_symbols if symbol.name in indices), key=indices.__getitem__)
 
 
-def _along(f: Formula, places: Mapping[str, int]) -> Formula:
+def _along(f: Formula, indices: Mapping[str, int]) -> Formula:
     """∂f/∂t + (∂f/∂q) q̇."""
-    return sum((slope(f, coordinate(name)) * rate(name) for name in _used(f, places)), start=slope(f, TIME))
+    return sum((slope(f, coordinate(name)) * rate(name) for name in _used(f, indices)), start=slope(f, TIME))

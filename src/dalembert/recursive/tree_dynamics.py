@@ -1,16 +1,16 @@
 """Inverse dynamics, forward dynamics and mass matrix of a model in numbers, by recursion from body to body.
 
-Velocities are speeds s: the rates of all coordinates, but for a quaternion, in place of the rates of its four parts, the three
-components of the angular velocity in axes of the moved frame. `speed_names` lists them. Models without quaternions have s = q̇.
+Velocities are speeds s: the rates of all coordinates, where the rates of the four components of a quaternion are replaced by the
+angular velocity in axes of the moved frame. `speed_names` lists them. Models without quaternions have s = q̇.
 
     M ṡ + c + g = τ + loads        for a tree of bodies
     M ṡ + c + g = τ + loads + Aᵀλ  with loops and other constraints
 
-Arrays have coordinates or speeds on the first axis and, where there are many states, the batch on the last.
+Arrays have coordinates or speeds on the first axis and, for many states, the batch on the last.
 
-These are single calls, and walk from body to body in floats: a walk takes milliseconds, to compile one takes a tenth of a
-second or more, and an answer should not depend on what was compiled before. Who asks often holds `dl.dynamics(model)`; where its
-quick alarm is raised, it asks here, and here the reason is found and told.
+These are single calls that run in floats: a call takes milliseconds, compilation a tenth of a second or more, and a result should
+not depend on what was compiled before. For frequent calls use `dl.dynamics(model)`; if its validity check fails, it calls the
+functions here, which find and report the reason.
 """
 
 from __future__ import annotations
@@ -35,12 +35,30 @@ from dalembert.recursive.tree import tree_of
 from dalembert.symbolic.algebra_base import Array, zeros
 from dalembert.symbolic.floats import FLOATS
 
-_SINGULAR = 1e-14  # pivots below this fraction of the diagonal are rounding
+_SINGULAR = 1e-14  # pivots below this fraction of the diagonal are rounding errors
 
 
 def speed_names(model: Elements) -> tuple[str, ...]:
-    """The names of the speeds: `dot(theta)` for a coordinate, `omega_x(base)` and so on for a quaternion that turns `base`.
+    """The names of the speeds of a model, in their order in `qd`, `tau` and the mass matrix.
 
+    Parameters
+    ----------
+    model : Model or Description
+        A model of bodies and joints.
+
+    Returns
+    -------
+    tuple of str, shape (n_speeds,)
+        `dot(theta)` for the rate of a coordinate; `omega_x(base)`, `omega_y(base)` and `omega_z(base)` in rad/s for the
+        angular velocity of a quaternion that rotates `base`, in axes of the moved frame.
+
+    Raises
+    ------
+    InputError
+        The model is defined by its energies, without bodies.
+
+    Examples
+    --------
     >>> from dalembert.model.model import Model
     >>> model = Model("top").coordinates("x", "w", "a", "b", "c")
     >>> ball = model.spherical(quaternion=("w", "a", "b", "c"))
@@ -52,9 +70,9 @@ def speed_names(model: Elements) -> tuple[str, ...]:
 
 
 def mass_matrix(model: Elements, q: npt.ArrayLike, t: npt.ArrayLike = 0.0) -> np.ndarray:
-    """The mass matrix of the speeds, rotors included, by composite bodies: (n, n) or (n, n, batch).
+    """The mass matrix of the speeds, including rotors, by composite bodies: (n, n) or (n, n, batch).
 
-    Constraints play no part in it: it belongs to the tree of bodies.
+    Constraints do not affect it: it belongs to the tree of bodies.
 
     >>> from dalembert.model.model import Model
     >>> model = Model("pendulum").coordinates("theta")
@@ -76,14 +94,14 @@ def inverse_dynamics(
     friction: bool = False,
     actuated: Sequence[str] | None = None,
 ) -> np.ndarray:
-    """The forces τ along the speeds that the motion (q, qd, qdd) takes, besides the loads of the model.
+    """The generalized forces τ along the speeds for the motion (q, qd, qdd), in addition to the loads of the model.
 
-    `qd` and `qdd` are rates of coordinates or, with as many entries as there are speeds, speeds and their rates. Friction in
-    joints is left out unless `friction` is true: τ acts at the joint, as in Pinocchio.
+    `qd` and `qdd` are rates of coordinates or, with one entry per speed, speeds and their rates. Joint friction is excluded
+    unless `friction` is true: τ acts at the joint, as in Pinocchio.
 
-    With constraints, τ acts along the coordinates named in `actuated` only, by default those that a joint torque or an actuator
-    drives; the motion has to fulfil the constraints, which carry the rest, and τ is the smallest that does it. Where nothing is
-    named or driven, every joint is taken as driven and the constraints carry nothing: τ is that of the tree.
+    With constraints, τ acts only along the coordinates named in `actuated`, by default those driven by a joint torque or an
+    actuator; the motion must satisfy the constraints, whose forces provide the rest, and τ is the solution of minimum norm. If
+    none are named or driven, every joint is actuated and the constraint forces are zero: τ is that of the tree.
 
     >>> from dalembert.model.model import Model
     >>> model = Model("pendulum", gravity=(0, -10, 0)).coordinates("theta")
@@ -101,10 +119,10 @@ def inverse_dynamics(
     require_finite(state, need, "τ")
     chosen = constraint_batch.driven_speeds(known, actuated) if known.constrained or actuated is not None else None
     if chosen is not None:
-        held = _rows(state)
-        constraint_batch.require_fulfilled(state, held, sd)
+        rows = _rows(state)
+        constraint_batch.require_fulfilled(state, rows, sd)
         bias = _needed(state, moving, zeros(known.tree.n_speeds), pushed)
-        need = constraint_batch.efforts(state, held, chosen, need, np.abs(need) + np.abs(bias))
+        need = constraint_batch.efforts(state, rows, chosen, need, np.abs(need) + np.abs(bias))
     return state.shaped(need)
 
 
@@ -117,11 +135,11 @@ def forward_dynamics(
     *,
     friction: bool = False,
 ) -> np.ndarray:
-    """The accelerations of a model under its loads and the forces `tau` along the speeds (none by default).
+    """The accelerations of a model under its loads and the forces `tau` along the speeds (zero by default).
 
-    `qd` are rates of coordinates, then the result is q̈, or speeds, then it is their rates. A tree of bodies is solved in O(n); a
-    model with constraints through its mass matrix, for any rank of the constraints. The state is not asked to fulfil them.
-    Friction in joints is left out unless `friction` is true, as in `inverse_dynamics`.
+    `qd` are rates of coordinates, and the result is q̈, or speeds, and the result is their rates. A tree of bodies is solved in
+    O(n); a model with constraints through its mass matrix, for any rank of the constraints. The state may violate the
+    constraints. Joint friction is excluded unless `friction` is true, as in `inverse_dynamics`.
 
     >>> from dalembert.model.model import Model
     >>> model = Model("pendulum", gravity=(0, -10, 0)).coordinates("theta")
@@ -137,12 +155,12 @@ def forward_dynamics(
     if tau is not None:
         batch = () if state.single else (state.K,)
         push = push + state.entries(read_array(known, "tau", tau, batch, speeds_only=True))
-    sd = (_held_accelerations if known.constrained else _free_accelerations)(state, moving, push)
+    sd = (_constrained_accelerations if known.constrained else _free_accelerations)(state, moving, push)
     return state.shaped(state.second_rates(sd))
 
 
 class HybridDynamics(NamedTuple):
-    """Accelerations and forces of all speeds, those that were given and those that were found."""
+    """Accelerations and forces of all speeds, both prescribed and computed."""
 
     qdd: np.ndarray
     tau: np.ndarray
@@ -159,17 +177,17 @@ def hybrid_dynamics(
     prescribed: Sequence[str],
     friction: bool = False,
 ) -> HybridDynamics:
-    """What is missing where some accelerations are given and the forces on all other speeds: of a tree, in O(n).
+    """Hybrid dynamics: solve for the unknown accelerations and forces when the others are prescribed; for a tree, in O(n).
 
-    `prescribed` names the coordinates or speeds that take their acceleration from `qdd`; all others take their force from `tau`,
-    none by default. What the two arrays hold of the rest is not looked at. Both come back whole, as rates of the speeds and
-    forces on them.
+    `prescribed` names the coordinates or speeds whose acceleration is taken from `qdd`; all others take their force from `tau`,
+    zero by default. Other entries of the two arrays are ignored. Both are returned complete, as rates of the speeds and forces
+    on them.
 
     >>> from dalembert.model.model import Model
     >>> model = Model("crane", gravity=(0, -10, 0)).coordinates("x", "theta")
     >>> _ = model.body("cart", joint=model.prismatic((1, 0, 0), "x"), mass=3)
     >>> _ = model.body("load", parent="cart", joint=model.revolute((0, 0, 1), "theta"), mass=1, center=(0, -2, 0))
-    >>> found = hybrid_dynamics(model, [0, 0], [0, 0], [1.0, 0.0], prescribed=["x"])  # the cart speeds up, the load swings
+    >>> found = hybrid_dynamics(model, [0, 0], [0, 0], [1.0, 0.0], prescribed=["x"])  # the cart accelerates, the load swings
     >>> found.qdd.round(12).tolist(), found.tau.round(12).tolist()
     ([1.0, -0.5], [3.0, 0.0])
     """
@@ -212,13 +230,13 @@ def _loads(state: State, moving: Moving, friction: bool) -> Array:
 
 @contextmanager
 def _defined(state: State, what: str) -> Iterator[None]:
-    """Python's floats refuse what arrays answer with an infinite number: a formula that divides by zero."""
+    """Raise `SingularError` where Python floats divide by zero, which NumPy arrays evaluate to infinity."""
     try:
         yield
     except ZeroDivisionError:
         raise SingularError(
-            f"model '{state.plan.tree.model.name}': {what} has no value at this state. Expected a number. "
-            "Leave the singular position."
+            f"model '{state.plan.tree.model.name}': {what} is undefined at this state (singular configuration). Expected a "
+            "finite number. Change the state."
         ) from None
 
 
@@ -228,12 +246,12 @@ def _rows(state: State) -> Rows:
 
 
 def _needed(state: State, moving: Moving, sd: Array, pushed: Array) -> np.ndarray:
-    """M ṡ + c + g less the loads."""
+    """M ṡ + c + g minus the loads."""
     with np.errstate(all="ignore"):
         return state.batched(inverse.inverse_dynamics(moving, sd) - pushed)
 
 
-def _held_accelerations(state: State, moving: Moving, push: Array) -> np.ndarray:
+def _constrained_accelerations(state: State, moving: Moving, push: Array) -> np.ndarray:
     with np.errstate(all="ignore"):
         M = state.batched(composite_inertia.mass_matrix(moving))
     h = -_needed(state, moving, zeros(len(push)), push)
@@ -254,7 +272,7 @@ def _free_accelerations(state: State, moving: Moving, push: Array) -> np.ndarray
 
 
 def _require_pivots(state: State, moving: Moving, pivots: Array, usual: np.ndarray, free: Sequence[int]) -> None:
-    """The pivots of the free speeds are more than rounding."""
+    """Raise unless the pivots of the free speeds exceed rounding errors."""
     rows = list(free)
     with np.errstate(all="ignore"):
         poor = (state.batched(pivots) <= _SINGULAR * usual) & np.isfinite(usual)
@@ -263,7 +281,7 @@ def _require_pivots(state: State, moving: Moving, pivots: Array, usual: np.ndarr
 
 
 def _singular(state: State, moving: Moving, k: int) -> SingularError:
-    """What to say of a mass matrix that has no inverse at the k-th state."""
+    """The error for a singular mass matrix at the k-th state."""
     plan, model = state.plan, state.plan.tree.model
     chart = singular_coordinates(model, levels(model), plan.scales, state.q[:, k], float(state.t[k]))
     if chart is not None:
@@ -277,6 +295,6 @@ def require_finite(state: State, values: np.ndarray, what: str) -> None:
     if len(bad):
         i, k = int(bad[0][0]), int(bad[0][-1])
         raise SingularError(
-            f"model '{state.plan.tree.model.name}': {what} along '{state.plan.tree.speed_names[i]}' has no value"
-            f"{state.where(k)}. Expected a number. A load or a joint has none there; leave the singular position."
+            f"model '{state.plan.tree.model.name}': {what} along '{state.plan.tree.speed_names[i]}' is undefined"
+            f"{state.where(k)}. Expected a finite number. A load or a joint is singular there; change the state."
         )

@@ -1,10 +1,10 @@
-"""Which nodes of a graph are the same function: each at one random point of the field, a name by content.
+"""Identify nodes of a graph that are the same function: evaluate each at one random point of the prime field.
 
-A node is known by its residue at a point that depends on the names of the symbols only. Two nodes with one residue are one
-function, with the error probability of `dalembert.symbolic.prime_field`; so 2 x y and x y 2, sin² + cos² and 1, and the angular
-velocity written in Euler's angles and the speed that was chosen for it are found equal without a rule for any of them. Only
-arithmetic and the addition theorems are used: any other function, a choice, a condition and a table are known by the residues
-of their arguments, so what they do outside the real numbers, or on a branch that is not taken, is never reasoned about.
+A node is identified by its residue at a point that depends only on the names of the symbols. Two nodes with the same residue
+are the same function, with the error probability of `dalembert.symbolic.prime_field`. So 2 x y and x y 2, sin² + cos² and 1,
+and an angular velocity in Euler angles and the speed chosen for it are found equal without special rules. Only arithmetic and
+the addition theorems are used. Any other function, a `select`, a condition and a table are identified by the residues of their
+arguments, so nothing is assumed about their values outside the real numbers or on a branch that is not taken.
 """
 
 from __future__ import annotations
@@ -21,21 +21,21 @@ from dalembert.symbolic.nodes import ONE, TWO, ZERO, Constant, Leaf, Node, again
 from dalembert.symbolic.prime_field import EAST, Circle, P
 
 _HALF = P // 2
-_MOST_PARTS = 1000  # of an angle; a longer sum is one symbol
+_MAX_PARTS = 1000  # terms of an angle; a longer sum is one symbol
 
 
 def drawn(*key: object) -> int:
-    """A random residue that depends on the key only, in every process the same."""
+    """A pseudorandom residue that depends only on the key; the same in every process."""
     return int.from_bytes(blake2b(repr(key).encode(), digest_size=20).digest(), "big") % P
 
 
 def magnitude(residue: int) -> int:
-    """The residue or its negative, whichever is smaller: x and −x have one."""
+    """The residue or its negative, whichever is smaller: equal for x and −x."""
     return residue if residue <= _HALF else P - residue
 
 
 class Residues(dict[Node, int]):
-    """The residues of nodes; a quotient by a function in `kept` (its magnitude) is a function of its own.
+    """The residues of nodes; a quotient by a function whose magnitude is in `kept` is not simplified.
 
     >>> from dalembert.symbolic.nodes import ONE, call, symbol
     >>> from dalembert.symbolic.nodes import ordered
@@ -53,7 +53,7 @@ class Residues(dict[Node, int]):
         self.extend(order)
 
     def extend(self, order: Iterable[Node]) -> None:
-        """The residues of more nodes, arguments first."""
+        """Add the residues of more nodes, arguments first."""
         for y in order:
             if y not in self:
                 self[y] = self._residue(y)
@@ -82,7 +82,7 @@ class Residues(dict[Node, int]):
         return drawn(name, *(self[a] for a in y.arguments))
 
     def _inverse(self, a: int) -> int:
-        """1 / a, or 0 where the quotient is to stay."""
+        """1 / a, or 0 where the quotient must be preserved."""
         if not a or magnitude(a) in self._kept:
             return 0
         if a not in self._inverses:
@@ -90,7 +90,7 @@ class Residues(dict[Node, int]):
         return self._inverses[a]
 
     def _circle(self, a: Node) -> Circle | None:
-        """Cosine and sine of an angle, by the addition theorems; None where it has halves of symbols and the like."""
+        """Cosine and sine of an angle by the addition theorems; None where it contains fractions of symbols."""
         out = EAST
         for key, k in self._parts(a).items():
             if k.denominator != 1 or (k and k.numerator % (P + 1) == 0):
@@ -99,10 +99,10 @@ class Residues(dict[Node, int]):
         return out
 
     def _parts(self, a: Node) -> dict[int, Fraction]:
-        """An angle as Σ k x, the x by their magnitudes."""
+        """An angle as Σ k x, with each x identified by its magnitude."""
         found: dict[int, Fraction] = {}
         waiting = [(Fraction(1), a)]
-        for _ in range(_MOST_PARTS):
+        for _ in range(_MAX_PARTS):
             if not waiting:
                 return found
             k, y = waiting.pop()
@@ -117,23 +117,23 @@ class Residues(dict[Node, int]):
 
 
 def number_residue(x: Fraction) -> int:
-    """The residue of a number; one that P divides is a symbol of its own, since the field cannot tell it from zero."""
+    """The residue of a number; one divisible by P is a separate symbol, since the field cannot distinguish it from zero."""
     if prime_field.is_divisible(x):
         return drawn("number", abs(x)) if x > 0 else P - drawn("number", abs(x))
     return prime_field.residue(x)
 
 
 def _turn(key: int) -> Circle:
-    """The circle's point of the angle whose magnitude is `key`."""
+    """The point on the circle for the angle whose magnitude is `key`."""
     t = drawn("angle", key)
     below = prime_field.inverse(1 + t * t)
     return (1 - t * t) * below % P, 2 * t * below % P
 
 
 def merged(outputs: Sequence[Node], residues: Residues | None = None) -> list[Node]:
-    """The same functions with every function computed once, in its shortest known way, and up to its sign.
+    """The same functions with each function computed once, in its shortest known form, up to sign.
 
-    Ways are taken in the order of their lengths (Knuth's extension of Dijkstra's search), those of equal length by content.
+    Forms are visited in order of length (Knuth's generalization of Dijkstra's search), those of equal length by content.
 
     >>> from dalembert.symbolic.nodes import call, symbol
     >>> x, y = symbol("x"), symbol("y")
@@ -155,7 +155,7 @@ def merged(outputs: Sequence[Node], residues: Residues | None = None) -> list[No
         if not below:
             heap.append((0, y.operation, (), residues[y], y.number, y))
     heapify(heap)
-    length, found = dict[int, int](), {0: (0, ZERO)}  # by name; what is found with its residue
+    length, found = dict[int, int](), {0: (0, ZERO)}  # by magnitude; `found` stores residue and node
     while heap:
         steps, *_, y = heappop(heap)
         key = name[y]

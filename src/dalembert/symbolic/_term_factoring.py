@@ -1,14 +1,14 @@
-"""Sums and products taken apart and put together again with fewer operations.
+"""Factor sums and products so that they need fewer operations.
 
-A sum is a set of terms, a term a number times factors, and a factor a symbol, a function or another sum. Three steps, each
-greedy and each deterministic, since ties are decided by residues (`dalembert.symbolic._function_identity`), which depend on
-content only:
+A sum is a set of terms, a term is a number times factors, and a factor is a symbol, a function or another sum. Each of the
+three steps is greedy and deterministic, since ties are decided by residues (`dalembert.symbolic._function_identity`), which
+depend only on content:
 
-1. equal terms are collected, and the factor that most terms share is taken out: x y + x z = x (y + z), again and again;
-2. the pair of factors that most products share becomes a product of its own;
-3. the pair of terms that most sums share becomes a sum of its own; a − b and b − a are one pair.
+1. equal terms are collected, and the factor shared by most terms is factored out: x y + x z = x (y + z), repeatedly;
+2. the pair of factors shared by most products becomes a separate product;
+3. the pair of terms shared by most sums becomes a separate sum; a − b and b − a count as one pair.
 
-Nothing is multiplied out, so no cancellation comes in that was not there.
+Nothing is expanded, so no new cancellation is introduced.
 """
 
 from __future__ import annotations
@@ -27,16 +27,16 @@ from dalembert.symbolic._function_identity import Residues, magnitude, number_re
 from dalembert.symbolic.nodes import ONE, Constant, Node, add, again, constant, multiply, negative, ordered, subtract
 from dalembert.symbolic.prime_field import P
 
-Factors = tuple[int, ...]  # atoms by their places, sorted
+Factors = tuple[int, ...]  # indices of atoms, sorted
 Exact = int | Fraction
 Term = tuple[Exact, Factors]
-Meaning: TypeAlias = "Node | Fraction | _Sum | tuple[Node, tuple[Term, ...]]"  # a function comes with its arguments
+Meaning: TypeAlias = "Node | Fraction | _Sum | tuple[Node, tuple[Term, ...]]"  # a function has its arguments
 _SUMS = frozenset(("add", "subtract", "negative"))
-_WIDEST = 512  # bits of a number beyond which numbers are no longer multiplied together
-_LONGEST = 32  # factors of a product that are kept apart
+_MAX_BITS = 512  # of a number; larger numbers are not multiplied together
+_MAX_FACTORS = 32  # of a product that is represented by its factors
 Bag = dict[int, int]  # of a product: factor -> power; of a sum: term -> sign
 Pair = tuple[int, int, int]  # two items, and 1 or −1 for terms of equal or opposite signs
-_NEIGHBOURS = 24  # in a long bag, an item is paired with so many that follow
+_MAX_NEIGHBORS = 24  # in a long bag, an item is paired with this many following items
 
 
 @dataclass(frozen=True)
@@ -47,30 +47,30 @@ class _Sum:
 
 
 class _Atoms:
-    """What terms are made of, each with a place and a residue: nodes that stay as they are, numbers, and sums."""
+    """The elements of terms, each with an index and a residue: nodes, numbers and sums."""
 
     def __init__(self) -> None:
         self.residue: list[int] = []
         self.meaning: list[Meaning] = []
-        self._places: dict[object, int] = {}
+        self._indices: dict[object, int] = {}
         self._by_residue: dict[int, int] = {}
 
-    def place(self, key: object, meaning: Meaning, residue: int) -> int:
-        """The place of an atom, a new one where it is met for the first time."""
-        if key not in self._places:
-            self._places[key] = len(self.residue)
+    def index(self, key: object, meaning: Meaning, residue: int) -> int:
+        """The index of an atom; new atoms are appended."""
+        if key not in self._indices:
+            self._indices[key] = len(self.residue)
             self._by_residue.setdefault(magnitude(residue), len(self.residue))
             self.residue.append(residue)
             self.meaning.append(meaning)
-        return self._places[key]
+        return self._indices[key]
 
     def number(self, value: Fraction) -> int:
-        return self.place(value, value, number_residue(value))
+        return self.index(value, value, number_residue(value))
 
     def found(self, residue: int) -> tuple[int, int] | None:
-        """Sign and place of an atom with this residue, if there is one."""
-        place = self._by_residue.get(magnitude(residue))
-        return None if place is None else (1 if self.residue[place] == residue else -1, place)
+        """Sign and index of an atom with this residue, if there is one."""
+        index = self._by_residue.get(magnitude(residue))
+        return None if index is None else (1 if self.residue[index] == residue else -1, index)
 
     def of(self, factors: Iterable[int]) -> int:
         """The residue of a product."""
@@ -84,7 +84,7 @@ class _Atoms:
 
 
 def gathered(outputs: Sequence[Node], residues: Residues | None = None) -> list[Node]:
-    """The outputs with sums and products put together anew.
+    """The outputs with factored sums and products.
 
     >>> from dalembert.symbolic.nodes import symbol
     >>> x, y, z = symbol("x"), symbol("y"), symbol("z")
@@ -92,11 +92,11 @@ def gathered(outputs: Sequence[Node], residues: Residues | None = None) -> list[
     [((y + (z + 1)) * x)]
     """
     parts = _Parts(outputs, Residues() if residues is None else residues)
-    return _Writing(parts.atoms, parts.outputs).nodes()
+    return _NodeBuilder(parts.atoms, parts.outputs).nodes()
 
 
 class _Parts:
-    """The outputs of a graph, taken apart."""
+    """The outputs of a graph, decomposed into terms."""
 
     def __init__(self, outputs: Sequence[Node], residues: Residues) -> None:
         order = ordered(outputs)
@@ -107,14 +107,14 @@ class _Parts:
         self._uses = Counter(a for y in order for a in y.arguments)
         self._uses.update(outputs)
         self._product: dict[Node, Term] = {}  # the node as one product
-        self._sum: dict[Node, list[Term]] = {}  # nodes that are used once and are sums
+        self._sum: dict[Node, list[Term]] = {}  # sums that are used once
         for y in order:
-            self._take(y)
+            self._decompose(y)
         self.outputs = [self._factors_of(y) for y in outputs]
 
-    def _take(self, y: Node) -> None:
+    def _decompose(self, y: Node) -> None:
         if isinstance(y, Constant) and isinstance(y.value, Fraction):
-            self._product[y] = (_plain(y.value), ())
+            self._product[y] = (_reduced(y.value), ())
         elif y.operation in _SUMS:
             signs = (-1,) if y.operation == "negative" else (1, 1 if y.operation == "add" else -1)
             terms: list[Term] = []
@@ -135,17 +135,17 @@ class _Parts:
 
     def _function(self, y: Node) -> int:
         arguments = tuple(self._factors_of(a) for a in y.arguments)
-        return self.atoms.place((y.operation, arguments) if arguments else y, (y, arguments), self._residues[y])
+        return self.atoms.index((y.operation, arguments) if arguments else y, (y, arguments), self._residues[y])
 
     def _multiplied(self, y: Node) -> Term:
         first, second = (self._factors_of(a) for a in y.arguments)
         if y.operation == "divide":
-            second = (_plain(Fraction(1) / second[0]), ())
+            second = (_reduced(Fraction(1) / second[0]), ())
         k = first[0] * second[0]
-        if k not in (1, -1) and max(k.numerator.bit_length(), k.denominator.bit_length()) > _WIDEST:
+        if k not in (1, -1) and max(k.numerator.bit_length(), k.denominator.bit_length()) > _MAX_BITS:
             return 1, (self._function(y),)
         factors = self.atoms.in_order(first[1] + second[1])
-        return (k, factors) if len(factors) <= _LONGEST else self._made(k, [(1, factors)])
+        return (k, factors) if len(factors) <= _MAX_FACTORS else self._made(k, [(1, factors)])
 
     def _factors_of(self, y: Node) -> Term:
         """A node as a number times factors; a sum becomes an atom."""
@@ -156,7 +156,7 @@ class _Parts:
     # step 1: sums
 
     def _summed(self, terms: Sequence[Term]) -> Term:
-        """A sum as a number times factors, with common factors taken out."""
+        """A sum as a number times factors, with common factors factored out."""
         collected: dict[Factors, Exact] = {}
         for k, factors in terms:
             collected[factors] = collected.get(factors, 0) + k
@@ -181,45 +181,45 @@ class _Parts:
         if len(grouped) == 1 and len(terms) > 1:
             sign, factors = grouped[0]
             numbers = [atoms.meaning[f] for f in factors]
-            k = scale * sign * prod(_plain(n) for n in numbers if isinstance(n, Fraction))
+            k = scale * sign * prod(_reduced(n) for n in numbers if isinstance(n, Fraction))
             return k, tuple(f for f, n in zip(factors, numbers, strict=True) if not isinstance(n, Fraction))
         grouped.sort(key=lambda term: [atoms.residue[f] for f in term[1]])
         sign = grouped[0][0]
         key = _Sum(tuple((s * sign, factors) for s, factors in grouped))
-        return scale * sign, (atoms.place(key, key, residue * sign % P),)
+        return scale * sign, (atoms.index(key, key, residue * sign % P),)
 
     def _with_number(self, k: Exact, factors: Factors) -> tuple[int, Factors]:
-        """A sign and factors, the number among them."""
+        """A sign and factors, with the number as one of the factors."""
         if abs(k) != 1 or not factors:
             factors = self.atoms.in_order((*factors, self.atoms.number(Fraction(abs(k)))))
         return (1 if k > 0 else -1), factors
 
     def _factored(self, terms: list[tuple[int, Factors]]) -> list[tuple[int, Factors]]:
-        """The terms with the factor that most of them share taken out, until none is shared."""
+        """Factor out the factor shared by most terms, until none is shared."""
         holders: dict[int, set[int]] = defaultdict(set)
         for i, (_, factors) in enumerate(terms):
             for f in factors:
                 holders[f].add(i)
         residue = self.atoms.residue
-        heap = [(-len(held), residue[f], f) for f, held in holders.items() if len(held) > 1]
+        heap = [(-len(members), residue[f], f) for f, members in holders.items() if len(members) > 1]
         heapq.heapify(heap)
         out, left = [], set(range(len(terms)))
         while heap:
             count, _, f = heapq.heappop(heap)
-            held = holders[f]
-            if len(held) < 2:
+            members = holders[f]
+            if len(members) < 2:
                 continue
-            if len(held) != -count:
-                heapq.heappush(heap, (-len(held), residue[f], f))
+            if len(members) != -count:
+                heapq.heappush(heap, (-len(members), residue[f], f))
                 continue
             inner = []
-            for i in sorted(held):
+            for i in sorted(members):
                 sign, factors = terms[i]
                 k = factors.index(f)
                 inner.append((sign, factors[:k] + factors[k + 1 :]))
                 for g in set(factors) - {f}:
                     holders[g].discard(i)
-            left -= held
+            left -= members
             holders[f] = set()
             k, rest = self._summed([self._number_apart(term) for term in inner])
             if k:
@@ -230,20 +230,20 @@ class _Parts:
         k, factors = term
         for f in factors:
             if isinstance(value := self.atoms.meaning[f], Fraction):
-                k *= _plain(value)
+                k *= _reduced(value)
         return k, tuple(f for f in factors if not isinstance(self.atoms.meaning[f], Fraction))
 
 
 def _by_content(order: Sequence[Node], residues: Residues) -> list[Node]:
-    """The nodes with arguments first, in an order that does not depend on when they were made."""
+    """The nodes with arguments first, in an order independent of when they were created."""
     depth: dict[Node, int] = {}
     for y in order:
         depth[y] = 1 + max((depth[a] for a in y.arguments), default=0)
     return sorted(order, key=lambda y: (depth[y], residues[y]))
 
 
-def _plain(k: Fraction) -> Exact:
-    """A whole number as such: it is quicker."""
+def _reduced(k: Fraction) -> Exact:
+    """Convert an integer-valued fraction to int, which is faster."""
     return k.numerator if k.denominator == 1 else k
 
 
@@ -251,27 +251,27 @@ def _is_number(y: Node) -> bool:
     return isinstance(y, Constant) and isinstance(y.value, Fraction) and y.value != 0
 
 
-class _Writing:
-    """Sums and products with their common pairs, written as nodes."""
+class _NodeBuilder:
+    """Build nodes from sums and products, sharing their common pairs."""
 
     def __init__(self, atoms: _Atoms, outputs: list[Term]) -> None:
         self._atoms, self._outputs = atoms, outputs
-        self._reached = self._reach()
-        # every product that stands in a sum, an argument or an output
+        self._reached = self._reachable()
+        # every product in a sum, an argument or an output
         products = dict.fromkeys(factors for factors in self._products() if len(factors) > 1)
         self._items = list(atoms.residue)  # residues of atoms, then of products, then of shared pairs
-        self._places: dict[Factors, int] = {factors: len(self._items) + i for i, factors in enumerate(products)}
+        self._indices: dict[Factors, int] = {factors: len(self._items) + i for i, factors in enumerate(products)}
         self._items += [atoms.of(factors) for factors in products]
-        self._bags: dict[int, Bag] = {place: Counter(factors) for factors, place in self._places.items()}
+        self._bags: dict[int, Bag] = {index: Counter(factors) for factors, index in self._indices.items()}
         share(self._bags, self._items, products=True)
         self._sums: dict[int, Bag] = {
-            f: {self._place(factors): sign for sign, factors in meaning.terms}
+            f: {self._index(factors): sign for sign, factors in meaning.terms}
             for f in self._reached
             if isinstance(meaning := atoms.meaning[f], _Sum)
         }
         share(self._sums, self._items, products=False)
 
-    def _reach(self) -> list[int]:
+    def _reachable(self) -> list[int]:
         found: set[int] = set()
         waiting = [f for _, factors in self._outputs for f in factors]
         while waiting:
@@ -293,15 +293,15 @@ class _Writing:
             if isinstance(meaning, _Sum):
                 yield from (factors for _, factors in meaning.terms)
             elif isinstance(meaning, tuple):
-                yield from (self._plain(term) for term in meaning[1])
-        yield from (self._plain(term) for term in self._outputs)
+                yield from (self._reduced(term) for term in meaning[1])
+        yield from (self._reduced(term) for term in self._outputs)
 
-    def _plain(self, term: Term) -> Factors:
+    def _reduced(self, term: Term) -> Factors:
         k, factors = term
         return factors if abs(k) in (0, 1) else self._atoms.in_order((*factors, self._atoms.number(Fraction(abs(k)))))
 
-    def _place(self, factors: Factors) -> int:
-        return factors[0] if len(factors) == 1 else self._places[factors]
+    def _index(self, factors: Factors) -> int:
+        return factors[0] if len(factors) == 1 else self._indices[factors]
 
     def nodes(self) -> list[Node]:
         self._made: dict[int, Node] = {}
@@ -310,8 +310,8 @@ class _Writing:
     def _signed(self, term: Term) -> Node:
         if not term[0]:
             return constant(0)
-        factors = self._plain(term)
-        y = self._node(self._place(factors)) if factors else ONE
+        factors = self._reduced(term)
+        y = self._node(self._index(factors)) if factors else ONE
         return negative(y) if term[0] < 0 else y
 
     def _node(self, item: int) -> Node:
@@ -324,7 +324,7 @@ class _Writing:
                 if needed:
                     waiting += needed
                     continue
-                self._made[f] = self._written(f)
+                self._made[f] = self._build(f)
             waiting.pop()
         return self._made[item]
 
@@ -332,9 +332,9 @@ class _Writing:
         if f in self._bags or f in self._sums:
             return list(self._bags.get(f) or self._sums[f])
         meaning = self._atoms.meaning[f]
-        return [self._place(p) for t in meaning[1] if (p := self._plain(t))] if isinstance(meaning, tuple) else []
+        return [self._index(p) for t in meaning[1] if (p := self._reduced(t))] if isinstance(meaning, tuple) else []
 
-    def _written(self, f: int) -> Node:
+    def _build(self, f: int) -> Node:
         key = self._items.__getitem__
         if f in self._bags:
             bag = self._bags[f]
@@ -353,15 +353,15 @@ class _Writing:
 
 
 def _pairs(bag: Bag, residue: list[int], products: bool) -> list[Pair]:
-    """The pairs in a bag."""
+    """The candidate pairs of a bag."""
     items = sorted(bag, key=residue.__getitem__)
     twice = [(a, a, 1) for a in items if bag[a] > 1] if products else []
-    near = [(a, b) for i, a in enumerate(items) for b in items[i + 1 : i + 1 + _NEIGHBOURS]]
+    near = [(a, b) for i, a in enumerate(items) for b in items[i + 1 : i + 1 + _MAX_NEIGHBORS]]
     return twice + [(a, b, 1 if products else bag[a] * bag[b]) for a, b in near]
 
 
-def _replace(bag: Bag, pair: Pair, new: int, whole: Bag, products: bool) -> None:
-    """Put the new item, whose own bag is `whole`, in the place of the pair."""
+def _replace(bag: Bag, pair: Pair, new: int, content: Bag, products: bool) -> None:
+    """Replace the pair by the new item, whose bag is `content`."""
     a, b, _ = pair
     if products:
         for f in (a, b):
@@ -369,14 +369,14 @@ def _replace(bag: Bag, pair: Pair, new: int, whole: Bag, products: bool) -> None
             if not bag[f]:
                 del bag[f]
         bag[new] = bag.get(new, 0) + 1
-    elif new not in bag:  # twice a term would be no sign
-        sign = bag.pop(a) * whole[a]
+    elif new not in bag:  # a coefficient of two would not be a sign
+        sign = bag.pop(a) * content[a]
         del bag[b]
         bag[new] = sign
 
 
 def share(bags: dict[int, Bag], residue: list[int], *, products: bool) -> None:
-    """Take pairs out of the bags until no two bags share one; new items get the places at the end of `residue`."""
+    """Extract pairs from the bags until no two bags share one; new items are appended to `residue`."""
     holders: dict[Pair, set[int]] = defaultdict(set)
     for name, bag in bags.items():
         for pair in _pairs(bag, residue, products):
@@ -386,7 +386,7 @@ def share(bags: dict[int, Bag], residue: list[int], *, products: bool) -> None:
         return -len(holders[pair]), residue[pair[0]], residue[pair[1]], pair
 
     def exchange(name: int, pair: Pair, new: int) -> list[Pair]:
-        """Put the new item in the place of the pair in one bag; the pairs that this bag has now."""
+        """Replace the pair by the new item in one bag; return the pairs of this bag."""
         for old in _pairs(bags[name], residue, products):
             holders[old].discard(name)
         _replace(bags[name], pair, new, bags[new], products)
@@ -395,25 +395,25 @@ def share(bags: dict[int, Bag], residue: list[int], *, products: bool) -> None:
             holders[other].add(name)
         return now
 
-    heap = [entry(pair) for pair, held in holders.items() if len(held) > 1]
+    heap = [entry(pair) for pair, members in holders.items() if len(members) > 1]
     heapify(heap)
     while heap:
         count, _, _, pair = heappop(heap)
-        held = holders[pair]
-        if len(held) != -count:
-            if len(held) > 1:
+        members = holders[pair]
+        if len(members) != -count:
+            if len(members) > 1:
                 heappush(heap, entry(pair))
             continue
         holders[pair] = set()
-        names = sorted(held, key=lambda name: (residue[name], name))
-        # a bag that is this pair and nothing else, or in a sum its opposite, is what the others are made of
+        names = sorted(members, key=lambda name: (residue[name], name))
+        # a bag that equals this pair, or in a sum its negative, becomes the shared item
         a, b, sign = pair
-        alone: Bag = {a: 2} if a == b else {a: 1, b: sign}
-        new = next((name for name in names if (bags[name] == alone if products else len(bags[name]) == 2)), None)
+        pair_bag: Bag = {a: 2} if a == b else {a: 1, b: sign}
+        new = next((name for name in names if (bags[name] == pair_bag if products else len(bags[name]) == 2)), None)
         if new is None:
             new = len(residue)
             residue.append((residue[a] * residue[b] if products else residue[a] + sign * residue[b]) % P)
-            bags[new] = alone
+            bags[new] = pair_bag
         for other in dict.fromkeys(p for name in names if name != new for p in exchange(name, pair, new)):
             if len(holders[other]) > 1:
                 heappush(heap, entry(other))

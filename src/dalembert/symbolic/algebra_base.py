@@ -1,8 +1,8 @@
-"""The contract of a scalar algebra: the operations that a derivation may use.
+"""Interface of a scalar algebra: the operations that a derivation may use.
 
-Matrices are NumPy arrays of dtype object, so `A @ v + h` is the same text over every algebra. The arithmetic tier
-(+ − × ÷ and functions) is enough for kinematics and recursions; the differential tier adds Jacobians and time
-derivatives, which the formalisms need.
+Matrices are NumPy arrays of dtype object, so `A @ v + h` is the same source code over every algebra. The arithmetic
+operations (+ − × ÷ and functions) suffice for kinematics and recursions. The differential algebra adds Jacobians and time
+derivatives, which the formulations need.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ import numpy as np
 from dalembert.errors import EngineError, InputError, nearest
 from dalembert.symbolic.lookup_tables import Table
 
-# what an operator takes and gives: each class knows its own, and NumPy's overloads are too many to be followed without end
+# operands and results of operators: each class accepts its own, and NumPy's overloads cannot be resolved by the type checker
 Operand: TypeAlias = Any
 
 
 class Scalar(Protocol):
-    """A number, a batch of numbers, a node, a residue, a series, an expression of SymEngine."""
+    """A number, a batch of numbers, a node, a residue, a series or a SymEngine expression."""
 
     def __neg__(self) -> Operand: ...
     def __add__(self, other: Operand, /) -> Operand: ...
@@ -42,23 +42,23 @@ Parameters: TypeAlias = Mapping[str, Scalar]  # values by name
 
 
 class Algebra(ABC):
-    """Arithmetic on scalars of one kind."""
+    """Arithmetic on scalars of one type."""
 
     name: str
     pi: Scalar = math.pi
 
     def number(self, value: Fraction) -> Scalar:
-        """A fraction of a formula as a scalar; exact where the algebra is."""
+        """Convert a fraction of a formula to a scalar; exact where the algebra is exact."""
         return float(value)
 
     @property
     def half(self) -> Scalar:
-        """One half; exact where the algebra is."""
+        """One half; exact where the algebra is exact."""
         return self.number(Fraction(1, 2))
 
     @abstractmethod
     def is_zero(self, x: Scalar) -> bool:
-        """True when `x` is zero by its structure (never by its value at some state)."""
+        """Return True when `x` is structurally zero (never because of its value at some state)."""
 
     @abstractmethod
     def function(self, name: str, *arguments: Scalar) -> Scalar:
@@ -74,18 +74,18 @@ class Algebra(ABC):
 
     @abstractmethod
     def logical(self, name: str, *conditions: Scalar) -> Scalar:
-        """The conditions joined by `and` or `or`."""
+        """Combine the conditions with `and` or `or`."""
 
     def pack(self, x: Array) -> Array:
-        """An array of scalars in the form that products are quickest in."""
+        """Convert an array of scalars to the type in which matrix products are fastest."""
         return x
 
     def interpolate(self, table: Table, x: Scalar) -> Scalar:
-        """A table at `x`."""
-        raise EngineError(f"the algebra '{self.name}' has no tables. Use 'graph'.")
+        """Interpolate a table at `x`."""
+        raise EngineError(f"the algebra '{self.name}' does not support tables. Use 'graph'.")
 
     def solver(self, kind: str, A: Array, columns: int) -> Callable[[Array], Array] | None:
-        """A⁻¹ as one operation on vectors and matrices of columns; None where it is to be written out."""
+        """A⁻¹ as one operation on vectors and matrices of columns; None where the solution is expanded into scalar operations."""
         return None
 
     def sin(self, x: Scalar) -> Scalar:
@@ -102,11 +102,11 @@ class Algebra(ABC):
 
 
 class DifferentialAlgebra(Algebra):
-    """An algebra whose scalars are expressions of symbols and can be differentiated."""
+    """An algebra whose scalars are differentiable expressions of symbols."""
 
     @abstractmethod
     def symbols(self, names: Sequence[str]) -> Array:
-        """One symbol for each name, as an object vector."""
+        """One symbol per name, as an object vector."""
 
     @abstractmethod
     def jacobian(self, f: Array, x: Array) -> Array:
@@ -118,10 +118,10 @@ class DifferentialAlgebra(Algebra):
 
     @abstractmethod
     def substitute(self, f: Array, values: Mapping[str, Scalar]) -> Array:
-        """`f` with the symbols named in `values` replaced, all at once."""
+        """Replace the symbols named in `values` in `f`, all simultaneously."""
 
     def merged(self, *arrays: Array) -> list[Array]:
-        """The same functions, each in its shortest known form where the algebra can decide that two are equal."""
+        """The same functions, each in its shortest known form if the algebra can decide equality."""
         return list(arrays)
 
     def gradient(self, f: Scalar, x: Array) -> Array:
@@ -146,7 +146,7 @@ def matrix(rows: Sequence[Sequence[Scalar]]) -> Array:
 
 
 def scaled(factor: Scalar, v: Array) -> Array:
-    """factor × v entry by entry; the factor may itself be a batch of numbers."""
+    """factor × v, entry by entry; the factor may be a batch of numbers."""
     return vector([factor * entry for entry in v])
 
 
@@ -156,19 +156,19 @@ def zeros(*shape: int) -> Array:
 
 
 def identity(n: int) -> Array:
-    """The n×n identity with exact entries."""
+    """The n×n identity matrix with exact entries."""
     out = zeros(n, n)
     np.fill_diagonal(out, 1)
     return out
 
 
 def stack(*blocks: Array) -> Array:
-    """The blocks below each other (vectors end to end); blocks without rows vanish."""
+    """Stack the blocks vertically (vectors end to end); empty blocks are dropped."""
     return np.concatenate([np.asarray(block, dtype=object) for block in blocks], axis=0)
 
 
 def choose(name: str) -> DifferentialAlgebra:
-    """The differential algebra called `name`: `graph`, `rolled` (a graph with large linear systems as nodes) or `symbolic`."""
+    """Return the differential algebra `name`: `graph`, `rolled` (a graph with large linear systems as nodes) or `symbolic`."""
     if name in ("graph", "rolled"):
         from dalembert.symbolic.graph import GRAPH, ROLLED
 

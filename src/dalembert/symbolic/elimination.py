@@ -1,8 +1,8 @@
 """Linear algebra on object arrays, unrolled, over any algebra.
 
-Pivots cannot be chosen by value while a graph is being built, so symmetric positive definite systems are factored as
-LDLᵀ without pivots, and general ones by LU in an order of rows and columns that was fixed at sample states, as long as
-its pivots are the same everywhere, and by orthogonal columns from there on.
+Pivots cannot be chosen by value while a graph is being built. Symmetric positive definite systems are factored as LDLᵀ
+without pivoting. General systems are factored by LU in an order of rows and columns that is fixed at sample states, as long
+as the pivots are constant; the remaining block is solved by Gram–Schmidt orthogonalization.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ import numpy as np
 from dalembert.errors import SingularError
 from dalembert.symbolic.algebra_base import Algebra, Array, Scalar, identity, scaled, zeros
 
-_STEADY = 1e-9  # a pivot that varies by no more, relative to its size, has one value
-_SMALL_PIVOT = 1e-6  # of the largest entry: a smaller pivot loses too many digits
-RANK_TOLERANCE = 1e-9  # the one tolerance of rank, without a unit; `mechanics/rank` defines how it is measured
+_CONSTANT_PIVOT_TOLERANCE = 1e-9  # largest relative variation of a pivot that counts as constant
+_SMALL_PIVOT = 1e-6  # relative to the largest entry: a smaller pivot loses too many digits
+RANK_TOLERANCE = 1e-9  # the only rank tolerance, dimensionless; `mechanics/rank` defines how the rank is determined
 
 
 def _dot(algebra: Algebra, pairs: list[tuple[Scalar, Scalar]]) -> Scalar:
-    """Σ a b without the terms that are zero by structure."""
+    """Σ a b without the structurally zero terms."""
     total: Scalar = 0
     for a, b in pairs:
         if not (algebra.is_zero(a) or algebra.is_zero(b)):
@@ -31,14 +31,14 @@ def _dot(algebra: Algebra, pairs: list[tuple[Scalar, Scalar]]) -> Scalar:
 
 
 def _quotient(algebra: Algebra, a: Scalar, b: Scalar) -> Scalar:
-    """a / b; of two whole numbers exact where the algebra is."""
+    """a / b; for two integers exact where the algebra is exact."""
     if isinstance(a, int) and isinstance(b, int):
         return a // b if a % b == 0 else algebra.number(Fraction(a, b))
     return a / b
 
 
 def _columns(b: Array) -> Array:
-    """A copy of a vector or matrix as a matrix of columns; it may be empty."""
+    """Copy a vector or matrix to a matrix of columns, which may be empty."""
     x = np.array(b, dtype=object)
     return x[:, None] if x.ndim == 1 else x
 
@@ -61,7 +61,7 @@ def ldl_solve(algebra: Algebra, M: Array, b: Array) -> Array:
 
 
 def ldl_solver(algebra: Algebra, M: Array, columns: int) -> Callable[[Array], Array]:
-    """M⁻¹ as a function of vectors or matrices of columns, for a symmetric positive definite M; `columns` are expected."""
+    """M⁻¹ as a function of vectors or matrices, for a symmetric positive definite M; `columns` is the expected column count."""
     if (rolled := algebra.solver("symmetric", M, columns)) is not None:
         return rolled
     L, D = ldl(algebra, M)
@@ -90,38 +90,38 @@ def upper_solve(algebra: Algebra, L: Array, b: Array) -> Array:
 
 
 def _substituted(algebra: Algebra, T: Array, b: Array, order: list[tuple[int, range]]) -> Array:
-    """T⁻¹ b row by row; each row comes with the places that are solved before it."""
+    """T⁻¹ b row by row; each row is paired with the indices that are solved before it."""
     x = _columns(b)
     for column in x.T:
-        for i, known in order:
-            column[i] = column[i] - _dot(algebra, [(T[i, k], column[k]) for k in known])
+        for i, solved in order:
+            column[i] = column[i] - _dot(algebra, [(T[i, k], column[k]) for k in solved])
     return x.reshape(np.shape(b))
 
 
 def kkt_solve(
     algebra: Algebra, M: Array, A: Array, h: Array, beta: Array, J: Array | None = None
 ) -> tuple[Array, Array]:
-    """x and λ of M x = h + Jᵀλ, A x = β by the Schur complement A M⁻¹ Jᵀ; J = A unless given."""
+    """x and λ of M x = h + Jᵀλ, A x = β by the Schur complement A M⁻¹ Jᵀ; J defaults to A."""
     solve = ldl_solver(algebra, M, 1 + len(A))
     free, MiJt = solve(h), solve((A if J is None else J).T)
     lam = ldl_solve(algebra, A @ MiJt, beta - A @ free)
     return free + MiJt @ lam, lam
 
 
-CROSSED = 6  # the most coordinates of a cross product: it takes about n 2ⁿ⁻¹ products
+CROSSED = 6  # maximum dimension of a cross product, whose cost is about n 2ⁿ⁻¹ products
 
 
 def cross_product(algebra: Algebra, rows: Array) -> Array:
-    """The vector orthogonal to n − 1 rows (n−1, n): their minors, which vanish together only where the rows are dependent.
+    """The vector orthogonal to n − 1 rows (n−1, n): their minors, which all vanish only where the rows are dependent.
 
-    Gram–Schmidt from a trial vector gives a multiple of it that also vanishes where the trial vector lies in the rows' span.
+    Gram–Schmidt from a trial vector gives a multiple of it, which also vanishes where the trial vector lies in the row space.
 
     >>> from dalembert.symbolic.floats import FLOATS
     >>> cross_product(FLOATS, np.array([[1.0, 0.0, 0.0], [0.0, 2.0, 0.0]], dtype=object)).tolist()
     [0, 0, 2.0]
     """
     n = rows.shape[1]
-    minors: dict[tuple[int, ...], Scalar] = {(): 1}  # of the rows so far, by the columns they are taken in
+    minors: dict[tuple[int, ...], Scalar] = {(): 1}  # of the rows so far, by their columns
     for row in rows:
         minors = _expanded(algebra, row, minors)
     out = zeros(n)
@@ -132,23 +132,23 @@ def cross_product(algebra: Algebra, rows: Array) -> Array:
 
 
 def _expanded(algebra: Algebra, row: Array, minors: dict[tuple[int, ...], Scalar]) -> dict[tuple[int, ...], Scalar]:
-    """The minors with one more row."""
+    """Extend the minors by one row."""
     terms: dict[tuple[int, ...], list[tuple[Scalar, Scalar]]] = {}
     for columns, minor in minors.items():
         for j, entry in enumerate(row):
             if j not in columns and not algebra.is_zero(entry):
-                behind = sum(1 for i in columns if i > j)
-                terms.setdefault(tuple(sorted((*columns, j))), []).append((-entry if behind % 2 else entry, minor))
+                inversions = sum(1 for i in columns if i > j)
+                terms.setdefault(tuple(sorted((*columns, j))), []).append((-entry if inversions % 2 else entry, minor))
     return {columns: _dot(algebra, pairs) for columns, pairs in terms.items()}
 
 
 @dataclass(frozen=True)
 class PivotOrder:
-    """The order in which rows and columns are eliminated, fixed at sample states.
+    """Order of elimination of rows and columns, fixed at sample states.
 
-    `rows` are independent rows; the columns listed first are the ones to solve for. The first `steady` pivots have the
-    same value at all states, so elimination by them is safe everywhere; later ones might vanish along a motion.
-    `quality` is the smallest pivot relative to the largest entry.
+    `rows` are independent rows; the first columns are the unknowns. The first `steady` pivots have the same value at all
+    states, so eliminating with them is safe everywhere; later pivots may vanish along a motion. `quality` is the smallest
+    pivot relative to the largest entry.
     """
 
     rows: tuple[int, ...]
@@ -163,11 +163,11 @@ class PivotOrder:
 
 
 def pivot_order(samples: Array, *, rank: int | None = None) -> PivotOrder:
-    """The elimination order that is good at all samples at once; `samples` is one matrix at K states, (K, r, n).
+    """An elimination order that is well conditioned at all samples; `samples` is one matrix at K states, (K, r, n).
 
-    Pivots with one value at all states come first, those with the fewest neighbours ahead. The others are ranked by the
-    geometric mean of their sizes, in which the first state counts most. Entries are compared with each other, so rows and
-    columns should come in comparable units. `rank` is the number of independent rows where it is known.
+    Constant pivots come first, those with the fewest neighbors ahead. The others are ranked by the geometric mean of their
+    magnitudes, in which the first state has the largest weight. Entries are compared with each other, so rows and columns
+    should have comparable units. `rank` is the number of independent rows, if known.
     """
     A = np.array(samples, dtype=float)
     _, r, n = A.shape
@@ -176,11 +176,11 @@ def pivot_order(samples: Array, *, rank: int | None = None) -> PivotOrder:
     rows, columns, quality, steady, done = list(range(r)), list(range(n)), 1.0, 0, 0
     while done < min(r, n) if rank is None else done < rank:
         block = A[:, done:, done:]
-        i, j, worth, is_steady = _best_pivot(block)
-        if worth <= RANK_TOLERANCE and rank is None:
+        i, j, score, is_constant = _best_pivot(block)
+        if score <= RANK_TOLERANCE and rank is None:
             break
-        quality = min(quality, worth)
-        steady += int(is_steady and steady == done)
+        quality = min(quality, score)
+        steady += int(is_constant and steady == done)
         i, j = i + done, j + done
         A[:, [done, i]] = A[:, [i, done]]
         A[:, :, [done, j]] = A[:, :, [j, done]]
@@ -194,7 +194,7 @@ def pivot_order(samples: Array, *, rank: int | None = None) -> PivotOrder:
 
 
 def pivots_hold(order: PivotOrder, samples: np.ndarray) -> bool:
-    """True when the steady pivots of an order are steady at other samples too, such as those of other parameter values.
+    """True when the constant pivots of an order are also constant at other samples, such as those of other parameter values.
 
     >>> known = pivot_order(np.array([[[1.0, 0.5]], [[1.0, 0.7]]]))
     >>> pivots_hold(known, np.array([[[2.0, 0.5]], [[2.0, 0.7]]])), pivots_hold(known, np.array([[[1.0, 0.5]], [[0.0, 0.7]]]))
@@ -204,33 +204,33 @@ def pivots_hold(order: PivotOrder, samples: np.ndarray) -> bool:
     A = A / (np.abs(A).max(initial=0.0) or 1.0)
     for k in range(order.steady):
         pivot = A[:, k, k]
-        if np.ptp(pivot) > _STEADY * np.abs(pivot).max() or np.abs(pivot).min() <= _SMALL_PIVOT:
+        if np.ptp(pivot) > _CONSTANT_PIVOT_TOLERANCE * np.abs(pivot).max() or np.abs(pivot).min() <= _SMALL_PIVOT:
             return False
         A[:, k + 1 :, :] -= (A[:, k + 1 :, k] / pivot[:, None])[:, :, None] * A[:, None, k, :]
     return True
 
 
 def _best_pivot(block: np.ndarray) -> tuple[int, int, float, bool]:
-    """Place and worth of the best pivot in a block (K, r, n), and whether it has one value at all states."""
+    """Indices and score of the best pivot in a block (K, r, n), and whether it is constant over all states."""
     size = np.abs(block)
     logarithms = np.log(np.maximum(size, 1e-12))
     logarithm = 0.3 * logarithms[0] + 0.7 * logarithms.mean(axis=0)
-    worth = np.exp(logarithm)
-    same = (np.ptp(block, axis=0) <= 1e-13 * size.max(axis=0)) & (worth > 1e-3)
+    score = np.exp(logarithm)
+    same = (np.ptp(block, axis=0) <= 1e-13 * size.max(axis=0)) & (score > 1e-3)
     if same.any():
         filled = size.max(axis=0) > 1e-14
         neighbours = filled.sum(axis=1)[:, None] * filled.sum(axis=0)[None, :]
-        i, j = np.unravel_index(np.argmin(np.where(same, neighbours, np.inf)), worth.shape)
+        i, j = np.unravel_index(np.argmin(np.where(same, neighbours, np.inf)), score.shape)
     else:
-        i, j = np.unravel_index(np.argmax(np.round(logarithm, 6)), worth.shape)  # of equals the first
-    return int(i), int(j), float(worth[i, j]), bool(same[i, j])
+        i, j = np.unravel_index(np.argmax(np.round(logarithm, 6)), score.shape)  # the first of equal scores
+    return int(i), int(j), float(score[i, j]), bool(same[i, j])
 
 
 def lu_solve(algebra: Algebra, A: Array, b: Array, order: PivotOrder) -> Array:
-    """A⁻¹ b for a square A, in the given order; b is a vector or a matrix of columns.
+    """A⁻¹ b for a square A, in this order; b is a vector or a matrix of columns.
 
-    LU elimination runs through the steady pivots. What is left has pivots that may vanish somewhere although A is
-    regular there, so it is solved by orthogonal columns (Gram–Schmidt), which need no pivots.
+    LU elimination uses the constant pivots. The remaining block has pivots that may vanish somewhere although A is regular
+    there, so it is solved with orthogonal columns (Gram–Schmidt), which need no pivots.
 
     >>> from dalembert.symbolic.floats import FLOATS
     >>> A = np.array([[0.0, 2.0], [1.0, 0.0]], dtype=object)
@@ -241,7 +241,7 @@ def lu_solve(algebra: Algebra, A: Array, b: Array, order: PivotOrder) -> Array:
     if order.rank < n:
         raise SingularError(
             f"a {n}x{n} matrix has rank {order.rank} at the sample states. "
-            "Expected an invertible matrix. Check that speeds and constraints are independent."
+            "Expected an invertible matrix. Check that the speeds and constraints are independent."
         )
     U = np.array(A, dtype=object)[np.ix_(order.rows, order.columns)]
     x = _columns(b)[list(order.rows)]

@@ -1,8 +1,8 @@
-"""Plain numbers: real, complex or batches of them as NumPy arrays. An oracle that shares no graph with the rest.
+"""Numeric algebras: real and complex numbers, or batches of them as NumPy arrays. An oracle independent of the graph.
 
-A series carries the value and the first and second derivative of a quantity f(s) at s = 0. A function of series gives the
-derivatives of the result exactly to rounding, without a step width and without a graph: positions are differentiated in this
-manner where nothing may be shared with the formalisms.
+A series stores the value and the first and second derivatives of a quantity f(s) at s = 0. A function of series gives the
+derivatives of the result to machine precision, without a step size and without a graph. Positions are differentiated this
+way where nothing may be shared with the formulations.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ def number(x: Scalar) -> Number:
 def real(x: Scalar) -> float:
     """One real number as a float."""
     if not isinstance(x, SupportsFloat):
-        raise TypeError(f"'{x}' is no real number")
+        raise TypeError(f"expected a real number, got '{x}'")
     return float(x)
 
 
 class _Numeric(Algebra):
-    """What algebras of plain numbers share."""
+    """Operations shared by the numeric algebras."""
 
     def is_zero(self, x: Scalar) -> bool:
         return isinstance(x, int | float) and x == 0
@@ -45,7 +45,7 @@ class _Numeric(Algebra):
 
 
 class Floats(_Numeric):
-    """Numbers. Complex ones serve the complex-step derivative, so comparisons look at the real part."""
+    """Numbers. Complex numbers support the complex-step derivative, so comparisons use the real part."""
 
     name = "floats"
 
@@ -63,7 +63,9 @@ class Floats(_Numeric):
         return table.at(number(x))
 
     def select(self, condition: Scalar, yes: Scalar, no: Scalar) -> Number:
-        return 1.0 * np.where(number(condition), number(yes), number(no))  # of integers no roots and powers can be had
+        return 1.0 * np.where(
+            number(condition), number(yes), number(no)
+        )  # a float result, since roots and powers need one
 
     def less(self, a: Scalar, b: Scalar, *, or_equal: bool) -> Number:
         left, right = np.real(number(a)), np.real(number(b))
@@ -71,10 +73,10 @@ class Floats(_Numeric):
 
 
 class OneState(Floats):
-    """Numbers of one state: arrays of them are arrays of doubles, so that products of matrices take no Python."""
+    """Numbers of one state: arrays of them are arrays of doubles, so that matrix products run in NumPy."""
 
     def pack(self, x: Array) -> Array:
-        # complex where a complex step is on its way through
+        # complex while a complex step is propagated
         packed = np.array(x.tolist()).reshape(x.shape)
         return packed if np.iscomplexobj(packed) else packed.astype(float)
 
@@ -100,13 +102,13 @@ def numbers(entries: Array, batch: int) -> np.ndarray:
 
 
 def plain(entries: Array) -> np.ndarray:
-    """An object array of numbers, or of batches of one number, as one numeric array."""
+    """Convert an object array of numbers, or of batches of one number, to one numeric array."""
     return numbers(entries, 1)[..., 0]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Series:
-    """f, f′ and f″ at s = 0.
+    """Truncated Taylor series: f, f′ and f″ at s = 0.
 
     >>> s = Series(2.0, 1.0, 0.0)
     >>> s * s * s
@@ -117,7 +119,7 @@ class Series:
     rate: Number
     second: Number
 
-    __array_ufunc__ = None  # a batch of numbers leaves arithmetic with a series to the series
+    __array_ufunc__ = None  # a batch of numbers defers arithmetic with a series to this class
 
     def __add__(self, other: Scalar) -> Series:
         g = series(other)
@@ -156,15 +158,15 @@ class Series:
         return series(other) / self
 
     def through(self, f: Number, slope: Number, bend: Number) -> Series:
-        """A function of this quantity, given its value and its first two derivatives there: the chain rule."""
+        """Chain rule: a function of this quantity, from its value and its first two derivatives there."""
         return Series(f, slope * self.rate, bend * self.rate * self.rate + slope * self.second)
 
 
-Jet: TypeAlias = tuple[Number, Number, Number]  # value, slope and bend of a function
+Jet: TypeAlias = tuple[Number, Number, Number]  # value, first and second derivative of a function
 
 
 def series(x: Scalar) -> Series:
-    """A quantity; a plain number does not change."""
+    """Convert to a series; the derivatives of a number are zero."""
     return x if isinstance(x, Series) else Series(number(x), 0.0, 0.0)
 
 
@@ -207,7 +209,7 @@ _FUNCTIONS: dict[str, Callable[[Number], Jet]] = {
 
 
 class SeriesAlgebra(_Numeric):
-    """Arithmetic on quantities that change. Values may be complex, for a complex step on top; comparisons see real parts.
+    """Arithmetic on series. Values may be complex for an additional complex step; comparisons use real parts.
 
     >>> SeriesAlgebra().function("exp", Series(0.0, 2.0, 0.0))
     Series(value=np.float64(1.0), rate=np.float64(2.0), second=np.float64(4.0))
@@ -224,7 +226,7 @@ class SeriesAlgebra(_Numeric):
         return x.through(*_FUNCTIONS[name](x.value))
 
     def _angle(self, y: Series, x: Series) -> Series:
-        """The angle of (x, y): its value, and the small angle by which the point leaves that direction."""
+        """The angle of (x, y): its value plus the small rotation away from that direction."""
         start = np.arctan2(np.real(y.value), np.real(x.value))
         c, s = np.cos(start), np.sin(start)
         return self.function("atan", (y * c - x * s) / (x * c + y * s)) + start

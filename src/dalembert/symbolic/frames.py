@@ -1,16 +1,16 @@
-"""Frames in motion: over any algebra, and in numbers their rotations, quaternions and poses.
+"""Moving frames over any algebra, and numerical rotations, quaternions and poses.
 
-Relative motion is that seen from a body B that moves itself, in axes of B. With r from the origin of B to a point, all of it in
+Relative motion is the motion observed from a moving body B, in axes of B. With r from the origin of B to a point, all in
 world axes:
 
-| seen from B | is R_Bᵀ times |
+| relative to B | is R_Bᵀ times |
 |---|---|
 | position | r |
 | velocity | v − v_B − ω_B × r, and ω − ω_B |
 | acceleration | a − a_B − α_B × r − ω_B × (ω_B × r) − 2 ω_B × (v − v_B − ω_B × r), and α − α_B − ω_B × (ω − ω_B) |
 | Jacobian | J_v − J_vB + r × J_ωB, and J_ω − J_ωB |
 
-Each is the rate of the one above it, as an observer on B would measure it.
+Each row is the time derivative of the row above, as measured by an observer fixed to B.
 """
 
 from __future__ import annotations
@@ -28,37 +28,37 @@ from dalembert.symbolic.surds import Component
 
 @dataclass(frozen=True)
 class Turn:
-    """A rotation R = `before` · (turn by `angle` about `axis`): turns about one axis, one after the other, add up."""
+    """A rotation R = `before` · (rotation by `angle` about `axis`); successive rotations about one axis add their angles."""
 
     before: Array
     axis: tuple[Component, ...]
     angle: Scalar
 
     def on(self, axis: Sequence[Component], angle: Scalar) -> Turn | None:
-        """This turn and a further one as one, None where their axes are not parallel."""
+        """Compose with a further rotation; None if the axes are not parallel."""
         if tuple(axis) == self.axis:
             return Turn(self.before, self.axis, self.angle + angle)
         return Turn(self.before, self.axis, self.angle - angle) if tuple(-x for x in axis) == self.axis else None
 
     def rotation(self, algebra: Algebra) -> Array:
-        """R."""
+        """The rotation matrix R."""
         return self.before @ algebra.pack(about_axis(algebra, self.axis, self.angle))
 
 
 @dataclass(frozen=True)
 class Frame:
-    """A moving frame: where it is, and how its velocities follow from q̇."""
+    """A moving frame: its pose, and its velocities as functions of q̇."""
 
     R: Array  # R_WB
     p: Array  # p_WB, world axes
     J: Array  # velocity of the origin, world axes: J q̇ + c
     c: Array
-    D: Array  # angular velocity, own axes: D q̇ + E
+    D: Array  # angular velocity, body axes: D q̇ + E
     E: Array
-    turn: Turn | None = None  # how R ends
+    turn: Turn | None = None  # the last rotation factor of R
 
     def placed(self, algebra: Algebra, position: Array, angles: Scalars) -> Frame:
-        """A frame fixed in this one, at `position` and turned by roll, pitch and yaw."""
+        """A frame fixed in this one, at `position` and rotated by roll, pitch and yaw."""
         p, J, c = self.point(position)
         if all(algebra.is_zero(angle) for angle in angles):
             return replace(self, p=p, J=J, c=c)
@@ -72,13 +72,13 @@ class Frame:
 
 
 def cross(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """a × b for vectors (3, ...) in numbers; `rotations.cross` is that over any algebra."""
+    """a × b for numeric vectors (3, ...); `rotations.cross` works over any algebra."""
     return np.cross(a, b, axis=0)
 
 
 def quaternion(R: np.ndarray) -> np.ndarray:
     """The unit quaternion (w, x, y, z), (4, ...), of a rotation (3, 3, ...), with w ≥ 0."""
-    # 4 q qᵀ is linear in R: its longest column is the one without cancellation
+    # 4 q qᵀ is linear in R: its longest column has no cancellation
     K = np.array(
         [
             [1 + R[0, 0] + R[1, 1] + R[2, 2], R[2, 1] - R[1, 2], R[0, 2] - R[2, 0], R[1, 0] - R[0, 1]],
@@ -106,7 +106,7 @@ def rotation(quaternions: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True, eq=False)
 class Pose:
-    """Where the frame of a body is: R and p of x = R x_body + p, for one state or with the batch on the last axis.
+    """Pose of a body frame: R and p of x = R x_body + p, for one state or with the batch on the last axis.
 
     >>> pose = Pose("arm", "world", np.eye(3), np.array([1.0, 0.0, 0.0]))
     >>> pose.quaternion, pose.matrix[:, 3]
@@ -115,25 +115,25 @@ class Pose:
     array([1., 2., 0.])
     """
 
-    of: str  # the body
-    frame: str  # in whose axes, and from whose origin
+    of: str  # name of the body
+    frame: str  # name of the reference frame
     rotation: np.ndarray  # (3, 3) or (3, 3, batch): columns are the axes of the body
-    position: np.ndarray  # (3,) or (3, batch): the origin of the body
+    position: np.ndarray  # (3,) or (3, batch): the origin of the body, in meters
 
     @property
     def matrix(self) -> np.ndarray:
-        """[R p; 0 1], (4, 4) or (4, 4, batch)."""
+        """Homogeneous transform [R p; 0 1], (4, 4) or (4, 4, batch)."""
         out = np.zeros((4, 4, *self.position.shape[1:]))
         out[:3, :3], out[:3, 3], out[3, 3] = self.rotation, self.position, 1.0
         return out
 
     @property
     def quaternion(self) -> np.ndarray:
-        """(w, x, y, z) of norm 1 with w ≥ 0, (4,) or (4, batch)."""
+        """Unit quaternion (w, x, y, z) with w ≥ 0, (4,) or (4, batch)."""
         return quaternion(self.rotation)
 
     def at(self, point: np.typing.ArrayLike) -> np.ndarray:
-        """Where a point of the body is, (3,) or (3, batch)."""
+        """Position of a body-fixed point, (3,) or (3, batch)."""
         return np.einsum("ij...,j->i...", self.rotation, np.asarray(point, dtype=float)) + self.position
 
     def __repr__(self) -> str:
@@ -142,9 +142,9 @@ class Pose:
 
 
 class PointMotion(NamedTuple):
-    """A velocity or an acceleration: of a point, and of the turning of its body, (3,) or (3, batch).
+    """Linear velocity or acceleration of a point and angular velocity or acceleration of its body, (3,) or (3, batch).
 
-    In world axes; relative to another body in axes of that.
+    In world axes; in axes of the other body when relative to one.
     """
 
     linear: np.ndarray
@@ -152,7 +152,7 @@ class PointMotion(NamedTuple):
 
 
 def seen_pose(of: Pose, base: Pose) -> Pose:
-    """The pose of a body from another one.
+    """The pose of a body relative to another body.
 
     >>> base = Pose("base", "world", np.array([[0.0, -1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 1.0]]), np.array([1.0, 0.0, 0.0]))
     >>> seen_pose(Pose("arm", "world", np.eye(3), np.array([1.0, 2.0, 0.0])), base).position
@@ -162,24 +162,24 @@ def seen_pose(of: Pose, base: Pose) -> Pose:
 
 
 def turned(base: Pose, x: np.ndarray) -> np.ndarray:
-    """Vectors (3, ...) or matrices (3, n, ...) in axes of the base."""
+    """Express vectors (3, ...) or matrices (3, n, ...) in axes of the base."""
     rule = "ji...,j...->i..." if x.ndim == base.position.ndim else "ji...,jn...->in..."
     return np.einsum(rule, base.rotation, x)
 
 
 def seen_position(p: np.ndarray, base: Pose) -> np.ndarray:
-    """The position of a point."""
+    """The position of a point relative to the base."""
     return turned(base, p - base.position)
 
 
 def seen_velocity(p: np.ndarray, v: PointMotion, base: Pose, moved: PointMotion) -> PointMotion:
-    """The velocity of a point at p, and of the turning of its body."""
+    """The relative velocity of a point at p and angular velocity of its body."""
     linear, angular = _velocity(p, v, base, moved)
     return PointMotion(turned(base, linear), turned(base, angular))
 
 
 def _velocity(p: np.ndarray, v: PointMotion, base: Pose, moved: PointMotion) -> PointMotion:
-    """The same in world axes."""
+    """The relative velocity in world axes."""
     carried = moved.linear + cross(moved.angular, p - base.position)
     return PointMotion(v.linear - carried, v.angular - moved.angular)
 
@@ -187,21 +187,21 @@ def _velocity(p: np.ndarray, v: PointMotion, base: Pose, moved: PointMotion) -> 
 def seen_acceleration(
     p: np.ndarray, v: PointMotion, a: PointMotion, base: Pose, moved: PointMotion, driven: PointMotion
 ) -> PointMotion:
-    """The acceleration of a point at p, and of the turning of its body; the base moves with `moved` and `driven`."""
+    """The relative acceleration of a point at p and of its body; `moved`, `driven`: velocity and acceleration of the base."""
     r, w = p - base.position, moved.angular
-    seen = _velocity(p, v, base, moved)
+    relative = _velocity(p, v, base, moved)
     carried = driven.linear + cross(driven.angular, r) + cross(w, cross(w, r))
-    linear = a.linear - carried - 2 * cross(w, seen.linear)  # and Coriolis
-    return PointMotion(turned(base, linear), turned(base, a.angular - driven.angular - cross(w, seen.angular)))
+    linear = a.linear - carried - 2 * cross(w, relative.linear)  # Coriolis acceleration
+    return PointMotion(turned(base, linear), turned(base, a.angular - driven.angular - cross(w, relative.angular)))
 
 
 def seen_jacobian(p: np.ndarray, J: np.ndarray, base: Pose, own: np.ndarray) -> np.ndarray:
-    """The Jacobian of a point at p; `own` is that of the origin of the base."""
+    """The relative Jacobian of a point at p; `own` is the Jacobian of the origin of the base."""
     return _by_rows(base, _jacobian(p - base.position, J, own))
 
 
 def _jacobian(r: np.ndarray, J: np.ndarray, own: np.ndarray) -> np.ndarray:
-    """The same in world axes."""
+    """The relative Jacobian in world axes."""
     return np.concatenate([J[:3] - own[:3] + cross(r[:, None], own[3:]), J[3:] - own[3:]])
 
 
@@ -215,11 +215,11 @@ def seen_jacobian_rate(
     own: np.ndarray,
     own_rate: np.ndarray,
 ) -> np.ndarray:
-    """The rate of `seen_jacobian` along a motion."""
+    """The time derivative of `seen_jacobian` along a motion."""
     r, rd, w = p - base.position, v.linear - moved.linear, moved.angular[:, None]
     now, rate = _jacobian(r, J, own), _jacobian(r, J_rate, own_rate)
     rate[:3] += cross(rd[:, None], own[3:])
-    turning = np.concatenate([cross(w, now[:3]), cross(w, now[3:])])  # the axes turn away beneath
+    turning = np.concatenate([cross(w, now[:3]), cross(w, now[3:])])  # rotation of the base axes
     return _by_rows(base, rate - turning)
 
 

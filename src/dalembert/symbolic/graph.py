@@ -1,11 +1,11 @@
-"""Expressions as a graph: the differential algebra that every engine runs.
+"""Expression graphs: the differential algebra that every engine executes.
 
-All traversals are loops over nodes in the order of their numbers, so their cost is that of the graph with shared parts counted
-once, and depth does not matter.
+All traversals are loops over nodes in the order of their numbers, so their cost is proportional to the graph with shared parts
+counted once, and depth does not matter.
 
-A large linear system is a block of nodes: a factor, its solutions, and their entries. Written out, the solution of n equations
-takes some n³ nodes. A factor is a node of its own, so the derivative of a solution, dx = A⁻¹(db − dA x), uses it again. In
-reverse mode, with the derivatives x̄ by the solution, w of Aᵀw = x̄ is the derivative by b, and −w xᵀ that by A.
+A large linear system is a block of nodes: a factor, its solutions, and their entries. Expanded, the solution of n equations
+needs about n³ nodes. A factor is a separate node, so the derivative of a solution, dx = A⁻¹(db − dA x), reuses it. In reverse
+mode, with the derivatives x̄ with respect to the solution, w of Aᵀw = x̄ is the derivative by b, and −w xᵀ the one by A.
 """
 
 from __future__ import annotations
@@ -43,20 +43,20 @@ from dalembert.symbolic.nodes import (
 from dalembert.symbolic.operations import BLOCKS, CONDITIONS, OPERATIONS, Slope
 from dalembert.symbolic.rolled_solve import order_of_symmetric
 
-Tangents = dict[Node, dict[int, Node]]  # for each node that moves, its derivative in each direction in which it does
+Tangents = dict[Node, dict[int, Node]]  # for each active node, its derivative in each direction in which it varies
 SOLUTIONS = frozenset(("symmetric_solve", "general_solve"))
-_LARGE = 700  # products in a solution that is written out: larger ones become blocks
+_LARGE = 700  # maximum number of products in an expanded solution: larger ones become blocks
 
 
 def _rule(y: Node) -> Slope:
-    """The derivative of the operation of a node."""
+    """The derivative rule of the operation of a node."""
     rule = OPERATIONS[y.operation].slope
     assert rule is not None
     return rule
 
 
 def _forward(order: Sequence[Node], seeds: Tangents) -> Tangents:
-    """The derivatives of all nodes from those of some, arguments first."""
+    """Forward mode: the derivatives of all nodes from the seeds, arguments first."""
     moving = dict(seeds)
     solved: dict[Node, dict[int, Node]] = {}
     for y in order:
@@ -79,7 +79,7 @@ def _forward(order: Sequence[Node], seeds: Tangents) -> Tangents:
 
 
 def _reverse(order: Sequence[Node], active: Mapping[Node, int], outputs: Mapping[Node, int]) -> Tangents:
-    """The derivatives of the outputs by the active nodes, outputs first: each rule is linear, so it also runs backwards."""
+    """Reverse mode: the derivatives of the outputs by the active nodes, outputs first; each rule is linear in the tangents."""
     by: Tangents = {y: {i: ONE} for y, i in outputs.items()}
     for y in reversed(order):
         if not y.arguments or not active[y]:
@@ -92,18 +92,18 @@ def _reverse(order: Sequence[Node], active: Mapping[Node, int], outputs: Mapping
 
 
 def _backwards(y: Node, active: Mapping[Node, int], by: Tangents) -> Iterator[tuple[Node, int, Node]]:
-    """What the derivatives by a node add to those by its arguments: argument, output and term."""
-    if y not in by or y.operation in BLOCKS:  # a solution collects from its entries
+    """Contributions of the derivatives by a node to those by its arguments: argument, output and term."""
+    if y not in by or y.operation in BLOCKS:  # a solution is handled through its entries
         return
-    rule, still = _rule(y), [ZERO] * len(y.arguments)
+    rule, zero_tangents = _rule(y), [ZERO] * len(y.arguments)
     for k, a in enumerate(y.arguments):
         if active[a]:
             for i, dy in by[y].items():
-                yield a, i, rule(GRAPH, y, *y.arguments, *still[:k], dy, *still[k + 1 :])
+                yield a, i, rule(GRAPH, y, *y.arguments, *zero_tangents[:k], dy, *zero_tangents[k + 1 :])
 
 
 def _masks(order: Sequence[Node], inputs: Mapping[Node, int]) -> dict[Node, int]:
-    """For each node the inputs it depends on, as bits."""
+    """For each node the inputs it depends on, as a bit mask."""
     masks: dict[Node, int] = {}
     for y in order:
         mask = 1 << inputs[y] if y in inputs else 0
@@ -115,9 +115,9 @@ def _masks(order: Sequence[Node], inputs: Mapping[Node, int]) -> dict[Node, int]
 
 
 def _backwards_is_shorter(order: Sequence[Node], active: Mapping[Node, int], outputs: Mapping[Node, int]) -> bool:
-    """True where fewer derivatives are formed from the outputs down than from the inputs up.
+    """True where reverse mode forms fewer derivatives than forward mode.
 
-    Never with a `select` on the way: a branch that is not taken may have an infinite slope, and zero times that is not zero.
+    Never with an active `select`: a branch that is not taken may have an infinite slope, and zero times infinity is not zero.
     """
     moving = [y for y in order if active[y]]
     if any(y.operation == "select" for y in moving):
@@ -177,7 +177,7 @@ class Graph(DifferentialAlgebra):
         outputs = {y: i for i, y in enumerate(dict.fromkeys(flat))}
         order = ordered(outputs)
         active = _masks(order, inputs)
-        # from the inputs up or from the outputs down, whichever forms fewer derivatives
+        # forward or reverse mode, whichever forms fewer derivatives
         if backwards := _backwards_is_shorter(order, active, outputs):
             found = _reverse(order, active, outputs)
         else:
@@ -218,18 +218,18 @@ GRAPH, ROLLED = Graph(), Graph(rolled=True)
 def block_solver(kind: str, A: Array) -> Callable[[Array], Array]:
     """A⁻¹ as a function of vectors or matrices of columns; `kind` is symmetric or general."""
     n = len(A)
-    places = [(i, j) for i in range(n) for j in range(i + 1 if kind == "symmetric" else n)]
-    factor = again(f"{kind}_factor", [node(A[place]) for place in places])
+    indices = [(i, j) for i in range(n) for j in range(i + 1 if kind == "symmetric" else n)]
+    factor = again(f"{kind}_factor", [node(A[index]) for index in indices])
 
     def solved(b: Array) -> Array:
         columns = np.asarray(b, dtype=object).reshape(n, -1)
         out = np.empty(columns.shape, dtype=object)
         for j, column in enumerate(columns.T):
-            known = [node(x) for x in column]
-            if all(x is ZERO for x in known):
+            right_side = [node(x) for x in column]
+            if all(x is ZERO for x in right_side):
                 out[:, j] = 0
                 continue
-            out[:, j] = vector(_entries(again(f"{kind}_solve", [factor, *known])))
+            out[:, j] = vector(_entries(again(f"{kind}_solve", [factor, *right_side])))
         return out.reshape(np.shape(b))
 
     return solved
@@ -240,7 +240,7 @@ def _entries(solution: Node) -> list[Node]:
 
 
 def _solution_slopes(solution: Node, moving: Mapping[Node, Mapping[int, Node]]) -> dict[int, Node]:
-    """In every direction the solution dx of A dx = db − dA x."""
+    """The solution dx of A dx = db − dA x for every direction."""
     factor, *b = solution.arguments
     x, n = _entries(solution), len(b)
     right: dict[int, list[Node]] = {}
@@ -256,39 +256,39 @@ def _solution_slopes(solution: Node, moving: Mapping[Node, Mapping[int, Node]]) 
 
 
 def _solution_backwards(solution: Node, by: Mapping[Node, Mapping[int, Node]]) -> Iterator[tuple[Node, int, Node]]:
-    """What derivatives by the entries of a solution add to those by A and b: node, output and term."""
+    """Contributions of the derivatives by the entries of a solution to those by A and b: node, output and term."""
     factor, *b = solution.arguments
     x, n = _entries(solution), len(b)
-    turned = factor
-    if factor.operation == "general_factor":  # of the transposed matrix; a symmetric factor is its own
-        turned = again(factor.operation, [a for k in range(n) for a in factor.arguments[k::n]])
+    transposed = factor
+    if factor.operation == "general_factor":  # factor of the transposed matrix; a symmetric factor is its own transpose
+        transposed = again(factor.operation, [a for k in range(n) for a in factor.arguments[k::n]])
     for j in dict.fromkeys(j for each in x for j in by.get(each, {})):
-        w = _entries(again(solution.operation, [turned, *(by.get(each, {}).get(j, ZERO) for each in x)]))
+        w = _entries(again(solution.operation, [transposed, *(by.get(each, {}).get(j, ZERO) for each in x)]))
         yield from ((each, j, wi) for each, wi in zip(b, w, strict=True))
         yield from ((a, j, negative(multiply(w[i], x[k]))) for a, i, k in _entries_of_matrix(factor, n))
 
 
 def _entries_of_matrix(factor: Node, n: int) -> Iterator[tuple[Node, int, int]]:
-    """The entries of a factored matrix with row and column; of a symmetric one also those above the diagonal."""
-    for place, a in enumerate(factor.arguments):
+    """The entries of a factored matrix with row and column; for a symmetric one also those above the diagonal."""
+    for index, a in enumerate(factor.arguments):
         if factor.operation == "general_factor":
-            yield a, *divmod(place, n)
+            yield a, *divmod(index, n)
             continue
-        i, k = lower_place(place)
+        i, k = lower_place(index)
         yield a, i, k
         if i != k:
             yield a, k, i
 
 
-def lower_place(place: int) -> tuple[int, int]:
-    """Row and column of an entry on or below a diagonal."""
-    i = order_of_symmetric(place + 1)
-    i -= i * (i + 1) // 2 > place
-    return i, place - i * (i + 1) // 2
+def lower_place(index: int) -> tuple[int, int]:
+    """Row and column of an entry on or below the diagonal, from its index."""
+    i = order_of_symmetric(index + 1)
+    i -= i * (i + 1) // 2 > index
+    return i, index - i * (i + 1) // 2
 
 
 def is_large(kind: str, pattern: np.ndarray, columns: int) -> bool:
-    """True when a solution is too long to be written out: products of entries that are not zero, with those that fill in."""
+    """True when an expanded solution would have too many products of nonzero entries, including fill-in."""
     filled, products = np.array(pattern, dtype=bool), 0
     for k in range(len(filled)):
         below = filled[k + 1 :, k]

@@ -1,6 +1,6 @@
-"""Tables: straight lines through given points, level outside, as one function of one variable.
+"""Lookup tables: piecewise linear interpolation with constant extrapolation, as a function of one variable.
 
-A table is a value: it is found by its content, and travels with the formulas and graphs that hold it.
+A table is immutable and identified by its content; formulas and graphs store a reference to it.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ _INTERPOLATION = se.Function("interp")
 
 @dataclass(frozen=True)
 class Table:
-    """Points (time, value) with increasing times; of `order` 1 their slope, of higher order zero. Made by `table`."""
+    """Points (time, value) with increasing times; `order` 1 is the slope, higher orders are zero. Created by `table`."""
 
-    digest: str  # of the points: tables with the same points are equal
+    digest: str  # hash of the points: tables with the same points are equal
     order: int
     times: np.ndarray = field(compare=False, repr=False)
     values: np.ndarray = field(compare=False, repr=False)
@@ -33,7 +33,7 @@ class Table:
 
     @property
     def slope(self) -> Table:
-        """The derivative: steps, each from its time on."""
+        """The derivative: a step function, right-continuous at each time."""
         return replace(self, order=self.order + 1)
 
     def at(self, x: ArrayLike) -> NDArray[np.inexact]:
@@ -44,7 +44,7 @@ class Table:
         """
         if np.iscomplexobj(x):
             return self.at(np.real(x)) + 1j * np.imag(x) * self.slope.at(np.real(x))
-        # not np.interp, which copies arrays that cannot be written
+        # np.interp would copy read-only arrays
         after = np.searchsorted(self.times, x, side="right")
         k = np.clip(after, 1, len(self) - 1)
         start, low = self.times[k - 1], self.values[k - 1]
@@ -58,42 +58,42 @@ class Table:
 
 
 def table(times: ArrayLike, values: ArrayLike) -> Table:
-    """The table of at least two points; their times increase.
+    """Create a table of at least two points with increasing times.
 
     >>> len(table([0, 1, 3], [0, 2, 2])), table([0, 1], [0, 2]) == table([0.0, 1.0], [0.0, 2.0])
     (3, True)
     """
-    points = np.array([times, values], dtype=float) + 0.0  # there is one zero
+    points = np.array([times, values], dtype=float) + 0.0  # -0.0 becomes 0.0
     points.setflags(write=False)
     return Table(hashlib.sha256(points.tobytes()).hexdigest()[:16], 0, *points)
 
 
 class _TableSymbol(se.Symbol):
-    """The place of a table in a formula; SymEngine compares symbols by name, so the name is that of the content."""
+    """Symbol of a table in a formula; SymEngine compares symbols by name, so the name is the content hash."""
 
-    def __init__(self, held: Table) -> None:
-        super().__init__(f"table_{held.digest}")
-        self.table = held
+    def __init__(self, lookup: Table) -> None:
+        super().__init__(f"table_{lookup.digest}")
+        self.table = lookup
 
     def __reduce__(self) -> tuple[type, tuple[Table]]:
         return _TableSymbol, (self.table,)
 
 
-def interpolation(held: Table, x: se.Basic) -> se.Basic:
-    """The formula of a table at `x`; SymEngine writes its slope as a derivative.
+def interpolation(lookup: Table, x: se.Basic) -> se.Basic:
+    """The formula of a table at `x`; SymEngine represents its slope as a derivative.
 
     >>> t = se.Symbol("t")
     >>> se.diff(interpolation(table([0, 1], [0, 2]), t), t)
     Derivative(interp(table_dd14e7c41610ca15, t), t)
     """
-    f = _INTERPOLATION(_TableSymbol(held), x)
-    for _ in range(held.order):
+    f = _INTERPOLATION(_TableSymbol(lookup), x)
+    for _ in range(lookup.order):
         f = f.diff(x)
     return f
 
 
 def split_interpolation(formula: se.Basic) -> tuple[Table, se.Basic] | None:
-    """The table and its argument, where a formula is the value or a slope of a table; None for every other formula."""
+    """The table and its argument if a formula is the value or a slope of a table, else None."""
     if isinstance(formula, se.Derivative):
         inner = split_interpolation(formula.args[0])
         return inner and (replace(inner[0], order=len(formula.args) - 1), inner[1])

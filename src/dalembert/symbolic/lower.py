@@ -1,4 +1,4 @@
-"""From formulas to the scalars of an algebra."""
+"""Evaluate formulas over the scalars of an algebra."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from dalembert.symbolic.algebra_base import Algebra, Scalar
 from dalembert.symbolic.lookup_tables import split_interpolation
 from dalembert.symbolic.symbols import Formula
 
-# SymEngine's functions by the names that formulas have for them
+# SymEngine's functions by their names in formulas
 NAMES: dict[type, str] = {
     getattr(se, name): name for name in ("sin", "cos", "tan", "asin", "acos", "atan", "atan2", "log")
 }
 
 
 class Lowering:
-    """Turns formulas into scalars of one algebra, given a scalar for each symbol; shared parts are turned once.
+    """Evaluates formulas over one algebra, with a scalar for each symbol; shared parts are evaluated once.
 
     >>> from dalembert.symbolic.floats import FLOATS
     >>> x = se.Symbol("x")
@@ -36,17 +36,17 @@ class Lowering:
         self._done: dict[Formula, Scalar] = {}
 
     def __call__(self, formula: Formula) -> Scalar:
-        """The scalar that the formula stands for."""
+        """The scalar value of the formula."""
         formula = se.sympify(formula)
         if formula not in self._done:
-            self._done[formula] = self._turn(formula)
+            self._done[formula] = self._evaluate(formula)
         return self._done[formula]
 
     def knowing(self, more: Mapping[str, Scalar]) -> Lowering:
-        """The same with scalars for further symbols."""
+        """The same evaluator with values for further symbols."""
         return Lowering(self._algebra, {**self._values, **more})
 
-    def _turn(self, formula: Formula) -> Scalar:
+    def _evaluate(self, formula: Formula) -> Scalar:
         if formula.is_Symbol:
             return self._values[formula.name]
         if formula.is_Integer and abs(int(formula)) < 2**53:
@@ -56,7 +56,7 @@ class Lowering:
         if formula.is_Number:
             if not isinstance(
                 formula, se.RealDouble
-            ):  # SymEngine made infinity or no number of a formula or its derivative
+            ):  # SymEngine simplified a formula or its derivative to infinity or NaN
                 raise FormulaError(
                     f"a formula or its derivative contains '{formula}', which is not a finite real number. "
                     "Expected formulas that can be differentiated; change powers such as 0**x."
@@ -64,23 +64,23 @@ class Lowering:
             return float(formula)
         if formula == se.pi:
             return self._algebra.pi
-        if isinstance(formula, Constant):  # e, which a formula can hold as exp(1), and those that SymPy brings along
+        if isinstance(formula, Constant):  # e, which a formula contains as exp(1), and SymPy's constants
             return self._algebra.function("exp", 1) if formula == se.E else float(formula)
         if isinstance(formula, se.Pow):
             return self._power(*formula.args)
         if isinstance(formula, se.Piecewise):
             return self._piecewise(formula.args)
-        if (held := split_interpolation(formula)) is not None:
-            return self._algebra.interpolate(held[0], self(held[1]))
+        if (interpolated := split_interpolation(formula)) is not None:
+            return self._algebra.interpolate(interpolated[0], self(interpolated[1]))
         arguments = [self(a) for a in formula.args]
         if isinstance(formula, se.Add):
             return reduce(operator.add, arguments)
         if isinstance(formula, se.Mul):
             return reduce(operator.mul, arguments)
-        if isinstance(formula, se.cot):  # tan(x + π/2) turns into it
+        if isinstance(formula, se.cot):  # SymEngine rewrites tan(x + π/2) as cot
             return self._algebra.cos(arguments[0]) / self._algebra.sin(arguments[0])
         if type(formula) not in NAMES:
-            fact = f"'{formula}' uses {type(formula).__name__}, which cannot be computed."
+            fact = f"'{formula}' uses the unsupported function {type(formula).__name__}."
             raise FormulaError(f"{fact} Use the listed functions.")
         return self._algebra.function(NAMES[type(formula)], *arguments)
 

@@ -1,11 +1,11 @@
-"""Nodes of the expression graph: numbers, symbols and single operations, each made once.
+"""Nodes of the expression graph: numbers, symbols and single operations, each created once.
 
 A node is a number, a symbol or one operation on older nodes. Equal nodes are one object, so a common subexpression is
-differentiated and computed once; arguments always have smaller numbers than the nodes made of them. Sums and products are
+differentiated and computed once; arguments always have smaller numbers than the nodes that use them. Sums and products are
 never flattened or sorted; only 0, 1 and operations on numbers are folded. Numbers are exact (`operations`), and π is a leaf.
 
-One table of weak references finds the nodes of all derivations, so a symbol is the same node everywhere, and a node is
-forgotten as soon as nothing is made of it any more.
+One table of weak references stores the nodes of all derivations, so a symbol is the same node everywhere, and a node is
+freed when nothing refers to it.
 """
 
 from __future__ import annotations
@@ -28,21 +28,21 @@ from dalembert.symbolic.lookup_tables import Table
 from dalembert.symbolic.operations import BLOCKS, OPERATIONS, Exact, exact, folded, rational, value
 from dalembert.symbolic.surds import Surd
 
-_DEEPEST_SHOWN = 4
+_MAX_PRINT_DEPTH = 4
 _WORDS = {name: i for i, name in enumerate(OPERATIONS)}
 
 
-def _digest(text: str) -> int:
-    """A number for a text, the same in every process."""
-    return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=7).digest())
+def _digest(content: str) -> int:
+    """A hash of a string, the same in every process."""
+    return int.from_bytes(hashlib.blake2b(content.encode(), digest_size=7).digest())
 
 
-Held = TypeVar("Held")
+Content = TypeVar("Content")
 AnyLeaf = TypeVar("AnyLeaf", bound="Leaf")
 
 
 class Node:
-    """A number, a symbol, or one operation on other nodes; immutable, and made by the functions below only.
+    """A number, a symbol, or one operation on other nodes; immutable, and created only by the functions below.
 
     >>> x, y = symbol("x"), symbol("y")
     >>> x + y is y + x, (x + 0) * 1 is x
@@ -54,8 +54,8 @@ class Node:
     __slots__ = ("__weakref__", "arguments", "key", "number", "operation")
 
     def __init__(self, operation: str, arguments: tuple[Node, ...]) -> None:
-        self.operation, self.arguments, self.number = operation, arguments, next(_PLACES)
-        # by content: orders what commutes, and is the same in every process, as the hash of whole numbers has no random salt
+        self.operation, self.arguments, self.number = operation, arguments, next(_NUMBERS)
+        # content hash: orders commutative arguments; equal in every process, as hashes of int have no random salt
         self.key = hash((_WORDS.get(operation, -1), *[a.key for a in arguments])) if arguments else _digest(operation)
 
     def __add__(self, other: object) -> Node:
@@ -99,16 +99,16 @@ class Node:
         return self
 
     def __repr__(self) -> str:
-        return _text(self, _DEEPEST_SHOWN)
+        return _formatted(self, _MAX_PRINT_DEPTH)
 
 
-class Leaf(Node, Generic[Held]):
-    """A node without arguments, known by what it holds."""
+class Leaf(Node, Generic[Content]):
+    """A node without arguments, identified by its value."""
 
     __slots__ = ("value",)
     kind: ClassVar[str]
 
-    def __init__(self, value: Held) -> None:
+    def __init__(self, value: Content) -> None:
         super().__init__(self.kind, ())
         self.value = value
         self.key = _digest(f"{self.kind} {value!r}")
@@ -118,45 +118,45 @@ class Leaf(Node, Generic[Held]):
 
 
 class Constant(Leaf[Exact]):
-    """A number."""
+    """A numeric leaf."""
 
     __slots__ = ()
     kind = "constant"
 
 
 class Symbol(Leaf[str]):
-    """A quantity by its name."""
+    """A named quantity."""
 
     __slots__ = ()
     kind = "symbol"
 
 
 class HeldTable(Leaf[Table]):
-    """A table, the first argument of an interpolation."""
+    """A table leaf, the first argument of an interpolation."""
 
     __slots__ = ()
     kind = "table"
 
 
-def _text(node: Node, depth: int) -> str:
-    """The node as text; deeper parts are dots, since a shared part may occur very often."""
+def _formatted(node: Node, depth: int) -> str:
+    """Format a node; deeper parts are elided, since a shared part may occur very often."""
     if not node.arguments:
         return str(node.value) if isinstance(node, Leaf) else node.operation
     if not depth:
         return "..."
-    parts = [_text(a, depth - 1) for a in node.arguments]
+    parts = [_formatted(a, depth - 1) for a in node.arguments]
     known = OPERATIONS[node.operation]
     if not known.llvm or known.arity == 3:
         return f"{node.operation}({', '.join(parts)})"
     return known.python.format(*parts) if known.arity == 1 else f"({known.python.format(*parts)})"
 
 
-# finding and making nodes
+# lookup and creation of nodes
 
 _Reference: TypeAlias = KeyedRef[Any, Any]  # to a node, with its key
 _NODES: dict[tuple[object, ...], _Reference] = {}  # by operation, and arguments or value
-_PLACES = itertools.count()
-_MAKING = RLock()
+_NUMBERS = itertools.count()
+_LOCK = RLock()
 
 
 def _forget(reference: _Reference, known: dict[tuple[object, ...], _Reference] = _NODES) -> None:
@@ -165,16 +165,16 @@ def _forget(reference: _Reference, known: dict[tuple[object, ...], _Reference] =
 
 
 def _found(key: tuple[object, ...]) -> Node | None:
-    """The node of a key; `WeakValueDictionary` does the same in three times the time."""
+    """The node of a key; three times faster than `WeakValueDictionary`."""
     reference = _NODES.get(key)
     return None if reference is None else reference()
 
 
 def _node(operation: str, *arguments: Node) -> Node:
-    """The one node of an operation on arguments."""
+    """The unique node of an operation on arguments."""
     key = (operation, *[a.number for a in arguments])
     if (found := _found(key)) is None:
-        with _MAKING:
+        with _LOCK:
             if (found := _found(key)) is None:
                 found = Node(operation, arguments)
                 _NODES[key] = KeyedRef(found, _forget, key)
@@ -182,10 +182,10 @@ def _node(operation: str, *arguments: Node) -> Node:
 
 
 def _leaf(kind: type[AnyLeaf], value: object) -> AnyLeaf:
-    """The one leaf that holds a value."""
+    """The unique leaf of a value."""
     key = (kind, value)
     if not isinstance(found := _found(key), kind):
-        with _MAKING:
+        with _LOCK:
             if not isinstance(found := _found(key), kind):
                 found = kind(value)
                 _NODES[key] = KeyedRef(found, _forget, key)
@@ -193,7 +193,7 @@ def _leaf(kind: type[AnyLeaf], value: object) -> AnyLeaf:
 
 
 def symbol(name: str) -> Symbol:
-    """The symbol called `name`."""
+    """The symbol named `name`."""
     return _leaf(Symbol, name)
 
 
@@ -203,7 +203,7 @@ def table_leaf(table: Table) -> HeldTable:
 
 
 def constant(value: float | Fraction | Surd) -> Node:
-    """A number as a node; there is one zero.
+    """A number as a node; -0.0 becomes 0.
 
     >>> constant(0.1) + constant(0.2) is constant(0.3)
     True
@@ -217,11 +217,11 @@ def constant(value: float | Fraction | Surd) -> Node:
 
 
 def _operand(x: object) -> Node | None:
-    """`x` as a node, or None where it is neither a node nor a number (an array, which then takes over)."""
+    """`x` as a node, or None if it is neither a node nor a number (an array then handles the operation)."""
     if isinstance(x, Node):
         return x
-    if type(x) is int and x in _WHOLE:
-        return _WHOLE[x]
+    if type(x) is int and x in _SMALL_INTEGERS:
+        return _SMALL_INTEGERS[x]
     if isinstance(x, int | float | Fraction | Surd):
         return constant(x)
     return constant(x.item()) if isinstance(x, np.number) else None
@@ -233,20 +233,20 @@ def node(x: Scalar) -> Node:
     if found is None and isinstance(x, SupportsFloat):
         found = constant(float(x))
     if found is None:
-        raise TypeError(f"'{x}' is neither a node nor a number")
+        raise TypeError(f"expected a node or a number, got '{x}'")
     return found
 
 
 ZERO, ONE, MINUS_ONE, TWO = constant(0), constant(1), constant(-1), constant(2)
 PI = _node("pi")
-_WHOLE = {i: constant(i) for i in range(-16, 17)}  # cached, since matrices are full of 0 and 1
+_SMALL_INTEGERS = {i: constant(i) for i in range(-16, 17)}  # cached, since most matrix entries are 0 or 1
 
 
-# operations, with what is folded
+# operations with constant folding
 
 
 def _of_numbers(operation: str, a: Node, b: Node) -> Node | None:
-    """An operation on two numbers, None where they are none or their fraction grows too wide."""
+    """Fold an operation on two numbers; None if they are not numbers or the fraction has too many bits."""
     if not isinstance(a, Constant) or not isinstance(b, Constant):
         return None
     value = folded(operation, a.value, b.value)
@@ -296,7 +296,7 @@ def negative(a: Node) -> Node:
 
 
 def multiply(a: Node, b: Node) -> Node:
-    """a × b; zero times anything but an infinity is zero."""
+    """a × b; zero times anything except infinity is zero."""
     if a is ONE or b is ONE:
         return b if a is ONE else a
     if a is ZERO and (b is ZERO or b.operation != "constant"):
@@ -314,7 +314,7 @@ def multiply(a: Node, b: Node) -> Node:
 
 
 def divide(a: Node, b: Node) -> Node:
-    """a ÷ b; zero divided by anything but a number is zero."""
+    """a ÷ b; zero divided by anything except a number is zero."""
     if b.operation == "constant":
         if a.operation == "constant" and (number := _of_numbers("divide", a, b)) is not None:
             return number
@@ -326,7 +326,7 @@ def divide(a: Node, b: Node) -> Node:
 
 
 def power(a: Node, b: Node) -> Node:
-    """a to the power b; small whole exponents are products, a half is a root."""
+    """a to the power b; small integer exponents become products, an exponent of one half a square root."""
     if not isinstance(b, Constant) or not isinstance(b.value, Fraction):
         return _node("pow", a, b)
     exponent = b.value
@@ -345,7 +345,7 @@ def power(a: Node, b: Node) -> Node:
 
 
 def factor(a: Node) -> tuple[Fraction, Node] | None:
-    """k and x of a node k x, with k a number; None where it is a product of something else.
+    """k and x of a node k x, with k a number; None for a product of other factors.
 
     >>> factor(symbol("x") / 2), factor(symbol("x") * symbol("y"))
     ((Fraction(1, 2), x), None)
@@ -362,7 +362,7 @@ def factor(a: Node) -> tuple[Fraction, Node] | None:
 
 
 def turns(a: Node) -> Fraction | None:
-    """k where a node is k π by its form, None elsewhere."""
+    """k where a node has the form k π, else None."""
     if a is ZERO or a is PI:
         return Fraction(a is PI)
     if (found := factor(a)) is None or (k := turns(found[1])) is None:
@@ -374,7 +374,7 @@ _QUARTERS = {"sin": (0, 1, 0, -1), "cos": (1, 0, -1, 0)}
 
 
 def _at_number(name: str, a: Node) -> Node | None:
-    """A function at a number where its value is rational, None elsewhere."""
+    """A function at a number if its value is rational, else None."""
     if name in _QUARTERS and (k := turns(a)) is not None and (2 * k).denominator == 1:
         return constant(_QUARTERS[name][int(2 * k) % 4])
     value = rational(name, a.value) if isinstance(a, Constant) else None
@@ -390,11 +390,11 @@ def call(name: str, *arguments: Node) -> Node:
     return _node(name, *arguments)
 
 
-def interpolate(held: HeldTable, x: Node) -> Node:
-    """A table at x."""
+def interpolate(leaf: HeldTable, x: Node) -> Node:
+    """Interpolate a table at x."""
     if isinstance(x, Constant):
-        return constant(float(held.value.at(float(x.value))))
-    return ZERO if held.value.order > 1 else _node("interpolate", held, x)
+        return constant(float(leaf.value.at(float(x.value))))
+    return ZERO if leaf.value.order > 1 else _node("interpolate", leaf, x)
 
 
 def less(a: Node, b: Node, *, or_equal: bool = False) -> Node:
@@ -405,7 +405,7 @@ def less(a: Node, b: Node, *, or_equal: bool = False) -> Node:
 
 
 def logical(name: str, a: Node, b: Node) -> Node:
-    """The condition a and b, or a or b, by its name."""
+    """The condition a and b, or a or b, by operation name."""
     if isinstance(b, Constant):
         a, b = b, a
     if isinstance(a, Constant):
@@ -436,7 +436,7 @@ _OPERATIONS: dict[str, Callable[..., Node]] = {
 
 
 def again(operation: str, arguments: Sequence[Node]) -> Node:
-    """The same operation on other arguments."""
+    """The same operation applied to other arguments."""
     if operation in BLOCKS:
         return _node(operation, *arguments)
     make = _OPERATIONS.get(operation)
@@ -444,7 +444,7 @@ def again(operation: str, arguments: Sequence[Node]) -> Node:
 
 
 def ordered(roots: Iterable[Node]) -> list[Node]:
-    """The nodes below `roots` and themselves, arguments first, in an order that follows from their content.
+    """The nodes below `roots` and the roots, arguments first, in an order determined by their content.
 
     >>> from dalembert.symbolic.nodes import symbol
     >>> x, y = symbol("x"), symbol("y")
@@ -467,7 +467,7 @@ def ordered(roots: Iterable[Node]) -> list[Node]:
 
 
 def numbers_in(order: Iterable[Node]) -> dict[Node, float]:
-    """The values of all nodes that depend on no symbol, of a list with arguments first.
+    """The values of all nodes that depend on no symbol, from a list with arguments first.
 
     >>> from dalembert.symbolic.nodes import call, constant, symbol
     >>> x = symbol("x")
@@ -475,7 +475,7 @@ def numbers_in(order: Iterable[Node]) -> dict[Node, float]:
     {'pi': 3.142, '1/2': 0.5, 'sin(1/2)': 0.479}
     """
     known: dict[Node, float] = {PI: math.pi}
-    blocks: dict[Node, Operand] = {}  # factors and solutions, for their entries
+    blocks: dict[Node, Operand] = {}  # factors and solutions of linear systems
     with np.errstate(all="ignore"):
         for y in order:
             if isinstance(y, Constant):

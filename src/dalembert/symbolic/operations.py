@@ -1,10 +1,10 @@
-"""The one table of operations: what a node or a line of a program may do, and all that is known of each.
+"""The table of operations: everything known about each operation of a graph or a program.
 
-An operation states its value on floats and arrays, its derivative, how it is written in Python, C and LaTeX, the instruction of
-LLVM where it has one, and what it costs. All code that runs, counts, prints or differentiates operations reads it from here.
+An operation defines its value on floats and arrays, its derivative, its notation in Python, C and LaTeX, its LLVM instruction
+if it has one, and its cost. All code that runs, counts, prints or differentiates operations uses this table.
 
-Numbers are exact: a decimal is the fraction it is written as (9.81 is 981/100), and sums, products and quotients are folded as
-fractions. A function of a number, such as sin(1/2), is folded only where its value is rational.
+Numbers are exact: a decimal is the fraction it denotes (9.81 is 981/100), and sums, products and quotients are folded as
+fractions. A function of a number, such as sin(1/2), is folded only if its value is rational.
 """
 
 from __future__ import annotations
@@ -25,32 +25,32 @@ from dalembert.symbolic.algebra_base import Algebra, Operand
 
 Slope = Callable[..., Operand]
 OnArrays = Callable[..., Operand]
-Exact: TypeAlias = Fraction | float  # a float is an infinity or NaN
-_WIDEST = 512  # bits of a fraction beyond which numbers are no longer folded
+Exact: TypeAlias = Fraction | float  # a float is infinite or NaN
+_MAX_BITS = 512  # of a fraction; larger numbers are not folded
 
 
 @dataclass(frozen=True)
 class Operation:
     """One operation y = f(a, ...).
 
-    `slope(algebra, y, a, ..., da, ...)` is dy; it is linear in the da, so it serves forwards and backwards.
+    `slope(algebra, y, a, ..., da, ...)` is dy; it is linear in the da, so it serves forward and reverse mode.
     """
 
     name: str
-    arity: int  # 0 where it varies: the operations of blocks
+    arity: int  # 0 for the operations of blocks, whose arity varies
     array: OnArrays  # on NumPy arrays, batches of states
-    slope: Slope | None  # None for conditions, which have none
+    slope: Slope | None  # None for conditions
     python: str
     c: str
     latex: str
-    llvm: str = ""  # an instruction; "" where it is a function that has to be called
-    single: Callable[..., float | bool] | None = None  # on one state; None: as on arrays
+    llvm: str = ""  # instruction; "" for a function call
+    single: Callable[..., float | bool] | None = None  # on one state; None: same as `array`
     cost: Callable[[int], int] = lambda count: 1  # by the number of arguments
 
 
-def _sign(name: str, array: OnArrays, slope: Slope | None, text: str, llvm: str, latex: str = "") -> Operation:
-    """An operation written with a sign."""
-    return Operation(name, text.count("{}"), array, slope, text, text, latex or text, llvm)
+def _sign(name: str, array: OnArrays, slope: Slope | None, template: str, llvm: str, latex: str = "") -> Operation:
+    """An operation written with an operator."""
+    return Operation(name, template.count("{}"), array, slope, template, template, latex or template, llvm)
 
 
 def _logical(name: str, array: OnArrays, single: Callable[..., bool], c: str, latex: str) -> Operation:
@@ -58,13 +58,13 @@ def _logical(name: str, array: OnArrays, single: Callable[..., bool], c: str, la
 
 
 def _function(name: str, array: OnArrays, slope: Slope, latex: str, arity: int = 1) -> Operation:
-    """A function of one or two numbers, which C's library and Python's `math` know by the same name."""
-    text = f"{name}({', '.join(['{}'] * arity)})"
-    return Operation(name, arity, array, slope, text, text, latex, single=getattr(math, name))
+    """A function of one or two numbers with the same name in C's library and Python's `math`."""
+    template = f"{name}({', '.join(['{}'] * arity)})"
+    return Operation(name, arity, array, slope, template, template, latex, single=getattr(math, name))
 
 
 def _block(name: str, cost: Callable[[int], int], latex: str) -> Operation:
-    """A part of a linear system; `symbolic.graph` differentiates it."""
+    """An operation of a linear system; `symbolic.graph` differentiates it."""
     return Operation(name, 0, getattr(rolled_solve, name), None, name, name, latex, cost=cost)
 
 
@@ -140,7 +140,7 @@ FUNCTIONS: tuple[str, ...] = tuple(
 
 @lru_cache(maxsize=4096)
 def exact(value: float) -> Fraction:
-    """The fraction that a float is written as, by the shortest decimals that stand for it.
+    """The fraction that a float denotes, by its shortest decimal representation.
 
     >>> exact(9.81), exact(0.1) + exact(0.2)
     (Fraction(981, 100), Fraction(3, 10))
@@ -149,9 +149,9 @@ def exact(value: float) -> Fraction:
 
 
 def folded(operation: str, a: Exact, b: Exact) -> Exact | None:
-    """An operation on two numbers: exact on fractions, with the infinities and NaNs of IEEE 754 elsewhere.
+    """An operation on two numbers: exact on fractions, with the infinities and NaNs of IEEE 754 otherwise.
 
-    None where the fraction has too many digits.
+    None if the fraction has too many bits.
 
     >>> folded("divide", Fraction(1), Fraction(3)), folded("divide", Fraction(1), Fraction(0))
     (Fraction(1, 3), inf)
@@ -159,9 +159,9 @@ def folded(operation: str, a: Exact, b: Exact) -> Exact | None:
     try:
         if isinstance(a, Fraction) and isinstance(b, Fraction):
             out = Fraction(a ** int(b) if operation == "pow" else OPERATIONS[operation].array(a, b))
-            return out if max(out.numerator.bit_length(), out.denominator.bit_length()) <= _WIDEST else None
+            return out if max(out.numerator.bit_length(), out.denominator.bit_length()) <= _MAX_BITS else None
     except ZeroDivisionError:
-        pass  # as a float below: an infinity or NaN
+        pass  # handled as a float below: infinite or NaN
     with np.errstate(all="ignore"):
         return value(operation, float(a), float(b))
 
@@ -170,7 +170,7 @@ _RATIONAL = {("tan", 0): 0, ("asin", 0): 0, ("atan", 0): 0, ("exp", 0): 1, ("log
 
 
 def rational(name: str, a: Exact) -> Fraction | int | None:
-    """A function at a number where its value is rational, None elsewhere.
+    """A function at a number if its value is rational, else None.
 
     >>> rational("sqrt", Fraction(4, 9)), rational("sqrt", Fraction(2)), rational("exp", Fraction(0))
     (Fraction(2, 3), None, 1)
@@ -182,5 +182,5 @@ def rational(name: str, a: Exact) -> Fraction | int | None:
 
 
 def value(operation: str, *arguments: float) -> float:
-    """An operation on numbers as floats."""
+    """Apply an operation to floats."""
     return float(OPERATIONS[operation].array(*map(np.float64, arguments)))

@@ -1,12 +1,12 @@
-"""One pass over a finished graph that leaves the same functions with fewer operations.
+"""Optimize a finished graph: the same functions with fewer operations.
 
-Equal functions are computed once (`identities`), then sums and products are put together anew (`gathering`). What comes out is
-never longer than what went in, depends on the content of the graph only, and differs from it by rounding alone: nothing is
-multiplied out.
+Equal functions are computed once (`function_identity`), then sums and products are factored (`term_factoring`). The result is
+never longer than the input, depends only on the content of the graph, and differs from it only by rounding: nothing is
+expanded.
 
-A quotient has a pole, and a root, a logarithm or a power an edge, beyond which it is not a number. An output may lose one (the
-speed chosen for an angular velocity has no pole where Euler's angles have one) but never gains one, and what warned at some
-output still warns at one: x / x stays where nothing else is divided by x.
+A quotient has a pole; a root, a logarithm or a power has a domain boundary beyond which it is NaN. An output may lose one (the
+speed chosen for an angular velocity has no pole where the Euler angles have one) but never gains one, and a pole that some
+output had remains in at least one output: x / x is preserved if nothing else is divided by x.
 """
 
 from __future__ import annotations
@@ -20,20 +20,20 @@ from dalembert.symbolic._term_factoring import gathered
 from dalembert.symbolic.nodes import Constant, Node, again, constant, ordered, symbol
 from dalembert.symbolic.operations import value
 
-MOST = 6000  # nodes of a graph that is shortened: a second of work, which a longer one would not give back
-_ROUNDS = 3  # each keeps the quotients whose poles the one before lost
+MOST = 6000  # maximum number of operations of an optimized graph, about one second; larger graphs would not recover the time
+_ROUNDS = 3  # each preserves the quotients whose poles the previous one removed
 _EDGES = frozenset(("sqrt", "log", "pow", "tan", "asin", "acos", "atan2"))
 
 
 def operations(outputs: Sequence[Node]) -> int:
-    """How many operations the outputs take, shared parts counted once."""
+    """The operation count of the outputs, with shared parts counted once."""
     return sum(1 for y in ordered(outputs) if y.arguments)
 
 
 def folded_with(outputs: Sequence[Node], values: Mapping[str, float]) -> list[Node]:
-    """The outputs with numbers in the place of the symbols named in `values`, and operations on numbers carried out.
+    """Substitute numbers for the symbols named in `values` in the outputs, and fold operations on numbers.
 
-    Fractions stay exact, and so do multiples of π; a function of a number becomes a float.
+    Fractions and multiples of π remain exact; a function of a number becomes a float.
 
     >>> from dalembert.symbolic.nodes import symbol
     >>> m, l, x = symbol("m"), symbol("l"), symbol("x")
@@ -53,18 +53,18 @@ def folded_with(outputs: Sequence[Node], values: Mapping[str, float]) -> list[No
 
 
 def shortened(outputs: Sequence[Node]) -> list[Node]:
-    """The same functions with fewer operations, or the outputs themselves, as they are where there are more than `MOST` nodes.
+    """The same functions with fewer operations, or the outputs unchanged if there are more than `MOST` operations.
 
     >>> from dalembert.symbolic.nodes import symbol
     >>> x, y, z = symbol("x"), symbol("y"), symbol("z")
     >>> shortened([x * y + z * x, 2 * x * z + y * (x + x)])
     [(x * (z + y)), (2 * (x * (z + y)))]
     """
-    best, length, kept = list(outputs), operations(outputs), set[int]()
+    best, length, preserved = list(outputs), operations(outputs), set[int]()
     if length > MOST:
         return best
     for _ in range(_ROUNDS):
-        residues = Residues(kept=kept)
+        residues = Residues(kept=preserved)
         short = merged(outputs, residues)
         lost: set[int] = set()
         for new in sorted((merged(gathered(short, residues), residues), short), key=operations):
@@ -75,12 +75,12 @@ def shortened(outputs: Sequence[Node]) -> list[Node]:
                 return new
         if not lost:
             break
-        kept |= lost
+        preserved |= lost
     return best
 
 
 def _changed_poles(before: Sequence[Node], after: Sequence[Node], residues: Residues) -> set[int]:
-    """What some output is divided by anew, or no output any longer, by the magnitudes of denominators."""
+    """Denominators that an output gained or that all outputs lost, by magnitude."""
     order = ordered([*before, *after])
     residues.extend(order)
     factors = _Factors(order, residues)
@@ -92,9 +92,9 @@ def _changed_poles(before: Sequence[Node], after: Sequence[Node], residues: Resi
         for a in y.arguments:
             mask |= below[a]
         if y.operation == "divide" or y.operation in _EDGES:
-            whole = magnitude(residues[y.arguments[1] if y.operation == "divide" else y])
-            quotients.add(whole)
-            for at in factors[whole]:
+            denominator = magnitude(residues[y.arguments[1] if y.operation == "divide" else y])
+            quotients.add(denominator)
+            for at in factors[denominator]:
                 mask |= bits.setdefault(at, 1 << len(bits))
         below[y] = mask
     gained = all_before = all_after = 0
@@ -104,11 +104,11 @@ def _changed_poles(before: Sequence[Node], after: Sequence[Node], residues: Resi
         all_after |= below[new]
     changed = gained | (all_before & ~all_after)
     at_fault = {at for at, bit in bits.items() if bit & changed}
-    return {whole for whole in quotients if at_fault & factors[whole]}
+    return {denominator for denominator in quotients if at_fault & factors[denominator]}
 
 
 class _Factors(dict[int, frozenset[int]]):
-    """What a function is a product of, by magnitudes; numbers are left out, and a power is its base."""
+    """The factors of a function, by magnitude; numbers are omitted, and a power is replaced by its base."""
 
     def __init__(self, order: Sequence[Node], residues: Residues) -> None:
         super().__init__()
@@ -123,14 +123,14 @@ class _Factors(dict[int, frozenset[int]]):
                 self._products[magnitude(residues[y])] = ()
 
     def __missing__(self, name: int) -> frozenset[int]:
-        seen, waiting, found = {name}, [name], set[int]()
+        visited, waiting, found = {name}, [name], set[int]()
         while waiting:
             parts = self._products.get(one := waiting.pop())
             if parts is None:
                 found.add(one)
             for part in parts or ():
-                if part not in seen:
-                    seen.add(part)
+                if part not in visited:
+                    visited.add(part)
                     waiting.append(part)
         self[name] = frozenset(found)
         return self[name]

@@ -1,8 +1,8 @@
-"""Formulas from text: read by Python's `ast` behind a white list, never evaluated as code.
+"""Parse formula strings with Python's `ast` and a white list of syntax; formulas are never executed as code.
 
-The way of a text: `_tokens` (characters and words), `_check_nesting` (brackets and depth, before Python's own parser
-sees the text), `_tree` (the syntax tree), `_Reader` (the tree to SymEngine). Nothing here recurses, so depth and length
-are limited by our own numbers and not by Python's stack.
+Stages: `_tokens` (characters and words), `_check_nesting` (brackets and depth, before Python's parser receives the string),
+`_tree` (the syntax tree), `_Reader` (from the tree to SymEngine). Nothing here is recursive, so depth and length are limited
+by the constants below and not by Python's stack.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _TOKEN = re.compile(
 )
 _ADVICE = {
     "^": "Use ** for powers.",
-    ".": "Attributes are not allowed; a point belongs inside a number, such as 0.5.",
+    ".": "Attributes are not allowed; use a point only inside a number, such as 0.5.",
     "=": "Write one expression without an equals sign; conditions compare with < <= > >=.",
     "&": "Write `and` between conditions.",
     "|": "Write `or` between conditions.",
@@ -65,11 +65,11 @@ _RELATIONS: dict[type[ast.cmpop], Callable[..., se.Basic]] = {
 class _Token(NamedTuple):
     column: int
     kind: str
-    text: str
+    source: str
 
 
 class _Value(NamedTuple):
-    """A part that has been read: its expression, whether it is free of names, its size, how deep copies nest in it."""
+    """A parsed part: its expression, whether it is free of names, its size, and the nesting depth of copies in it."""
 
     expression: se.Basic
     constant: bool
@@ -79,23 +79,23 @@ class _Value(NamedTuple):
 
 @dataclass(frozen=True)
 class _Formula:
-    """A text and the place it stands in; the source of every message."""
+    """A formula string and its location; creates every error message."""
 
-    text: str
+    source: str
     where: str
 
     def error(self, fact: str, advice: str, column: int | None = None) -> FormulaError:
-        place = f", column {column}" if column is not None else ""
-        return FormulaError(f"{self.where}, formula {quote(self.text)}{place}: {fact} {advice}")
+        location = f", column {column}" if column is not None else ""
+        return FormulaError(f"{self.where}, formula {quote(self.source)}{location}: {fact} {advice}")
 
 
 POINT_WORDS = ("height", "rise", "speed")
 _SYMBOLS = ("dot", "p", *POINT_WORDS)
-Points = Mapping[str, Callable[[str], se.Basic]]  # from the name of a point and one of these words to a formula
+Points = Mapping[str, Callable[[str], se.Basic]]  # from a point name and one of these words to a formula
 
 
 def parse(
-    text: str | int | float,
+    source: str | int | float,
     *,
     coordinates: Collection[str],
     parameters: Collection[str],
@@ -105,11 +105,11 @@ def parse(
     momenta: bool = False,
     points: Points | None = None,
 ) -> se.Basic:
-    """The SymEngine expression of a formula, or of a plain number.
+    """The SymEngine expression of a formula string or a number.
 
-    `where` names the element the formula belongs to and begins every message. With `rates=False` velocities are
-    refused, with `time=False` the time t; with `momenta=True` the momentum of a coordinate x is written p(x).
-    `points` give height(x), rise(x) and speed(x) of a point x.
+    `where` names the element that contains the formula and begins every message. With `rates=False` velocities are rejected,
+    with `time=False` the time t; with `momenta=True` the momentum of a coordinate x is written p(x). `points` define height(x),
+    rise(x) and speed(x) of a point x.
 
     >>> parse("k*dot(x) + 1/2", coordinates=["x"], parameters=["k"], where="force 'push'")
     1/2 + k*dot(x)
@@ -118,11 +118,11 @@ def parse(
         ...
     dalembert.errors.FormulaError: load, formula 'y', column 1: the name 'y' is not known here. Known names: pi, t, x.
     """
-    if not isinstance(text, str):
-        return number(text, where)
-    formula = _Formula(text, where)
-    if len(text) > MAX_LENGTH:
-        fact = f"the formula has {len(text)} characters."
+    if not isinstance(source, str):
+        return number(source, where)
+    formula = _Formula(source, where)
+    if len(source) > MAX_LENGTH:
+        fact = f"the formula has {len(source)} characters."
         raise formula.error(fact, f"Expected at most {MAX_LENGTH}; split it into several loads.")
     tokens = _tokens(formula)
     _check_nesting(formula, tokens)
@@ -135,10 +135,10 @@ def parse(
 def _tokens(formula: _Formula) -> list[_Token]:
     tokens: list[_Token] = []
     position = 0
-    while position < len(formula.text):
-        match = _TOKEN.match(formula.text, position)
+    while position < len(formula.source):
+        match = _TOKEN.match(formula.source, position)
         if match is None:
-            sign = formula.text[position]
+            sign = formula.source[position]
             advice = _ADVICE.get(sign, _ALPHABET)
             raise formula.error(f"the character {sign!r} cannot be used in a formula.", advice, position + 1)
         token = _Token(position + 1, str(match.lastgroup), match.group())
@@ -147,44 +147,44 @@ def _tokens(formula: _Formula) -> list[_Token]:
             tokens.append(token)
         position = match.end()
     if not tokens:
-        raise formula.error("the formula is empty.", "Expected an expression; write 0 if nothing is meant.")
+        raise formula.error("the formula is empty.", "Expected an expression; write 0 for a zero value.")
     return tokens
 
 
 def _check_token(formula: _Formula, token: _Token) -> None:
-    column, kind, text = token
+    column, kind, source = token
     if kind == "number":
-        rest = re.compile(r"[\w.]*", re.ASCII).match(formula.text, column - 1 + len(text))
+        rest = re.compile(r"[\w.]*", re.ASCII).match(formula.source, column - 1 + len(source))
         if rest and rest.group():
-            fact = f"the number {quote(text + rest.group())} cannot be read."
+            fact = f"the number {quote(source + rest.group())} cannot be read."
             raise formula.error(fact, "Write digits, such as 2 or 0.5; for a product write 2*x.", column)
-        if len(text) > 400:
-            raise formula.error(f"the number {quote(text)} has too many digits.", "Write it as 1.5e10, say.", column)
-    word = kind == "name" and keyword.iskeyword(text) and text not in ("and", "or")
-    if word or text == "//":
-        fact = f"the {'word' if word else 'operator'} '{text}' cannot be used in a formula."
-        raise formula.error(fact, _ADVICE.get(text, _ALPHABET), column)
+        if len(source) > 400:
+            raise formula.error(f"the number {quote(source)} has too many digits.", "Use an exponent: 1.5e10.", column)
+    word = kind == "name" and keyword.iskeyword(source) and source not in ("and", "or")
+    if word or source == "//":
+        fact = f"the {'word' if word else 'operator'} '{source}' cannot be used in a formula."
+        raise formula.error(fact, _ADVICE.get(source, _ALPHABET), column)
 
 
 def _check_nesting(formula: _Formula, tokens: list[_Token]) -> None:
     opened: list[_Token] = []
-    # how many signs and powers hang on each other, for every open bracket
+    # depth of nested signs and powers, for every open bracket
     chains = [0]
     operators = 0
     before = "("
     for token in tokens:
-        text = token.text
-        if text == "(":
+        source = token.source
+        if source == "(":
             opened.append(token)
             chains.append(0)
-        elif text == ")":
+        elif source == ")":
             if not opened:
-                raise formula.error("the bracket ')' closes nothing.", "Delete it, or open one with '('.", token.column)
+                raise formula.error("the bracket ')' has no matching '('.", "Delete it, or add '('.", token.column)
             opened.pop()
             chains.pop()
-        elif text == "**" or (text in "+-" and (before in ("and", "or") or before[0] in "+-*/<>(,")):
+        elif source == "**" or (source in "+-" and (before in ("and", "or") or before[0] in "+-*/<>(,")):
             chains[-1] += 1
-        elif token.kind == "operator" or text in ("and", "or"):
+        elif token.kind == "operator" or source in ("and", "or"):
             chains[-1] = 0
             operators += 1
         if len(opened) + sum(chains) > MAX_DEPTH:
@@ -193,21 +193,21 @@ def _check_nesting(formula: _Formula, tokens: list[_Token]) -> None:
         if operators > MAX_OPERATORS:
             fact = f"the formula has more than {MAX_OPERATORS} operators."
             raise formula.error(fact, "Split it into several loads.", token.column)
-        before = text
+        before = source
     if opened:
         raise formula.error("the bracket '(' is not closed.", "Close it with ')'.", opened[-1].column)
 
 
 def _tree(formula: _Formula) -> ast.expr:
-    # the bracket in front makes Python's 0-based offsets our 1-based columns
-    source = "(" + re.sub(r"\s", " ", formula.text, flags=re.ASCII) + ")"
+    # the leading bracket converts Python's 0-based offsets to 1-based columns
+    source = "(" + re.sub(r"\s", " ", formula.source, flags=re.ASCII) + ")"
     try:
         return ast.parse(source, mode="eval").body
     except SyntaxError as error:
-        column = min(max((error.offset or 1) - 1, 1), len(formula.text))
-        rest = formula.text[column - 1 :].rstrip()
+        column = min(max((error.offset or 1) - 1, 1), len(formula.source))
+        rest = formula.source[column - 1 :].rstrip()
         part = quote(rest, 20) if rest else "its end"
-        advice = "Expected an expression such as k*(x - 1); an operator or a value is missing or too much."
+        advice = "Expected an expression such as k*(x - 1); an operator or operand is missing or superfluous."
         raise formula.error(f"the formula cannot be read at {part}.", advice, column) from None
     except (RecursionError, MemoryError, ValueError):
         raise formula.error("the formula is too long or too deeply nested.", "Split it into several loads.") from None
@@ -215,7 +215,7 @@ def _tree(formula: _Formula) -> ast.expr:
 
 @dataclass(frozen=True)
 class _Reader:
-    """From a syntax tree to SymEngine: `children` is the white list, `build` makes one node."""
+    """From a syntax tree to SymEngine: `children` is the white list, `build` creates one node."""
 
     formula: _Formula
     coordinates: Collection[str]
@@ -226,12 +226,12 @@ class _Reader:
     points: Points = field(default_factory=dict)
 
     def error(self, node: ast.expr, fact: str, advice: str) -> FormulaError:
-        """The error about one part of the formula, `{part}` in `fact` standing for its text."""
-        part = self.formula.text[max(node.col_offset - 1, 0) : (node.end_col_offset or 0) - 1]
+        """The error for one part of the formula; `{part}` in `fact` is replaced by its source."""
+        part = self.formula.source[max(node.col_offset - 1, 0) : (node.end_col_offset or 0) - 1]
         return self.formula.error(fact.format(part=quote(part)), advice, max(node.col_offset, 1))
 
     def children(self, node: ast.expr) -> list[ast.expr]:
-        """The parts of an allowed node; every other node is an error."""
+        """The parts of an allowed node; any other node is an error."""
         match node:
             case ast.Constant() | ast.Name():
                 return []
@@ -248,7 +248,7 @@ class _Reader:
             case ast.Call():
                 return self._arguments(node)
             case ast.Tuple():
-                raise self.error(node, "{part} is not one value.", _COMMA)
+                raise self.error(node, "{part} is not a single value.", _COMMA)
             case _:
                 raise self.error(node, "{part} cannot be used in a formula.", _ALPHABET)
         for part in parts:
@@ -262,8 +262,8 @@ class _Reader:
         size = 1 + copies * sum(part.size for part in parts)
         copying = max((part.copying for part in parts), default=0) + (copies > 1)
         if size > MAX_SIZE or copying > MAX_COPYING:
-            advice = f"Put at most {MAX_COPYING} of abs, sign, min and max inside each other, or shorten them."
-            raise self.error(node, "{part} grows too large when it is written out.", advice)
+            advice = f"Nest at most {MAX_COPYING} of abs, sign, min and max, or shorten them."
+            raise self.error(node, "{part} is too large when expanded.", advice)
         named = (isinstance(node, ast.Name) and node.id != "pi") or _called(node) in _SYMBOLS
         constant = all(part.constant for part in parts) and not named
         try:
@@ -271,7 +271,7 @@ class _Reader:
             logical = isinstance(node, ast.Compare | ast.BoolOp)
             problem = None if logical else flaw(expression, constant=constant)
         except RuntimeError:
-            raise self.error(node, "{part} is not defined.", "Change this part so that it has a value.") from None
+            raise self.error(node, "{part} is undefined.", "Change this part so that it has a value.") from None
         if problem:
             raise self.error(node, f"{{part}} {problem}.", "Expected a finite real number; change this part.")
         return _Value(expression, constant, size, copying)
@@ -311,16 +311,16 @@ class _Reader:
         return se.Integer(value) if isinstance(value, int) else decimal(value)
 
     def _name(self, node: ast.expr, name: str) -> se.Basic:
-        if name in self.parameters or name in self.coordinates:  # parameters are few
+        if name in self.parameters or name in self.coordinates:  # parameters first: there are few
             return coordinate(name)
         if name == "pi":
             return se.pi
         if name == "t" and self.time:
             return TIME
         if name == "t":
-            raise self.error(node, "the time t is not allowed here.", "Expected a formula without t; leave it out.")
+            raise self.error(node, "the time t is not allowed here.", "Expected a formula without t; remove it.")
         if name in FUNCTIONS or name in ("dot", "ddot"):
-            advice = f"Write them in brackets: {name}(...)."
+            advice = f"Write the arguments in brackets: {name}(...)."
             raise self.error(node, "{part} is a function and has no arguments.", advice)
         known = [*self.coordinates, *self.parameters, "pi", *(["t"] if self.time else [])]
         raise self.error(node, "the name {part} is not known here.", nearest(name, known))
@@ -346,7 +346,9 @@ class _Reader:
             advice = "Expected coordinates, velocities dot(...) and time; write the formula with these."
             raise self.error(node, "accelerations are not allowed in a formula, got {part}.", advice)
         if node.keywords or any(isinstance(argument, ast.Starred) for argument in node.args):
-            raise self.error(node, "the arguments in {part} cannot be read.", "Separate plain values by commas.")
+            raise self.error(
+                node, "the arguments in {part} cannot be read.", "Separate positional arguments by commas."
+            )
         if name == "dot" or (name == "p" and (self.momenta or name not in (*self.coordinates, *self.parameters))):
             return self._coordinate_of(node, name)
         if name in POINT_WORDS and name not in self.coordinates and name not in self.parameters:
@@ -362,33 +364,35 @@ class _Reader:
         return node.args
 
     def _coordinate_of(self, node: ast.Call, function: str) -> list[ast.expr]:
-        """No parts: a velocity dot(x) or a momentum p(x) is a symbol of its own, if x is a coordinate."""
+        """No parts: a velocity dot(x) or a momentum p(x) is a separate symbol, if x is a coordinate."""
         what = "velocity" if function == "dot" else "momentum"
         if function == "dot" and not self.rates:
-            advice = "Expected coordinates and parameters only; leave dot(...) out."
+            advice = "Expected coordinates and parameters only; remove dot(...)."
             raise self.error(node, "velocities are not allowed here, got {part}.", advice)
         if function == "p" and not self.momenta:
-            advice = "Only canonical constraints contain them; write dot(...) for a velocity."
+            advice = "They are allowed in canonical constraints only; write dot(...) for a velocity."
             raise self.error(node, "momenta are not allowed here, got {part}.", advice)
         if len(node.args) != 1 or not isinstance(node.args[0], ast.Name):
-            advice = f"Give {function} the name of one coordinate."
+            advice = f"Pass the name of one coordinate to {function}."
             raise self.error(node, f"{{part}} is not the {what} of a coordinate.", advice)
         name = node.args[0].id
         if name not in self.coordinates:
-            fact = f"{{part}} asks for the {what} of '{name[:60]}', which is not a coordinate."
+            fact = f"{{part}} refers to the {what} of '{name[:60]}', which is not a coordinate."
             raise self.error(node, fact, nearest(name, self.coordinates))
         return []
 
     def _point_of(self, node: ast.Call, word: str) -> list[ast.expr]:
-        """No parts: what a point has is written out, if there is the point."""
+        """No parts: a quantity of a point is expanded, if the point exists."""
         if word != "height" and not self.rates:
             raise self.error(node, "velocities are not allowed here, got {part}.", "Expected height(...) only.")
         if len(node.args) != 1 or not isinstance(node.args[0], ast.Name):
-            raise self.error(node, f"{{part}} is not the {word} of a point.", f"Give {word} the name of one point.")
+            raise self.error(node, f"{{part}} is not the {word} of a point.", f"Pass the name of one point to {word}.")
         name = node.args[0].id
         if name not in self.points:
-            advice = nearest(name, self.points) if self.points else "Declare points before the formulas that name them."
-            raise self.error(node, f"{{part}} asks for the {word} of '{name[:60]}', which is not a point here.", advice)
+            advice = nearest(name, self.points) if self.points else "Declare points before the formulas that use them."
+            raise self.error(
+                node, f"{{part}} refers to the {word} of '{name[:60]}', which is not a point here.", advice
+            )
         return []
 
     def _check_count(self, node: ast.Call, name: str) -> None:
@@ -397,22 +401,22 @@ class _Reader:
             advice = "Write piecewise(value1, condition1, value2, condition2, ..., default)."
             raise self.error(node, f"{{part}} has {got} arguments, expected an odd number, at least 3.", advice)
         if got < least or (most is not None and got > most):
-            wanted = str(least) if least == most else f"{least} to {most}"
-            advice = f"Expected {wanted}; give {name} as many as it takes."
+            expected = str(least) if least == most else f"{least} to {most}"
+            advice = f"Expected {expected}; correct the call of {name}."
             raise self.error(node, f"{{part}} has the wrong number of arguments, {got}.", advice)
 
     def expect(self, node: ast.expr, *, condition: bool) -> None:
-        """Refuse a condition where a number belongs, and the other way round."""
-        given = isinstance(node, ast.Compare | ast.BoolOp)
-        if condition and not given:
+        """Reject a condition where a number is expected, and vice versa."""
+        is_condition = isinstance(node, ast.Compare | ast.BoolOp)
+        if condition and not is_condition:
             raise self.error(node, "{part} is not a condition.", "Expected a comparison, such as x < 1.")
-        if given and not condition:
-            advice = "Expected a number; use conditions inside piecewise(value, condition, default)."
-            raise self.error(node, "the condition {part} stands where a number belongs.", advice)
+        if is_condition and not condition:
+            advice = "Use conditions only inside piecewise(value, condition, default)."
+            raise self.error(node, "expected a number, got the condition {part}.", advice)
 
 
 def _spine(node: ast.expr) -> list[tuple[ast.operator, ast.expr]]:
-    """The operands of a flat sum or product with their operators, in the order of the text."""
+    """The operands of a flat sum or product with their operators, in source order."""
     sums, products = (ast.Add, ast.Sub), (ast.Mult, ast.Div)
     family = sums if isinstance(node, ast.BinOp) and isinstance(node.op, sums) else products
     parts: list[tuple[ast.operator, ast.expr]] = []

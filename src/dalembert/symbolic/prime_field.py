@@ -1,12 +1,12 @@
-"""The prime field GF(P) in which identities are proved, and its circle.
+"""The prime field GF(P) in which identities are proved, and its unit circle.
 
 P + 1 is divisible by 16·9·5·7·11·13·17·19·23 and P ≡ 3 mod 4. This gives the field the properties that mechanics needs:
 
 - The points c² + s² = 1 form a cyclic group of order P + 1, with the addition theorems as its product. It has points for π/d
   for every d that divides the number above, so π, π/2, π/3, π/4, π/5 ... are exact angles.
-- Half of all residues are squares. They play the part of positive numbers: a square has one root that is a square itself, and
-  this choice is multiplicative, √(ab) = √a √b. Roots of odd order exist everywhere and are unique.
-- An identity between rational functions that fails as an identity holds at a random point with a probability of at most its
+- Half of all residues are squares. They correspond to positive numbers: a square has exactly one root that is a square itself,
+  and this choice is multiplicative, √(ab) = √a √b. Roots of odd order exist for every residue and are unique.
+- A false identity between rational functions holds at a random point with a probability of at most its
   degree divided by P ≈ 2¹²⁷ (Schwartz and Zippel).
 """
 
@@ -24,21 +24,21 @@ from dalembert.symbolic.algebra_base import Algebra, Array, Scalar, vector
 from dalembert.symbolic.operations import exact
 
 P = 0x7FFFFFFFFFFFFFFFFFFFFFEE92A7E66F
-HALF_TURNS = 8 * 9 * 5 * 7 * 11 * 13 * 17 * 19 * 23  # π / HALF_TURNS is the smallest part of π with a point
+HALF_TURNS = 8 * 9 * 5 * 7 * 11 * 13 * 17 * 19 * 23  # π / HALF_TURNS is the smallest fraction of π with a point
 Circle = tuple[int, int]  # (cos, sin)
 EAST: Circle = (1, 0)
 
 
 class Undecidable(Exception):
-    """The field has no value for a function or a number; the message names it."""
+    """The field has no value for a function or a number, which the message names."""
 
 
 class DivisibleByPrime(Undecidable):
-    """A number other than zero whose numerator or denominator is a multiple of P: the field cannot tell it from zero."""
+    """A nonzero number whose numerator or denominator is a multiple of P: the field cannot distinguish it from zero."""
 
 
 def is_divisible(x: Fraction) -> bool:
-    """True for a number other than zero whose numerator or denominator is a multiple of P."""
+    """True for a nonzero number whose numerator or denominator is a multiple of P."""
     return bool(x) and not (x.numerator % P and x.denominator % P)
 
 
@@ -57,12 +57,12 @@ def residue(x: Fraction) -> int:
 
 
 def is_square(a: int) -> bool:
-    """True for the squares, which play the part of positive numbers; zero is one."""
+    """True for squares, which correspond to positive numbers, and for zero."""
     return pow(a, (P - 1) // 2, P) in (0, 1)
 
 
 def root(a: int) -> int:
-    """The root of a square that is a square itself.
+    """The square root of a square that is a square itself.
 
     >>> root(4) in (2, P - 2), root(9 * 25) == root(9) * root(25) % P
     (True, True)
@@ -71,12 +71,12 @@ def root(a: int) -> int:
 
 
 def power(a: int, exponent: Fraction) -> int | None:
-    """a to a rational power; None where the field has no such power of a, or no unique one."""
+    """a to a rational power; None if the field has no such power of a, or no unique one."""
     if exponent.denominator == 1:
         return pow(a, exponent.numerator, P) if a or exponent > 0 else None
     order = (P - 1) // 2
     try:
-        # the squares form a group of odd order, in which every root whose order is prime to it is unique
+        # the squares form a group of odd order, in which a root whose order is coprime to it is unique
         if is_square(a) and a:
             return pow(a, exponent.numerator * pow(exponent.denominator, -1, order) % order, P)
         return pow(a, exponent.numerator * pow(exponent.denominator, -1, P - 1) % (P - 1), P) if a else None
@@ -109,13 +109,13 @@ def random_angle(source: random.Random) -> Circle:
     return (1 - t * t) * below % P, 2 * t * below % P
 
 
-# the point of π / HALF_TURNS. Of all points of that order one is taken at which cosine and sine of π/4, π/5, π/6, π/8, π/10
-# and π/12 are squares, as positive numbers are; so cos(π/4) is the √2/2 that formulas write for it
+# the point of π / HALF_TURNS: among the points of that order, one where the cosine and sine of π/4, π/5, π/6, π/8, π/10 and
+# π/12 are squares, as positive numbers are; so cos(π/4) is the √2/2 that formulas contain
 SMALL_ANGLE: Circle = (0xBBDE9C11236A8D5FACBB27F409127D3, 0xA6776B6BC87C807B703D1AB89D62E4E)
 
 
 def part_of_pi(k: Fraction) -> Circle | None:
-    """The point of k π; None where the field has none.
+    """The point of k π; None if the field has none.
 
     >>> c, s = part_of_pi(Fraction(1, 4))
     >>> c == s == root(2) * inverse(2) % P
@@ -126,7 +126,7 @@ def part_of_pi(k: Fraction) -> Circle | None:
 
 
 class Residue:
-    """a + b i of GF(P²), where i² = −1 and b is zero but for roots of what is no square.
+    """a + b i of GF(P²), where i² = −1; b is nonzero only for roots of non-squares.
 
     >>> half = Residue(1) / 2
     >>> half + half == 1, EXACT.sqrt(Residue(-4)) * EXACT.sqrt(Residue(-4)) == -4
@@ -203,7 +203,7 @@ def _residue(x: object) -> Residue | None:
 
 
 class Exact(Algebra):
-    """Arithmetic in the field. There is no order in a field, so comparisons have no meaning."""
+    """Arithmetic in the field. A field has no order, so comparisons are undefined."""
 
     name = "exact"
 
@@ -214,24 +214,26 @@ class Exact(Algebra):
         return x == 0
 
     def function(self, name: str, *arguments: Scalar) -> Residue:
-        # square roots only: every element of GF(P) has one in GF(P²)
+        # only square roots: every element of GF(P) has one in GF(P²)
         (x,) = (_residue(a) for a in arguments)
         if name != "sqrt" or x is None or x.b:
-            raise SingularError(f"'{name}' has no exact value here. Expected the root of a number of the field.")
+            raise SingularError(
+                f"'{name}' has no exact value in the prime field. Expected a square root of an element."
+            )
         return Residue(root(x.a)) if is_square(x.a) else Residue(0, root(-x.a % P))
 
     def select(self, condition: Scalar, yes: Scalar, no: Scalar) -> NoReturn:
-        raise SingularError("a choice has no exact value here. Evaluate it before solving.")
+        raise SingularError("`select` has no exact value in the prime field. Evaluate it before solving.")
 
     def less(self, a: Scalar, b: Scalar, *, or_equal: bool) -> NoReturn:
-        raise SingularError("a comparison has no exact value here. Evaluate it before solving.")
+        raise SingularError("a comparison has no exact value in the prime field. Evaluate it before solving.")
 
     def logical(self, name: str, *conditions: Scalar) -> NoReturn:
-        raise SingularError("a condition has no exact value here. Evaluate it before solving.")
+        raise SingularError("a condition has no exact value in the prime field. Evaluate it before solving.")
 
 
 EXACT = Exact()
-Value: TypeAlias = int | Residue  # of the field: a plain number wherever it is one
+Value: TypeAlias = int | Residue  # an int for elements of GF(P)
 
 
 def as_residues(values: Sequence[Value]) -> Array:
@@ -240,14 +242,14 @@ def as_residues(values: Sequence[Value]) -> Array:
 
 
 def narrow(x: Residue) -> Value:
-    """The plain number of the field where it is one."""
+    """Convert to an int if the residue is an element of GF(P)."""
     return x if x.b else x.a
 
 
 def root_of_number(x: Fraction) -> Value:
     """√x of a positive number: the product of the roots of its prime factors, so that √a √b = √(ab) for all numbers.
 
-    A prime that is no square of the field has its root in GF(P²).
+    A prime that is not a square of the field has its root in GF(P²).
 
     >>> root_of_number(Fraction(47)) * root_of_number(Fraction(47)) == 47
     True
@@ -262,7 +264,7 @@ def root_of_number(x: Fraction) -> Value:
 
 
 def _factors(n: int) -> dict[int, int]:
-    """The prime factors of a number and their powers; a factor beyond a million stays as it is."""
+    """The prime factors of a number and their powers; a factor above one million is not decomposed."""
     out: dict[int, int] = {}
     prime = 2
     while prime * prime <= n and prime < 1_000_000:
@@ -276,7 +278,7 @@ def _factors(n: int) -> dict[int, int]:
 
 
 def solve(A: Array, b: Array) -> Array:
-    """x of A x = b for a regular A, with pivots as they come.
+    """x of A x = b for a regular A, with the first nonzero pivots.
 
     >>> solve(np.array([[0, 2], [3, 0]], dtype=object), np.array([4, 9], dtype=object))
     array([Residue(3), Residue(2)], dtype=object)
@@ -288,8 +290,8 @@ def solve(A: Array, b: Array) -> Array:
 
 
 def eliminated(rows: Array, columns: int) -> tuple[Array, list[int]]:
-    """The reduced rows of a matrix, and the places of the pivots among its first `columns`: their number is the rank."""
-    left = [[_value(x) for x in row] for row in rows]  # plain numbers are several times faster than residues
+    """The reduced row echelon form of a matrix, and the pivot indices among its first `columns`; their count is the rank."""
+    left = [[_value(x) for x in row] for row in rows]  # int is several times faster than Residue
     pivots: list[int] = []
     for j in range(columns):
         k = len(pivots)
@@ -312,7 +314,7 @@ def eliminated(rows: Array, columns: int) -> tuple[Array, list[int]]:
 def _value(x: object) -> Value:
     found = _residue(x)
     if found is None:
-        raise SingularError(f"'{x}' is no element of the field. Expected a number.")
+        raise SingularError(f"expected an element of the prime field, got '{x}'.")
     return narrow(found)
 
 

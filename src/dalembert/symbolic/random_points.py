@@ -1,16 +1,16 @@
-"""Whether two formulas are the same function: a graph at random points of the prime field.
+"""Decide whether two formulas are the same function: evaluate graphs at random points of the prime field.
 
-Every symbol is a random residue, every angle a random point of the circle.
+Every symbol is a random residue, every angle a random point on the circle.
 
 An equation between two graphs that holds at such a point holds for all values of all symbols, with the error probability of
-`dalembert.symbolic.prime_field`. What functions mean there:
+`dalembert.symbolic.prime_field`. Functions are evaluated as follows:
 
-- sin and cos of Σ k θ + r π, with rational k: each θ is a random point of the circle, sums by the addition theorems;
-- sqrt and rational powers by the field's own; a point where a root does not exist is left for another one (`NoRoot`);
-- exp of Σ k x: each x a random residue, sums by products; log, asin, acos, atan and atan2 by the value of their argument, and
-  sin(asin(x)) = x and its kin by points of the circle;
-- a choice `select(c, a, b)` as a + r (b − a) with a random r for each condition c: what is equal for every r is equal on both
-  branches.
+- sin and cos of Σ k θ + r π, with rational k: each θ is a random point on the circle, sums by the addition theorems;
+- sqrt and rational powers by those of the field; a point where a root does not exist is replaced by another one (`NoRoot`);
+- exp of Σ k x: each x is a random residue, sums become products; log, asin, acos, atan and atan2 are functions of the value
+  of their argument, and sin(asin(x)) = x and similar identities follow from points on the circle;
+- `select(c, a, b)` as a + r (b − a) with a random r for each condition c: functions that are equal for every r are equal on
+  both branches.
 """
 
 from __future__ import annotations
@@ -35,24 +35,24 @@ from dalembert.symbolic.prime_field import EXACT, Circle, P, Residue, Undecidabl
 from dalembert.symbolic.symbols import Formula
 
 Verdict = Literal["proved", "different", "undecided"]
-Line = tuple[str, Formula]  # a name and what it stands for, in the order they can be computed
-_POINTS = 2  # random points of the prime field; each alone errs with a probability of degree / 2¹²⁷
-_TRIES = 40  # points that are tried for each of them; half of them have the root of a given quantity
+Line = tuple[str, Formula]  # a name and its definition, in evaluation order
+_POINTS = 2  # random points of the prime field; each one errs with a probability of degree / 2¹²⁷
+_TRIES = 40  # candidates for each point; a quantity has a root at half of them
 _MAX_TRIES = 4000
 
 
 class NoRoot(ArithmeticError):
-    """The point has no root or power that the graph needs, or is a pole: take another one."""
+    """The point is a pole, or lacks a root or power that the graph needs: draw another point."""
 
 
 Key = TypeVar("Key", bound=Hashable)
 Root = Callable[[Value], Value]
 Linear = tuple[dict[Key, Fraction], Fraction, Fraction]  # Σ k x by keys of x, + r π, + a number
-ONE_PI, ONE_RADIAN = -1, -2  # keys of numbers among the keys of values
+ONE_PI, ONE_RADIAN = -1, -2  # keys of constants among the keys of values
 
 
 class Point:
-    """A random point: values of symbols, angles and exponentials, drawn when they are first needed.
+    """A random point: values of symbols, angles and exponentials, drawn on first use.
 
     >>> from dalembert.symbolic.graph import GRAPH
     >>> x, y = GRAPH.symbols(["x", "y"])
@@ -66,8 +66,8 @@ class Point:
         self._random = random.Random(seed)
         self.part = _common_denominator(ordered(roots))  # angles and exponents are drawn for 1/part of a symbol
         self.symbols: dict[str, int] = dict(symbols or {})
-        self.composite = False  # True: some angle or exponent is no sum of symbols; equal ones may look different
-        self.radicands: set[int] = set()  # what roots were taken of: half of the points have each
+        self.composite = False  # True: some angle or exponent is not a sum of symbols; equal ones may appear different
+        self.radicands: set[int] = set()  # radicands: each has a root at half of the points
         self.circles: dict[int, Circle] = {}  # cosine and sine of inverse functions, by their values
         self.logs: dict[int, int] = {}  # x by the value of log x
         self._angles: dict[int, Circle] = {}
@@ -87,39 +87,39 @@ class Point:
     def values(
         self, outputs: Sequence[Node], known: Mapping[Node, Value] | None = None, *, root: Root | None = None
     ) -> list[Value]:
-        """The residues of the outputs, of GF(P²) where roots of numbers need it; `known` gives nodes a value for this call.
+        """The residues of the outputs, in GF(P²) if roots of numbers need it; `known` overrides values of nodes in this call.
 
-        `root` takes square roots in place of the field's own, which not every point has: see `any_root` and `root_beyond`.
+        `root` replaces the square root of the field, which not every point has: see `any_root` and `root_beyond`.
         """
-        walk = _Walk(self, known or {}, root)
-        walk.through(ordered(outputs))
-        return [walk.value[y] for y in outputs]
+        evaluation = _Evaluation(self, known or {}, root)
+        evaluation.through(ordered(outputs))
+        return [evaluation.value[y] for y in outputs]
 
     def any_root(self, x: Value) -> Value:
-        """A random value for √x, by the value of x: what is equal for any such function is equal for the root."""
+        """A random value for √x, determined by x: functions that are equal for any such function are equal for the root."""
         return self.free("root", x)
 
     def angle(self, key: int) -> Circle:
-        """The circle's point for the part of an angle whose value is `key`."""
+        """The point on the circle for the part of an angle whose value is `key`."""
         if key not in self._angles:
             self._angles[key] = prime_field.random_angle(self._random)
         return self._angles[key]
 
     def base(self, key: int) -> int:
-        """exp of the part of an exponent whose value is `key`: a square, as exp is positive."""
+        """exp of the part of an exponent whose value is `key`: a square, since exp is positive."""
         if key not in self._bases:
             self._bases[key] = pow(self.draw(), 2, P)
         return self._bases[key]
 
     def free(self, *key: object) -> int:
-        """A random value for a function of given values."""
+        """A random value for a function of these values."""
         if key not in self._values:
             self._values[key] = self.draw()
         return self._values[key]
 
 
 def _common_denominator(order: Sequence[Node]) -> int:
-    """The least common denominator of the factors in all angles and exponents of a graph."""
+    """The least common denominator of the coefficients in all angles and exponents of a graph."""
     done: dict[Node, Linear[Node]] = {}
     found = {1}
     for y in order:
@@ -132,17 +132,17 @@ def _common_denominator(order: Sequence[Node]) -> int:
 
 
 def multiples_in(argument: Node, done: dict[Node, Linear[Node]]) -> int:
-    """A bound for Σ|k| of an angle or exponent Σ k x + r π + c: how much its degree grows; `done` caches between calls."""
+    """A bound for Σ|k| of an angle or exponent Σ k x + r π + c, by which its degree grows; `done` caches between calls."""
     atoms, by_pi, number = _sum(argument, lambda a: {a: _number_in(a)}, done)
     return max(1, math.ceil(sum(map(abs, (*atoms.values(), by_pi, number)))))
 
 
 def root_beyond(x: Value) -> Value:
-    """√x of GF(P²), which every number of GF(P) has; its square is x, and nothing else is known of it."""
-    plain = narrow(x) if isinstance(x, Residue) else x
-    if not isinstance(plain, int):
-        raise Undecidable("root of what holds the root of a number")
-    return narrow(EXACT.function("sqrt", Residue(plain)))
+    """√x in GF(P²), which every element of GF(P) has; only its square is known."""
+    element = narrow(x) if isinstance(x, Residue) else x
+    if not isinstance(element, int):
+        raise Undecidable("root of an argument that contains the root of a number")
+    return narrow(EXACT.function("sqrt", Residue(element)))
 
 
 def _inverse(a: int) -> int:
@@ -164,8 +164,8 @@ _ARITHMETIC: dict[str, Callable[..., Value]] = {
 }
 
 
-class _Walk:
-    """One pass through a graph, arguments first."""
+class _Evaluation:
+    """One evaluation of a graph, arguments first."""
 
     def __init__(self, point: Point, known: Mapping[Node, Value], root: Root | None = None) -> None:
         self._point, self._other_root = point, root
@@ -179,13 +179,13 @@ class _Walk:
                 rule = _ARITHMETIC.get(y.operation)
                 value[y] = rule(*[value[a] for a in y.arguments]) if rule else self._function(y)
 
-    def _plain(self, a: Node, what: str) -> int:
-        """The value of a node that is to be a plain number of the field."""
+    def _prime_value(self, a: Node, what: str) -> int:
+        """The value of a node that must be an element of GF(P)."""
         value = self.value[a]
         if isinstance(value, Residue) and not value.b:
             return value.a
         if not isinstance(value, int):
-            raise Undecidable(f"{what} holds the root of a number")
+            raise Undecidable(f"{what} that contains the root of a number")
         return value
 
     def _function(self, y: Node) -> Value:
@@ -202,21 +202,21 @@ class _Walk:
         if name == "sqrt":
             (a,) = y.arguments
             if isinstance(a, Constant) and isinstance(a.value, Fraction) and a.value > 0:
-                return root_of_number(a.value)  # in GF(P²) where it is no square
+                return root_of_number(a.value)  # in GF(P²) if it is not a square
             if self._other_root is not None:
                 return self._other_root(self.value[a])
-            return self._root(self._plain(a, "root of what"))
+            return self._root(self._prime_value(a, "root of an argument"))
         if name == "pow":
             return self._power(*y.arguments)
         if name == "exp":
             return self._exponential(y.arguments[0])
         if name == "log":
             out = self._logarithm(y.arguments[0])
-            x = self._plain(y.arguments[0], "log of what")
+            x = self._prime_value(y.arguments[0], "log of an argument")
             self._point.logs[min(out, P - out)] = x if out <= P // 2 else _inverse(x)
             return out
         if name in ("asin", "acos", "atan", "atan2"):
-            return self._inverse_function(name, [self._plain(a, f"{name} of what") for a in y.arguments])
+            return self._inverse_function(name, [self._prime_value(a, f"{name} of an argument") for a in y.arguments])
         if name == "select":
             condition, a, b = y.arguments
             weight = self._point.free("condition", self._condition(condition))
@@ -224,9 +224,9 @@ class _Walk:
         if name in ("less", "less_equal", "and", "or"):
             return self._point.free("condition", self._condition(y))
         if name == "table":
-            return 0  # only its digest counts
-        if name == "interpolate" and isinstance(held := y.arguments[0], HeldTable):
-            return self._point.free("table", held.value, self.value[y.arguments[1]])
+            return 0  # only its digest matters
+        if name == "interpolate" and isinstance(table := y.arguments[0], HeldTable):
+            return self._point.free("table", table.value, self.value[y.arguments[1]])
         if name == "pi":
             return self._point.free("pi")
         if name in BLOCKS:
@@ -234,39 +234,39 @@ class _Walk:
         raise Undecidable(name)
 
     def _block(self, y: Node) -> Operand:
-        """A factor, a solution, or an entry of one, by the same loops as in numbers."""
+        """A factor, a solution, or an entry of one, by the same loops as for numbers."""
         if y.operation == "entry":
             values, index = (self.value[a] for a in y.arguments)
             return narrow(OPERATIONS["entry"].array(values, index))
-        given = [x if isinstance(x := self.value[a], list | tuple | Residue) else Residue(x) for a in y.arguments]
-        return OPERATIONS[y.operation].array(*given)
+        arguments = [x if isinstance(x := self.value[a], list | tuple | Residue) else Residue(x) for a in y.arguments]
+        return OPERATIONS[y.operation].array(*arguments)
 
     def _condition(self, y: Node) -> tuple[object, ...]:
-        """A condition by the values it compares."""
+        """A condition, identified by the values it compares."""
         if y.operation in ("and", "or"):
             return (y.operation, *(self._condition(a) for a in y.arguments))
         return (y.operation, *(self.value[a] for a in y.arguments))
 
     def _root(self, a: int) -> int:
         if not prime_field.is_square(a):
-            raise NoRoot("a root of what is no square here")
+            raise NoRoot("the radicand is not a square at this point")
         self._point.radicands.add(a)
         return prime_field.root(a)
 
     def _power(self, base: Node, exponent: Node) -> int:
         """x^(Σ k y + c) = exp(Σ k y log x) x^c."""
         atoms, by_pi, number = self._sum(exponent)
-        x = self._plain(base, "power of what")
+        x = self._prime_value(base, "power of a base")
         if number and number.numerator % ((P - 1) // 2) == 0:
             raise Undecidable(f"the power {number}")
         out = prime_field.power(x, number)
         if out is None:
-            raise NoRoot(f"the power {number} of what has none here")
+            raise NoRoot(f"the base has no power {number} at this point")
         if number.denominator % 2 == 0:
             self._point.radicands.add(x)
         for key, k in (*atoms.items(), *(((ONE_PI, by_pi),) if by_pi else ())):
             part = pow(self._point.free("power", x, key), 2, P)
-            out = out * pow(part, self._whole(k, P - 1, f"a power with the exponent {k} of a symbol"), P) % P
+            out = out * pow(part, self._multiple(k, P - 1, f"a power with the exponent {k} of a symbol"), P) % P
         return out
 
     def _exponential(self, a: Node) -> int:
@@ -278,26 +278,26 @@ class _Walk:
             if k.denominator == 1 and key in self._point.logs:
                 out = out * pow(self._point.logs[key], int(k), P) % P  # exp(log x) = x
                 continue
-            out = out * pow(self._point.base(key), self._whole(k, P - 1, f"exp of {k} times a symbol"), P) % P
+            out = out * pow(self._point.base(key), self._multiple(k, P - 1, f"exp of {k} times a symbol"), P) % P
         return out
 
-    def _whole(self, k: Fraction, order: int, what: str) -> int:
-        """How many of the parts of a symbol k of it are; a multiple of the order of the group would look like none."""
-        whole = k * self._point.part
-        if whole.denominator != 1 or (whole and whole.numerator % order == 0):
+    def _multiple(self, k: Fraction, order: int, what: str) -> int:
+        """k as a multiple of the drawn part of a symbol; a multiple of the group order would look like zero."""
+        multiple = k * self._point.part
+        if multiple.denominator != 1 or (multiple and multiple.numerator % order == 0):
             raise Undecidable(what)
-        return whole.numerator
+        return multiple.numerator
 
     def _logarithm(self, a: Node) -> int:
-        """log of a product is the sum of the logs of its factors; each is free, by its value."""
+        """log of a product is the sum of the logs of its factors; each one is random, determined by its value."""
         if a.operation == "exp":
-            return self._plain(a.arguments[0], "log of what")
+            return self._prime_value(a.arguments[0], "log of an argument")
         if a.operation in ("multiply", "divide"):
             first, second = (self._logarithm(b) for b in a.arguments)
             return (first + second if a.operation == "multiply" else first - second) % P
         if a.operation == "sqrt":
             return self._logarithm(a.arguments[0]) * prime_field.residue(Fraction(1, 2)) % P
-        x = self._plain(a, "log of what")
+        x = self._prime_value(a, "log of an argument")
         if not x:
             raise NoRoot("log of zero")
         return self._point.free("log", x)
@@ -312,21 +312,21 @@ class _Walk:
             out = known
         for key, k in (*atoms.items(), (ONE_RADIAN, number)):
             if k:
-                out = prime_field.turned(out, self._turn(key, k))
+                out = prime_field.turned(out, self._angle_multiple(key, k))
         return out
 
-    def _turn(self, key: int, k: Fraction) -> Circle:
+    def _angle_multiple(self, key: int, k: Fraction) -> Circle:
         """k times the angle whose value is `key`."""
         known, what = self._point.circles.get(key), f"an angle of {k} times a symbol"
-        whole = self._whole(k, P + 1, what)
+        multiple = self._multiple(k, P + 1, what)
         if known is None:
-            return prime_field.times(whole, self._point.angle(key))
+            return prime_field.times(multiple, self._point.angle(key))
         if k.denominator != 1:
             raise Undecidable(what)
         return prime_field.times(int(k), known)
 
     def _inverse_function(self, name: str, x: list[int]) -> int:
-        """A free value by the values of the arguments, which remembers its cosine and sine."""
+        """A random value determined by the arguments; its cosine and sine are recorded."""
         out = self._point.free(name, *x)
         key = min(out, P - out)
         if key not in self._point.circles:
@@ -345,22 +345,22 @@ class _Walk:
         return (other, x[0]) if name == "asin" else (x[0], other)
 
     def _sum(self, a: Node) -> Linear[int]:
-        """A node as Σ k x + r π + c, the x by their values, so that equal ones are one."""
+        """A node as Σ k x + r π + c, with each x identified by its value, so that equal ones are combined."""
         return _sum(a, self._atom, self._linear)
 
     def _atom(self, a: Node) -> dict[int, Fraction]:
-        value = self._plain(a, "angle that")
+        value = self._prime_value(a, "angle")
         if not value:
             return {}
         if a.operation in ("multiply", "divide", "pow", "sqrt", "select"):
             self._point.composite = True
         k = _number_in(a)
         value = value * prime_field.residue(1 / k) % P
-        return {value: k} if value <= P // 2 else {P - value: -k}  # x and −x are one
+        return {value: k} if value <= P // 2 else {P - value: -k}  # x and −x share a key
 
 
 def _sum(a: Node, atom: Callable[[Node], dict[Key, Fraction]], done: dict[Node, Linear[Key]]) -> Linear[Key]:
-    """A node as Σ k x + r π + c, where `atom` gives the key of an x that is no sum or multiple itself."""
+    """A node as Σ k x + r π + c, where `atom` gives the key of an x that is not a sum or multiple."""
     for y in _sums_below(a):
         if y not in done:
             done[y] = _split(y, atom, done)
@@ -368,7 +368,7 @@ def _sum(a: Node, atom: Callable[[Node], dict[Key, Fraction]], done: dict[Node, 
 
 
 def _sums_below(a: Node) -> list[Node]:
-    """The node and those below it that it is a sum or multiple of, arguments first."""
+    """The node and its nested summands and multiples, arguments first."""
     found, waiting = {a}, [a]
     while waiting:
         y = waiting.pop()
@@ -398,7 +398,7 @@ def _split(a: Node, atom: Callable[[Node], dict[Key, Fraction]], done: dict[Node
 
 
 def _number_in(a: Node) -> Fraction:
-    """The number among the factors of a product: 2 of (2 t) w, which is no sum or multiple by its form.
+    """The number among the factors of a product: 2 of (2 t) w, which does not have the form of a sum or multiple.
 
     >>> from dalembert.symbolic.nodes import symbol
     >>> _number_in(symbol("t") * 2 * symbol("w") / (symbol("x") * 3))
@@ -415,10 +415,10 @@ def _number_in(a: Node) -> Fraction:
 
 
 def proved_equal(first: Sequence[Formula], second: Sequence[Formula], lines: Iterable[Line] = ()) -> Verdict:
-    """Whether the formulas of two lists are the same functions one by one; `lines` define names that they use.
+    """Decide whether the formulas of two lists are pairwise the same functions; `lines` define names that they use.
 
-    Doubles are taken as the short decimals or fractions that they stand for. "different" and "proved" are never guesses:
-    what the field cannot decide is "undecided".
+    Doubles are replaced by the short decimals or fractions that they denote. "different" and "proved" are reliable: what the
+    field cannot decide is "undecided".
 
     >>> x, y, z = se.symbols("x y z")
     >>> proved_equal([se.sin(x) * se.cos(y) - se.cos(x) * se.sin(y)], [se.sin(x - y)])
@@ -455,7 +455,7 @@ def _compared(pairs: Sequence[tuple[Node, Node]]) -> Verdict:
         except (NoRoot, ZeroDivisionError):
             continue
         if values[::2] != values[1::2]:
-            # equal angles may look different where they are no sums of symbols
+            # equal angles may appear different if they are not sums of symbols
             return "undecided" if point.composite else "different"
         agreed += 1
         if agreed == _POINTS:

@@ -1,8 +1,7 @@
-"""Linear systems as blocks: factors and solutions of scalars of any kind, as plain loops.
+"""Linear systems as blocks: factors and solutions over any scalar type, as loops.
 
-What is written here for scalars, machine code does in loops over lanes (`codegen/llvm/_linear_solves`). A symmetric matrix is
-factored as L D Lᵀ, a general one into columns that are orthogonal and not normalized. Neither needs pivots that depend on
-values.
+Machine code executes the same algorithms in loops over lanes (`codegen/llvm/_linear_solves`). A symmetric matrix is factored as
+L D Lᵀ, a general one into orthogonal, not normalized columns and R. Neither needs pivots that depend on values.
 """
 
 from __future__ import annotations
@@ -66,7 +65,7 @@ def symmetric_solve(rows: Rows, *b: Operand) -> list[Operand]:
 
 
 def general_factor(*entries: Operand) -> tuple[Rows, Rows]:
-    """The orthogonal columns of a square matrix, and R above its diagonal with the squares of their lengths on it."""
+    """The orthogonal columns of a square matrix, and R above its diagonal with their squared norms on it."""
     n = isqrt(len(entries))
     Q = [list(entries[j::n]) for j in range(n)]  # by columns
     R: Rows = [[0.0] * n for _ in range(n)]
@@ -95,32 +94,32 @@ def general_solve(factors: tuple[Rows, Rows], *b: Operand) -> list[Operand]:
 
 
 def entry(values: Sequence[Operand], i: float) -> Operand:
-    """One number of a solution."""
+    """One entry of a solution."""
     return values[int(i)]
 
 
-# operations of each, by the number of its arguments
+# operation counts, by the number of arguments
 
 
 def symmetric_factor_cost(count: int) -> int:
-    """Of `symmetric_factor`."""
+    """Operation count of `symmetric_factor`."""
     n = order_of_symmetric(count)
     return sum(2 * j for i in range(n) for j in range(1, i)) + 3 * n * (n - 1) // 2
 
 
 def symmetric_solve_cost(count: int) -> int:
-    """Of `symmetric_solve`."""
+    """Operation count of `symmetric_solve`."""
     n = count - 1
     return 2 * n * (n - 1) + n
 
 
 def general_factor_cost(count: int) -> int:
-    """Of `general_factor`."""
+    """Operation count of `general_factor`."""
     n = isqrt(count)
     return n * (2 * n - 1) + n * (n - 1) // 2 * (4 * n)
 
 
 def general_solve_cost(count: int) -> int:
-    """Of `general_solve`."""
+    """Operation count of `general_solve`."""
     n = count - 1
     return n * 4 * n + n * (n - 1)

@@ -12,13 +12,13 @@ import numpy as np
 from dalembert.symbolic.algebra_base import Algebra, Array, Scalar, Scalars, identity, matrix, vector
 from dalembert.symbolic.surds import Component, Surd, root
 
-_TINY = 1e-12  # sin B at which the first and the third angle cannot be distinguished
-_LARGE = 1.0  # radians between neighbours on a path above which points are inserted in between
-_RIGHT = 1e-12  # cosine of axes that are at right angles
+_SINGULARITY_TOLERANCE = 1e-12  # |sin B| below which the first and third angles cannot be distinguished
+_MAX_ANGLE_STEP = 1.0  # angle in radians between adjacent path points above which points are inserted
+_ORTHOGONALITY_TOLERANCE = 1e-12  # largest cosine between orthogonal axes
 
 
 def skew(v: Array) -> Array:
-    """The matrix of v × (·)."""
+    """The skew-symmetric matrix of v × (·)."""
     x, y, z = v
     return matrix([[0, -z, y], [z, 0, -x], [-y, x, 0]]).astype(v.dtype, copy=False)
 
@@ -29,15 +29,15 @@ def cross(a: Array, b: Array) -> Array:
 
 
 def about_axis(algebra: Algebra, axis: Sequence[Component], angle: Scalar) -> Array:
-    """The rotation by `angle` about a unit `axis` of numbers: R = 1 + sinα k× + (1 − cosα) k×k×."""
+    """The rotation by `angle` about a numeric unit `axis`: R = 1 + sinα k× + (1 − cosα) k×k×."""
     s, c = sine_and_cosine(algebra, angle)
     K = skew(vector(list(axis)))
     R = identity(3)
     for i in range(3):
         for j in range(3):
-            # k kᵀ + c (1 − k kᵀ) + s k×, written so that principal axes give bare sines and cosines
-            straight = _whole(axis[i] * axis[j])
-            turned = _whole(int(i == j) - straight)
+            # k kᵀ + c (1 − k kᵀ) + s k×, arranged so that principal axes give single sines and cosines
+            straight = _as_integer(axis[i] * axis[j])
+            turned = _as_integer(int(i == j) - straight)
             R[i, j] = straight
             if turned:
                 R[i, j] = R[i, j] + turned * c if straight else turned * c
@@ -47,7 +47,7 @@ def about_axis(algebra: Algebra, axis: Sequence[Component], angle: Scalar) -> Ar
 
 
 def sine_and_cosine(algebra: Algebra, angle: Scalar) -> tuple[Scalar, Scalar]:
-    """Sine and cosine; those of a quarter turn given as a number are whole, so that zeros stay structural."""
+    """Sine and cosine; integers for numeric multiples of a quarter turn, so that zeros remain structural."""
     if isinstance(angle, int | float):
         quarters = round(angle / (np.pi / 2))
         if abs(angle - quarters * np.pi / 2) <= 1e-15 * max(1, abs(quarters)):
@@ -56,7 +56,7 @@ def sine_and_cosine(algebra: Algebra, angle: Scalar) -> tuple[Scalar, Scalar]:
 
 
 def roll_pitch_yaw(algebra: Algebra, angles: Scalars) -> Array:
-    """Rz(yaw) Ry(pitch) Rx(roll) for angles = (roll, pitch, yaw); angles that are zero leave no trace."""
+    """Rz(yaw) Ry(pitch) Rx(roll) for angles = (roll, pitch, yaw); zero angles add no operations."""
     R = identity(3)
     for axis, angle in zip(((0, 0, 1), (0, 1, 0), (1, 0, 0)), reversed(list(angles)), strict=True):
         if not algebra.is_zero(angle):
@@ -65,7 +65,7 @@ def roll_pitch_yaw(algebra: Algebra, angles: Scalars) -> Array:
 
 
 def perpendicular(axis: Sequence[Component]) -> tuple[Component, Component, Component]:
-    """A unit vector at right angles to a unit `axis`: its cross product with the coordinate axis farthest from it.
+    """A unit vector orthogonal to a unit `axis`: its cross product with the most distant coordinate axis.
 
     >>> perpendicular((0, 0, 1))
     (0, -1, 0)
@@ -75,7 +75,7 @@ def perpendicular(axis: Sequence[Component]) -> tuple[Component, Component, Comp
     square = _fraction(axis[j] * axis[j] + axis[k] * axis[k])
     inverse = root(1 / square)
     out: list[Component] = [0, 0, 0]
-    out[j], out[k] = _whole(-inverse * axis[k]), _whole(inverse * axis[j])
+    out[j], out[k] = _as_integer(-inverse * axis[k]), _as_integer(inverse * axis[j])
     return out[0], out[1], out[2]
 
 
@@ -85,29 +85,32 @@ def _fraction(x: Component) -> Fraction:
 
 
 def angle_about(axis: Sequence[Component], R: np.ndarray) -> float:
-    """The angle of a rotation about a unit axis, in numbers; of any other rotation the part about the axis."""
+    """The angle of a rotation matrix about a unit axis; for any other rotation, the component about the axis."""
     k = np.array([float(a) for a in axis])
     spin = np.array([R[2, 1] - R[1, 2], R[0, 2] - R[2, 0], R[1, 0] - R[0, 1]])
     return float(np.arctan2(k @ spin, np.trace(R) - k @ R @ k))
 
 
-def _whole(x: Component) -> Component:
-    """Whole numbers as int, so that 0 and 1 stay structural."""
+def _as_integer(x: Component) -> Component:
+    """Convert integer values to int, so that 0 and 1 remain structural."""
     return round(float(x)) if float(x).is_integer() else x
 
 
 @dataclass(frozen=True)
 class EulerAngles:
-    """Three angles about axes that follow each other at right angles."""
+    """Three angles about successive orthogonal axes."""
 
     axes: tuple[tuple[float, ...], tuple[float, ...], tuple[float, ...]]  # n₁, n₂, n₃, in axes of the fixed frame
     last: tuple[tuple[float, ...], ...] = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))  # C, row by row
 
     @property
     def complete(self) -> bool:
-        """True where every rotation has such angles: each axis is at right angles to the next."""
+        """True if every rotation has such angles: each axis is orthogonal to the next."""
         first, second, third = np.array(self.axes)
-        return abs(float(first @ second)) < _RIGHT and abs(float(second @ third)) < _RIGHT
+        return (
+            abs(float(first @ second)) < _ORTHOGONALITY_TOLERANCE
+            and abs(float(second @ third)) < _ORTHOGONALITY_TOLERANCE
+        )
 
     @cached_property
     def offset(self) -> float:
@@ -117,12 +120,12 @@ class EulerAngles:
 
     @cached_property
     def _frame(self) -> np.ndarray:
-        """Q."""
+        """The frame Q = [n₁, n₂, n₁ × n₂]."""
         first, second, _ = np.array(self.axes)
         return np.stack([first, second, np.cross(first, second)], axis=1)
 
     @cached_property
-    def _behind(self) -> np.ndarray:
+    def _right_factor(self) -> np.ndarray:
         """Cᵀ exp(n₂ λ) Q."""
         return np.array(self.last).T @ turned(self.axes[1], np.array(self.offset)) @ self._frame
 
@@ -131,21 +134,21 @@ class EulerAngles:
         return np.abs(np.sin(angles[1] + self.offset))
 
     def sheet(self, angles: np.ndarray) -> np.ndarray:
-        """The whole number of half turns in B: it changes where a motion has passed through the singularity."""
+        """The integer number of half turns in B: it changes when a motion passes through the singularity."""
         return np.floor((angles[1] + self.offset) / np.pi)
 
     def side(self, angles: np.ndarray) -> float:
-        """The sign of sin B, which stays along every motion that is not led through the singularity itself."""
+        """The sign of sin B, which is constant along every motion that avoids the singularity."""
         return -1.0 if np.sin(angles[1] + self.offset) < 0 else 1.0
 
     def distance_of(self, rotation: np.ndarray) -> np.ndarray:
-        """The same of rotations (3, 3, ...)."""
-        first, second = self._turned(rotation)[0, 1:]
+        """`distance` of rotations (3, 3, ...)."""
+        first, second = self._in_frame(rotation)[0, 1:]
         return np.hypot(first, second)
 
-    def _turned(self, rotation: np.ndarray) -> np.ndarray:
-        """N."""
-        return np.einsum("ji,jk...,kl->il...", self._frame, rotation, self._behind)
+    def _in_frame(self, rotation: np.ndarray) -> np.ndarray:
+        """The rotation N in the frame Q."""
+        return np.einsum("ji,jk...,kl->il...", self._frame, rotation, self._right_factor)
 
     def rotation(self, angles: np.ndarray) -> np.ndarray:
         """R (3, 3, ...) of angles (3, ...)."""
@@ -153,21 +156,21 @@ class EulerAngles:
         return np.einsum("ij...,jk...,kl...,lm->im...", first, second, third, np.array(self.last))
 
     def angles(self, rotation: np.ndarray, side: float) -> np.ndarray:
-        """The angles (3, ...) of rotations (3, 3, ...) with this sign of sin B, the first and third within ±π."""
-        N = self._turned(rotation)
+        """The angles (3, ...) of rotations (3, 3, ...) with this sign of sin B; the first and third lie within ±π."""
+        N = self._in_frame(rotation)
         size = np.hypot(N[0, 1], N[0, 2])
         first, third = np.arctan2(side * N[1, 0], -side * N[2, 0]), np.arctan2(side * N[0, 1], side * N[0, 2])
-        locked = size < _TINY  # a ± c alone is known: a is taken as zero
+        locked = size < _SINGULARITY_TOLERANCE  # only a ± c is determined: a is set to zero
         third = np.where(locked, np.arctan2(-N[1, 2], N[1, 1]), third)
         second = np.arctan2(side * size, N[0, 0]) - self.offset
         return np.stack([np.where(locked, 0.0, first), second, third])
 
     def common(self, angles: np.ndarray) -> np.ndarray:
-        """σ = ±1 with a + σ c regular next to the singularity."""
+        """σ = ±1 such that a + σ c is regular near the singularity."""
         return np.where(np.cos(angles[1] + self.offset) < 0, -1.0, 1.0)
 
     def pointer(self, angles: np.ndarray, rates: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """sin B (cos a, sin a) of angles (3,), whose motion is regular everywhere, and its rate."""
+        """sin B (cos a, sin a) of angles (3,), which is regular everywhere, and its rate."""
         a, B = angles[0], angles[1] + self.offset
         along, across = np.array([np.cos(a), np.sin(a)]), np.array([-np.sin(a), np.cos(a)])
         return np.sin(B) * along, np.cos(B) * rates[1] * along + np.sin(B) * rates[0] * across
@@ -181,14 +184,14 @@ class EulerAngles:
         return np.stack([n1, n2, n3], axis=1)
 
     def turning(self, angles: np.ndarray, rates: np.ndarray) -> np.ndarray:
-        """Ė (ȧ, ḃ, ċ) (3, ...): what rates alone add to the angular acceleration."""
+        """Ė (ȧ, ḃ, ċ) (3, ...): the velocity-dependent part of the angular acceleration."""
         E = self.columns(angles)
         w1, w2, w3 = (E[:, k] * rates[k] for k in range(3))
         return np.cross(w1, w2, axis=0) + np.cross(w1 + w2, w3, axis=0)
 
 
 def turned(axis: Sequence[float], angle: np.ndarray) -> np.ndarray:
-    """The rotations (3, 3, ...) by angles (...) about a unit axis."""
+    """The rotation matrices (3, 3, ...) for angles (...) about a unit axis."""
     k = np.array(axis, dtype=float)
     K = np.array([[0.0, -k[2], k[1]], [k[2], 0.0, -k[0]], [-k[1], k[0], 0.0]])
     shape = (3, 3, *[1] * np.ndim(angle))
@@ -197,7 +200,7 @@ def turned(axis: Sequence[float], angle: np.ndarray) -> np.ndarray:
 
 
 def swept_angle(x0: np.ndarray, v0: np.ndarray, x1: np.ndarray, v1: np.ndarray, h: float) -> float:
-    """The angle that a point of the plane sweeps about the origin in a time h, on the cubic path with these ends and velocities.
+    """The angle about the origin swept by a point of the plane in a time h, on the cubic with these end points and velocities.
 
     >>> up, right = np.array([0.0, 1.0]), np.array([1.0, 0.0])
     >>> round(swept_angle(up - 0.1 * right, 2 * right, up + 0.1 * right, 2 * right, 0.1), 6)
@@ -213,7 +216,7 @@ def swept_angle(x0: np.ndarray, v0: np.ndarray, x1: np.ndarray, v1: np.ndarray, 
         ).T
         x = x / max(float(np.abs(x).max()), 1e-300)
         turns = np.arctan2(x[0, :-1] * x[1, 1:] - x[1, :-1] * x[0, 1:], (x[:, :-1] * x[:, 1:]).sum(axis=0))
-        large = np.abs(turns) > _LARGE
+        large = np.abs(turns) > _MAX_ANGLE_STEP
         if not large.any():
             break
         s = np.sort(np.concatenate([s, (s[:-1] + s[1:])[large] / 2]))
@@ -221,6 +224,6 @@ def swept_angle(x0: np.ndarray, v0: np.ndarray, x1: np.ndarray, v1: np.ndarray, 
 
 
 def solved(matrices: np.ndarray, vectors: np.ndarray) -> np.ndarray:
-    """x of E x = w for E (3, 3, ...) and w (3, ...); the smallest x where E is singular."""
+    """x of E x = w for E (3, 3, ...) and w (3, ...); the minimum-norm x if E is singular."""
     E, w = np.moveaxis(matrices, (0, 1), (-2, -1)), np.moveaxis(vectors, 0, -1)
-    return np.moveaxis(np.einsum("...ij,...j->...i", np.linalg.pinv(E, rcond=_TINY), w), -1, 0)
+    return np.moveaxis(np.einsum("...ij,...j->...i", np.linalg.pinv(E, rcond=_SINGULARITY_TOLERANCE), w), -1, 0)

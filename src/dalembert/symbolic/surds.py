@@ -1,4 +1,4 @@
-"""Numbers with square roots that stay exact: the components of unit vectors."""
+"""Exact numbers with square roots: the components of unit vectors."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from dalembert.symbolic.algebra_base import Operand
 
 @total_ordering
 class Surd:
-    """Σ c √r with rational c and whole r: exact, and a float where one is needed.
+    """Σ c √r with rational c and integer r: exact, with conversion to float.
 
-    Sums and products with whole numbers, fractions, other surds and formulas stay exact; with floats they are floats.
+    Sums and products with integers, fractions, other surds and formulas are exact; with floats they are floats.
 
     >>> a, b, c = unit([1, 1, 0])
     >>> round(float(a), 12), a * a + b * b == 1, a * se.Symbol("x")
@@ -28,7 +28,7 @@ class Surd:
     """
 
     __slots__ = ("terms", "value")
-    __array_ufunc__ = None  # arrays leave the operation to this class
+    __array_ufunc__ = None  # arrays defer the operation to this class
 
     terms: dict[int, Fraction]
     value: float
@@ -116,7 +116,7 @@ def _terms(x: object) -> dict[int, Fraction] | None:
 
 
 def _with_numbers(operation: Callable[[Operand, Operand], Operand], x: Surd, other: Operand) -> Operand:
-    """The operation with a float, a complex number or an array, as a float; what is none of them answers for itself."""
+    """The operation with a float, a complex number or an array, evaluated in floats; other types get NotImplemented."""
     if isinstance(other, np.ndarray) and other.dtype == object:
         out = np.empty_like(other)
         for index in np.ndindex(*other.shape):
@@ -126,7 +126,7 @@ def _with_numbers(operation: Callable[[Operand, Operand], Operand], x: Surd, oth
 
 
 def _squares_out(n: int) -> tuple[int, int]:
-    """f and r with n = f² r, where r has no small square in it.
+    """f and r with n = f² r, where r has no small square factor.
 
     >>> _squares_out(72), _squares_out(49)
     ((6, 2), (7, 1))
@@ -143,21 +143,21 @@ def _squares_out(n: int) -> tuple[int, int]:
 
 
 def root(x: Fraction) -> Surd:
-    """√x, exactly."""
+    """√x, exact."""
     factor, radicand = _squares_out(x.numerator * x.denominator)
     return Surd({radicand: Fraction(factor, x.denominator)})
 
 
-Component = float | Surd  # of a unit vector; whole ones are whole numbers
+Component = float | Surd  # of a unit vector; integers are int
 
 
 def unit(direction: Sequence[Fraction | int]) -> tuple[Component, Component, Component]:
-    """The unit vector along a direction of fractions; whole components are whole numbers.
+    """The unit vector along a direction of fractions; integer components are int.
 
     >>> unit([0, 0, 2]), unit([0, 3, 4])
     ((0, 0, 1), (0, 0.6, 0.8))
     """
-    largest = max(abs(Fraction(x)) for x in direction)  # directions of any length: squares stay within doubles
+    largest = max(abs(Fraction(x)) for x in direction)  # normalization prevents overflow of squares
     direction = [Fraction(x) / largest for x in direction]
     square = sum((x * x for x in direction), start=Fraction(0))
     inverse, length = root(1 / square), hypot(*map(float, direction))
@@ -166,5 +166,5 @@ def unit(direction: Sequence[Fraction | int]) -> tuple[Component, Component, Com
 
 
 def _short(terms: dict[int, Fraction], value: float) -> Component:
-    whole = not terms or (list(terms) == [1] and terms[1].denominator == 1)
-    return round(value) if whole else Surd(terms, value)
+    integer = not terms or (list(terms) == [1] and terms[1].denominator == 1)
+    return round(value) if integer else Surd(terms, value)

@@ -1,10 +1,10 @@
-"""The vocabulary of a formula: its symbols, its functions, and the numbers it may hold.
+"""Symbols, functions and numbers that a formula may contain.
 
-A formula is a SymEngine expression over plain symbols. SymEngine cannot differentiate `Abs`, `sign`, `Max` and `Min`,
-so those four are built as `Piecewise`, which it can differentiate and compile.
+A formula is a SymEngine expression over symbols. SymEngine cannot differentiate `Abs`, `sign`, `Max` and `Min`,
+so these four are built as `Piecewise`, which it can differentiate and compile.
 
-A name that a user may choose is an identifier. A symbol that the library adds is a kind and what it belongs to, in brackets,
-such as dot(x). So the two never clash, and a coordinate may be called work, p or lam.
+A name chosen by a user is an identifier. The name of a symbol that the library adds is a kind followed by its element in
+brackets, such as dot(x). So the two never clash, and a coordinate may be named work, p or lam.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     import sympy
 
 
-Formula: TypeAlias = se.Basic  # an expression of plain symbols
-Written: TypeAlias = "str | float | sympy.Basic | se.Basic"  # a number, text, or an expression of SymPy
+Formula: TypeAlias = se.Basic  # an expression of symbols
+Written: TypeAlias = "str | float | sympy.Basic | se.Basic"  # a number, a string or a SymPy expression
 MAX_POWER = 64
 MAX_BITS = 1023  # the largest double has 1024 bits
 TIME = se.Symbol("t")
@@ -43,7 +43,7 @@ def coordinate(name: str) -> se.Symbol:
 
 
 def compare(relation: Callable[..., se.Basic], left: se.Basic, right: se.Basic) -> se.Basic:
-    """The condition `relation(left, right)`, decided at once where no symbol is left in it.
+    """The condition `relation(left, right)`, evaluated immediately if it contains no symbol.
 
     >>> compare(se.Lt, se.pi, 3), compare(se.Lt, se.Symbol("x"), 3)
     (False, x < 3)
@@ -83,7 +83,7 @@ def maximum(*values: se.Basic) -> se.Basic:
 
 
 def _extreme(relation: Callable[..., se.Basic], values: tuple[se.Basic, ...]) -> se.Basic:
-    # a value that stands before all later ones is chosen; otherwise the answer is among the later ones
+    # a value that precedes all later ones is the result; otherwise the result is among the later ones
     branches = [(v, se.And(*(compare(relation, v, w) for w in values[k + 1 :]))) for k, v in enumerate(values[:-1])]
     return se.Piecewise(*branches, (values[-1], True))
 
@@ -99,7 +99,7 @@ def piecewise(*parts: se.Basic) -> se.Basic:
 
 
 def tangent(value: se.Basic) -> se.Basic:
-    """The tangent of `value`, never as the cotangent that SymEngine makes of tan(x + pi/2).
+    """The tangent of `value`, never as the cotangent that SymEngine returns for tan(x + pi/2).
 
     >>> tangent(se.Symbol("x") + se.pi / 2)
     -1/tan(x)
@@ -112,7 +112,7 @@ def tangent(value: se.Basic) -> se.Basic:
 
 
 def arctangent2(y: se.Basic, x: se.Basic) -> se.Basic:
-    """The angle of the point (x, y), never with the `sign` that SymEngine makes of atan2(x, x).
+    """The angle of the point (x, y), never with the `sign` that SymEngine returns for atan2(x, x).
 
     >>> x = se.Symbol("x")
     >>> arctangent2(x, x).atoms(se.sign)
@@ -126,9 +126,9 @@ def arctangent2(y: se.Basic, x: se.Basic) -> se.Basic:
 
 @dataclass(frozen=True)
 class Function:
-    """A function of a formula: how it is built, how many arguments it takes, how often it copies each of them.
+    """A function of a formula: its builder, its number of arguments, and how often it copies each argument.
 
-    `most` is None where there is no limit; `copies` is 0 where each argument is copied as often as there are arguments.
+    `most` is None if there is no limit; `copies` is 0 if each argument is copied as often as there are arguments.
     """
 
     build: Callable[..., se.Basic]
@@ -158,7 +158,7 @@ RESERVED: frozenset[str] = frozenset({"t", "pi", "dot", "ddot", *FUNCTIONS})
 
 
 def is_identifier(name: str) -> bool:
-    """Whether `name` can name a coordinate or a parameter.
+    """True if `name` is a valid name of a coordinate or a parameter.
 
     >>> is_identifier("theta1"), is_identifier("2x"), is_identifier("sin"), is_identifier("lambda")
     (True, False, False, False)
@@ -168,9 +168,9 @@ def is_identifier(name: str) -> bool:
 
 
 def flaw(expression: se.Basic, *, constant: bool = False) -> str | None:
-    """What is wrong with the numbers at the top of `expression`, as the end of a sentence; None if nothing is.
+    """The problem with the numbers at the top of `expression`, as the end of a sentence; None if there is none.
 
-    A `constant` expression, one without symbols, is also judged by its value.
+    A `constant` expression, one without symbols, is also checked by its value.
 
     >>> flaw(se.asin(2), constant=True)
     'is not a real number'
@@ -180,7 +180,7 @@ def flaw(expression: se.Basic, *, constant: bool = False) -> str | None:
     for part in (expression, *expression.args):
         if isinstance(part, se.Rational):
             if _bits(part) > MAX_BITS:
-                return "makes a number with too many digits"
+                return "produces a number with too many digits"
         elif isinstance(part, se.RealDouble):
             if not math.isfinite(float(part)):
                 return "has no finite value"
@@ -190,7 +190,7 @@ def flaw(expression: se.Basic, *, constant: bool = False) -> str | None:
 
 
 def _value_flaw(expression: se.Basic) -> str | None:
-    # complex arithmetic would leave a tiny imaginary part in cos(2)**2, real arithmetic fails or gives nan for asin(2)
+    # complex arithmetic leaves a tiny imaginary part in cos(2)**2; real arithmetic fails or returns nan for asin(2)
     try:
         value = float(expression.n(53, real=True))
     except RuntimeError:
@@ -201,7 +201,7 @@ def _value_flaw(expression: se.Basic) -> str | None:
 
 
 def power_flaw(base: se.Basic, exponent: se.Basic) -> str | None:
-    """What is wrong with raising `base` to `exponent`, before a giant number is built; None if nothing is.
+    """The problem with raising `base` to `exponent`, before a huge number is built; None if there is none.
 
     >>> power_flaw(se.Integer(9), se.Integer(9) ** 9)
     'has an exponent beyond 64'
@@ -216,7 +216,7 @@ def power_flaw(base: se.Basic, exponent: se.Basic) -> str | None:
         if reach > MAX_POWER:
             return f"has an exponent beyond {MAX_POWER}"
         if isinstance(root, se.Rational) and _bits(root) * reach > MAX_BITS:
-            return "makes a number with too many digits"
+            return "produces a number with too many digits"
     return None
 
 
@@ -225,7 +225,7 @@ def _bits(number: se.Rational) -> int:
 
 
 class Kind(StrEnum):
-    """What a symbol of the library stands for; the value is how it is written.
+    """The kind of a symbol that the library adds; the value is its notation.
 
     >>> Kind.RATE.of("theta1"), Kind.WORK.of()
     ('dot(theta1)', 'work()')
@@ -237,20 +237,20 @@ class Kind(StrEnum):
     CONSTANT = "G"  # the constant momentum of an ignorable coordinate
     CONSTRAINED = "w"  # a quasi-velocity that vanishes on the constraints
     MULTIPLIER = "lambda"
-    SLOPE = "rate"  # the rate of any unknown in a differential-algebraic system, or of any input of a program
-    FORCE = "force"  # along a speed
+    SLOPE = "rate"  # the rate of an unknown in a differential-algebraic system, or of an input of a program
+    FORCE = "force"  # generalized force along a speed
     WORK = "work"  # the integral of the power
     WEIGHT = "weight"  # of an output of a program
-    HELD = "held"  # a condition, or a line of a table, that is frozen between two events
+    HELD = "held"  # a condition, or a segment of a table, that is frozen between two events
     PRESS = "press"  # the normal force of a rigid contact
-    RUB = "rub"  # its friction where it sticks
-    SLIDE = "slide"  # the sign of its slip where it slides
-    INPUT = "u"  # what a law in Python gives a load
-    MEASURE = "measure"  # what a law of a load is a formula of, such as the length of a strut
-    VX, VY, VZ, WX, WY, WZ = "vx", "vy", "vz", "wx", "wy", "wz"  # the parts of a twist
+    RUB = "rub"  # friction force of a sticking contact
+    SLIDE = "slide"  # slip direction (sign) of a sliding contact
+    INPUT = "u"  # output of a Python force law, input of a load
+    MEASURE = "measure"  # argument of the force law of a load, such as the length of a strut
+    VX, VY, VZ, WX, WY, WZ = "vx", "vy", "vz", "wx", "wy", "wz"  # the components of a twist
 
     def of(self, name: object = "") -> str:
-        """The name of the symbol of this kind that belongs to `name`."""
+        """The name of the symbol of this kind for the element `name`."""
         return f"{self.value}({name})"
 
 
@@ -259,7 +259,7 @@ TWIST = (Kind.VX, Kind.VY, Kind.VZ, Kind.WX, Kind.WY, Kind.WZ)
 
 
 def parted(name: str) -> tuple[Kind | None, str]:
-    """The kind of a symbol of the library and what it belongs to; None and the name itself for a name of the user.
+    """The kind and element of a symbol of the library; None and the name itself for a user-defined name.
 
     >>> parted("dot(x)"), parted("x")
     ((<Kind.RATE: 'dot'>, 'x'), (None, 'x'))
@@ -270,7 +270,7 @@ def parted(name: str) -> tuple[Kind | None, str]:
 
 
 def kind_of(name: str) -> Kind | None:
-    """The kind of a symbol of the library; None for a name of the user."""
+    """The kind of a symbol of the library; None for a user-defined name."""
     return parted(name)[0]
 
 
@@ -285,36 +285,36 @@ def momentum(name: str) -> se.Symbol:
 
 
 def number(value: object, where: str) -> se.Basic:
-    """The SymEngine number of a Python number, exact: a decimal is the fraction it is written as.
+    """The exact SymEngine number of a Python number: a decimal is the fraction it denotes.
 
     >>> number(3, "gravity"), number(9.81, "gravity")
     (3, 981/100)
     """
     if isinstance(value, bool) or not isinstance(value, numbers.Real):
         fact = f"the value {quote(shown(value))} is of type {type(value).__name__}."
-        raise FormulaError(f"{where}: {fact} Expected a number or a formula; give one, such as 2.5.")
-    whole = isinstance(value, numbers.Integral)
+        raise FormulaError(f"{where}: {fact} Expected a number or a formula, such as 2.5.")
+    is_integer = isinstance(value, numbers.Integral)
     try:
-        result = se.Integer(int(value)) if whole else decimal(float(value))
+        result = se.Integer(int(value)) if is_integer else decimal(float(value))
     except OverflowError:
         result = se.RealDouble(math.inf)
     problem = flaw(result)
     if problem:
-        what = "the integer" if whole else f"the value {float(result)}"
-        raise FormulaError(f"{where}: {what} {problem}. Expected a finite number; give one between -1e308 and 1e308.")
+        what = "the integer" if is_integer else f"the value {float(result)}"
+        raise FormulaError(f"{where}: {what} {problem}. Expected a finite number between -1e308 and 1e308.")
     return result
 
 
-_SMALLEST, _LARGEST = 1e-60, 1e60  # beyond these a fraction has too many digits, and a double stays a double
+_SMALLEST, _LARGEST = 1e-60, 1e60  # outside this range a fraction has too many digits, and a double is used
 
 
 def decimal(value: float) -> se.Basic:
-    """The fraction that a double is written as, so that formulas are never rounded; a double where it would be very long.
+    """The fraction that a double denotes, so that formulas are never rounded; a double if the fraction would be very long.
 
     >>> decimal(0.1) + decimal(0.2), decimal(2.0), decimal(1e-300)
     (3/10, 2, 1e-300)
     """
-    if value != 0 and not _SMALLEST <= abs(value) < _LARGEST:  # also inf and nan
+    if value != 0 and not _SMALLEST <= abs(value) < _LARGEST:  # includes inf and nan
         return se.RealDouble(value)
     found = exact(value)
     return se.Rational(found.numerator, found.denominator)
@@ -323,7 +323,7 @@ def decimal(value: float) -> se.Basic:
 def fold(
     root: Node, children: Callable[[Node], Sequence[Node]], build: Callable[[Node, list[Result]], Result]
 ) -> Result:
-    """The value of a tree: `build(node, values of its children)` from the leaves up, without recursion.
+    """Evaluate a tree: `build(node, values of its children)` from the leaves up, without recursion.
 
     >>> fold((1, (2, 3)), lambda n: n if isinstance(n, tuple) else (), lambda n, v: sum(v) if v else n)
     6
@@ -344,5 +344,5 @@ def fold(
 
 
 def quote(text: str, length: int = 60) -> str:
-    """`text` in quotation marks, shortened, with unprintable characters made visible."""
+    """`text` in quotation marks, shortened, with unprintable characters escaped."""
     return repr(text if len(text) <= length else text[: length - 3] + "...")

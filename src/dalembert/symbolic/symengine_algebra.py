@@ -1,4 +1,4 @@
-"""SymEngine expressions, which users read: their algebra, derivatives and antiderivatives."""
+"""SymEngine expressions for display: their algebra, derivatives and antiderivatives."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from dalembert.symbolic.operations import FUNCTIONS
 from dalembert.symbolic.symbols import Formula
 
 _FUNCTIONS = {name: getattr(se, name) for name in FUNCTIONS if name != "pow"}
-_MAX_TERMS = 200  # of a product that is multiplied out
+_MAX_TERMS = 200  # of an expanded product
 
 
 class Symbolic(DifferentialAlgebra):
-    """Expressions of SymEngine."""
+    """Algebra of SymEngine expressions."""
 
     name = "symbolic"
     pi = se.pi
@@ -79,22 +79,22 @@ SYMBOLIC = Symbolic()
 
 
 def antiderivative(formula: Formula, x: Formula, moving: Collection[Formula] = ()) -> tuple[Formula, Formula]:
-    """(F, rest) with ∂F/∂x + rest = formula: F has the terms that can be integrated exactly and hold nothing `moving` but x.
+    """(F, rest) with ∂F/∂x + rest = formula: F has the terms that are integrated exactly and contain no `moving` symbol but x.
 
-    Powers but −1, sine, cosine and exponential of a x + b are integrated for a number a, with any factor free of x.
+    Powers except −1, sine, cosine and exponential of a x + b are integrated for a number a, with any factor free of x.
 
     >>> x, k, v = se.symbols("x k v")
     >>> antiderivative(k * (x - 1) ** 3 + 2 * v, x, [v])
     ((1/4)*k*(-1 + x)**4, 2*v)
     """
-    known, rest = se.Integer(0), se.Integer(0)
+    integrated, rest = se.Integer(0), se.Integer(0)
     for term in _terms(formula):
         found = None if term.free_symbols & {*moving} else _of_term(term, x)
         parts = [term] if found is not None or not 1 < _count(term) <= _MAX_TERMS else _terms(se.expand(term))
         for part in parts:
-            whole = found if part is term else None if part.free_symbols & {*moving} else _of_term(part, x)
-            known, rest = (known, rest + part) if whole is None else (known + whole, rest)
-    return known, rest
+            integral = found if part is term else None if part.free_symbols & {*moving} else _of_term(part, x)
+            integrated, rest = (integrated, rest + part) if integral is None else (integrated + integral, rest)
+    return integrated, rest
 
 
 def _terms(formula: Formula) -> tuple[Formula, ...]:
@@ -102,7 +102,7 @@ def _terms(formula: Formula) -> tuple[Formula, ...]:
 
 
 def _count(formula: Formula) -> int:
-    """How many terms a formula has when it is multiplied out, at most; the number is cut off where it is too large."""
+    """An upper bound for the number of terms of the expanded formula; the count stops when it is too large."""
     if isinstance(formula, se.Add):
         count = sum(map(_count, formula.args))
     elif isinstance(formula, se.Mul):
@@ -116,16 +116,16 @@ def _count(formula: Formula) -> int:
 
 
 def _of_term(term: Formula, x: Formula) -> Formula | None:
-    """The antiderivative of c f(a x + b), None where the term is not of this form."""
+    """The antiderivative of c f(a x + b), None for a term of another form."""
     factors = term.args if isinstance(term, se.Mul) else (term,)
-    held = [factor for factor in factors if x in factor.free_symbols]
-    if not held:
+    dependent = [factor for factor in factors if x in factor.free_symbols]
+    if not dependent:
         return term * x
-    if len(held) > 1:
+    if len(dependent) > 1:
         return None
-    (inner,) = held
-    whole = _of_factor(inner, x)
-    return whole and reduce(mul, (factor for factor in factors if factor is not inner), whole)
+    (inner,) = dependent
+    integral = _of_factor(inner, x)
+    return integral and reduce(mul, (factor for factor in factors if factor is not inner), integral)
 
 
 def _of_factor(factor: Formula, x: Formula) -> Formula | None:
@@ -142,7 +142,7 @@ def _of_factor(factor: Formula, x: Formula) -> Formula | None:
 
 
 def _slope(formula: Formula, x: Formula) -> Formula | None:
-    """a of a x + b, where a is a number other than 0."""
+    """a of a x + b, where a is a nonzero number."""
     if not formula.is_Symbol and not isinstance(formula, se.Add | se.Mul):
         return None
     slope = se.diff(formula, x)
@@ -152,8 +152,8 @@ def _slope(formula: Formula, x: Formula) -> Formula | None:
 def slope(f: Formula, x: Formula) -> Formula:
     """∂f/∂x, zero where f does not contain x.
 
-    SymEngine's derivative of atan2(y, x) divides by x where the arguments are no plain symbols, so that it has no value where
-    x = 0. Here it is (x y′ − y x′)/(x² + y²), which has one everywhere but at the origin.
+    SymEngine's derivative of atan2(y, x) divides by x if the arguments are not symbols, so that it is undefined at x = 0. Here it
+    is (x y′ − y x′)/(x² + y²), which is defined everywhere except at the origin.
 
     >>> a = se.Symbol("a")
     >>> slope(se.atan2(se.cos(a), se.sin(a)), a).subs({a: 0})
@@ -164,13 +164,13 @@ def slope(f: Formula, x: Formula) -> Formula:
     angle = next((each for each in _angles(f) if x in each.free_symbols), None)
     if angle is None:
         return se.diff(f, x)
-    (v, u), place = angle.args, se.Symbol("[angle]")
-    rest = f.subs({angle: place})
-    turn = (u * slope(v, x) - v * slope(u, x)) / (u * u + v * v)
-    return (slope(rest, x) + slope(rest, place) * turn).subs({place: angle})
+    (v, u), placeholder = angle.args, se.Symbol("[angle]")
+    rest = f.subs({angle: placeholder})
+    rate = (u * slope(v, x) - v * slope(u, x)) / (u * u + v * v)
+    return (slope(rest, x) + slope(rest, placeholder) * rate).subs({placeholder: angle})
 
 
 @lru_cache(maxsize=256)
 def _angles(f: Formula) -> tuple[Formula, ...]:
-    """The angles by atan2 in a formula, which is differentiated by many symbols."""
+    """The atan2 terms in a formula; cached, since it is differentiated by many symbols."""
     return tuple(sorted(f.atoms(se.atan2), key=str))

@@ -1,4 +1,4 @@
-"""Formulas from SymPy and back. SymPy is slow to import, so it is imported when it is first used."""
+"""Conversion of formulas from and to SymPy. SymPy is slow to import, so it is imported on first use."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def from_sympy(
     """The formula of a SymPy expression over `dynamicsymbols`, their first derivatives, time and parameters.
 
     `coordinates` maps each dynamic symbol to the name of its coordinate, `parameters` each symbol to the name of its
-    parameter. With `rates=False` velocities are refused.
+    parameter. With `rates=False` velocities are rejected.
 
     >>> from sympy import Symbol
     >>> from sympy.physics.mechanics import dynamicsymbols
@@ -38,8 +38,8 @@ def from_sympy(
     from dalembert.symbolic.sympy_trees import Reader
 
     if isinstance(expr, str):
-        fact = f"{where}: the text {quote(expr)} stands where a SymPy expression or a number belongs."
-        raise FormulaError(f"{fact} Give a SymPy expression, or put the text where formulas are read.")
+        fact = f"{where}: expected a SymPy expression or a number, got the str {quote(expr)}."
+        raise FormulaError(f"{fact} Pass a SymPy expression, or use an argument that accepts formula strings.")
     if not isinstance(expr, sympy.Basic):
         return number(expr, where)
     reader = Reader(expr, coordinates, parameters, where, rates)
@@ -52,7 +52,7 @@ def to_sympy(
 ) -> sympy.Basic:
     """The SymPy expression of a formula: coordinates as `dynamicsymbols`, velocities as their derivatives.
 
-    Every other symbol is looked up in `symbols`, or becomes a plain SymPy symbol of its name.
+    Any other symbol is looked up in `symbols`, or becomes a SymPy symbol of the same name.
 
     >>> to_sympy(se.Symbol("k") * rate("theta"), coordinates=["theta"])
     k*Derivative(theta(t), t)

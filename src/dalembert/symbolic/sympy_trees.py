@@ -1,4 +1,4 @@
-"""SymPy's trees, read by a white list and built again; imported by `sympy_bridge` when they are first needed."""
+"""Conversion of SymPy trees by a white list; imported by `sympy_bridge` on first use."""
 
 from __future__ import annotations
 
@@ -35,11 +35,11 @@ from dalembert.symbolic.symbols import (
 
 
 def rebuilt(node: Formula, parts: list[sympy.Basic]) -> sympy.Basic:
-    """The SymPy expression of one node of a formula from those of its parts."""
+    """The SymPy expression of one node of a formula, from those of its parts."""
     if not parts:
         return node._sympy_()
     if isinstance(node, se.Piecewise):
-        # even with evaluate=False SymPy rewrites conditions that hold a Piecewise, in seconds or in endless recursion
+        # even with evaluate=False SymPy rewrites conditions that contain a Piecewise, slowly or with infinite recursion
         pairs = zip(parts[::2], parts[1::2], strict=True)
         return sympy.Basic.__new__(sympy.Piecewise, *(sympy.Tuple.__new__(ExprCondPair, *pair) for pair in pairs))
     if isinstance(node, FunctionSymbol):
@@ -51,27 +51,27 @@ def rebuilt(node: Formula, parts: list[sympy.Basic]) -> sympy.Basic:
 
 @dataclass(frozen=True)
 class Reader:
-    """From a SymPy tree to SymEngine: `children` is the white list, `build` makes one node."""
+    """From a SymPy tree to SymEngine: `children` is the white list, `build` creates one node."""
 
-    whole: sympy.Basic
+    expression: sympy.Basic
     coordinates: Mapping[sympy.Basic, str]
     parameters: Mapping[sympy.Basic, str]
     where: str
     rates: bool
 
     def error(self, fact: str, advice: str) -> FormulaError:
-        """The error with the element and the expression it is about."""
-        return FormulaError(f"{self.where}, SymPy expression {quote(str(self.whole))}: {fact} {advice}")
+        """The error with the element and the expression."""
+        return FormulaError(f"{self.where}, SymPy expression {quote(str(self.expression))}: {fact} {advice}")
 
     def expect(self, node: sympy.Basic, *, condition: bool) -> None:
-        """Refuse a condition where a number belongs, and the other way round."""
+        """Reject a condition where a number is expected, and vice versa."""
         if condition and not isinstance(node, (Relational, BooleanAtom, sympy.And, sympy.Or, sympy.Not, sympy.ITE)):
             raise self.error(f"{quote(str(node))} is not a condition.", "Use < <= > >= joined by And and Or.")
         if not condition and not isinstance(node, sympy.Expr):
-            raise self.error(f"{quote(str(node))} stands where a number belongs.", "Give a scalar expression.")
+            raise self.error(f"expected a number, got {quote(str(node))}.", "Pass a scalar expression.")
 
     def children(self, node: sympy.Basic) -> list[sympy.Basic]:
-        """The parts of an allowed node; every other node is an error."""
+        """The parts of an allowed node; any other node is an error."""
         if node in self.coordinates or node in self.parameters or node == time_symbol():
             return []
         if isinstance(node, sympy.Piecewise):
@@ -87,7 +87,7 @@ class Reader:
         return []
 
     def build(self, node: sympy.Basic, parts: list[Formula]) -> Formula:
-        """The SymEngine expression of one node from those of its parts."""
+        """The SymEngine expression of one node, from those of its parts."""
         if isinstance(node, sympy.Pow):
             problem = power_flaw(*parts)
             if problem:
@@ -103,7 +103,9 @@ class Reader:
     def _branches(self, node: sympy.Piecewise) -> list[sympy.Basic]:
         pairs = [pair.args for pair in node.args]
         if pairs[-1][1] is not sympy.true:
-            raise self.error(f"{quote(str(node))} has no default value.", "Give its last branch the condition True.")
+            raise self.error(
+                f"{quote(str(node))} has no default value.", "Set the condition of its last branch to True."
+            )
         for value, condition in pairs:
             self.expect(value, condition=False)
             self.expect(condition, condition=True)
@@ -123,8 +125,8 @@ class Reader:
         if isinstance(node, sympy.Symbol):
             known = [_name(key) for key in (*self.parameters, *self.coordinates)]
             if node.name in known:
-                fact = f"the symbol '{node.name}' is not the one that was declared under this name."
-                raise self.error(fact, "Use the same symbol in both places, with the same assumptions.")
+                fact = f"the symbol '{node.name}' is not the symbol declared with this name."
+                raise self.error(fact, "Use the same symbol in both, with the same assumptions.")
             raise self.error(f"the symbol {quote(node.name)} is not known here.", nearest(node.name, known))
         if isinstance(node, AppliedUndef):
             known = [_name(key) for key in self.coordinates]
@@ -150,13 +152,13 @@ class Reader:
 
     def _rate(self, node: sympy.Derivative) -> Formula:
         if node.expr not in self.coordinates or set(node.variables) != {time_symbol()}:
-            advice = "Only the time derivative of a coordinate is; call `.doit()` for the others."
+            advice = "Only time derivatives of coordinates are allowed; call `.doit()` for the others."
             raise self.error(f"the derivative {quote(str(node))} is not a velocity.", advice)
         if len(node.variables) > 1:
             advice = "Expected coordinates, velocities and time; write the formula with these."
             raise self.error(f"accelerations are not allowed in a formula, got {quote(str(node))}.", advice)
         if not self.rates:
-            advice = "Expected coordinates and parameters only; leave derivatives out."
+            advice = "Expected coordinates and parameters only; remove derivatives."
             raise self.error(f"velocities are not allowed here, got {quote(str(node))}.", advice)
         return rate(self.coordinates[node.expr])
 
@@ -184,7 +186,7 @@ def _name(key: sympy.Basic) -> str:
 
 
 def time_symbol() -> sympy.Symbol:
-    """The time of SymPy's dynamic symbols."""
+    """The time symbol of SymPy's dynamic symbols."""
     return vars(dynamicsymbols)["_t"]
 
 
@@ -198,7 +200,7 @@ _BUILDERS: dict[type[sympy.Basic], Callable[..., Formula]] = {
     sympy.Max: maximum,
     sympy.sinh: lambda x: (se.exp(x) - se.exp(-x)) / 2,
     sympy.cosh: lambda x: (se.exp(x) + se.exp(-x)) / 2,
-    # this form stays finite for every x
+    # this form is finite for every x
     sympy.tanh: lambda x: 1 - 2 / (se.exp(2 * x) + 1),
     sympy.Heaviside: lambda x, middle: piecewise(0, compare(se.Lt, x, 0), middle, compare(se.Le, x, 0), 1),
 }

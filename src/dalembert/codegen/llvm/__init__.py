@@ -1,1 +1,1 @@
-"""Machine code from programs and loops, by LLVM."""
+"""LLVM machine code from programs and loops."""

@@ -1,8 +1,8 @@
 """Reduction of angles to |r| ≤ π/4 by quarter turns, accurate for every double.
 
 Up to 2²⁰ the quarter turns are subtracted in parts of π/2 short enough for exact products (W. J. Cody and W. Waite 1980).
-Beyond it, the bits of x · 2/π around the binary point are made with integers (M. H. Payne and R. N. Hanek 1983), for each
-lane by itself, behind a branch that is taken when any lane needs it.
+Beyond that, the bits of x · 2/π around the binary point are computed with integers (M. H. Payne and R. N. Hanek 1983), for each
+lane separately, behind a branch that is taken when any lane needs it.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from dalembert.codegen.llvm._vector_arithmetic import (
     product,
 )
 
-# π/2 = Σ parts: three of 33 bits, so that 20 bits of quarter turns times one is exact, and the rest (from mpmath)
+# π/2 = Σ parts: three of 33 bits, so that the product with 20 bits of quarter turns is exact, and the rest (from mpmath)
 HALF_PI_PARTS = tuple(
     map(float.fromhex, ("0x1.921fb544p+0", "0x1.0b4611a6p-34", "0x1.3198a2e0p-69", "0x1.b839a252049c1p-104"))
 )
@@ -38,34 +38,34 @@ HALF_PI_LONG_PARTS = tuple(
 HALF_PI = tuple(map(float.fromhex, ("0x1.921fb54442d18p+0", "0x1.1a62633145c07p-54")))  # π/2 as a pair
 TWO_OVER_PI = float.fromhex("0x1.45f306dc9c883p-1")
 
-# adding 3·2⁵¹ rounds to a whole number, which then stands in the lowest bits
+# adding 3·2⁵¹ rounds to an integer, which is then in the lowest bits
 WHOLE = 3 * 2.0**51
 LARGEST = 2.0**20
-WORDS = 20  # 64 zeros, then 2/π to 1216 bits: 2⁹⁷¹, the last bit of the largest double, still meets 192 of them
+WORDS = 20  # 64 zeros, then 2/π to 1216 bits: 2⁹⁷¹, the last bit of the largest double, still has 192 of them
 FIELDS = ir.LiteralStructType([INTEGER, DOUBLE, DOUBLE])  # quarters, r.hi, r.lo of one lane
 Value = TypeVar("Value", Real, Bits)
 
 
 @dataclass(frozen=True)
 class Reduced:
-    """x = r + quarters · π/2, with |r| ≤ π/4 and a little; of `quarters` only the two lowest bits have a meaning."""
+    """x = r + quarters · π/2, with |r| slightly above π/4 at most; only the two lowest bits of `quarters` are significant."""
 
     quarters: Bits
     r: Pair
 
 
 def reduced(x: Real) -> Reduced:
-    """x without its quarter turns; r is nan where x is infinite or not a number."""
+    """x reduced by quarter turns; r is NaN if x is infinite or NaN."""
     return _beyond(x, _near(x))
 
 
 def reduced_once(x: Real) -> Reduced:
-    """The same with r rounded: r.lo is left out."""
+    """`reduced` with r rounded: r.lo is omitted."""
     return _beyond(x, _rounded(x))
 
 
 def _beyond(x: Real, near: Reduced) -> Reduced:
-    """What was found where x is not huge, and the exact reduction elsewhere."""
+    """The result for moderate x, and the exact reduction for huge x."""
     builder = x.lanes.builder
     huge = ~(abs(x) < LARGEST)
     start = builder.block
@@ -75,13 +75,13 @@ def _beyond(x: Real, near: Reduced) -> Reduced:
         quarters = huge.bits(far.quarters, near.quarters)
         hi = huge.real(finite.real(far.r.hi, NAN), near.r.hi)
         lo = huge.real(finite.real(far.r.lo, 0.0), near.r.lo)
-        ways = (start, builder.block)
-    r = Pair(_either(ways, near.r.hi, hi), _either(ways, near.r.lo, lo))
-    return Reduced(_either(ways, near.quarters, quarters), r)
+        predecessors = (start, builder.block)
+    r = Pair(_either(predecessors, near.r.hi, hi), _either(predecessors, near.r.lo, lo))
+    return Reduced(_either(predecessors, near.quarters, quarters), r)
 
 
 def _rounded(x: Real) -> Reduced:
-    """Cody and Waite without errors kept: what matters of a part is rounded once, and the first difference is exact.
+    """Cody and Waite without error terms: the significant part is rounded once, and the first difference is exact.
 
     With fused products a part may have 53 bits: x and n·π/2 are then multiples of 2⁻⁵³, and their difference is below 1.
     """
@@ -106,12 +106,12 @@ def _near(x: Real) -> Reduced:
     return Reduced(shifted.bits(), ordered_sum(two.hi, madd(n, fourth, one.lo + two.lo)))
 
 
-def _either(ways: tuple[ir.Block | None, ir.Block | None], one: Value, other: Value) -> Value:
-    """One value or the other, by the block that led here."""
+def _either(predecessors: tuple[ir.Block | None, ir.Block | None], one: Value, other: Value) -> Value:
+    """Phi node: one value or the other, by the predecessor block."""
     lanes = one.lanes
     phi = lanes.builder.phi(lanes.shape(DOUBLE if isinstance(one, Real) else INTEGER))
-    for block, came in zip(ways, (one, other), strict=True):
-        phi.add_incoming(came.value, block)
+    for block, incoming in zip(predecessors, (one, other), strict=True):
+        phi.add_incoming(incoming.value, block)
     return type(one)(lanes, phi)
 
 
@@ -141,18 +141,18 @@ def _payne_hanek(module: ir.Module, fma: bool) -> ir.Function:
 
 
 def _scalar_reduction(x: Real) -> tuple[Bits, Pair]:
-    """Quarters and r of one double x = ± m 2ᵉ ≥ 2²⁰, m whole; the sign of x is given back at the end."""
+    """Quarters and r of one double x = ± m 2ᵉ ≥ 2²⁰, with integer m; the sign of x is restored at the end."""
     lanes = x.lanes
     magnitude = abs(x).bits()
     m = (magnitude & (1 << 52) - 1) | 1 << 52
     e = (magnitude >> 52) - 1075
     top, middle, low = _product(m, _window(lanes, e))
-    # 192 bits: two of whole quarters mod 4, the rest a fraction; from one half on the next quarter is nearer
+    # 192 bits: two of integer quarters mod 4, the rest a fraction; from one half on the next quarter is nearer
     quarters = (top + (1 << 61)) >> 62
     top, middle, low = _funnel(top, middle, 2), _funnel(middle, low, 2), low << 2
     over = lanes.bits(0) - (top >> 63)
     top, middle, low = top ^ over, middle ^ over, low ^ over
-    # without its zeros in front, the fraction is a pair of doubles
+    # without leading zeros, the fraction is a pair of doubles
     zeros = Bits(lanes, lanes.emit("ctlz", top.value, ir.IntType(1)(0)))
     top, middle = _funnel(top, middle, zeros), _funnel(middle, low, zeros)
     rest = _funnel(top, middle, 53)
@@ -165,7 +165,7 @@ def _scalar_reduction(x: Real) -> tuple[Bits, Pair]:
 
 
 def _window(lanes: Lanes, e: Bits) -> list[Bits]:
-    """The 192 bits of 2/π from the weight 2¹⁻ᵉ on; those before it make whole turns of 2ᵉ."""
+    """The 192 bits of 2/π from the weight 2¹⁻ᵉ; the bits before contribute full turns of 2ᵉ."""
     builder = lanes.builder
     start = e + 62  # 64 zeros, then the weight 2⁻¹
     table, word = _table(builder.module), start >> 6
@@ -177,7 +177,7 @@ def _window(lanes: Lanes, e: Bits) -> list[Bits]:
 
 
 def _product(m: Bits, words: list[Bits]) -> tuple[Bits, Bits, Bits]:
-    """m times a number of three words, highest first, without what goes beyond 192 bits."""
+    """m times a number of three words, highest first, truncated to 192 bits."""
     lanes, builder, wide = m.lanes, m.lanes.builder, ir.IntType(128)
 
     def times(word: Bits) -> ir.Value:
@@ -194,17 +194,17 @@ def _product(m: Bits, words: list[Bits]) -> tuple[Bits, Bits, Bits]:
 
 
 def _funnel(high: Bits, low: Bits, shift: Bits | int) -> Bits:
-    """The upper word of two words shifted to the left."""
+    """The upper word of two words shifted left."""
     lanes = high.lanes
     return Bits(lanes, lanes.intrinsic("llvm.fshl", INTEGER, high.value, low.value, lanes.bits(shift).value))
 
 
-def _converted(whole: Bits) -> Real:
-    return Real(whole.lanes, whole.lanes.emit("uitofp", whole.value, DOUBLE))
+def _converted(integer: Bits) -> Real:
+    return Real(integer.lanes, integer.lanes.emit("uitofp", integer.value, DOUBLE))
 
 
 def _table(module: ir.Module) -> ir.GlobalVariable:
-    """64 zeros and the bits of 2/π after the point, in words of 64 bits."""
+    """64 zeros and the bits of 2/π after the point, in 64-bit words."""
     name = "two_over_pi"
     known = module.globals.get(name)
     if isinstance(known, ir.GlobalVariable):
@@ -221,7 +221,7 @@ def _table(module: ir.Module) -> ir.GlobalVariable:
 
 @cache
 def two_over_pi(bits: int) -> int:
-    """⌊2ᵇⁱᵗˢ · 2/π⌋, from π = 16 arctan(1/5) − 4 arctan(1/239) in whole numbers (J. Machin 1706).
+    """⌊2ᵇⁱᵗˢ · 2/π⌋, from π = 16 arctan(1/5) − 4 arctan(1/239) in integers (J. Machin 1706).
 
     >>> two_over_pi(53) / 2**53
     0.6366197723675813

@@ -1,8 +1,8 @@
-"""Expressions of arrays in plain texts: elements, slices and views, and the operations of NumPy on them.
+"""Array expressions of compiled loops: elements, slices and views, and NumPy operations on them.
 
-An operation on arrays is a loop over their elements with NumPy's broadcasting, and makes a new array. Slices of columns,
-transposed matrices and diagonals are views inside of an expression; in a variable they become arrays of their own, so what is
-written into such a variable does not reach the first array. Rows of an array, and slices of rows, are not copied.
+An operation on arrays is a loop over their elements with NumPy's broadcasting, and creates a new array. Slices of columns,
+transposed matrices and diagonals are views inside an expression; assigned to a variable they are copied, so writing to the
+variable does not change the original array. Rows of an array, and slices of rows, are not copied.
 """
 
 from __future__ import annotations
@@ -70,24 +70,24 @@ _TAKEN = {1: taken, 2: taken_rows}
 
 
 def shape_of(value: Value) -> list[Word]:
-    """The shape of an array or a view; a number has none."""
+    """The shape of an array or a view; empty for a number."""
     return list(value.words[1 : 1 + value.kind.ndim]) if isinstance(value.kind, Array | View) else []
 
 
 class ArrayExpressions(Expressions):
-    """The values of expressions of arrays."""
+    """Code generation for expressions of arrays."""
 
     @abstractmethod
     def allocate(self, count: Word) -> Word:
-        """The address of so many numbers, which live until the function returns."""
+        """The address of memory for `count` numbers, valid until the function returns."""
 
     @abstractmethod
     def counter(self) -> Word:
-        """The address of an integer beside the variables."""
+        """The address of an integer in the stack frame."""
 
     @abstractmethod
     def called(self, node: ast.AST, function: object, arguments: Sequence[Value]) -> Value:
-        """What a text returns for values."""
+        """The return value of a compiled function for these arguments."""
 
     # elements, slices and views
 
@@ -99,7 +99,7 @@ class ArrayExpressions(Expressions):
         return Value(place.kind, (self.builder.load(place.word),)) if isinstance(place.kind, Scalar) else place
 
     def place(self, node: ast.Subscript, owner: Value) -> Value:
-        """Where an element of an array is; for slices and fewer indices than axes, the array or view that begins there."""
+        """The address of an element of an array; for slices and fewer indices than axes, the array or view that begins there."""
         indices = list(node.slice.elts) if isinstance(node.slice, ast.Tuple) else [node.slice]
         if not isinstance(owner.kind, Array | View):
             self.refuse(node)
@@ -134,7 +134,7 @@ class ArrayExpressions(Expressions):
         return Value(View(owner.kind.item, len(shape)), (pointer, *shape, *strides))
 
     def _limits(self, node: ast.AST, part: ast.Slice, size: Word) -> tuple[Word, Word]:
-        """Where a slice begins, and its size."""
+        """The begin of a slice, and its size."""
         if part.step is not None:
             self.refuse(node)
         begin = integer(0).word if part.lower is None else self.whole(part.lower)
@@ -147,10 +147,10 @@ class ArrayExpressions(Expressions):
         return self._as_index(node, self.value(node))
 
     def _as_index(self, node: ast.expr, found: Value) -> Word:
-        return found.word if found.kind == INT else self.refuse(node, f"expected an integer, got {found.kind}:")
+        return found.word if found.kind == INT else self.refuse(node, f"expected an int, got {found.kind}:")
 
     def _times(self, a: Word, b: Word) -> Word:
-        """The product of two integers, one of which may be known."""
+        """The product of two integers, one of which may be a constant."""
         for this, other in ((a, b), (b, a)):
             if isinstance(this, ir.Constant) and this.constant in (0, 1):
                 return other if this.constant else this
@@ -163,7 +163,7 @@ class ArrayExpressions(Expressions):
         return self.builder.add(a, b)
 
     def _strides(self, value: Value) -> list[Word]:
-        """How far the elements of an array are apart along each axis."""
+        """The strides of an array along each axis."""
         if isinstance(value.kind, View):
             return list(value.words[1 + value.kind.ndim :])
         strides = [integer(1).word]
@@ -187,7 +187,7 @@ class ArrayExpressions(Expressions):
     # loops over elements
 
     def repeat(self, count: Word, body: Callable[[Word], object]) -> None:
-        """Write a loop over range(count)."""
+        """Emit a loop over range(count)."""
         look, do, after = (self.builder.append_basic_block(name) for name in ("look", "do", "after"))
         at = self.counter()
         self.builder.store(integer(0).word, at)
@@ -202,7 +202,7 @@ class ArrayExpressions(Expressions):
         self.builder.position_at_end(after)
 
     def _each(self, shape: Sequence[Word], body: Callable[[list[Word]], object]) -> None:
-        """Write loops over all indices of a shape."""
+        """Emit loops over all indices of a shape."""
 
         def level(index: list[Word]) -> None:
             if len(index) == len(shape):
@@ -213,7 +213,7 @@ class ArrayExpressions(Expressions):
         level([])
 
     def _steps(self, value: Value, ndim: int, alone: bool) -> list[Word]:
-        """The strides of an operand along the axes of the result: 0 along those that it is repeated on."""
+        """The strides of an operand along the axes of the result: 0 along broadcast axes."""
         sizes, one = shape_of(value), integer(1).word
         strides = self._strides(value) if sizes else []
         if not alone:
@@ -246,7 +246,7 @@ class ArrayExpressions(Expressions):
         return found
 
     def elementwise(self, function: Callable[..., Value], *operands: Value) -> Value:
-        """A function of each of the numbers of arrays, as a new array; of numbers alone, a number."""
+        """Apply a function elementwise to arrays, as a new array; to numbers only, a number."""
         arrays = [value for value in operands if isinstance(value.kind, Array | View)]
         if not arrays:
             return function(*operands)
@@ -287,7 +287,7 @@ class ArrayExpressions(Expressions):
     # operations
 
     def dense(self, value: Value) -> Value:
-        """A value in C order: a copy of a view."""
+        """A value in C order: a view is copied."""
         return self.elementwise(lambda each: each, value) if isinstance(value.kind, View) else value
 
     def operation(self, node: ast.AST, operator: ast.operator, left: Value, right: Value) -> Value:
@@ -305,17 +305,17 @@ class ArrayExpressions(Expressions):
         return self.elementwise(lambda each: each, array)
 
     def reshaped(self, node: ast.Call, array: Value, sizes: Value | None = None) -> Value:
-        """An array in another shape; in a row where none is given."""
+        """An array in another shape; flat if no shape is passed."""
         assert isinstance(array.kind, Array)
         shape = [self._count(shape_of(array))] if sizes is None else sizes_of(sizes)
         return Value(Array(array.kind.item, len(shape)), (array.word, *shape))
 
     def concatenated(self, node: ast.Call, parts: Value) -> Value:
-        """Arrays one after the other along their first axis."""
+        """Concatenate arrays along their first axis."""
         arrays = parts.parts()
         first: Kind = arrays[0].kind
         if not isinstance(first, Array) or any(each.kind != first for each in arrays):
-            self.refuse(node, "expected arrays of one kind in")
+            self.refuse(node, "expected arrays of one type in")
         lengths = [shape_of(each)[0] for each in arrays]
         total = lengths[0]
         for length in lengths[1:]:
@@ -332,11 +332,11 @@ class ArrayExpressions(Expressions):
 
 
 def sizes_of(sizes: Value) -> list[Word]:
-    """A shape, which is given as one integer or as some."""
+    """A shape, passed as one integer or several."""
     return [sizes.word] if sizes.kind == INT else [part.word for part in sizes.parts()]
 
 
-# NumPy's functions that have code of their own, and those that work on each element
+# NumPy functions with special code, and those that are applied elementwise
 
 ARRAY_WRITERS = {
     np.diagonal: ArrayExpressions.diagonal,
@@ -358,7 +358,7 @@ def identity(n: int) -> np.ndarray:
 
 @in_machine_code(np.linalg.norm, axis=-1)
 def row_norms(A: np.ndarray) -> np.ndarray:
-    """The lengths of rows."""
+    """The Euclidean norms of rows."""
     out = np.empty(A.shape[0])
     for i in range(A.shape[0]):
         square = 0.0
@@ -388,7 +388,7 @@ def total(values: np.ndarray) -> float:
 
 @in_machine_code(np.count_nonzero)
 def count(which: np.ndarray) -> int:
-    """How many are true."""
+    """The number of true elements."""
     found = 0
     for i in range(len(which)):
         if which[i]:
@@ -398,13 +398,13 @@ def count(which: np.ndarray) -> int:
 
 @in_machine_code(np.all)
 def all_of(which: np.ndarray) -> bool:
-    """True where all are."""
+    """True if all elements are true."""
     return count(which) == len(which)
 
 
 @in_machine_code(np.argmax)
 def place_of_largest(values: np.ndarray) -> int:
-    """The place of the largest value, the first of equals."""
+    """The index of the largest value, the first if several are equal."""
     best = 0
     for i in range(1, len(values)):
         if values[i] > values[best]:
@@ -414,5 +414,5 @@ def place_of_largest(values: np.ndarray) -> int:
 
 @in_machine_code(np.nan_to_num)
 def numbers(values: np.ndarray) -> np.ndarray:
-    """The values, zero where they are not a number."""
+    """The values, with zeros for NaN."""
     return np.where(values == values, values, 0.0)

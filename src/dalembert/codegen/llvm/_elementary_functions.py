@@ -1,7 +1,7 @@
 """The elementary functions in LLVM IR: sin cos tan asin acos atan atan2 sqrt exp log pow.
 
-Every function is good to 2 units in the last place for all doubles, treats ±0, subnormal numbers, ±∞ and nan as C does, calls
-nothing outside its module, and gives the same bits in every lane and for every number of lanes.
+Every function is accurate to 2 units in the last place for all doubles, treats ±0, subnormal numbers, ±∞ and NaN as C does,
+calls nothing outside its module, and gives the same bits in every lane and for every number of lanes.
 """
 
 from __future__ import annotations
@@ -68,8 +68,8 @@ ARC = (
     0.016285756855221028,
 )
 TAN_EIGHTH = 0.41421356237309503  # tan(π/8)
-QUARTER_PI = (0.7853981633974483, 3.061616997868383e-17)  # a pair; hi ends in three zeros, small multiples are exact
-# below, x³ is out of reach of the last bit of x
+QUARTER_PI = (0.7853981633974483, 3.061616997868383e-17)  # a pair; hi ends in three zeros, so small multiples are exact
+# for smaller |x|, x³ does not affect the last bit of x
 LINEAR = 2.0**-27
 
 
@@ -92,19 +92,19 @@ def log(x: Real) -> Real:
 def power(x: Real, y: Real) -> Real:
     """xʸ = ± exp(y ln |x|), with the special cases of the C standard (annex F)."""
     size = abs(y)
-    # an exponent beyond 2⁶⁵ takes every base but 1 out of range; smaller ones have exact products
+    # an exponent beyond 2⁶⁵ takes every base except 1 out of range; smaller ones have exact products
     limited = (size > 2.0**65).real(2.0**65, size).flipped(y.sign())
     logarithm = _pair_log(abs(x))
     exact = exact_product(limited, logarithm.hi)
     inside = abs(exact.hi) < 1024.0
     result = _exp(Pair(exact.hi, inside.real(madd(limited, logarithm.lo, exact.lo), 0.0)))
-    # y is whole if adding 2⁵² loses nothing; its lowest bit is then the last one
+    # y is an integer if adding 2⁵² loses nothing; its lowest bit is then the last one
     small = size < 2.0**52
     shifted = small.real(size + 2.0**52, size)
-    whole = ~small | (shifted - 2.0**52).equals(size)
-    odd = whole & (size < 2.0**53) & (shifted.bits() & 1).equals(1)
+    is_integer = ~small | (shifted - 2.0**52).equals(size)
+    odd = is_integer & (size < 2.0**53) & (shifted.bits() & 1).equals(1)
     result = result.flipped(odd.bits(x.sign(), 0))
-    undefined = (x < 0.0) & (x > -INF) & ~whole
+    undefined = (x < 0.0) & (x > -INF) & ~is_integer
     result = (x.is_number() & y.is_number() & ~undefined).real(result, NAN)
     return (x.equals(1.0) | y.equals(0.0)).real(1.0, result)
 
@@ -116,7 +116,7 @@ def sincos(x: Real) -> tuple[Real, Real]:
     z = r * r
     sine = madd(r * z, nested(z, SINE), r)
     cosine = madd(z * z, nested(z, COSINE), madd(z, x.lanes.real(-0.5), 1.0))
-    odd, second = q << 63, q << 62  # the two bits of the quarter, each in the place of the sign
+    odd, second = q << 63, q << 62  # the two bits of the quarter, each at the position of the sign
     s = odd.is_negative().real(cosine, sine).flipped((x.bits() ^ second) & 1 << 63)
     c = odd.is_negative().real(sine, cosine).flipped((odd ^ second) & 1 << 63)
     return s, c
@@ -133,7 +133,7 @@ def tan(x: Real) -> Real:
 
 
 def atan2(y: Real, x: Real) -> Real:
-    """The angle of the point (x, y); both are scaled together first, away from overflow and underflow."""
+    """The angle of the point (x, y); both are scaled first, to avoid overflow and underflow."""
     a, b = abs(y), abs(x)
     both_infinite = a.equals(INF) & b.equals(INF)
     a, b = both_infinite.real(1.0, a), both_infinite.real(1.0, b)
@@ -163,7 +163,7 @@ def acos(x: Real) -> Real:
     return (size <= 1.0).real(angle, NAN)
 
 
-# each name: the text that writes it, and the number of its arguments
+# for each name: the function that emits it, and its number of arguments
 BODIES: dict[str, tuple[Body, int]] = {
     "sincos": (sincos, 1),
     "tan": (tan, 1),
@@ -212,12 +212,12 @@ SMALLEST_NORMAL = 2.0**-1022
 
 
 def full_name(name: str, lanes: int, fma: bool) -> str:
-    """What a function is called in a module."""
+    """The name of a function in a module."""
     return f"{name}.{lanes}{'.fma' if fma else ''}"
 
 
 class Functions:
-    """The elementary functions of one module, defined in it when they are first called.
+    """The elementary functions of one module, defined on first use.
 
     >>> module = ir.Module()
     >>> double = ir.DoubleType()
@@ -244,17 +244,17 @@ class Functions:
         return builder.call(self.defined(name), arguments)
 
     def sincos(self, builder: ir.IRBuilder, x: ir.Value) -> tuple[ir.Value, ir.Value]:
-        """Sine and cosine at once."""
+        """Sine and cosine in one call."""
         both = builder.call(self.defined("sincos"), [x])
         return builder.extract_value(both, 0), builder.extract_value(both, 1)
 
     def multiply_add(self, builder: ir.IRBuilder, a: ir.Value, b: ir.Value, c: ir.Value) -> ir.Value:
-        """a b + c, rounded once where fused multiply-adds are allowed and twice elsewhere."""
+        """a b + c, rounded once if fused multiply-adds are allowed, otherwise twice."""
         lanes = Lanes(builder, self.lanes, self.fma)
         return madd(Real(lanes, a), Real(lanes, b), Real(lanes, c)).value
 
     def defined(self, name: str) -> ir.Function:
-        """The definition of a function in the module, found or made."""
+        """The definition of a function in the module, created if necessary."""
         full = full_name(name, self.lanes, self.fma)
         known = self.module.globals.get(full)
         if isinstance(known, ir.Function):
@@ -264,7 +264,7 @@ class Functions:
     def _define(self, name: str, full: str) -> ir.Function:
         if name not in BODIES:
             expected = ", ".join(["sin", "cos", "sqrt", *BODIES])
-            raise EngineError(f"function '{name}': no machine code is known. Expected one of {expected}.")
+            raise EngineError(f"function '{name}': not available in machine code. Expected one of {expected}.")
         body, arity = BODIES[name]
         builder = ir.IRBuilder()
         lanes = Lanes(builder, self.lanes, self.fma)
@@ -280,7 +280,7 @@ class Functions:
     def _circles(self, name: str, full: str) -> ir.Function:
         """A loop: sine and cosine of the numbers of every lane at `near`, then of those `step` further on, up to `end`.
 
-        Both are written to `into`, one behind the other. It stands in one piece, since a call would load all constants again.
+        Both are written to `into`, one after the other. It is not split into calls, since a call would reload all constants.
         """
         pointer = ir.PointerType()
         function = ir.Function(self.module, ir.FunctionType(ir.VoidType(), [pointer, pointer, INTEGER, INTEGER]), full)
@@ -307,7 +307,7 @@ class Functions:
 
 
 def _exp(x: Pair) -> Real:
-    """e to the x.hi + x.lo = 2ⁿ eʳ with |r| ≤ ln 2 / 2; not a fixed nan where x is not a number."""
+    """e to the x.hi + x.lo = 2ⁿ eʳ with |r| ≤ ln 2 / 2; some NaN if x is NaN."""
     high = (x.hi > 710.0).real(710.0, x.hi)
     high = (high < -746.0).real(-746.0, high)
     shifted = high * LOG2_E + WHOLE
@@ -319,7 +319,7 @@ def _exp(x: Pair) -> Real:
 
 
 def _scaled(x: Real, n: Bits) -> Real:
-    """2ⁿ x, in two halves: one power of two could not hold n = 1024 or reach the subnormal numbers."""
+    """2ⁿ x, in two factors: one power of two could not represent n = 1024 or reach the subnormal numbers."""
     both = n + 2 * 1023
     half = both >> 1
     return x * (half << 52).real() * ((both - half) << 52).real()
@@ -352,7 +352,7 @@ def _parted(x: Real) -> tuple[Real, Pair]:
 
 @dataclass(frozen=True)
 class Circle:
-    """The point (cos x, sin x), each not yet rounded, after a quarter turn or two if the bits `quarters` say so."""
+    """The point (cos x, sin x), not yet rounded, before the rotation by `quarters`."""
 
     cosine: Pair
     sine: Pair
@@ -360,7 +360,7 @@ class Circle:
 
 
 def circle(x: Real) -> Circle:
-    """Cosine and sine of the reduced angle r, with what r.lo adds to first order."""
+    """Cosine and sine of the reduced angle r, with the first-order contribution of r.lo."""
     angle = reduced(x)
     r = angle.r
     z = r.hi * r.hi
@@ -383,7 +383,7 @@ def _complement(x: Real) -> Pair:
 
 
 def _angle(y: Pair, x: Pair, x_sign: Bits, y_sign: Bits) -> Real:
-    """The angle of (±x, ±y) with x, y ≥ 0: a multiple of π/4 and an arctangent u ≤ tan(π/8) on one side of it."""
+    """The angle of (±x, ±y) with x, y ≥ 0: a multiple of π/4 plus or minus an arctangent u ≤ tan(π/8)."""
     lanes = y.hi.lanes
     steep = y.hi > x.hi
     a, b = steep.pair(x, y), steep.pair(y, x)

@@ -1,8 +1,8 @@
-"""A program as the text of an LLVM module: one function for one state, or one for a batch with a state in each lane.
+"""Emit a program as LLVM source: one function for one state, or one for a batch with a state in each lane.
 
-The text is written line by line, since building it from objects takes ten times as long as the machine code itself. Products
-that are added once become fused operations where the machine has them, written so and not left to the compiler: then one state,
-every lane and every thread round alike.
+The source is written line by line, since building it from llvmlite objects takes ten times as long as the compilation. Products
+that are added once become explicit fused operations if the processor has them, instead of leaving this to the compiler: one
+state, every lane and every thread then round identically.
 """
 
 from __future__ import annotations
@@ -24,29 +24,29 @@ from dalembert.symbolic.graph import SOLUTIONS, lower_place
 from dalembert.symbolic.operations import BLOCKS, OPERATIONS
 from dalembert.symbolic.rolled_solve import order_of_symmetric
 
-_LONG = 300  # rows of a basic block
-_SMALL = 2**17  # bytes that are taken from the stack
-_MANY_LINES = 1500  # of a program that is put into another order
-_SHORT = 12  # values: so many later, a number of the tile is loaded again
+_LONG = 300  # maximum rows of a basic block
+_SMALL = 2**17  # maximum bytes allocated on the stack
+_MANY_LINES = 1500  # lines of a program above which it is reordered
+_SHORT = 12  # a number of the tile is loaded again after this many values
 POINTERS = "ptr noalias readonly %x, ptr noalias readonly %p, ptr noalias readonly %tables, ptr noalias %out"
 
 
 @dataclass(frozen=True)
 class Target:
-    """What machine code is written for."""
+    """Properties of the target machine code."""
 
-    lanes: int = 1  # states side by side
+    lanes: int = 1  # states per vector
     fused: bool = True  # a × b + c in one operation
-    single: bool = False  # numbers of 32 bits
+    single: bool = False  # 32-bit floats
 
     @property
     def real(self) -> str:
-        """The type of a number."""
+        """The type of a scalar."""
         return "float" if self.single else "double"
 
     @property
     def vector(self) -> str:
-        """The type of a number of every lane."""
+        """The type of a vector with one number per lane."""
         return self.real if self.lanes == 1 else f"<{self.lanes} x {self.real}>"
 
     def constant(self, x: float) -> str:
@@ -59,36 +59,36 @@ class Target:
 def module_text(program: Program, target: Target) -> str:
     """The module that defines `one(x, p, tables, out)`, or `many(x, p, tables, out, begin, end, stride)` for several lanes.
 
-    `many` treats the states from `begin` to `end`. Its x and out are lists of arrays: the address of each, the bytes between its
-    rows, and their number; `stride` is not read.
+    `many` processes the states from `begin` to `end`. Its x and out are lists of arrays: the address of each, the bytes between
+    its rows, and the number of rows; `stride` is not read.
     """
     writer = _One if target.lanes == 1 else _Many
     return writer(program, target, Library(target)).text()
 
 
-class _Room(NamedTuple):
-    """The memory of a factor or a solution: its order, where it lies, which value goes to which place, and where x goes."""
+class _BlockMemory(NamedTuple):
+    """Memory of a factor or a solution: its order, its address, the index of each value, and the address of x."""
 
     order: int
     at: str
-    places: list[tuple[int, int]]
+    operands: list[tuple[int, int]]
     out: str = ""
-    calls: tuple[str, ...] = ()  # functions for the pattern of the matrix
+    calls: tuple[str, ...] = ()  # functions for the sparsity pattern of the matrix
 
 
 class Writer:
-    """Writes the lines of a program as rows of text."""
+    """Writes the lines of a program as rows of LLVM source."""
 
     def __init__(self, program: Program, target: Target, library: Library) -> None:
         self._program, self._target, self._library = program, target, library
         first = len(program.inputs) + len(program.parameters)
-        self._names = {first + i: target.constant(x) for i, x in enumerate(program.numbers)} | _table_places(program)
+        self._names = {first + i: target.constant(x) for i, x in enumerate(program.numbers)} | _table_offsets(program)
         self._rows: list[str] = []
-        self._rooms: list[str] = []
+        self._memory_names: list[str] = []
         self._count = self._taken = self._blocks = self._begun = 0
 
     def _write(self, lines: Iterable[int]) -> None:
-        """The rows for lines; for one state, what angles are made of comes first, so that several share a call."""
+        """Emit lines; for one state, the arguments of sines and cosines come first, so that several share a call."""
         given = lines if self._target.lanes > 1 else sorted(lines, key=lambda i: i not in self._before_angles)
         for i in given:
             if self._program.first_line + i not in self._fused:
@@ -96,14 +96,14 @@ class Writer:
                 self._part()
 
     def _part(self) -> None:
-        """Begin another basic block where one has grown long: LLVM's work on one grows with the square of its length."""
+        """Begin another basic block when one is long: LLVM's cost grows with the square of its length."""
         if len(self._rows) - self._begun > _LONG:
             self._blocks += 1
             self._rows += [f"br label %part{self._blocks}", f"part{self._blocks}:"]
             self._begun = len(self._rows)
 
     def _row(self, instruction: str) -> str:
-        """The name of the value of an instruction."""
+        """Append an instruction and return the name of its value."""
         self._count += 1
         self._rows.append(f"%v{self._count} = {instruction}")
         return f"%v{self._count}"
@@ -116,27 +116,27 @@ class Writer:
     # lines
 
     def _line(self, i: int) -> None:
-        operation, places = self._program.lines[i]
+        operation, operands = self._program.lines[i]
         y = self._program.first_line + i
-        if operation in ("add", "subtract") and (found := self._sum_of_product(operation, places)) is not None:
+        if operation in ("add", "subtract") and (found := self._sum_of_product(operation, operands)) is not None:
             self._names[y] = found
-        elif operation in ("sin", "cos") and places[0] in self._pairs:
-            known = [a for a in self._pairs if a in self._names and a != places[0]]
-            angles = [places[0], *known][: PACKED if self._target.lanes == 1 else 1]
+        elif operation in ("sin", "cos") and operands[0] in self._pairs:
+            known = [a for a in self._pairs if a in self._names and a != operands[0]]
+            angles = [operands[0], *known][: PACKED if self._target.lanes == 1 else 1]
             for a, both in zip(angles, self._library.pairs(self._row, [self._names[a] for a in angles]), strict=True):
                 for name, value in zip(("sin", "cos"), both, strict=True):
                     self._names |= dict.fromkeys(self._pairs[a][name], value)
                 del self._pairs[a]
         elif y not in self._names:
-            self._names[y] = self._block_value(y) if operation in BLOCKS else self._value(operation, places)
+            self._names[y] = self._block_value(y) if operation in BLOCKS else self._value(operation, operands)
         for at, k in self._goes.get(y, ()):
             self._put(self._names[y], at, k)
 
-    def _value(self, operation: str, places: tuple[int, ...]) -> str:
+    def _value(self, operation: str, operands: tuple[int, ...]) -> str:
         vector, known = self._target.vector, OPERATIONS[operation].llvm
         if operation == "interpolate":
-            return self._library.table(self._row, self._names[places[0]], self._names[places[1]])
-        names = [self._names[a] for a in places]
+            return self._library.table(self._row, self._names[operands[0]], self._names[operands[1]])
+        names = [self._names[a] for a in operands]
         if not known:
             return self._library.call(self._row, operation, names)
         if operation == "select":
@@ -144,123 +144,123 @@ class Writer:
         kind = self._bits if operation in ("and", "or") else vector
         return self._row(f"{known} {kind} {', '.join(names)}")
 
-    # linear systems: numbers go into memory, a function works on them there
+    # linear systems: numbers are stored to memory, and a function works on them there
 
     def _block_value(self, y: int) -> str:
-        """Where a factor or a solution lies, or one number of a solution."""
-        operation, places = self._program.lines[y - self._program.first_line]
+        """The address of a factor or a solution, or one entry of a solution."""
+        operation, operands = self._program.lines[y - self._program.first_line]
         if operation == "entry":
-            i = int(self._program.numbers[places[1] - len(self._program.inputs) - len(self._program.parameters)])
-            return self._row(f"load {self._target.vector}, ptr {self._inside(self._names[places[0]], i)}")
-        room = self._room[y]
-        for a, i in room.places:
+            i = int(self._program.numbers[operands[1] - len(self._program.inputs) - len(self._program.parameters)])
+            return self._row(f"load {self._target.vector}, ptr {self._inside(self._names[operands[0]], i)}")
+        block = self._block_memory[y]
+        for a, i in block.operands:
             if not self._put_at_once(a, y):
-                self._put(self._names[a], room.at, i)
-        if room.calls:
-            for name in room.calls:
-                pointers = [room.at] if operation.endswith("factor") else [self._names[places[0]], room.at]
+                self._put(self._names[a], block.at, i)
+        if block.calls:
+            for name in block.calls:
+                pointers = [block.at] if operation.endswith("factor") else [self._names[operands[0]], block.at]
                 self._rows.append(f'call void @"{name}"({", ".join(f"ptr {each}" for each in pointers)})')
-            return room.at
+            return block.at
         self._library.blocks()
         if operation.endswith("factor"):
-            self._rows.append(f'call void @"block.{operation}"(ptr {room.at}, i64 {room.order})')
-            return room.at
-        arguments = [self._names[places[0]], room.at, *([room.out] if room.out else [])]
+            self._rows.append(f'call void @"block.{operation}"(ptr {block.at}, i64 {block.order})')
+            return block.at
+        arguments = [self._names[operands[0]], block.at, *([block.out] if block.out else [])]
         factor, *rest = (f"ptr {each}" for each in arguments)
-        self._rows.append(f'call void @"block.{operation}"({factor}, i64 {room.order}, {", ".join(rest)})')
-        return room.out or room.at
+        self._rows.append(f'call void @"block.{operation}"({factor}, i64 {block.order}, {", ".join(rest)})')
+        return block.out or block.at
 
     @cached_property
-    def _room(self) -> dict[int, _Room]:
-        """The memory of every factor and solution, and which values go where."""
-        rooms: dict[int, _Room] = {}
-        for y, (operation, places) in enumerate(self._program.lines, self._program.first_line):
+    def _block_memory(self) -> dict[int, _BlockMemory]:
+        """The memory of every factor and solution, and which values are stored where."""
+        allocations: dict[int, _BlockMemory] = {}
+        for y, (operation, operands) in enumerate(self._program.lines, self._program.first_line):
             if y in self._sparse:
-                rooms[y] = self._sparse_factor(y, places)
-            elif operation == "symmetric_solve" and places[0] in self._sparse:
-                rooms[y] = self._sparse_solution(places)
+                allocations[y] = self._sparse_factor(y, operands)
+            elif operation == "symmetric_solve" and operands[0] in self._sparse:
+                allocations[y] = self._sparse_solution(operands)
             elif operation == "symmetric_factor":
-                n = order_of_symmetric(len(places))
-                where = [i * n + j for i, j in map(lower_place, range(len(places)))]
-                rooms[y] = _Room(n, self._memory(n * n), list(zip(places, where, strict=True)))
+                n = order_of_symmetric(len(operands))
+                where = [i * n + j for i, j in map(lower_place, range(len(operands)))]
+                allocations[y] = _BlockMemory(n, self._memory(n * n), list(zip(operands, where, strict=True)))
             elif operation == "general_factor":
-                n = isqrt(len(places))
-                where = [k % n * n + k // n for k in range(n * n)]  # by columns, R behind
-                rooms[y] = _Room(n, self._memory(2 * n * n), list(zip(places, where, strict=True)))
+                n = isqrt(len(operands))
+                where = [k % n * n + k // n for k in range(n * n)]  # by columns, followed by R
+                allocations[y] = _BlockMemory(n, self._memory(2 * n * n), list(zip(operands, where, strict=True)))
             elif operation in SOLUTIONS:
-                n = len(places) - 1
+                n = len(operands) - 1
                 out = self._memory(n) if operation == "general_solve" else ""
-                rooms[y] = _Room(n, self._memory(n), list(zip(places[1:], range(n), strict=True)), out)
-        return rooms
+                allocations[y] = _BlockMemory(n, self._memory(n), list(zip(operands[1:], range(n), strict=True)), out)
+        return allocations
 
     @cached_property
     def _sparse(self) -> dict[int, Pattern]:
-        """The symmetric matrices whose zeros are worth knowing."""
+        """The symmetric matrices whose sparsity is exploited."""
         found: dict[int, Pattern] = {}
-        for y, (operation, places) in enumerate(self._program.lines, self._program.first_line):
+        for y, (operation, operands) in enumerate(self._program.lines, self._program.first_line):
             if operation == "symmetric_factor":
-                n = order_of_symmetric(len(places))
-                pattern = Pattern.of(n, (lower_place(k) for k, a in enumerate(places) if not self._is_zero(a)))
+                n = order_of_symmetric(len(operands))
+                pattern = Pattern.of(n, (lower_place(k) for k, a in enumerate(operands) if not self._is_zero(a)))
                 if pattern.worthwhile:
                     found[y] = pattern
         return found
 
     @cached_property
     def _variants(self) -> dict[int, dict[tuple[int, ...], tuple[int, ...]]]:
-        """For every sparse factor the ways in which right sides are eliminated."""
-        wanted: dict[int, list[tuple[int, ...]]] = {}
-        for operation, places in self._program.lines:
-            if operation == "symmetric_solve" and places[0] in self._sparse:
-                wanted.setdefault(places[0], []).append(self._reached(places))
-        return {y: variants(self._sparse[y], each) for y, each in wanted.items()}
+        """For every sparse factor the variants of the elimination of right-hand sides."""
+        requested: dict[int, list[tuple[int, ...]]] = {}
+        for operation, operands in self._program.lines:
+            if operation == "symmetric_solve" and operands[0] in self._sparse:
+                requested.setdefault(operands[0], []).append(self._reached(operands))
+        return {y: variants(self._sparse[y], each) for y, each in requested.items()}
 
-    def _is_zero(self, place: int) -> bool:
-        k = place - len(self._program.inputs) - len(self._program.parameters)
+    def _is_zero(self, index: int) -> bool:
+        k = index - len(self._program.inputs) - len(self._program.parameters)
         return 0 <= k < len(self._program.numbers) and self._program.numbers[k] == 0
 
-    def _reached(self, places: tuple[int, ...]) -> tuple[int, ...]:
-        factor, *b = places
+    def _reached(self, operands: tuple[int, ...]) -> tuple[int, ...]:
+        factor, *b = operands
         return self._sparse[factor].reached(i for i, a in enumerate(b) if not self._is_zero(a))
 
     def _sparse_text(self, factor: int) -> SparseText:
         return SparseText(self._sparse[factor], self._target, self._library.multiply_add)
 
-    def _sparse_factor(self, y: int, places: tuple[int, ...]) -> _Room:
-        slots, zero = self._sparse[y].slots, next((a for a in places if self._is_zero(a)), -1)
-        given = {lower_place(k): a for k, a in enumerate(places)}
-        stored = [(given.get(place, zero), slot) for place, slot in slots.items()]
+    def _sparse_factor(self, y: int, operands: tuple[int, ...]) -> _BlockMemory:
+        slots, zero = self._sparse[y].slots, next((a for a in operands if self._is_zero(a)), -1)
+        given = {lower_place(k): a for k, a in enumerate(operands)}
+        stored = [(given.get(index, zero), slot) for index, slot in slots.items()]
         name = self._library.function(f"sparse.{y}.factor", self._sparse_text(y).factor)
-        return _Room(len(self._sparse[y].columns), self._memory(len(slots)), stored, "", (name,))
+        return _BlockMemory(len(self._sparse[y].columns), self._memory(len(slots)), stored, "", (name,))
 
-    def _sparse_solution(self, places: tuple[int, ...]) -> _Room:
-        factor, *b = places
-        reached = self._variants[factor][self._reached(places)]
+    def _sparse_solution(self, operands: tuple[int, ...]) -> _BlockMemory:
+        factor, *b = operands
+        reached = self._variants[factor][self._reached(operands)]
         text, number = self._sparse_text(factor), list(self._variants[factor].values()).index(reached)
         name = f"sparse.{factor}.inwards.{number}"
         calls = (
             self._library.function(name, lambda name: text.inwards(name, reached)),
             self._library.function(f"sparse.{factor}.outwards", text.outwards),
         )
-        return _Room(len(b), self._memory(len(b)), [(b[i], i) for i in reached], "", calls)
+        return _BlockMemory(len(b), self._memory(len(b)), [(b[i], i) for i in reached], "", calls)
 
     @cached_property
     def _goes(self) -> dict[int, list[tuple[str, int]]]:
-        """Where values go as soon as they are known, so that they need not be kept elsewhere."""
+        """Where values are stored as soon as they are computed, so that they need no other memory."""
         goes: dict[int, list[tuple[str, int]]] = {}
-        for y, room in self._room.items():
-            for a, i in room.places:
+        for y, block in self._block_memory.items():
+            for a, i in block.operands:
                 if self._put_at_once(a, y):
-                    goes.setdefault(a, []).append((room.at, i))
+                    goes.setdefault(a, []).append((block.at, i))
         return goes
 
     def _put_at_once(self, a: int, y: int) -> bool:
-        """Inputs and numbers wait for their block, and so does what is worked out once for many rounds."""
+        """False for inputs, numbers and values computed once for many rounds, which are stored when their block is reached."""
         return a >= self._program.first_line and self._program.moves[a] == self._program.moves[y]
 
     def _memory(self, count: int) -> str:
-        """Room for numbers of every lane, taken once for the whole function."""
-        at = f"%m{len(self._rooms)}"
-        self._rooms.append(f"{at} = getelementptr {self._target.vector}, ptr %memory, i64 {self._taken}")
+        """Memory for `count` numbers of every lane, allocated once per function call."""
+        at = f"%m{len(self._memory_names)}"
+        self._memory_names.append(f"{at} = getelementptr {self._target.vector}, ptr %memory, i64 {self._taken}")
         self._taken += count
         return at
 
@@ -271,14 +271,14 @@ class Writer:
         self._rows.append(f"store {self._target.vector} {value}, ptr {self._inside(at, i)}")
 
     def _memory_rows(self) -> tuple[list[str], list[str]]:
-        """The rows that allocate and free the memory: on the stack where it is small, since threads have little of it."""
+        """The rows that allocate and free the memory: on the stack if it is small, since the stack of a thread is small."""
         if not self._taken:
             return [], []
         size = self._taken * self._target.lanes * (4 if self._target.single else 8)
         if size <= _SMALL:
-            return [f"%memory = alloca {self._target.vector}, i64 {self._taken}, align 64", *self._rooms], []
+            return [f"%memory = alloca {self._target.vector}, i64 {self._taken}, align 64", *self._memory_names], []
         self._library.memory()
-        rows = [f"%whole = call ptr @malloc(i64 {size + 64})", *ALIGN_MEMORY, *self._rooms]
+        rows = [f"%whole = call ptr @malloc(i64 {size + 64})", *ALIGN_MEMORY, *self._memory_names]
         return rows, ["call void @free(ptr %whole)"]
 
     @property
@@ -290,20 +290,20 @@ class Writer:
     def _pairs(self) -> dict[int, dict[str, list[int]]]:
         """The angles of which both sine and cosine are needed, and where."""
         found: dict[int, dict[str, list[int]]] = {}
-        for i, (operation, places) in enumerate(self._program.lines):
+        for i, (operation, operands) in enumerate(self._program.lines):
             if operation in ("sin", "cos"):
-                asked = found.setdefault(places[0], {"sin": [], "cos": []})
-                asked[operation].append(self._program.first_line + i)
-        return {a: asked for a, asked in found.items() if asked["sin"] and asked["cos"]}
+                uses_of = found.setdefault(operands[0], {"sin": [], "cos": []})
+                uses_of[operation].append(self._program.first_line + i)
+        return {a: uses_of for a, uses_of in found.items() if uses_of["sin"] and uses_of["cos"]}
 
     @cached_property
     def _before_angles(self) -> frozenset[int]:
-        """The lines that angles of `_pairs` are made of, where these need no functions themselves."""
+        """The lines that compute the angles of `_pairs`, if these need no functions themselves."""
         program, first = self._program, self._program.first_line
-        plain = [True] * first
-        for operation, places in program.lines:
-            plain.append(bool(OPERATIONS[operation].llvm) and all(plain[a] for a in places))
-        found = {a for a in self._pairs if plain[a]}
+        is_arithmetic = [True] * first
+        for operation, operands in program.lines:
+            is_arithmetic.append(bool(OPERATIONS[operation].llvm) and all(is_arithmetic[a] for a in operands))
+        found = {a for a in self._pairs if is_arithmetic[a]}
         for i in reversed(range(len(program.lines))):
             if first + i in found:
                 found.update(program.lines[i][1])
@@ -311,11 +311,11 @@ class Writer:
 
     @cached_property
     def _fused(self) -> frozenset[int]:
-        """The products that are added or subtracted once and wanted nowhere else."""
+        """The products that are added or subtracted once and have no other use."""
         if not self._target.fused:
             return frozenset()
         program, first = self._program, self._program.first_line
-        uses = Counter(a for _, places in program.lines for a in places)
+        uses = Counter(a for _, operands in program.lines for a in operands)
         uses.update(program.outputs)
         single = {
             first + i
@@ -323,21 +323,21 @@ class Writer:
             if operation == "multiply" and uses[first + i] == 1
         }
         taken: set[int] = set()
-        for operation, places in program.lines:
+        for operation, operands in program.lines:
             if operation in ("add", "subtract"):
-                fit = [a for a in places if a in single]
+                fit = [a for a in operands if a in single]
                 taken.update(fit[-1:])
         return frozenset(taken)
 
-    def _sum_of_product(self, operation: str, places: tuple[int, ...]) -> str | None:
-        """a b + c, a b − c or c − a b in one operation; None where there is no such product."""
-        product = next((a for a in reversed(places) if a in self._fused), None)
+    def _sum_of_product(self, operation: str, operands: tuple[int, ...]) -> str | None:
+        """a b + c, a b − c or c − a b in one operation; None if there is no such product."""
+        product = next((a for a in reversed(operands) if a in self._fused), None)
         if product is None:
             return None
         vector = self._target.vector
         a, b = (self._names[k] for k in self._program.lines[product - self._program.first_line][1])
-        second = places[1] == product
-        c = self._names[places[0] if second else places[1]]
+        second = operands[1] == product
+        c = self._names[operands[0] if second else operands[1]]
         if operation == "subtract" and second:
             a = self._row(f"fneg {vector} {a}")
         elif operation == "subtract":
@@ -345,12 +345,12 @@ class Writer:
         return self._library.multiply_add(self._row, a, b, c)
 
 
-def _table_places(program: Program) -> dict[int, str]:
-    """The places of tables in the numbers behind `tables`."""
-    place, start, found = program.first_line - len(program.tables), 0, dict[int, str]()
-    for i, held in enumerate(program.tables):
-        found[place + i] = f"i64 {start}, i64 {len(held)}, i64 {held.order}"
-        start += 2 * len(held)
+def _table_offsets(program: Program) -> dict[int, str]:
+    """The offsets of tables in the numbers at `tables`."""
+    index, start, found = program.first_line - len(program.tables), 0, dict[int, str]()
+    for i, table in enumerate(program.tables):
+        found[index + i] = f"i64 {start}, i64 {len(table)}, i64 {table.order}"
+        start += 2 * len(table)
     return found
 
 
@@ -358,15 +358,15 @@ class _One(Writer):
     """Writes the module for one state."""
 
     def text(self) -> str:
-        """The whole module."""
+        """The source of the module."""
         for i in range(len(self._program.inputs) + len(self._program.parameters)):
             self._names[i] = self._loaded(i)
         self._write(range(len(self._program.lines)))
-        for i, place in enumerate(self._program.outputs):
+        for i, index in enumerate(self._program.outputs):
             at = self._row(f"getelementptr {self._target.real}, ptr %out, i64 {i}")
-            self._rows.append(f"store {self._target.real} {self._names[place]}, ptr {at}")
-        rooms, left = self._memory_rows()
-        function = _ALONE.format(pointers=POINTERS, body="\n".join(rooms + self._rows), left="\n".join(left))
+            self._rows.append(f"store {self._target.real} {self._names[index]}, ptr {at}")
+        allocations, left = self._memory_rows()
+        function = _ALONE.format(pointers=POINTERS, body="\n".join(allocations + self._rows), left="\n".join(left))
         return f"{self._library.text}\n{function}"
 
     def _loaded(self, i: int) -> str:
@@ -378,23 +378,23 @@ class _One(Writer):
 
 
 class _Slots(dict[int, str]):
-    """Names of values; what stands in the tile is loaded where it is used, again after a while: that takes no register."""
+    """Names of values; values in the tile are loaded where they are used, repeatedly after a while, to save registers."""
 
     def __init__(self, known: dict[int, str], slots: dict[int, int], writer: _Many) -> None:
         super().__init__(known)
         self._slots, self._writer = slots, writer
         self._last: dict[int, tuple[int, str]] = {}
 
-    def __contains__(self, place: object) -> bool:
-        return place in self._slots or super().__contains__(place)
+    def __contains__(self, index: object) -> bool:
+        return index in self._slots or super().__contains__(index)
 
-    def __getitem__(self, place: int) -> str:
-        if place not in self._slots:
-            return super().__getitem__(place)
-        when, name = self._last.get(place, (-_SHORT, ""))
+    def __getitem__(self, index: int) -> str:
+        if index not in self._slots:
+            return super().__getitem__(index)
+        when, name = self._last.get(index, (-_SHORT, ""))
         if self._writer.length - when >= _SHORT:
-            name = self._writer.loaded(self._slots[place])
-            self._last[place] = self._writer.length, name
+            name = self._writer.loaded(self._slots[index])
+            self._last[index] = self._writer.length, name
         return name
 
 
@@ -402,32 +402,32 @@ class _Many(Writer):
     """Writes the module for many states."""
 
     def text(self) -> str:
-        """The whole module."""
+        """The source of the module."""
         program, target = self._program, self._target
         tile = Tile(program, target)
         moving = [i for i in range(len(program.lines)) if program.moves[program.first_line + i]]
         head = self._head(sorted(set(range(len(program.lines))).difference(moving)))
         self._rows, self._begun = [], 0
         self._names = _Slots(self._names, tile.given, self)
-        for place, slot in tile.made.items():
-            if program.moves[place]:
-                self._goes.setdefault(place, []).append(("%state", slot))
-        for place in tile.given:  # sines: no line writes them, but they may go into a linear system as they are
-            for at, k in self._goes.get(place, ()):
-                self._put(self._names[place], at, k)
+        for index, slot in tile.made.items():
+            if program.moves[index]:
+                self._goes.setdefault(index, []).append(("%state", slot))
+        for index in tile.given:  # sines: no line computes them, but they may be entries of a linear system
+            for at, k in self._goes.get(index, ()):
+                self._put(self._names[index], at, k)
         self._write(self._ordered([i for i in moving if program.first_line + i not in tile.given]))
         body, self._rows = self._rows, []
-        room = self._memory(tile.size * tile.rounds)
-        for place, slot in tile.made.items():  # what does not move is written once
-            for k in range(0 if program.moves[place] else tile.rounds):
-                self._put(self._names[place], room, k * tile.size + slot)
+        block = self._memory(tile.size * tile.rounds)
+        for index, slot in tile.made.items():  # values that do not depend on inputs are written once
+            for k in range(0 if program.moves[index] else tile.rounds):
+                self._put(self._names[index], block, k * tile.size + slot)
         head += self._rows
-        rooms, left = self._memory_rows()
+        allocations, left = self._memory_rows()
         circles = self._library.circles() if tile.angles else ""
         before, behind = tile.steps()
         function = LOOP.format(
             pointers=POINTERS,
-            head="\n".join([*rooms, f"%tile = getelementptr i8, ptr {room}, i64 0", *head]),
+            head="\n".join([*allocations, f"%tile = getelementptr i8, ptr {block}, i64 0", *head]),
             before=before,
             body="\n".join(body),
             behind=behind,
@@ -441,34 +441,34 @@ class _Many(Writer):
         return "\n".join([self._library.text, tile.functions(circles), function])
 
     def _ordered(self, lines: list[int]) -> list[int]:
-        """The lines as they stand, or so that few values wait where there are more than a processor looks ahead."""
+        """The lines in program order, or reordered for few live values if there are more than a processor's reorder window."""
         first, program = self._program.first_line, self._program
         if len(lines) < _MANY_LINES or any(program.lines[i][0] in BLOCKS for i in lines):
-            return lines  # blocks work in memory, in the order in which they stand
+            return lines  # blocks work in memory, in program order
         needed: dict[int, tuple[int, ...]] = {}
         for i in lines:
             if first + i not in self._fused:
-                places = program.lines[i][1]
-                inner = [program.lines[a - first][1] if a in self._fused else (a,) for a in places]
+                operands = program.lines[i][1]
+                inner = [program.lines[a - first][1] if a in self._fused else (a,) for a in operands]
                 needed[first + i] = tuple(a for part in inner for a in part)
         return [y - first for y in compact_order(needed)]
 
     @property
     def length(self) -> int:
-        """How many values have a name."""
+        """The number of named values."""
         return self._count
 
     def loaded(self, slot: int) -> str:
         """A number of every lane from the tile."""
         return self._row(f"load {self._target.vector}, ptr {self._inside('%state', slot)}")
 
-    def _head(self, still: list[int]) -> list[str]:
-        """The rows for parameters and for what follows from them alone."""
+    def _head(self, constant_lines: list[int]) -> list[str]:
+        """The rows for parameters and for values that depend only on parameters."""
         real = self._target.real
         for i in range(len(self._program.parameters)):
             at = self._row(f"getelementptr {real}, ptr %p, i64 {i}")
             self._names[len(self._program.inputs) + i] = self._in_all_lanes(self._row(f"load {real}, ptr {at}"))
-        self._write(still)
+        self._write(constant_lines)
         return self._rows
 
 

@@ -1,4 +1,4 @@
-"""What a module calls: elementary functions of all lanes, and the search in a table."""
+"""Functions called by a module: vectorized elementary functions, and table lookup."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ from dalembert.codegen.llvm._linear_solves import definitions
 if TYPE_CHECKING:
     from dalembert.codegen.llvm._emit import Target
 
-PACKED = 4  # angles of one state that share a call
-# rows that make %memory of %whole, which has 64 bytes to spare
+PACKED = 4  # angles of one state evaluated in one call
+# instructions that align %whole, which has 64 spare bytes, to %memory
 ALIGN_MEMORY = (
     "%number = ptrtoint ptr %whole to i64",
     "%above = add i64 %number, 63",
     "%even = and i64 %above, -64",
     "%memory = inttoptr i64 %even to ptr",
 )
-Row = Callable[[str], str]  # writes an instruction and gives the name of its value
+Row = Callable[[str], str]  # appends an instruction and returns the name of its value
 
 
 class Library:
     """The functions that one module uses, each defined in it once.
 
-    Elementary functions are made for doubles; shorter numbers are widened for them, which costs little beside the function.
+    Elementary functions are computed in doubles; 32-bit floats are converted, which costs little compared with the function.
     """
 
     def __init__(self, target: Target) -> None:
@@ -41,7 +41,7 @@ class Library:
 
     @property
     def text(self) -> str:
-        """Definitions and declarations of all that was called."""
+        """Definitions and declarations of all called functions."""
         defined = _definitions(self._target.fused, frozenset(self._called)) if self._called else ""
         defined = _joined(defined, self._blocks)
         known = _declared_in(defined)
@@ -49,7 +49,7 @@ class Library:
         return "\n".join([defined, *declared, *self._written.values()])
 
     def call(self, row: Row, name: str, arguments: Sequence[str]) -> str:
-        """A function by its name."""
+        """Call a function by name."""
         if name == "sqrt":
             return self._intrinsic(row, name, *arguments)
         if name in ("sin", "cos"):
@@ -64,7 +64,7 @@ class Library:
         return self._narrowed(row, sin), self._narrowed(row, cos)
 
     def pairs(self, row: Row, angles: Sequence[str]) -> list[tuple[str, str]]:
-        """Sines and cosines of one angle or, for one lane, of up to `PACKED`: in one call, which takes as long as one of them."""
+        """Sines and cosines of one angle or, for one lane, of up to `PACKED` angles in one call, at the cost of one."""
         if len(angles) == 1:
             return [self.pair(row, *angles)]
         kind, packed = f"<{PACKED} x double>", "poison"
@@ -79,7 +79,7 @@ class Library:
         return [(self._narrowed(row, s), self._narrowed(row, c)) for s, c in found]
 
     def circles(self) -> str:
-        """The name of the function that writes sines and cosines of numbers in a row, each pair behind the other."""
+        """The name of the function that writes the sine and cosine of consecutive numbers, one pair after the other."""
         name = "circles.narrow" if self._target.single else "circles"
         self._called.add((name, self._target.lanes))
         return full_name(name, self._target.lanes, self._target.fused)
@@ -100,13 +100,13 @@ class Library:
         self._blocks = definitions(target.lanes, target.single, target.fused)
 
     def function(self, name: str, write: Callable[[str], str]) -> str:
-        """A function of the module's own by its name, written at its first use."""
+        """The name of a function defined in the module, written on first use."""
         if name not in self._written:
             self._written[name] = write(name)
         return name
 
     def memory(self) -> None:
-        """Declare the functions for memory beyond the stack."""
+        """Declare the functions for heap memory."""
         self._declared["malloc"] = "declare ptr @malloc(i64)\ndeclare void @free(ptr)"
 
     def _intrinsic(self, row: Row, name: str, *arguments: str) -> str:
@@ -123,27 +123,27 @@ class Library:
     def _narrowed(self, row: Row, x: str) -> str:
         return row(f"fptrunc {self._wide} {x} to {self._target.vector}") if self._target.single else x
 
-    def table(self, row: Row, place: str, x: str) -> str:
-        """A table at x, lane by lane."""
+    def table(self, row: Row, table_arguments: str, x: str) -> str:
+        """Interpolate a table at x, lane by lane."""
         t = self._target
         self._declared["table"] = _TABLE.replace("REAL", t.real)
         if t.lanes == 1:
-            return row(f"call {t.real} @dl.table(ptr %tables, {place}, {t.real} {x})")
+            return row(f"call {t.real} @dl.table(ptr %tables, {table_arguments}, {t.real} {x})")
         out = "poison"
         for i in range(t.lanes):
             part = row(f"extractelement {t.vector} {x}, i32 {i}")
-            y = row(f"call {t.real} @dl.table(ptr %tables, {place}, {t.real} {part})")
+            y = row(f"call {t.real} @dl.table(ptr %tables, {table_arguments}, {t.real} {part})")
             out = row(f"insertelement {t.vector} {out}, {t.real} {y}, i32 {i}")
         return out
 
 
 def _declared_in(text: str) -> set[str]:
-    """The names that a text declares."""
+    """The names declared in a source."""
     return {row.split("@")[1].split("(")[0].strip('"') for row in text.splitlines() if row.startswith("declare")}
 
 
 def _joined(first: str, second: str) -> str:
-    """Two texts as one, in which nothing is declared twice."""
+    """Concatenate two sources without duplicate declarations."""
     known = _declared_in(first)
     rest = [row for row in second.splitlines() if not (row.startswith("declare") and _declared_in(row) <= known)]
     return "\n".join([first, *rest])
@@ -151,15 +151,15 @@ def _joined(first: str, second: str) -> str:
 
 @lru_cache(maxsize=64)
 def _definitions(fused: bool, names: frozenset[tuple[str, int]]) -> str:
-    """The text of functions, each of so many lanes."""
+    """The source of functions, each with its number of lanes."""
     module = ir.Module()
     for name, lanes in sorted(names):
         Functions(module, lanes, fma=fused).defined(name)
-    # the machine is named when the whole module is compiled
+    # the target is set when the complete module is compiled
     return "\n".join(row for row in str(module).splitlines() if not row.startswith("target "))
 
 
-# after: how many times are not above x, by halving; then the line through the points around x, level outside
+# number of times not above x, by bisection; then the line through the points around x, constant outside
 _TABLE = """
 define internal REAL @dl.table(ptr %tables, i64 %start, i64 %length, i64 %order, REAL %x) noinline {
 entry:

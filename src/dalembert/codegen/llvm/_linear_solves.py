@@ -1,12 +1,13 @@
-"""Linear systems in machine code: the loops of `symbolic.rolled_solve` over memory, a state in each lane.
+"""Linear systems in machine code: the loops of `symbolic.rolled_solve` over memory, with a state in each lane.
 
-A symmetric matrix lies row by row, of which only the lower triangle is read; L and D take its place. A general matrix lies
-column by column and becomes its orthogonal columns; R lies row by row behind it. A right side becomes the solution.
+A symmetric matrix is stored row by row, and only its lower triangle is read; it is overwritten by L and D. A general matrix is
+stored column by column and overwritten by its orthogonal columns; R follows row by row. A right-hand side is overwritten by the
+solution.
 
-Symmetric systems whose zeros are known get functions without loops, each called for many right sides. L D Lᵀ fills in next to
-nothing where a matrix comes from a tree and its branches are eliminated before what carries them. Only entries that are not zero
-have a place in memory: those of L column by column, each behind 1/D of its column. A right side that begins as zeros in most
-places is eliminated only where it reaches; back substitution is the same for all.
+Symmetric systems with known zeros get functions without loops, each called for many right-hand sides. L D Lᵀ has almost no
+fill-in if the matrix comes from a tree and its branches are eliminated before the bodies that carry them. Only nonzero entries
+are stored: those of L column by column, each column after 1/D. A right-hand side that is initially zero in most entries is
+eliminated only where it becomes nonzero; back substitution is the same for all.
 """
 
 from __future__ import annotations
@@ -26,17 +27,17 @@ if TYPE_CHECKING:
 
 
 _I64 = ir.IntType(64)
-_MOST = 6000  # products of a factor that is written out
+_MAX_PRODUCTS = 6000  # products of an unrolled factorization
 Row = Callable[[str], str]
 
 
-def _whole(x: int) -> ir.Constant:
+def _constant(x: int) -> ir.Constant:
     return ir.Constant(_I64, x)
 
 
 @lru_cache(maxsize=16)
 def definitions(lanes: int, single: bool, fused: bool) -> str:
-    """The text of functions such as `block.symmetric_factor(A, n)` and `block.symmetric_solve(A, n, b)`."""
+    """The source of functions such as `block.symmetric_factor(A, n)` and `block.symmetric_solve(A, n, b)`."""
     module = ir.Module()
     real = ir.FloatType() if single else ir.DoubleType()
     _Writer(module, real if lanes == 1 else ir.VectorType(real, lanes), fused).all()
@@ -44,9 +45,9 @@ def definitions(lanes: int, single: bool, fused: bool) -> str:
 
 
 class _Writer:
-    """Writes the functions of one kind of number."""
+    """Writes the functions for one number type."""
 
-    b: Builder  # of the function being written
+    b: Builder  # of the current function
     arguments: Sequence[Word]
 
     def __init__(self, module: ir.Module, number: ir.Type, fused: bool) -> None:
@@ -58,7 +59,7 @@ class _Writer:
             self._fma = ir.Function(module, ir.FunctionType(number, [number] * 3), f"llvm.fma.{kind}")
 
     def all(self) -> None:
-        """All of them."""
+        """Write all functions."""
         self._less_products()
         self._less_multiple()
         self._symmetric_factor()
@@ -66,7 +67,7 @@ class _Writer:
         self._general_factor()
         self._general_solve()
 
-    # frames
+    # functions and loops
 
     @contextmanager
     def _function(self, name: str, *kinds: ir.Type, gives: ir.Type | None = None) -> Iterator[None]:
@@ -81,7 +82,7 @@ class _Writer:
 
     @contextmanager
     def _loop(self, start: ir.Value, end: ir.Value, step: int = 1) -> Iterator[ir.PhiInstr]:
-        """For i from start up to end, end left out."""
+        """Loop over i from start to end, exclusive."""
         b = self.b
         before, head, body, after = b.block, *(b.append_basic_block() for _ in range(3))
         b.branch(head)
@@ -91,23 +92,23 @@ class _Writer:
         b.cbranch(b.icmp_signed("<", i, end), body, after)
         b.position_at_end(body)
         yield i
-        i.add_incoming(b.add(i, _whole(step)), b.block)
+        i.add_incoming(b.add(i, _constant(step)), b.block)
         b.branch(head)
         b.position_at_end(after)
 
     def _next(self, pointer: ir.Value, i: ir.Value) -> ir.Value:
-        """Where the number i places behind a pointer lies."""
+        """The address of the number i elements after a pointer."""
         return self.b.gep(pointer, [i], source_etype=self._number)
 
     def _load(self, pointer: ir.Value) -> ir.Value:
         return self.b.load(pointer, typ=self._number)
 
     def _at(self, pointer: ir.Value, row: ir.Value, n: ir.Value, column: ir.Value) -> ir.Value:
-        """Where an entry lies."""
+        """The address of an entry."""
         return self._next(pointer, self.b.add(self.b.mul(row, n), column))
 
     def _row(self, pointer: ir.Value, row: ir.Value, n: ir.Value) -> ir.Value:
-        return self._at(pointer, row, n, _whole(0))
+        return self._at(pointer, row, n, _constant(0))
 
     def _less(self, c: ir.Value, x: ir.Value, y: ir.Value) -> ir.Value:
         """c − x y."""
@@ -120,22 +121,22 @@ class _Writer:
         function = self._module.globals[f"block.{name}"]
         return self.b.call(function, arguments)
 
-    # parts that the others share
+    # shared parts
 
     def _less_products(self) -> None:
-        """c − Σ x y over k numbers; four sums side by side, since each waits for its own last term only."""
+        """c − Σ x y over k numbers; four independent partial sums shorten the dependency chain."""
         p, v = self._pointer, self._number
         with self._function("less_products", v, p, p, _I64, gives=v):
             c, x, y, k = self.arguments
-            zero, most = ir.Constant(v, None), self.b.and_(k, _whole(-4))
-            four = self._sums([c, zero, zero, zero], _whole(0), most, x, y)
+            zero, limit = ir.Constant(v, None), self.b.and_(k, _constant(-4))
+            four = self._sums([c, zero, zero, zero], _constant(0), limit, x, y)
             total = self.b.fadd(self.b.fadd(four[0], four[1]), self.b.fadd(four[2], four[3]))
-            self.b.ret(*self._sums([total], most, k, x, y))
+            self.b.ret(*self._sums([total], limit, k, x, y))
 
     def _sums(
         self, starts: list[ir.Value], begin: ir.Value, end: ir.Value, x: ir.Value, y: ir.Value
     ) -> list[ir.PhiInstr]:
-        """Sums from `starts` on, less products that are dealt out to them in turn."""
+        """Partial sums from `starts`, from which products are subtracted in turn."""
         before = self.b.block
         with self._loop(begin, end, step=len(starts)) as i:
             totals = [
@@ -145,17 +146,17 @@ class _Writer:
             for j, (total, start) in enumerate(zip(totals, starts, strict=True)):
                 i.parent.instructions.insert(0, total)
                 total.add_incoming(start, before)
-                at = self.b.add(i, _whole(j))
+                at = self.b.add(i, _constant(j))
                 term = self._load(self._next(x, at)), self._load(self._next(y, at))
                 total.add_incoming(self._less(total, *term), self.b.block)
         return totals
 
     def _less_multiple(self) -> None:
-        """y − s x in the place of y, k numbers."""
+        """Overwrite y by y − s x, for k numbers."""
         p, v = self._pointer, self._number
         with self._function("less_multiple", p, v, p, _I64):
             y, s, x, k = self.arguments
-            with self._loop(_whole(0), k) as i:
+            with self._loop(_constant(0), k) as i:
                 at = self._next(y, i)
                 self.b.store(self._less(self._load(at), s, self._load(self._next(x, i))), at)
 
@@ -170,13 +171,13 @@ class _Writer:
         with self._function("symmetric_factor", self._pointer, _I64):
             A, n = self.arguments
             b = self.b
-            with self._loop(_whole(0), n) as i:
+            with self._loop(_constant(0), n) as i:
                 row = self._row(A, i, n)
-                with self._loop(_whole(0), i) as j:
+                with self._loop(_constant(0), i) as j:
                     at = self._next(row, j)
                     b.store(self._call("less_products", self._load(at), row, self._row(A, j, n), j), at)
                 end = self._next(row, i)
-                with self._loop(_whole(0), i) as j:
+                with self._loop(_constant(0), i) as j:
                     at = self._next(row, j)
                     old = self._load(at)
                     new = b.fdiv(old, self._load(self._at(A, j, n, j)))
@@ -187,14 +188,14 @@ class _Writer:
         with self._function("symmetric_solve", self._pointer, _I64, self._pointer):
             A, n, x = self.arguments
             b = self.b
-            with self._loop(_whole(1), n) as i:
+            with self._loop(_constant(1), n) as i:
                 at = self._next(x, i)
                 b.store(self._call("less_products", self._load(at), self._row(A, i, n), x, i), at)
-            with self._loop(_whole(0), n) as i:
+            with self._loop(_constant(0), n) as i:
                 at = self._next(x, i)
                 b.store(b.fdiv(self._load(at), self._load(self._at(A, i, n, i))), at)
-            with self._loop(_whole(0), n) as k:
-                i = b.sub(b.sub(n, _whole(1)), k)
+            with self._loop(_constant(0), n) as k:
+                i = b.sub(b.sub(n, _constant(1)), k)
                 self._call("less_multiple", x, self._load(self._next(x, i)), self._row(A, i, n), i)
 
     # general matrices
@@ -204,11 +205,11 @@ class _Writer:
             Q, n = self.arguments
             b = self.b
             R = self._next(Q, b.mul(n, n))
-            with self._loop(_whole(0), n) as k:
+            with self._loop(_constant(0), n) as k:
                 q = self._row(Q, k, n)
                 length = self._products(q, q, n)
                 b.store(length, self._at(R, k, n, k))
-                with self._loop(b.add(k, _whole(1)), n) as j:
+                with self._loop(b.add(k, _constant(1)), n) as j:
                     other = self._row(Q, j, n)
                     share = b.fdiv(self._products(q, other, n), length)
                     b.store(share, self._at(R, k, n, j))
@@ -219,27 +220,27 @@ class _Writer:
             Q, n, rest, x = self.arguments
             b = self.b
             R = self._next(Q, b.mul(n, n))
-            with self._loop(_whole(0), n) as k:
+            with self._loop(_constant(0), n) as k:
                 q = self._row(Q, k, n)
                 along = b.fdiv(self._products(q, rest, n), self._load(self._at(R, k, n, k)))
                 b.store(along, self._next(x, k))
                 self._call("less_multiple", rest, along, q, n)
-            with self._loop(_whole(1), n) as i:
-                k = b.sub(b.sub(n, _whole(1)), i)
-                at, behind = self._next(x, k), b.add(k, _whole(1))
-                above = self._at(R, k, n, behind)
-                b.store(self._call("less_products", self._load(at), above, self._next(x, behind), i), at)
+            with self._loop(_constant(1), n) as i:
+                k = b.sub(b.sub(n, _constant(1)), i)
+                at, following = self._next(x, k), b.add(k, _constant(1))
+                above = self._at(R, k, n, following)
+                b.store(self._call("less_products", self._load(at), above, self._next(x, following), i), at)
 
 
 @dataclass(frozen=True)
 class Pattern:
-    """The rows below the diagonal in each column of L, with those that fill in."""
+    """The nonzero rows below the diagonal in each column of L, including fill-in."""
 
     columns: tuple[tuple[int, ...], ...]
 
     @classmethod
     def of(cls, n: int, used: Iterable[tuple[int, int]]) -> Pattern:
-        """Of a matrix with these entries, row and column.
+        """The pattern of a matrix with these entries, row and column.
 
         >>> Pattern.of(3, [(1, 0), (2, 0)]).columns
         ((1, 2), (2,), ())
@@ -255,17 +256,17 @@ class Pattern:
 
     @cached_property
     def slots(self) -> dict[tuple[int, int], int]:
-        """Where entries lie, by row and column."""
-        places = [(i, j) for j, below in enumerate(self.columns) for i in (j, *below)]
-        return {place: k for k, place in enumerate(places)}
+        """Storage index of entries, by row and column."""
+        positions = [(i, j) for j, below in enumerate(self.columns) for i in (j, *below)]
+        return {position: k for k, position in enumerate(positions)}
 
     @property
     def worthwhile(self) -> bool:
-        """True where the functions are short."""
-        return sum(len(below) * (len(below) + 3) // 2 for below in self.columns) <= _MOST
+        """True if the unrolled functions are short."""
+        return sum(len(below) * (len(below) + 3) // 2 for below in self.columns) <= _MAX_PRODUCTS
 
     def reached(self, used: Iterable[int]) -> tuple[int, ...]:
-        """The places of a right side that are not zero in the end, from those that are not at first."""
+        """The entries of a right-hand side that become nonzero, from those that are initially nonzero."""
         found = set(used)
         for j, below in enumerate(self.columns):
             if j in found:
@@ -273,36 +274,36 @@ class Pattern:
         return tuple(sorted(found))
 
     def length(self, reached: Iterable[int]) -> int:
-        """Products of the elimination of a right side."""
+        """The number of products in the elimination of a right-hand side."""
         return sum(1 + len(self.columns[j]) for j in reached)
 
 
-def variants(pattern: Pattern, wanted: Iterable[tuple[int, ...]]) -> dict[tuple[int, ...], tuple[int, ...]]:
-    """For each set of places one that holds it and is hardly longer: few functions serve many right sides."""
-    chosen, kept = dict[tuple[int, ...], tuple[int, ...]](), list[tuple[int, ...]]()
-    for reached in sorted(set(wanted), key=lambda each: (-pattern.length(each), each)):
-        most = 1.4 * pattern.length(reached) + 8
+def variants(pattern: Pattern, requested: Iterable[tuple[int, ...]]) -> dict[tuple[int, ...], tuple[int, ...]]:
+    """For each set of indices a superset that costs little more, so that few functions serve many right-hand sides."""
+    chosen, selected = dict[tuple[int, ...], tuple[int, ...]](), list[tuple[int, ...]]()
+    for reached in sorted(set(requested), key=lambda each: (-pattern.length(each), each)):
+        limit = 1.4 * pattern.length(reached) + 8
         fit = next(
-            (other for other in reversed(kept) if {*reached} <= {*other} and pattern.length(other) <= most), None
+            (other for other in reversed(selected) if {*reached} <= {*other} and pattern.length(other) <= limit), None
         )
         chosen[reached] = reached if fit is None else fit
         if fit is None:
-            kept.append(reached)
+            selected.append(reached)
     return chosen
 
 
 class SparseText:
-    """Writes the functions of one pattern; `multiply_add` writes a b + c."""
+    """Writes the functions of one pattern; `multiply_add` emits a b + c."""
 
     def __init__(self, pattern: Pattern, target: Target, multiply_add: Callable[[Row, str, str, str], str]) -> None:
         self._pattern, self._target, self._multiply_add = pattern, target, multiply_add
         self._rows: list[str] = []
 
     def factor(self, name: str) -> str:
-        """L and 1/D in the place of a matrix."""
+        """Overwrite a matrix by L and 1/D."""
         kind, columns, slots = self._target.vector, self._pattern.columns, self._pattern.slots
         self._rows = []
-        A = {place: self._load("%A", k) for place, k in slots.items()}
+        A = {position: self._load("%A", k) for position, k in slots.items()}
         for j, below in enumerate(columns):
             shrink = self._row(f"fdiv {kind} {self._target.constant(1.0)}, {A[j, j]}")
             self._store(shrink, "%A", slots[j, j])
@@ -314,7 +315,7 @@ class SparseText:
         return self._function(name, "ptr noalias %A")
 
     def inwards(self, name: str, reached: Sequence[int]) -> str:
-        """D⁻¹ L⁻¹ x in the place of x, which is zero but at the places `reached`; there it is given."""
+        """Overwrite x by D⁻¹ L⁻¹ x; x is nonzero, and initialized, only at the indices `reached`."""
         kind, slots = self._target.vector, self._pattern.slots
         self._rows = []
         x = {i: self._load("%x", i) for i in reached}
@@ -328,7 +329,7 @@ class SparseText:
         return self._function(name, "ptr noalias readonly %A, ptr noalias %x")
 
     def outwards(self, name: str) -> str:
-        """L⁻ᵀ x in the place of x."""
+        """Overwrite x by L⁻ᵀ x."""
         columns, slots = self._pattern.columns, self._pattern.slots
         self._rows = []
         x = [self._load("%x", i) for i in range(len(columns))]

@@ -1,4 +1,4 @@
-"""Expressions of plain texts as LLVM code: numbers, arrays and records, without any object of Python."""
+"""Expressions of compiled loops as LLVM code: numbers, arrays and records, without Python objects."""
 
 from __future__ import annotations
 
@@ -39,35 +39,35 @@ _RANKS = (BOOL, INT, REAL)
 
 
 class Expressions(ABC):
-    """The values of the expressions of one function; `Statements` adds what stands around them."""
+    """Code generation for the expressions of one function; `Statements` adds statements."""
 
     builder: Builder
     module: ir.Module
-    known: dict[str, object]  # the names of the file
-    slots: dict[str, Value]  # where the variables are
+    known: dict[str, object]  # global names of the module
+    slots: dict[str, Value]  # addresses of the variables
     function_name: str
 
     @abstractmethod
     def dense(self, value: Value) -> Value:
-        """A value in C order: a copy of a view."""
+        """A value in C order: a view is copied."""
 
     @abstractmethod
     def elementwise(self, function: Callable[..., Value], *operands: Value) -> Value:
-        """A function of each of the numbers of arrays, as a new array; of numbers alone, a number."""
+        """Apply a function elementwise to arrays, as a new array; to numbers only, a number."""
 
-    def refuse(self, node: ast.AST, message: str = "there is no machine code for") -> NoReturn:
-        """Raise for what has no code."""
+    def refuse(self, node: ast.AST, message: str = "machine code does not support") -> NoReturn:
+        """Raise an error for unsupported syntax."""
         raise EngineError(
             f"{self.function_name}, line {getattr(node, 'lineno', '?')}: {message} `{ast.unparse(node)}`."
         )
 
     def expression(self, node: ast.expr) -> object:
-        """The value of an expression; an object of Python where that is known beforehand, such as a function."""
+        """The value of an expression; a Python object if it is known at compile time, such as a function."""
         write = getattr(self, f"_{type(node).__name__}", None)
         return self.refuse(node) if write is None else write(node)
 
     def operand(self, node: ast.expr) -> Value:
-        """The value of an expression that is no function or module; a view stays one."""
+        """The value of an expression that is not a function or module; a view is not copied."""
         found = self.expression(node)
         if not isinstance(found, Value):
             self.refuse(node, "expected numbers, arrays or records, got")
@@ -83,7 +83,7 @@ class Expressions(ABC):
         return self.dense(found) if isinstance(found, Value) else Value(Known(found), ())
 
     def as_kind(self, value: Value, kind: Kind, node: ast.AST) -> Value:
-        """A value as one of another kind, where nothing is lost."""
+        """Convert a value to another type without loss."""
         if value.kind == kind:
             return value
         if isinstance(kind, Record) and isinstance(value.kind, Record) and len(kind.fields) == len(value.kind.fields):
@@ -101,14 +101,14 @@ class Expressions(ABC):
         return Value(kind, (word,))
 
     def truth(self, node: ast.expr) -> Word:
-        """Is an expression true?"""
+        """The value of an expression as a condition."""
         found = self.value(node)
         if found.kind == BOOL:
             return found.word
         if found.kind == INT:
             return self.builder.icmp_signed("!=", found.word, ir.Constant(INT.word, 0))
         if found.kind != REAL:
-            self.refuse(node, f"expected a truth value, got {found.kind} in")
+            self.refuse(node, f"expected a bool, got {found.kind} in")
         return self.builder.fcmp_unordered("!=", found.word, ir.Constant(REAL.word, 0.0))
 
     # names, numbers, records
@@ -121,7 +121,7 @@ class Expressions(ABC):
         if node.id in self.slots:
             return self._read(self.slots[node.id])
         if node.id not in self.known and not hasattr(builtins, node.id):
-            self.refuse(node, "there is no value before it is used:")
+            self.refuse(node, "variable used before assignment:")
         return _folded(self.known[node.id] if node.id in self.known else getattr(builtins, node.id))
 
     def _read(self, slot: Value) -> Value:
@@ -129,7 +129,7 @@ class Expressions(ABC):
         return Value(slot.kind, tuple(self.builder.load(word) for word in slot.words))
 
     def _slot(self, node: ast.expr) -> Value | None:
-        """Where a variable is, or a field of one."""
+        """The address of a variable, or of a field of one."""
         if isinstance(node, ast.Name):
             return self.slots.get(node.id)
         owner = self._slot(node.value) if isinstance(node, ast.Attribute) else None
@@ -157,7 +157,7 @@ class Expressions(ABC):
     # arithmetic
 
     def _alike(self, node: ast.AST, left: Value, right: Value) -> tuple[Value, Value]:
-        """Two numbers as two of the wider kind, integers at least."""
+        """Convert two numbers to the wider type, at least int."""
         for each in (left, right):
             if each.kind not in _RANKS:
                 self.refuse(node, f"expected numbers, got {each.kind} in")
@@ -179,7 +179,7 @@ class Expressions(ABC):
             write = getattr(self.builder, f"f{name}" if a.kind == REAL else name)
             return Value(a.kind, (write(a.word, b.word),))
         if isinstance(operator, ast.Mod) and a.kind == INT:
-            return Value(INT, (self.builder.srem(a.word, b.word),))  # of numbers that are not negative
+            return Value(INT, (self.builder.srem(a.word, b.word),))  # valid for nonnegative numbers
         return self.refuse(node)
 
     def _power(self, node: ast.AST, base: Value, exponent: Value) -> Value:
@@ -189,7 +189,7 @@ class Expressions(ABC):
         return self.outside("pow", a, self.as_kind(exponent, REAL, node))
 
     def outside(self, name: str, *arguments: Value) -> Value:
-        """A function of the C library, or one of LLVM's own, on floats."""
+        """A function of the C library or an LLVM intrinsic, on floats."""
         kind = ir.FunctionType(REAL.word, [REAL.word] * len(arguments))
         function = self.module.globals.get(name) or ir.Function(self.module, kind, name)
         return Value(REAL, (self.builder.call(function, [each.word for each in arguments]),))
@@ -214,7 +214,7 @@ class Expressions(ABC):
     # comparison and choice
 
     def compared(self, node: ast.AST, sign: str, left: Value, right: Value) -> Word:
-        """Is left sign right? What is not a number is not equal to anything."""
+        """Compare two numbers; NaN is not equal to anything."""
         a, b = self._alike(node, left, right)
         if a.kind == INT:
             return self.builder.icmp_signed(sign, a.word, b.word)
@@ -239,10 +239,10 @@ class Expressions(ABC):
         return Value(BOOL, (found,))
 
     def _BoolOp(self, node: ast.BoolOp) -> Value:
-        """`and`, `or`: later operands are evaluated only where they matter."""
+        """`and`, `or`: later operands are evaluated only if necessary."""
         stops = isinstance(node.op, ast.Or)
         found = self.truth(node.values[0])
-        if isinstance(found, ir.Constant):  # it decides, or the others do
+        if isinstance(found, ir.Constant):  # the result is decided, or the other operands decide
             rest = node.values[1] if len(node.values) == 2 else ast.BoolOp(node.op, node.values[1:])
             return Value(BOOL, (found if found.constant == stops else self.truth(rest),))
         done = self.builder.append_basic_block("decided")
@@ -282,7 +282,7 @@ class Expressions(ABC):
         return Value(kind, tuple(self._merged(a.type, list(zip((a, b), ends, strict=True))) for a, b in pairs))
 
     def _merged(self, word: ir.Type, sources: list[tuple[Word, ir.Block]]) -> Word:
-        """The word that comes from one of several blocks."""
+        """Phi node of several blocks."""
         phi = self.builder.phi(word)
         for value, block in sources:
             phi.add_incoming(value, block)
@@ -290,86 +290,88 @@ class Expressions(ABC):
 
 
 def _folded(found: object) -> object:
-    """A number of Python as a value; any other object as it is."""
+    """Convert a Python number to a value; return any other object unchanged."""
     number = constant(found)
     return found if number is None else number
 
 
-# functions that have code of their own, by the object that the text names
+# functions with special code, by function object
 
 
-def _length(text: Expressions, node: ast.Call, of: Value) -> Value:
-    return Value(INT, (of.words[1],)) if isinstance(of.kind, Array) else text.refuse(node, "expected an array in")
+def _length(generator: Expressions, node: ast.Call, of: Value) -> Value:
+    return Value(INT, (of.words[1],)) if isinstance(of.kind, Array) else generator.refuse(node, "expected an array in")
 
 
-def _absolute(text: Expressions, node: ast.Call, x: Value) -> Value:
+def _absolute(generator: Expressions, node: ast.Call, x: Value) -> Value:
     if x.kind != REAL:
-        text.refuse(node, f"expected a float, got {x.kind} in")
-    return text.outside("llvm.fabs.f64", x)
+        generator.refuse(node, f"expected a float, got {x.kind} in")
+    return generator.outside("llvm.fabs.f64", x)
 
 
 def _extreme(sign: str) -> Writer:
-    """`min` or `max` of two: the second where it is less or greater, as in Python."""
+    """`min` or `max` of two: the second if it is less or greater, as in Python."""
 
-    def write(text: Expressions, node: ast.Call, left: Value, right: Value) -> Value:
-        a, b = text._alike(node, left, right)
-        return Value(a.kind, (text.builder.select(text.compared(node, sign, b, a), b.word, a.word),))
+    def write(generator: Expressions, node: ast.Call, left: Value, right: Value) -> Value:
+        a, b = generator._alike(node, left, right)
+        return Value(a.kind, (generator.builder.select(generator.compared(node, sign, b, a), b.word, a.word),))
 
     return write
 
 
 def _function(name: str) -> Writer:
-    def write(text: Expressions, node: ast.Call, *x: Value) -> Value:
-        return text.outside(name, *[text.as_kind(each, REAL, node) for each in x])
+    def write(generator: Expressions, node: ast.Call, *x: Value) -> Value:
+        return generator.outside(name, *[generator.as_kind(each, REAL, node) for each in x])
 
     return write
 
 
-def _finite(text: Expressions, node: ast.Call, x: Value) -> Value:
-    size = text.outside("llvm.fabs.f64", text.as_kind(x, REAL, node))
-    return Value(BOOL, (text.builder.fcmp_ordered("<", size.word, ir.Constant(REAL.word, float("inf"))),))
+def _finite(generator: Expressions, node: ast.Call, x: Value) -> Value:
+    size = generator.outside("llvm.fabs.f64", generator.as_kind(x, REAL, node))
+    return Value(BOOL, (generator.builder.fcmp_ordered("<", size.word, ir.Constant(REAL.word, float("inf"))),))
 
 
-def _spacing(text: Expressions, node: ast.Call, x: Value) -> Value:
-    """The distance to the next number: that with the next pattern of bits."""
-    write, given = text.builder, text.as_kind(x, REAL, node).word
+def _spacing(generator: Expressions, node: ast.Call, x: Value) -> Value:
+    """The distance to the next float, which has the next bit pattern."""
+    write, given = generator.builder, generator.as_kind(x, REAL, node).word
     bits = write.add(write.bitcast(given, INT.word), integer(1).word)
     return Value(REAL, (write.fsub(write.bitcast(bits, REAL.word), given),))
 
 
-def _as_integer(text: Expressions, node: ast.Call, x: Value) -> Value:
-    return Value(INT, (text.builder.fptosi(x.word, INT.word),)) if x.kind == REAL else text.as_kind(x, INT, node)
+def _as_integer(generator: Expressions, node: ast.Call, x: Value) -> Value:
+    return (
+        Value(INT, (generator.builder.fptosi(x.word, INT.word),)) if x.kind == REAL else generator.as_kind(x, INT, node)
+    )
 
 
-def _chosen(text: Expressions, node: ast.Call, test: Value, left: Value, right: Value) -> Value:
-    a, b = (left, right) if left.kind == right.kind else text._alike(node, left, right)
-    return Value(a.kind, (text.builder.select(text.as_kind(test, BOOL, node).word, a.word, b.word),))
+def _chosen(generator: Expressions, node: ast.Call, test: Value, left: Value, right: Value) -> Value:
+    a, b = (left, right) if left.kind == right.kind else generator._alike(node, left, right)
+    return Value(a.kind, (generator.builder.select(generator.as_kind(test, BOOL, node).word, a.word, b.word),))
 
 
-def _record(text: Expressions, node: ast.Call, maker: Value, numbers: Value) -> Value:
-    """Numbers from the front of an array of floats."""
+def _record(generator: Expressions, node: ast.Call, maker: Value, numbers: Value) -> Value:
+    """A record of numbers from the beginning of an array of floats."""
     assert isinstance(maker.kind, Known)
     made: Any = maker.kind.value
     parts = []
     for i, kind in enumerate(number_types(made)):
-        number = Value(REAL, (text.builder.load(text.builder.gep(numbers.word, [integer(i).word])),))
-        parts.append(number if kind is float else _as_integer(text, node, number))
+        number = Value(REAL, (generator.builder.load(generator.builder.gep(numbers.word, [integer(i).word])),))
+        parts.append(number if kind is float else _as_integer(generator, node, number))
     return joined(parts, made)
 
 
-def jumped(text: Expressions, node: ast.Call, one: Value, *arrays: Value) -> Value:
-    """A program that is known by its address."""
-    function = text.builder.inttoptr(one.word, _PROGRAM.as_pointer())
-    text.builder.call(function, [each.word for each in arrays])
+def jumped(generator: Expressions, node: ast.Call, one: Value, *arrays: Value) -> Value:
+    """Call a program by its address."""
+    function = generator.builder.inttoptr(one.word, _PROGRAM.as_pointer())
+    generator.builder.call(function, [each.word for each in arrays])
     return joined([])
 
 
-def _jumped_many(text: Expressions, node: ast.Call, many: Value, *given: Value) -> Value:
-    """A program for many states that is known by its address: four arrays, and all of so many states."""
+def _jumped_many(generator: Expressions, node: ast.Call, many: Value, *given: Value) -> Value:
+    """Call a program for many states by its address: four arrays, and the number of states."""
     *arrays, count = given
     kind = ir.FunctionType(ir.VoidType(), [*(each.word.type for each in arrays), *[INT.word] * 3])
     words = [*(each.word for each in arrays), integer(0).word, count.word, count.word]
-    text.builder.call(text.builder.inttoptr(many.word, kind.as_pointer()), words)
+    generator.builder.call(generator.builder.inttoptr(many.word, kind.as_pointer()), words)
     return joined([])
 
 
@@ -379,9 +381,9 @@ WRITERS: dict[object, Writer] = {
     abs: _absolute,
     min: _extreme("<"),
     max: _extreme(">"),
-    float: lambda text, node, x: text.as_kind(x, REAL, node),
+    float: lambda generator, node, x: generator.as_kind(x, REAL, node),
     int: _as_integer,
-    bool: lambda text, node, x: text.as_kind(x, BOOL, node),
+    bool: lambda generator, node, x: generator.as_kind(x, BOOL, node),
     as_record: _record,
     np.where: _chosen,
     np.sqrt: _function("llvm.sqrt.f64"),

@@ -1,4 +1,4 @@
-"""From text to machine code in memory; the store on disk keeps it by content and processor."""
+"""Compile LLVM source to machine code in memory; the disk cache stores it by content and processor."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ from dalembert.codegen.llvm._sweep_loops import sweeps_text
 from dalembert.codegen.program import Program
 from dalembert.errors import EngineError
 
-FORMAT = "11"  # of the code that is emitted: counts up whenever the same program is written in another way
-_COMPILING = RLock()  # LLVM's global state is not safe to share while code is made
+FORMAT = "11"  # version of the generated code: incremented when the same program produces different source
+_COMPILING = RLock()  # LLVM's global state is not thread-safe during compilation
 _WIDTHS = {"avx512f": 512, "avx": 256}
 
 
 @lru_cache(maxsize=1)
 def _processor() -> tuple[str, str]:
-    """The name of the processor and what it can do."""
+    """The name and features of the processor."""
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
     return llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten()
 
 
 def host_target(*, many: bool, single: bool = False) -> Target:
-    """What this machine runs best: as many lanes as its registers have, and fused products where it has them."""
+    """The best target for this machine: as many lanes as its registers hold, and fused products if available."""
     has = _processor()[1].split(",")
     bits = next((width for feature, width in _WIDTHS.items() if f"+{feature}" in has), 128)
     lanes = bits // (32 if single else 64) if many else 1
@@ -65,7 +65,7 @@ _SHARED: WeakValueDictionary[tuple[str, Target], MachineCode] = WeakValueDiction
 
 
 def shared_code(sweeps: Sweeps, *, many: bool) -> MachineCode:
-    """The code of sweeps for this machine, made once for all functions that use it."""
+    """The code of sweeps for this machine, compiled once for all functions that use it."""
     target = host_target(many=many)
     with _COMPILING:
         found = _SHARED.get((sweeps.digest, target))
@@ -75,34 +75,34 @@ def shared_code(sweeps: Sweeps, *, many: bool) -> MachineCode:
 
 
 def _in_memory(code: bytes) -> llvm.ExecutionEngine:
-    """Object code, ready to run; it lives as long as the engine."""
+    """Load object code into memory; it lives as long as the engine."""
     engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), _machine())
     engine.add_object_file(llvm.object_file.ObjectFileRef.from_data(code))
     engine.finalize_object()
     return engine
 
 
-_LOADED: list[llvm.ExecutionEngine] = []  # of texts that serve all programs
+_LOADED: list[llvm.ExecutionEngine] = []  # modules shared by all programs
 
 
-def loaded(text: str, *names: str, optimize: bool = False) -> list[int]:
-    """The addresses of functions of a module of our own, which is kept for the life of the process.
+def loaded(source: str, *names: str, optimize: bool = False) -> list[int]:
+    """The addresses of functions of an internal module, which lives as long as the process.
 
-    Texts that are written with care are taken as they are; those with variables in memory and many small functions are optimised.
+    Handwritten modules are not optimized; those with variables in memory and many small functions are.
     """
-    key = "\n".join([llvmlite.__version__, *_processor(), *["optimized"] * optimize, text])
+    key = "\n".join([llvmlite.__version__, *_processor(), *["optimized"] * optimize, source])
     digest = hashlib.sha256(key.encode()).hexdigest()
     with _COMPILING:
         code = stored(digest, CODE)
         if code is None:
-            keep(digest, CODE, code := _compiled(text, optimize=optimize))
+            keep(digest, CODE, code := _compiled(source, optimize=optimize))
         engine = _in_memory(code)
         _LOADED.append(engine)
     return [engine.get_function_address(name) for name in names]
 
 
 def word_loads(kinds: Mapping[str, str], first: int = 0) -> str:
-    """Instructions that load the words of `%table` from the `first` on, each by its name and type."""
+    """Instructions that load the words of `%table` from index `first`, each with name and type."""
     return "\n".join(
         f"%{name}.at = getelementptr i64, ptr %table, i64 {i}\n%{name} = load {kind}, ptr %{name}.at"
         for i, (name, kind) in enumerate(kinds.items(), first)
@@ -119,16 +119,16 @@ def _machine() -> llvm.TargetMachine:
     return target.create_target_machine(cpu=name, features=features, opt=_OPTIMIZE, jit=True)
 
 
-_OPTIMIZE = 1  # 2 gives code of the same size, and takes up to twice as long for long programs
+_OPTIMIZE = 1  # level 2 gives code of the same size, and takes up to twice as long for long programs
 
 
-def _compiled(text: str, *, optimize: bool = False) -> bytes:
+def _compiled(source: str, *, optimize: bool = False) -> bytes:
     """Object code of a module."""
     try:
-        module = llvm.parse_assembly(text)
+        module = llvm.parse_assembly(source)
     except RuntimeError as error:
         raise EngineError(
-            f"LLVM refuses the code of a program: {error}. Use engine='python', and report this."
+            f"LLVM rejects the code of a program: {error}. Use engine='python', and report this error."
         ) from error
     module.triple = llvm.get_process_triple()
     machine = _machine()

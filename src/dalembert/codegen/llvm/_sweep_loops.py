@@ -1,8 +1,8 @@
-"""Sweeps as the text of an LLVM module: a function for each step, and loops over states, sweeps and links that call them.
+"""Emit sweeps as LLVM source: a function for each step, and loops over states, sweeps and links that call them.
 
 The signatures are those of a program, `one(x, p, tables, out)` and `many(x, p, tables, out, begin, end, stride)`; `tables` is the
-table of the tree. The x and out of many states are lists of the addresses of their rows, and `stride` is not read. Memory for
-what is kept and passed is taken by each call, so threads do not meet.
+table of the tree. The x and out of many states are lists of the addresses of their rows, and `stride` is not read. Each call
+allocates the memory for stored and passed values, so threads share nothing.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from dalembert.codegen.llvm._emit import POINTERS, Target, Writer
 from dalembert.codegen.llvm._library import ALIGN_MEMORY, Library
 from dalembert.symbolic.operations import OPERATIONS
 
-GROUPS = 4  # lanes of so many states take a step one after the other: they do not wait for each other, and share lines of memory
+GROUPS = 4  # groups of lanes that execute a step in succession: they are independent, and share cache lines
 
-_LINE = 64  # bytes that memory gives at once
+_LINE = 64  # bytes of a cache line
 
 _ARGUMENTS = (
     "ptr noalias readonly %x, ptr noalias %out, ptr readonly %row, ptr readonly %coming, ptr noalias %kept0, ptr %from0, "
@@ -25,7 +25,7 @@ _ARGUMENTS = (
 
 
 def sweeps_text(sweeps: Sweeps, target: Target) -> str:
-    """The module of sweeps."""
+    """The source of the module of sweeps."""
     library = Library(target)
     library.memory()
     steps = [
@@ -37,7 +37,7 @@ def sweeps_text(sweeps: Sweeps, target: Target) -> str:
     function = frame.format(
         pointers=POINTERS,
         memory="\n".join(_memory(sweeps, target)),
-        sweeps="\n".join(_walk(sweeps, i, target) for i in range(len(sweeps.sweeps))),
+        sweeps="\n".join(_sweep_source(sweeps, i, target) for i in range(len(sweeps.sweeps))),
         lanes=target.lanes,
         lanes_1=target.lanes - 1,
         groups=GROUPS,
@@ -48,7 +48,7 @@ def sweeps_text(sweeps: Sweeps, target: Target) -> str:
 
 
 class _Names(dict[int, str]):
-    """Names of values; those of inputs are loaded at their first use."""
+    """Names of values; inputs are loaded on first use."""
 
     def __init__(self, known: dict[int, str], writer: _StepWriter) -> None:
         super().__init__(known)
@@ -72,10 +72,10 @@ class _StepWriter(Writer):
         self._align = _width(target)
 
     def text(self, name: str) -> str:
-        """The function."""
+        """The source of the function."""
         for i in self._order():
             self._write([i])
-            self._store_what_is_known()
+            self._store_computed_outputs()
         for place, value in [(place, self._names[y]) for place, y in self._left]:
             self._store(value, self._at(place, "out"), place)
         return _STEP.format(
@@ -89,8 +89,8 @@ class _StepWriter(Writer):
             passed=self._passed,
         )
 
-    def _store_what_is_known(self) -> None:
-        """Store outputs at once, where nothing is still to be read from their storage: then they take no registers."""
+    def _store_computed_outputs(self) -> None:
+        """Store outputs immediately if nothing remains to be read from their storage, to save registers."""
         waiting: list[tuple[Place, int]] = []
         for place, value in self._left:
             known = value in self._names and value >= self._program.first_line
@@ -101,13 +101,13 @@ class _StepWriter(Writer):
         self._left = waiting
 
     def _unread(self, storage: Storage) -> bool:
-        """True while a value of this storage is still to be loaded."""
+        """True while a value of this storage class is still to be loaded."""
         if storage is Storage.ROW:
             return False
         return any(place.storage is storage and i not in self._names for i, place in enumerate(self._step.inputs))
 
     def _order(self) -> list[int]:
-        """The lines, with calls of functions first: a call leaves no register as it was."""
+        """The lines, with function calls first, since a call overwrites all registers."""
         first = self._program.first_line
         early: set[int] = set()
         for i in reversed(range(len(self._program.lines))):
@@ -117,9 +117,9 @@ class _StepWriter(Writer):
         return [*sorted(early), *(i for i in range(len(self._program.lines)) if i not in early)]
 
     def _fetched(self) -> Iterator[str]:
-        """Rows that prefetch the rows of the next link: they are far apart in memory, and no processor predicts them.
+        """Instructions that prefetch the rows of the next link, whose addresses hardware prefetchers cannot predict.
 
-        A link of another kind has other words where this one has its rows, so then nothing new is fetched.
+        A link of another type has other words at these positions, so then nothing new is fetched.
         """
         if self._target.lanes == 1:
             return
@@ -150,7 +150,7 @@ class _StepWriter(Writer):
         return value if target.lanes == 1 else self._in_all_lanes(value)
 
     def _at(self, place: Place, array: str) -> str:
-        """The address of a place."""
+        """The address of a storage location."""
         vector = self._target.vector
         if place.storage is Storage.NUMBER:
             return self._row(f"getelementptr double, ptr %row, i64 {self._first_number + place.at}")
@@ -173,7 +173,7 @@ class _StepWriter(Writer):
 
 
 def _memory(sweeps: Sweeps, target: Target) -> Iterator[str]:
-    """Rows that take memory: for what is kept, then for the slots of every sweep, the reserved ones filled."""
+    """Rows that allocate memory: for stored values, then for the slots of every sweep, with initialized reserved slots."""
     for i, name in enumerate(("links", "kept.one", "slots1", "slots0")):
         yield f"%at.{name} = getelementptr i64, ptr %tables, i64 {i}"
         yield f"%{name} = load i64, ptr %at.{name}"
@@ -188,23 +188,23 @@ def _memory(sweeps: Sweeps, target: Target) -> Iterator[str]:
     yield "%room = add i64 %bytes, 64"
     yield "%whole = call ptr @malloc(i64 %room)"
     yield from ALIGN_MEMORY
-    begin, given = "%kept", HEAD
+    begin, first_value = "%kept", HEAD
     for i, sweep in enumerate(sweeps.sweeps):
         yield f"%slots.{i} = getelementptr {target.vector}, ptr %memory, i64 {begin}"
         for j in range(sweep.passed * groups):
             value = f"%w{i}.{j}"
             if sweep.outwards:
-                yield f"{value}.at = getelementptr double, ptr %tables, i64 {given + j % sweep.passed}"
+                yield f"{value}.at = getelementptr double, ptr %tables, i64 {first_value + j % sweep.passed}"
                 yield f"{value}.one = load {target.real}, ptr {value}.at"
                 yield from _spread(value, f"{value}.one", target)
             filled = value if sweep.outwards else "zeroinitializer" if target.lanes > 1 else "0.0"
             yield f"{value}.to = getelementptr {target.vector}, ptr %slots.{i}, i64 {j}"
             yield f"store {target.vector} {filled}, ptr {value}.to, align {_width(target)}"
-        begin, given = f"%end{i}", given + (sweep.passed if sweep.outwards else 0)
+        begin, first_value = f"%end{i}", first_value + (sweep.passed if sweep.outwards else 0)
 
 
 def _spread(name: str, value: str, target: Target) -> Iterator[str]:
-    """A number in every lane."""
+    """Broadcast a number to every lane."""
     if target.lanes == 1:
         yield f"{name} = fadd {target.real} {value}, -0.0"
         return
@@ -213,16 +213,16 @@ def _spread(name: str, value: str, target: Target) -> Iterator[str]:
 
 
 def _width(target: Target) -> int:
-    """The bytes of a number of every lane."""
+    """The bytes of a vector."""
     return target.lanes * (4 if target.single else 8)
 
 
-def _walk(sweeps: Sweeps, i: int, target: Target) -> str:
-    """One sweep: a loop over links, and in it a branch by kind."""
+def _sweep_source(sweeps: Sweeps, i: int, target: Target) -> str:
+    """One sweep: a loop over links with a branch by link type."""
     sweep = sweeps.sweeps[i]
     first = HEAD + sum(each.passed for each in sweeps.sweeps if each.outwards)
     kinds, groups = range(len(sweep.steps)), 1 if target.lanes == 1 else GROUPS
-    return _WALK.format(
+    return _SWEEP.format(
         i=i,
         index="add i64 0, %j" if sweep.outwards else "sub i64 %last.link, %j",
         starts=first,
@@ -265,7 +265,7 @@ end:
 ret void
 }}
 """
-_WALK = """
+_SWEEP = """
 br label %walk{i}
 walk{i}:
 br label %link{i}

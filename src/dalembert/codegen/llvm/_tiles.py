@@ -1,8 +1,8 @@
-"""The function for many states: tiles of them are gathered, computed and scattered.
+"""The function for many states: tiles of states are gathered, computed and scattered.
 
-Rows of a batch lie far apart, often by a power of two, where they compete for the same few places of the cache. So some dozens of
-states of all rows are copied into a tile, in which the numbers of `lanes` states lie side by side. The sines and cosines of all
-inputs that are angles are found there, row by row, before the program runs. It reads and writes the tile alone.
+Rows of a batch are far apart in memory, often by a power of two, where they compete for the same cache sets. So some dozens of
+states of all rows are copied into a tile, in which the numbers of `lanes` states are adjacent. The sines and cosines of all
+inputs that are angles are computed there, row by row, before the program runs. The program accesses only the tile.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ if TYPE_CHECKING:
     from dalembert.codegen.llvm._emit import Target
 
 
-MOST_STATES = 64  # of a tile: eight lines of memory of each row, which processors fetch ahead
+MOST_STATES = 64  # of a tile: eight cache lines of each row, which processors prefetch
 MOST_BYTES = 2**18  # of a tile
 
 
 @dataclass(frozen=True)
 class Tile:
-    """Where numbers stand among those of a round of lanes: inputs, sines and cosines of angles, then outputs."""
+    """Slots of numbers in a round of lanes: inputs, sines and cosines of angles, then outputs."""
 
     program: Program
     target: Target
@@ -33,26 +33,26 @@ class Tile:
     @cached_property
     def angles(self) -> tuple[int, ...]:
         """The inputs of which a sine or a cosine is needed."""
-        asked = {places[0] for operation, places in self.program.lines if operation in ("sin", "cos")}
-        return tuple(sorted(a for a in asked if a < len(self.program.inputs)))
+        function_arguments = {operands[0] for operation, operands in self.program.lines if operation in ("sin", "cos")}
+        return tuple(sorted(a for a in function_arguments if a < len(self.program.inputs)))
 
     @cached_property
     def given(self) -> dict[int, int]:
-        """The slots of what is there before the program runs, by place."""
+        """The slots of the values that exist before the program runs, by value index."""
         n, first = len(self.program.inputs), self.program.first_line
         slots = {i: i for i in range(n)}
-        turned = {a: n + 2 * k for k, a in enumerate(self.angles)}
-        for y, (operation, places) in enumerate(self.program.lines, first):
-            if operation in ("sin", "cos") and places[0] in turned:
-                slots[y] = turned[places[0]] + (operation == "cos")
+        slot_of_angle = {a: n + 2 * k for k, a in enumerate(self.angles)}
+        for y, (operation, operands) in enumerate(self.program.lines, first):
+            if operation in ("sin", "cos") and operands[0] in slot_of_angle:
+                slots[y] = slot_of_angle[operands[0]] + (operation == "cos")
         return slots
 
     @cached_property
     def made(self) -> dict[int, int]:
-        """The slots of outputs that the program computes, by place; equal outputs share a slot."""
-        wanted = dict.fromkeys(place for place in self.program.outputs if place not in self.given)
+        """The slots of outputs that the program computes, by value index; equal outputs share a slot."""
+        computed_outputs = dict.fromkeys(index for index in self.program.outputs if index not in self.given)
         first = len(self.program.inputs) + 2 * len(self.angles)
-        return {place: first + k for k, place in enumerate(wanted)}
+        return {index: first + k for k, index in enumerate(computed_outputs)}
 
     @property
     def size(self) -> int:
@@ -61,7 +61,7 @@ class Tile:
 
     @cached_property
     def rounds(self) -> int:
-        """How many rounds of lanes are a tile: a power of two, one line of memory or more."""
+        """The number of rounds of lanes in a tile: a power of two, at least one cache line."""
         lanes, width = self.target.lanes, 4 if self.target.single else 8
         states = max(MOST_STATES * 8 // width, lanes)
         while states * width > 64 and states > lanes and states * width * self.size > MOST_BYTES:
@@ -69,9 +69,9 @@ class Tile:
         return states // lanes
 
     def functions(self, circles: str) -> str:
-        """What brings a tile, turns its angles by the function `circles`, and sends it back."""
+        """The functions that gather a tile, compute sines and cosines by the function `circles`, and scatter the tile."""
         names = self._names
-        slots = [(self.given | self.made)[place] for place in self.program.outputs]
+        slots = [(self.given | self.made)[index] for index in self.program.outputs]
         parts = [
             _constants("slots", slots),
             _constants("angles", self.angles),
@@ -107,21 +107,21 @@ class Tile:
         return _COPIER.format(**self._names, name=name, copies=copies, some=some, each=each)
 
     def _copies(self, source: str, target: str) -> list[str]:
-        """Rows that copy a whole row of a tile: near numbers lie a round apart, far ones side by side."""
+        """Instructions that copy a full row of a tile: near numbers are one round apart, far ones are adjacent."""
         rows, vector = [], self.target.vector
         steps, aligned = (
             {"%near": self.size, "%far": 1},
             {"%near": "", "%far": f", align {4 if self.target.single else 8}"},
         )
         for i in range(self.rounds):
-            for place, name in ((source, "a"), (target, "b")):
-                rows.append(f"%{name}{i} = getelementptr {vector}, ptr {place}, i64 {i * steps[place]}")
+            for index, name in ((source, "a"), (target, "b")):
+                rows.append(f"%{name}{i} = getelementptr {vector}, ptr {index}, i64 {i * steps[index]}")
             rows.append(f"%v{i} = load {vector}, ptr %a{i}{aligned[source]}")
         rows += [f"store {vector} %v{i}, ptr %b{i}{aligned[target]}" for i in range(self.rounds)]
         return rows
 
     def steps(self) -> tuple[str, str]:
-        """The calls in front of the program and behind it."""
+        """The calls before and after the program."""
         before = []
         if self.program.inputs:
             before.append("call void @bring.all(ptr %x, ptr %tile, i64 %first, i64 %count)")
@@ -137,7 +137,7 @@ def _constants(name: str, numbers: tuple[int, ...] | list[int]) -> str:
 
 _SAME = "%slot = add i64 %i, 0"
 _SLOT = "%slot.at = getelementptr i64, ptr @slots, i64 %i\n%slot = load i64, ptr %slot.at"
-# a row that is not whole: round by round, then the last states one by one
+# an incomplete row: round by round, then the last states one by one
 _SOME = """
 some:
 %rounds = udiv i64 %count, {lanes}
@@ -199,7 +199,7 @@ store {real} %v, ptr %into
 %i.next = add i64 %i, 1
 %more = icmp slt i64 %i.next, %count
 br i1 %more, label %each, label %done"""
-# arrays are given by the address of their first number, the bytes between rows, and the number of rows
+# arrays are described by the address of their data, the bytes between rows, and the number of rows
 _ROWS = """
 define internal void @{name}(ptr noalias readonly %arrays, ptr noalias %tile, i64 %first, i64 %count) noinline {{
 entry:
@@ -296,21 +296,21 @@ ret void
 
 
 def compact_order(needed: Mapping[int, Sequence[int]]) -> list[int]:
-    """Values after all that they need, first those that are the last to need others, the most recent of them first.
+    """Topological order of values with few live values: first those that free others, the most recent of them first.
 
-    `needed` are the values that each one needs; what has no entry is always there.
+    `needed` maps each value to the values that it needs; values without an entry are always available.
 
     >>> compact_order({1: (0,), 2: (0,), 3: (1,), 4: (2,), 5: (3, 4)})
     [1, 3, 2, 4, 5]
     """
-    arguments = {y: [a for a in dict.fromkeys(places) if a in needed] for y, places in needed.items()}
-    waiting = {y: len(places) for y, places in arguments.items()}
+    arguments = {y: [a for a in dict.fromkeys(operands) if a in needed] for y, operands in needed.items()}
+    waiting = {y: len(operands) for y, operands in arguments.items()}
     users: dict[int, list[int]] = defaultdict(list)
-    for y, places in arguments.items():
-        for a in places:
+    for y, operands in arguments.items():
+        for a in operands:
             users[a].append(y)
     left = {a: len(each) for a, each in users.items()}
-    piles: dict[int, list[int]] = defaultdict(list)  # what could come next, by the registers that it sets free
+    piles: dict[int, list[int]] = defaultdict(list)  # candidates, by the number of registers that they free
     order: list[int] = []
 
     def freed(y: int) -> int:

@@ -1,12 +1,12 @@
-"""Kinds of values in plain texts: numbers, arrays, and records of them. In machine code each is a row of words.
+"""Types of values in compiled loops: numbers, arrays, and records of them. In machine code each is a row of words.
 
-| kind | words |
+| type | words |
 |---|---|
 | a number | itself |
-| an array in C order | the address of its numbers, and its shape |
+| an array in C order | the address of its data, and its shape |
 | a view of an array | the address of its first number, its shape and its strides |
 | a record or a tuple | those of its fields |
-| a function, or None | none: it is known while the code is written |
+| a function, or None | none: it is known at compile time |
 """
 
 from __future__ import annotations
@@ -23,23 +23,23 @@ from dalembert.errors import EngineError
 
 @dataclass(frozen=True)
 class Scalar:
-    """Numbers of one kind."""
+    """Numbers of one type."""
 
     name: str
     word: ir.Type = field(compare=False)
-    code: str = field(compare=False)  # of the module `struct`
+    code: str = field(compare=False)  # format character of the module `struct`
 
     def __repr__(self) -> str:
         return self.name
 
 
-INT = Scalar("an integer", ir.IntType(64), "q")
+INT = Scalar("an int", ir.IntType(64), "q")
 ARENA = INT.word.as_pointer()
 _BYTE = ir.IntType(8).as_pointer()
 _BLOCK_BYTES = 1 << 16
-_HEAD_BYTES = 16  # of a block: keeps the alignment of the heap
+_HEAD_BYTES = 16  # of a block: preserves the alignment of the heap
 REAL = Scalar("a float", ir.DoubleType(), "d")
-BOOL = Scalar("a truth value", ir.IntType(1), "q")
+BOOL = Scalar("a bool", ir.IntType(1), "q")
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ class Array:
 
 @dataclass(frozen=True)
 class View:
-    """Arrays with strides, in numbers of their kind; they exist inside of expressions only."""
+    """Arrays with strides, in units of elements; they exist only inside expressions."""
 
     item: Scalar
     ndim: int
@@ -60,28 +60,28 @@ class View:
 
 @dataclass(frozen=True)
 class Known:
-    """What is known while the code is written: a function, or None."""
+    """A compile-time constant: a function, or None."""
 
     value: object
 
 
 @dataclass(frozen=True)
 class Record:
-    """Records, which know their fields by name, and plain tuples."""
+    """Records with named fields, and tuples."""
 
     maker: type
     fields: tuple[Kind, ...]
 
 
 Kind = Scalar | Array | View | Known | Record
-Word = Any  # a value of LLVM: its own types say little
-Builder = Any  # writes instructions; llvmlite states no types
+Word = Any  # an LLVM value, which is untyped in llvmlite
+Builder = Any  # appends instructions; llvmlite has no type hints
 NOTHING = Record(tuple, ())
 _ITEMS = {np.dtype(np.float64): REAL, np.dtype(np.int64): INT, np.dtype(np.bool_): BOOL}
 
 
 def words_of(kind: Kind) -> list[ir.Type]:
-    """The words that a value takes."""
+    """The LLVM types of the words of a value."""
     if isinstance(kind, Scalar):
         return [kind.word]
     if isinstance(kind, Array):
@@ -94,7 +94,7 @@ def words_of(kind: Kind) -> list[ir.Type]:
 
 
 def codes_of(kind: Kind) -> str:
-    """The words of a value as `struct` packs them."""
+    """The words of a value as `struct` format characters."""
     if isinstance(kind, Scalar):
         return kind.code
     if isinstance(kind, Record):
@@ -103,12 +103,12 @@ def codes_of(kind: Kind) -> str:
 
 
 def kind_of(value: object) -> Kind:
-    """The kind of a value of Python."""
+    """The type of a Python value."""
     if isinstance(value, np.ndarray):
         if value.dtype not in _ITEMS or not value.flags.c_contiguous:
             raise EngineError(
                 f"machine code: got an array of {value.dtype} with shape {value.shape} and strides {value.strides}. "
-                "Expected floats, integers of 64 bits or truth values in C order: pass np.ascontiguousarray(..., dtype=float)."
+                "Expected float, int64 or bool in C order: pass np.ascontiguousarray(..., dtype=float)."
             )
         return Array(_ITEMS[value.dtype], value.ndim)
     if isinstance(value, tuple):
@@ -122,7 +122,7 @@ def kind_of(value: object) -> Kind:
 
 
 def flat(value: object) -> Iterator[object]:
-    """The words of a value of Python."""
+    """The words of a Python value."""
     if isinstance(value, np.ndarray):
         yield value.__array_interface__["data"][0]
         yield from value.shape
@@ -134,25 +134,25 @@ def flat(value: object) -> Iterator[object]:
 
 
 def rebuilt(kind: Kind, words: Iterator[float]) -> object:
-    """A value of Python from words; arrays do not come back."""
+    """A Python value from words; arrays are not supported."""
     if isinstance(kind, Record):
         found = tuple(rebuilt(each, words) for each in kind.fields)
         return found if kind.fields else None
     if not isinstance(kind, Scalar):
-        raise EngineError("machine code: a function that is called from Python cannot return an array.")
+        raise EngineError("machine code: a function called from Python cannot return an array.")
     return bool(next(words)) if kind is BOOL else next(words)
 
 
 @dataclass(frozen=True)
 class Value:
-    """A value in the code that is being written."""
+    """A value in the generated code."""
 
     kind: Kind
     words: tuple[Word, ...]
 
     @property
     def word(self) -> Word:
-        """That of a number."""
+        """The word of a number."""
         return self.words[0]
 
     def parts(self) -> list[Value]:
@@ -167,7 +167,7 @@ class Value:
 
 
 def integer(value: int) -> Value:
-    """A whole number that is known."""
+    """An integer constant."""
     return Value(INT, (ir.Constant(INT.word, value),))
 
 
@@ -179,7 +179,7 @@ def joined(parts: list[Value], maker: type = tuple) -> Value:
 
 
 def constant(value: object) -> Value | None:
-    """A number of Python, or None, as a value; None for anything else."""
+    """Convert a Python number, or None, to a constant; None for anything else."""
     if value is None:
         return Value(Known(None), ())
     if isinstance(value, bool):
@@ -190,7 +190,7 @@ def constant(value: object) -> Value | None:
 
 
 class Memory:
-    """The functions of a module that allocate and free."""
+    """The functions of a module that allocate and free memory."""
 
     def __init__(self, module: ir.Module) -> None:
         self.malloc = ir.Function(module, ir.FunctionType(_BYTE, [INT.word]), "malloc")
@@ -202,14 +202,14 @@ class Memory:
         self._write_release(ir.IRBuilder(self.release.append_basic_block()))
 
     def arena(self, builder: Builder) -> Word:
-        """A new arena beside the variables of a function."""
+        """A new arena in the stack frame of a function."""
         arena = builder.alloca(INT.word, size=3)
         for i in range(3):
             builder.store(integer(0).word, builder.gep(arena, [integer(i).word]))
         return arena
 
     def _write_allocate(self, builder: Builder) -> None:
-        """The address of so many words."""
+        """Write the function that allocates memory for a number of words."""
         arena, count = self.allocate.args
         free, end, last = (builder.gep(arena, [integer(i).word]) for i in range(3))
         size = builder.mul(count, integer(8).word)
@@ -229,7 +229,7 @@ class Memory:
         builder.ret(builder.inttoptr(begin, ARENA))
 
     def _write_release(self, builder: Builder) -> None:
-        """Free all blocks of an arena."""
+        """Write the function that frees all blocks of an arena."""
         last = builder.gep(self.release.args[0], [integer(2).word])
         look, free, done = (self.release.append_basic_block() for _ in range(3))
         builder.branch(look)

@@ -1,8 +1,8 @@
-"""Arithmetic on LLVM values, written with operators, on one double or on a vector of them.
+"""Arithmetic on LLVM values with operators, on one double or on a vector of doubles.
 
-`Real`, `Bits` and `Truth` hold doubles, 64-bit integers and conditions; each operator appends one instruction to the
-builder of their `Lanes`. No instruction mixes two lanes, none carries a fast-math flag, and a fused multiply-add stands only
-where `madd` requests it: a result has the same bits in every lane and at every width.
+`Real`, `Bits` and `Truth` wrap doubles, 64-bit integers and conditions; each operator appends one instruction to the builder of
+their `Lanes`. No instruction mixes lanes, none carries a fast-math flag, and fused multiply-adds are emitted only by `madd`: a
+result has the same bits in every lane and at every width.
 
 `Pair` is an unevaluated sum hi + lo of two doubles, for the steps where 53 bits are not enough (T. J. Dekker 1971).
 """
@@ -21,20 +21,20 @@ INF = float("inf")
 
 
 def pattern(x: float) -> int:
-    """The 64 bits of a double, read as an integer."""
+    """The bit pattern of a double as an integer."""
     return struct.unpack("<Q", struct.pack("<d", x))[0]
 
 
 @dataclass(frozen=True)
 class Lanes:
-    """A place to write instructions: a builder, the number of lanes, and whether fused multiply-adds are allowed."""
+    """Destination of instructions: a builder, the number of lanes, and whether fused multiply-adds are allowed."""
 
     builder: ir.IRBuilder
     width: int
     fma: bool
 
     def shape(self, scalar: ir.Type) -> ir.Type:
-        """The type of all lanes together: the scalar itself for one lane, a vector for more."""
+        """The type of all lanes: the scalar type for one lane, a vector type for more."""
         return scalar if self.width == 1 else ir.VectorType(scalar, self.width)
 
     def constant(self, scalar: ir.Type, value: float) -> ir.Constant:
@@ -42,19 +42,19 @@ class Lanes:
         return ir.Constant(self.shape(scalar), value if self.width == 1 else [value] * self.width)
 
     def real(self, x: Real | float) -> Real:
-        """A double, or a number as double."""
+        """Convert to doubles."""
         return x if isinstance(x, Real) else Real(self, self.constant(DOUBLE, x))
 
     def bits(self, i: Bits | int) -> Bits:
-        """An integer, or a number as integer."""
+        """Convert to integers."""
         return i if isinstance(i, Bits) else Bits(self, self.constant(INTEGER, i))
 
     def emit(self, instruction: str, *operands: object) -> ir.Value:
-        """The value of a new instruction, by the name of its method of the builder."""
+        """Append an instruction, named by its builder method, and return its value."""
         return getattr(self.builder, instruction)(*operands)
 
     def intrinsic(self, name: str, scalar: ir.Type, *operands: ir.Value) -> ir.Value:
-        """The value of an LLVM intrinsic whose operands and result are all of one type."""
+        """Call an LLVM intrinsic whose operands and result have one type."""
         suffix = "f64" if scalar == DOUBLE else "i64"
         full = f"{name}.{suffix}" if self.width == 1 else f"{name}.v{self.width}{suffix}"
         kind = self.shape(scalar)
@@ -62,30 +62,30 @@ class Lanes:
         return self.builder.call(function, operands)
 
     def apart(self, value: ir.Value) -> list[ir.Value]:
-        """The scalars in the lanes of a value."""
+        """Extract the scalars from the lanes of a value."""
         if self.width == 1:
             return [value]
         return [self.emit("extract_element", value, ir.IntType(32)(i)) for i in range(self.width)]
 
     def together(self, scalar: ir.Type, parts: list[ir.Value]) -> ir.Value:
-        """One scalar per lane as a value."""
+        """Combine one scalar per lane to a value."""
         if self.width == 1:
             return parts[0]
-        whole: ir.Value = ir.Constant(self.shape(scalar), ir.Undefined)
+        value: ir.Value = ir.Constant(self.shape(scalar), ir.Undefined)
         for i, part in enumerate(parts):
-            whole = self.emit("insert_element", whole, part, ir.IntType(32)(i))
-        return whole
+            value = self.emit("insert_element", value, part, ir.IntType(32)(i))
+        return value
 
     def struct(self, kind: ir.LiteralStructType, parts: Sequence[ir.Value]) -> ir.Value:
-        """Several values as one, for a function to return."""
-        whole: ir.Value = ir.Constant(kind, ir.Undefined)
+        """Combine several values to one, for a function to return."""
+        value: ir.Value = ir.Constant(kind, ir.Undefined)
         for i, part in enumerate(parts):
-            whole = self.emit("insert_value", whole, part, i)
-        return whole
+            value = self.emit("insert_value", value, part, i)
+        return value
 
 
 def internal(module: ir.Module, name: str, result: ir.Type, arguments: Sequence[ir.Type]) -> ir.Function:
-    """A new function of a module for itself alone; it is called, not inlined, so that many calls compile fast."""
+    """A new internal function of a module; it is not inlined, so that many calls compile fast."""
     function = ir.Function(module, ir.FunctionType(result, arguments), name)
     function.linkage = "internal"
     for attribute in ("noinline", "nounwind", "readnone"):
@@ -130,7 +130,7 @@ class Real:
     def __abs__(self) -> Real:
         return Real(self.lanes, self.lanes.intrinsic("llvm.fabs", DOUBLE, self.value))
 
-    # comparisons are false where an operand is not a number
+    # comparisons are false if an operand is NaN
     __lt__, __le__ = _comparison("<"), _comparison("<=")
     __gt__, __ge__ = _comparison(">"), _comparison(">=")
 
@@ -139,11 +139,11 @@ class Real:
         return Truth(self.lanes, self.lanes.emit("fcmp_ordered", relation, self.value, right))
 
     def equals(self, other: Real | float) -> Truth:
-        """Where both are the same number."""
+        """True where both are the same number."""
         return self._compare("==", other)
 
     def is_number(self) -> Truth:
-        """Where this is not a nan."""
+        """True where this is not NaN."""
         return self._compare("ord", self)
 
     def sqrt(self) -> Real:
@@ -155,17 +155,17 @@ class Real:
         return Bits(self.lanes, self.lanes.emit("bitcast", self.value, self.lanes.shape(INTEGER)))
 
     def sign(self) -> Bits:
-        """The sign bit alone, in its place."""
+        """The sign bit, with all other bits zero."""
         return self.bits() & 1 << 63
 
     def flipped(self, sign: Bits) -> Real:
-        """The opposite number where the sign bit is set."""
+        """The negative number where the sign bit is set."""
         return (self.bits() ^ sign).real()
 
 
 @dataclass(frozen=True, eq=False)
 class Bits:
-    """Integers of 64 bits; sums and differences wrap around, a shift to the right brings in zeros."""
+    """64-bit integers; sums and differences wrap around, a right shift fills with zeros."""
 
     lanes: Lanes
     value: ir.Value
@@ -175,11 +175,11 @@ class Bits:
     __lshift__, __rshift__ = _bits_operator("shl"), _bits_operator("lshr")
 
     def equals(self, other: Bits | int) -> Truth:
-        """Where both are the same integer."""
+        """True where both are the same integer."""
         return Truth(self.lanes, self.lanes.emit("icmp_signed", "==", self.value, self.lanes.bits(other).value))
 
     def is_negative(self) -> Truth:
-        """Where the highest bit is set."""
+        """True where the highest bit is set."""
         return Truth(self.lanes, self.lanes.emit("icmp_signed", "<", self.value, self.lanes.bits(0).value))
 
     def real(self) -> Real:
@@ -218,7 +218,7 @@ class Truth:
         return Pair(self.real(yes.hi, no.hi), self.real(yes.lo, no.lo))
 
     def anywhere(self) -> ir.Value:
-        """One bit: does it hold in any lane?"""
+        """One bit: true if the condition holds in any lane."""
         if self.lanes.width == 1:
             return self.value
         together = ir.IntType(self.lanes.width)
@@ -227,7 +227,7 @@ class Truth:
 
 @dataclass(frozen=True)
 class Pair:
-    """hi + lo, with |lo| not above half a unit in the last place of hi, or a little more where a sentence says so."""
+    """hi + lo, with |lo| at most half a unit in the last place of hi, or slightly more where documented."""
 
     hi: Real
     lo: Real
@@ -238,7 +238,7 @@ class Pair:
 
 
 def madd(a: Real, b: Real, c: Real | float) -> Real:
-    """a b + c: rounded once where fused multiply-adds are allowed, twice elsewhere."""
+    """a b + c: rounded once if fused multiply-adds are allowed, otherwise twice."""
     lanes = a.lanes
     if not lanes.fma:
         return a * b + c
@@ -246,7 +246,7 @@ def madd(a: Real, b: Real, c: Real | float) -> Real:
 
 
 def polynomial(x: Real, coefficients: Sequence[float]) -> Real:
-    """c₀ + c₁x + c₂x² + ..., neighbours first: the terms of one round do not wait for each other."""
+    """c₀ + c₁x + c₂x² + ..., in pairs: the terms of one round are independent."""
     terms: list[Real | float] = list(coefficients)
     while len(terms) > 1:
         rest = terms[len(terms) & ~1 :]
@@ -256,7 +256,7 @@ def polynomial(x: Real, coefficients: Sequence[float]) -> Real:
 
 
 def nested(x: Real, coefficients: Sequence[float]) -> Real:
-    """c₀ + x (c₁ + x (c₂ + ...)): fewer operations than `polynomial`, for values that are found side by side."""
+    """c₀ + x (c₁ + x (c₂ + ...)): fewer operations than `polynomial`, for values that are computed in parallel."""
     *rest, value = coefficients
     total = x.lanes.real(value)
     for c in reversed(rest):
@@ -265,13 +265,13 @@ def nested(x: Real, coefficients: Sequence[float]) -> Real:
 
 
 def ordered_sum(a: Real, b: Real) -> Pair:
-    """a + b exactly, where |a| ≥ |b| or a = 0."""
+    """a + b exactly, if |a| ≥ |b| or a = 0."""
     total = a + b
     return Pair(total, b - (total - a))
 
 
 def exact_product(a: Real, b: Real) -> Pair:
-    """a b exactly, where the error neither underflows nor |a|, |b| exceed 2⁹⁰⁰."""
+    """a b exactly, if the error does not underflow and |a|, |b| do not exceed 2⁹⁰⁰."""
     product = a * b
     if a.lanes.fma:
         return Pair(product, madd(a, b, -product))

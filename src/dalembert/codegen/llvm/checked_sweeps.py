@@ -1,6 +1,6 @@
-"""Loops over links for one state as a program has it: loads added, and an alarm behind the results.
+"""Loops over links for one state with the interface of a program: loads added, and a validity check after the results.
 
-One small text serves all trees; what differs is a table of words. See `recursive/rolled_sweeps` for what the functions do.
+One small module serves all trees; only a table of words differs. See `recursive/rolled_sweeps` for the functions.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ call void @llvm.memcpy.p0.p0.i64(ptr %y, ptr %x, i64 %front.bytes, i1 false)
 %t = load double, ptr %t.at
 """
 _LEFT = "call void @free(ptr %y)"
-# the loads at (q, s, t) lie behind room for all rows
+# the loads at (q, s, t) are stored after the memory of all rows
 _LOADS = f"""{_COPY}
 store double %t, ptr %behind
 %f = getelementptr double, ptr %y, i64 %rows
@@ -57,7 +57,7 @@ call void %loads(ptr %y, ptr %p, ptr %tables, ptr %f)
 """
 _BODIES = {
     "plain": _PLAIN,
-    # speeds of 0 between q and t
+    # zero speeds between q and t
     "resting": f"""{_COPY}
 call void @llvm.memset.p0.i64(ptr %behind, i8 0, i64 %speed.bytes, i1 false)
 %end = getelementptr double, ptr %behind, i64 %speeds
@@ -178,23 +178,23 @@ ret void
 
 
 class Watch(NamedTuple):
-    """What stands around the loops, and what the alarm looks at."""
+    """Wrapper of the loops, and the data of the validity check."""
 
-    way: Literal["plain", "resting", "inverse", "forward"]  # resting: at speeds 0; the last two have loads
-    rows: int  # that are given, with the time
-    front: int  # rows in front of what is added
+    way: Literal["plain", "resting", "inverse", "forward"]  # resting: at zero speeds; the last two have loads
+    rows: int  # number of inputs, including the time
+    front: int  # rows before the rows that are added
     speeds: int
     parts: Sequence[int]  # rows of quaternions, four for each
-    tiny: float  # times all numbers, to see whether they are finite
+    tiny: float  # factor of all numbers, to test whether they are finite
     tolerance: float  # of the squared norms of quaternions
 
 
 def watched_loops(watch: Watch, loops: Native, loads: Native | None) -> Native:
-    """Loops, and perhaps loads, as one function of a state whose last output is the alarm."""
-    held = (0, 0) if loads is None else (loads.address, loads.tables.ctypes.data)
+    """Loops, optionally with loads, as one function of a state whose last output is the validity check."""
+    load_words = (0, 0) if loads is None else (loads.address, loads.tables.ctypes.data)
     sizes = np.array([watch.rows, watch.front, watch.speeds])
     limits = np.array([watch.tiny, watch.tolerance]).view(np.int64)
-    words = [loops.address, loops.tables.ctypes.data, *held, *sizes, *limits, len(watch.parts), *watch.parts]
+    words = [loops.address, loops.tables.ctypes.data, *load_words, *sizes, *limits, len(watch.parts), *watch.parts]
     return Native(_address(watch.way), np.array(words, dtype=np.int64))
 
 

@@ -1,14 +1,14 @@
-"""Plain functions of Python as one LLVM module: loops over numbers in arrays, compiled without any object of Python.
+"""Compile Python functions to one LLVM module: loops over numbers in arrays, without Python objects.
 
-What may stand in a text: numbers, arrays of floats, integers or truth values in C order, records (`NamedTuple`) of them;
-assignments, `if`, `while`, `for` over `range`, `break`, `continue`, `return`; arithmetic, comparisons, `and`, `or`, `not`,
-`x if c else y`, also of arrays (`array_expressions`); indices and slices that are not negative; `np.empty`, `np.zeros`,
-`np.ones`, `np.full` and the functions of `WRITERS` and `ARRAY_WRITERS`; other functions of the same kind, which may be arguments,
-and those that a loop replaces (`loops.in_machine_code`). A test for None is decided while code is written.
+Supported: numbers, arrays of float, int or bool in C order, records (`NamedTuple`) of them; assignments, `if`, `while`,
+`for` over `range`, `break`, `continue`, `return`; arithmetic, comparisons, `and`, `or`, `not`, `x if c else y`, also on arrays
+(`array_expressions`); nonnegative indices and slices; `np.empty`, `np.zeros`, `np.ones`, `np.full` and the functions of
+`WRITERS` and `ARRAY_WRITERS`; other functions of this subset, which may be arguments, and those that a loop replaces
+(`compiled_loop.in_machine_code`). A test for None is decided at compile time.
 
-A variable keeps the kind of its first value. Indices are not checked. What a function returns is what it is annotated with. A
-function that returns arrays takes their memory from its caller, an arena that is freed when the caller returns. In other
-functions `np.empty` and `np.zeros` give arrays that live until the function returns, in a loop until the next round.
+The first assignment fixes the type of a variable. Indices are not checked. The return type is the annotated one. A function
+that returns arrays allocates them in an arena of its caller, which is freed when the caller returns. In other functions the
+arrays of `np.empty` and `np.zeros` live until the function returns, in a loop until the next iteration.
 """
 
 from __future__ import annotations
@@ -55,16 +55,16 @@ _ITEMS: dict[object, Scalar] = {float: REAL, np.float64: REAL, np.int64: INT, np
 _BYTE = ir.IntType(8).as_pointer()
 
 
-def c_functions(texts: Mapping[Callable[..., None], Sequence[object]]) -> list[int]:
-    """The addresses of texts with the signature of C: after what is known, four arrays of floats, then integers."""
+def c_functions(functions: Mapping[Callable[..., None], Sequence[object]]) -> list[int]:
+    """The addresses of functions with a C signature: after the constants in `known`, four arrays of floats, then integers."""
     module = PlainModule(call)
-    for text, known in texts.items():
-        module.c_entry(text, known)
-    return loaded(str(module.module), *(text.__name__ for text in texts), optimize=True)
+    for python_function, known in functions.items():
+        module.c_entry(python_function, known)
+    return loaded(str(module.module), *(python_function.__name__ for python_function in functions), optimize=True)
 
 
 class PlainModule:
-    """Loops and all functions that they call, each for the kinds of values that it is given."""
+    """Loops and all functions that they call, compiled for each combination of argument types."""
 
     def __init__(self, jump: Callable[..., None]) -> None:
         self.module, self.jump = ir.Module(), jump
@@ -72,39 +72,42 @@ class PlainModule:
         self._written: dict[tuple[FunctionType, tuple[Kind, ...]], tuple[ir.Function, Kind]] = {}
         self.return_arrays: list[ir.Function] = []
 
-    def function(self, text: FunctionType, kinds: tuple[Kind, ...]) -> tuple[ir.Function, Kind]:
-        """The code of a function for some kinds of values, and the kind of what it returns.
+    def function(self, python_function: FunctionType, kinds: tuple[Kind, ...]) -> tuple[ir.Function, Kind]:
+        """The code of a function for these argument types, and its return type.
 
-        A function that returns arrays is given an arena for them, and where to write their words.
+        A function that returns arrays has an arena for them and the address of the results as additional arguments.
         """
-        if (text, kinds) not in self._written:
-            tree = ast.parse(textwrap.dedent(inspect.getsource(text))).body[0]
+        if (python_function, kinds) not in self._written:
+            tree = ast.parse(textwrap.dedent(inspect.getsource(python_function))).body[0]
             assert isinstance(tree, ast.FunctionDef)
-            result = _returned(text, tree)
+            result = _returned(python_function, tree)
             given = [word for kind in kinds for word in words_of(kind)]
             if result is None:
-                made = self._declared(text, ir.VoidType(), [ARENA, ARENA, *given])
-                made.attributes.add("noinline")  # a call costs little beside what it allocates
+                made = self._declared(python_function, ir.VoidType(), [ARENA, ARENA, *given])
+                made.attributes.add("noinline")  # a call costs little compared with the allocation
                 if not any(isinstance(node, ast.For | ast.While) for node in ast.walk(tree)):
-                    made.attributes.add("optsize")  # small arrays: without it compiling takes twice as long
+                    made.attributes.add("optsize")  # small arrays: otherwise compilation takes twice as long
                 self.return_arrays.append(made)
-                self._written[text, kinds] = made, Statements(self, made, text, tree, kinds, None).write()
+                self._written[python_function, kinds] = (
+                    made,
+                    Statements(self, made, python_function, tree, kinds, None).write(),
+                )
             else:
                 words = words_of(result)
                 back = ir.VoidType() if not words else words[0] if len(words) == 1 else ir.LiteralStructType(words)
-                made = self._declared(text, back, given)
-                self._written[text, kinds] = made, result
-                Statements(self, made, text, tree, kinds, result).write()
-        return self._written[text, kinds]
+                made = self._declared(python_function, back, given)
+                self._written[python_function, kinds] = made, result
+                Statements(self, made, python_function, tree, kinds, result).write()
+        return self._written[python_function, kinds]
 
-    def _declared(self, text: FunctionType, back: ir.Type, given: list[ir.Type]) -> ir.Function:
-        name = self.module.get_unique_name(f"{text.__name__}.")
+    def _declared(self, python_function: FunctionType, back: ir.Type, given: list[ir.Type]) -> ir.Function:
+        name = self.module.get_unique_name(f"{python_function.__name__}.")
         made = ir.Function(self.module, ir.FunctionType(back, given), name)
         made.linkage = "internal"
         return made
 
     def entry(self, loop: FunctionType, kinds: Sequence[Kind]) -> Kind:
-        """What is called from Python: all arguments in a row of words, and where the result is written; its kind."""
+        """The entry point for Python: all arguments as a row of words, and the address of the result; return its type."""
         function, result = self.function(loop, tuple(kinds))
         row = INT.word.as_pointer()
         builder: Builder = ir.IRBuilder(
@@ -125,20 +128,20 @@ class PlainModule:
         builder.ret_void()
         return result
 
-    def c_entry(self, text: Callable[..., None], known: Sequence[object]) -> None:
-        """A function of C with four arrays, whose lengths are not known, and integers."""
-        integers = len(inspect.signature(text).parameters) - len(known) - 4
+    def c_entry(self, python_function: Callable[..., None], known: Sequence[object]) -> None:
+        """A C function with four arrays of unknown length, and integers."""
+        integers = len(inspect.signature(python_function).parameters) - len(known) - 4
         kinds = [*map(Known, known), *[Array(REAL, 1)] * 4, *[INT] * integers]
-        function, _ = self.function(text, tuple(kinds))
+        function, _ = self.function(python_function, tuple(kinds))
         signature = ir.FunctionType(ir.VoidType(), [REAL.word.as_pointer()] * 4 + [INT.word] * integers)
-        builder = ir.IRBuilder(ir.Function(self.module, signature, text.__name__).append_basic_block())
+        builder = ir.IRBuilder(ir.Function(self.module, signature, python_function.__name__).append_basic_block())
         pointers, others = builder.function.args[:4], builder.function.args[4:]
         builder.call(function, [word for each in pointers for word in (each, integer(0).word)] + list(others))
         builder.ret_void()
 
 
 def _unpacked(builder: Builder, raw: Word, word: ir.Type) -> Word:
-    """64 bits as a word."""
+    """Convert 64 bits to a word."""
     if isinstance(word, ir.PointerType):
         return builder.inttoptr(raw, word)
     if word == BOOL.word:
@@ -146,35 +149,35 @@ def _unpacked(builder: Builder, raw: Word, word: ir.Type) -> Word:
     return builder.bitcast(raw, word) if word == REAL.word else raw
 
 
-def _returned(text: FunctionType, tree: ast.FunctionDef) -> Kind | None:
-    """The kind of what a function returns, by its annotation; None for arrays, whose kind follows from its values."""
+def _returned(python_function: FunctionType, tree: ast.FunctionDef) -> Kind | None:
+    """The return type of a function, by its annotation; None for arrays, whose type follows from the values."""
     annotation = "None" if tree.returns is None else ast.unparse(tree.returns)
     names = annotation.removeprefix("tuple[").removesuffix("]").split(", ")
     if all(name in _RETURNED for name in names):
         kinds = tuple(_RETURNED[name] for name in names)
         return Record(tuple, kinds) if annotation.startswith("tuple[") else kinds[0]
-    if "np.ndarray" in annotation or "numpy.ndarray" in str(text.__globals__.get(annotation)):
+    if "np.ndarray" in annotation or "numpy.ndarray" in str(python_function.__globals__.get(annotation)):
         return None
-    raise EngineError(f"{tree.name}: there is no machine code for a function that returns {annotation}.")
+    raise EngineError(f"{tree.name}: machine code does not support functions that return {annotation}.")
 
 
 class Statements(ArrayExpressions):
-    """The body of one function."""
+    """Code generation for the body of one function."""
 
     def __init__(
         self,
         within: PlainModule,
         function: ir.Function,
-        text: FunctionType,
+        python_function: FunctionType,
         tree: ast.FunctionDef,
         kinds: tuple[Kind, ...],
         result: Kind | None,
     ) -> None:
-        self.within, self.module, self.known = within, within.module, text.__globals__
-        self.function_name, self.tree, self.result = text.__qualname__, tree, result
+        self.within, self.module, self.known = within, within.module, python_function.__globals__
+        self.function_name, self.tree, self.result = python_function.__qualname__, tree, result
         self.slots: dict[str, Value] = {}
-        self._heap: list[Word] = []  # where the addresses of arrays are that were made here
-        self._loops: list[tuple[ir.Block, ir.Block]] = []  # where `continue` and `break` lead
+        self._heap: list[Word] = []  # addresses of pointers to arrays allocated here
+        self._loops: list[tuple[ir.Block, ir.Block]] = []  # targets of `continue` and `break`
         self._first: Builder = ir.IRBuilder(function.append_basic_block("variables"))
         self.builder: Builder = ir.IRBuilder(function.append_basic_block("body"))
         self._found = [self._first.alloca(word) for word in words_of(result)] if result is not None else []
@@ -189,7 +192,7 @@ class Statements(ArrayExpressions):
         return self.builder.function in self.within.return_arrays
 
     def write(self) -> Kind:
-        """Write all of it; the kind of what is returned."""
+        """Generate the function; return the type of its result."""
         self._block(self.tree.body)
         if not self.builder.block.is_terminated:
             if self.result == NOTHING:
@@ -228,7 +231,7 @@ class Statements(ArrayExpressions):
             write(node)
 
     def _Expr(self, node: ast.Expr) -> None:
-        if not isinstance(node.value, ast.Constant):  # a docstring
+        if not isinstance(node.value, ast.Constant):  # docstrings are skipped
             self.expression(node.value)
 
     # variables
@@ -255,7 +258,7 @@ class Statements(ArrayExpressions):
             else:
                 self.fill(target, place, value)
         else:
-            self.refuse(target, "there is no machine code for a value of")
+            self.refuse(target, "machine code does not support assignment to")
 
     def _Assign(self, node: ast.Assign) -> None:
         value = self.value(node.value)
@@ -285,7 +288,7 @@ class Statements(ArrayExpressions):
         self.builder.position_at_end(after)
 
     def _go(self, block: ir.Block) -> None:
-        """Go on elsewhere, where this is not decided yet."""
+        """Branch to a block unless the current block is terminated."""
         if not self.builder.block.is_terminated:
             self.builder.branch(block)
 
@@ -297,7 +300,7 @@ class Statements(ArrayExpressions):
         step: Callable[[], object] = lambda: None,
     ) -> None:
         if node.orelse:
-            self.refuse(node, "there is no machine code for `else` of a loop:")
+            self.refuse(node, "machine code does not support `else` of a loop:")
         look, body, more, after = (self.builder.append_basic_block(name) for name in ("look", "do", "next", "after"))
         self.builder.branch(look)
         self.builder.position_at_end(look)
@@ -319,7 +322,7 @@ class Statements(ArrayExpressions):
     def _For(self, node: ast.For) -> None:
         given = node.iter
         if not isinstance(given, ast.Call) or self.expression(given.func) is not range:
-            self.refuse(node.iter, "there is no machine code for a loop over")
+            self.refuse(node.iter, "machine code does not support a loop over")
         limits = [self.whole(each) for each in given.args[:2]]
         begin, end = limits if len(limits) == 2 else (integer(0).word, limits[0])
         by = 1 if len(given.args) < 3 else ast.literal_eval(given.args[2])
@@ -379,23 +382,23 @@ class Statements(ArrayExpressions):
         return self.called(node, function, arguments)
 
     def _writer(self, node: ast.Call, function: object) -> Callable[..., Value]:
-        """What writes the code of a function of its own."""
+        """The generator of a function with special code."""
         found = WRITERS.get(function) or ARRAY_WRITERS.get(function)
         return found if found is not None else self.refuse(node)
 
     def _function(self, node: ast.expr) -> tuple[object, list[Value]]:
-        """A function and its first arguments; a method of an array is the function of NumPy with its name."""
+        """A function and its first arguments; a method of an array is the NumPy function of that name."""
         if isinstance(node, ast.Attribute) and not isinstance(node.value, ast.Name | ast.Attribute):
             return getattr(np, node.attr, None), [self.value(node.value)]
         if isinstance(node, ast.Attribute) and isinstance(owner := self.expression(node.value), Value):
             return getattr(np, node.attr, None), [self.dense(owner)]
         found = self.expression(node)
         if isinstance(found, Value):
-            found = found.kind.value if isinstance(found.kind, Known) else self.refuse(node, "there is no function")
+            found = found.kind.value if isinstance(found.kind, Known) else self.refuse(node, "expected a function, got")
         return found, []
 
     def called(self, node: ast.AST, function: object, arguments: Sequence[Value]) -> Value:
-        """What another text returns."""
+        """Call another compiled function."""
         if not isinstance(function, FunctionType):
             self.refuse(node)
         missing = len(inspect.signature(function).parameters) - len(arguments)
@@ -405,9 +408,9 @@ class Statements(ArrayExpressions):
         words = [word for each in values for word in each.words]
         kinds = words_of(result)
         if made in self.within.return_arrays:
-            room = self._first.alloca(INT.word, size=max(len(kinds), 1))
-            self.builder.call(made, [self.arena, room, *words])
-            places = [self.builder.gep(room, [integer(i).word]) for i in range(len(kinds))]
+            results = self._first.alloca(INT.word, size=max(len(kinds), 1))
+            self.builder.call(made, [self.arena, results, *words])
+            places = [self.builder.gep(results, [integer(i).word]) for i in range(len(kinds))]
             found = [
                 self.builder.load(self.builder.bitcast(at, kind.as_pointer()))
                 for at, kind in zip(places, kinds, strict=True)
@@ -421,21 +424,21 @@ class Statements(ArrayExpressions):
 
     @property
     def arena(self) -> Word:
-        """Memory of arrays that live until this function returns, or its caller where it returns arrays."""
+        """The arena of arrays that live until this function returns, or its caller if it returns arrays."""
         if self._arena is None:
             self._arena = self.within.memory.arena(self._first)
         return self._arena
 
     def counter(self) -> Word:
-        """The place of an integer beside the variables."""
+        """The address of an integer in the stack frame."""
         return self._first.alloca(INT.word)
 
     def allocate(self, count: Word) -> Word:
-        """The address of so many numbers in the arena."""
+        """The address of memory for `count` numbers in the arena."""
         return self.builder.call(self.within.memory.allocate, [self.arena, count])
 
     def _made(self, node: ast.Call, function: object, dtype: ast.expr | None) -> Value:
-        """A new array."""
+        """Create an array."""
         item = REAL if dtype is None else _ITEMS[self.expression(dtype)]
         shape = sizes_of(self.value(node.args[0]))
         count = shape[0]
@@ -443,7 +446,7 @@ class Statements(ArrayExpressions):
             count = self.builder.mul(count, size)
         if self._returns_arrays:
             data = self.allocate(count)
-        elif all(isinstance(size, ir.Constant) for size in shape):  # few numbers stay where the variables are
+        elif all(isinstance(size, ir.Constant) for size in shape):  # small arrays are allocated in the stack frame
             data = self._first.alloca(ir.ArrayType(REAL.word, int(np.prod([size.constant for size in shape]))))
         else:
             data = self._from_heap(count) if self._loops else self._from_stack(count)
@@ -459,7 +462,7 @@ class Statements(ArrayExpressions):
         return found
 
     def _from_stack(self, count: Word) -> Word:
-        """Room that lives until the function returns: beside the variables where it is small, else from the heap."""
+        """Memory that lives until the function returns: in the stack frame if it is small, else on the heap."""
         near, far, after = (self.builder.append_basic_block(name) for name in ("near", "far", "there"))
         self.builder.cbranch(self.builder.icmp_signed("<=", count, integer(_SMALL).word), near, far)
         self.builder.position_at_end(near)
@@ -475,7 +478,7 @@ class Statements(ArrayExpressions):
         slot = self._first.alloca(_BYTE)
         self._first.store(ir.Constant(_BYTE, None), slot)
         self._heap.append(slot)
-        self.builder.call(self.within.memory.free, [self.builder.load(slot)])  # that of the round before
+        self.builder.call(self.within.memory.free, [self.builder.load(slot)])  # memory of the previous iteration
         found = self.builder.call(
             self.within.memory.malloc, [self.builder.add(self.builder.mul(count, integer(8).word), integer(8).word)]
         )

@@ -1,11 +1,11 @@
-"""A program as a built-in function of Python on arrays as they are: checks, copies and the alarm in machine code.
+"""A program as a built-in Python function on arrays: checks, copies and validity check in machine code.
 
-One small text serves all programs: Python calls it as it calls its own functions in C, `f(q, s, ..., t)`, or with an array for
-the result behind t. It reads NumPy's record of each array, whose layout is part of NumPy's binary interface: type, numbers,
-dimensions, strides, kind of number; a new array is made by a function of the same interface. `is_possible` checks whether this
-Python has both. The function returns the result, or None where an array does not fit or the alarm of the program is raised.
+One small module serves all programs: Python calls it like a built-in function, `f(q, s, ..., t)`, or with a result array after
+t. It reads NumPy's struct of each array, whose layout is part of NumPy's ABI: type, data, dimensions, strides, dtype; a new
+array is created by a function of the NumPy C API. `is_possible` checks whether this Python supports both. The function returns
+the result, or None if an array does not match or the validity check of the program fails.
 
-A second text lists where the rows of arrays are: NumPy gives the address of one array in a microsecond, and a batch of a small
+A second function lists the layout of arrays: NumPy needs a microsecond for the address of one array, and a batch of a small
 robot has six arrays.
 """
 
@@ -23,10 +23,10 @@ import numpy as np
 from dalembert.codegen.function import Native
 from dalembert.codegen.llvm._machine_code import loaded, word_loads
 
-TYPE, DATA, ORDER, SHAPE, STRIDES, KIND = 8, 16, 24, 32, 40, 56  # bytes into the record of an array
+TYPE, DATA, ORDER, SHAPE, STRIDES, KIND = 8, 16, 24, 32, 40, 56  # byte offsets in the struct of an array
 _NUMBER = 0.1
-_FASTCALL = 0x80  # arguments come side by side
-# of %object: numbers, order, shape, strides and kind of number; unfit where it is no array
+_FASTCALL = 0x80  # METH_FASTCALL: arguments are passed as a C array
+# of %object: data, order, shape, strides and dtype; branches to %unfit if it is not an array
 _FIELDS = f"""%p0 = getelementptr i8, ptr %object, i64 {TYPE}
 %type = load i64, ptr %p0
 %array = icmp eq i64 %type, %kind
@@ -42,7 +42,7 @@ fields:
 %strides = load ptr, ptr %p4
 %p5 = getelementptr i8, ptr %object, i64 {KIND}
 %number = load i64, ptr %p5"""
-_TEXT = f"""
+_CALL_SOURCE = f"""
 declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
 declare double @llvm.fabs.f64(double)
 define ptr @quick(ptr %self, ptr %given, i64 %received) {{
@@ -136,7 +136,7 @@ call void %hold(ptr %none)
 ret ptr %none
 }}
 """
-_LISTED_TEXT = f"""
+_LISTED_SOURCE = f"""
 define ptr @listed(ptr %self, ptr %given, i64 %received) {{
 entry:
 %pt = getelementptr i8, ptr %self, i64 {DATA}
@@ -187,7 +187,7 @@ ret ptr %none
 
 @cache
 def is_possible() -> bool:
-    """True when arrays of this Python have the layout that the text reads."""
+    """True if arrays of this Python have the expected layout."""
     a = np.zeros((2, 3))[:, 1]
     begin = id(a)
 
@@ -201,8 +201,8 @@ def is_possible() -> bool:
     if (make := _empty()) is None:
         return False
     double = np.dtype(float)
-    ctypes.pythonapi.Py_IncRef(ctypes.py_object(double))  # it takes one
-    made = _MAKER(make)(2, (ctypes.c_int64 * 2)(2, 3), id(double), 0)
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(double))  # PyArray_Empty steals a reference
+    made = _EMPTY_TYPE(make)(2, (ctypes.c_int64 * 2)(2, 3), id(double), 0)
     if type(made) is not np.ndarray or made.shape != (2, 3) or made.dtype != double or not made.flags.c_contiguous:
         return False
     order = ctypes.c_int32.from_address(begin + ORDER).value
@@ -211,12 +211,12 @@ def is_possible() -> bool:
     return order == 1 and facts == [2, 24] and number == _NUMBER
 
 
-_EMPTY = 184  # PyArray_Empty(axes, shape, kind of number, by columns) among the functions of NumPy's binary interface
-_MAKER = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int)
+_EMPTY = 184  # index of PyArray_Empty(axes, shape, dtype, fortran) in NumPy's C API table
+_EMPTY_TYPE = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int)
 
 
 def _empty() -> int | None:
-    """Where NumPy's function begins that makes an array; None where it is not exported."""
+    """The address of NumPy's function that creates an array; None if it is not exported."""
     found = getattr(import_module("numpy._core._multiarray_umath"), "_ARRAY_API", None)
     if found is None:
         return None
@@ -226,7 +226,7 @@ def _empty() -> int | None:
 
 
 class _Method(ctypes.Structure):
-    """PyMethodDef: how Python knows a function in C."""
+    """PyMethodDef: the description of a C function for Python."""
 
     _fields_ = (
         ("name", ctypes.c_char_p),
@@ -237,35 +237,35 @@ class _Method(ctypes.Structure):
 
 
 @cache
-def _method(name: str, text: str) -> _Method:
-    return _Method(name.encode(), loaded(text, name)[0], _FASTCALL, None)
+def _method(name: str, source: str) -> _Method:
+    return _Method(name.encode(), loaded(source, name)[0], _FASTCALL, None)
 
 
 def _address(function: object) -> int:
     return ctypes.cast(function, ctypes.c_void_p).value or 0  # type: ignore[arg-type]
 
 
-def _built_in(name: str, text: str, words: Sequence[int | None]) -> Callable[..., Any]:
-    """A function of a text as a built-in function of Python; it owns the table of words that the text reads."""
+def _built_in(name: str, source: str, words: Sequence[int | None]) -> Callable[..., Any]:
+    """A function of a module as a built-in Python function; it owns the table of words that the code reads."""
     make = ctypes.pythonapi.PyCFunction_NewEx
     make.restype, make.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p]
-    return make(ctypes.addressof(_method(name, text)), np.array(words, dtype=np.int64), None)
+    return make(ctypes.addressof(_method(name, source)), np.array(words, dtype=np.int64), None)
 
 
 def quick_function(code: Native, sizes: Sequence[int], shape: Sequence[int]) -> Callable[..., np.ndarray | None]:
-    """The function of arrays of these sizes and the time; all outputs but the last, the alarm, are an array of this shape."""
+    """The function of arrays of these sizes and the time; all outputs except the last, the validity check, are returned."""
     hold = _address(ctypes.pythonapi.Py_IncRef)
     known = [code.address, code.tables.ctypes.data, id(np.ndarray), id(np.dtype(float)), len(sizes), sum(sizes) + 1]
     known += [math.prod(shape) + 1, id(float), hold, id(None), _empty(), len(shape)]
-    return _built_in("quick", _TEXT, [*known, *sizes, *shape])
+    return _built_in("quick", _CALL_SOURCE, [*known, *sizes, *shape])
 
 
 @cache
 def listed() -> Callable[..., int | None]:
-    """The function of an array of integers and of arrays (rows, states) of doubles, whose places it writes into the first.
+    """The function of an int64 array and of arrays (rows, states) of doubles, which writes their layout into the first.
 
-    For each it writes the address of its numbers, the bytes between rows and the number of rows. It returns the address of the
-    list, or None where an array is not of doubles or its columns are not contiguous.
+    For each array it writes the address of its data, the bytes between rows and the number of rows. It returns the address of the
+    list, or None if an array does not contain doubles or its rows are not contiguous.
 
     >>> a, places = np.zeros((3, 8)), np.empty(3, np.int64)
     >>> listed()(places, a) == places.ctypes.data, places.tolist() == [a.ctypes.data, 64, 3]
@@ -274,4 +274,4 @@ def listed() -> Callable[..., int | None]:
     """
     api = ctypes.pythonapi
     known = [id(np.ndarray), id(np.dtype(float)), id(None), _address(api.Py_IncRef), _address(api.PyLong_FromVoidPtr)]
-    return _built_in("listed", _LISTED_TEXT, known)
+    return _built_in("listed", _LISTED_SOURCE, known)
