@@ -1,5 +1,7 @@
 """Compliant contact against MuJoCo and Exudyn, which get the same law as forces in every stage of their RK4."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -71,12 +73,10 @@ def by_exudyn(q, qd, inertia, points):
         return wrench(R.reshape(3, 3), p, v, w, points)
 
     weight = np.array([0, 0, -9.81 * MASS])
-    system.AddLoad(
-        items.LoadForceVector(markerNumber=marker, loadVectorUserFunction=lambda now, t, load: push(now)[0] + weight)
-    )
-    system.AddLoad(
-        items.LoadTorqueVector(markerNumber=marker, loadVectorUserFunction=lambda now, t, load: push(now)[1])
-    )
+    force: Any = lambda now, t, load: push(now)[0] + weight  # noqa: E731, Exudyn declares its user functions as int
+    torque: Any = lambda now, t, load: push(now)[1]  # noqa: E731
+    system.AddLoad(items.LoadForceVector(markerNumber=marker, loadVectorUserFunction=force))
+    system.AddLoad(items.LoadTorqueVector(markerNumber=marker, loadVectorUserFunction=torque))
     system.Assemble()
     settings = exu.SimulationSettings()
     settings.timeIntegration.numberOfSteps, settings.timeIntegration.endTime = round(DURATION / STEP), DURATION

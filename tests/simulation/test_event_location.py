@@ -11,6 +11,7 @@ from scipy.optimize import brentq
 
 import dalembert as dl
 from dalembert.model.elements import Direction
+from dalembert.simulation._crossings import Root, _ordered
 
 DURATION = 10.0
 TIMES = np.linspace(0.0, DURATION, 40001)
@@ -189,6 +190,24 @@ def test_all_roots_of_a_step_are_found(integrator, formula):
     assert found["both"] == pytest.approx(ROOTS[formula], abs=1e-9)
     assert found["both"] == sorted(found["up"] + found["down"])
     assert found["down"] == found["both"][::2]
+
+
+def test_roots_within_rounding_have_one_instant_and_the_order_of_declaration():
+    half = 0.5 + 2**-53
+    roots = [
+        Root(1, half, 0, True),
+        Root(1, 0.5, 2, False),
+        Root(1, half, 1, True),
+        Root(0, half, 3, True),
+        Root(1, 0.6, 0, False),
+    ]
+    assert [(root.step, root.share, root.which) for root in _ordered(roots)] == [
+        (0, half, 3),
+        (1, 0.5, 0),
+        (1, 0.5, 1),
+        (1, 0.5, 2),
+        (1, 0.6, 0),
+    ]
 
 
 @pytest.mark.parametrize("integrator", INTEGRATORS)

@@ -234,7 +234,7 @@ class Crossings(Guide):
             most = min(_FIRST_WINDOW * 2**n, _WINDOW)
             separation = separate_roots(functions, lambda k, s: perturbed(k, s)[1], found, b, most)
             changes = self._until_end(list(self._changes(steps, separation)))
-            roots = sorted(roots + self._refined(steps, changes, separation.intervals))
+            roots = _ordered(roots + self._refined(steps, changes, separation.intervals))
             count = sum((root.step, root.share) < separation.edge for root in roots)
             end, roots = self._record(steps, roots[:count]), roots[count:]
             if end is not None or separation.later is None:
@@ -359,6 +359,15 @@ class Crossings(Guide):
             return []
         t, y = steps.states(np.array([root.step for root in roots]), np.array([[root.share] for root in roots]))
         return [Halt(float(t[i]), y[:, i].copy(), root.which, root.up) for i, root in enumerate(roots)]
+
+
+def _ordered(roots: list[Root]) -> list[Root]:
+    """Roots in the order of time. Those that coincide have one instant and the order in which their functions are declared."""
+    out: list[Root] = []
+    for root in sorted(roots):
+        coincides = out and root.step == out[-1].step and root.share - out[-1].share <= _ROUNDING
+        out.append(root._replace(share=out[-1].share) if coincides else root)
+    return sorted(out, key=lambda root: (root.step, root.share, root.which))
 
 
 def _groups(steps: np.ndarray) -> Iterator[np.ndarray]:
