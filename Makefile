@@ -29,10 +29,10 @@ unit: .venv/installed ## run the tests on all cores
 coverage: .venv/installed ## run the tests and write line coverage to out/coverage
 	$(BIN)/python -m pytest -n auto --dist worksteal --cov=dalembert --cov-report=term --cov-report=html:out/coverage
 
-# Proves gallery models, repeats them in other units, compiles every LaTeX document, draws ten times as many random examples. Each day
-# takes another quarter of the gallery: about an hour on two cores. `make nightly PART=all` takes all models, some three hours.
-PART ?= $(shell echo $$(( $$(date +%s) / 86400 % 4 )))
-nightly: .venv/installed ## run the slow tests (requires pdflatex); PART=0, 1, 2, 3 or all
+# Proves gallery models, repeats them in other units, compiles LaTeX documents, draws ten times as many random examples. Each day runs
+# another tenth, half an hour on two idle cores; `make nightly PART=all` runs all of it, several hours.
+PART ?= $(shell echo $$(( $$(date +%s) / 86400 % 10 )))
+nightly: .venv/installed ## run the slow tests (requires pdflatex); PART=0 to 9 or all
 	@command -v pdflatex >/dev/null || { echo "pdflatex is missing: apt-get install texlive-latex-base" >&2; exit 1; }
 	HYPOTHESIS_PROFILE=nightly NIGHTLY_PART=$(PART) $(BIN)/python -m pytest -n auto --dist loadgroup -m "nightly or hypothesis"
 

@@ -4,6 +4,7 @@ import itertools
 import os
 from collections.abc import Callable
 from pathlib import Path
+from zlib import crc32
 
 import numpy as np
 import pytest
@@ -25,34 +26,37 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "normal"))
 AT_NIGHT = frozenset((Path(__file__).parent / "at_night.txt").read_text("utf-8").splitlines())
 
 
-# nightly tests of all gallery models take hours: `make nightly` runs those of every fourth model, another quarter each day
-PARTS = 4
+# all nightly tests take some six core hours: `make nightly` runs a tenth of them, another one each day
+PARTS = 10
 PART = os.environ.get("NIGHTLY_PART", "all")
 
 
 def pytest_report_header():
-    return "nightly tests of all gallery models" if PART == "all" else f"nightly part {PART} of 0 to {PARTS - 1}"
+    return "all nightly tests" if PART == "all" else f"nightly tests: part {PART} of 0 to {PARTS - 1}"
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config, items):
-    """Mark slow parametrizations as nightly, and run the nightly tests of one gallery model in one process.
+    """Mark slow parametrizations as nightly, and select the nightly tests of one part.
 
-    A process derives and compiles the equations of a model once, so tests of one model that follow each other share that work.
+    Nightly tests of one gallery model are in one part and run in one process, which derives and compiles its equations once.
     """
-    names = gallery.names()
-    selected, others = [], []
+    names = frozenset(gallery.names())
+    others = []
     for item in items:
         if item.nodeid in AT_NIGHT:
             item.add_marker(pytest.mark.nightly)
-        models = [name for name in names if name in _words_of(item)] if item.get_closest_marker("nightly") else []
-        if models:
-            item.add_marker(pytest.mark.xdist_group(models[0]))
-        in_part = not models or PART == "all" or names.index(models[0]) % PARTS == int(PART)
-        (selected if in_part else others).append(item)
+        if not item.get_closest_marker("nightly"):
+            continue
+        model = min(names.intersection(_words_of(item)), default="")
+        if model:
+            item.add_marker(pytest.mark.xdist_group(model))
+        if PART != "all" and crc32((model or item.nodeid).encode()) % PARTS != int(PART):
+            others.append(item)
     if others:
         config.hook.pytest_deselected(items=others)
-        items[:] = selected
+        left_out = set(others)
+        items[:] = [item for item in items if item not in left_out]
 
 
 def _words_of(item):
