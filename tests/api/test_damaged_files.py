@@ -89,7 +89,7 @@ def test_a_missing_variable_is_named(saved, tmp_path, name):
 @pytest.mark.parametrize("name", NUMBERS)
 def test_a_wrong_type_is_named(saved, tmp_path, name):
     path = changed(saved[1], tmp_path, lambda data: data.assign({name: data[name].astype(str).astype(object)}))
-    with pytest.raises(dl.InputError, match=rf"changed\.nc'.*'{name}' has the type .* Expected float64"):
+    with pytest.raises(dl.InputError, match=rf"changed\.nc'.*'{name}' has type .* Expected float64"):
         load_run(path)
 
 
@@ -100,7 +100,7 @@ def test_a_wrong_shape_is_named(saved, tmp_path, name):
         return data.drop_vars(name).assign({name: (dims, values)})
 
     path = changed(saved[1], tmp_path, change)
-    with pytest.raises(dl.InputError, match=rf"changed\.nc'.*'{name}' has the shape .* Expected"):
+    with pytest.raises(dl.InputError, match=rf"changed\.nc'.*'{name}' has shape .* Expected"):
         load_run(path)
 
 
@@ -134,7 +134,7 @@ def test_another_netcdf_file_is_refused(tmp_path):
     with pytest.raises(dl.InputError, match=r"other\.nc' cannot be read as a run: it has no checksum"):
         load_run(path)
     path.write_bytes(with_checksum(path.read_bytes()))
-    with pytest.raises(dl.InputError, match=r"other\.nc' is not a run"):
+    with pytest.raises(dl.InputError, match=r"other\.nc' is not a valid saved run"):
         load_run(path)
     path.write_bytes(with_checksum(b"no NetCDF at all"))
     with pytest.raises(dl.InputError, match=r"other\.nc' cannot be read as a run"):

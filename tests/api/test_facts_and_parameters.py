@@ -365,7 +365,7 @@ def test_a_fit_finds_a_force_whose_given_value_is_special():
 
 def test_equations_note_the_values_that_their_constant_momenta_need():
     eom = dl.derive(CASES["force"].model(0.0), "routh")
-    assert "x ignorable only while F = 0; other values need equations of their own" in eom.notes
+    assert "x ignorable only while F = 0; other values require a new derivation" in eom.notes
 
 
 def test_linear_equations_with_symbols_are_refused_where_a_value_is_special():

@@ -152,7 +152,7 @@ def test_a_large_model_says_which_call_adds_its_bodies():
 
 def test_equations_of_another_model_are_refused():
     run = dl.simulate("simple-pendulum", 0.1, samples=2)
-    with pytest.raises(dl.InputError, match="evaluate: the run is of 'simple-pendulum' by lagrange"):
+    with pytest.raises(dl.InputError, match="evaluate: the run belongs to 'simple-pendulum' by lagrange"):
         dl.derive("double-pendulum").evaluate(run)
 
 

@@ -99,7 +99,7 @@ def test_what_is_wrong_is_said(run):
         run["rod", "positon"]
     with pytest.raises(dl.InputError, match=r"no 'moment' of 'spring'\..*Expected one of force\."):
         run["spring", "moment"]
-    with pytest.raises(dl.InputError, match=r"the run has no 'thetaa'\. Did you mean 'theta'\?"):
+    with pytest.raises(dl.InputError, match=r"the run has no quantity 'thetaa'\. Did you mean 'theta'\?"):
         run["thetaa"]
     with pytest.raises(dl.InputError, match=r"got 3\. Expected a str or a pair of str"):
         run[3]

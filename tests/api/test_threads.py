@@ -51,6 +51,6 @@ def test_a_small_batch_and_one_state_need_no_threads():
 @pytest.mark.parametrize("threads", [0, -2, 1.5, True, "two", None])
 def test_other_numbers_of_threads_are_refused(threads):
     eom = dl.derive(dl.load("simple-pendulum"), "kane")
-    said = f"accelerations: threads is {threads!r}. Expected a whole number of at least 1."
+    said = f"accelerations: threads is {threads!r}. Expected an int of at least 1."
     with pytest.raises(InputError, match=re.escape(said)):
         eom.accelerations([0.1], [0.0], threads=threads)

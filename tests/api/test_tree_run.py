@@ -145,7 +145,7 @@ def test_a_falling_stone_has_a_closed_form():
 
 def test_what_does_not_run_is_said():
     arm = dl.dynamics(dl.load("rope", links=3))
-    with pytest.raises(InputError, match=r"got integrator 'taylor'. Expected one that is explicit, dop853, rk45, rk4"):
+    with pytest.raises(InputError, match=r"got integrator 'taylor'. Expected an explicit method, dop853, rk45, rk4"):
         arm.simulate(1.0, integrator="taylor")
     with pytest.raises(InputError, match="chooses its own steps"):
         arm.simulate(1.0, step=0.1)
@@ -157,7 +157,7 @@ def test_a_large_tree_by_denoc_runs_link_by_link():
     model = dl.load("rope", links=70)
     eom = dl.derive(model, "denoc")
     assert (eom.n_dynamic, eom.n_states, eom.constraint_names, eom.speeds) == (70, 140, (), {})
-    assert eom.notes == ("run link by link: the matrices of the equations are not written out",)
+    assert eom.notes == ("evaluated recursively: the matrices of the equations are not formed",)
     rng = np.random.default_rng(3)
     q, qd = rng.normal(size=(2, 70, 3))
     expected = dl.dynamics(model).forward(q, qd)
@@ -194,12 +194,12 @@ def test_a_run_link_by_link_comes_back_from_its_file(tmp_path):
 def test_what_is_not_written_out_is_said():
     eom = dl.derive(dl.load("rope", links=70), "denoc")
     for ask in (lambda: eom.mass_matrix, lambda: eom.blocks, lambda: eom.ignorable, eom.latex, lambda: eom.operations):
-        with pytest.raises(InputError, match=r"'rope' are run link by link: 70 speeds .* Expected at most 60"):
+        with pytest.raises(InputError, match=r"'rope' are evaluated recursively: 70 speeds .* Expected at most 60"):
             ask()
     for method in ("radau", "ida", "taylor"):
-        with pytest.raises(InputError, match=f"got integrator '{method}'. Expected one that is explicit"):
+        with pytest.raises(InputError, match=f"got integrator '{method}'. Expected an explicit method"):
             eom.simulate(0.1, integrator=method)
-    with pytest.raises(InputError, match="A tree has no constraints to keep"):
+    with pytest.raises(InputError, match="A tree has no constraints to stabilize"):
         eom.simulate(0.1, stabilization=(1.0, 1.0))
     with pytest.raises(InputError, match="runs link by link have none"):
         eom.simulate(0.001, samples=2).joint_reactions()
@@ -210,8 +210,8 @@ def test_a_wrong_tree_run_is_noted():
     rope = dl.dynamics(dl.load("rope", links=20))
     assert not rope.simulate(0.5, samples=11).notes
     (note,) = rope.simulate(0.5, samples=11, integrator="rk4", step=0.005).notes
-    assert note.startswith("check: the energy less the work drifts by ")
-    assert note.endswith("that the method allows; give a smaller step")
+    assert note.startswith("check: energy minus work drifts by ")
+    assert note.endswith("that the method allows; reduce step")
 
 
 def test_work_of_motions_in_time_is_said_to_be_missing():
@@ -222,5 +222,5 @@ def test_work_of_motions_in_time_is_said_to_be_missing():
     known = dl.simulate(model, 1.0, samples=11, integrator="dop853")
     assert np.abs(run.q - known.q).max() < 1e-8
     assert run.notes == (
-        "joints of 'rod' move with time: their work is not computed link by link and is missing in the energy",
+        "the joints of 'rod' are rheonomic: the recursion does not compute their work, so the energy balance omits it",
     )
