@@ -1,4 +1,4 @@
-"""Wrong calls of the whole public interface: each gets a message of ours, or simply works where its meaning is plain."""
+"""Wrong calls of the public API raise a `DalembertError` with a readable message, or work if their meaning is clear."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -10,7 +10,7 @@ import sympy
 
 import dalembert as dl
 
-# what people pass by mistake in place of a value
+# wrong values for arguments of each type
 NUMBERS = {
     "text": "three",
     "nothing": None,
@@ -97,12 +97,12 @@ CALLS: dict[str, Callable[[], object]] = {}
 
 
 def each(label: str, wrong: dict[str, object], call: Callable[[Any], object]) -> None:
-    """One call for each wrong value."""
+    """Add one call for each wrong value."""
     for what, value in wrong.items():
         CALLS[f"{label}: {what}"] = lambda value=value: call(value)
 
 
-# describing
+# models
 each("Model name", NAMES, lambda x: dl.Model(x).coordinates("x"))
 each("gravity", VECTORS, lambda x: slider_with(gravity=x))
 each("parameter value", NUMBERS, lambda x: dl.Model("m").parameters(a=x))
@@ -138,7 +138,7 @@ each("kinetic", FORMULAS, lambda x: dl.Model.from_energies("m", coordinates=["x"
 each("times of a table", VECTORS, lambda x: slider().torque_table("block", x, [1, 2, 3]))
 each("radius", FORMULAS, lambda x: slider().rolling_disk("block", x))
 
-# misspelt words
+# misspelled names
 MISSPELT: dict[str, Callable[[], object]] = {
     "revolute(axsi)": lambda: slider().revolute(axsi=(0, 0, 1), angle="x"),  # pyright: ignore[reportCallIssue]
     "body(mas)": lambda: slider().body("b", joint=slider().fixed(), mas=1),  # pyright: ignore[reportCallIssue]
@@ -163,7 +163,7 @@ MISSPELT: dict[str, Callable[[], object]] = {
 }
 CALLS.update({f"misspelt: {name}": call for name, call in MISSPELT.items()})
 
-# deriving and evaluating
+# derivation and evaluation
 each("derive model", {**NAMES, **NUMBERS}, lambda x: dl.derive(x, "kane"))
 each("formalism", {**NAMES, "nan": float("nan")}, lambda x: dl.derive(pendulum(), x))
 each("q of accelerations", STATES, lambda x: eom().accelerations(x, [0.0, 0.0]))
@@ -187,13 +187,13 @@ each("progress", {"text": "yes", "a number": 3}, lambda x: eom().simulate(0.1, p
 each("parameters", {**NAMES, "a number": 3.0}, lambda x: eom().simulate(0.1, parameters=x, samples=3))
 CALLS["step of an adaptive method"] = lambda: eom().simulate(0.1, integrator="dop853", step=0.01)
 
-# runs
+# trajectories
 each("time of at", NUMBERS, lambda x: run().at(x))
 each("path of save", NUMBERS, lambda x: run().save(x))
 each("path of load_run", NUMBERS, lambda x: dl.load_run(x))
 each("name of a coordinate", NAMES, lambda x: run()[x])
 
-# the rest of the interface
+# other public functions
 each("target", VECTORS, lambda x: dl.inverse_kinematics(pendulum(), "lower", x, starts=2))
 each("body of a target", NAMES, lambda x: dl.inverse_kinematics(pendulum(), x, (0, 0, 0), starts=2))
 each("q0 of postures", STATES, lambda x: dl.inverse_kinematics(pendulum(), "lower", (0, 0, 0), q0=x, starts=2))
@@ -234,23 +234,23 @@ def slider_with(**options) -> dl.Model:
     return model.body("block", joint=model.prismatic((1, 0, 0), "x"), mass=1)
 
 
-def test_there_are_many():
+def test_number_of_wrong_calls():
     assert len(CALLS) >= 300
 
 
 @pytest.mark.parametrize("name", CALLS)
-def test_a_wrong_call_is_ours_or_works(name, tmp_path, monkeypatch):
+def test_wrong_call_raises_a_readable_error_or_works(name, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     try:
         CALLS[name]()
     except dl.DalembertError as error:
-        said = str(error)
-        assert 20 < len(said) < 2000
-        assert "object at 0x" not in said or "an object" in name
+        message = str(error)
+        assert 20 < len(message) < 2000
+        assert "object at 0x" not in message or "an object" in name
     assert not list(Path(tmp_path).glob("*.part"))
 
 
-# what simply works
+# calls that work
 
 WORKS: dict[str, Callable[[], object]] = {
     "derive by name": lambda: dl.derive("cart-pendulum").n_states,
@@ -273,15 +273,15 @@ def spherical_loop() -> dl.Model:
 
 
 @pytest.mark.parametrize("name", WORKS)
-def test_what_is_plain_works(name):
+def test_clear_calls_work(name):
     assert WORKS[name]() is not None
 
 
 @pytest.mark.parametrize("name", ["mobility", "sweep", "pose", "equilibrium", "prove", "inverse_dynamics"])
-def test_a_public_function_names_itself_and_the_missing_model(name):
+def test_missing_model_is_reported_with_the_function_name(name):
     with pytest.raises(dl.InputError, match=rf"^{name}: missing a required argument: 'model'\. Expected model"):
         getattr(dl, name)()
 
 
-def test_a_model_may_be_given_by_keyword():
+def test_model_as_keyword_argument():
     assert dl.mobility(model="four-bar").degrees_of_freedom == 1  # pyright: ignore[reportCallIssue]

@@ -116,5 +116,5 @@ def test_what_is_refused():
         eom.action([0.0, 0.0, 1.0], zero, zero, zero)
     with pytest.raises(dl.InputError, match=r"qd has shape \(1, 2\)\. Expected \(1, 3\)"):
         eom.action([0.0, 0.5, 1.0], zero, zero[:, :2], zero)
-    with pytest.raises(dl.InputError, match="positive steps that decrease"):
+    with pytest.raises(dl.InputError, match="positive decreasing steps"):
         eom.variation([0.0, 0.5, 1.0], zero, zero, zero, steps=(0.1, 0.2))

@@ -1,4 +1,4 @@
-"""Names of the rows of the multipliers, where contacts and quaternions bring rows that nobody declared by formula."""
+"""Names of multiplier rows, including the rows of contacts and quaternions."""
 
 import numpy as np
 import pytest
@@ -20,7 +20,7 @@ def test_every_row_of_the_multipliers_has_a_name(name):
 
 
 def top_and_block() -> dl.Model:
-    """A heavy ball on a quaternion, and a block that is pulled: the norm stands before what was declared."""
+    """A heavy ball on a quaternion, and a pulled block: the row of the norm precedes the declared one."""
     model = (
         dl.Model("top and block", gravity=(0, 0, -9.81)).coordinates("w", "a", "b", "c").coordinate("s", start_rate=0.0)
     )
@@ -32,7 +32,7 @@ def top_and_block() -> dl.Model:
 
 
 @pytest.mark.parametrize("key", ["lagrange", "kane", "udwadia_kalaba"])
-def test_the_index_by_name_is_the_right_row(key):
+def test_name_selects_the_right_row(key):
     model = top_and_block()
     eom = dl.derive(model, key)
     assert model.constraint_names == ("pull",)  # as declared
@@ -45,7 +45,7 @@ def test_the_index_by_name_is_the_right_row(key):
     assert run.violation_names[-1] == "pull, velocity"
 
 
-def test_contacts_are_written_out_before_loops_and_velocities():
+def test_contact_rows_precede_loops_and_velocity_constraints():
     model = dl.load("rolling-disk")
     assert model.constraint_names == ()
     eom = dl.derive(model, "lagrange")
@@ -68,7 +68,7 @@ def disc_and_block() -> dl.Model:
 
 
 @pytest.mark.parametrize("key", ["lagrange", "kane"])
-def test_contact_and_quaternion_and_formula_each_have_their_row(key):
+def test_contact_quaternion_and_formula_have_separate_rows(key):
     run = dl.derive(disc_and_block(), key, engine="python").simulate(1.0, samples=3)
     row = {name: run.multipliers[i] for i, name in enumerate(run.constraint_names)}
     assert {"norm of disc", "floor, contact", "pull"} <= set(row)
@@ -77,7 +77,7 @@ def test_contact_and_quaternion_and_formula_each_have_their_row(key):
     assert np.allclose(run.q[0], 0.5 * run.t, atol=1e-7)
 
 
-def test_data_sets_carry_the_names(tmp_path):
+def test_datasets_contain_the_names(tmp_path):
     run = dl.derive(top_and_block(), "lagrange").simulate(0.5, samples=3)
     data = run.to_xarray()
     assert data.constraint.values.tolist() == list(run.constraint_names)
@@ -86,14 +86,14 @@ def test_data_sets_carry_the_names(tmp_path):
     assert run.save(tmp_path / "run.csv").read_text().splitlines()[0].endswith('"violation(pull, velocity)"')
 
 
-def test_data_sets_carry_both_parts_where_constraints_do_work():
+def test_datasets_contain_ideal_and_non_ideal_reactions():
     run = dl.derive(dl.load("rough-surface"), "lagrange").simulate(0.5, samples=3)
     data = run.to_xarray()
     assert np.allclose(data.ideal_reactions + data.non_ideal_reactions, data.reactions)
     assert np.abs(data.non_ideal_reactions).max() > 1
 
 
-def test_the_smallest_multipliers_are_flagged():
+def test_minimum_norm_multipliers_are_noted():
     for key in ("lagrange", "udwadia_kalaba"):
         eom = dl.derive(dl.load("over-constrained"), key)
         assert any(note.endswith("multipliers are the smallest ones") for note in eom.notes)

@@ -1,4 +1,4 @@
-"""A damaged or foreign .nc file is refused with our error, which names the file and the problem; odd names survive a file."""
+"""Damaged or foreign .nc files are refused with an error that names the file and the problem; unusual names survive saving."""
 
 import contextlib
 import json
@@ -49,14 +49,14 @@ def damaged(content: bytes, seed: int) -> bytes:
 
 
 @pytest.mark.parametrize("seed", [*range(30), *(pytest.param(k, marks=pytest.mark.nightly) for k in range(30, 1000))])
-def test_a_damaged_file_is_refused(saved, tmp_path, seed):
+def test_damaged_file_is_refused(saved, tmp_path, seed):
     path = tmp_path / "damaged.nc"
     path.write_bytes(damaged(saved[1], seed))
     with pytest.raises(dl.InputError, match=r"damaged\.nc' cannot be read as a run: it (has no|does not agree)"):
         load_run(path)
 
 
-def test_the_whole_file_is_read_again_and_others_can_read_it(saved, tmp_path):
+def test_intact_file_is_readable_by_dalembert_and_xarray(saved, tmp_path):
     run, content = saved
     path = tmp_path / "run.nc"
     path.write_bytes(content)
@@ -67,7 +67,7 @@ def test_the_whole_file_is_read_again_and_others_can_read_it(saved, tmp_path):
 
 
 def changed(content, tmp_path, change):
-    """A file with a right checksum whose data set was changed."""
+    """A file with a valid checksum and a changed dataset."""
     path = tmp_path / "changed.nc"
     path.write_bytes(content)
     data = change(xarray.load_dataset(path))
@@ -80,27 +80,27 @@ NUMBERS = ("qdd", *(pytest.param(name, marks=NIGHTLY) for name in ("v", "values"
 
 
 @pytest.mark.parametrize("name", NUMBERS)
-def test_a_missing_variable_is_named(saved, tmp_path, name):
+def test_missing_variable_is_reported(saved, tmp_path, name):
     path = changed(saved[1], tmp_path, lambda data: data.drop_vars(name))
     with pytest.raises(dl.InputError, match=rf"changed\.nc'.*{name}"):
         load_run(path)
 
 
 @pytest.mark.parametrize("name", NUMBERS)
-def test_a_wrong_type_is_named(saved, tmp_path, name):
+def test_wrong_type_is_reported(saved, tmp_path, name):
     path = changed(saved[1], tmp_path, lambda data: data.assign({name: data[name].astype(str).astype(object)}))
-    with pytest.raises(dl.InputError, match=rf"changed\.nc'.*'{name}' has the type .* Expected float64"):
+    with pytest.raises(dl.InputError, match=rf"changed\.nc'.*'{name}' has type .* Expected float64"):
         load_run(path)
 
 
 @pytest.mark.parametrize("name", NUMBERS)
-def test_a_wrong_shape_is_named(saved, tmp_path, name):
+def test_wrong_shape_is_reported(saved, tmp_path, name):
     def change(data):
         dims, values = [f"short_{name}" for name in data[name].dims], data[name].to_numpy()[:-1]
         return data.drop_vars(name).assign({name: (dims, values)})
 
     path = changed(saved[1], tmp_path, change)
-    with pytest.raises(dl.InputError, match=rf"changed\.nc'.*'{name}' has the shape .* Expected"):
+    with pytest.raises(dl.InputError, match=rf"changed\.nc'.*'{name}' has shape .* Expected"):
         load_run(path)
 
 
@@ -117,24 +117,24 @@ VALUES = ("nonsense", None, 3, [1, 2], {"a": {}}, [None])
 @pytest.mark.parametrize(
     "value", [VALUES[0], *(pytest.param(x, marks=pytest.mark.nightly) for x in VALUES[1:])], ids=str
 )
-def test_a_wrong_record_is_read_or_refused(saved, tmp_path, key, value):
+def test_changed_record_is_read_or_refused(saved, tmp_path, key, value):
     def change(data):
-        told = json.loads(data.attrs["dalembert_run"])
-        return data.assign_attrs(dalembert_run=json.dumps(told | {key: value}))
+        record = json.loads(data.attrs["dalembert_run"])
+        return data.assign_attrs(dalembert_run=json.dumps(record | {key: value}))
 
     path = changed(saved[1], tmp_path, change)
     with contextlib.suppress(dl.InputError):
         load_run(path)
 
 
-def test_another_netcdf_file_is_refused(tmp_path):
+def test_other_netcdf_file_is_refused(tmp_path):
     path = tmp_path / "other.nc"
     data = xarray.Dataset({"temperature": (("x",), np.arange(3.0))})
     data.to_netcdf(path, engine="h5netcdf")
     with pytest.raises(dl.InputError, match=r"other\.nc' cannot be read as a run: it has no checksum"):
         load_run(path)
     path.write_bytes(with_checksum(path.read_bytes()))
-    with pytest.raises(dl.InputError, match=r"other\.nc' is not a run"):
+    with pytest.raises(dl.InputError, match=r"other\.nc' is not a valid saved run"):
         load_run(path)
     path.write_bytes(with_checksum(b"no NetCDF at all"))
     with pytest.raises(dl.InputError, match=r"other\.nc' cannot be read as a run"):
@@ -167,7 +167,7 @@ REFUSED = ("a\nb", "a\tb", "a\0b", "", "a\rb", "\u202eab", "\ud800", "a\u2028b",
 
 
 def named(name, kind="model"):
-    """A model with one odd name."""
+    """A model with one unusual name."""
     names = {"model": "m", "load": "f", "constraint": "c", "event": "e", kind: name}
     model = dl.Model(names["model"]).coordinates("x", "y")
     model.body("b", joint=[model.prismatic((1, 0, 0), "x"), model.prismatic((0, 1, 0), "y")], mass=1)
@@ -181,7 +181,7 @@ KINDS = ("model", "load", "constraint", "event")
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("name", REFUSED, ids=ascii)
-def test_a_name_that_no_file_can_hold_is_refused(name, kind):
+def test_unprintable_or_too_long_name_is_refused(name, kind):
     if not name and kind in ("load", "constraint"):
         assert named(name, kind).check() == []  # they get a name
         return
@@ -189,7 +189,7 @@ def test_a_name_that_no_file_can_hold_is_refused(name, kind):
         named(name, kind)
 
 
-def test_a_description_with_control_characters_is_refused():
+def test_description_with_control_characters_is_refused():
     with pytest.raises(dl.InputError, match="description"):
         dl.Model("m", description="a\0b")
     with pytest.raises(dl.InputError, match="coordinate 'x', description"):
@@ -197,7 +197,7 @@ def test_a_description_with_control_characters_is_refused():
     assert dl.Model("m", description="two\n\tlines").text == "two\n\tlines"
 
 
-def test_odd_names_survive_a_file(tmp_path):
+def test_unusual_names_survive_saving(tmp_path):
     """All of them in one model."""
     model = named("αβ/γ δ.ε 'ζ' \"η\"")
     for name in ODD:

@@ -13,7 +13,7 @@ from dalembert.errors import InputError, WorkError
 
 
 @pytest.mark.nightly
-def test_a_double_pendulum_has_four_equilibria():
+def test_double_pendulum_has_four_equilibria():
     found = dl.equilibrium("double-pendulum", at=[0.1, 0.2])
     places = sorted((round(abs(each["theta1"]), 9), round(abs(each["theta2"]), 9), each.stability) for each in found)
     pi = round(np.pi, 9)
@@ -22,7 +22,7 @@ def test_a_double_pendulum_has_four_equilibria():
     assert max(each.residual for each in found) < 1e-14
 
 
-def test_a_ladder_in_a_loop_leans_where_its_spring_holds_it():
+def test_ladder_on_a_spring_with_redundant_constraint():
     """A rod slides on two walls, its foot on a spring: k x = m g/(2 tan θ) with x = l sin θ; with a redundant wall."""
     model = dl.Model("ladder", gravity=(0, -9.81, 0)).coordinates("x", "y", "theta")
     joints = [model.prismatic((1, 0, 0), "x"), model.prismatic((0, 1, 0), "y"), model.revolute((0, 0, 1), "theta")]
@@ -45,8 +45,8 @@ def test_a_ladder_in_a_loop_leans_where_its_spring_holds_it():
 
 
 @pytest.mark.nightly
-def test_redundant_constraints_carry_no_load_where_there_is_no_balance():
-    """A platform on three parallel rods hangs or stands: one of its four conditions says nothing new, at no place."""
+def test_redundant_constraints_do_not_create_false_equilibria():
+    """A platform on three parallel rods hangs or stands: one of its four constraints is redundant everywhere."""
     found = dl.equilibrium("over-constrained", starts=12)
     angles = [(round(abs(each["theta1"]), 9), each.stability) for each in found]
     assert angles == [(0.0, "stable"), (round(np.pi, 9), "unstable")]
@@ -55,7 +55,7 @@ def test_redundant_constraints_carry_no_load_where_there_is_no_balance():
     assert np.isclose(dl.linearize("over-constrained", at=found[0]).modes()[0].frequency ** 2, known, rtol=1e-12)
 
 
-def test_a_ball_above_a_soft_floor_comes_to_rest_in_it():
+def test_ball_rests_in_a_compliant_floor():
     model = dl.Model("ball", gravity=(0, 0, -9.81)).coordinate("z", 1.0)
     model.body("ball", joint=model.prismatic((0, 0, 1), "z"), mass=0.5)
     model.sphere_on_plane("ball", radius=0.1, stiffness=2e4, damping=30, name="floor")
@@ -68,7 +68,7 @@ def test_a_ball_above_a_soft_floor_comes_to_rest_in_it():
     assert np.isclose(modes[0].frequency, np.sqrt(2e4 / 0.5), rtol=1e-12)
 
 
-def test_what_is_kept_is_held_by_a_force_or_by_what_is_sought():
+def test_fixed_coordinates_need_a_force_or_an_unknown_parameter():
     (down, up) = dl.equilibrium("double-pendulum", keep=["theta1"], at=[0.5, 0.1], starts=8)
     assert np.isclose(down.holding["theta1"], 2 * 9.81 * np.sin(0.5))
     assert (down.stability, up.stability) == ("stable", "unstable")
@@ -85,7 +85,7 @@ def heavy_top():
     return model.start([0.0, 0.5, 0.0], [0, 0, 0])
 
 
-def test_a_heavy_top_precesses_at_two_speeds():
+def test_heavy_top_precesses_at_two_speeds():
     """(I₁ − I₃) ψ̇² cos θ − I₃ φ̇ ψ̇ + m g l = 0, and it nods with the frequency of the second variation."""
     model, spin, theta = heavy_top(), 150.0, 0.5
     found = dl.equilibrium(model, keep=["theta"], speeds={"phi": spin}, seek=["psi"])
@@ -110,7 +110,7 @@ def test_a_heavy_top_precesses_at_two_speeds():
 
 
 @pytest.mark.nightly
-def test_a_governor_opens_with_its_speed():
+def test_governor_angle_depends_on_its_speed():
     """A bead on a wire that turns: cos θ = g/(l Ω²), stable above Ω² = g/l, where the lowest point no longer is."""
     model = dl.Model("governor", gravity=(0, 0, -9.81)).coordinates("turn", "theta")
     joints = [model.revolute((0, 0, 1), "turn"), model.revolute((0, 1, 0), "theta")]
@@ -121,7 +121,7 @@ def test_a_governor_opens_with_its_speed():
     assert {each.kind for each in found} == {"steady motion"}
 
 
-def test_a_drive_turns_the_governor():
+def test_governor_with_prescribed_speed():
     """The same with the speed as a drive: small motions about it have ω² = (1 − J/I) Ω² sin² θ."""
     model = dl.Model("governor", gravity=(0, 0, -9.81)).parameters(w=6.0).coordinates("turn", "theta")
     joints = [model.revolute((0, 0, 1), "turn"), model.revolute((0, 1, 0), "theta")]
@@ -135,7 +135,7 @@ def test_a_drive_turns_the_governor():
 
 
 @pytest.mark.nightly
-def test_angles_of_models_given_by_energies_are_counted_once():
+def test_equivalent_angles_of_energy_models_are_merged():
     q: Any = dynamicsymbols("q")
     g = sympy.Symbol("g")
     model = dl.Model.from_energies(
@@ -153,7 +153,7 @@ def test_angles_of_models_given_by_energies_are_counted_once():
     ]
 
 
-def test_what_cannot_be_found_is_told():
+def test_reports_missing_equilibria():
     with pytest.raises(InputError, match="the equations depend on 'theta', so it cannot go on steadily"):
         dl.equilibrium("simple-pendulum", speeds={"theta": 1.0})
     with pytest.raises(InputError, match="1 are in `seek` and 0 in `keep`"):

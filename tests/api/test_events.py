@@ -27,14 +27,14 @@ def ball(restitution):
 
 
 def bumped(t, k, wall=5.0):
-    """x of a block that comes with velocity 1 to a spring behind a wall."""
+    """x of a block that hits a spring with velocity 1."""
     w = np.sqrt(k)
     within = wall + np.sin(w * (t - wall)) / w
     return np.where(t < wall, t, np.where(t < wall + np.pi / w, within, 2 * wall + np.pi / w - t))
 
 
 @pytest.mark.parametrize(("integrator", "allowed"), [("taylor", 1e-13), ("dop853", 1e-10), ("radau", 1e-10)])
-def test_a_spring_behind_a_wall_is_met_and_left_at_the_right_times(integrator, allowed):
+def test_contact_with_a_spring_is_located_exactly(integrator, allowed):
     run = dl.derive(sliding("-k*max(x - 5, 0)", (0.0, 1.0), k=200.0), "lagrange").simulate(12.0, integrator=integrator)
     assert np.abs(run.q[0] - bumped(run.t, 200.0)).max() < allowed
     assert [each.t for each in run.switchings] == pytest.approx([5, 5 + np.pi / np.sqrt(200)], abs=allowed)
@@ -42,7 +42,7 @@ def test_a_spring_behind_a_wall_is_met_and_left_at_the_right_times(integrator, a
 
 
 @pytest.mark.parametrize("formalism", ["kane", "hamilton", "volterra_reduced", "gibbs_appell"])
-def test_formalisms_agree_across_a_wall(formalism):
+def test_formalisms_agree_across_a_contact(formalism):
     run = dl.derive(sliding("-k*max(x - 5, 0)", (0.0, 1.0), k=200.0), formalism).simulate(12.0, samples=49)
     assert np.abs(run.q[0] - bumped(run.t, 200.0)).max() < 1e-12
 
@@ -60,10 +60,10 @@ def test_dry_friction_sticks_where_the_spring_is_too_weak(engine, integrator):
     assert np.abs(run.load_forces["rub"][0, stuck] + 0.2).max() < 1e-8  # of 0.3 that it could
     assert np.ptp(run.balance) < 1e-8
     assert len(run.segments) == 1
-    assert run.work["rub"][-1] == pytest.approx(-0.3 * (3.4 + 2.2 + 1.0), abs=1e-7)  # F times the way
+    assert run.work["rub"][-1] == pytest.approx(-0.3 * (3.4 + 2.2 + 1.0), abs=1e-7)  # F times the distance
 
 
-def test_a_block_on_an_incline_sticks_until_it_is_too_steep():
+def test_block_on_an_incline_sticks_below_the_friction_limit():
     """The slope rises with time: tan(α) = 0.1 t, and friction holds up to μ = 0.5; then the block slides with 0.1 t − 0.5."""
     model = sliding("0.1*t - 0.5*sign(dot(x))")
     run = dl.simulate(model, 8.0, samples=81)
@@ -73,7 +73,7 @@ def test_a_block_on_an_incline_sticks_until_it_is_too_steep():
 
 
 @pytest.mark.parametrize("restitution", [0.5, 0.9])
-def test_a_ball_bounces_to_the_end_of_all_bounces(restitution):
+def test_bouncing_ball_stops_at_the_accumulation_point(restitution):
     run = dl.simulate(ball(restitution), 30.0)
     t = np.array([each.t for each in run.events])
     first, e, k = np.sqrt(2 / G), restitution, np.arange(len(t))
@@ -84,7 +84,7 @@ def test_a_ball_bounces_to_the_end_of_all_bounces(restitution):
     assert run.status == "The simulation was ended by an event."
 
 
-def test_bounces_are_accounted_for_and_travel_in_files(tmp_path):
+def test_bounces_enter_the_energy_balance_and_are_saved(tmp_path):
     run = dl.simulate(ball(0.5), 1.2, samples=49)
     lost = [0.5 * float(each.qd[0] ** 2 - each.after[0] ** 2) for each in run.events]
     assert run.work["bounce"][-1] == pytest.approx(-sum(lost), rel=1e-13)
@@ -95,7 +95,7 @@ def test_bounces_are_accounted_for_and_travel_in_files(tmp_path):
     assert [(each.name, each.t) for each in again.events] == [(each.name, each.t) for each in run.events]
 
 
-def test_events_stop_a_run_and_write_down_without_disturbing_it():
+def test_events_stop_or_record_without_changing_the_motion():
     model = sliding("-x", (1.0, 0.0))
     plain = dl.simulate(model, 10.0, samples=11)
     told = model.event("middle", "x", direction="up").event("turn", "dot(x)").copy()
@@ -111,7 +111,7 @@ def test_events_stop_a_run_and_write_down_without_disturbing_it():
     assert ended.status == "The simulation was ended by an event."
 
 
-def test_an_event_gives_parameters_other_values():
+def test_event_changes_parameter_values():
     """The spring becomes four times as stiff where the block passes the middle."""
     model = sliding("-k*x", (1.0, 0.0), k=1.0).event("harder", "x", direction="down", set={"k": "4*k"})
     run = dl.simulate(model, 3.0, samples=31)
@@ -122,7 +122,7 @@ def test_an_event_gives_parameters_other_values():
     assert np.abs(run.qdd[0, later] + 4 * run.q[0, later]).max() < 1e-13
 
 
-def test_a_long_table_is_followed_line_by_line():
+def test_long_table_is_interpolated_exactly():
     t = np.linspace(0.0, 4.0, 401)
     force = np.sin(3 * t) + 0.1 * (-1.0) ** np.arange(401)
     model = sliding("0")
@@ -132,7 +132,7 @@ def test_a_long_table_is_followed_line_by_line():
     assert np.abs(run.qd[0] - velocity).max() < 1e-12
 
 
-def test_a_table_of_many_rows_is_no_longer_a_program():
+def test_large_tables_do_not_enlarge_the_program():
     found = []
     for rows in (10, 100_000):
         t = np.linspace(0.0, 10.0, rows)
@@ -143,7 +143,7 @@ def test_a_table_of_many_rows_is_no_longer_a_program():
     assert found[0] == found[1]
 
 
-def test_a_reset_that_breaks_a_constraint_is_refused():
+def test_reset_that_violates_a_constraint_is_refused():
     model = dl.Model("pair").coordinates("x", "y").start([1.0, 1.0], [-1.0, -1.0])
     for name in ("x", "y"):
         model.body(f"block-{name}", joint=model.prismatic((1, 0, 0), name), mass=1)
@@ -156,7 +156,7 @@ def test_a_reset_that_breaks_a_constraint_is_refused():
     assert dl.simulate(again, 2.0, samples=3).q[:, -1] == pytest.approx([1.0, 1.0])
 
 
-def test_events_at_one_instant_all_happen():
+def test_simultaneous_events_all_occur():
     model = (
         sliding("0", (1.0, -1.0), k=1.0)
         .event("first", "x", set={"k": "2*k"})
@@ -168,7 +168,7 @@ def test_events_at_one_instant_all_happen():
     assert run.q[0, -1] == pytest.approx(2.0)
 
 
-def test_events_are_checked_and_travel_in_files():
+def test_events_are_checked_and_saved():
     model = ball(0.5).event("late", "t - 0.3", set={"e": "e/2"}).event("low", "z - 0.2", stop=True, direction="up")
     again = loads_toml(to_toml(model))
     assert again.events == model.events

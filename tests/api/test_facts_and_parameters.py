@@ -268,21 +268,21 @@ DAILY = [
 
 
 @pytest.mark.parametrize(("case", "channel", "key"), DAILY)
-def test_a_change_of_a_special_value_is_right_or_refused(case, channel, key):
+def test_change_of_a_special_value_is_correct_or_refused(case, channel, key):
     require_right_or_refused(CASES[case], channel, key)
 
 
 @pytest.mark.nightly
 @pytest.mark.parametrize("channel", [channel for channel in CHANNELS if channel != "simulate"])
 @pytest.mark.parametrize("case", CASES)
-def test_every_change_of_a_special_value_is_right_or_refused_by_every_formalism(case, channel):
+def test_every_change_of_a_special_value_is_correct_or_refused(case, channel):
     right = [key for key in KEYS if require_right_or_refused(CASES[case], channel, key)]
     if case not in ("equal rows", "no row") and channel in ("event", "discrete state"):
         assert "lagrange" in right
 
 
 @pytest.mark.parametrize("key", ["volterra_reduced", "routh"])
-def test_a_force_that_an_event_switches_on_moves_the_cart(key):
+def test_force_switched_on_by_an_event_moves_the_cart(key):
     model = dl.Model("cart").parameters(F=0.0).coordinate("x", 0.0, 0.43)
     model.body("cart", joint=model.prismatic((1, 0, 0), "x"), mass=2.99).force("cart", ("F", 0, 0), name="push")
     model.event("push", "t - 2", direction="up", set={"F": 3})
@@ -298,7 +298,7 @@ def two_rows(**parameters: float) -> dl.Model:
 
 
 @pytest.mark.parametrize("key", ["lagrange", "kane", "gauss"])
-def test_an_event_that_makes_a_dropped_row_independent_is_refused(key):
+def test_event_that_makes_a_dropped_row_independent_is_refused(key):
     """At rest both rows hold; afterwards the particle could not move at all, and it went on along the first row."""
     model = two_rows(F=0.0).force("p", ("F", "2*F", 0), name="wind").event("change", "t - 0.4", set={"c": 2, "F": 1})
     with pytest.raises(
@@ -307,7 +307,7 @@ def test_an_event_that_makes_a_dropped_row_independent_is_refused(key):
         dl.simulate(model, 1.0, formalism=key)
 
 
-def test_derivatives_by_a_parameter_with_a_special_value_are_refused():
+def test_sensitivity_to_a_special_parameter_is_refused():
     model = two_rows().force("p", (1, 2, 0), name="wind")
     for refused in (
         lambda: dl.sensitivity(model, 1.0, of=["c"]),
@@ -317,21 +317,21 @@ def test_derivatives_by_a_parameter_with_a_special_value_are_refused():
             refused()
 
 
-def test_code_with_a_special_value_as_an_input_is_refused(tmp_path):
+def test_export_with_a_special_parameter_is_refused(tmp_path):
     case = CASES["force"]
     with pytest.raises(dl.NotApplicableError, match="ignorable only while F = 0"):
         dl.export(dl.derive(case.model(0.0), "routh"), "numpy", tmp_path / "carts.py")
     assert dl.export(dl.derive(case.model(0.0), "lagrange"), "numpy", tmp_path / "carts.py")
 
 
-def test_a_root_locus_across_dependent_rows_is_refused():
+def test_root_locus_across_dependent_rows_is_refused():
     model = two_rows().force("p", ("-x", "-y", 0), name="spring")
     with pytest.raises(dl.InputError, match="root_locus: at c = 2 other constraints would be independent"):
         dl.root_locus(model, "c", [1.0, 2.0], at=[0.0, 0.0])
 
 
 @pytest.mark.parametrize("key", ["routh", "volterra_reduced"])
-def test_a_column_that_a_switch_brings_into_a_constraint_is_no_zero(key):
+def test_constraint_column_that_depends_on_a_switch_is_not_zero(key):
     model = dl.Model("late").coordinates("x", "y").start([0, 0], [0.5, 0])
     model.body("p", joint=[model.prismatic((1, 0, 0), "x"), model.prismatic((0, 1, 0), "y")], mass=1)
     model.force("p", (0, 2, 0), name="wind").nonholonomic("max(t - 0.5, 0)*dot(x) - dot(y)", name="late")
@@ -346,7 +346,7 @@ def test_a_column_that_a_switch_brings_into_a_constraint_is_no_zero(key):
     assert np.allclose(run.q[:, -1], expected[[0, 2]], atol=1e-8)
 
 
-def test_each_fact_lists_the_parameters_it_rests_on():
+def test_each_fact_lists_the_parameters_it_depends_on():
     known = dl.derive(CASES["force"].model(0.0), "routh").workspace.facts
     assert known.parameters["x is ignorable"] == {"F"}
     rows = dl.derive(two_rows(), "lagrange").workspace.facts
@@ -354,7 +354,7 @@ def test_each_fact_lists_the_parameters_it_rests_on():
     assert dl.derive(CASES["force"].model(3.0), "routh").ignorable == ()
 
 
-def test_a_fit_finds_a_force_whose_given_value_is_special():
+def test_fit_finds_a_force_with_a_special_initial_value():
     case = CASES["force"]
     times = np.linspace(0.0, END, 9)
     y = np.concatenate([case.q, case.qd])
@@ -363,12 +363,12 @@ def test_a_fit_finds_a_force_whose_given_value_is_special():
     assert found.values["F"] == pytest.approx(case.other, abs=1e-6)
 
 
-def test_equations_note_the_values_that_their_constant_momenta_need():
+def test_notes_list_the_values_required_by_constant_momenta():
     eom = dl.derive(CASES["force"].model(0.0), "routh")
-    assert "x ignorable only while F = 0; other values need equations of their own" in eom.notes
+    assert "x ignorable only while F = 0; other values require a new derivation" in eom.notes
 
 
-def test_linear_equations_with_symbols_are_refused_where_a_value_is_special():
+def test_symbolic_linearization_at_a_special_value_is_refused():
     model = two_rows().force("p", ("-x", "-y", 0), name="spring")
     with pytest.raises(
         dl.NotApplicableError, match="symbolic: the equations hold for c = 1 and not for values next to it"

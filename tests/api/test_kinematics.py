@@ -1,4 +1,4 @@
-"""Poses, velocities, accelerations and Jacobians against the walk that formalisms use, and against differences."""
+"""Poses, velocities, accelerations and Jacobians against those of the formalisms and against finite differences."""
 
 import copy
 from typing import Any
@@ -68,7 +68,7 @@ def spin_of(rate, R):
 
 
 @gallery_family(with_bodies())
-def test_motions_are_rates_of_places(name):
+def test_velocities_are_rates_of_poses(name):
     model = dl.load(name)
     known = dl.kinematics(model)
     curves = Curves(model, known)
@@ -84,7 +84,7 @@ def test_motions_are_rates_of_places(name):
 
 
 @gallery_family(with_bodies(2))
-def test_motions_seen_from_a_body_are_rates_of_places_seen_from_it(name):
+def test_relative_velocities_are_rates_of_relative_poses(name):
     model = dl.load(name)
     known = dl.kinematics(model)
     curves = Curves(model, known)
@@ -108,7 +108,7 @@ def test_motions_seen_from_a_body_are_rates_of_places_seen_from_it(name):
     close(np.einsum("ijk,jk->ik", known.jacobian(q, body, POINT, t, **seen), s), moved - still, 1e-12)
 
 
-def test_an_observer_on_a_turntable():
+def test_motion_relative_to_a_turntable():
     # a point that stands still in the world, seen from a table that turns with ω = 2: it runs backwards, and inwards it falls
     model = driven().body("lamp", mass=1, joint=dl.Model("joints").fixed(position=(1.0, 0.0, 0.0)))
     seen = {"relative_to": "table", "t": 0.0}
@@ -124,7 +124,7 @@ def test_an_observer_on_a_turntable():
         dl.position(model, [0.4], "lamp", relative_to="tabel")
 
 
-def test_runs_are_seen_from_bodies():
+def test_trajectories_relative_to_bodies():
     run = dl.simulate("double-pendulum", 1.0, samples=11)
     seen = {"relative_to": "upper"}
     np.testing.assert_allclose(run.path("lower", **seen), np.tile(run.path("lower", **seen)[:, :1], 11), atol=1e-14)
@@ -134,7 +134,7 @@ def test_runs_are_seen_from_bodies():
 
 
 @gallery_family(with_bodies())
-def test_places_are_those_of_the_walk_that_formalisms_use(name):
+def test_poses_equal_those_of_the_formalisms(name):
     model = dl.load(name)
     known = dl.kinematics(model)
     states = consistent(model, STATES)
@@ -167,7 +167,7 @@ def driven():
     return model.body("arm", joint=joint, parent="table", mass=2, center=(0.1, 0, 0))
 
 
-def test_prescribed_motions_move_bodies_that_stand_in_the_jacobian():
+def test_rheonomic_joints_add_to_velocity_but_not_to_the_jacobian():
     model = driven()
     v = dl.velocity(model, [0.0], [0.0], "arm", t=0.0)
     np.testing.assert_allclose(v.linear, [0, 1.4, 0], atol=1e-15)  # ω l
@@ -178,7 +178,7 @@ def test_prescribed_motions_move_bodies_that_stand_in_the_jacobian():
     np.testing.assert_allclose(dl.jacobian(model, [0.0], "arm"), [[0], [0], [0], [0], [1], [0]], atol=1e-15)
 
 
-def test_parameters_change_without_another_trace():
+def test_parameter_changes_do_not_retrace():
     known = dl.kinematics(driven())
     longer = type(known)(known.declared, known.engine, changes=Frozen(l=1.0))
     np.testing.assert_allclose(known.position([0.0], "arm"), [0.7, 0, 0], atol=1e-15)
@@ -189,7 +189,7 @@ def test_parameters_change_without_another_trace():
 
 
 @pytest.mark.parametrize("engine", ["native", "python"])
-def test_one_state_and_batches_on_both_engines(engine):
+def test_single_states_and_batches_on_both_engines(engine):
     known, rng = dl.kinematics("double-pendulum", engine=engine), np.random.default_rng(2)
     q, qd, qdd = rng.normal(size=(3, 2, 20))
     many = known.acceleration(q, qd, qdd, "lower", POINT)
@@ -201,7 +201,7 @@ def test_one_state_and_batches_on_both_engines(engine):
     np.testing.assert_array_equal(out, dl.dynamics("double-pendulum", engine=engine).jacobian(q, "lower"))
 
 
-def test_quaternions_turn_back_into_rotations():
+def test_quaternions_convert_to_rotations():
     from dalembert.symbolic.floats import FLOATS
     from dalembert.symbolic.rotations import about_axis
 
@@ -218,7 +218,7 @@ def test_quaternions_turn_back_into_rotations():
     assert (quaternion[0] >= 0).all()
 
 
-def test_what_is_wrong_is_said():
+def test_wrong_input():
     with pytest.raises(dl.InputError, match=r"there is no body 'lowr'\. Did you mean 'lower'\?"):
         dl.pose("double-pendulum", [0.0, 0.0], "lowr")
     with pytest.raises(dl.InputError, match=r"there is no body 'lowr'\. Did you mean 'lower'\?"):

@@ -35,7 +35,7 @@ def steps(acceleration, times):
 
 
 @pytest.mark.parametrize("formalism", ["lagrange", "kane", "hamilton"])
-def test_a_law_in_python_moves_as_the_same_law_by_formulas(formalism):
+def test_python_law_equals_the_same_formula(formalism):
     same = dl.load("double-pendulum").copy().actuator("upper", "-4*theta1 - 2*dot(theta1)", name="servo")
     expected = dl.simulate(same, 2.0, samples=9)
     run = dl.simulate(pendulum(), 2.0, formalism=formalism, samples=9)
@@ -47,7 +47,7 @@ def test_a_law_in_python_moves_as_the_same_law_by_formulas(formalism):
     assert run.energy_error < 1e-8
 
 
-def test_equations_ask_continuous_laws_at_states():
+def test_equations_evaluate_continuous_laws_at_states():
     same = dl.load("double-pendulum").copy().actuator("upper", "-4*theta1 - 2*dot(theta1)", name="servo")
     q, qd = np.random.default_rng(3).normal(size=(2, 2, 4))
     found, expected = dl.derive(pendulum(), "lagrange"), dl.derive(same, "lagrange")
@@ -57,7 +57,7 @@ def test_equations_ask_continuous_laws_at_states():
     assert np.allclose(*forces, atol=1e-13)
 
 
-def test_vectorized_laws_get_many_states_at_once():
+def test_vectorized_laws_receive_batches():
     seen = []
 
     def law(t, state):
@@ -70,7 +70,7 @@ def test_vectorized_laws_get_many_states_at_once():
     assert seen == [(4,)]
 
 
-def test_a_force_by_a_law_is_the_same_force_by_formulas():
+def test_force_law_equals_the_same_formula():
     def pushed(**how):
         model = dl.load("double-pendulum").copy()
         return model.force("lower", point=(0.1, -0.2, 0), frame="upper", name="wind", **how)
@@ -83,7 +83,7 @@ def test_a_force_by_a_law_is_the_same_force_by_formulas():
 
 
 @pytest.mark.parametrize("formalism", ["hamilton", pytest.param("lagrange", marks=pytest.mark.nightly)])
-def test_laws_that_numba_compiled_run_in_machine_code(formalism):
+def test_numba_laws_run_in_machine_code(formalism):
     """In q̇, and in momenta that velocities follow from: the same to the last bit."""
     numba = pytest.importorskip("numba")
 
@@ -103,7 +103,7 @@ def test_laws_that_numba_compiled_run_in_machine_code(formalism):
 
 @pytest.mark.parametrize("integrator", ["dop853", "rk45", "rk4"])
 @pytest.mark.parametrize("by", ["time", "state"])
-def test_a_compiled_law_without_a_value_is_named(integrator, by):
+def test_compiled_law_that_returns_nan_is_reported(integrator, by):
     numba = pytest.importorskip("numba")
 
     def in_time(t, q, qd, out):
@@ -121,7 +121,7 @@ def test_a_compiled_law_without_a_value_is_named(integrator, by):
 
 
 @pytest.mark.parametrize("integrator", [None, "dop853", "rk45", "rk4", "radau"])
-def test_a_sampled_law_is_held_between_samples(integrator):
+def test_sampled_law_uses_zero_order_hold(integrator):
     """The zero-order hold of a double integrator has an exact solution, sample by sample."""
     h, count = 0.05, 40
     k, d = 6.0, 4.0
@@ -143,7 +143,7 @@ def test_a_sampled_law_is_held_between_samples(integrator):
 
 
 @pytest.mark.parametrize("delay", [0.02, 0.05, 0.13])
-def test_the_output_of_a_sampled_law_acts_after_its_delay(delay):
+def test_sampled_law_acts_after_its_delay(delay):
     h, end = 0.05, 1.0
     run = dl.simulate(block(lambda t, s: 10 * np.cos(7 * t), period=h, delay=delay), end, samples=201)
     instants = [0.0, *(k * h + delay for k in range(20) if k * h + delay < end - 1e-9), end]
@@ -156,7 +156,7 @@ def test_the_output_of_a_sampled_law_acts_after_its_delay(delay):
 
 
 class Counter:
-    """A spring with a memory: it keeps when it was asked."""
+    """A spring that records the times of its calls."""
 
     def __init__(self):
         self.begun, self.times = 0, []
@@ -169,7 +169,7 @@ class Counter:
         return -200.0 * (state["x"] - 1.0)
 
 
-def test_laws_are_asked_once_for_each_sample_in_the_order_of_time():
+def test_laws_are_called_once_per_sample_in_order_of_time():
     """Also across events that end a stretch, and in steps that are cut and taken again."""
     law = Counter()
     model = block(law, period=0.05)
@@ -183,7 +183,7 @@ def test_laws_are_asked_once_for_each_sample_in_the_order_of_time():
     assert np.array_equal(again.q, first)
 
 
-def test_the_states_of_constrained_models_are_settled_when_laws_are_asked():
+def test_laws_receive_states_that_satisfy_the_constraints():
     model, seen = dl.load("four-bar").copy(), []
     names = model.coordinate_names
 
@@ -203,7 +203,7 @@ def test_the_states_of_constrained_models_are_settled_when_laws_are_asked():
     assert np.abs(run.balance - run.balance[0]).max() < 1e-9 * np.abs(run.energy).max()
 
 
-def test_several_laws_have_clocks_of_their_own():
+def test_laws_have_independent_sample_times():
     fast, slow = Counter(), Counter()
     model = block(fast, period=0.05).force("block", law=lambda t, s: (slow(t, s), 0, 0), period=0.1, delay=0.03)
     run = dl.simulate(model, 0.4, samples=5)
@@ -234,10 +234,10 @@ def test_inputs_are_recorded_with_names_and_units(tmp_path):
         dl.load_run(tmp_path / "run.nc")
 
 
-# what is known of formulas, and what is not
+# functions that need formulas
 
 
-def test_equations_show_inputs_as_symbols_and_are_proved_for_all_of_them():
+def test_inputs_are_symbols_in_equations_and_proofs():
     model = pendulum()
     assert "u_servo" in str(dl.derive(model, "lagrange"))
     assert "u_{\\mathrm{servo}}" in dl.derive(model, "lagrange").latex()
@@ -246,7 +246,7 @@ def test_equations_show_inputs_as_symbols_and_are_proved_for_all_of_them():
     assert proof.parameters == "all values"
 
 
-def test_verify_says_that_laws_are_not_asked():
+def test_verify_notes_that_laws_are_not_evaluated():
     found = dl.verify(block(lambda t, s: 1 / 0), states=3, engines=["python"])
     assert found.agrees
     assert any("the law of 'push' is no formula and is not asked" in note for note in found.notes)
@@ -256,7 +256,7 @@ def twice_as_much(t, state):
     return 2.0
 
 
-def test_runs_and_equations_travel_with_laws_that_can():
+def test_runs_and_equations_with_picklable_laws_pickle():
     run = dl.simulate(block(twice_as_much), 0.5, samples=3)
     assert np.array_equal(pickle.loads(pickle.dumps(run)).inputs["push"], run.inputs["push"])  # noqa: S301
     with pytest.raises(
@@ -278,13 +278,13 @@ def test_runs_and_equations_travel_with_laws_that_can():
         ({"law": Counter()}, "it has a memory"),
     ],
 )
-def test_what_is_no_law_is_refused(how, said):
+def test_invalid_laws_are_refused(how, said):
     with pytest.raises(InputError, match=said):
         block().actuator("block", **how)
 
 
 @pytest.mark.parametrize("bodies", [5, (), [3]])
-def test_actuators_want_names_of_bodies(bodies):
+def test_actuators_require_names_of_bodies(bodies):
     with pytest.raises(InputError, match="Expected the name of a body, or several"):
         block().actuator(bodies, law=twice_as_much)
 
@@ -303,8 +303,8 @@ def test_actuators_want_names_of_bodies(bodies):
         ),
     ],
 )
-def test_every_integrator_and_formalism_takes_sampled_laws(formalism, integrator):
-    """A closed loop, by all roads against the one by lagrange and dop853."""
+def test_every_integrator_and_formalism_supports_sampled_laws(formalism, integrator):
+    """A closed control loop with every formalism and integrator, against lagrange and dop853."""
     if integrator == "ida":
         pytest.importorskip("sksundae")
     model = dl.load("four-bar").copy()
@@ -315,7 +315,7 @@ def test_every_integrator_and_formalism_takes_sampled_laws(formalism, integrator
     assert run.energy_error < 1e-8
 
 
-def test_forces_want_a_law_or_formulas():
+def test_forces_require_a_law_or_formulas():
     with pytest.raises(InputError, match="both a law and formulas"):
         block().force("block", (1, 0, 0), law=twice_as_much)
     with pytest.raises(InputError, match="no law"):
@@ -324,7 +324,7 @@ def test_forces_want_a_law_or_formulas():
         block().force("block")
 
 
-def test_a_torque_by_a_law_turns_as_the_same_torque_by_formulas():
+def test_torque_law_equals_the_same_formula():
     def wheel(**how):
         model = dl.Model("wheel").coordinate("a", 0.3)
         model.body("wheel", joint=model.revolute((0, 0, 1), "a"), mass=1, inertia=(1, 1, 2))
@@ -335,7 +335,7 @@ def test_a_torque_by_a_law_turns_as_the_same_torque_by_formulas():
     assert np.allclose(run.load_forces["wind"][2], -3 * run["a"], atol=1e-12)
 
 
-def test_what_needs_formulas_refuses_laws():
+def test_functions_that_need_formulas_refuse_laws():
     model = block(twice_as_much)
     with pytest.raises(InputError, match="the integrator 'taylor' needs formulas, and the law of 'push'"):
         dl.simulate(model, 1.0, integrator="taylor")
@@ -350,7 +350,7 @@ def test_what_needs_formulas_refuses_laws():
         model.event("e", when="x", set={"u(push)": 1})
 
 
-def test_inputs_are_parameters_only_where_no_law_gives_them():
+def test_inputs_with_a_law_are_not_parameters():
     eom = dl.derive(block(twice_as_much))
     assert eom.parameters == {}
     with pytest.raises(InputError, match=r"u\(push\) is what the law of 'push' gives"):
@@ -359,7 +359,7 @@ def test_inputs_are_parameters_only_where_no_law_gives_them():
     assert alone.with_parameters({"u(push)": 3.0}).accelerations([0.0], [0.0])[0] == 1.5
 
 
-def test_wrong_outputs_of_laws_are_told():
+def test_wrong_outputs_of_laws_are_reported():
     with pytest.raises(InputError, match=r"the law of 'push' at t = 0 gave 'fast'. Expected one number"):
         dl.simulate(block(lambda t, s: "fast"), 1.0)
     with pytest.raises(InputError, match="Expected 3 numbers"):
@@ -370,14 +370,14 @@ def test_wrong_outputs_of_laws_are_told():
         dl.simulate(block(lambda t, s: s["y"]), 1.0)
 
 
-# what a law can do to a run
+# side effects and wrong values of laws
 
 
 @pytest.mark.parametrize(
     "how", [{}, {"period": 0.1}, {"vectorized": True}], ids=["continuous", "sampled", "vectorized"]
 )
 @pytest.mark.parametrize("name", ["q", "qd"])
-def test_a_law_cannot_change_the_state(name, how):
+def test_law_cannot_change_the_state(name, how):
     """Before, `state.q[:] = 99` changed the motion."""
 
     def law(t, state):
@@ -388,7 +388,7 @@ def test_a_law_cannot_change_the_state(name, how):
         dl.simulate(block(law, **how), 1.0, samples=3)
 
 
-def test_a_law_cannot_change_the_state_at_its_reset():
+def test_law_cannot_change_the_state_at_reset():
     class Law:
         def reset(self, t0, state):
             state.q[:] = 99.0
@@ -400,7 +400,7 @@ def test_a_law_cannot_change_the_state_at_its_reset():
         dl.simulate(block(Law(), period=0.1), 1.0, samples=3)
 
 
-def test_a_compiled_law_that_writes_into_its_arguments_changes_nothing():
+def test_compiled_law_cannot_change_its_arguments():
     numba = pytest.importorskip("numba")
 
     @numba.njit
@@ -435,7 +435,7 @@ WRONG = [
 
 @pytest.mark.parametrize("how", [{}, {"period": 0.25}], ids=["continuous", "sampled"])
 @pytest.mark.parametrize("value", WRONG, ids=lambda value: type(value).__name__ + str(value)[:5])
-def test_a_wrong_value_names_the_law_the_time_and_the_value(value, how):
+def test_wrong_value_is_reported_with_law_and_time(value, how):
     def law(t, state):
         return value if t >= 0.5 else 0.0
 
@@ -445,7 +445,7 @@ def test_a_wrong_value_names_the_law_the_time_and_the_value(value, how):
         dl.simulate(block(law, **how), 1.0, samples=3)
 
 
-def test_a_wrong_value_of_many_states_names_its_time():
+def test_wrong_value_in_a_batch_is_reported_with_its_time():
     def law(t, state):
         return np.where(np.asarray(t) > 0.6, np.nan, 0.0)
 

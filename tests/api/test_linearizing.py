@@ -1,4 +1,4 @@
-"""Linear equations against published numbers, closed forms, and the slopes of another formalism."""
+"""Linearized equations against published values, closed forms, and derivatives of another formalism."""
 
 import importlib.util
 from itertools import pairwise
@@ -27,7 +27,7 @@ def apart(found, printed):
 @pytest.mark.parametrize(
     "speeds", [(0, 5, 10), pytest.param(range(11), marks=pytest.mark.nightly)], ids=("some", "all")
 )
-def test_the_benchmark_bicycle_has_its_published_eigenvalues(speeds):
+def test_benchmark_bicycle_has_published_eigenvalues(speeds):
     model, published = dl.load("whipple-bicycle"), dl.gallery.expected("whipple-bicycle")["benchmark"]
     linear = None
     for v in speeds:
@@ -50,7 +50,7 @@ def test_the_benchmark_bicycle_has_its_published_eigenvalues(speeds):
 
 
 @pytest.mark.nightly
-def test_the_benchmark_bicycle_is_stable_between_its_published_speeds():
+def test_benchmark_bicycle_is_stable_between_published_speeds():
     published = dl.gallery.expected("whipple-bicycle")["benchmark"]
     found = dl.root_locus("whipple-bicycle", "dot(x)", [published["weave"], published["capsize"]], at=at_speed)
     weave, capsize = found.eigenvalues.T
@@ -74,7 +74,7 @@ def by_kane(model, q, qd):
     return eom.kernel.state_slopes(y, 0.0, np.concatenate([eom.values, constants]))[:size, :size]
 
 
-def test_the_slopes_are_those_of_kanes_equations():
+def test_linearization_equals_derivatives_of_kanes_equations():
     """At a moment of a motion, where all terms count: A of the states is that of the states of another formalism."""
     compare_with_kane("cart-pendulum")
 
@@ -83,7 +83,7 @@ def test_the_slopes_are_those_of_kanes_equations():
 @pytest.mark.parametrize(
     "name", ["four-bar", "three-bodies", "rolling-disk", "slider-crank-2", "kuka-kr5", "gear-train", "double-pendulum"]
 )
-def test_the_slopes_of_more_models_are_those_of_kanes_equations(name):
+def test_linearization_of_more_models_equals_derivatives_of_kanes_equations(name):
     compare_with_kane(name)
 
 
@@ -108,7 +108,7 @@ def cardan_top(g=9.81):
     return model.body("top", joint=joints, mass=1, center=(0, 0, 0.3), inertia=(0.05, 0.05, 0.02))
 
 
-def test_a_sleeping_top_is_stable_above_its_known_speed():
+def test_sleeping_top_is_stable_above_the_critical_speed():
     """ω² > 4 m g l I₁/I₃², with I₁ about the tip; below it the top falls with the growth of the quadratic."""
     model, bound = cardan_top(), np.sqrt(4 * 9.81 * 0.3 * 0.14) / 0.02
     for share, stable in ((0.999, False), (1.001, None)):
@@ -126,7 +126,7 @@ def test_a_sleeping_top_is_stable_above_its_known_speed():
     assert abs(np.sqrt(found) / bound - 1) < 1e-12
 
 
-def test_a_spinning_top_without_weight_nutates():
+def test_spinning_top_without_gravity_nutates():
     """I₃ω/I₁ is its frequency about the tip; its axis may also point anywhere else, and stay there."""
     linear = dl.linearize(cardan_top(0.0), at=([0, 0, 0], [0, 0, 50.0]))
     values = np.sort(np.abs(linear.eigenvalues))
@@ -136,7 +136,7 @@ def test_a_spinning_top_without_weight_nutates():
     assert np.allclose(values[-2:], 50 * 0.02 / 0.14, rtol=1e-13)
 
 
-def test_inputs_outputs_and_what_holds_the_model():
+def test_inputs_outputs_and_holding_forces():
     """A double integrator with gravity: the transfer function of the force on a pendulum held aside."""
     linear = dl.linearize(
         "simple-pendulum", at=[0.5], inputs=["theta", "g"], outputs=["sin(theta)", "dot(theta)", "ddot(theta)"]
@@ -165,7 +165,7 @@ def test_multipliers_are_outputs():
 
 
 def test_modes_of_two_equal_pendulums_on_a_spring():
-    """√(g/l) and √(g/l + 2k/m): frequencies and shapes, and a film of one."""
+    """√(g/l) and √(g/l + 2k/m): frequencies and mode shapes, and an animation of one."""
     model = dl.Model("two", gravity=(0, -9.81, 0)).coordinates("p", "q")
     for name, place in (("p", 0.0), ("q", 1.0)):
         model.body(f"bob-{name}", joint=model.revolute((0, 0, 1), name, (place, 0, 0)), mass=2, center=(0, -1, 0))
@@ -180,7 +180,7 @@ def test_modes_of_two_equal_pendulums_on_a_spring():
     assert [channel.key for channel in scene.run.channels] == ["p", "q"]  # the page plots how they move
 
 
-def test_what_cannot_be_linearised_is_refused():
+def test_states_without_linearization_are_refused():
     with pytest.raises(InputError, match=r"no equilibrium and no steady motion: d/dt dot\(theta\) = -4.7"):
         dl.linearize("simple-pendulum", at=[0.5])
     assert dl.linearize("simple-pendulum", at=[0.5], moving=True).kind == "moment of a motion"
@@ -213,7 +213,7 @@ def upright_euler():
 
 
 @pytest.mark.nightly
-def test_others_take_the_equations():
+def test_control_packages_accept_the_state_space_matrices():
     linear = dl.linearize("simple-pendulum", at=[0.5], inputs=["theta"])
     system = linear.to_scipy()
     assert all(np.array_equal(getattr(system, name), getattr(linear, name)) for name in "ABCD")
@@ -225,7 +225,7 @@ def test_others_take_the_equations():
 
 
 @pytest.mark.nightly
-def test_parameters_stay_symbols():
+def test_symbolic_parameters():
     """A bead on a ring, and a spinning top: A and B as formulas."""
     import sympy
 
@@ -310,7 +310,7 @@ def stewart_by_hand():
 
 
 @pytest.mark.nightly
-def test_the_stewart_platform_has_the_modes_of_its_six_freedoms():
+def test_stewart_platform_has_six_modes():
     from scipy.linalg import eigh
 
     M, K = stewart_by_hand()
@@ -322,7 +322,7 @@ def test_the_stewart_platform_has_the_modes_of_its_six_freedoms():
 
 
 @pytest.mark.nightly
-def test_a_disc_that_rolls_in_a_circle_is_steady():
+def test_disc_rolling_in_a_circle_is_a_steady_motion():
     """Its rates along x and y are sines, but its speeds are constant; elsewhere it is not steady, and is refused."""
     model, lean, turn = dl.load("rolling-disk"), 0.25, 1.0
     eom = dl.derive(model, "kane")
@@ -389,7 +389,7 @@ def wishbones_by_hand(p):
 
 
 @pytest.mark.nightly
-def test_a_double_wishbone_has_the_mode_of_its_one_freedom():
+def test_double_wishbone_has_one_mode():
     p = {"a": 0.45, "b": 0.35, "c": 0.3, "x": 0.08, "y": 0.28, "m": 3.0, "n": 25.0, "k": 2500.0, "rest": -0.15}
     model = dl.Model("double wishbone", gravity=(0, -9.81, 0)).parameters(p).coordinates("lower", "upper", "carrier")
     rod = {"inertia": (0, 0, "m*a**2/12"), "mass": "m"}

@@ -15,7 +15,7 @@ def rotor():
     return model.joint_spring("disc", stiffness="k").joint_spring("disc", stiffness="k", joint=1)
 
 
-def test_a_rotor_whirls_forward_and_backward():
+def test_rotor_has_forward_and_backward_whirl():
     """I₁ z̈ − i I₃ Ω ż + k z = 0 for z = a + i b: the two frequencies part with the speed."""
     speeds = np.linspace(0.0, 60.0, 7)
     found = dl.root_locus(rotor(), "dot(spin)", speeds)
@@ -27,7 +27,7 @@ def test_a_rotor_whirls_forward_and_backward():
     assert "largest Re" in str(found)
 
 
-def test_a_locus_follows_the_equilibrium():
+def test_root_locus_follows_the_equilibrium():
     """A pendulum on a spring about its joint: k θ = m g l sin θ leaves θ = 0 where k < m g l upside down."""
     model = dl.Model("column", gravity=(0, 9.81, 0)).parameters(k=20.0).coordinates("theta")
     model.body("rod", joint=model.revolute((0, 0, 1), "theta"), mass=1, center=(0, -1, 0)).joint_spring(
@@ -43,7 +43,7 @@ def test_a_locus_follows_the_equilibrium():
 
 
 @pytest.mark.nightly
-def test_loci_are_drawn(tmp_path):
+def test_root_loci_are_plotted(tmp_path):
     found = dl.root_locus(rotor(), "dot(spin)", [0.0, 30.0, 60.0])
     for name in ("plot", "campbell"):
         drawn = getattr(found, name)(tmp_path / f"{name}.png")

@@ -1,4 +1,4 @@
-"""Speeds and independent constraints that wear out along a run are chosen again, and the motion does not notice."""
+"""Repartitioning of ill-conditioned generalized speeds and constraints does not change the motion."""
 
 import numpy as np
 import pytest
@@ -10,7 +10,7 @@ from dalembert.mechanics.generalized_speeds import completeness
 from dalembert.mechanics.rank import best_rows
 
 
-def test_the_best_rows_are_independent_ones():
+def test_selected_rows_are_independent():
     rows = np.array([[1.0, 0, 0], [1.0, 1e-6, 0], [0, 0, 1.0], [0, 1.0, 1.0]])
     assert best_rows(rows / np.linalg.norm(rows, axis=1)[:, None], 3) in ((0, 2, 3), (1, 2, 3))
 
@@ -21,7 +21,7 @@ def test_completeness_is_one_for_orthogonal_rows_and_zero_for_dependent_ones():
     assert completeness(np.array([[[1.0, 0.0]]]), np.array([[[3.0, 0.0]]]), one) == pytest.approx(0.0, abs=1e-15)
 
 
-def test_completeness_does_not_decrease_where_the_constraints_become_dependent():
+def test_completeness_does_not_decrease_when_constraints_become_dependent():
     for gap in (1.0, 1e-3, 1e-8):
         rows = np.array([[[1.0, 0, 0, 0], [1.0, gap, 0, 0]]])
         Y = np.array([[[0, 0, 1.0, 0], [0, 0, 0, 1.0]]])
@@ -37,7 +37,7 @@ def rocker_driven() -> dl.Model:
 
 
 @pytest.mark.parametrize("key", ["kane", "volterra_reduced", "maggi"])
-def test_a_rocker_that_turns_back_is_no_obstacle(key):
+def test_repartition_at_the_turning_points_of_a_rocker(key):
     model = rocker_driven()
     known = dl.derive(model, "lagrange").simulate(2.0, samples=41)
     run = dl.derive(model, key).simulate(2.0, samples=41, dense=True)
@@ -53,7 +53,7 @@ def test_a_rocker_that_turns_back_is_no_obstacle(key):
     assert np.allclose(run.v[:, 20], middle[len(known.q) :], rtol=1e-5, atol=1e-8)
 
 
-def test_bricards_redundant_row_changes_on_the_way():
+def test_redundant_row_of_bricards_mechanism_changes():
     # without row 2 the other four become dependent on the way; the program's own choice does not
     started = equations_of(dl.load("bricard"), "lagrange", choice=Choice(rows=(0, 1, 3, 4)))
     run = started.simulate(5.0, samples=51)
@@ -62,6 +62,6 @@ def test_bricards_redundant_row_changes_on_the_way():
     assert np.ptp(run.balance) < 1e-10 * run.kinetic.max()
 
 
-def test_formalisms_in_velocities_do_not_choose():
+def test_formalisms_in_coordinate_rates_do_not_repartition():
     run = dl.derive(rocker_driven(), "lagrange").simulate(1.0, samples=11)
     assert not [note for note in run.notes if "chosen again" in note]

@@ -16,7 +16,7 @@ def shaken_pendulum(height, omega):
     return model.body("bob", joint=[pivot, model.revolute((0, 0, 1), "theta")], mass=1, center=(0, -0.7, 0))
 
 
-def test_the_edge_of_a_swing_is_a_characteristic_value_of_mathieu():
+def test_stability_boundary_is_a_mathieu_characteristic_value():
     """With τ = ωt/2, θ'' + (a − 2q cos 2τ) θ = 0: a = 4g/(lω²), 2q = 4h/l; a multiplier is −1 where a = b₁(q)."""
     depth = 0.4
     omega = np.sqrt(4 * 9.81 / (0.7 * mathieu_b(1, depth)))
@@ -33,7 +33,7 @@ PUBLISHED = {"a1": (1.85818754, -1), "b2": (2.09946045, 1), "a0": (-5.80004602, 
 
 @pytest.mark.nightly
 @pytest.mark.parametrize("name", PUBLISHED)
-def test_a_swing_has_its_edges_where_they_are_published(name):
+def test_stability_boundaries_match_published_values(name):
     (printed, multiplier), depth, length = PUBLISHED[name], 5.0, 0.7
 
     def beside(a):
@@ -46,7 +46,7 @@ def test_a_swing_has_its_edges_where_they_are_published(name):
     assert abs(edge - printed) < 6e-9  # eight decimals are printed
 
 
-def test_what_is_no_period_is_refused():
+def test_invalid_periods_are_refused():
     with pytest.raises(InputError, match="Expected a periodic motion"):
         dl.floquet("simple-pendulum", 0.1, at=[1.0])
     with pytest.raises(InputError, match="Expected a positive number"):
@@ -54,14 +54,14 @@ def test_what_is_no_period_is_refused():
 
 
 @pytest.mark.nightly
-def test_between_the_edges_a_swing_grows():
+def test_motion_is_unstable_between_the_boundaries():
     depth = 0.4
     inside = np.sqrt(4 * 9.81 / (0.7 * (mathieu_b(1, depth) + mathieu_a(1, depth)) / 2))
     assert dl.floquet(shaken_pendulum(0.7 * depth / 2, inside), 2 * np.pi / inside).stable is False
 
 
 @pytest.mark.nightly
-def test_a_pendulum_that_is_shaken_fast_stands_upside_down():
+def test_fast_excitation_stabilizes_the_inverted_pendulum():
     """a = 4g/(lω²) < 0 upside down: stable between a₀(q) and b₁(q); the exponent is that of the Hill determinant's trace."""
     depth, length = 0.3, 0.7
     for share, stable in ((0.9, None), (1.1, False)):
@@ -71,7 +71,7 @@ def test_a_pendulum_that_is_shaken_fast_stands_upside_down():
 
 
 @pytest.mark.nightly
-def test_a_swinging_pendulum_has_the_multipliers_one_and_one():
+def test_swinging_pendulum_has_a_double_multiplier_one():
     """Its period is 4 √(l/g) K(sin²(A/2)); the monodromy shears, by the change of the period with the amplitude."""
     reach = 1.0
     period = 4 / np.sqrt(9.81) * ellipk(np.sin(reach / 2) ** 2)

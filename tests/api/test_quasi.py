@@ -20,7 +20,7 @@ def here(name, seed=0):
 @pytest.mark.parametrize(
     "name", ["slider-crank-2", "rolling-disk", "over-constrained", "rough-surface", "double-pendulum"]
 )
-def test_the_quasi_acceleration_is_that_of_the_motion(name):
+def test_quasi_acceleration_equals_that_of_the_motion(name):
     # q̈ = H ṡ + Ḣ s, by numbers of the blocks
     eom, state, found = here(name)
     blocks = eom.blocks_at(*state, keys=("G", "H"))
@@ -32,7 +32,7 @@ def test_the_quasi_acceleration_is_that_of_the_motion(name):
 
 
 @pytest.mark.parametrize("name", ["slider-crank-2", "rolling-disk"])
-def test_nature_takes_the_least_gaussian_and_the_least_force(name):
+def test_actual_motion_minimizes_the_gaussian_and_the_constraint_force(name):
     _, _, found = here(name)
     others = found.possible(200, seed=3)
     assert_allclose(found.A_s @ others, np.repeat(found.b_s[:, None], 200, axis=1), atol=1e-8)  # (3.38)
@@ -47,7 +47,7 @@ def test_nature_takes_the_least_gaussian_and_the_least_force(name):
     assert_allclose(found.measure(), found.gaussian(), rtol=1e-9)
 
 
-def test_a_minimizer_finds_the_same():
+def test_numerical_minimizer_finds_the_same():
     _, _, found = here("slider-crank-2")
     kept = {"type": "eq", "fun": lambda x: found.A_s @ x - found.b_s}
 
@@ -59,13 +59,13 @@ def test_a_minimizer_finds_the_same():
     assert_allclose(best.x, found.sd, rtol=1e-5, atol=1e-5)
 
 
-def test_what_is_refused():
+def test_inadmissible_arguments_are_refused():
     _, state, found = here("slider-crank-2")
-    with pytest.raises(dl.InputError, match="the constraints are not kept, A_s ŝ̇ − b_s is"):
+    with pytest.raises(dl.InputError, match="the constraints are violated, A_s ŝ̇ − b_s is"):
         found.gaussian(found.sd + 1.0)
-    with pytest.raises(dl.InputError, match=r"measure, S_c: the constraints are not kept"):
+    with pytest.raises(dl.InputError, match=r"measure, S_c: the constraints are violated"):
         found.measure(found.S_c + 1.0)
     with pytest.raises(dl.InputError, match=r"gaussian, sd has shape \(3,\)\. Expected \(2,\) or \(2, K\)"):
         found.gaussian([1.0, 2.0, 3.0])
-    with pytest.raises(dl.InputError, match=r"has no n quasi-accelerations\. Derive by poincare\."):
+    with pytest.raises(dl.InputError, match=r"has no n quasi-accelerations\. Derive with poincare\."):
         dl.derive("slider-crank-2", "lagrange", engine="python").quasi_accelerations(*state)

@@ -1,4 +1,4 @@
-"""At its end a run compares energy, constraints and constant momenta with what its method allows."""
+"""Checks of energy, constraints and constant momenta at the end of a run."""
 
 import json
 from dataclasses import replace
@@ -24,7 +24,7 @@ def checks(run):
 
 
 def recorded(model, duration, samples):
-    """What is evaluated along a run."""
+    """The recording of a run."""
     eom = dl.derive(model)
     return recording_of(eom, stretches_of(eom, Task(duration, integrator="dop853", samples=samples)))
 
@@ -38,18 +38,18 @@ def falsified(run, row, factor):
 
 
 @pytest.mark.parametrize("name", ["simple-pendulum", "cart-pendulum", "knife-edge"])
-def test_right_runs_have_no_note(name):
+def test_correct_runs_have_no_note(name):
     assert checks(dl.simulate(name, 2.0, integrator="dop853", samples=21)) == []
 
 
-def test_a_wrong_motion_is_noticed_by_its_energy():
+def test_wrong_motion_is_detected_by_its_energy():
     run = recorded("simple-pendulum", 2.0, 21)
     (note,) = check_run(falsified(run, 1, 1.001), ADAPTIVE)
-    assert "the energy less the work drifts by" in note
+    assert "energy minus work drifts by" in note
     assert check_run(falsified(run, 1, 1 + 1e-9), ADAPTIVE) == ()
 
 
-def test_a_wrong_motion_is_noticed_by_its_constraint_and_its_momentum():
+def test_wrong_motion_is_detected_by_constraint_and_momentum():
     """A bead on y = x with a force-free coordinate z: each error is found by its own check, by name."""
     model = dl.Model("bead").coordinates("x", "y", "z").start({}, {"x": 1.0, "y": 1.0, "z": 2.0})
     axes = zip(np.eye(3).tolist(), "xyz", strict=True)
@@ -62,39 +62,39 @@ def test_a_wrong_motion_is_noticed_by_its_constraint_and_its_momentum():
     assert "the constant momentum of 'z' drifts by" in found
 
 
-def test_loose_tolerances_and_long_steps_are_noticed():
+def test_loose_tolerances_and_large_steps_are_detected():
     eom = dl.derive("double-pendulum", "lagrange")
     (note,) = checks(eom.simulate(20.0, integrator="rk45", rtol=1e-2))
-    assert note.endswith("more than the 0.05 that the method allows; give a smaller rtol, or another integrator")
+    assert note.endswith("more than the 0.05 that the method allows; reduce rtol, or use another integrator")
     (note,) = checks(eom.simulate(20.0, integrator="rk4", step=0.05))
-    assert note.endswith("more than the 0.001 that the method allows; give a smaller step")
+    assert note.endswith("more than the 0.001 that the method allows; reduce step")
 
 
-def test_work_belongs_to_the_balance():
+def test_balance_includes_work():
     model = dl.load("simple-pendulum").copy().joint_friction("bob", viscous=0.5, name="bearing")
     run = dl.simulate(model, 5.0, integrator="dop853")
     assert run.energy[-1] < run.energy[0] - 0.1
     assert checks(run) == []
     work = falsified(recorded(model, 5.0, None), 2, 1.01)  # the state behind q and q̇ is the work of the bearing
-    assert "the energy less the work drifts" in check_run(work, ADAPTIVE)[0]
+    assert "energy minus work drifts" in check_run(work, ADAPTIVE)[0]
 
 
-def test_impacts_belong_to_the_balance():
+def test_balance_includes_impacts():
     assert checks(dl.simulate("bouncing-ball", 1.0, integrator="dop853")) == []
 
 
-def test_a_run_at_rest_has_no_note():
+def test_run_at_rest_has_no_note():
     model = dl.Model("rest", gravity=(0, 0, -9.81)).coordinates("x")
     model.body("b", joint=model.prismatic((1, 0, 0), "x"), mass=2)
     assert checks(dl.simulate(model, 1.0, integrator="dop853", samples=5)) == []
 
 
-def test_the_command_line_warns(capsys):
+def test_simulate_command_prints_warnings(capsys):
     arguments = ["simulate", "double-pendulum", "--duration", "20", "--integrator", "rk4", "--step", "0.05", "--json"]
     assert main(arguments) == 0
-    said = capsys.readouterr()
-    assert said.err.startswith("warning: the energy less the work drifts by")
-    assert json.loads(said.out)["notes"][0].startswith("check: the energy less the work drifts by")
+    captured = capsys.readouterr()
+    assert captured.err.startswith("warning: energy minus work drifts by")
+    assert json.loads(captured.out)["notes"][0].startswith("check: energy minus work drifts by")
 
 
 def falsified_rates(rates):
@@ -102,7 +102,7 @@ def falsified_rates(rates):
     return [*rates[:-1], rates[-1] * 1.001]
 
 
-def test_a_falsified_rate_of_the_integrated_program_is_noticed(monkeypatch):
+def test_falsified_rate_of_the_integrated_program_is_detected(monkeypatch):
     right = Kernel.shortened_rates.func
     forget_workspaces()
     wrong = cached_property(lambda self: falsified_rates(right(self)))
@@ -110,25 +110,25 @@ def test_a_falsified_rate_of_the_integrated_program_is_noticed(monkeypatch):
     monkeypatch.setattr(Kernel, "shortened_rates", wrong)
     (note, *_) = checks(dl.simulate("double-pendulum", 2.0, integrator="dop853", samples=21))
     forget_workspaces()
-    assert "the energy less the work drifts by" in note
+    assert "energy minus work drifts by" in note
 
 
-def test_a_zero_momentum_is_measured_by_the_scales_of_the_model():
+def test_zero_momentum_is_scaled_by_the_model():
     assert checks(dl.simulate("pppr-robot", 1.0, integrator="dop853", samples=21)) == []
 
 
-def test_compare_warns_on_the_command_line(capsys):
+def test_compare_command_prints_warnings(capsys):
     arguments = ["compare", "double-pendulum", "--formalism", "lagrange", "--duration", "20", "--integrator", "rk45"]
     assert main([*arguments, "--samples", "11", "--rtol", "1e-2", "--json"]) == 0
     printed = capsys.readouterr()
-    assert "warning: lagrange: the energy less the work drifts by" in printed.err
-    assert json.loads(printed.out)["checks"]["lagrange"][0].startswith("check: the energy less the work drifts by")
+    assert "warning: lagrange: energy minus work drifts by" in printed.err
+    assert json.loads(printed.out)["checks"]["lagrange"][0].startswith("check: energy minus work drifts by")
 
 
 @pytest.mark.nightly
 @pytest.mark.parametrize("integrator", [None, "dop853", "radau"])
 @pytest.mark.parametrize("name", gallery.names())
-def test_the_runs_of_the_gallery_have_no_note(name, integrator):
+def test_gallery_runs_have_no_note(name, integrator):
     model = gallery.load(name)
     try:
         run = dl.simulate(model, min(model.duration, 3.0), integrator=integrator, samples=101)

@@ -1,4 +1,4 @@
-"""Reading a run derives and compiles nothing: after simulate, and after a file is read in a fresh process."""
+"""Access to a run does not derive or compile anything, after simulate and after loading in a new process."""
 
 import pickle
 import subprocess
@@ -38,7 +38,7 @@ CASES = {
     "rigid contact": ("bouncing-ball", "lagrange", 1.0),
     "change of chart": ("heavy-top", "lagrange", 0.5),
 }
-LINKS = 70  # of the rope: many enough to be run link by link
+LINKS = 70  # of the rope, enough for a recursive run
 
 
 def forbid() -> None:
@@ -106,7 +106,7 @@ def in_fresh_process(text, *arguments):
 
 @pytest.mark.parametrize("kind", CASES)
 def test_reading_a_run_derives_and_compiles_nothing(kind, tmp_path):
-    """In processes of their own, where everything that derives can be broken for good."""
+    """In separate processes, where the functions that derive are replaced."""
     simulated(kind).save(tmp_path / "run.nc")
     in_fresh_process("run = simulated(sys.argv[1]); forbid(); read_everything(run, sys.argv[2])", kind, tmp_path)
     loaded = "forbid(); run = dl.load_run(sys.argv[1] + '/run.nc'); read_everything(run, sys.argv[1])"
@@ -114,7 +114,7 @@ def test_reading_a_run_derives_and_compiles_nothing(kind, tmp_path):
 
 
 @pytest.mark.parametrize("kind", CASES)
-def test_a_file_holds_the_same_data(kind, tmp_path):
+def test_saved_run_contains_the_same_data(kind, tmp_path):
     run = simulated(kind)
     again = dl.load_run(run.save(tmp_path / "run.nc"))
     assert type(again) is type(run)
@@ -140,7 +140,7 @@ def test_a_file_holds_the_same_data(kind, tmp_path):
     assert np.array_equal(again.at(middle), run.at(middle))
 
 
-def test_a_large_model_says_which_call_adds_its_bodies():
+def test_large_model_error_names_evaluate():
     eom = dl.derive(dl.load("rope", links=LINKS), "denoc")
     run = eom.simulate(0.01, samples=3)
     with pytest.raises(dl.InputError, match=r"pose: .* has 70 bodies, more than the 40 .* run = eom\.evaluate\(run\)"):
@@ -152,12 +152,12 @@ def test_a_large_model_says_which_call_adds_its_bodies():
 
 def test_equations_of_another_model_are_refused():
     run = dl.simulate("simple-pendulum", 0.1, samples=2)
-    with pytest.raises(dl.InputError, match="evaluate: the run is of 'simple-pendulum' by lagrange"):
+    with pytest.raises(dl.InputError, match="evaluate: the run belongs to 'simple-pendulum' by lagrange"):
         dl.derive("double-pendulum").evaluate(run)
 
 
 @pytest.mark.parametrize("name", ["puma560", "floating-arm", "gyroscope", "stewart-platform", "bead-on-wire"])
-def test_motions_of_bodies_are_those_of_the_kinematics(name):
+def test_body_motions_equal_the_kinematics(name):
     run = dl.simulate(name, 0.05, samples=4, integrator="dop853")
     known, point = dl.kinematics(name), (0.1, -0.2, 0.3)
     if len(known.speed_names) != len(run.qd):

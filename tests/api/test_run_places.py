@@ -1,4 +1,4 @@
-"""Places along runs: closed forms, and Newton's law between what a run says of motions and of forces."""
+"""Body motions along runs against closed forms, and Newton's law between recorded motions and forces."""
 
 import copy
 
@@ -29,7 +29,7 @@ def run():
     return dl.derive(swing(), "lagrange").with_parameters(l=0.7).simulate(1.0, samples=9)
 
 
-def test_points_go_where_closed_forms_say(run):
+def test_point_motion_matches_closed_forms(run):
     (a, x), (ad, xd), (add, xdd), r = run.q, run.qd, run.qdd, 0.7
     np.testing.assert_allclose(run.path("rod", (0, -r, 0))[:2], [x + r * np.sin(a), -r * np.cos(a)], atol=1e-14)
     v, acc = run.velocity("rod", (0, -r, 0)), run.acceleration("rod", (0, -r, 0))
@@ -45,7 +45,7 @@ def test_points_go_where_closed_forms_say(run):
     np.testing.assert_array_equal(run["rod", "angular_acceleration"], acc.angular)
 
 
-def test_forces_and_motions_obey_newton(run):
+def test_forces_and_accelerations_satisfy_newtons_law(run):
     """m a = weight + load forces + joint force, for a body whose parts come from four different functions."""
     mass, center = 2.0, (0, -0.35, 0)
     pulled = run["rod", "force"] + run["spring", "force"] + run["push", "force"] + np.array([[0], [-mass * G], [0]])
@@ -68,7 +68,7 @@ def test_loops_stay_closed_along_a_run():
     np.testing.assert_array_equal(run[loop.name, "force"], run.joint_reactions()[loop.name].force)
 
 
-def test_quaternions_move_as_their_rotations():
+def test_quaternion_rates_match_angular_velocities():
     model = dl.Model("ball", gravity=(0, 0, 0)).coordinates("w", "a", "b", "c")
     model.body("ball", joint=model.spherical(quaternion=("w", "a", "b", "c")), mass=1, inertia=(1, 2, 3))
     run = dl.simulate(model.start([1, 0, 0, 0], [0, 0.5, 0.1, -0.2]), 1.0, samples=5)
@@ -79,7 +79,7 @@ def test_quaternions_move_as_their_rotations():
     np.testing.assert_allclose(spin[:, 0], [1, 0.4, -1.2], atol=1e-12)  # I · 2 (0.5, 0.1, −0.2)
 
 
-def test_runs_link_by_link_have_places():
+def test_recursive_runs_have_body_poses():
     model = dl.load("simple-pendulum").copy().joint_torque("bob", "2*t", name="motor")
     model.joint_friction("bob", viscous=1, name="oil")
     run = dl.dynamics(model).simulate(0.5, samples=3, friction=False)
@@ -90,7 +90,7 @@ def test_runs_link_by_link_have_places():
     assert not any(name.startswith("joint") for name in run.to_dataframe().columns)
 
 
-def test_what_is_wrong_is_said(run):
+def test_wrong_input(run):
     with pytest.raises(dl.InputError, match=r"no body, loop or load 'rodd'\. Did you mean 'rod'\?"):
         run["rodd", "position"]
     with pytest.raises(
@@ -99,7 +99,7 @@ def test_what_is_wrong_is_said(run):
         run["rod", "positon"]
     with pytest.raises(dl.InputError, match=r"no 'moment' of 'spring'\..*Expected one of force\."):
         run["spring", "moment"]
-    with pytest.raises(dl.InputError, match=r"the run has no 'thetaa'\. Did you mean 'theta'\?"):
+    with pytest.raises(dl.InputError, match=r"the run has no quantity 'thetaa'\. Did you mean 'theta'\?"):
         run["thetaa"]
     with pytest.raises(dl.InputError, match=r"got 3\. Expected a str or a pair of str"):
         run[3]

@@ -1,4 +1,4 @@
-"""Equations in SymPy's words say what the equations say in numbers."""
+"""SymPy equations agree with the numerical equations."""
 
 from typing import Any
 
@@ -19,7 +19,7 @@ from dalembert.errors import NotApplicableError
         pytest.param("cart-pendulum", "lagrange", marks=pytest.mark.nightly),
     ],
 )
-def test_the_full_equations_are_solved_by_the_right_hand_side(name, formalism):
+def test_right_hand_side_solves_the_full_equations(name, formalism):
     eom = dl.derive(name, formalism, engine="python")
     found, (q, qd) = eom.to_sympy(), eom.model.initial
     v, constants = eom.kernel.start(q, qd, 0.0, eom.values)
@@ -33,7 +33,7 @@ def test_the_full_equations_are_solved_by_the_right_hand_side(name, formalism):
     assert len(solved) == len(y) + len(found.lam_vec)
 
 
-def test_the_right_hand_side_of_a_pendulum():
+def test_right_hand_side_of_a_pendulum():
     eom = dl.derive("simple-pendulum", "kane", engine="python").to_sympy()
     theta: Any = eom.q[0]
     omega: Any = eom.u[0]
@@ -45,7 +45,7 @@ def test_the_right_hand_side_of_a_pendulum():
     assert eom.rhs("LU").shape == eom.rhs().shape
 
 
-def test_linearization_about_rest():
+def test_linearization_about_an_equilibrium():
     eom = dl.derive("simple-pendulum", "lagrange", engine="python").to_sympy()
     theta: Any = eom.q[0]
     omega: Any = eom.u[0]

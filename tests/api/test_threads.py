@@ -1,4 +1,4 @@
-"""Threads share a batch and change nothing in its numbers."""
+"""Evaluation of a batch by threads does not change the results."""
 
 import re
 import threading
@@ -17,7 +17,7 @@ def batch(eom, count):
 
 
 @pytest.mark.parametrize(("name", "key"), [("three-bodies", "kane"), ("heavy-top", "routh")])
-def test_threads_give_the_same_bits(name, key, monkeypatch):
+def test_results_do_not_depend_on_the_number_of_threads(name, key, monkeypatch):
     eom = dl.derive(dl.load(name), key)
     q, qd = batch(eom, 3001)
     made = []
@@ -40,7 +40,7 @@ def test_threads_give_the_same_bits(name, key, monkeypatch):
     assert threading.active_count() == 1
 
 
-def test_a_small_batch_and_one_state_need_no_threads():
+def test_small_batches_use_no_threads():
     eom = dl.derive(dl.load("double-pendulum"), "kane")
     q, qd = batch(eom, 5)
     many = eom.accelerations(q, qd, threads=4)
@@ -49,8 +49,8 @@ def test_a_small_batch_and_one_state_need_no_threads():
 
 
 @pytest.mark.parametrize("threads", [0, -2, 1.5, True, "two", None])
-def test_other_numbers_of_threads_are_refused(threads):
+def test_invalid_numbers_of_threads_are_refused(threads):
     eom = dl.derive(dl.load("simple-pendulum"), "kane")
-    said = f"accelerations: threads is {threads!r}. Expected a whole number of at least 1."
-    with pytest.raises(InputError, match=re.escape(said)):
+    message = f"accelerations: threads is {threads!r}. Expected an int of at least 1."
+    with pytest.raises(InputError, match=re.escape(message)):
         eom.accelerations([0.1], [0.0], threads=threads)

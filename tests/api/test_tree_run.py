@@ -1,4 +1,4 @@
-"""Motions of trees on the recursion: against the usual runs by other formalisms, closed forms and the balance of energy."""
+"""Recursive tree runs against other formalisms, closed forms and the energy balance."""
 
 import pickle
 from typing import Any
@@ -15,7 +15,7 @@ TIGHT: dict[str, Any] = {"rtol": 1e-12, "atol": 1e-12}
 
 
 def same(model, duration, key="lagrange", within=1e-8, **options):
-    """The run on the recursion, equal to the usual one."""
+    """The recursive run, compared with the explicit one."""
     known = dl.simulate(model, duration, formalism=key, integrator="dop853", samples=11, **TIGHT)
     found = dl.dynamics(model, **options).simulate(duration, samples=11, **TIGHT)
     assert np.abs(known.q[:, -1] - known.q[:, 0]).max() > 0.01
@@ -25,7 +25,7 @@ def same(model, duration, key="lagrange", within=1e-8, **options):
     return found, known
 
 
-def test_a_rope_of_a_hundred_links_falls_with_its_energy():
+def test_rope_of_100_links_conserves_energy():
     run = dl.dynamics(dl.load("rope", links=100)).simulate(1.0, samples=51)
     assert run.energy_error <= 1e-8
     assert run.kinetic[-1] > 10
@@ -33,39 +33,39 @@ def test_a_rope_of_a_hundred_links_falls_with_its_energy():
     assert run.status == "The simulation reached its end."
 
 
-def test_a_short_rope_falls_as_by_another_formalism():
+def test_short_rope_agrees_with_another_formalism():
     found, known = same(dl.load("rope", links=8), 0.3, execution="rolled")
     assert np.abs(found.qd - known.qd).max() <= 1e-7
     assert np.abs(found.qdd - known.qdd).max() <= 1e-7 * np.abs(known.qdd).max()
     assert np.abs(found.potential - known.potential).max() <= 1e-10
 
 
-def test_a_rope_with_strands_falls_with_its_energy_and_keeps_its_momenta():
+def test_branched_rope_conserves_energy_and_momenta():
     model = dl.load("rope", links=20, strands=4)
     assert [body.name for body in model.bodies if body.parent == "rod20"] == ["rod21", "rod41", "rod61", "rod81"]
     run = dl.simulate(model, 0.2, formalism="denoc", samples=11)
     assert run.energy_error <= 1e-9
     weight = 100 * 0.05 * 9.81
-    # the momentum is the mass times the rate at which the mass centre rises
+    # the momentum is the mass times the rate at which the mass center rises
     height = run.potential / weight
     slope = np.gradient(height, run.t, edge_order=2) * 100 * 0.05
     assert np.abs(slope - run.linear_momentum[1])[1:-1].max() <= 0.02 * np.abs(run.linear_momentum[1]).max()
 
 
 @pytest.mark.nightly
-def test_twenty_links_fall_as_by_another_formalism():
+def test_rope_of_20_links_agrees_with_another_formalism():
     same(dl.load("rope"), 0.3, execution="rolled")
 
 
 @pytest.mark.nightly
-def test_a_rope_of_a_thousand_links_falls_ten_seconds_with_its_energy():
+def test_rope_of_1000_links_conserves_energy_for_ten_seconds():
     run = dl.simulate(dl.load("rope", links=1000), 10.0, formalism="denoc", samples=101)
     assert run.energy_error <= 1e-8
     assert run.kinetic.max() > 1000
 
 
 @pytest.mark.nightly
-def test_a_rope_of_ten_thousand_links_falls_with_its_energy():
+def test_rope_of_10000_links_conserves_energy():
     run = dl.simulate(dl.load("rope", links=10_000), 0.1, formalism="denoc", samples=11)
     assert run.energy_error <= 1e-8
     # so long a rope falls almost freely at first: the pin takes a few thousandths of its momentum
@@ -73,7 +73,7 @@ def test_a_rope_of_ten_thousand_links_falls_with_its_energy():
 
 
 @pytest.mark.nightly
-def test_sixty_one_links_fall_rolled_as_unrolled():
+def test_rolled_and_unrolled_runs_agree_for_61_links():
     model = dl.load("rope", links=61)
     rolled, unrolled = (dl.dynamics(model, execution=e).simulate(0.3, samples=4) for e in ("rolled", "unrolled"))
     assert np.abs(rolled.q - unrolled.q).max() <= 1e-8
@@ -81,7 +81,7 @@ def test_sixty_one_links_fall_rolled_as_unrolled():
 
 @pytest.mark.parametrize("method", ["rk4", "rk45", "dop853"])
 @pytest.mark.parametrize("execution", ["rolled", "unrolled"])
-def test_every_explicit_integrator_steps_on_either_execution(method, execution):
+def test_every_explicit_integrator_supports_both_executions(method, execution):
     arm = dl.dynamics(dl.load("rope", links=5), execution=execution)
     options: dict[str, Any] = {"step": 1e-3} if method == "rk4" else {"rtol": 1e-9, "atol": 1e-9}
     run = arm.simulate(0.2, samples=5, integrator=method, **options)
@@ -104,7 +104,7 @@ def damped(n):
 
 
 @pytest.mark.parametrize("execution", ["rolled", "unrolled"])
-def test_loads_do_work(execution):
+def test_work_of_loads(execution):
     found, known = same(damped(4), 0.5, execution=execution)
     assert list(found.work) == list(known.work)
     # springs count as loads here, and each gives back what it held
@@ -133,7 +133,7 @@ def test_quaternions_keep_their_norm():
         assert found.energy_error <= 1e-9
 
 
-def test_a_falling_stone_has_a_closed_form():
+def test_falling_stone_matches_the_closed_form():
     model = dl.Model("stone", gravity=(0, 0, -10)).coordinate("z", 5.0, 1.0)
     model.body("stone", joint=model.prismatic((0, 0, 1), "z"), mass=2)
     run = dl.dynamics(model).simulate(times=[0, 0.5, 1.0], q0={"z": 4}, t0=0)
@@ -143,9 +143,9 @@ def test_a_falling_stone_has_a_closed_form():
     assert repr(run) == "<Trajectory of 'stone' by denoc, dop853: 3 samples from t = 0 to 1>"
 
 
-def test_what_does_not_run_is_said():
+def test_unsupported_models_and_options_are_reported():
     arm = dl.dynamics(dl.load("rope", links=3))
-    with pytest.raises(InputError, match=r"got integrator 'taylor'. Expected one that is explicit, dop853, rk45, rk4"):
+    with pytest.raises(InputError, match=r"got integrator 'taylor'. Expected an explicit method, dop853, rk45, rk4"):
         arm.simulate(1.0, integrator="taylor")
     with pytest.raises(InputError, match="chooses its own steps"):
         arm.simulate(1.0, step=0.1)
@@ -153,11 +153,11 @@ def test_what_does_not_run_is_said():
         dl.dynamics("four-bar").simulate(1.0)
 
 
-def test_a_large_tree_by_denoc_runs_link_by_link():
+def test_large_tree_with_denoc_is_evaluated_recursively():
     model = dl.load("rope", links=70)
     eom = dl.derive(model, "denoc")
     assert (eom.n_dynamic, eom.n_states, eom.constraint_names, eom.speeds) == (70, 140, (), {})
-    assert eom.notes == ("run link by link: the matrices of the equations are not written out",)
+    assert eom.notes == ("evaluated recursively: the matrices of the equations are not formed",)
     rng = np.random.default_rng(3)
     q, qd = rng.normal(size=(2, 70, 3))
     expected = dl.dynamics(model).forward(q, qd)
@@ -172,14 +172,14 @@ def test_a_large_tree_by_denoc_runs_link_by_link():
     assert (again.model, again.parameters) == (run.model, run.parameters)
 
 
-def test_momenta_of_a_tree_are_those_of_the_energies():
+def test_tree_momenta_equal_derivatives_of_the_energy():
     model = damped(3)
     found, known = same(model, 0.2, key="kane")
     for name in ("momenta", "linear_momentum", "angular_momentum"):
         assert np.abs(getattr(found, name) - getattr(known, name)).max() <= 1e-8
 
 
-def test_a_run_link_by_link_comes_back_from_its_file(tmp_path):
+def test_recursive_run_is_saved_without_loss(tmp_path):
     pytest.importorskip("xarray")
     run = dl.simulate(dl.load("rope", links=61), 0.02, formalism="denoc", samples=3)
     again = dl.load_run(run.save(tmp_path / "run.nc"))
@@ -191,30 +191,30 @@ def test_a_run_link_by_link_comes_back_from_its_file(tmp_path):
     assert len(header) == len(set(header))
 
 
-def test_what_is_not_written_out_is_said():
+def test_missing_explicit_equations_are_reported():
     eom = dl.derive(dl.load("rope", links=70), "denoc")
     for ask in (lambda: eom.mass_matrix, lambda: eom.blocks, lambda: eom.ignorable, eom.latex, lambda: eom.operations):
-        with pytest.raises(InputError, match=r"'rope' are run link by link: 70 speeds .* Expected at most 60"):
+        with pytest.raises(InputError, match=r"'rope' are evaluated recursively: 70 speeds .* Expected at most 60"):
             ask()
     for method in ("radau", "ida", "taylor"):
-        with pytest.raises(InputError, match=f"got integrator '{method}'. Expected one that is explicit"):
+        with pytest.raises(InputError, match=f"got integrator '{method}'. Expected an explicit method"):
             eom.simulate(0.1, integrator=method)
-    with pytest.raises(InputError, match="A tree has no constraints to keep"):
+    with pytest.raises(InputError, match="A tree has no constraints to stabilize"):
         eom.simulate(0.1, stabilization=(1.0, 1.0))
     with pytest.raises(InputError, match="runs link by link have none"):
         eom.simulate(0.001, samples=2).joint_reactions()
 
 
-def test_a_wrong_tree_run_is_noted():
+def test_inaccurate_tree_run_is_noted():
     """Steps that are too long for a falling rope: the energy drifts by more than the method allows."""
     rope = dl.dynamics(dl.load("rope", links=20))
     assert not rope.simulate(0.5, samples=11).notes
     (note,) = rope.simulate(0.5, samples=11, integrator="rk4", step=0.005).notes
-    assert note.startswith("check: the energy less the work drifts by ")
-    assert note.endswith("that the method allows; give a smaller step")
+    assert note.startswith("check: energy minus work drifts by ")
+    assert note.endswith("that the method allows; reduce step")
 
 
-def test_work_of_motions_in_time_is_said_to_be_missing():
+def test_missing_work_of_rheonomic_joints_is_noted():
     model = dl.Model("shaken", gravity=(0, -9.81, 0)).coordinates("a")
     support = [model.prismatic((1, 0, 0), "0.3*sin(2*t)"), model.revolute((0, 0, 1), "a")]
     model.body("rod", joint=support, mass=1, center=(0, -1, 0))
@@ -222,5 +222,5 @@ def test_work_of_motions_in_time_is_said_to_be_missing():
     known = dl.simulate(model, 1.0, samples=11, integrator="dop853")
     assert np.abs(run.q - known.q).max() < 1e-8
     assert run.notes == (
-        "joints of 'rod' move with time: their work is not computed link by link and is missing in the energy",
+        "the joints of 'rod' are rheonomic: the recursion does not compute their work, so the energy balance omits it",
     )

@@ -1,4 +1,4 @@
-"""What users hold are values: they pickle and copy, also into another process, and a run made there is the same."""
+"""Public objects are immutable values that pickle and copy, also to another process with identical results."""
 
 import copy
 import pickle
@@ -35,7 +35,7 @@ def same_run(run, other) -> bool:
 
 
 @pytest.mark.parametrize("name", dl.gallery.names())
-def test_descriptions_compare_hash_and_travel_by_content(name):
+def test_descriptions_compare_hash_and_pickle_by_content(name):
     model = dl.load(name)
     value = model.description
     again = there_and_back(value)
@@ -47,7 +47,7 @@ def test_descriptions_compare_hash_and_travel_by_content(name):
     assert value.content != model.description.content
 
 
-def test_a_description_cannot_change():
+def test_description_is_immutable():
     value = dl.load("cart-pendulum").description
     with pytest.raises(AttributeError):
         value.bodies = ()
@@ -57,7 +57,7 @@ def test_a_description_cannot_change():
         value.limits["x"] = 1  # pyright: ignore[reportIndexIssue]
 
 
-def test_a_model_goes_on_and_the_description_stays():
+def test_description_does_not_follow_later_changes_of_the_model():
     model = dl.Model("m").coordinates("x")
     before = model.description
     model.body("b", joint=model.prismatic((1, 0, 0), "x"), mass=1)
@@ -68,7 +68,7 @@ def test_a_model_goes_on_and_the_description_stays():
     assert other.coordinate_names == ("x", "y")
 
 
-def test_misspelt_attributes_of_a_model_are_told():
+def test_misspelled_attributes_of_a_model_are_reported():
     model = dl.Model("m")
     with pytest.raises(AttributeError, match=r"no element 'duratoin' to set\. Did you mean 'duration'"):
         model.duratoin = 3  # pyright: ignore[reportAttributeAccessIssue]
@@ -76,7 +76,7 @@ def test_misspelt_attributes_of_a_model_are_told():
         _ = model.bodeis  # pyright: ignore[reportAttributeAccessIssue]
 
 
-def test_equal_models_share_what_is_compiled():
+def test_equal_models_share_compiled_functions():
     first, second = (dl.derive(dl.load("simple-pendulum"), "kane") for _ in range(2))
     assert first == second
     assert first.kernel is second.kernel
@@ -85,7 +85,7 @@ def test_equal_models_share_what_is_compiled():
     assert longer.kernel is not first.kernel
 
 
-def test_the_store_forgets_and_finds_again():
+def test_cleared_cache_is_rebuilt():
     model = dl.load("simple-pendulum")
     space = workspace_of(setup(model))
     assert workspace_of(setup(model)) is space
@@ -98,7 +98,7 @@ def test_the_store_forgets_and_finds_again():
 
 @WAYS
 @pytest.mark.parametrize("key", ["lagrange", "volterra_reduced", "hamilton", "newton_euler"])
-def test_equations_travel(way, key):
+def test_equations_pickle_and_copy(way, key):
     model = dl.load("cart-pendulum")
     eom = dl.derive(model, key).with_parameters(m1=2.0)
     other = way(eom)
@@ -111,7 +111,7 @@ def test_equations_travel(way, key):
 
 @WAYS
 @pytest.mark.parametrize("integrator", ["taylor", "dop853", "rk45", "rk4", "radau", "ida", "algorithm4"])
-def test_runs_travel_with_what_lies_between_their_samples(way, integrator):
+def test_runs_pickle_with_dense_output(way, integrator):
     run = dl.derive(dl.load("double-pendulum"), "lagrange").simulate(0.3, samples=4, integrator=integrator, dense=True)
     other = way(run)
     assert same_run(run, other)
@@ -119,7 +119,7 @@ def test_runs_travel_with_what_lies_between_their_samples(way, integrator):
     assert (other.status, other.notes, other.integrator) == (run.status, run.notes, run.integrator)
 
 
-def test_evidence_travels():
+def test_evidence_pickles():
     model = dl.load("simple-pendulum")
     table = there_and_back(dl.compare(model, ["lagrange", "kane"], duration=0.5, samples=6))
     assert [row.formalism for row in table] == ["lagrange", "kane"]
@@ -135,7 +135,7 @@ def _elsewhere(eom):
     return eom.simulate(0.4, samples=5)
 
 
-def test_a_run_of_another_process_is_the_same_to_the_last_bit():
+def test_run_in_another_process_is_bit_identical():
     eoms = [dl.derive(dl.load("cart-pendulum"), key) for key in ("lagrange", "volterra_reduced")]
     with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
         found = list(pool.map(_elsewhere, eoms))
@@ -143,7 +143,7 @@ def test_a_run_of_another_process_is_the_same_to_the_last_bit():
         assert same_run(run, _elsewhere(eom))
 
 
-def test_symbols_of_sympy_travel():
+def test_sympy_symbols_pickle():
     m, k = symbols("m k", positive=True)
     theta: Any = dynamicsymbols("theta")
     model = dl.Model.from_energies(
@@ -156,7 +156,7 @@ def test_symbols_of_sympy_travel():
 # other values of parameters
 
 
-def test_parameters_go_by_name_or_by_symbol():
+def test_parameters_by_name_or_symbol():
     m, k = symbols("m k", positive=True)
     x: Any = dynamicsymbols("x")
     model = dl.Model.from_energies(
@@ -168,7 +168,7 @@ def test_parameters_go_by_name_or_by_symbol():
     assert eom.with_parameters(m="k/2").parameters["m"] == 1.0
 
 
-def test_values_that_cannot_change_the_structure_find_nothing_again(monkeypatch):
+def test_values_that_cannot_change_the_structure_reuse_all_facts(monkeypatch):
     eom = dl.derive(dl.load("cart-pendulum"), "volterra_reduced")
 
     def found_again(*_):
@@ -182,7 +182,7 @@ def test_values_that_cannot_change_the_structure_find_nothing_again(monkeypatch)
             eom.with_parameters(change)
 
 
-def test_values_that_take_the_inertia_are_told_where_they_are_used():
+def test_values_that_remove_inertia_are_reported_on_use():
     model = dl.Model("m").parameters(a=2.0, b=1.0).coordinates("x")
     model.body("block", joint=model.prismatic((1, 0, 0), "x"), mass="a - b").force("block", (1, 0, 0))
     eom = dl.derive(model, "lagrange").with_parameters(b=2.0)
@@ -190,17 +190,17 @@ def test_values_that_take_the_inertia_are_told_where_they_are_used():
         eom.accelerations([0.0], [0.0])
 
 
-def test_a_mass_that_turns_negative_is_refused():
+def test_negative_mass_is_refused():
     model = dl.load("simple-pendulum")
     name = next(iter(model.bodies[0].mass.free_symbols)).name
     with pytest.raises(dl.ModelError, match="mass"):
         dl.derive(model, "lagrange").with_parameters({name: -1.0})
 
 
-# what cannot change
+# frozen mappings
 
 
-def test_a_frozen_mapping_compares_hashes_and_joins():
+def test_frozen_mapping_compares_hashes_and_merges():
     one = Frozen(x=1)
     assert one == {"x": 1}
     assert hash(one | {"y": 2}) == hash(Frozen({"x": 1, "y": 2}))
@@ -221,7 +221,7 @@ def test_a_frozen_mapping_compares_hashes_and_joins():
         ("four-bar", "kane", {"integrator": "taylor"}),
     ],
 )
-def test_a_saved_run_comes_back_without_loss(name, key, options, tmp_path):
+def test_saved_run_is_loaded_without_loss(name, key, options, tmp_path):
     eom = dl.derive(dl.load(name), key)
     run = eom.simulate(1.2, samples=13, **options)
     other = dl.load_run(run.save(tmp_path / "run.nc"))
@@ -233,7 +233,7 @@ def test_a_saved_run_comes_back_without_loss(name, key, options, tmp_path):
         assert np.array_equal(other.at(0.77), run.at(0.77))
 
 
-def test_parameters_and_stabilisation_are_saved(tmp_path):
+def test_parameters_and_stabilization_are_saved(tmp_path):
     eom = dl.derive(dl.load("cart-pendulum"), "lagrange")
     run = eom.simulate(0.5, samples=6, stabilization=(4.0, 4.0), parameters={"m1": 2.0})
     other = dl.load_run(run.save(tmp_path / "run.nc"))
@@ -241,7 +241,7 @@ def test_parameters_and_stabilisation_are_saved(tmp_path):
     assert other.parameters == run.parameters
 
 
-def test_files_that_are_no_runs_are_told(tmp_path):
+def test_files_that_are_not_runs_are_reported(tmp_path):
     broken = tmp_path / "x.nc"
     broken.write_bytes(b"nothing")
     with pytest.raises(dl.InputError, match=r"x\.nc' cannot be read as a run"):
@@ -254,7 +254,7 @@ def test_files_that_are_no_runs_are_told(tmp_path):
         dl.load_run(tmp_path / "plain.nc")
 
 
-def test_a_fresh_process_reads_a_saved_run(tmp_path):
+def test_new_process_reads_a_saved_run(tmp_path):
     run = dl.simulate("simple-pendulum", 0.4, samples=5)
     run.save(tmp_path / "run.nc")
     text = "import sys, dalembert as dl; run = dl.load_run(sys.argv[1]); print(repr(run.energy.tolist()))"

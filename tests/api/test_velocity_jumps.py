@@ -1,4 +1,4 @@
-"""Kinks of prescribed motions are impacts: against impulse equations that SymPy derives and SciPy integrates."""
+"""Kinks of prescribed motions are impacts, compared with impulse equations from SymPy integrated by SciPy."""
 
 from functools import cache
 from itertools import pairwise
@@ -84,7 +84,7 @@ FORMS = {
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_a_kink_of_a_prescribed_motion_is_an_impact(form):
+def test_kink_of_a_prescribed_motion_is_an_impact(form):
     run = dl.simulate(FORMS[form](), 1.5, samples=4)
     assert run["a"][-1] == pytest.approx(swung(0.5, 1.0), abs=1e-10)
     assert run["a"][-1] == pytest.approx(0.3206, abs=1e-4)
@@ -114,19 +114,19 @@ DAILY = {("rk4", "joint"), ("dop853", "drive")}
 )
 def test_every_integrator_passes_a_kink(integrator, form):
     options = {"step": 1e-3} if integrator == "rk4" else {}
-    formalism = "phong" if integrator == "collocation" else "lagrange"  # which takes constraints as they stand
+    formalism = "phong" if integrator == "collocation" else "lagrange"  # with undifferentiated constraints
     run = dl.simulate(FORMS[form](), 1.5, samples=4, integrator=integrator, formalism=formalism, **options)
     assert run["a"][-1] == pytest.approx(swung(0.5, 1.0), abs=INTEGRATORS[integrator])
     assert len(run.impulses) == 1
 
 
-def test_a_reversed_motion_gives_twice_the_impulse():
+def test_reversed_motion_gives_twice_the_impulse():
     run = dl.simulate(by_joint("abs(t - 1)"), 1.5, samples=4)
     assert run["a"][-1] == pytest.approx(swung(0.5, 2.0), abs=1e-10)
     assert run.impulses[0].vector == pytest.approx([2, 0, 0], abs=1e-12)
 
 
-def test_the_energy_of_an_impulse_is_the_change_of_the_energies():
+def test_energy_of_an_impulse_equals_the_energy_change():
     run = dl.simulate(by_joint("0.5*t + abs(t - 1)"), 1.5, samples=4, q0=[0.3])
     (impulse,) = run.impulses
     before = dl.simulate(by_joint("0.5*t + abs(t - 1)"), times=[0, 1 - 1e-9], q0=[0.3]).energy[-1]
@@ -135,8 +135,8 @@ def test_the_energy_of_an_impulse_is_the_change_of_the_energies():
     assert abs(impulse.energy) > 0.1
 
 
-def test_several_drives_that_jump_at_once_share_the_impact():
-    """Two carts joined by a spring, each told to move: each needs its own mass times its own jump."""
+def test_simultaneous_jumps_of_several_drives():
+    """Two carts joined by a spring, each with a prescribed motion: each needs its own mass times its own jump."""
     model = dl.Model("carts").coordinates("x", "y")
     for name, along, mass in (("one", "x", 2), ("two", "y", 3)):
         model.body(name, joint=model.prismatic((1, 0, 0), along), mass=mass)
@@ -146,13 +146,13 @@ def test_several_drives_that_jump_at_once_share_the_impact():
     assert run.q[:, -1] == pytest.approx([1, -6], abs=1e-12)
 
 
-def test_conditions_that_undo_each_other_at_one_instant_leave_no_jump():
+def test_opposite_simultaneous_jumps_cancel():
     run = dl.simulate(by_joint("sign(t - 1) - sign(2*t - 2) + max(3*t - 3, 0)/3"), 1.5, samples=3)
     assert run["a"][-1] == pytest.approx(swung(0.5, 1.0), abs=1e-10)
     assert len(run.impulses) == 1
 
 
-def test_a_contact_on_a_platform_that_starts_at_once_is_thrown_up():
+def test_platform_that_starts_instantly_throws_the_ball():
     """A ball that rests on a platform: the platform moves at 1 m/s, the ball leaves with 1 + e."""
     model = dl.Model("platform", gravity=(0, 0, -G)).coordinate("z", 0.1)
     model.body("platform", joint=model.prismatic((0, 0, 1), "max(t - 1, 0)"), mass=1)
@@ -164,7 +164,7 @@ def test_a_contact_on_a_platform_that_starts_at_once_is_thrown_up():
     assert run.energy_error < 1e-11
 
 
-def test_a_joint_that_sticks_is_torn_loose_by_a_kink():
+def test_kink_releases_a_sticking_joint():
     """Friction is finite: the impulse turns the pendulum as if it were not there."""
     model = by_joint("max(t - 1, 0)").joint_friction("bob", coulomb=50.0, name="bearing")
     run = dl.simulate(model, 1.01, samples=12)
@@ -183,11 +183,11 @@ def test_smooth_profiles_have_no_impulses():
         assert run.energy_error < 1e-11
 
 
-# what has no answer
+# refused cases
 
 
 @pytest.mark.parametrize("motion", ["piecewise(0, t < 1, t)", "sign(t - 1)/10", "piecewise(0, t < 1, 1e-6)"])
-def test_a_jump_of_position_is_refused_with_its_time(motion):
+def test_position_jump_is_refused_with_its_time(motion):
     with pytest.raises(SimulationError, match=r"at t = 1 body 'cart': the position of body 'cart' jumps"):
         dl.simulate(by_joint(motion), 1.5)
     model = free_cart().holonomic(f"x - ({motion}) - ({'0' if 'sign' not in motion else '0.1'})", name="drive")
@@ -197,7 +197,7 @@ def test_a_jump_of_position_is_refused_with_its_time(motion):
         dl.simulate(model, 1.5)
 
 
-def test_an_event_that_moves_bodies_in_no_time_is_refused():
+def test_event_that_moves_bodies_instantly_is_refused():
     model = by_joint("w*t", w=0.5).event("go", "t - 1", set={"w": 1})
     with pytest.raises(SimulationError, match=r"at t = 1 event 'go': the position of body 'cart' jumps by 0.5"):
         dl.simulate(model, 1.5)
@@ -209,7 +209,7 @@ def on_path(path, start, rate):
     return model.holonomic(path, name="path")
 
 
-def test_a_corner_of_a_path_is_refused_and_a_smooth_one_is_passed():
+def test_corner_of_a_path_is_refused_unless_smooth():
     with pytest.raises(SimulationError, match=r"the direction that the constraint 'path' allows jumps"):
         dl.simulate(on_path("z - abs(y)", (-1, 1), (1, -1)), 2.5)
     model = dl.Model("bead").coordinate("y", -1, 1.0)
@@ -221,7 +221,7 @@ def test_a_corner_of_a_path_is_refused_and_a_smooth_one_is_passed():
     assert run["y"][-1] > 0
 
 
-def test_a_step_of_the_potential_energy_is_refused_where_the_motion_passes():
+def test_step_of_the_potential_energy_is_refused():
     energies = {"coordinates": ["x"], "kinetic": "dot(x)**2/2"}
     model = dl.Model.from_energies("step", potential="piecewise(0, x < 1, 0.2)", **energies).start([0], [1])
     with pytest.raises(SimulationError, match=r"at t = 1 .*the potential energy jumps by 0.2 where the motion passes"):
@@ -233,7 +233,7 @@ def test_a_step_of_the_potential_energy_is_refused_where_the_motion_passes():
     assert run.work.total[-1] == pytest.approx(0.2, abs=1e-13)
 
 
-def test_a_kinetic_energy_that_jumps_in_time_keeps_the_momentum():
+def test_jump_of_the_kinetic_energy_conserves_the_momentum():
     """L = m(t) v²/2: p is continuous, so the velocity falls from 1 to 1/2."""
     energies = {"coordinates": ["x"], "kinetic": "piecewise(1, t < 1, 2)*dot(x)**2/2"}
     run = dl.simulate(dl.Model.from_energies("growing", **energies).start([0], [1]), 2.0, samples=3)
@@ -241,13 +241,13 @@ def test_a_kinetic_energy_that_jumps_in_time_keeps_the_momentum():
     assert run.energy_error < 1e-13
 
 
-def test_drives_that_contradict_each_other_behind_a_kink_are_named():
+def test_contradicting_drives_after_a_kink_are_reported():
     model = free_cart().holonomic("x - max(t - 1, 0)", name="one").holonomic("x - 2*max(t - 1, 0)", name="other")
     with pytest.raises(SimulationError, match=r"at t = 1 .*'o"):
         dl.simulate(model, 1.5)
 
 
-def test_a_nonlinear_constraint_has_no_impulse_equations():
+def test_nonlinear_constraint_has_no_impulse_equations():
     model = dl.Model("point").coordinate("x", 0, 1.0).coordinate("y")
     model.body("point", joint=[model.prismatic((1, 0, 0), "x"), model.prismatic((0, 1, 0), "y")], mass=1)
     model.nonholonomic("dot(x)**2 + dot(y)**2 - piecewise(1, t < 1, 2)", name="speed")
@@ -268,7 +268,7 @@ def test_rollouts_and_sensitivities_refuse_kinks_by_name():
     assert dl.dynamics(by_joint("max(t - 1, 0)**2")).simulate(1.2, samples=3).q[0, -1] > 0.01
 
 
-def test_a_start_at_a_kink_is_just_behind_it():
+def test_start_at_a_kink_uses_the_velocity_after_it():
     run = dl.simulate(free_cart(1.0).drive("x", "max(t, 0)"), 0.5, samples=3)
     assert run["a"][-1] == 0.0
     assert run.impulses == ()

@@ -1,4 +1,4 @@
-"""The command line, called as a function."""
+"""Fixtures that call the command line as a function."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Outcome:
 
     @property
     def data(self) -> Any:
-        """The one JSON document on stdout, read strictly."""
+        """The JSON document on stdout, parsed strictly."""
 
         def refuse(word: str) -> None:
             raise AssertionError(f"{word} is not JSON")
@@ -34,7 +34,7 @@ Run = Callable[..., Outcome]
 
 @pytest.fixture
 def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Run:
-    """`run("check", "cart-pendulum")` in an empty directory, on a pipe that is wide enough for every table."""
+    """`run("check", "cart-pendulum")` in an empty directory, with enough columns for every table."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("FORCE_COLOR", raising=False)
     monkeypatch.setenv("COLUMNS", "200")
@@ -49,7 +49,7 @@ def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp
 
 @pytest.fixture
 def broken_model(tmp_path: Path) -> str:
-    """A file with two mistakes."""
+    """A model file with two errors."""
     path = tmp_path / "broken.toml"
     path.write_text(
         'name = "broken"\n'

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dalembert as dl
 
 
-def test_what_was_understood(run):
+def test_prints_a_summary(run):
     found = run("check", "cart-pendulum")
     assert found.code == 0
     for words in (
@@ -23,10 +23,10 @@ def test_what_was_understood(run):
         assert any(line.startswith(words[0]) and all(w in line for w in words) for line in found.out.splitlines()), (
             words
         )
-    assert found.out.endswith("The model is sound.\n")
+    assert found.out.endswith("The model is valid.\n")
 
 
-def test_as_json(run):
+def test_summary_as_json(run):
     found = run("check", "cart-pendulum", "--json").data
     assert found["parameters"][0] == {"name": "m1", "value": 1.0, "description": "mass of the cart", "unit": "kg"}
     assert [c["ignorable"] for c in found["coordinates"]] == [False, False, True]
@@ -77,7 +77,7 @@ formula = "2*x - 2*y"
 """
 
 
-def test_every_kind_of_element(run, tmp_path):
+def test_lists_every_kind_of_element(run, tmp_path):
     (tmp_path / "everything.toml").write_text(EVERYTHING)
     found = run("check", "everything.toml")
     assert found.code == 0, found.err
@@ -87,7 +87,7 @@ def test_every_kind_of_element(run, tmp_path):
         "wheel against block",
         "stiffness 3, natural length 0",
         "redundant constraints  gear again",
-        "chosen by the program",
+        "chosen automatically",
     ):
         assert words in found.out
 
@@ -112,8 +112,8 @@ value = "0.03*t"
 """
 
 
-def test_numbers_are_read_as_they_were_written(run, tmp_path):
-    # inside they are the fractions 981/100, 57/100, 1/2, 1/50 and 3/100
+def test_decimal_numbers_keep_their_notation(run, tmp_path):
+    # stored as the fractions 981/100, 57/100, 1/2, 1/50 and 3/100
     (tmp_path / "decimals.toml").write_text(DECIMALS)
     found = run("check", "decimals.toml")
     assert found.code == 0, found.err
@@ -137,7 +137,7 @@ forces = { x = "-dot(x)" }
 """
 
 
-def test_energies(run, tmp_path):
+def test_model_given_by_energies(run, tmp_path):
     (tmp_path / "oscillator.toml").write_text(ENERGIES)
     found = run("check", "oscillator.toml")
     assert found.code == 0, found.err
@@ -148,7 +148,7 @@ def test_energies(run, tmp_path):
     assert "gibbs_appell" in data["refused"]
 
 
-def test_all_problems_at_once(run, broken_model):
+def test_reports_every_problem(run, broken_model):
     found = run("check", broken_model)
     assert (found.code, found.out) == (2, "")
     assert found.err.startswith("error: model 'broken' has 2 problems:\n")
@@ -294,7 +294,7 @@ def test_joints_with_several_motions(run, tmp_path):
     assert (mast["axis"], mast["axes"]) == ([0, 0, 1], [[0, 0, 1]])
 
 
-def test_what_importers_noted_is_told(run, monkeypatch):
+def test_prints_notes_of_importers(run, monkeypatch):
     from dalembert.io import gallery
 
     monkeypatch.setattr(dl, "load", lambda _: gallery.load("cart-pendulum").note("the wheel was left out"))
@@ -302,7 +302,7 @@ def test_what_importers_noted_is_told(run, monkeypatch):
     assert run("check", "cart-pendulum", "--json").data["notes"] == ["the wheel was left out"]
 
 
-def test_the_same_problems_as_in_python(run, tmp_path):
+def test_reports_the_same_problems_as_model_check(run, tmp_path):
     text = LOOP.replace("q2 = { start = -1.0471975511965976 }", "q2 = { start = -1 }")
     (tmp_path / "open.toml").write_text(f"{text}\n[simulation]\nintegrator = 'rk5'\n")
     found = run("check", "open.toml", "--json")
@@ -311,8 +311,8 @@ def test_the_same_problems_as_in_python(run, tmp_path):
     assert [problem.path for problem in problems] == ["loop 'pin'", "simulation"]
 
 
-def test_published_data_are_shown_and_accepted(run):
+def test_problems_of_published_data_are_printed_not_raised(run):
     found = run("check", "puma560")
     assert found.code == 0
-    assert "Published data, taken as they are:\nbody 'forearm', inertia: the principal moments" in found.out
+    assert "Published data, used unchanged:\nbody 'forearm', inertia: the principal moments" in found.out
     assert len(run("check", "puma560", "--json").data["problems"]) == 1

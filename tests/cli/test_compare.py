@@ -29,7 +29,7 @@ def test_counts_of_the_cart_pendulum(run):
     ]
 
 
-def test_the_table(run):
+def test_table_lists_every_formalism(run):
     found = run("compare", "cart-pendulum", *SHORT)
     assert (found.code, found.err) == (0, "")
     heading = next(line for line in found.out.splitlines() if line.startswith("formalism"))
@@ -39,7 +39,7 @@ def test_the_table(run):
 
 
 @pytest.mark.parametrize("columns", ["40", "80"])
-def test_the_table_is_complete_on_narrow_terminals(run, monkeypatch, columns):
+def test_table_is_complete_on_narrow_terminals(run, monkeypatch, columns):
     monkeypatch.setenv("COLUMNS", columns)
     rows = [line.split() for line in run("compare", "cart-pendulum", *SHORT).out.splitlines()]
     found = next(row for row in rows if row[:1] == ["volterra_reduced"])
@@ -55,16 +55,16 @@ def test_chosen_formalisms_and_settings(run):
     assert (data["integrator"], data["duration"]) == ("rk45", 1.0)
 
 
-def test_refused_formalisms_come_with_reasons(run, tmp_path):
+def test_reports_why_formalisms_do_not_apply(run, tmp_path):
     (tmp_path / "free.toml").write_text(
         'name = "free"\n[coordinates]\nx = {}\n[energies]\nkinetic = "dot(x)**2/2"\npotential = "x"\n'
     )
     found = run("compare", "free.toml", *SHORT)
     assert found.code == 0
     assert "gibbs_appell does not apply: the model is given by its energies" in found.out
-    asked = run("compare", "free.toml", *SHORT, "--formalism", "gibbs_appell")
-    assert asked.code == 2
-    assert "formalism 'gibbs_appell' cannot treat model 'free'" in asked.err
+    selected = run("compare", "free.toml", *SHORT, "--formalism", "gibbs_appell")
+    assert selected.code == 2
+    assert "formalism 'gibbs_appell' cannot treat model 'free'" in selected.err
 
 
 def test_plots(run, tmp_path):
@@ -102,7 +102,7 @@ def test_wrong_input(run, tmp_path, words, message):
     assert message in found.data["error"]
 
 
-def test_a_simulation_that_fails_is_a_row_and_code_1(run, tmp_path):
+def test_failed_simulation_is_a_row_with_exit_code_1(run, tmp_path):
     words = ("phong-pendulum", "--duration", "0.2", "--samples", "5", "--integrator", "collocation")
     found = run("compare", *words, "--formalism", "lagrange", "--formalism", "phong", "--plot", "out")
     assert found.code == 1

@@ -13,11 +13,11 @@ def test_text_with_counts_and_notes(run):
     assert found.code == 0
     assert "2 dynamic equations, 4 states" in found.out
     assert "cos(θ₁ − θ₂)" in found.out
-    assert "operations, the linear solve included" in found.out
-    assert "Note: speeds chosen by the program: u1 = dot(theta1), u2 = dot(theta2)." in found.out
+    assert "operations, including the linear solve" in found.out
+    assert "Note: speeds chosen automatically: u1 = dot(theta1), u2 = dot(theta2)." in found.out
 
 
-def test_notes_are_said_once(run):
+def test_notes_are_printed_once(run):
     found = run("derive", "double-pendulum", "--formalism", "volterra_reduced").out
     assert " ".join(found.split()).lower().count("no coordinate is ignorable") == 1
 
@@ -26,10 +26,10 @@ def test_lagrange_is_the_default(run):
     assert run("derive", "simple-pendulum", "--json").data["formalism"] == "lagrange"
 
 
-def test_a_spent_budget_is_said(run):
+def test_reports_an_exceeded_budget(run):
     found = run("derive", "double-pendulum", "--blocks", "M", "--budget", "1e-9")
     assert found.code == 0
-    assert "note: lagrange: the budget of 1e-09 s is spent" in found.err
+    assert "note: lagrange: the budget of 1e-09 s was exceeded" in found.err
     assert "--budget" in found.err
     assert "budget" not in run("derive", "double-pendulum", "--blocks", "M").err
 
@@ -82,12 +82,12 @@ def test_output_to_a_file(run, tmp_path):
     assert len(list((tmp_path / "new").iterdir())) == 1
 
 
-def test_json_to_a_file_and_to_the_screen(run, tmp_path):
+def test_json_to_a_file_and_to_stdout(run, tmp_path):
     found = run("derive", "simple-pendulum", "--json", "--output", "e.json")
     assert json.loads((tmp_path / "e.json").read_text()) == found.data
 
 
-def test_a_file_appears_only_when_it_is_complete(run, tmp_path, monkeypatch):
+def test_files_are_written_atomically(run, tmp_path, monkeypatch):
     (tmp_path / "e.tex").write_text("old")
 
     def fail(*_):
@@ -113,14 +113,14 @@ def test_unknown_format(run):
     assert "argument --format: invalid choice: 'xml'" in found.err
 
 
-def test_output_that_cannot_be_written(run, tmp_path):
+def test_output_below_a_file_is_refused(run, tmp_path):
     (tmp_path / "file").write_text("here")
     found = run("derive", "cart-pendulum", "--output", "file/equations.tex")
     assert found.code == 2
     assert "--output file/equations.tex: 'file' is not a directory." in found.err
 
 
-def test_a_formalism_that_does_not_apply(run, tmp_path):
+def test_formalism_that_does_not_apply(run, tmp_path):
     (tmp_path / "free.toml").write_text(
         'name = "free"\n[coordinates]\nx = {}\n[energies]\nkinetic = "dot(x)**2/2"\npotential = 0\n'
     )

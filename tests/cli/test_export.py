@@ -13,7 +13,7 @@ from dalembert.io.toml_reader import read_toml
 ARM = """
 name = "arm"
 gravity = [0, 0, -9.81]
-# this comment is the user's
+# a comment of the user
 [parameters]
 m = 2
 [coordinates]
@@ -27,7 +27,7 @@ joint = { type = "revolute", axis = [0, 1, 0], angle = "q" }
 """
 
 
-def test_a_model_of_the_gallery_becomes_a_file(run, tmp_path):
+def test_gallery_model_is_written_to_toml(run, tmp_path):
     found = run("export", "cart-pendulum", "-o", "new/cart.toml")
     assert (found.code, found.err) == (0, "")
     assert found.out == "written: new/cart.toml\n"
@@ -36,19 +36,19 @@ def test_a_model_of_the_gallery_becomes_a_file(run, tmp_path):
     assert run("check", "new/cart.toml").out == run("check", "cart-pendulum").out
 
 
-def test_parameters_can_be_set_and_old_files_are_replaced(run, tmp_path):
+def test_overrides_parameters_and_replaces_existing_files(run, tmp_path):
     (tmp_path / "cart.toml").write_text("old")
     assert run("export", "cart-pendulum", "--output", "cart.toml", "--set", "m1=7").code == 0
     assert read_toml(tmp_path / "cart.toml").parameter_values["m1"] == 7
 
 
-def test_without_a_file_the_text_is_printed(run):
+def test_prints_toml_without_an_output_file(run):
     found = run("export", "double-pendulum")
     assert found.code == 0
     assert tomllib.loads(found.out)["name"] == "double-pendulum"
 
 
-def test_robots_become_urdf_by_ending_or_by_format(run, tmp_path):
+def test_writes_urdf_by_suffix_or_by_format(run, tmp_path):
     (tmp_path / "arm.toml").write_text(ARM)
     assert run("export", "arm.toml", "-o", "arm.URDF").code == 0
     assert run("export", "arm.toml", "-o", "arm.xml", "--format", "urdf").code == 0
@@ -63,15 +63,15 @@ def test_robots_become_urdf_by_ending_or_by_format(run, tmp_path):
     [
         (
             ("cart-pendulum", "-o", "cart.txt"),
-            "it ends in '.txt'. Expected a file name that ends in .toml, .urdf, .c, .jl or .fmu.",
+            "unsupported suffix '.txt'. Expected a file name that ends in .toml, .urdf, .c, .jl or .fmu.",
         ),
-        (("cart-pendulum", "-o", "cart"), "--output cart: it has no ending."),
-        (("cart-pendulum", "-o", "."), "this is a directory. Expected the name of a file."),
+        (("cart-pendulum", "-o", "cart"), "--output cart: the suffix is missing."),
+        (("cart-pendulum", "-o", "."), "this is a directory. Expected a file name."),
         (("cart-pendulum", "-o", "a.toml", "--format", "sdf"), "invalid choice: 'sdf'"),
         (("cart-pendulm", "-o", "a.toml"), "there is no model 'cart-pendulm'. Did you mean 'cart-pendulum'?"),
         (("cart-pendulum", "-o", "a.urdf"), "URDF has no"),
         (("cart-pendulum", "-o", "a.toml", "--set", "mass=1"), "there is no parameter 'mass'."),
-        (("arm.toml", "-o", "./arm.toml"), "this is the model itself. Choose another name."),
+        (("arm.toml", "-o", "./arm.toml"), "this is the input model file. Choose another file name."),
         (("broken.toml", "-o", "a.toml"), "model 'broken' has 2 problems"),
         ((), "the following arguments are required: MODEL"),
     ],
@@ -85,7 +85,7 @@ def test_wrong_input(run, tmp_path, broken_model, words, message):
     assert (tmp_path / "arm.toml").read_text() == ARM
 
 
-def test_a_place_that_cannot_be_written_is_a_failure(run, tmp_path, monkeypatch):
+def test_full_disk_is_a_failure(run, tmp_path, monkeypatch):
     def full(*_: object) -> None:
         raise OSError(28, "No space left on device")
 
@@ -96,7 +96,7 @@ def test_a_place_that_cannot_be_written_is_a_failure(run, tmp_path, monkeypatch)
     assert list(tmp_path.iterdir()) == []
 
 
-def test_the_help_has_an_example(run):
+def test_help_has_an_example(run):
     found = run("export", "--help")
     assert found.code == 0
     assert "dalembert export cart-pendulum --output my-cart.toml" in found.out

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dalembert.io import gallery
 
 
-def test_the_list_has_every_example(run):
+def test_lists_every_example(run):
     found = run("gallery")
     assert found.code == 0
     for name in gallery.names():
@@ -14,7 +14,7 @@ def test_the_list_has_every_example(run):
         assert gallery.load(name).text in line
 
 
-def test_the_list_as_json(run):
+def test_list_as_json(run):
     models = run("gallery", "--json").data["models"]
     assert [model["name"] for model in models] == list(gallery.names())
     cart = next(model for model in models if model["name"] == "cart-pendulum")
@@ -22,7 +22,7 @@ def test_the_list_as_json(run):
     assert cart["constraints"] == ["wheel"]
 
 
-def test_a_story_is_rendered(run):
+def test_description_is_rendered(run):
     found = run("gallery", "cart-pendulum")
     assert found.code == 0
     assert "Cart with a two-rod pendulum" in found.out
@@ -30,26 +30,26 @@ def test_a_story_is_rendered(run):
     assert max(map(len, found.out.splitlines())) <= 110
 
 
-def test_a_story_as_json(run):
+def test_description_as_json(run):
     found = run("gallery", "cart-pendulum", "--json").data
     assert found["story"] == gallery.story("cart-pendulum")
     assert found["expected"]["equations"]["volterra_reduced"] == 1
     assert found["files"] == []
 
 
-def test_an_unknown_example(run):
+def test_unknown_example(run):
     found = run("gallery", "cart-pendulm")
     assert found.code == 2
     assert "there is no example 'cart-pendulm'. Did you mean 'cart-pendulum'?" in found.err
 
 
-def test_a_plot_of_nothing(run):
+def test_plot_requires_an_example(run):
     found = run("gallery", "--plot", "x.png")
     assert found.code == 2
-    assert "gallery --plot: no example is named." in found.err
+    assert "gallery --plot: the name of an example is missing." in found.err
 
 
-def test_a_plot(run, tmp_path):
+def test_writes_a_plot(run, tmp_path):
     found = run("gallery", "simple-pendulum", "--plot", "pictures/pendulum.svg")
     assert found.code == 0
     assert found.out.splitlines()[-1] == "written: pictures/pendulum.svg"

@@ -8,36 +8,38 @@ import pytest
 from dalembert.cli.entry_point import main
 
 
-def said(capsys, *words):
+def run_main(capsys, *words):
     code = main(list(words))
     return code, capsys.readouterr()
 
 
 @pytest.mark.nightly
-def test_a_mode_is_filmed(capsys, tmp_path):
-    code, _ = said(capsys, "linearize", "simple-pendulum", "--equilibrium", "--film", str(tmp_path / "mode.png"))
+def test_writes_an_animation_of_a_mode(capsys, tmp_path):
+    code, _ = run_main(capsys, "linearize", "simple-pendulum", "--equilibrium", "--film", str(tmp_path / "mode.png"))
     assert code == 0
     assert (tmp_path / "mode.png").read_bytes()[1:4] == b"PNG"
 
 
-def test_the_modes_of_a_pendulum(capsys):
+def test_modes_of_a_pendulum(capsys):
     words = ("linearize", "simple-pendulum", "--equilibrium", "--input", "theta", "--matrices")
-    code, found = said(capsys, *words)
+    code, found = run_main(capsys, *words)
     assert code == 0
     assert "'simple-pendulum' about: equilibrium" in found.out
     assert "3.13209" in found.out  # √9.81
     assert "states: theta, dot(theta)" in found.out
-    code, found = said(capsys, *words, "--json")
+    code, found = run_main(capsys, *words, "--json")
     data = json.loads(found.out)
     assert np.allclose(np.array(data["A"]), [[0, 1], [-9.81, 0]], atol=1e-12)
     assert data["modes"][0]["damping_ratio"] == 0
 
 
-def test_the_equilibria_of_a_pendulum(capsys):
-    code, found = said(capsys, "equilibrium", "simple-pendulum", "--starts", "5")
+def test_equilibria_of_a_pendulum(capsys):
+    code, found = run_main(capsys, "equilibrium", "simple-pendulum", "--starts", "5")
     assert code == 0
     assert "stable: the smallest eigenvalue" in found.out
-    code, found = said(capsys, "equilibrium", "simple-pendulum", "--keep", "theta", "--start", "theta=pi/6", "--json")
+    code, found = run_main(
+        capsys, "equilibrium", "simple-pendulum", "--keep", "theta", "--start", "theta=pi/6", "--json"
+    )
     assert np.isclose(json.loads(found.out)[0]["holding"]["theta"], 9.81 / 2)
 
 
@@ -46,10 +48,10 @@ def test_the_equilibria_of_a_pendulum(capsys):
     [
         (("linearize", "simple-pendulum", "--start", "theta=1"), "is no equilibrium and no steady motion"),
         (("equilibrium", "simple-pendulum", "--keep", "thta"), "there is no 'thta'"),
-        (("linearize", "simple-pendulum", "--film", "mode.doc"), "expected a file that ends in"),
+        (("linearize", "simple-pendulum", "--film", "mode.doc"), "expected a file name that ends in"),
     ],
 )
-def test_what_is_wrong_is_told(capsys, words, message):
-    code, found = said(capsys, *words)
+def test_wrong_input(capsys, words, message):
+    code, found = run_main(capsys, *words)
     assert code == 2
     assert message in found.err

@@ -1,4 +1,4 @@
-"""What is printed, and the bar that is not printed on a pipe."""
+"""JSON, tables and the progress bar."""
 
 from __future__ import annotations
 
@@ -11,18 +11,24 @@ import numpy as np
 from dalembert.cli import output
 
 
-def test_json_is_plain():
-    data = {"array": np.array([1.0, np.nan]), "number": np.float64(2), "whole": np.int64(3), "inf": -np.inf, 1: (None,)}
+def test_json_has_only_standard_values():
+    data = {
+        "array": np.array([1.0, np.nan]),
+        "number": np.float64(2),
+        "integer": np.int64(3),
+        "inf": -np.inf,
+        1: (None,),
+    }
     assert json.loads(output.to_json(data)) == {
         "array": [1.0, None],
         "number": 2.0,
-        "whole": 3,
+        "integer": 3,
         "inf": None,
         "1": [None],
     }
 
 
-def test_nothing_is_taken_for_markup(capsys):
+def test_markup_is_not_interpreted(capsys):
     table = output.table("name")
     table.add_row("[red]x[/red] :smile:")
     output.show(table, "[bold]y[/bold]")
@@ -31,7 +37,7 @@ def test_nothing_is_taken_for_markup(capsys):
     assert "[bold]y[/bold]" in out
 
 
-def test_no_bar_on_a_pipe(capsys):
+def test_no_progress_bar_on_a_pipe(capsys):
     with output.bar("working") as advance:
         advance(0.5)
     assert capsys.readouterr() == ("", "")
@@ -42,7 +48,7 @@ class Terminal(io.StringIO):
         return True
 
 
-def test_a_bar_on_a_terminal(monkeypatch):
+def test_progress_bar_on_a_terminal(monkeypatch):
     monkeypatch.setenv("TERM", "xterm")
     screen = Terminal()
     monkeypatch.setattr(sys, "stderr", screen)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 
-def test_a_table(run):
+def test_prints_a_table(run):
     found = run("paper", "volterra", "--table", "5")
     assert (found.code, found.err) == (0, "")
     line = next(line for line in found.out.splitlines() if line.startswith("ψ (rad)"))
@@ -20,13 +20,13 @@ def test_json(run):
     assert data["unexplained"] == []
 
 
-def test_the_choices(run):
+def test_lists_tables_and_figures(run):
     found = run("paper", "volterra", "--list")
     assert "Parameters of the third case study" in found.out
     assert list(run("paper", "volterra", "--list", "--json").data["tables"]) == ["1", "2", "3", "4", "5", "6"]
 
 
-def test_a_page(run, tmp_path):
+def test_writes_an_html_page(run, tmp_path):
     found = run("paper", "volterra", "--table", "4", "--output", "out")
     assert found.code == 0
     assert found.out.splitlines()[-1] == "written: out/volterra.html"
@@ -38,7 +38,7 @@ def test_a_page(run, tmp_path):
     [
         (["voltera"], "there is no paper 'voltera'. Did you mean 'volterra'?"),
         (["volterra", "--table", "9"], "paper 'volterra' has no table '9'."),
-        (["volterra", "--figure", "6"], "--figure 6: a figure is drawn to a file. Say where by --output DIR."),
+        (["volterra", "--figure", "6"], "--figure 6: figures are written to files. Expected --output DIR."),
         (["volterra", "--output", "file"], "--output file: 'file' is not a directory."),
     ],
 )

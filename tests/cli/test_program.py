@@ -1,4 +1,4 @@
-"""What every command has in common: help, exit codes, errors, start-up, pipes."""
+"""Behavior of all commands: help, exit codes, errors, startup, pipes."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def test_version(run):
     assert (found.code, found.out) == (0, f"dalembert {dalembert.__version__}\n")
 
 
-def test_help_names_every_command_and_the_exit_codes(run):
+def test_help_lists_every_command_and_the_exit_codes(run):
     found = run("--help")
     assert found.code == 0
     assert all(command in found.out for command in COMMANDS)
@@ -47,7 +47,7 @@ def test_without_a_command_the_help_goes_to_stderr(run):
 def test_unknown_command_suggests_the_nearest(run):
     found = run("simulat", "cart-pendulum")
     assert found.code == 2
-    assert found.err.startswith("error: there is no command 'simulat'. Did you mean 'simulate'?")
+    assert found.err.startswith("error: unknown command 'simulat'. Did you mean 'simulate'?")
 
 
 @pytest.mark.parametrize(
@@ -62,7 +62,7 @@ def test_unknown_command_suggests_the_nearest(run):
         (["check", "x" * 5000], "there is no model"),
     ],
 )
-def test_wrong_words_are_input_errors(run, words, message):
+def test_invalid_command_lines_are_input_errors(run, words, message):
     found = run(*words)
     assert (found.code, found.out) == (2, "")
     assert found.err.startswith("error: ")
@@ -96,9 +96,9 @@ def test_control_characters_do_not_reach_the_terminal(run):
         (errors.SingularError("the matrix is singular."), 1, "the matrix is singular."),
         (errors.EngineError("not installed."), 1, "not installed."),
         (errors.NotApplicableError("cannot treat it."), 2, "cannot treat it."),
-        (MemoryError(), 1, "there is not enough memory for this."),
+        (MemoryError(), 1, "not enough memory."),
         (OSError(28, "No space left on device", "run.nc"), 1, "run.nc: No space left on device."),
-        (KeyboardInterrupt(), 130, "interrupted before the work was done."),
+        (KeyboardInterrupt(), 130, "interrupted by the user."),
     ],
 )
 def test_exit_codes_of_failures(run, monkeypatch, error, code, message):
@@ -112,7 +112,7 @@ def test_exit_codes_of_failures(run, monkeypatch, error, code, message):
     assert found.err == f"error: {found.data['error']}\n"
 
 
-def test_help_is_fast_to_reach():
+def test_help_does_not_import_heavy_packages():
     script = (
         "import sys; from dalembert.cli import main; main(['--help'])\n"
         "print(sorted({'sympy', 'heyoka', 'matplotlib', 'xarray'} & set(sys.modules)))"
@@ -121,13 +121,13 @@ def test_help_is_fast_to_reach():
     assert done.stdout.splitlines()[-1] == "[]"
 
 
-def test_the_module_runs_as_a_program():
+def test_module_runs_as_a_program():
     done = subprocess.run([*PROGRAM, "check", "nothing"], capture_output=True, text=True)
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.startswith("error: there is no model 'nothing'.")
 
 
-def test_nothing_but_the_result_on_a_pipe():
+def test_only_the_result_on_a_pipe():
     words = ["simulate", "simple-pendulum", "--duration", "1", "--engine", "python", "--json"]
     done = subprocess.run([*PROGRAM, *words], capture_output=True, text=True, env={**os.environ, "FORCE_COLOR": "1"})
     assert (done.returncode, done.stderr) == (0, "")
@@ -136,7 +136,7 @@ def test_nothing_but_the_result_on_a_pipe():
 
 @pytest.mark.skipif(sys.platform == "win32", reason="pipes of Windows behave differently")
 @pytest.mark.parametrize("words", [["gallery", "cart-pendulum"], ["check", "three-bodies", "--json"]])
-def test_a_closed_pipe_is_quiet(words):
+def test_broken_pipe_prints_nothing(words):
     read, write = os.pipe()
     os.close(read)
     done = subprocess.run([*PROGRAM, *words], stdout=write, stderr=subprocess.PIPE)
@@ -145,9 +145,9 @@ def test_a_closed_pipe_is_quiet(words):
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no SIGINT for one process")
-def test_an_interrupt_ends_with_a_sentence():
+def test_interrupt_prints_an_error():
     script = (
-        # a job in the background of a shell ignores interrupts, and its children inherit that
+        # background jobs of a shell ignore interrupts, and their children inherit that
         "import signal, sys, time; signal.signal(signal.SIGINT, signal.default_int_handler)\n"
         "from dalembert.cli import check_command, main\n"
         "def work(arguments): print('ready', flush=True); time.sleep(60)\n"
@@ -160,7 +160,7 @@ def test_an_interrupt_ends_with_a_sentence():
         process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=60)
     assert (process.returncode, out) == (130, "")
-    assert err == "error: interrupted before the work was done.\n"
+    assert err == "error: interrupted by the user.\n"
 
 
 @pytest.mark.parametrize(
@@ -171,4 +171,4 @@ def test_terminals_without_unicode(words):
     done = subprocess.run([*PROGRAM, *words], capture_output=True, env=environment)
     assert done.returncode == 0
     assert done.stdout.isascii()
-    assert (b"this terminal cannot show all signs" in done.stderr) == (words[0] == "derive")
+    assert (b"this terminal cannot display all characters" in done.stderr) == (words[0] == "derive")

@@ -1,20 +1,20 @@
-"""`dalembert prove`: the proof as tables, as a sentence and as data, and its exit codes."""
+"""`dalembert prove`: tables, summary, JSON and exit codes."""
 
 from dataclasses import replace
 
 from dalembert.formalisms import catalogue
 
 
-def test_a_proof_is_told_in_tables_and_a_sentence(run):
+def test_prints_tables_and_a_summary(run):
     found = run("prove", "cart-pendulum")
     assert found.code == 0
     assert found.out.count("proved") >= len(catalogue.KEYS) - 1
     assert "energy rate = power" in found.out
     assert "17 formalisms of 'cart-pendulum' are identical functions of state and time" in " ".join(found.out.split())
-    assert "nonholonomic" in found.out  # why dirac refuses
+    assert "nonholonomic" in found.out  # the reason why dirac does not apply
 
 
-def test_a_proof_is_data_too(run):
+def test_proof_as_json(run):
     found = run("prove", "simple-pendulum", "--formalism", "kane", "--json")
     assert found.code == 0
     data = found.data
@@ -23,18 +23,18 @@ def test_a_proof_is_data_too(run):
     assert data["probability"] <= 2.0**-60
 
 
-def test_a_formalism_that_does_not_exist_is_wrong_input(run):
+def test_unknown_formalism(run):
     found = run("prove", "simple-pendulum", "--formalism", "kain")
     assert found.code == 2
     assert "Did you mean 'kane'?" in found.err
 
 
-def test_different_functions_end_with_code_1(run, monkeypatch):
+def test_different_functions_exit_with_code_1(run, monkeypatch):
     module = catalogue.find("hamilton")
     right = module.derive
 
-    def wrong(*given, **named):
-        found = right(*given, **named)
+    def wrong(*args, **named):
+        found = right(*args, **named)
         linear = replace(found.form.linear, f=found.form.linear.f * 1.000000001)
         return replace(found, form=replace(found.form, linear=linear))
 

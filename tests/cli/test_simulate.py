@@ -13,7 +13,7 @@ from dalembert.errors import SimulationError
 SHORT = ("--duration", "1", "--samples", "11", "--engine", "python")
 
 
-def test_what_is_printed(run):
+def test_prints_a_summary(run):
     found = run("simulate", "cart-pendulum", *SHORT)
     assert (found.code, found.err) == (0, "")
     assert found.out.startswith("cart-pendulum by lagrange: The simulation reached its end.\n")
@@ -29,7 +29,7 @@ def test_what_is_printed(run):
     assert any(line.split()[0] == "theta1" and line.split()[-1] == "rad" for line in found.out.splitlines() if line)
 
 
-def test_as_json(run):
+def test_summary_as_json(run):
     found = run("simulate", "cart-pendulum", "--formalism", "kane", *SHORT, "--json")
     assert (found.code, found.err) == (0, "")
     data = found.data
@@ -41,17 +41,17 @@ def test_as_json(run):
     assert data["energy_error"] < 1e-6
 
 
-def test_no_constraints_give_null(run):
+def test_constraint_error_without_constraints_is_null(run):
     data = run("simulate", "simple-pendulum", *SHORT, "--json").data
     assert data["constraint_error"] is None
 
 
-def test_numbers_that_are_not_finite_give_null(run, monkeypatch):
+def test_non_finite_numbers_become_null(run, monkeypatch):
     monkeypatch.setattr("dalembert.api.trajectory.Trajectory.energy_error", math.nan)
     assert run("simulate", "simple-pendulum", *SHORT, "--json").data["energy_error"] is None
 
 
-def test_parameters_and_start(run):
+def test_overrides_parameters_and_initial_state(run):
     still = ("--start", "theta=pi", "--rate", "theta=0", "--set", "l=2", "--set", "m=3/2")
     data = run("simulate", "simple-pendulum", *SHORT, *still, "--json").data
     assert data["final"]["q"]["theta"] == pytest.approx(math.pi, abs=1e-9)
@@ -67,21 +67,21 @@ def test_projection_can_be_switched_off(run):
     assert with_it["constraint_error"] < 1e-10 < without["constraint_error"]
 
 
-def test_settings_reach_the_integrator(run):
+def test_settings_are_passed_to_the_integrator(run):
     loose = run("simulate", "cart-pendulum", "--integrator", "rk45", *SHORT, "--json").data
     tight = ("--rtol", "1e-9", "--atol", "1e-12", "--max-step", "0.01")
     tight_run = run("simulate", "cart-pendulum", "--integrator", "rk45", *tight, *SHORT, "--json").data
     assert tight_run["steps"] >= 100 > loose["steps"]
 
 
-def test_settings_that_are_not_used_are_said(run):
+def test_ignored_settings_are_reported(run):
     found = run("simulate", "simple-pendulum", *SHORT, "--integrator", "rk4", "--rtol", "1e-3", "--json")
     assert found.code == 0
-    assert found.err == "note: --rtol was not used: the integrator rk4 has no such setting.\n"
+    assert found.err == "note: --rtol is ignored: the integrator rk4 has no such setting.\n"
     assert found.data["steps"] > 0
 
 
-def test_a_step_is_refused_by_methods_that_choose_their_own(run):
+def test_adaptive_integrators_refuse_a_fixed_step(run):
     found = run("simulate", "simple-pendulum", *SHORT, "--integrator", "rk45", "--step", "0.1")
     assert (found.code, found.out) == (2, "")
     assert found.err == (
@@ -90,7 +90,7 @@ def test_a_step_is_refused_by_methods_that_choose_their_own(run):
     )
 
 
-def test_files(run, tmp_path):
+def test_writes_files(run, tmp_path):
     words = ("--output", "new/run.csv", "--output", "run.nc", "-o", "run.mat", "--plot", "run.svg")
     found = run("simulate", "cart-pendulum", *SHORT, *words)
     assert found.code == 0
@@ -106,13 +106,13 @@ def test_files(run, tmp_path):
     assert {path.name for path in tmp_path.iterdir()} == {"new", "run.nc", "run.mat", "run.svg"}
 
 
-def test_a_plot_in_a_directory(run, tmp_path):
+def test_plot_in_a_directory(run, tmp_path):
     found = run("simulate", "simple-pendulum", *SHORT, "--plot", "out", "--json")
     assert found.data["files"] == ["out/simple-pendulum-lagrange.png"]
     assert (tmp_path / "out/simple-pendulum-lagrange.png").read_bytes().startswith(b"\x89PNG")
 
 
-def test_panels_of_a_plot(run, tmp_path):
+def test_selected_panels_of_a_plot(run, tmp_path):
     found = run("simulate", "simple-pendulum", *SHORT, "--plot", "run.svg", "--panels", "phase, energy")
     assert found.code == 0
     picture = (tmp_path / "run.svg").read_text()
@@ -124,7 +124,7 @@ def test_panels_of_a_plot(run, tmp_path):
     ("words", "message"),
     [
         (("--plot", "run.svg", "--panels", "fase"), "there is no panel 'fase'. Did you mean 'phase'?"),
-        (("--panels", "phase"), "--panels: there is no --plot. Expected both"),
+        (("--panels", "phase"), "--panels: --plot is missing. Expected both"),
         (
             ("--plot", "run.svg", "--panels", "drives"),
             "'simple-pendulum' has no drives, so there is no panel 'drives'.",
@@ -139,7 +139,7 @@ def test_wrong_panels(run, tmp_path, words, message):
 
 
 @pytest.mark.parametrize(("error", "code"), [(SimulationError("at t = 0.5 it ended."), 1), (KeyboardInterrupt(), 130)])
-def test_nothing_is_left_after_a_failure(run, tmp_path, monkeypatch, error, code):
+def test_no_files_remain_after_a_failure(run, tmp_path, monkeypatch, error, code):
     def fail(*_, **__):
         raise error
 
@@ -159,7 +159,7 @@ potential = "-1/r**2"
 """
 
 
-def test_a_motion_that_fails_ends_with_1(run, tmp_path):
+def test_failed_simulation_exits_with_code_1(run, tmp_path):
     (tmp_path / "fall.toml").write_text(FALL)
     found = run("simulate", "fall.toml", "--integrator", "rk45", *SHORT, "--output", "new/run.csv")
     assert (found.code, found.out) == (1, "")
@@ -176,7 +176,7 @@ def test_a_motion_that_fails_ends_with_1(run, tmp_path):
         (["--set", "m11=1"], "there is no parameter 'm11'. Did you mean 'm1'?"),
         (["--set", "m1=-1"], "body 'cart', mass: the mass is -1."),
         (["--set", "m1"], "argument --set: got 'm1', expected NAME=VALUE"),
-        (["--set", "m1=1", "--set", "m1=2"], "--set m1: given twice, as 1 and as 2."),
+        (["--set", "m1=1", "--set", "m1=2"], "--set m1: specified twice, as 1 and as 2."),
         (["--start", "theta3=1"], "there is no coordinate 'theta3'. Did you mean"),
         (["--start", "theta1=import"], "start, q, 'theta1', formula 'import', column 1"),
         (["--start", "theta1=nan"], "start, q, 'theta1', formula 'nan', column 1"),
@@ -184,20 +184,20 @@ def test_a_motion_that_fails_ends_with_1(run, tmp_path):
         (["--duration", "0"], "argument --duration: got '0', expected a positive number"),
         (["--duration", "inf"], "argument --duration: got 'inf', expected a positive number"),
         (["--duration", "long"], "argument --duration: got 'long', expected a positive number"),
-        (["--samples", "1"], "argument --samples: got '1', expected a whole number from 2 to"),
+        (["--samples", "1"], "argument --samples: got '1', expected an int from 2 to"),
         (["--samples", "1.5"], "argument --samples: got '1.5'"),
         (["--samples", "100000000000"], "argument --samples: got '100000000000'"),
         (["--rtol", "0"], "argument --rtol: got '0'"),
         (
             ["--output", "run.txt"],
-            "--output run.txt: it ends in '.txt'. Expected a file name that ends in .csv, .mat, .nc or .parquet.",
+            "--output run.txt: unsupported suffix '.txt'. Expected a file name that ends in .csv, .mat, .nc or .parquet.",
         ),
-        (["--output", "run"], "--output run: it has no ending."),
+        (["--output", "run"], "--output run: the suffix is missing."),
         (["--output", "."], "--output .: this is a directory."),
-        (["--output", "x" * 300 + ".csv"], "not a usable name"),
+        (["--output", "x" * 300 + ".csv"], "invalid file name"),
         (
             ["--plot", "run.bmp"],
-            "--plot run.bmp: it ends in '.bmp'. Expected a file name that ends in .png, .pdf or .svg.",
+            "--plot run.bmp: unsupported suffix '.bmp'. Expected a file name that ends in .png, .pdf or .svg.",
         ),
     ],
 )
@@ -208,7 +208,7 @@ def test_wrong_input(run, tmp_path, words, message):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_paths_are_looked_at_before_the_work(run, monkeypatch):
-    monkeypatch.setattr(Equations, "simulate", lambda *_, **__: pytest.fail("the work began"))
+def test_paths_are_checked_before_the_simulation(run, monkeypatch):
+    monkeypatch.setattr(Equations, "simulate", lambda *_, **__: pytest.fail("the simulation started"))
     assert run("simulate", "simple-pendulum", "--output", "/dev/null/run.csv").code == 2
     assert run("simulate", "simple-pendulum", "--plot", "/dev/null/run.png").code == 2

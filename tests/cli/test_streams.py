@@ -1,4 +1,4 @@
-"""Closed and full streams, a missing home, a full disk: the command line ends with a sentence and a documented code."""
+"""Closed and full streams, a missing home directory, a full disk: error message and documented exit code."""
 
 import os
 import resource
@@ -21,13 +21,13 @@ def closed(number):
 
 
 @pytest.mark.parametrize("words", [("gallery",), ("gallery", "--json")])
-def test_a_stdout_that_was_never_open(words):
+def test_closed_stdout(words):
     found = dalembert(*words, preexec_fn=closed(1))
     assert (found.returncode, found.stderr) == (0, "")
 
 
 @pytest.mark.parametrize("words", [("gallery",), ("gallery", "--json")])
-def test_a_full_stdout(words):
+def test_full_stdout(words):
     with open("/dev/full", "w") as full:
         found = dalembert(*words, stdout=full)
     assert found.returncode == 1
@@ -37,7 +37,7 @@ def test_a_full_stdout(words):
 
 
 @pytest.mark.parametrize("home", [None, "/no/such/place", "/dev/null"])
-def test_without_a_home(home, tmp_path):
+def test_without_a_home_directory(home, tmp_path):
     environment = {name: value for name, value in os.environ.items() if name not in ("HOME", "XDG_CACHE_HOME")}
     if home is not None:
         environment["HOME"] = home
@@ -50,7 +50,7 @@ def test_without_a_home(home, tmp_path):
 
 
 @pytest.mark.parametrize("suffix", ["nc", "csv"])
-def test_a_full_disk_is_an_error_and_not_a_crash(suffix, tmp_path):
+def test_full_disk_is_reported(suffix, tmp_path):
     def small():
         resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))
 

@@ -1,4 +1,4 @@
-"""`dalembert sweep`: files, summaries, reasons, and a scheduler of Dask that runs already."""
+"""`dalembert sweep`: files, summaries, reasons of failures, and a running Dask scheduler."""
 
 import csv
 import os
@@ -16,7 +16,7 @@ import dalembert as dl
 SOME = ("sweep", "simple-pendulum", "--vary", "m=2,-1,1", "--duration", "0.5", "--times", "3", "--workers", "1")
 
 
-def test_runs_become_rows_with_reasons_a_summary_and_a_plot(run, tmp_path):
+def test_writes_rows_reasons_summary_and_plot(run, tmp_path):
     words = (*SOME, "--observe", "final(theta)", "--observe", "E=m*energy", "--to", "found.csv", "--plot", "found.svg")
     found = run(*words, "--json")
     assert (found.code, found.err) == (0, "")
@@ -35,7 +35,7 @@ def test_runs_become_rows_with_reasons_a_summary_and_a_plot(run, tmp_path):
     assert [line.get_xdata().tolist() for line in figure.axes[0].lines if len(line.get_xdata()) > 1] == [[1.0, 2.0]]
 
 
-def test_a_file_that_nothing_here_writes_is_refused_before_the_work(run, monkeypatch, tmp_path):
+def test_unavailable_file_format_is_refused_before_running(run, monkeypatch, tmp_path):
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     found = run(*SOME, "--observe", "theta", "--to", "found.parquet")
     assert found.code == 1
@@ -45,23 +45,23 @@ def test_a_file_that_nothing_here_writes_is_refused_before_the_work(run, monkeyp
 
 @pytest.fixture
 def scheduler(tmp_path):
-    """The address of a scheduler of Dask with two workers, all of them programs of their own."""
+    """The address of a Dask scheduler with two workers, each in its own process."""
     distributed = pytest.importorskip(
         "distributed", reason="Dask is not installed: pip install dalembert[cluster] installs it"
     )
-    told = tmp_path / "scheduler.json"
+    scheduler_file = tmp_path / "scheduler.json"
     paths = os.pathsep.join(path for path in sys.path if path)
     options = {"env": {**os.environ, "PYTHONPATH": paths}, "stderr": subprocess.DEVNULL}
     begin = [sys.executable, "-m", "distributed.cli.dask_scheduler", "--host", "127.0.0.1", "--port", "0"]
     join = [sys.executable, "-m", "distributed.cli.dask_worker", "--nworkers", "2", "--nthreads", "1", "--no-dashboard"]
-    where = ["--scheduler-file", str(told)]
+    where = ["--scheduler-file", str(scheduler_file)]
     processes = [subprocess.Popen([*begin, "--no-dashboard", *where], **options)]
     try:
-        while not told.exists():
+        while not scheduler_file.exists():
             assert processes[0].poll() is None
             time.sleep(0.1)
         processes.append(subprocess.Popen([*join, "--local-directory", str(tmp_path), *where], **options))
-        with distributed.Client(scheduler_file=str(told), timeout="60s") as client:
+        with distributed.Client(scheduler_file=str(scheduler_file), timeout="60s") as client:
             client.wait_for_workers(2, timeout=120)
             address = client.scheduler.address
         yield address
@@ -73,7 +73,7 @@ def scheduler(tmp_path):
 
 @pytest.mark.nightly
 @pytest.mark.filterwarnings("default")
-def test_a_cluster_goes_on_where_a_driver_was_killed(run, scheduler, tmp_path):
+def test_cluster_sweep_resumes_after_the_driver_is_killed(run, scheduler, tmp_path):
     words = ["sweep", "cart-pendulum", "--vary", "l=0.1:0.3", "--vary", "m2=0.3:0.6", "--samples", "sobol"]
     words += ["--runs", "6400", "--times", "11", "--duration", "10", "--observe", "max(x)", "--observe", "energy"]
     cluster = [*words, "--to", "found.nc", "--cluster", scheduler]
@@ -87,11 +87,11 @@ def test_a_cluster_goes_on_where_a_driver_was_killed(run, scheduler, tmp_path):
     driver.send_signal(signal.SIGKILL)
     driver.wait()
     assert 5 <= journal.read_bytes().count(b"\n") < 64
-    kept = journal.read_bytes()
+    before = journal.read_bytes()
     again = run(*cluster, "--checkpoint", "found.nc.sweep", "--json")
     assert again.code == 0
     assert again.data["failed"] == 0
-    assert journal.read_bytes().startswith(kept)
+    assert journal.read_bytes().startswith(before)
     assert journal.read_bytes().count(b"\n") == 64
     known = dl.sweep(
         "cart-pendulum",
@@ -109,7 +109,7 @@ def test_a_cluster_goes_on_where_a_driver_was_killed(run, scheduler, tmp_path):
 
 @pytest.mark.nightly
 @pytest.mark.filterwarnings("default")
-def test_a_scheduler_that_does_not_answer_is_named(run):
+def test_unreachable_scheduler_is_reported(run):
     pytest.importorskip("distributed", reason="Dask is not installed: pip install dalembert[cluster] installs it")
     found = run(*SOME[:-2], "--observe", "theta", "--to", "found.nc", "--cluster", "tcp://127.0.0.1:9")
     assert found.code == 1

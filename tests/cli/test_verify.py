@@ -7,7 +7,7 @@ from dalembert.formalisms import catalogue
 FEW = ("--states", "10", "--engine", "python")
 
 
-def test_agreement(run):
+def test_formalisms_agree(run):
     found = run("verify", "cart-pendulum", *FEW)
     assert (found.code, found.err) == (0, "")
     for key in catalogue.KEYS:
@@ -17,7 +17,7 @@ def test_agreement(run):
     assert sentence in " ".join(found.out.split())
 
 
-def test_the_table_is_grouped_by_what_formalisms_rest_on(run):
+def test_table_is_grouped_by_lineage(run):
     lines = run("verify", "simple-pendulum", *FEW).out.splitlines()
     begins = [line.split()[0] for line in lines if line.split()[1:2] == ["agrees"]]
     assert begins[:4] == ["lagrange", "boltzmann_hamel", "routh", "poincare"]
@@ -38,7 +38,7 @@ def test_as_json(run):
     assert found["formalisms"]["kane"]["status"] == "agrees"
 
 
-def test_differences_end_with_1(run):
+def test_differences_exit_with_code_1(run):
     found = run("verify", "cart-pendulum", *FEW, "--tolerance", "1e-30")
     assert found.code == 1
     assert "The formalisms differ on 'cart-pendulum'" in found.out
@@ -47,7 +47,7 @@ def test_differences_end_with_1(run):
     assert found.data["agrees"] is False
 
 
-def test_refusals_come_with_reasons(run, tmp_path):
+def test_reports_why_formalisms_do_not_apply(run, tmp_path):
     (tmp_path / "free.toml").write_text(
         'name = "free"\n[coordinates]\nx = {}\n[energies]\nkinetic = "dot(x)**2/2"\npotential = "x"\n'
     )
@@ -58,7 +58,7 @@ def test_refusals_come_with_reasons(run, tmp_path):
     assert "the model is given by its energies" in line
 
 
-def test_energies_are_told_as_two_roads(run, tmp_path):
+def test_energy_models_have_two_independent_lineages(run, tmp_path):
     (tmp_path / "free.toml").write_text(
         'name = "free"\n[coordinates]\nx = {}\n[energies]\nkinetic = "dot(x)**2/2"\npotential = "x"\n'
     )
@@ -74,5 +74,5 @@ def test_unknown_engine(run):
 
 
 def test_wrong_numbers(run):
-    assert "--states: got '0', expected a whole number from 1 to" in run("verify", "cart-pendulum", "--states", "0").err
+    assert "--states: got '0', expected an int from 1 to" in run("verify", "cart-pendulum", "--states", "0").err
     assert "--tolerance: got '-1', expected a positive" in run("verify", "cart-pendulum", "--tolerance=-1").err

@@ -225,7 +225,7 @@ def test_wrong_panels(runs: dict[str, Trajectory]) -> None:
     for name, lack in (("multipliers", "constraints"), ("violation", "constraints"), ("drives", "drives")):
         with pytest.raises(InputError, match=f"'simple-pendulum' has no {lack}, so there is no panel '{name}'"):
             pendulum.plot(name)
-    with pytest.raises(InputError, match=r"got 2 files, a\.png, b\.png\. Expected one at most"):
+    with pytest.raises(InputError, match=r"got 2 files, a\.png, b\.png\. Expected at most one"):
         pendulum.plot("a.png", path="b.png")
 
 

@@ -100,7 +100,7 @@ def test_without_time_the_raw_form_is_shown_and_said_to_be() -> None:
     hurried, calm = Reading(derivation, budget=1e-9), Reading(derivation)
     assert hurried.blocks["M"].proved == "proved"
     assert hurried.blocks["M"].operations > calm.blocks["M"].operations
-    assert "budget of 1e-09 s is spent" in hurried.unfinished
+    assert "budget of 1e-09 s was exceeded" in hurried.unfinished
     assert calm.unfinished == ""
 
 

@@ -64,7 +64,7 @@ def test_every_formalism_says_what_it_is(module):
 
 def test_what_was_chosen_is_said():
     eom = dl.derive(dl.load("double-pendulum"), "kane", engine="python")
-    assert eom.notes == ("speeds chosen by the program: u1 = dot(theta1), u2 = dot(theta2)",)
+    assert eom.notes == ("speeds chosen automatically: u1 = dot(theta1), u2 = dot(theta2)",)
     assert eom.speeds == {"u1": "dot(theta1)", "u2": "dot(theta2)"}
     assert eom.velocity_names == ("u1", "u2")
 

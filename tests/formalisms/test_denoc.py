@@ -291,9 +291,9 @@ def test_modules_of_the_user_are_what_is_shown():
 
 
 def test_modules_belong_to_denoc():
-    with pytest.raises(InputError, match=r"modules: formalism 'kane' has none\. Expected 'denoc'"):
+    with pytest.raises(InputError, match=r"modules: formalism 'kane' has no modules\. Expected 'denoc'"):
         dl.derive("four-bar", "kane", modules={"driver": ["crank"]})
-    with pytest.raises(InputError, match=r"modules: 'a' is 'crank'\. Expected the names of its bodies"):
+    with pytest.raises(InputError, match=r"modules: 'a' is 'crank'\. Expected the names of one or more bodies"):
         dl.derive("four-bar", "denoc", modules={"a": "crank"})
     with pytest.raises(InputError, match="there is no body 'crnk'"):
         dl.derive("four-bar", "denoc", modules={"a": ["crnk"], "b": ["output", "coupler"]})

@@ -143,8 +143,8 @@ def test_one_gain_keeps_a_run_on_its_constraints():
     [
         ("lagrange", 5.0, "Expected a pair"),
         ("dirac", (25.0, 10.0), "Expected one number"),
-        ("kane", (25.0, 10.0), "takes no stabilization"),
-        ("kane", 5.0, "takes no stabilization"),
+        ("kane", (25.0, 10.0), "does not support stabilization"),
+        ("kane", 5.0, "does not support stabilization"),
         ("hamilton", (1.0, 2.0, 3.0), "got \\(1.0, 2.0, 3.0\\)"),
         ("hamilton", "5", "got '5'"),
         ("dirac", -1.0, "not negative"),

@@ -36,7 +36,7 @@ def test_a_clear_rank_is_not_noted(share):
 def test_a_run_names_a_dropped_row_that_it_violates():
     run = dl.simulate(nearly_equal_rows("1e-9"), 1.0)
     assert run.q[2, -1] == pytest.approx(0.5)  # the row alone would hold it at 0
-    assert any("'second' was dropped as redundant, but does not hold: at t = 1" in note for note in run.notes)
+    assert any("'second' was dropped as redundant, but is violated: at t = 1" in note for note in run.notes)
     exact = dl.simulate(nearly_equal_rows("0"), 1.0)
     assert not exact.notes
 

@@ -40,7 +40,7 @@ def test_given_speeds_keep_their_order_and_names_in_every_formalism():
     model = orbit(("second", "dot(phi)"), ("first", "dot(r) + dot(z)"))
     kane = dl.derive(model, "kane", engine="python")
     assert kane.velocity_names[:2] == ("second", "first")
-    assert any(note.startswith("the given speeds were completed by u3 = dot(") for note in kane.notes)
+    assert any(note.startswith("the declared speeds were completed by u3 = dot(") for note in kane.notes)
 
 
 def test_speeds_that_are_constants_of_the_motion_cannot_serve():

@@ -183,13 +183,13 @@ def test_rates_of_quaternions_are_accepted(make, draw):
         (lambda d, q: d.inverse(q, q, q + 1j), "qdd: got .* Expected real numbers"),
         (lambda d, q: d.inverse(q, q, q, out=np.zeros(3)), r"out is float64 of shape \(3,\)\. Expected .* \(2,\)"),
         (lambda d, q: d.inverse(q, q, q, out=np.zeros(2, np.float32)), r"out is float32 of shape"),
-        (lambda d, q: d.gravity(q, out=[0, 0]), r"out is list\. Expected an array of float64 of shape \(2,\)"),
-        (lambda d, q: d.gravity(np.zeros((2, 3)), threads=0), "threads: got 0. Expected a whole number of at least 1"),
+        (lambda d, q: d.gravity(q, out=[0, 0]), r"out is list\. Expected a writable float64 array of shape \(2,\)"),
+        (lambda d, q: d.gravity(np.zeros((2, 3)), threads=0), "threads: got 0. Expected an int of at least 1"),
         (lambda d, q: d.gravity(q, threads=0), "threads: got 0."),
         (lambda d, q: d.inverse(q, q, q, actuated=["theta1"], threads=0), "threads: got 0."),
         (lambda d, q: d.forward([[0], [0, 1]], q), r"q: got \[\[0\], \[0, 1\]\]\. Expected numbers, in rows"),
         (lambda d, q: d.jacobian([[0], [0, 1]], "lower"), r"q: got \[\[0\], \[0, 1\]\]\."),
-        (lambda d, q: d.derivatives(q, q, parameters="m1"), "parameters: got 'm1'. Expected a list of names."),
+        (lambda d, q: d.derivatives(q, q, parameters="m1"), "parameters: got 'm1'. Expected a list of str."),
         (lambda d, q: d.rollout(q, q, lambda t, q, s: "a", 0.1, 2), "tau at t = 0: got 'a'. Expected real numbers."),
         (lambda d, q: d.gravity(q, [0.0, 1.0]), r"t has shape \(2,\)\. Expected one time"),
     ],
@@ -201,7 +201,7 @@ def test_wrong_arrays_are_reported(call, message):
 
 def test_results_do_not_overwrite_their_arguments():
     q = np.zeros((2, 8))
-    with pytest.raises(InputError, match="out lies in the memory of an argument"):
+    with pytest.raises(InputError, match="`out` overlaps an input array"):
         dl.dynamics("double-pendulum").gravity(q, out=q)
 
 

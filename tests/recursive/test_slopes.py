@@ -232,13 +232,13 @@ def test_forces_may_depend_on_the_state():
     assert np.allclose(
         (run.qd[:, 2] - run.qd[:, 0]) / (2 * h), known.forward(run.q[:, 1], run.qd[:, 1], -run.qd[:, 1]), atol=1e-3
     )
-    with pytest.raises(InputError, match=r"tau gave shape \(2, 1\) at t = 0. Expected \(2, 10\)"):
+    with pytest.raises(InputError, match=r"tau returned shape \(2, 1\) at t = 0. Expected \(2, 10\)"):
         known.rollout(q0, s0, lambda t, q, s: np.zeros((2, 1)), 1e-3, 20)
 
 
 def test_invalid_input_is_reported():
     known, q = dl.dynamics("double-pendulum"), np.zeros(2)
-    with pytest.raises(InputError, match=r"there is no method 'rk5'\. "):
+    with pytest.raises(InputError, match=r"unknown method 'rk5'\. "):
         known.rollout(q, q, None, 0.1, 3, method="rk5")  # pyright: ignore[reportArgumentType]
     with pytest.raises(InputError, match=r"rollout, steps: got 0\. Expected"):
         known.rollout(q, q, None, 0.1, 0)

@@ -441,7 +441,7 @@ def test_a_studio_begins_with_a_file(tmp_path):
     [
         ("none.toml", None, "there is no such file"),
         ("four-bra", None, "there is no model 'four-bra'"),
-        ("a.xyz", b"x", "is not a model file that can be read"),
+        ("a.xyz", b"x", "is not a supported model file"),
         ("a.urdf", b"<robot", "a.urdf"),
         ("a.toml", b"\xff\xfe\x00", "a.toml"),
         ("a.mat", b"x", "a.mat"),

@@ -1,1 +1,1 @@
-"""What users hold: Equations, Dynamics, Kinematics, and the functions of the package."""
+"""The public API: Equations, Dynamics, Kinematics, Trajectory, and the functions of the package."""

@@ -1,4 +1,4 @@
-"""Equations of motion as they are read: what was derived, by which facts, and how it is written."""
+"""Display of equations of motion: properties of the derivation, SymPy matrices, LaTeX, HTML and plain text."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ if TYPE_CHECKING:
     import sympy
 
 
-_READABLE = 8  # coordinates of a model whose equations are printed when they are looked at
+_MAX_PRINTED_COORDINATES = 8  # larger models print a summary instead of the equations
 
 
 @dataclass(frozen=True, repr=False)
 class ReadableEquations(BoundEquations):
-    """What a derivation says; `Equations` adds what can be computed from it."""
+    """The symbolic part of `Equations`: properties of a derivation and its display."""
 
     @property
     def n_dynamic(self) -> int:
@@ -44,7 +44,7 @@ class ReadableEquations(BoundEquations):
 
     @property
     def reasons(self) -> dict[str, str]:
-        """For every coordinate why it is ignorable, as proved on the formulas, or what refutes it.
+        """For every coordinate the reason why it is ignorable, proved symbolically, or why it is not.
 
         >>> import dalembert as dl
         >>> dl.derive(dl.load("cart-pendulum"), "volterra_reduced").reasons["theta1"]
@@ -54,7 +54,7 @@ class ReadableEquations(BoundEquations):
 
     @property
     def speeds(self) -> dict[str, str]:
-        """The quasi-velocities that are used, name by name with their formulas; empty where none are."""
+        """The generalized speeds in use: their formulas by name; empty if the formalism uses none."""
         if not self.about.uses_speeds:
             return {}
         known = self.workspace.facts
@@ -63,41 +63,41 @@ class ReadableEquations(BoundEquations):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What was detected, chosen and dropped, in sentences."""
+        """Messages about detected, chosen and dropped elements."""
         known = self.workspace.facts
         out = list(notes_of(self.form))
         if known.chosen and self.speeds:
-            out.append(f"speeds chosen by the program: {', '.join(f'{u} = {f}' for u, f in self.speeds.items())}")
+            out.append(f"speeds chosen automatically: {', '.join(f'{u} = {f}' for u, f in self.speeds.items())}")
         added = {u: f for u, f in self.speeds.items() if u in known.speed_names[known.given :]}
         if known.given and added:
-            out.append(f"the given speeds were completed by {', '.join(f'{u} = {f}' for u, f in added.items())}")
+            out.append(f"the declared speeds were completed by {', '.join(f'{u} = {f}' for u, f in added.items())}")
         if known.reduced_note and self.about.velocities.are_reduced:
             out.append(known.reduced_note)
         if needed := self.derivation.needs:
-            given = ", ".join(f"{name} = {self.model.parameter_values[name]:g}" for name in sorted(needed))
+            values = ", ".join(f"{name} = {self.model.parameter_values[name]:g}" for name in sorted(needed))
             out.append(
-                f"{', '.join(self.ignorable)} ignorable only while {given}; other values need equations of their own"
+                f"{', '.join(self.ignorable)} ignorable only while {values}; other values require a new derivation"
             )
         if known.rank_note:
             out.append(known.rank_note)
         if known.nearly_dependent:
             out.append(
-                f"the constraints are nearly dependent, by {known.independence:.1e}, so they are combined before they are solved"
+                f"the constraints are nearly dependent ({known.independence:.1e}); they are combined before the linear solve"
             )
         if self.engine == "native" and self.workspace.mode(self.about) == "assembled":
-            out.append("run in assembled mode: the linear system is solved in numbers at every step")
+            out.append("run in assembled mode: the linear system is solved numerically at every step")
         return tuple(out)
 
     @property
     def operations(self) -> int:
-        """The number of arithmetic operations in one evaluation of the whole right-hand side."""
+        """The number of arithmetic operations in one evaluation of the right-hand side."""
         return self.derivation.machine.operations
 
-    # reading
+    # symbolic form and display
 
     @property
     def symbolic(self) -> LinearForm:
-        """The equations over SymEngine, for reading."""
+        """The equations as SymEngine expressions, for display."""
         return self.derivation.machine.symbolic
 
     @cached_property
@@ -112,7 +112,7 @@ class ReadableEquations(BoundEquations):
 
     @cached_property
     def constraint_matrix(self) -> sympy.Matrix:
-        """A of A v̇ = β, as a SymPy matrix; without rows where the formalism has no multipliers."""
+        """A of A v̇ = β, as a SymPy matrix; without rows if the formalism has no multipliers."""
         return self._sympy(self.symbolic.linear.A)
 
     @cached_property
@@ -125,12 +125,12 @@ class ReadableEquations(BoundEquations):
 
     @cached_property
     def reading(self) -> Reading:
-        """The derivation for the reader: its quantities and its laws."""
+        """The display form of the derivation: its quantities and its final equations."""
         return Reading(self.derivation)
 
     @property
     def blocks(self) -> Blocks:
-        """The formalism's own quantities by key, in the order of its paper, each with the number of its equation.
+        """The quantities of the formalism by key, in the order of its paper, with their equation numbers.
 
         >>> import dalembert as dl
         >>> dl.derive("robot-2-link", "denoc").blocks["N_l"].equation
@@ -140,26 +140,26 @@ class ReadableEquations(BoundEquations):
 
     @property
     def laws(self) -> tuple[WrittenLaw, ...]:
-        """The equations that the formalism ends with, as its paper writes them, row by row."""
+        """The final equations of the formalism in the notation of its paper, row by row."""
         return self.reading.laws
 
     def steps(self) -> Iterator[Step]:
-        """The derivation step by step, each with its equation numbers."""
+        """Iterate over the steps of the derivation, each with its equation numbers."""
         return self.reading.steps()
 
     def latex(self, *, standalone: bool = False) -> str:
-        """The equations in LaTeX for a document with amsmath, or as a document of their own; long lines are broken."""
+        """The equations in LaTeX for a document with amsmath, or as a complete document; long lines are wrapped."""
         found = latex.page(self.reading.page)
         return latex.document([found]) if standalone else found
 
     def html(self) -> str:
-        """The equations as a page of HTML that needs nothing else, with MathML in it."""
+        """The equations as a self-contained HTML page with MathML."""
         return html.document(f"{self.model.name} by {self.formalism}", [html.page(self.reading.page)])
 
     @property
     def _overview(self) -> Table | None:
-        """A summary of equations too long to read at once; None where the page itself is printed."""
-        if len(self.model.coordinate_names) <= _READABLE:
+        """A summary for large models; None if the equations themselves are printed."""
+        if len(self.model.coordinate_names) <= _MAX_PRINTED_COORDINATES:
             return None
         facts = (
             ("formalism", self.about.title),
@@ -170,29 +170,29 @@ class ReadableEquations(BoundEquations):
         return Table(("equations", "of " + self.model.name), facts, "", self.notes)
 
     def _repr_latex_(self) -> str:
-        told = self._overview
-        return latex.display(self.reading.page) if told is None else told._repr_latex_()
+        overview = self._overview
+        return latex.display(self.reading.page) if overview is None else overview._repr_latex_()
 
     def _repr_html_(self) -> str:
-        told = self._overview
-        return html.fragment([html.page(self.reading.page) if told is None else told._repr_html_()])
+        overview = self._overview
+        return html.fragment([html.page(self.reading.page) if overview is None else overview._repr_html_()])
 
     def __str__(self) -> str:
-        told = self._overview
-        return plain_text.page(self.reading.page) if told is None else str(told)
+        overview = self._overview
+        return plain_text.page(self.reading.page) if overview is None else str(overview)
 
     @cached_property
     def hamiltonian(self) -> sympy.Expr:
         """H(q, p, t) as a SymPy expression; for the formalisms hamilton and dirac."""
         if not self.about.velocities.are_momenta:
-            raise InputError(f"formalism '{self.formalism}' has no Hamiltonian. Derive by hamilton or dirac.")
+            raise InputError(f"formalism '{self.formalism}' has no Hamiltonian. Derive with hamilton or dirac.")
         return self.blocks["H"].value  # pyright: ignore[reportReturnType]
 
     @cached_property
     def directions(self) -> sympy.Matrix:
         """D of papers/phong as a SymPy matrix, columns not normalized; for the formalism phong."""
         if self.formalism != "phong":
-            raise InputError(f"formalism '{self.formalism}' has no matrix D. Derive by phong.")
+            raise InputError(f"formalism '{self.formalism}' has no matrix D. Derive with phong.")
         system = self.workspace.symbolic
         x = trial_vectors(system, self.derivation.trials)
         return self._sympy(directions(system.algebra, system.A, x))
@@ -200,13 +200,13 @@ class ReadableEquations(BoundEquations):
 
 @dataclass(frozen=True)
 class SympyEquations:
-    """M (v̇, λ) = f over SymPy's `dynamicsymbols`, for PyDy, opty and code written for `KanesMethod`.
+    """M (v̇, λ) = f in SymPy's `dynamicsymbols`, for PyDy, opty and code written for `KanesMethod`.
 
-    As `LagrangesMethod` does with its multipliers, the full matrices are those of the unknowns (q̇, v̇, λ):
+    As in `LagrangesMethod`, the full matrices belong to the unknowns (q̇, v̇, λ):
 
         [1 0 0; 0 M −Jᵀ; 0 A 0] (q̇, v̇, λ) = (q̇(q, v), f, β).
 
-    Velocity variables are dynamic symbols, too: `theta1_dot` is the rate of `theta1`, and `kindiffdict` says so.
+    Velocity variables are dynamic symbols, too: `theta1_dot` is the rate of `theta1`, as in `kindiffdict`.
     """
 
     q: sympy.Matrix  # the coordinates, a column
@@ -215,10 +215,10 @@ class SympyEquations:
     mass_matrix: sympy.Matrix  # [M −Jᵀ; A 0], of (v̇, λ)
     forcing: sympy.Matrix  # (f, β)
     qd: sympy.Matrix  # q̇ as functions of (q, u)
-    parameters: Mapping[Any, float]  # the values of the symbols, constants of the motion among them
+    parameters: Mapping[Any, float]  # the values of the symbols, including constants of the motion
 
     def kindiffdict(self) -> dict[Any, Any]:
-        """The kinematic differential equations: for every q̇ its function of (q, u)."""
+        """The kinematic differential equations: q̇ as functions of (q, u)."""
         import sympy
 
         from dalembert.symbolic.sympy_trees import time_symbol
@@ -236,11 +236,11 @@ class SympyEquations:
 
     @cached_property
     def forcing_full(self) -> sympy.Matrix:
-        """The right side of (q̇, v̇, λ)."""
+        """The right-hand side of (q̇, v̇, λ)."""
         return self.qd.col_join(self.forcing)
 
     def rhs(self, inv_method: str | None = None) -> sympy.Matrix:
-        """(q̇, v̇, λ), solved by `inv_method`, a method of SymPy's `Matrix.inv`; by default LU."""
+        """Solve for (q̇, v̇, λ) with `inv_method`, a method of SymPy's `Matrix.inv`; the default is LU."""
         if inv_method is None:
             return self.qd.col_join(self.mass_matrix.LUsolve(self.forcing))
         return self.mass_matrix_full.inv(inv_method, try_block_diag=True) * self.forcing_full
@@ -250,8 +250,8 @@ class SympyEquations:
     ) -> tuple[sympy.Matrix, sympy.Matrix, list[Any]]:
         """A and B of ẋ = A x + B r about an operating point, x = (q, u); `inputs` r are symbols of parameters.
 
-        `op_point` gives values of q and u, and of parameters if numbers are wanted; what it leaves out stays a symbol. With
-        multipliers, deviations x have to fulfil the constraints; derive by kane for independent speeds.
+        `op_point` maps q, u and optionally parameters to values; all others remain symbols. With multipliers, deviations x
+        must satisfy the constraints; derive with kane for independent speeds.
         """
         import sympy
         from sympy.physics.mechanics import msubs
@@ -260,30 +260,30 @@ class SympyEquations:
         names = {x: sympy.Dummy(str(x.func)) for x in moving}
         M, f = (msubs(part, names) for part in (self.mass_matrix_full, self.forcing_full))
         known = {names.get(key, key): value for key, value in op_point.items()}
-        there = sympy.Matrix(M.subs(known)).LUsolve(f.subs(known))
+        rates = sympy.Matrix(M.subs(known)).LUsolve(f.subs(known))
         columns = []
         for x in [*names.values(), *inputs]:
-            change = (f.diff(x) - M.diff(x) * there).subs(known)  # M ẋ′ = f′ − M′ ẋ
+            change = (f.diff(x) - M.diff(x) * rates).subs(known)  # M ẋ′ = f′ − M′ ẋ
             columns.append(sympy.Matrix(M.subs(known)).LUsolve(change)[: len(moving), 0])
         back = {dummy: x for x, dummy in names.items()}
-        whole = sympy.Matrix(len(moving), len(columns), lambda i, j: columns[j][i]).subs(back)
-        return whole[:, : len(moving)], whole[:, len(moving) :], list(inputs)
+        both = sympy.Matrix(len(moving), len(columns), lambda i, j: columns[j][i]).subs(back)
+        return both[:, : len(moving)], both[:, len(moving) :], list(inputs)
 
 
-def sympy_equations(form: LinearForm, values: Mapping[str, float], given: Mapping[str, Any]) -> SympyEquations:
-    """A form over SymEngine in SymPy's words; `given` are the user's own symbols."""
+def sympy_equations(form: LinearForm, values: Mapping[str, float], symbols: Mapping[str, Any]) -> SympyEquations:
+    """Convert a form over SymEngine to SymPy; `symbols` are those of the user."""
     import sympy
 
     from dalembert.symbolic.sympy_trees import time_symbol
 
     if form.behind is not None:
         raise NotApplicableError(
-            f"to_sympy: formalism '{form.formalism}' has unknowns besides the rates of its states and the multipliers. "
-            "Derive by kane, lagrange or another one."
+            f"to_sympy: formalism '{form.formalism}' has unknowns besides the state rates and the multipliers. "
+            "Derive with kane, lagrange or another formalism."
         )
     time, namer, linear = time_symbol(), Namer(), form.independent
     q, v = ([str(x) for x in part] for part in (form.system.q, form.velocity.v))
-    table: dict[str, Any] = {str(name): symbol for name, symbol in given.items()}
+    table: dict[str, Any] = {str(name): symbol for name, symbol in symbols.items()}
     table |= {name: table.get(name, sympy.Function(namer.new(name))(time)) for name in q}
     table |= {name: sympy.Function(namer.new(name))(time) for name in v}
     table |= {name: table.get(name, sympy.Symbol(namer.new(name))) for name in values}

@@ -1,4 +1,4 @@
-"""Many states in steps of fixed length: each step, or each stage of it, is one call of machine code for all states."""
+"""Fixed-step integration of many states: each step, or each stage of a step, is one compiled call for all states."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from dalembert.symbolic.floats import FLOATS, numbers
 
 Method = Literal["rk4", "semi_implicit"]
 METHODS: tuple[Method, ...] = ("rk4", "semi_implicit")
-RK4 = ((1 / 6, 1 / 2), (1 / 3, 1 / 2), (1 / 3, 1.0), (1 / 6, 0.0))  # weights of the end and of the next stage
+RK4 = ((1 / 6, 1 / 2), (1 / 3, 1 / 2), (1 / 3, 1.0), (1 / 6, 0.0))  # weights of the result and of the next stage
 Forces = Callable[[float, np.ndarray, np.ndarray], np.ndarray]
 
 
 class Rollout(NamedTuple):
-    """States along the way: t (samples,), q (n, samples) or (n, samples, batch), and speeds qd likewise."""
+    """Sampled states: t (samples,), q (n, samples) or (n, samples, batch), and speeds qd likewise."""
 
     t: np.ndarray
     q: np.ndarray
@@ -34,17 +34,17 @@ class Rollout(NamedTuple):
 
 
 def forces_of(start: State, tau: npt.ArrayLike | Forces | None) -> Forces:
-    """The forces along the way as a function of t, q and speeds, which a user may have given."""
+    """The applied forces as a function of t, q and speeds; `tau` is constant, None or such a function."""
     n, K = start.plan.tree.n_speeds, start.K
     if callable(tau):
 
-        def told(t: float, q: np.ndarray, s: np.ndarray) -> np.ndarray:
+        def checked_forces(t: float, q: np.ndarray, s: np.ndarray) -> np.ndarray:
             found = np.ascontiguousarray(numbers_given(tau(t, q, s), f"tau at t = {t:.6g}"))
             if found.shape != (n, K):
-                raise InputError(f"tau gave shape {found.shape} at t = {t:.6g}. Expected ({n}, {K}).")
+                raise InputError(f"tau returned shape {found.shape} at t = {t:.6g}. Expected ({n}, {K}).")
             return found
 
-        return told
+        return checked_forces
     batch = () if start.single else (K,)
     constant = np.zeros((n, K)) if tau is None else read_array(start.plan, "tau", tau, batch, speeds_only=True)
     return lambda t, q, s: constant
@@ -52,7 +52,7 @@ def forces_of(start: State, tau: npt.ArrayLike | Forces | None) -> Forces:
 
 @dataclass(frozen=True)
 class Stepper:
-    """Steps of one model for K states."""
+    """Integration of K states of one model without constraints."""
 
     calls: Calls
     forces: Forces
@@ -62,31 +62,31 @@ class Stepper:
 
     @property
     def plan(self) -> Plan:
-        """The tree."""
+        """The kinematic tree and its data."""
         return self.calls.plan
 
     def rollout(self, start: State, t: float, steps: int, every: int, method: Method) -> Rollout:
-        """The states at the start and after `every` so many steps."""
+        """Integrate; the result contains the initial states and those after each `every` steps."""
         if method not in METHODS:
-            raise InputError(f"there is no method '{method}'. {nearest(str(method), METHODS)}")
+            raise InputError(f"rollout: unknown method '{method}'. {nearest(str(method), METHODS)}")
         for name, count in (("steps", steps), ("every", every)):
             if not is_whole(count) or count < 1:
-                raise InputError(f"rollout, {name}: got {shown(count)}. Expected a whole number of at least 1.")
+                raise InputError(f"rollout, {name}: got {shown(count)}. Expected an int of at least 1.")
         self.require_start(start, t)
         x, n = np.concatenate([start.q, start.s]), self.plan.tree.n
-        kept = [x, *(y for k, y in enumerate(self._states(x, t, steps, method), 1) if k % every == 0)]
-        whole = np.stack(kept, axis=1)
-        times = t + self.dt * every * np.arange(len(kept))
-        return Rollout(times, start.shaped(whole[:n]), start.shaped(whole[n:]))
+        samples = [x, *(y for k, y in enumerate(self._states(x, t, steps, method), 1) if k % every == 0)]
+        states = np.stack(samples, axis=1)
+        times = t + self.dt * every * np.arange(len(samples))
+        return Rollout(times, start.shaped(states[:n]), start.shaped(states[n:]))
 
     def require_start(self, start: State, t: float) -> None:
-        """A tree may start anywhere."""
+        """Check the initial states; a tree has no constraints."""
 
     def _states(self, x: np.ndarray, t: float, steps: int, method: Method) -> Iterator[np.ndarray]:
-        """The states (q, s) after every step from x (n + n_speeds, K)."""
-        taken = self._runge_kutta if method == "rk4" else self._semi_implicit
+        """Iterate over the states (q, s) after each step from x (n + n_speeds, K)."""
+        step = self._runge_kutta if method == "rk4" else self._semi_implicit
         for k in range(steps):
-            x = taken(x, t + k * self.dt)
+            x = step(x, t + k * self.dt)
             yield x
 
     def _semi_implicit(self, x: np.ndarray, t: float) -> np.ndarray:
@@ -94,7 +94,7 @@ class Stepper:
         tau = self.forces(t, x[:n], x[n:])
         step = np.full((1, x.shape[1]), self.dt)
         found, quiet = call.many([x[:n], x[n:], tau, step], t, None, self.threads)
-        return found if quiet else self._judged(found, x, tau, t)
+        return found if quiet else self._require_valid(found, x, tau, t)
 
     def _runge_kutta(self, base: np.ndarray, t: float) -> np.ndarray:
         n, call, size = self.plan.tree.n, self.calls["stage", self.friction], len(base)
@@ -104,12 +104,12 @@ class Stepper:
             weights = np.repeat([[weight * self.dt], [ahead * self.dt]], x.shape[1], axis=1)
             found, quiet = call.many([x[:n], x[n:], tau, base, total, weights], now, None, self.threads)
             if not quiet:
-                self._judged(found, x, tau, now)
+                self._require_valid(found, x, tau, now)
             x, total, now = found[:size], found[size:], t + ahead * self.dt
         return with_unit_quaternions(self.plan.tree, total)
 
-    def _judged(self, found: np.ndarray, x: np.ndarray, tau: np.ndarray, t: float) -> np.ndarray:
-        """Look closely where the alarm was raised: the walk says what is wrong, if anything is."""
+    def _require_valid(self, found: np.ndarray, x: np.ndarray, tau: np.ndarray, t: float) -> np.ndarray:
+        """Recompute flagged states with the checked recursion, which raises with the reason if they are invalid."""
         n = self.plan.tree.n
         walk.forward_dynamics(self.plan.tree.model, x[:n], x[n:], tau, t, friction=self.friction)
         return found
@@ -117,7 +117,7 @@ class Stepper:
 
 @dataclass(frozen=True)
 class HeldRows:
-    """The constraints of many states at once: φ, the velocity level and A."""
+    """The constraints of many states: φ, the velocity level and A."""
 
     plan: Plan
     function: Callable[[np.ndarray, np.ndarray], np.ndarray]  # of rows q, s, t
@@ -132,16 +132,16 @@ class HeldRows:
 
     @property
     def kept(self) -> np.ndarray:
-        """Which rows hold from the start."""
+        """Mask of the rows that must be satisfied initially, all except servo constraints."""
         return ~np.array(self.plan.levels.servo, dtype=bool)
 
 
 @dataclass(frozen=True)
 class HeldStepper(Stepper):
-    """Steps of a model with constraints."""
+    """Integration of states of a model with constraints."""
 
     def require_start(self, start: State, t: float) -> None:
-        """The states fulfil the constraints where they begin."""
+        """Raise if initial states violate the constraints."""
         sd = self._slopes(np.concatenate([start.q, start.s]), t)[len(start.q) :]
         require_fulfilled(start, rows_of(self.plan, start.q, start.qd, start.s, start.t), sd)
 
@@ -172,7 +172,7 @@ class HeldStepper(Stepper):
         return self._projected(total, t + self.dt)
 
     def _projected(self, x: np.ndarray, t: float) -> np.ndarray:
-        """The states (q, s) on the constraints, by changes along the speeds that are as small as can be."""
+        """Project states (q, s) onto the constraints with the smallest changes along the speeds."""
         plan, rows = self.plan, HeldRows(self.plan, self.calls["rows", False].function)
         n, sizes, unit = plan.tree.n, plan.sizes[rows.kept], plan.units
         x = with_unit_quaternions(plan.tree, x)
@@ -185,18 +185,18 @@ class HeldStepper(Stepper):
             phi, _, A = rows.at(shifted(change, which), s[:, which], t)
             return phi, A[:, : phi.shape[1]]
 
-        held = sum(rows.kept[: plan.levels.held])
-        placed = newton.onto(positions, np.zeros_like(s.T), unit, sizes[:held])
-        at = shifted(placed.x, np.arange(s.shape[1]))
+        n_positions = sum(rows.kept[: plan.levels.held])
+        moved = newton.onto(positions, np.zeros_like(s.T), unit, sizes[:n_positions])
+        at = shifted(moved.x, np.arange(s.shape[1]))
 
         def velocities(speeds: np.ndarray, which: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
             return rows.at(at[:, which], speeds.T, t)[1:]
 
-        kept = newton.onto(velocities, s.T, unit / plan.scales.time, sizes / plan.scales.time)
-        if not (good := placed.good & kept.good).all():
+        projected = newton.onto(velocities, s.T, unit / plan.scales.time, sizes / plan.scales.time)
+        if not (good := moved.good & projected.good).all():
             raise SimulationError(
-                f"rollout of '{plan.tree.model.name}': state {int(np.argmin(good))} of the batch cannot be brought back onto "
-                f"the constraints at t = {t:.6g}. Expected a state nearby that fulfils them. Take a smaller dt, or look whether "
-                "the motion reaches a singular position."
+                f"rollout of '{plan.tree.model.name}': state {int(np.argmin(good))} of the batch cannot be projected onto the "
+                f"constraints at t = {t:.6g}. Expected a nearby state that satisfies them. Reduce dt, or check whether the "
+                "motion reaches a singular configuration."
             )
-        return np.concatenate([at, kept.x.T])
+        return np.concatenate([at, projected.x.T])

@@ -1,4 +1,4 @@
-"""Forces at the samples of a run: in joints, of loads and drives, and multipliers."""
+"""Forces at the samples of a run: joint reactions, loads, drive efforts and multipliers."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def joint_reactions(
     """The joint reactions at (q, q̇, q̈, t, λ), one state or many."""
     model = equations.model
     if not model.bodies:
-        raise InputError(f"model '{model.name}' is given by its energies, so it has no joints. Describe it by bodies.")
+        raise InputError(f"model '{model.name}' is given by its energies, so it has no joints. Define it by bodies.")
     require_frame(frame)
     return equations.workspace.joint_reactions.along(*state, values, frame)
 
@@ -46,7 +46,7 @@ def joint_reactions(
 def smallest_multipliers(known: Facts, A: np.ndarray, reaction: np.ndarray) -> np.ndarray:
     """The smallest λ with Aᵀλ = reaction; A (k, n) or (k, n, batch), reaction (n,) or (n, batch)."""
     rows, force = np.moveaxis(A, (0, 1), (-2, -1)), np.moveaxis(reaction, 0, -1)
-    finite = np.asarray(np.isfinite(rows).all(axis=(-2, -1)))[..., None]  # singular values need numbers
+    finite = np.asarray(np.isfinite(rows).all(axis=(-2, -1)))[..., None]  # singular values require finite entries
     found = rank.smallest_multipliers(
         np.where(finite[..., None], rows, 0.0), force, known.scales.positions, len(known.rows)
     )
@@ -59,15 +59,15 @@ def drive_efforts(
     state: tuple[np.ndarray, np.ndarray, np.ndarray],
     rows: dict[str, np.ndarray],
 ) -> dict[str, np.ndarray]:
-    """The efforts of drives at (t, q, q̇), some of which are rows of the multipliers."""
+    """The efforts of drives at (t, q, q̇); those of prescribed motions are multipliers."""
     return joint_efforts(model, named, *state) | {name: rows[name] for name in rows if name in drive_names(model)}
 
 
 def with_bodies(equations: BoundEquations, run: Trajectory) -> Trajectory:
-    """The run with motions of bodies, forces of loads and drives, and forces in joints; see `Equations.evaluate`."""
+    """The run with body motions, load forces, drive efforts and joint reactions; see `Equations.evaluate`."""
     if run.model != equations.model or run.formalism != equations.formalism:
         raise InputError(
-            f"evaluate: the run is of '{run.model.name}' by {run.formalism}, the equations are of '{equations.model.name}' by "
+            f"evaluate: the run belongs to '{run.model.name}' by {run.formalism}, the equations to '{equations.model.name}' by "
             f"{equations.formalism}. Expected the equations that were simulated."
         )
     equations = equations.with_parameters(run.parameters) if equations.parameters != dict(run.parameters) else equations
@@ -86,7 +86,7 @@ def with_bodies(equations: BoundEquations, run: Trajectory) -> Trajectory:
 
 
 class Samples(NamedTuple):
-    """States of a run: t (samples,), and q, q̇ and q̈ (n, samples), by equations."""
+    """Samples of a run and their equations: t (samples,), and q, q̇ and q̈ (n, samples)."""
 
     equations: BoundEquations
     t: np.ndarray
@@ -96,7 +96,7 @@ class Samples(NamedTuple):
 
 
 def body_motion(pieces: Sequence[Samples]) -> BodyMotion:
-    """The motions of all bodies along pieces of a run."""
+    """The motions of all bodies along consecutive parts of a run."""
     names = tuple(body.name for body in pieces[0].equations.model.bodies)
     found = [_along(piece, names) for piece in pieces]
     return BodyMotion(names, *(np.concatenate(each, axis=-1) for each in zip(*found, strict=True)))
@@ -114,7 +114,7 @@ def _links(plan: Plan, piece: Samples) -> list[tuple[np.ndarray, ...]]:
     """R (3, 3, K), p (3, K), velocity and acceleration (6, K) of the links."""
     tree, count, (_, t, q, qd, qdd) = plan.tree, len(piece.t), piece
     s, sd = list(qd), list(qdd)
-    if tree.attitudes:  # quaternions that drift are taken as the rotations they stand for
+    if tree.attitudes:  # quaternions are normalized, and their rates converted to angular velocities
         s = list(to_speeds(tree, FLOATS, list(q), list(qd)))
         sd = list(to_speed_rates(tree, FLOATS, list(q), list(qd), list(qdd)))
         q = with_unit_quaternions(tree, q)

@@ -1,4 +1,4 @@
-"""`dl.animate`: a model to be moved by hand."""
+"""`dl.animate`: an interactive view of a model with sliders for its coordinates."""
 
 from dalembert.api.load import accepts_source
 from dalembert.display import video

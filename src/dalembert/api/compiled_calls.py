@@ -1,4 +1,4 @@
-"""Functions of the dynamics, compiled: arrays of doubles in, arrays of doubles out, with as little between as can be."""
+"""Compiled functions of the dynamics: arrays of doubles in and out, with low call overhead."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ Out = np.ndarray | None
 
 
 class Call:
-    """One function of rows q, s, ... and t, whose last output is an alarm."""
+    """One function of rows q, s, ... and t, whose last output is a validity flag: at most 1 in size if valid."""
 
     def __init__(self, function: Function, sizes: Sequence[int], shape: tuple[int, ...]) -> None:
         self.function, self.sizes, self.shape = function, tuple(sizes), shape
@@ -37,11 +37,11 @@ class Call:
 
     @cached_property
     def quick(self) -> Quick | None:
-        """The call at one state in machine code, `quick(q, s, ..., t)`, where there is one; see `llvm/quick`."""
+        """The compiled call for one state, `quick(q, s, ..., t)`, or None; see `codegen/llvm/native_entry`."""
         return _quick_of(self.function, self.sizes, self.shape)
 
     def one(self, given: Sequence[object], t: float, out: np.ndarray | None = None) -> np.ndarray | None:
-        """The result at one state; None where arrays are not doubles of the right shape, or where the alarm is raised."""
+        """The result at one state; None if arrays are not doubles of the right shape, or the result is flagged."""
         if self.quick is not None and (out is None or out.flags.c_contiguous):
             return self.quick(*given, t) if out is None else self.quick(*given, t, out)
         arrays = [a for a in given if isinstance(a, np.ndarray) and a.dtype == _DOUBLE]
@@ -53,7 +53,7 @@ class Call:
         return result if abs(found[-1]) <= 1 else None
 
     def batch(self, given: Sequence[object]) -> list[np.ndarray] | None:
-        """The arrays of a batch; None unless they are doubles for one number of states."""
+        """The arrays of a batch; None unless all are doubles with the same number of states."""
         if not isinstance(given[0], np.ndarray) or given[0].ndim != 2:
             return None
         count = given[0].shape[1]
@@ -63,33 +63,33 @@ class Call:
     def many(
         self, given: Sequence[np.ndarray], t: np.ndarray | float, out: np.ndarray | None, threads: int
     ) -> tuple[np.ndarray, bool]:
-        """The results at many states, and whether the alarm is silent at all of them."""
+        """The results at many states, and whether all of them are valid."""
         count = given[0].shape[1]
         found = np.empty((*self.shape, count)) if out is None else out
         direct = found if found.flags.c_contiguous else np.empty(found.shape)
-        alarm, time = np.empty((1, count)), np.reshape(t, (1, count)) if isinstance(t, np.ndarray) else _same(t, count)
-        self.function.spread([*given, time], [direct.reshape(self._rows, count), alarm], threads)
+        flags, time = np.empty((1, count)), np.reshape(t, (1, count)) if isinstance(t, np.ndarray) else _row(t, count)
+        self.function.spread([*given, time], [direct.reshape(self._rows, count), flags], threads)
         if direct is not found:
             found[...] = direct
-        highest, lowest = np.maximum.reduce(alarm[0], initial=0.0), np.minimum.reduce(alarm[0], initial=0.0)
+        highest, lowest = np.maximum.reduce(flags[0], initial=0.0), np.minimum.reduce(flags[0], initial=0.0)
         return found, bool(highest <= 1 and lowest >= -1)
 
 
 @lru_cache(maxsize=2)
-def _same(t: float, count: int) -> np.ndarray:
-    """A row of one time, which calls with as many states share."""
+def _row(t: float, count: int) -> np.ndarray:
+    """A read-only row of one time, cached for calls with the same number of states."""
     row = np.full((1, count), t)
     row.flags.writeable = False
     return row
 
 
-_ROOM = 2**12  # numbers that are taken from the stack
+_MAX_STACK_NUMBERS = 2**12
 Quick = Callable[..., np.ndarray | None]
 
 
 def _quick_of(function: Function, sizes: tuple[int, ...], shape: tuple[int, ...]) -> Quick | None:
-    """The call in machine code; None on other engines, and where its numbers need too much memory on the stack."""
-    if function.n_outputs + sum(sizes) > _ROOM or (code := function.native) is None:
+    """The call in machine code; None on other engines, and if it needs too much memory on the stack."""
+    if function.n_outputs + sum(sizes) > _MAX_STACK_NUMBERS or (code := function.native) is None:
         return None
     from dalembert.codegen.llvm.native_entry import is_possible, quick_function
 
@@ -97,30 +97,30 @@ def _quick_of(function: Function, sizes: tuple[int, ...], shape: tuple[int, ...]
 
 
 def require_out(out: np.ndarray | None, shape: tuple[int, ...], given: Sequence[np.ndarray] = ()) -> None:
-    """An array that results can be written to."""
+    """Raise unless results can be written to `out`."""
     if out is None:
         return
     if not isinstance(out, np.ndarray) or out.shape != shape or out.dtype != _DOUBLE or not out.flags.writeable:
         got = f"{out.dtype} of shape {out.shape}" if isinstance(out, np.ndarray) else type(out).__name__
-        raise InputError(f"out is {got}. Expected an array of float64 of shape {shape} that can be written.")
+        raise InputError(f"out is {got}. Expected a writable float64 array of shape {shape}.")
     if any(np.may_share_memory(out, array) for array in given):
-        raise InputError("out lies in the memory of an argument. Expected an array of its own.")
+        raise InputError("`out` overlaps an input array. Expected a separate array.")
 
 
 Key = tuple[str, bool] | tuple[str, bool, Detail]
 
 
 class Facts(NamedTuple):
-    """What calls have to know of a sound model."""
+    """Properties of a valid model that the calls need."""
 
-    constrained: bool  # something besides the joints holds the bodies
+    constrained: bool  # there are constraints besides the joints
     n_speeds: int
 
 
 class Calls(dict[Key, Call]):
     """The functions of one model on one engine by task, friction and detail, each compiled at first use.
 
-    What is on disk is taken from there; then the model is not even planned.
+    Functions in the disk cache are loaded from there, without planning the model.
     """
 
     def __init__(self, model: Description, engine: str, execution: str | None) -> None:
@@ -129,12 +129,12 @@ class Calls(dict[Key, Call]):
 
     @cached_property
     def plan(self) -> Plan:
-        """The tree of the model and what is known of it."""
+        """The kinematic tree of the model and its data."""
         return plan_of(self.model)
 
     @cached_property
     def facts(self) -> Facts:
-        """Facts of the model; raises where it is not sound, or cannot run by this execution."""
+        """Properties of the model; raises if it is invalid, or does not support this execution."""
 
         def found() -> Plain:
             choose_execution(self.plan, "forward", self.execution, self.engine)
@@ -144,29 +144,29 @@ class Calls(dict[Key, Call]):
 
     def __missing__(self, key: Key) -> Call:
         task, friction, detail = key if len(key) == 3 else (*key, Detail())
-        asked = (task, friction, detail, self.engine, self.execution)
-        made = kept_record(self.model, asked, partial(self._record, task, friction, detail))
-        sizes, shape, rolled, text = made
-        function = running(Loops.again(text) if rolled else program_again(text), self.engine)
+        key_on_disk = (task, friction, detail, self.engine, self.execution)
+        record = kept_record(self.model, key_on_disk, partial(self._record, task, friction, detail))
+        sizes, shape, rolled, source = record
+        function = running(Loops.again(source) if rolled else program_again(source), self.engine)
         if task == "forward" and self.facts.constrained:
             function = held_function(self.plan, function, rolled=rolled)
         self[key] = found = Call(function, sizes, shape)
         return found
 
     def _record(self, task: str, friction: bool, detail: Detail) -> Plain:
-        """The sizes of what a task takes, the shape of what it gives, and its text."""
+        """The sizes of the inputs of a task, the shape of its result, and its program."""
         names, known = names_of(self.plan, detail.named), TASKS[task]
         sizes = tuple(len(getattr(names, group)) for group in (*known.groups, *(["named"] if detail.named else [])))
-        told = {"friction": friction, "detail": detail, "engine": self.engine, "execution": self.execution}
-        text = text_for(self.plan, task, **told)
-        rolled = isinstance(text, Loops)
-        return sizes, known.shape(names, detail), rolled, text.plain() if rolled else plain_program(text)
+        options = {"friction": friction, "detail": detail, "engine": self.engine, "execution": self.execution}
+        program = text_for(self.plan, task, **options)
+        rolled = isinstance(program, Loops)
+        return sizes, known.shape(names, detail), rolled, program.plain() if rolled else plain_program(program)
 
 
 class Alone(dict[tuple[str, bool], Quick]):
-    """The calls at one state by task and friction: None where arguments are not plain arrays of one state, or something is amiss.
+    """Calls for one state by task and friction; they return None for other arguments, and if the result is flagged.
 
-    What stands here first waits for one state and then makes room for machine code, so that batches do not compile it.
+    The call is compiled at the first call with a single state, so that batches do not compile it.
     """
 
     def __init__(self, calls: Calls) -> None:
@@ -174,13 +174,13 @@ class Alone(dict[tuple[str, bool], Quick]):
         self._calls = calls
 
     def __missing__(self, key: tuple[str, bool]) -> Quick:
-        def waiting(*given: object) -> np.ndarray | None:
+        def compile_on_demand(*given: object) -> np.ndarray | None:
             if getattr(given[0], "ndim", 0) == 1:
                 self[key] = self._calls[key].quick or _never
             return None
 
-        walked = key[0] in ("inverse", "forward_slopes") and self._calls.facts.constrained  # elsewhere, or refused
-        found = self[key] = _never if walked else waiting
+        unsupported = key[0] in ("inverse", "forward_slopes") and self._calls.facts.constrained
+        found = self[key] = _never if unsupported else compile_on_demand
         return found
 
 
@@ -190,33 +190,33 @@ def _never(*given: object) -> None:
 
 @lru_cache(maxsize=64)
 def calls_of(model: Description, engine: str, execution: str | None) -> Calls:
-    """The functions of a model, found once per process by its content; the oldest leave the store."""
+    """The functions of a model, cached by its content; the cache drops the oldest models."""
     return Calls(model, engine, execution)
 
 
 def forget_calls() -> None:
-    """Empty the store; handles find or make what they need again."""
+    """Clear the cache of compiled functions."""
     calls_of.cache_clear()
 
 
 @dataclass(frozen=True, repr=False)
 class Compiled(Value):
-    """A model on an engine; its compiled functions lie in a store by content."""
+    """A model on an engine; compiled functions are cached by content."""
 
     declared: Description
     engine: str
-    execution: str | None = None  # how the recursion is run; None: as suits the model
+    execution: str | None = None  # rolled or unrolled recursion; None: chosen automatically
 
-    said: ClassVar[dict[str, str]] = {}  # what messages call the results of tasks
+    said: ClassVar[dict[str, str]] = {}  # names of the results of tasks, for messages
 
     @cached_property
     def plan(self) -> Plan:
-        """The tree of the model and what is known of it."""
+        """The kinematic tree of the model and its data."""
         return plan_of(self.declared)
 
     @property
     def speed_names(self) -> tuple[str, ...]:
-        """What the entries of velocities, forces and accelerations are."""
+        """The names of the entries of velocities, forces and accelerations."""
         return self.plan.tree.speed_names
 
     @cached_property
@@ -259,15 +259,15 @@ class Compiled(Value):
         threads: int,
         detail: Detail | None,
     ) -> np.ndarray:
-        """The result for arguments of any kind."""
+        """The result for any array-like arguments, after checking them."""
         groups = TASKS[task].groups
         state = read_state(self.plan, given[0], given[1] if "s" in groups else None, t)
         arrays = [state.q, *([state.s] if "s" in groups else []), *self._third(state, groups, given)]
         arrays += [np.asarray(x).reshape(-1, state.K) for x in given[len(arrays) :]]  # parameters, or a point
         found, quiet = call.many(arrays, state.t, None, counted(threads))
         if not quiet:
-            if (walked := self._walked(task, given, t, friction, detail)) is not None:
-                return walked
+            if (recomputed := self._walked(task, given, t, friction, detail)) is not None:
+                return recomputed
             walk.require_finite(state, found, self.said[task])
         if task == "forward":
             found = state.second_rates(found)
@@ -276,11 +276,11 @@ class Compiled(Value):
     def _walked(
         self, task: str, given: tuple[Numbers, ...], t: Numbers, friction: bool, detail: Detail | None
     ) -> np.ndarray | None:
-        """The result by a walk in floats, which says what is wrong; None for tasks that have none."""
+        """The result of the checked recursion in floats, which raises with the reason; None for other tasks."""
         return None
 
     def _third(self, state: State, groups: tuple[str, ...], given: tuple[Numbers, ...]) -> list[np.ndarray]:
-        """Accelerations, forces or both."""
+        """The accelerations, forces or both of a task."""
         out = [read_speed_rates(state, given[2])] if "sd" in groups else []
         if "tau" in groups:
             batch = () if state.single else (state.K,)
@@ -289,14 +289,14 @@ class Compiled(Value):
 
 
 def counted(threads: int) -> int:
-    """A number of threads."""
+    """Check a number of threads."""
     if not is_whole(threads) or threads < 1:
-        raise InputError(f"threads: got {shown(threads)}. Expected a whole number of at least 1.")
+        raise InputError(f"threads: got {shown(threads)}. Expected an int of at least 1.")
     return threads
 
 
 def written(found: np.ndarray, out: Out) -> np.ndarray:
-    """What was found, in `out` where it is given."""
+    """Return the result, copied to `out` unless that is None."""
     require_out(out, found.shape)
     if out is None:
         return found
@@ -305,12 +305,12 @@ def written(found: np.ndarray, out: Out) -> np.ndarray:
 
 
 def beside(values: np.ndarray, q: Numbers) -> np.ndarray:
-    """The same values for every state."""
+    """Repeat values for every state of a batch."""
     batch = batch_of(q)
     return values if batch is None else np.repeat(values[:, None], batch, axis=1)
 
 
 def batch_of(q: Numbers) -> int | None:
-    """How many states q holds; None for one."""
+    """The number of states in q; None for a single state."""
     shape = q.shape if isinstance(q, np.ndarray) else numbers_given(q, "q").shape
     return shape[1] if len(shape) > 1 else None

@@ -1,4 +1,4 @@
-"""The named quantities of chapter 5 of papers/desapio in numbers: M, b, g apart, the constraint space, the minimal coordinates.
+"""Numerical values of the quantities of chapter 5 of papers/desapio: M, b, g, the constraint space, minimal coordinates.
 
 | symbol | name | equation |
 |---|---|---|
@@ -8,8 +8,8 @@
 | α, ρ | `alpha`, `rho` | (5.152), (5.153) |
 | W, M_p, b_p, g_p, τ_p | `W`, `M_p`, `b_p`, `g_p`, `tau_p` | (5.299), (5.303)–(5.306) |
 
-Deviates: W is an orthonormal basis found at each state, which is not smooth, so Ẇ q̇_p of (5.304) stands as Φ⁺(−Φ̇q̇), the shortest
-acceleration that the constraints admit: q̈ = W q̈_p + Φ⁺(−Φ̇q̇).
+Deviates: W is an orthonormal basis computed at each state, which is not smooth, so Ẇ q̇_p of (5.304) is replaced by Φ⁺(−Φ̇q̇), the
+minimum-norm acceleration that satisfies the constraints: q̈ = W q̈_p + Φ⁺(−Φ̇q̇).
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ from dalembert.model.frozen import Value
 from dalembert.simulation.workspace import Workspace
 from dalembert.symbolic.algebra_base import Array, stack, zeros
 
-_KEPT = 1e-8  # of the size of A_s ŝ̇: what may be left of the constraints
+_CONSTRAINT_TOLERANCE = 1e-8  # of the residual A_s ŝ̇ − b_s, relative to its terms
 
 
 @dataclass(frozen=True)
 class ConstraintSpace(Value):
-    """Θᵀ(τ + C) = M q̈ + b + g − Φᵀ(α + ρ), (5.154), at one state or many; Φ has the independent constraints as rows.
+    """Θᵀ(τ + C) = M q̈ + b + g − Φᵀ(α + ρ), (5.154), at one state or many; the rows of Φ are the independent constraints.
 
     The batch is the last axis of every quantity.
     """
@@ -46,9 +46,9 @@ class ConstraintSpace(Value):
     b: np.ndarray
     g: np.ndarray
     tau: np.ndarray
-    C: np.ndarray  # what constraints that are not ideal add to τ: (3.44) of papers/poincare
+    C: np.ndarray  # generalized forces of non-ideal constraints: (3.44) of papers/poincare
     Phi: np.ndarray
-    Phi_dot_qd: np.ndarray  # of Φ q̈ = −Φ̇q̇, explicit time included
+    Phi_dot_qd: np.ndarray  # of Φ q̈ = −Φ̇q̇, including explicit time dependence
 
     @cached_property
     def _space(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -56,8 +56,8 @@ class ConstraintSpace(Value):
             found = solvers.constraint_space(_batch_first(self.M), _batch_first(self.Phi))
         except np.linalg.LinAlgError:
             raise SingularError(
-                "constraint_space: M or Φ M⁻¹ Φᵀ is singular at a state, so H (5.90) has no value there. "
-                "Take W, M_p, b_p and g_p, which need no inverse, or another state."
+                "constraint_space: M or Φ M⁻¹ Φᵀ is singular at a state, so H (5.90) does not exist. "
+                "Use W, M_p, b_p and g_p, which need no inverse, or another state."
             ) from None
         return tuple(_batch_last(x, self.b) for x in found)  # pyright: ignore[reportReturnType]
 
@@ -135,7 +135,7 @@ class ConstraintSpace(Value):
 
 
 def parts(system: System) -> tuple[Array, Array, Array, Array]:
-    """M, b, g and τ: sums over bodies (5.56)–(5.58), or from the energies where a model is given by them, (5.217)."""
+    """M, b, g and τ: sums over bodies (5.56)–(5.58), or from energies, (5.217)."""
     if system.model.energies is None:
         value = dalembert.derive(system).value
         return value("M"), value("b"), value("g"), value("tau")
@@ -145,7 +145,7 @@ def parts(system: System) -> tuple[Array, Array, Array, Array]:
 def constraint_space(
     workspace: Workspace, q: np.ndarray, qd: np.ndarray, t: np.ndarray, parameters: np.ndarray
 ) -> ConstraintSpace:
-    """All quantities at one state or many, by one function that is compiled once."""
+    """All quantities at one state or many, with one function that is compiled once."""
     n, r = len(q), len(workspace.facts.rows)
     out = workspace.evaluated(outputs, (q, qd), t, parameters)
     M, b, g, tau, C, Phi, beta = np.split(out, np.cumsum([n * n, n, n, n, n, r * n]))
@@ -154,13 +154,13 @@ def constraint_space(
 
 
 def outputs(system: System) -> Array:
-    """M, b, g, τ, C, Φ and β, end to end."""
+    """M, b, g, τ, C, Φ and β, concatenated."""
     M, b, g, tau = parts(system)
     C = non_ideal_forces(system.motion)
     return stack(M.ravel(), b, g, tau, zeros(len(b)) if C is None else C, system.A.ravel(), system.beta)
 
 
-# batches: on the last axis for users, on the first for linear algebra
+# the batch is the last axis for users, and the first for linear algebra
 
 
 def _batch_first(x: np.ndarray) -> np.ndarray:
@@ -185,7 +185,7 @@ def _product(A: np.ndarray, B: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True)
 class QuasiAccelerations(Value):
-    """What Poincaré's equations say at one state of (q, s)."""
+    """The quantities of Poincaré's equations at one state (q, s)."""
 
     s: np.ndarray
     M_s: np.ndarray
@@ -207,23 +207,23 @@ class QuasiAccelerations(Value):
 
     @property
     def sd(self) -> np.ndarray:
-        """The quasi-acceleration that nature takes: (3.35)."""
+        """The actual quasi-acceleration: (3.35)."""
         return self.a_s + np.linalg.solve(self.M_s, self.S_c)
 
     def gaussian(self, sd: npt.ArrayLike | None = None) -> np.float64 | np.ndarray:
-        """(ŝ̇ − a_s)ᵀ M_s (ŝ̇ − a_s), (3.37), of quasi-accelerations (n,) or (n, K) with A_s ŝ̇ = b_s; by default of ṡ."""
-        taken = self.sd if sd is None else self._require_admissible(sd, "gaussian, sd")
-        gap = (taken.T - self.a_s).T
+        """(ŝ̇ − a_s)ᵀ M_s (ŝ̇ − a_s), (3.37), of quasi-accelerations (n,) or (n, K) with A_s ŝ̇ = b_s; the default is ṡ."""
+        chosen = self.sd if sd is None else self._require_admissible(sd, "gaussian, sd")
+        gap = (chosen.T - self.a_s).T
         return np.einsum("n...,nm,m...->...", gap, self.M_s, gap)[()]
 
     def measure(self, S_c: npt.ArrayLike | None = None) -> np.float64 | np.ndarray:
-        """Ŝ_cᵀ M_s⁻¹ Ŝ_c, (3.43), of forces (n,) or (n, K) under which the constraints are kept; by default of S_c itself."""
+        """Ŝ_cᵀ M_s⁻¹ Ŝ_c, (3.43), of forces (n,) or (n, K) that satisfy the constraints; the default is S_c."""
         force = self.S_c if S_c is None else numbers_given(S_c, "measure, S_c")
         self._require_admissible((np.linalg.solve(self.M_s, force).T + self.a_s).T, "measure, S_c")
         return np.einsum("n...,n...->...", force, np.linalg.solve(self.M_s, force))[()]
 
     def possible(self, count: int, *, seed: int = 0) -> np.ndarray:
-        """Random quasi-accelerations (n, count) that fulfil A_s ŝ̇ = b_s: (3.38)."""
+        """Random quasi-accelerations (n, count) that satisfy A_s ŝ̇ = b_s: (3.38)."""
         n = len(self.s)
         free = rank.split(self.A_s, None, len(self.A_s))[1] if len(self.A_s) else np.eye(n)
         spread = 1 + np.linalg.norm(self.sd)
@@ -231,15 +231,15 @@ class QuasiAccelerations(Value):
         return self.sd[:, None] + free @ moves
 
     def _require_admissible(self, sd: npt.ArrayLike, where: str) -> np.ndarray:
-        """Quasi-accelerations that fulfil the constraints, or by how much they do not."""
+        """Convert quasi-accelerations to an array; raise if they violate the constraints."""
         found, n = numbers_given(sd, where), len(self.s)
         if found.ndim not in (1, 2) or found.shape[0] != n:
             raise InputError(f"{where} has shape {found.shape}. Expected ({n},) or ({n}, K).")
-        left = np.abs((self.A_s @ found).T - self.b_s)
+        residual = np.abs((self.A_s @ found).T - self.b_s)
         size = np.abs(self.A_s) @ np.abs(found)
-        if (left > _KEPT * (size.T + np.abs(self.b_s))).any():
+        if (residual > _CONSTRAINT_TOLERANCE * (size.T + np.abs(self.b_s))).any():
             raise InputError(
-                f"{where}: the constraints are not kept, A_s ŝ̇ − b_s is {left.max():.3g}. Expected A_s ŝ̇ = b_s; "
-                "`possible` gives such quasi-accelerations."
+                f"{where}: the constraints are violated, A_s ŝ̇ − b_s is {residual.max():.3g}. Expected A_s ŝ̇ = b_s; "
+                "`possible` returns such quasi-accelerations."
             )
         return found

@@ -1,4 +1,4 @@
-"""Equations from models: written out, or, for trees too large for that, as the recursion itself."""
+"""Derivation of equations: in explicit form, or as a recursion for large trees."""
 
 from __future__ import annotations
 
@@ -27,14 +27,16 @@ from dalembert.simulation.workspace import Setup, setup
 from dalembert.symbolic.floats import FLOATS
 
 Trial = str | Sequence[float]
-_SHORT = 1e-9  # of its own length: a trial vector of which less is left lies in what is taken
-_STATES = 4
+_RANK_TOLERANCE = 1e-9  # relative length below which a trial vector is linearly dependent
+_SAMPLE_STATES = 4
 
 
 def with_trials(derivation: Derivation, trials: Sequence[Trial]) -> Derivation:
-    """The derivation with these trial vectors: names of coordinates, whose unit vectors are meant, or n numbers each."""
+    """The derivation with these trial vectors: names of coordinates (their unit vectors) or n numbers each."""
     if derivation.formalism != phong.ABOUT.key:
-        raise InputError(f"trials: formalism '{derivation.formalism}' has none. Expected 'phong'. Leave `trials` out.")
+        raise InputError(
+            f"trials: formalism '{derivation.formalism}' has no trial vectors. Expected 'phong'. Omit `trials`."
+        )
     names, d = derivation.workspace.model.coordinate_names, derivation.facts.d
     if isinstance(trials, str) or len(trials) != d:
         raise InputError(
@@ -56,22 +58,22 @@ def _trial_vector(trial: Trial, names: Sequence[str]) -> tuple[float, ...]:
     return tuple(map(float, trial))
 
 
-def _require_independent(derivation: Derivation, x: tuple[tuple[float, ...], ...], given: Sequence[Trial]) -> None:
-    """Raise where a trial vector lies in what the constraints and those before it take, at all of some states."""
+def _require_independent(derivation: Derivation, x: tuple[tuple[float, ...], ...], trials: Sequence[Trial]) -> None:
+    """Raise if a trial vector is linearly dependent on the constraint rows and its predecessors at all sample states."""
     space = derivation.workspace
-    states = random_states.consistent(space.model, _STATES)
+    states = random_states.consistent(space.model, _SAMPLE_STATES)
     _, _, A, _ = space.manifold.evaluate(states.q, states.qd, states.t, space.values)
     columns = np.array(x).reshape(len(x), len(states.q)).T
-    left = np.zeros(len(x))
+    residual = np.zeros(len(x))
     for k in range(states.q.shape[1]):
         G = A[list(derivation.facts.rows), :, k].astype(object)
         D = directions(FLOATS, G, columns.astype(object)).astype(float)
-        left = np.maximum(left, np.nan_to_num(np.linalg.norm(D, axis=0)))
-    short = left <= _SHORT * np.linalg.norm(columns, axis=0)
-    if short.any():
+        residual = np.maximum(residual, np.nan_to_num(np.linalg.norm(D, axis=0)))
+    dependent = residual <= _RANK_TOLERANCE * np.linalg.norm(columns, axis=0)
+    if dependent.any():
         raise InputError(
-            f"trials: {shown(given[int(np.argmax(short))])} lies in what the constraints and the trial vectors before it take. "
-            "Expected something to be left of it in step 2. Choose another."
+            f"trials: {shown(trials[int(np.argmax(dependent))])} is linearly dependent on the constraint rows and the preceding "
+            "trial vectors. Expected a nonzero remainder in step 2. Choose another trial vector."
         )
 
 
@@ -85,14 +87,37 @@ def derive(
     modules: Mapping[str, Sequence[str]] | None = None,
     trials: Sequence[Trial] | None = None,
 ) -> Equations:
-    """The equations of motion of a model by one formalism.
+    """Derive the equations of motion of a model with one formalism.
 
-    `engine` is native or python. `mode` is fused (the whole right-hand side is one graph) or assembled (a rank-revealing
-    solve in numbers at every step, for constraints whose rank changes along the way); by default the program chooses.
-    `modules` are for denoc: kinematic modules by name, each a serial chain of bodies, which its blocks and steps then go through.
-    `trials` are for phong: the trial vectors of its second step, names of coordinates or n numbers each. All that serve give the
-    same motion; D is longer or shorter, and may vanish at other places.
+    Parameters
+    ----------
+    model : Model, Description, str or Path
+        The model, the name of a gallery example, or the path of a model file.
+    formalism : str, optional
+        The key of the formalism, such as "kane".
+    engine : {"native", "python"}, optional
+        How the equations are evaluated; native machine code by default if it is available.
+    mode : {"fused", "assembled"}, optional
+        One symbolic graph of the right-hand side, or a rank-revealing numerical solve at every step, for constraints whose
+        rank changes during the motion. The default is chosen automatically.
+    modules : mapping of str to sequence of str, optional
+        For denoc: serial chains of bodies by name; blocks and steps are grouped by these kinematic modules.
+    trials : sequence, optional
+        For phong: the trial vectors of step 2, each the name of a coordinate or n numbers. All admissible vectors give the
+        same motion, but the columns of D vanish at different states.
 
+    Returns
+    -------
+    Equations
+        The equations of motion, for display, evaluation and simulation.
+
+    Raises
+    ------
+    NotApplicableError
+        If the formalism does not apply to the model.
+
+    Examples
+    --------
     >>> derive("cart-pendulum", "gibbs_appell").n_states
     5
     """
@@ -102,7 +127,29 @@ def derive(
 def simulate(
     model: Source, duration: float | None = None, *, formalism: str = "lagrange", **options: Any
 ) -> Trajectory:
-    """The motion of a model from its initial state; options as in `Equations.simulate`."""
+    """Simulate a model from its initial state.
+
+    Parameters
+    ----------
+    model : Model, Description, str or Path
+        The model, the name of a gallery example, or the path of a model file.
+    duration : float, optional
+        Simulated time in seconds; the duration of the model by default.
+    formalism : str, optional
+        The key of the formalism, such as "kane".
+    **options
+        Options of `Equations.simulate`.
+
+    Returns
+    -------
+    Trajectory
+        The sampled motion.
+
+    Examples
+    --------
+    >>> simulate("simple-pendulum", 1.0, samples=11).q.shape
+    (1, 11)
+    """
     return derive(model, formalism).simulate(duration, **options)
 
 
@@ -116,9 +163,9 @@ def equations_of(
     modules: Mapping[str, Sequence[str]] | None = None,
     trials: Sequence[Trial] | None = None,
 ) -> Equations:
-    """The equations of a model by one formalism, derived.
+    """Derive the equations of a model with one formalism; see `derive`.
 
-    `modules` are named groups of links, for `denoc`; `trials` the trial vectors of `phong`.
+    `modules` are named groups of links, for `denoc`; `trials` are the trial vectors of `phong`.
     """
     found = derived(setup(model, engine, mode, choice), formalism)
     if modules is not None:
@@ -127,27 +174,27 @@ def equations_of(
 
 
 def equations_by(model: Elements, formalisms: Sequence[str]) -> list[Equations]:
-    """The equations of a model by several formalisms, derived; the model is set up once."""
+    """Derive the equations of a model with several formalisms; the model is set up once."""
     known = setup(model)
     return [derived(known, formalism) for formalism in formalisms]
 
 
 def derived(known: Setup, formalism: str, alpha: float = 0.0) -> Equations:
-    """The equations by one formalism; those of a large tree by `denoc` are not written out."""
+    """The equations by one formalism; with `denoc`, large trees are evaluated recursively."""
     if formalism == denoc.ABOUT.key and _runs_in_loops(known):
         return TreeEquations(Derivation(known, formalism))
     found = Equations(derivation_of(known, formalism, alpha))
-    found.form  # noqa: B018 (raises where the formalism does not apply)
+    found.form  # noqa: B018 (raises if the formalism does not apply)
     return found
 
 
 def _runs_in_loops(known: Setup) -> bool:
-    """True for a tree that is better run in loops over its links than written out."""
+    """True for a large tree, which is evaluated in loops over its links."""
     model = known.declared
-    written_out = (
+    explicit = (
         model.energies is not None or model.canonical_constraints or model.events or model.controllers or model.rigid
     )
-    if len(model.generalized_coordinates) <= MANY or written_out:
+    if len(model.generalized_coordinates) <= MANY or explicit:
         return False
     if known.mode is not None or known.choice is not None:
         return False

@@ -1,4 +1,4 @@
-"""The dynamics a user holds: inverse and forward dynamics, mass matrix and their kin as compiled functions of arrays."""
+"""`Dynamics`: inverse and forward dynamics, mass matrix and related quantities as compiled functions of arrays."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from dalembert.tables import Table, Tabular
 
 
 class Derivatives(NamedTuple):
-    """Slopes of forces or accelerations, rows by speeds: by q, by speeds, by accelerations or forces, and by parameters."""
+    """Derivatives of forces or accelerations with respect to q, speeds, accelerations or forces, and parameters."""
 
     by_q: np.ndarray
     by_qd: np.ndarray
@@ -39,12 +39,12 @@ class Derivatives(NamedTuple):
 
 @dataclass(frozen=True, repr=False)
 class Dynamics(Tabular, Compiled):
-    """The dynamics of a model in speeds s, M ṡ + c + g = τ + loads: a value; compiled code lies in a store by content.
+    """Dynamics of a model in speeds s: M ṡ + c + g = τ + loads. Created by `dl.dynamics`.
 
-    Every function takes one state (n,) or many (n, batch) and gives (n,), (n, batch) or (n, n), (n, n, batch). With `out` the
-    result is written into an array; `threads` share a batch. Velocities and accelerations are those of the coordinates or, with
-    quaternions, speeds as `speed_names` lists them: the angular velocity takes the place of the rates of a quaternion. Quickest
-    are arrays of float64 in speeds, whose columns lie side by side.
+    Immutable; compiled functions are cached by content. Every method takes one state (n,) or many (n, batch) and returns (n,),
+    (n, batch), (n, n) or (n, n, batch). With `out` the result is written to an array; `threads` is the number of threads for a
+    batch. Velocities and accelerations are those of the coordinates or, with quaternions, the speeds in `speed_names`: angular
+    velocities instead of quaternion rates. C-contiguous float64 arrays in speeds are fastest.
 
     >>> import dalembert as dl
     >>> arm = dl.dynamics("double-pendulum")
@@ -65,11 +65,11 @@ class Dynamics(Tabular, Compiled):
         "forward_slopes": "the derivative of the acceleration",
     }
 
-    # what it is
+    # properties
 
     @cached_property
     def kinematics(self) -> Kinematics:
-        """Where the bodies are and how they move, as compiled functions of the same arrays."""
+        """Kinematics of the bodies, as compiled functions of the same arrays."""
         return Kinematics(self.declared, self.engine, self.execution)
 
     @cached_property
@@ -81,7 +81,7 @@ class Dynamics(Tabular, Compiled):
         return self._calls.facts.constrained
 
     def tables(self) -> tuple[Table, ...]:
-        """What the entries of velocities and forces are, and how they are worked out."""
+        """The names of the entries of velocities and forces, the type of the model and the engine."""
         kind = "constrained" if self._constrained else "tree"
         rows = tuple((str(i), name) for i, name in enumerate(self.speed_names))
         return (Table(("entry", "speed"), rows, f"Dynamics of {self.declared.name}: {kind}, engine {self.engine}"),)
@@ -90,7 +90,7 @@ class Dynamics(Tabular, Compiled):
         kind = "constrained" if self._constrained else "tree"
         return f"Dynamics('{self.declared.name}', {len(self.speed_names)} speeds, {kind}, {self.engine})"
 
-    # what it does
+    # dynamics
 
     def inverse(
         self,
@@ -104,9 +104,9 @@ class Dynamics(Tabular, Compiled):
         out: Out = None,
         threads: int = 1,
     ) -> np.ndarray:
-        """The forces τ = M ṡ + c + g − loads that a motion takes; also called `rnea`.
+        """Inverse dynamics: the forces τ = M ṡ + c + g − loads; alias `rnea`.
 
-        Loads of the model act besides τ; friction in joints only with `friction`. For `actuated`, and for models with
+        The loads of the model are included; joint friction only with `friction`. For `actuated`, and for models with
         constraints, see `dl.inverse_dynamics`.
 
         >>> import dalembert as dl
@@ -132,10 +132,10 @@ class Dynamics(Tabular, Compiled):
         out: Out = None,
         threads: int = 1,
     ) -> np.ndarray:
-        """The accelerations under the loads of the model and the forces `tau`, none by default; also called `aba`.
+        """Forward dynamics: the accelerations under the loads of the model and the forces `tau` (default 0); alias `aba`.
 
-        Where `qd` are rates of quaternions the result is q̈, else the rates of the speeds. The mass matrix has to be regular;
-        where it is not, the message says along which speeds.
+        If `qd` contains quaternion rates the result is q̈, else the rates of the speeds. If the mass matrix is singular, the
+        error names the speeds without inertia.
 
         >>> import dalembert as dl
         >>> dl.dynamics("double-pendulum").forward([0.4, 1.1], [0.3, -0.2]).shape
@@ -160,9 +160,9 @@ class Dynamics(Tabular, Compiled):
         out: Out = None,
         threads: int = 1,
     ) -> walk.HybridDynamics:
-        """Accelerations and forces of all speeds: those of `prescribed` ones have `qdd`, all others `tau`, and the rest is found.
+        """Hybrid dynamics: `qdd` of the `prescribed` speeds and `tau` of all others are known; solve for the rest.
 
-        As `dl.hybrid_dynamics`. `out` takes both, (2, n) or (2, n, batch).
+        Same as `dl.hybrid_dynamics`. `out` has shape (2, n) or (2, n, batch).
 
         >>> import dalembert as dl
         >>> arm = dl.dynamics("double-pendulum")
@@ -176,7 +176,7 @@ class Dynamics(Tabular, Compiled):
         return walk.HybridDynamics(*self._run("hybrid", given, t, friction, out, threads, chosen))
 
     def mass_matrix(self, q: Numbers, t: Numbers = 0.0, *, out: Out = None, threads: int = 1) -> np.ndarray:
-        """The mass matrix M of the speeds, rotors included; also called `crba`. Constraints play no part in it.
+        """The mass matrix M of the speeds, including rotors, without constraints; alias `crba`.
 
         >>> import dalembert as dl
         >>> dl.dynamics("double-pendulum").mass_matrix([0.4, 1.1]).shape
@@ -187,7 +187,7 @@ class Dynamics(Tabular, Compiled):
         return self._run("mass_matrix", (q,), t, False, out, threads)
 
     def bias(self, q: Numbers, qd: Numbers, t: Numbers = 0.0, *, out: Out = None, threads: int = 1) -> np.ndarray:
-        """c + g, the forces that keep the speeds constant where no loads act; also called `nle`. Loads are not in it.
+        """The bias forces c + g, the inverse dynamics at zero acceleration without loads; alias `nle`.
 
         >>> import dalembert as dl
         >>> pendulum = dl.dynamics("double-pendulum")
@@ -198,7 +198,7 @@ class Dynamics(Tabular, Compiled):
         return self._run("bias", (q, qd), t, False, out, threads)
 
     def gravity(self, q: Numbers, t: Numbers = 0.0, *, out: Out = None, threads: int = 1) -> np.ndarray:
-        """g, the forces that hold the bodies up.
+        """The gravity forces g, the inverse dynamics at rest without loads.
 
         >>> import dalembert as dl
         >>> dl.dynamics("simple-pendulum").gravity([0.0]).shape
@@ -207,9 +207,9 @@ class Dynamics(Tabular, Compiled):
         return self._run("gravity", (q,), t, False, out, threads)
 
     def coriolis(self, q: Numbers, qd: Numbers, t: Numbers = 0.0, *, out: Out = None, threads: int = 1) -> np.ndarray:
-        """The matrix of convective inertia C of C s = c, (17) of papers/denoc, chosen such that dM/dt − 2C is skew.
+        """The Coriolis matrix C of C s = c, (17) of papers/denoc, chosen such that dM/dt − 2C is skew-symmetric.
 
-        What joints whose motion is prescribed in time add to c is not in it.
+        Terms of rheonomic joints in c are not included.
 
         >>> import dalembert as dl
         >>> dl.dynamics("double-pendulum").coriolis([0.4, 1.1], [0.3, -0.2]).shape
@@ -227,7 +227,7 @@ class Dynamics(Tabular, Compiled):
         out: Out = None,
         threads: int = 1,
     ) -> np.ndarray:
-        """J (6, n) of a point, in axes of its body: its velocity above the body's angular velocity, in world axes, is J s.
+        """Jacobian J (6, n) of a `point` in body axes: J s is its velocity and the angular velocity, in world axes.
 
         >>> import dalembert as dl
         >>> dl.dynamics("puma560").jacobian(np.zeros(6), "flange").shape
@@ -238,9 +238,9 @@ class Dynamics(Tabular, Compiled):
     def centroidal(
         self, q: Numbers, qd: Numbers, t: Numbers = 0.0, *, out: Out = None, threads: int = 1
     ) -> tuple[np.ndarray, np.ndarray]:
-        """The matrix A (6, n) and the momentum A s (6,): momentum above angular momentum about the mass centre, in world axes.
+        """Centroidal momentum matrix A (6, n) and A s (6,): linear and angular momentum about the mass center, world axes.
 
-        What joints whose motion is prescribed in time add is not in it. `out` takes both, (6, n + 1).
+        Terms of rheonomic joints are not included. `out` has shape (6, n + 1) for both.
 
         >>> import dalembert as dl
         >>> A, momentum = dl.dynamics("puma560").centroidal(np.zeros(6), np.ones(6))
@@ -265,8 +265,8 @@ class Dynamics(Tabular, Compiled):
     ) -> Derivatives:
         """Derivatives of accelerations (`of="forward"`, at forces `given`) or of forces (`of="inverse"`, at accelerations).
 
-        By q, by speeds, by what is given, and by parameters in the order they are named, each (n, n) or (n, n, batch). For a
-        quaternion, changes of q are along its three speeds. `out` takes all side by side.
+        With respect to q, speeds, `given`, and the named parameters in their order, each (n, n) or (n, n, batch). For a
+        quaternion, q varies along its three speeds. `out` has all blocks side by side.
 
         >>> import dalembert as dl
         >>> slopes = dl.dynamics("double-pendulum").derivatives(np.zeros(2), np.zeros(2), parameters=["m1"])
@@ -276,7 +276,7 @@ class Dynamics(Tabular, Compiled):
         if of not in ("forward", "inverse"):
             raise InputError(f"derivatives, of: got {shown(of)}. Expected 'forward' or 'inverse'.")
         if not are_names(parameters):
-            raise InputError(f"derivatives, parameters: got {shown(parameters)}. Expected a list of names.")
+            raise InputError(f"derivatives, parameters: got {shown(parameters)}. Expected a list of str.")
         task = f"{of}_slopes"
         last = self._zeros(q) if given is None else given
         if out is None and not parameters and (one := self._alone[task, friction](q, qd, last, t)) is not None:
@@ -305,11 +305,11 @@ class Dynamics(Tabular, Compiled):
         friction: bool = False,
         threads: int = 1,
     ) -> Rollout:
-        """Motions from many states at once in steps of length dt: `rk4`, or `semi_implicit`, which keeps energy for long.
+        """Integrate many states with steps dt: `rk4`, or `semi_implicit` (symplectic Euler), which limits energy drift.
 
-        `tau` are constant forces, or a function of t, q (n, batch) and the speeds that gives them (n, batch) at every stage.
-        Samples are kept at the start and `every` so many steps. Velocities come back as speeds. With constraints, the states are
-        brought back onto them after every step.
+        `tau` are constant forces, or a function of t, q (n, batch) and speeds that returns (n, batch) at every stage. The
+        initial states and every `every`-th step are recorded. Velocities are returned as speeds. With constraints, the states
+        are projected onto them after every step.
 
         >>> import dalembert as dl
         >>> run = dl.dynamics("double-pendulum").rollout(np.ones((2, 100)), np.zeros((2, 100)), None, 1e-3, 50)
@@ -328,11 +328,11 @@ class Dynamics(Tabular, Compiled):
     def simulate(
         self, duration: float | None = None, *, friction: bool = True, **options: Unpack[SimulationOptions]
     ) -> Trajectory:
-        """The motion of a tree of any size from (q0, qd0), by default the model's start, under gravity and all its loads.
+        """Simulate a tree of any size from (q0, qd0), by default the initial state of the model, with gravity and all loads.
 
         The cost of a step is linear in the number of links. `integrator` is dop853 (default), rk45 or rk4; the other arguments
-        are those of `dl.simulate`. That goes the same way for large trees by the formalism `denoc`, and derives equations, which
-        know more of a model, for all others.
+        are those of `dl.simulate`. With the formalism `denoc`, `dl.simulate` uses the same recursion for large trees; otherwise
+        it derives explicit equations, which support more features.
 
         >>> import dalembert as dl
         >>> run = dl.dynamics(dl.load("rope", links=100)).simulate(0.1, samples=11)
@@ -352,7 +352,7 @@ class Dynamics(Tabular, Compiled):
         return np.zeros(n) if batch is None else _shared_zeros(n, batch)
 
     def rates(self, q: Numbers, s: Numbers) -> np.ndarray:
-        """The rates q̇ of the coordinates for speeds s: the same unless there are quaternions.
+        """The coordinate rates q̇ for speeds s; they differ only for quaternions.
 
         >>> import dalembert as dl
         >>> dl.dynamics("double-pendulum").rates([0.4, 1.1], [0.3, -0.2])
@@ -361,7 +361,7 @@ class Dynamics(Tabular, Compiled):
         state = read_state(self.plan, q, s, 0.0)
         return state.shaped(state.qd)
 
-    rnea, aba, crba, nle = inverse, forward, mass_matrix, bias  # as Pinocchio calls them
+    rnea, aba, crba, nle = inverse, forward, mass_matrix, bias  # the names in Pinocchio
 
     def _walked(
         self, task: str, given: tuple[Numbers, ...], t: Numbers, friction: bool, detail: Detail | None
@@ -374,14 +374,30 @@ class Dynamics(Tabular, Compiled):
 
 @accepts_source
 def dynamics(model: Elements, *, engine: str | None = None, execution: str | None = None) -> Dynamics:
-    """The dynamics of a model, compiled function by function when they are first called.
+    """Create the dynamics of a model; each function is compiled at its first call.
 
-    `engine` is native or python. `execution` is how the recursion runs: `unrolled`, link by link with the numbers of the model
-    folded in, or `rolled`, loops over a table of links, which compile at once whatever their number; None is for what suits the
-    model. Inverse and forward dynamics, bias and gravity have loops, where every joint moves by coordinates of its own and loads
-    act inside joints: more than 60 speeds then run rolled; with constraints at most 1000, and only as many equations are solved
-    as there are rows. All else is unrolled, for at most 400 speeds, or 150 where the result is a matrix.
+    The rolled execution supports inverse and forward dynamics, bias and gravity, if every joint has its own coordinates and
+    loads act inside joints. It is the default for more than 60 speeds, and supports at most 1000 speeds with constraints, with a
+    linear solve of the size of the constraint rows. All other functions are unrolled, for at most 400 speeds, or 150 if the
+    result is a matrix.
 
+    Parameters
+    ----------
+    model : Model, Description, str or Path
+        The model, the name of a gallery example, or the path of a model file.
+    engine : {"native", "python"}, optional
+        How functions are evaluated; native machine code by default if it is available.
+    execution : {"unrolled", "rolled"}, optional
+        Straight-line code with constant-folded model data, or loops over a table of links, whose compilation time does not
+        depend on the number of links. The default is chosen automatically.
+
+    Returns
+    -------
+    Dynamics
+        The compiled functions.
+
+    Examples
+    --------
     >>> from dalembert.model.model import Model
     >>> model = Model("slider").coordinates("x")
     >>> _ = model.body("block", joint=model.prismatic((1, 0, 0), "x"), mass=2)
@@ -390,7 +406,7 @@ def dynamics(model: Elements, *, engine: str | None = None, execution: str | Non
     """
     model.refuse_canonical("dynamics")
     chosen = choose_engine(engine)
-    _ = calls_of(model.description, chosen, execution).facts  # raises where the model cannot run so
+    _ = calls_of(model.description, chosen, execution).facts  # raises if the model does not support this execution
     return Dynamics(model.description, chosen, execution)
 
 
@@ -398,7 +414,7 @@ _WALKS = {
     "inverse": walk.inverse_dynamics,
     "forward": walk.forward_dynamics,
     "hybrid": walk.hybrid_dynamics,
-}  # they say why
+}  # recursions in floats that raise with the reason
 
 
 def _derivative_blocks(found: np.ndarray) -> Derivatives:
@@ -413,7 +429,7 @@ def _finite_number(number: float, name: str) -> float:
 
 
 def _shared_zeros(rows: int, count: int) -> np.ndarray:
-    """Rows of zeros, which share their memory."""
+    """Rows of zeros that share memory."""
     return np.broadcast_to(np.zeros(count), (rows, count))
 
 

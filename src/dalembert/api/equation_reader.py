@@ -1,4 +1,4 @@
-"""Equations for the reader: a formalism's own quantities and its derivation, with letters or with numbers for the parameters."""
+"""Display form of a derivation: quantities, steps and final equations, with symbolic or numerical parameters."""
 
 from __future__ import annotations
 
@@ -30,29 +30,29 @@ from dalembert.symbolic.formula_writer import exact
 from dalembert.symbolic.symbols import Kind
 
 Found = TypeVar("Found")
-_ENDLESS = 1_000_000  # operations of a quantity behind which nothing is written out
+_MAX_OPERATIONS = 1_000_000  # longer formulas are not printed
 
 
 @dataclass(frozen=True)
 class Reading(Value):
-    """A derivation over SymEngine, with numbers for some of its parameters."""
+    """A derivation over SymEngine, with numerical values for some parameters."""
 
     derivation: Derivation
-    numbers: Frozen[str, float] = Frozen()  # noqa: RUF009 (it cannot change)
-    budget: float = field(default=BUDGET, compare=False)  # seconds of CPU time for short forms
+    numbers: Frozen[str, float] = Frozen()  # noqa: RUF009 (immutable)
+    budget: float = field(default=BUDGET, compare=False)  # seconds of CPU time for simplification
 
     @cached_property
     def system(self) -> System:
-        """The facts every formalism shares, over symbols."""
+        """The symbolic system that all formalisms share."""
         space = self.derivation.workspace
         if not self.numbers:
             return space.symbolic
-        given = {name: exact(value) for name, value in self.numbers.items()}
-        return system_of(space.model, "symbolic", space.facts, numbers=given)
+        numbers = {name: exact(value) for name, value in self.numbers.items()}
+        return system_of(space.model, "symbolic", space.facts, numbers=numbers)
 
     @property
     def _readable(self) -> System:
-        """The same in short forms and symbols."""
+        """The same system with simplified expressions."""
         return replace(self.system, notation=self.shortening)
 
     @cached_property
@@ -63,18 +63,18 @@ class Reading(Value):
 
     @cached_property
     def derived(self) -> Derived:
-        """The quantities and laws of the formalism and its form, in short forms and symbols."""
+        """The simplified quantities, laws and linear form of the formalism."""
         return self.derivation.machine.derive(self._readable, **self.derivation.told)
 
     @cached_property
     def _over_graph(self) -> Derived:
-        """The same over the graph, where nothing grows."""
+        """The same over the expression graph, without expansion."""
         space = self.derivation.workspace
         system = system_of(space.model, "graph", space.facts, numbers=self.numbers)
         return self.derivation.machine.derive(system, **self.derivation.told)
 
     def look_up(self, find: Callable[[Derived], Found]) -> Found:
-        """What `find` reads of the derivation; over the graph where its formulas are too long."""
+        """Apply `find` to the derivation, or to its expression graph if the formulas are too long."""
         try:
             return find(self.derived)
         except TooLong:
@@ -82,41 +82,41 @@ class Reading(Value):
 
     @property
     def meanings(self) -> dict[str, Scalar]:
-        """What the symbols of entries in blocks and laws stand for."""
+        """The definitions of symbols in blocks and laws."""
         return self.look_up(lambda found: found.meanings)
 
     @cached_property
     def blocks(self) -> Blocks:
-        """The formalism's own quantities, in the order of its paper."""
+        """The quantities of the formalism, in the order of its paper."""
         return Blocks(self)
 
     @cached_property
     def laws(self) -> tuple[WrittenLaw, ...]:
-        """The equations that the formalism ends with."""
+        """The final equations of the formalism."""
         return tuple(written_law(law, self.shortening, self.letters) for law in self.look_up(lambda found: found.laws))
 
     @cached_property
     def page(self) -> Page:
-        """The equations that the formalism ends with, and what they are made of."""
+        """The final equations of the formalism and the quantities in them."""
         try:
             form, meanings = self.derived.form, self.derived.meanings
             if longest := max((law.unwritten for law in self.laws), default=0):
                 raise TooLong(longest)
             return page_of(form, self.laws, self.blocks, meanings, self.letters)
         except TooLong as found:
-            if found.operations > _ENDLESS:
+            if found.operations > _MAX_OPERATIONS:
                 reason = str(found).rstrip(".")
                 return unwritten_page(self.derivation.machine.form, self.laws, self.blocks, self.letters, reason)
             return sheet_page(prepare(self.form, self.shortening.left), self.letters)
 
     @property
     def unfinished(self) -> str:
-        """What the budget did not reach, in a sentence; empty where it was enough. `block.raw` is the form before tidying."""
+        """Message about an exceeded budget, or an empty str. `block.raw` is the form before simplification."""
         count, forms = len(self.shortening.late), "form" if len(self.shortening.late) == 1 else "forms"
-        return f"the budget of {self.budget:g} s is spent; {count} {forms} may be longer than need be." if count else ""
+        return f"the budget of {self.budget:g} s was exceeded; {count} {forms} may not be simplified." if count else ""
 
     def steps(self) -> Iterator[Step]:
-        """The derivation step by step; for formalisms without stages, quantity by quantity, then the laws."""
+        """Iterate over the steps of the derivation; without stages, over quantities and then laws."""
         if not self.derivation.about.recursive:
             for block in self.blocks.values():
                 yield Step(block.heading, (block,))
@@ -128,19 +128,19 @@ class Reading(Value):
 
     @cached_property
     def letters(self) -> Letters:
-        """How names are written, so that no two look the same: those of the model, and those of the formalism."""
+        """The unique letters for the names of the model and of the formalism."""
         known = self.derivation
-        derived = known.derived  # of names alone: nothing is shortened
+        derived = known.derived  # only names are needed, without simplification
         model, facts = known.workspace.model, known.facts
-        given = (*model.coordinate_names, *model.parameter_values, *facts.speed_names[: facts.given])
+        declared = (*model.coordinate_names, *model.parameter_values, *facts.speed_names[: facts.given])
         moving = (kind.of(name) for kind in (Kind.MOMENTUM, Kind.CONSTANT) for name in model.coordinate_names)
         words = (token for law in derived.laws for token in letters_in(law.words))
         ours = (*derived.quantities, *map(str, derived.form.velocity.v), *moving, *words)
-        return letters_of(given, (*ours, *(f"z{k}" for k in range(1, 100))))
+        return letters_of(declared, (*ours, *(f"z{k}" for k in range(1, 100))))
 
     @cached_property
     def shortening(self) -> Shortening:
-        """What brings values to a short form."""
+        """The simplification with its time budget."""
         names = self.derivation.workspace.model.coordinate_names
         moving = [kind.of(name) for kind in (Kind.RATE, Kind.ACCELERATION) for name in names]
         speeds = self.derivation.facts.speed_names
@@ -154,7 +154,7 @@ class Reading(Value):
 
 
 class Blocks(Mapping[str, Block]):
-    """The quantities of a formalism by key; each is worked out when it is looked at.
+    """The quantities of a formalism by key; each is evaluated at first access.
 
     >>> import dalembert as dl
     >>> list(dl.derive("simple-pendulum", "denoc").blocks)[:4]
@@ -188,29 +188,29 @@ class Blocks(Mapping[str, Block]):
 
 
 def with_modules(derivation: Derivation, modules: Mapping[str, Sequence[str]]) -> Derivation:
-    """The derivation with kinematic modules by name: serial chains of bodies, which its blocks and steps then go through."""
+    """The derivation grouped by kinematic modules: serial chains of bodies by name."""
     if "modules" not in signature(catalogue.find(derivation.formalism).derive).parameters:
         raise InputError(
-            f"modules: formalism '{derivation.formalism}' has none. Expected 'denoc'. Leave `modules` out."
+            f"modules: formalism '{derivation.formalism}' has no modules. Expected 'denoc'. Omit `modules`."
         )
     for name, bodies in modules.items():
         if isinstance(bodies, str) or not bodies:
-            raise InputError(f"modules: '{name}' is {shown(bodies)}. Expected the names of its bodies, one or more.")
+            raise InputError(f"modules: '{name}' is {shown(bodies)}. Expected the names of one or more bodies.")
     found = replace(derivation, modules=Frozen({name: tuple(bodies) for name, bodies in modules.items()}))
-    found.derived.quantities  # noqa: B018 (what is not a module is reported here)
+    found.derived.quantities  # noqa: B018 (raises for invalid modules)
     return found
 
 
 def missing(derivation: Derivation, key: str, known: Mapping[str, object]) -> str:
-    """That there is no such block, and which there are."""
+    """The message for an unknown block."""
     model = derivation.workspace.model.name
     return f"there is no block '{key}' of '{model}' by {derivation.formalism}. {nearest(key, known)} Blocks: {', '.join(known)}."
 
 
 class BlockValues:
-    """The quantities of a derivation as functions of (q, q̇, t), and of q̈ where they have it; each is prepared at first use.
+    """The quantities of a derivation as functions of (q, q̇, t) and, if needed, q̈; each is compiled at first use.
 
-    Quantities of other unknowns, such as multipliers, are left out unless they are asked for.
+    Quantities that depend on other unknowns, such as multipliers, are omitted unless selected by key.
     """
 
     def __init__(self, derivation: Derivation) -> None:
@@ -220,7 +220,7 @@ class BlockValues:
     def at(
         self, keys: tuple[str, ...], state: np.ndarray, accelerations: Callable[[], np.ndarray], parameters: np.ndarray
     ) -> dict[str, np.ndarray]:
-        """The values at states (q, q̇, t), on the first axis; q̈ is evaluated where a quantity depends on it."""
+        """The values at states (q, q̇, t), on the first axis; q̈ is evaluated only if a quantity depends on it."""
         quantities = self._derived.quantities
         for key in keys:
             if key not in quantities:
@@ -243,7 +243,7 @@ class BlockValues:
         return out
 
     def _prepared(self, value: Array) -> tuple[Function, tuple[int, ...], bool] | EngineError:
-        """The function, the shape, and whether it has q̈; or why there is none: it is a function of more."""
+        """The function, its shape, and whether it depends on q̈; or the error if it depends on other unknowns."""
         value, qdd = _in_rates(self._derived.form, value), self._derivation.workspace.system.qdd
         try:
             return self._function(value, qdd[:0]), value.shape, False
@@ -254,7 +254,7 @@ class BlockValues:
                 return error
 
     def _function(self, value: Array, more: Array) -> Function:
-        """Without machine code: it is called a few times."""
+        """Prepare a function for the Python engine, because it is called only a few times."""
         space = self._derivation.workspace
         system, names = space.system, list(space.model.parameter_values)
         inputs = stack(more, system.q, system.qd, vector([system.t]))
@@ -262,7 +262,7 @@ class BlockValues:
 
 
 def _in_rates(form: LinearForm, value: Array) -> Array:
-    """A value with q̇ and q̈ in the place of the velocity variables and their rates."""
+    """Substitute q̇ and q̈ for the velocity variables and their rates."""
     v, system = form.velocity, form.system
     if v.v is system.qd:
         return value

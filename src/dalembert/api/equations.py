@@ -1,4 +1,4 @@
-"""The equations of motion a user holds: one formalism, one model, ready to read, evaluate and simulate."""
+"""`Equations`: the equations of motion of one model by one formalism, to display, evaluate and simulate."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ Evaluate = TypeVar("Evaluate", bound=Callable[..., np.ndarray])
 
 
 def with_regular_trials(evaluate: Evaluate) -> Evaluate:
-    """A function of (q, q̇, t) whose values at states where trial vectors fail come from equations with other ones."""
+    """Wrap a function of (q, q̇, t): where trial vectors become singular, equations with others are used."""
 
     @wraps(evaluate)
     def evaluated(
@@ -49,7 +49,7 @@ def with_regular_trials(evaluate: Evaluate) -> Evaluate:
         columns, n = out.reshape(len(out), -1), len(equations.model.coordinate_names)
         states = [np.asarray(x, dtype=float).reshape(n, -1) for x in (q, qd)]
         times = np.broadcast_to(np.asarray(t, dtype=float), np.shape(q)[1:]).ravel()
-        for k, other in _others(equations, states[0], states[1], times):
+        for k, other in _regular(equations, states[0], states[1], times):
             columns[:, k] = evaluate(other, states[0][:, k], states[1][:, k], float(times[k]), **options)
         return columns.reshape(out.shape)
 
@@ -58,7 +58,7 @@ def with_regular_trials(evaluate: Evaluate) -> Evaluate:
 
 @dataclass(frozen=True, repr=False)
 class Equations(ReadableEquations):
-    """Equations of motion by one formalism: a value that pickles and copies; what is compiled lies in a store by content.
+    """Equations of motion by one formalism, created by `dl.derive`. Immutable; compiled functions are cached by content.
 
     >>> import dalembert as dl
     >>> eom = dl.derive(dl.load("cart-pendulum"), "volterra_reduced")
@@ -73,12 +73,12 @@ class Equations(ReadableEquations):
             f"<Equations of '{self.model.name}' by {self.formalism}: {self.n_dynamic} dynamic, {self.n_states} states>"
         )
 
-    # evaluating
+    # evaluation
 
     def blocks_at(
         self, q: npt.ArrayLike, qd: npt.ArrayLike, t: npt.ArrayLike = 0.0, *, keys: Sequence[str] = ()
     ) -> dict[str, np.ndarray]:
-        """The numbers of all blocks, or of some `keys`, at states (n,) or (n, batch); for models of any size.
+        """The numerical values of all blocks, or of those in `keys`, at states (n,) or (n, batch), for models of any size.
 
         The batch is the last axis of every block.
 
@@ -101,7 +101,7 @@ class Equations(ReadableEquations):
         return BlockValues(self.derivation)
 
     def to_sympy(self) -> SympyEquations:
-        """The equations in the words of SymPy's `KanesMethod`: `mass_matrix_full`, `forcing_full`, `rhs`, `linearize`.
+        """The equations with the interface of SymPy's `KanesMethod`: `mass_matrix_full`, `forcing_full`, `rhs`, `linearize`.
 
         >>> import dalembert as dl
         >>> eom = dl.derive("simple-pendulum", "kane").to_sympy()
@@ -121,12 +121,12 @@ class Equations(ReadableEquations):
     def accelerations(
         self, q: npt.ArrayLike, qd: npt.ArrayLike, t: npt.ArrayLike = 0.0, *, threads: int = 1
     ) -> np.ndarray:
-        """q̈ at states (n,) or (n, batch), whose work `threads` share; the result is the same for any number of them.
+        """q̈ at states (n,) or (n, batch), evaluated by `threads` threads; the result does not depend on their number.
 
-        With constraints on momenta, `qd` stands for the momenta p = ∂L/∂q̇ at it.
+        With constraints on momenta, `qd` defines the momenta p = ∂L/∂q̇.
         """
         if not is_whole(threads) or threads < 1:
-            raise InputError(f"accelerations: threads is {shown(threads)}. Expected a whole number of at least 1.")
+            raise InputError(f"accelerations: threads is {shown(threads)}. Expected an int of at least 1.")
         positions, v, time, constants, velocities = self._state(q, qd, t)
         rates, qdd, _ = self.kernel.accelerations(positions, v, time, constants, threads)
         if not np.isfinite(qdd).all():
@@ -137,14 +137,14 @@ class Equations(ReadableEquations):
             rates, qdd, _ = self.kernel.accelerations(*beside, constants, threads)
             if not np.isfinite(qdd).all():
                 self._require_regular_coordinates(positions, time, qdd)
-            if self.changes:  # values may have taken the inertia of a motion, which has its own message
+            if self.changes:  # the changed values may remove the inertia of a motion, which raises its own message
                 facts_of(self.model.with_parameters(self.changes), self.derivation.setup.choice)
-        if self.form.own_multipliers is None:  # else the given velocities stand for momenta, and q̇ follows from these
+        if self.form.own_multipliers is None:  # otherwise qd defines momenta, from which q̇ follows
             constraint_manifold.require_same_velocities(self.model, self.workspace.facts.scales, velocities, rates)
         return qdd
 
     def _require_regular_coordinates(self, q: np.ndarray, t: np.ndarray, values: np.ndarray) -> None:
-        """Raise where values have none because the coordinates are singular at their state."""
+        """Raise if values are not finite because the coordinates are singular at a state."""
         k = int(np.argmin(np.isfinite(values.reshape(len(values), -1)).all(axis=0)))
         chart = self.singular_coordinates(
             q.reshape(len(q), -1)[:, k], float(np.broadcast_to(t, q.shape[1:]).ravel()[k])
@@ -154,7 +154,7 @@ class Equations(ReadableEquations):
 
     @with_regular_trials
     def reactions(self, q: npt.ArrayLike, qd: npt.ArrayLike, t: npt.ArrayLike = 0.0) -> np.ndarray:
-        """The generalized reaction forces Aᵀλ + C at states (n,) or (n, batch): ideal and non-ideal part together.
+        """The generalized reaction forces Aᵀλ + C at states (n,) or (n, batch), the sum of the ideal and non-ideal parts.
 
         With constraints on momenta they are c_qᵀΛ of (5.292) in papers/desapio.
         """
@@ -168,16 +168,16 @@ class Equations(ReadableEquations):
         return self.kernel.ideal_reactions(positions, v, time, constants)
 
     def non_ideal_reactions(self, q: npt.ArrayLike, qd: npt.ArrayLike, t: npt.ArrayLike = 0.0) -> np.ndarray:
-        """The second part of (3.47) in papers/poincare, M^(1/2) (1 − B⁺B) M^(−1/2) C: what C adds to the reaction."""
+        """The second part of (3.47) in papers/poincare, M^(1/2) (1 − B⁺B) M^(−1/2) C: the contribution of C."""
         return self.reactions(q, qd, t) - self.ideal_reactions(q, qd, t)
 
     @with_regular_trials
     def multipliers(self, q: npt.ArrayLike, qd: npt.ArrayLike, t: npt.ArrayLike = 0.0) -> np.ndarray:
         """λ of M q̈ = h + C + Aᵀλ at states (n,) or (n, batch), one for each of `constraint_names`.
 
-        Where λ is not unique it is the smallest one, and `notes` say so. With constraints on momenta it is Λ of
-        q̇ = ∂H/∂p − c_pᵀΛ and ṗ = τ − ∂H/∂q + c_qᵀΛ, (5.291) and (5.292) in papers/desapio; `qd` then stands for the momenta
-        p = ∂L/∂q̇ at it.
+        If λ is not unique it is the minimum-norm solution, as `notes` report. With constraints on momenta it is Λ of
+        q̇ = ∂H/∂p − c_pᵀΛ and ṗ = τ − ∂H/∂q + c_qᵀΛ, (5.291) and (5.292) in papers/desapio; `qd` then defines the momenta
+        p = ∂L/∂q̇.
 
         >>> import dalembert as dl
         >>> eom = dl.derive(dl.load("simple-pendulum").copy().drive("theta", "0.5*t"), "lagrange")
@@ -205,10 +205,10 @@ class Equations(ReadableEquations):
     def gaussian(
         self, q: npt.ArrayLike, qd: npt.ArrayLike, t: npt.ArrayLike = 0.0, qdd: npt.ArrayLike | None = None
     ) -> np.ndarray:
-        """Gauss's measure of constraint (q̈ − q̈₀)ᵀM(q̈ − q̈₀) of an acceleration; by default of the one that nature takes."""
-        taken = self.accelerations(q, qd, t) if qdd is None else np.asarray(qdd, dtype=float)
+        """Gauss's measure of constraint (q̈ − q̈₀)ᵀM(q̈ − q̈₀) of an acceleration; the default is the actual one."""
+        chosen = self.accelerations(q, qd, t) if qdd is None else np.asarray(qdd, dtype=float)
         M, h = self._free(q, qd, t)
-        return gaussian(M, h, np.moveaxis(taken, 0, -1).reshape(-1, len(M[0]))).reshape(taken.shape[1:])
+        return gaussian(M, h, np.moveaxis(chosen, 0, -1).reshape(-1, len(M[0]))).reshape(chosen.shape[1:])
 
     def quasi_accelerations(self, q: npt.ArrayLike, qd: npt.ArrayLike, t: float = 0.0) -> QuasiAccelerations:
         """Gauss's principle in quasi-accelerations at one state: Result 3.2 and Corollary 3.1; for the formalism poincare.
@@ -220,7 +220,7 @@ class Equations(ReadableEquations):
         True
         """
         if self.about.velocities is not Velocities.SQUARE_SPEEDS:
-            raise InputError(f"formalism '{self.formalism}' has no n quasi-accelerations. Derive by poincare.")
+            raise InputError(f"formalism '{self.formalism}' has no n quasi-accelerations. Derive with poincare.")
         positions, velocities, time = self._checked_state(q, qd, t)
         if positions.ndim != 1:
             raise InputError(f"quasi_accelerations: q has shape {positions.shape}. Expected one state.")
@@ -238,10 +238,10 @@ class Equations(ReadableEquations):
         return self.workspace.compiled(outputs, form.system.q, form.velocity.v)
 
     def constraint_space(self, q: npt.ArrayLike, qd: npt.ArrayLike, t: npt.ArrayLike = 0.0) -> ConstraintSpace:
-        """The named quantities of chapter 5 of papers/desapio in numbers, at states (n,) or (n, batch).
+        """The numerical values of the quantities of chapter 5 of papers/desapio, at states (n,) or (n, batch).
 
-        M, b, g and τ apart, Φ and Φ̇q̇, H, Φ̄, Θ, α and ρ of the generalized constrained equation (5.154), and W, M_p, b_p, g_p of
-        minimal coordinates (5.302). Models given by their energies have them too: b is then that of (5.217).
+        M, b, g, τ, Φ, Φ̇q̇, H, Φ̄, Θ, α and ρ of the generalized constrained equation (5.154), and W, M_p, b_p, g_p of minimal
+        coordinates (5.302). For models given by their energies, b is that of (5.217).
 
         >>> import dalembert as dl
         >>> space = dl.derive("cart-pendulum").constraint_space([0.3, 0.2, 0.0], [0.0, 0.0, 1.0])
@@ -255,10 +255,10 @@ class Equations(ReadableEquations):
 
     @checked
     def action(self, t: npt.ArrayLike, q: npt.ArrayLike, qd: npt.ArrayLike, qdd: npt.ArrayLike) -> float:
-        """∫ L dt, (5.158) of papers/desapio, along any path: times (K,), and q, q̇, q̈ at them (n, K), such as those of a run.
+        """The action ∫ L dt, (5.158) of papers/desapio, along a path: times (K,), and q, q̇, q̈ (n, K), such as those of a run.
 
-        Between the samples the motion is the polynomial of degree 5 through q, q̇ and q̈ at both. Since the action is
-        stationary along a motion, the error falls with the tenth power of their distance.
+        Between samples the path is the polynomial of degree 5 that interpolates q, q̇ and q̈. Because the action is stationary
+        along a motion, the error has order 10 in the sample distance.
 
         >>> import dalembert as dl
         >>> free = dl.Model.from_energies("free", coordinates=["x"], kinetic="dot(x)**2/2").start([0], [3])
@@ -281,13 +281,13 @@ class Equations(ReadableEquations):
         seed: int = 0,
         steps: Sequence[float] = (0.1, 0.01, 0.001),
     ) -> Variation:
-        """The first variation of the action under `count` random variations, and its change at steps ε along each of them.
+        """The first variation of the action for `count` random variations, and the change of the action at steps ε along each.
 
-        Along any path: times (K,), and q, q̇, q̈ at them (n, K). It has to fulfil the constraints; it need not be a motion.
-        Variations are smooth, fulfil Φ δq = 0 and vanish at both ends: (5.258) of papers/desapio. Along a motion the first
-        variation vanishes, and the change falls with ε²; forces without potential enter by their virtual work (5.161),
-        constraints on velocities as d'Alembert has it. ε is counted in the scales of the coordinates: about a radian, or the
-        length of the model.
+        The path has times (K,), and q, q̇, q̈ (n, K). It must satisfy the constraints, but need not be a motion. Variations are
+        smooth, satisfy Φ δq = 0 and vanish at both ends: (5.258) of papers/desapio. Along a motion the first variation
+        vanishes, and the change is of order ε². Non-potential forces enter by their virtual work (5.161), velocity
+        constraints by d'Alembert's principle. ε is relative to the scales of the coordinates: one radian, or the length of
+        the model.
 
         >>> import dalembert as dl
         >>> eom = dl.derive("simple-pendulum")
@@ -299,8 +299,8 @@ class Equations(ReadableEquations):
         far = numbers_given(steps, "variation, steps")
         if count < 1 or far.ndim != 1 or len(far) < 2 or not (far > 0).all() or not (np.diff(far) < 0).all():
             raise InputError(
-                f"variation: count is {count} and steps are {shown(steps)}. Expected at least one variation, and at least two "
-                "positive steps that decrease."
+                f"variation: count is {count} and steps are {shown(steps)}. Expected a count of at least 1, and at least two "
+                "positive decreasing steps."
             )
         return self._actions.variation(self._path(t, q, qd, qdd), far, count, seed)
 
@@ -320,10 +320,10 @@ class Equations(ReadableEquations):
         times, n = numbers_given(t, "t"), len(self.model.coordinate_names)
         found = [numbers_given(x, name) for x, name in zip(state, ("q", "qd", "qdd"), strict=True)]
         if times.ndim != 1 or len(times) < 2 or not (np.diff(times) > 0).all():
-            raise InputError("a path needs at least two increasing times.")
+            raise InputError("t: a path requires at least two increasing times.")
         for x, name in zip(found, ("q", "qd", "qdd"), strict=True):
             if x.shape != (n, len(times)):
-                raise InputError(f"{name} has shape {x.shape}. Expected {(n, len(times))}, a column for each time.")
+                raise InputError(f"{name} has shape {x.shape}. Expected {(n, len(times))}, one column for each time.")
         return Path(times, *found)
 
     def _free(self, q: npt.ArrayLike, qd: npt.ArrayLike, t: npt.ArrayLike) -> tuple[np.ndarray, np.ndarray]:
@@ -332,7 +332,7 @@ class Equations(ReadableEquations):
         return self.workspace.free_motion(positions, velocities, t, self._values_at(positions, velocities, t))
 
     def _values_at(self, q: np.ndarray, qd: np.ndarray, t: npt.ArrayLike) -> np.ndarray:
-        """The values of the parameters: for each state of a batch where laws in Python give some of them."""
+        """The parameter values; with laws in Python, one column for each state of a batch."""
         if not self.model.controllers:
             return self.values
         self.model.inputs.refuse_sampled(f"equations of '{self.model.name}' at a state")
@@ -341,7 +341,7 @@ class Equations(ReadableEquations):
     def _checked_state(
         self, q: npt.ArrayLike, qd: npt.ArrayLike, t: npt.ArrayLike
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """q, q̇ and t as arrays of one shape, or what is wrong with them."""
+        """Convert q, q̇ and t to arrays and check their shapes."""
         n = len(self.model.coordinate_names)
         positions, velocities = numbers_given(q, "q"), numbers_given(qd, "qd")
         for name, value in (("q", positions), ("qd", velocities)):
@@ -360,18 +360,18 @@ class Equations(ReadableEquations):
         positions, velocities, time = self._checked_state(q, qd, t)
         values = self._values_at(positions, velocities, time)
         v, constants = self.kernel.start(positions, velocities, time, values)
-        if not len(constants):  # one column of parameters serves the whole batch
+        if not len(constants):  # one column of parameters for all states
             return positions, v, time, values, velocities
         known = values if positions.ndim == values.ndim else np.repeat(values[:, None], positions.shape[1], axis=1)
         return positions, v, time, np.concatenate([known, constants], axis=0), velocities
 
-    # simulating
+    # simulation
 
     def stabilized(self, alpha: float, beta: float | None = None) -> Equations:
-        """The same equations with feedback that keeps the constraints at zero, in numbers of papers/desapio.
+        """The equations with constraint stabilization; equation numbers are those of papers/desapio.
 
-        With α and β it is Baumgarte's φ̈ + β φ̇ + α φ = 0 in place of φ̈ = 0, (5.96)–(5.100); with α alone, for dirac
-        ċ = −αc (5.293) for all constraints in phase space, and for hamilton φ̇ + αφ = 0 (5.285), differentiated once:
+        With α and β, Baumgarte's φ̈ + β φ̇ + α φ = 0 replaces φ̈ = 0, (5.96)–(5.100). With α alone, dirac uses ċ = −αc (5.293)
+        for all constraints in phase space, and hamilton φ̇ + αφ = 0 (5.285), differentiated once:
         φ̈ + α φ̇ = 0.
         """
         require_gains(self.about, alpha, beta)
@@ -385,14 +385,14 @@ class Equations(ReadableEquations):
     @checked
     @takes_options()
     def simulate(self, duration: float | None = None, **options: Unpack[SimulationOptions]) -> Trajectory:
-        """The motion from (q0, qd0), by default the model's initial state, over `duration` seconds.
+        """Simulate for `duration` seconds from (q0, qd0), by default the initial state of the model.
 
-        `integrator` is taylor (default), dop853, rk45, rk4, radau, ida, collocation (for phong, with its constraints as they
-        stand), algorithm3, algorithm4 or algorithm5. After each step the state is projected onto the constraints unless
-        `project` is False; with `stabilization` = (α, β) Baumgarte's φ̈ + β φ̇ + α φ = 0 is integrated instead, with one number
-        α the first-order form that dirac and hamilton take, see `stabilized`. Speeds, trial vectors and constraints
-        that fail on the way are chosen again unless `rechoose` is False. `samples` are spread evenly, or given as `times`;
-        with `dense` the result can also be asked at any time, see `Trajectory.at`.
+        `integrator` is taylor (default), dop853, rk45, rk4, radau, ida, collocation (for phong; constraints not differentiated),
+        algorithm3, algorithm4 or algorithm5. The state is projected onto the constraints after each step unless `project` is
+        False; `stabilization` = (α, β) integrates Baumgarte's φ̈ + β φ̇ + α φ = 0 instead, one number α the first-order form
+        of dirac and hamilton, see `stabilized`. Generalized speeds, trial vectors and constraints are repartitioned when they
+        become ill-conditioned, unless `rechoose` is False. `samples` are equidistant, or at `times`; with `dense` the result
+        can be interpolated at any time, see `Trajectory.at`.
         """
         parameters, stabilization = options.pop("parameters", None), options.pop("stabilization", None)
         equations = self.with_parameters(parameters) if parameters else self
@@ -405,7 +405,7 @@ class Equations(ReadableEquations):
     def _stabilized_from(
         self, t: float, q: np.ndarray, qd: np.ndarray, gains: float | tuple[float, float]
     ) -> Equations:
-        """The equations with feedback, for a start that fulfills the constraints."""
+        """The stabilized equations, for an initial state that satisfies the constraints."""
         if self.kernel.phase is None:
             constraint_manifold.require_consistent(self.workspace.manifold, q, qd, t, self.values)
         return self.stabilized(*read_gains(gains))
@@ -415,9 +415,9 @@ class Equations(ReadableEquations):
 
     @checked
     def evaluate(self, run: Trajectory) -> Trajectory:
-        """A run of these equations with the motions of bodies, forces of loads and drives, and forces in joints.
+        """Add body motions, load forces, drive efforts and joint reactions to a run of these equations.
 
-        `simulate` records them itself for models with up to 40 bodies.
+        `simulate` records them for models with up to 40 bodies.
 
         >>> import dalembert as dl
         >>> eom = dl.derive(dl.load("rope", links=50), "denoc")
@@ -428,8 +428,8 @@ class Equations(ReadableEquations):
         return with_bodies(self, run)
 
 
-def _others(equations: Equations, q: np.ndarray, qd: np.ndarray, t: np.ndarray) -> Iterator[tuple[int, Equations]]:
-    """The states at which the trial vectors fail, each with equations whose trial vectors do not."""
+def _regular(equations: Equations, q: np.ndarray, qd: np.ndarray, t: np.ndarray) -> Iterator[tuple[int, Equations]]:
+    """Indices of states where the trial vectors are singular, with equations whose trial vectors are not."""
     run = Partition(equations)
     for k in run.failing(t, q, qd):
         run.equations = equations

@@ -1,4 +1,4 @@
-"""Equations as code outside: the functions of a derivation as programs with names, and the files they are written to."""
+"""Export of equations as source code: the functions of a derivation, and the files they are written to."""
 
 from __future__ import annotations
 
@@ -26,11 +26,29 @@ from dalembert.symbolic.optimize import shortened
 
 @checked
 def export(equations: Equations, target: str, path: str | Path) -> tuple[Path, ...]:
-    """Write the equations as code that runs without this package, and return the files.
+    """Write the equations as source code that does not depend on dalembert.
 
-    `target` is c, numpy, numba, jax, casadi, julia, matlab or fmu; `path` ends in .c, .py, .jl or .fmu; for
-    matlab it is a folder +name.
+    Parameters
+    ----------
+    equations : Equations
+        The equations to export.
+    target : {"c", "numpy", "numba", "jax", "casadi", "julia", "matlab", "fmu"}
+        The language or format.
+    path : str or Path
+        The file to write, with the suffix .c, .py, .jl or .fmu; for matlab a package directory +name.
 
+    Returns
+    -------
+    tuple of Path
+        The written files.
+
+    Raises
+    ------
+    NotApplicableError
+        If the equations cannot be exported, for example because events change parameters.
+
+    Examples
+    --------
     >>> import dalembert as dl, tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     [file.name for file in dl.export(dl.derive("cart-pendulum", "kane"), "c", f"{folder}/cart.c")]
@@ -47,11 +65,11 @@ def export(equations: Equations, target: str, path: str | Path) -> tuple[Path, .
 
 
 def source_of(equations: Equations) -> Source:
-    """What code is written from; what cannot be written is refused."""
+    """The source of the exported code; raises for equations that cannot be exported."""
     form, kernel = (
         equations.form,
         replace(equations.kernel, mode="fused"),
-    )  # raises for trees too large to be written out
+    )  # raises for trees that are too large
     _refuse(equations)
     model = equations.model
     q, qd = model.initial
@@ -75,27 +93,27 @@ def source_of(equations: Equations) -> Source:
 
 
 def _refuse(equations: Equations) -> None:
-    """Raise for what straight-line code of the state cannot do."""
+    """Raise for equations that straight-line code cannot represent."""
     model, known = equations.model, equations.workspace.facts
-    model.refuse_laws("export", "Write the law as a formula, or leave the load out.")
+    model.refuse_laws("export", "Write the law as a formula, or remove the load.")
     model.refuse_rigid("export")
     for event in model.events:
         if event.set or event.reset:
             raise NotApplicableError(
-                f"export: the event '{event.name}' of model '{model.name}' changes parameters or velocities on the way, and code "
-                "of the right-hand side has no way to do so. Export a copy of the model without it, and treat the event yourself."
+                f"export: the event '{event.name}' of model '{model.name}' changes parameters or velocities, which code of the "
+                "right-hand side cannot do. Export a copy of the model without the event, and handle it in your own code."
             )
     if needed := equations.derivation.needs:
-        given = ", ".join(f"{name} = {equations.parameters[name]:g}" for name in sorted(needed))
+        values = ", ".join(f"{name} = {equations.parameters[name]:g}" for name in sorted(needed))
         raise NotApplicableError(
             f"export: by {equations.formalism} {', '.join(equations.ignorable)} of model '{model.name}' are ignorable only while "
-            f"{given}, and code takes these parameters as inputs. Write the numbers in place of the parameters, or derive by "
-            "a formalism without constant momenta, such as lagrange."
+            f"{values}, but these parameters are inputs of the code. Replace them by numbers in the model, or derive with a "
+            "formalism without constant momenta, such as lagrange."
         )
     if known.nearly_dependent and not known.mix:
         raise NotApplicableError(
-            f"export: the constraints of model '{model.name}' are nearly dependent, by {known.independence:.1e}, so which of "
-            "them are kept has to be decided anew at every state. Leave redundant constraints out of the model."
+            f"export: the constraints of model '{model.name}' are nearly dependent ({known.independence:.1e}), so the "
+            "independent ones must be selected at every state. Remove redundant constraints from the model."
         )
 
 
@@ -112,8 +130,8 @@ def _notes(equations: Equations) -> Iterator[str]:
         yield f"The event '{event.name}' is not part of this code."
 
 
-class _Maker:
-    """Makes functions of (q, v, t) or (q, q̇, t) from expressions."""
+class _Builder:
+    """Builds functions of (q, v, t) or (q, q̇, t) from expressions."""
 
     def __init__(self, kernel: Kernel) -> None:
         self._kernel, self._system = kernel, kernel.form.system
@@ -129,12 +147,12 @@ class _Maker:
     def function(
         self, name: str, meaning: str, outputs: Array, given: Given = "state", rows: tuple[str, ...] = ()
     ) -> CodeFunction:
-        """A function of the code."""
+        """Create a function of the code."""
         return CodeFunction(name, meaning, self.program(outputs, given), outputs.shape, given, rows)
 
 
 def _functions(equations: Equations, kernel: Kernel) -> Iterator[CodeFunction]:
-    form, make = kernel.form, _Maker(kernel)
+    form, make = kernel.form, _Builder(kernel)
     names = equations.model.coordinate_names
     qd, vd, qdd = kernel.in_graph
     linear = form.independent
@@ -163,7 +181,7 @@ def _functions(equations: Equations, kernel: Kernel) -> Iterator[CodeFunction]:
     yield CodeFunction("jacobian", "The derivatives of the right-hand side by the state", slopes, (size, size))
 
 
-def _reactions(equations: Equations, make: _Maker, kernel: Kernel) -> Iterator[CodeFunction]:
+def _reactions(equations: Equations, make: _Builder, kernel: Kernel) -> Iterator[CodeFunction]:
     """The generalized reactions, and the multipliers of all constraints."""
     system, names = kernel.form.system, equations.model.coordinate_names
     reaction, carried = kernel.reactions_in_graph
@@ -175,7 +193,7 @@ def _reactions(equations: Equations, make: _Maker, kernel: Kernel) -> Iterator[C
     words = "lambda of M q'' = h + C + A^T lambda"
     if len(rows) == len(A):
         lam = ldl_solve(system.algebra, A @ A.T, A @ carried)
-    else:  # the smallest of many: λ = S z lies in the range of A
+    else:  # the minimum-norm solution: λ = S z is in the range of A
         S, words = A @ A[rows].T, f"The smallest {words}"
         lam = S @ ldl_solve(system.algebra, S.T @ S, A[rows] @ carried) if rows else zeros(len(A))
     yield make.function("multipliers", words, lam, rows=equations.constraint_names)

@@ -1,4 +1,4 @@
-"""The kinematics a user holds: poses, velocities, accelerations and Jacobians as compiled functions of arrays."""
+"""`Kinematics`: poses, velocities, accelerations and Jacobians as compiled functions of arrays."""
 
 from __future__ import annotations
 
@@ -26,17 +26,17 @@ ORIGIN = (0.0, 0.0, 0.0)
 
 @dataclass(frozen=True, repr=False)
 class Kinematics(Compiled):
-    """Where the bodies of a model are and how they move: a value; compiled code lies in a store by content.
+    """Kinematics of the bodies of a model, created by `dl.kinematics`. Immutable; compiled functions are cached by content.
 
-    Every function takes one state (n,) or many (n, batch), and a time or as many as there are states. A `point` is given in axes
-    of its body. What comes back stands in axes of the world. Velocities and accelerations are those of the coordinates or, with
-    quaternions, speeds as `speed_names` lists them.
+    Every method takes one state (n,) or many (n, batch), and one time or one for each state. A `point` is in axes of its body,
+    results are in world axes. Velocities and accelerations are those of the coordinates or, with quaternions, the speeds in
+    `speed_names`. With `out` the result is written to an array; `threads` is the number of threads for a batch.
 
-    With `relative_to`, another body, places and motions are those that an observer on that body sees, in its axes: velocities are
-    rates of the positions seen from there, accelerations rates of these velocities.
+    With `relative_to`, another body, results are relative to that body and in its axes: velocities are rates of the relative
+    positions, accelerations rates of these velocities.
 
-    `dl.pose`, `dl.position`, `dl.velocity`, `dl.acceleration`, `dl.jacobian`, `dl.jacobian_rate` and `dl.center_of_mass` take the
-    model first and give the same in one call; use `dl.kinematics(model)` for repeated calls.
+    `dl.pose`, `dl.position`, `dl.velocity`, `dl.acceleration`, `dl.jacobian`, `dl.jacobian_rate` and `dl.center_of_mass` are the
+    same functions with the model as first argument; use `dl.kinematics(model)` for repeated calls.
 
     >>> import dalembert as dl
     >>> arm = dl.kinematics("double-pendulum")
@@ -46,7 +46,7 @@ class Kinematics(Compiled):
     (3, 1000)
     """
 
-    changes: Frozen[str, float] = Frozen()  # noqa: RUF009 (a value): other values of parameters
+    changes: Frozen[str, float] = Frozen()  # noqa: RUF009 (immutable): changed parameter values
 
     said: ClassVar[dict[str, str]] = {
         "poses": "the pose",
@@ -55,7 +55,7 @@ class Kinematics(Compiled):
         "acceleration": "the acceleration",
         "jacobian": "the Jacobian",
         "jacobian_rate": "the rate of the Jacobian",
-        "center_of_mass": "the mass centre",
+        "center_of_mass": "the mass center",
     }
 
     @property
@@ -67,8 +67,26 @@ class Kinematics(Compiled):
         return f"Kinematics('{self.declared.name}', {len(self.bodies)} bodies, {self.engine})"
 
     def pose(self, q: Numbers, body: str, t: Numbers = 0.0, *, relative_to: str = WORLD, threads: int = 1) -> Pose:
-        """Where a body is in the world, or from another body: rotation, position, 4×4 matrix and quaternion.
+        """The pose of a body in the world, or relative to another body.
 
+        Parameters
+        ----------
+        q : array_like, shape (n,) or (n, batch)
+            Coordinates.
+        body : str
+            The name of the body.
+        t : float or array_like, shape (batch,), optional
+            Time.
+        relative_to : str, optional
+            The name of the reference body; the world by default.
+
+        Returns
+        -------
+        Pose
+            With attributes for rotation, position, 4×4 matrix and quaternion.
+
+        Examples
+        --------
         >>> import dalembert as dl
         >>> pose = dl.pose("puma560", np.zeros(6), "flange")
         >>> pose.rotation.shape, pose.position.shape, pose.of, pose.frame
@@ -84,7 +102,7 @@ class Kinematics(Compiled):
     def poses(
         self, q: Numbers, t: Numbers = 0.0, *, bodies: tuple[str, ...] | None = None, threads: int = 1
     ) -> dict[str, Pose]:
-        """Where bodies are in the world, all of them by default, by name.
+        """The poses of `bodies` in the world by name; all bodies by default.
 
         >>> import dalembert as dl
         >>> list(dl.kinematics("double-pendulum").poses([0.1, 0.2]))
@@ -109,8 +127,28 @@ class Kinematics(Compiled):
         out: Out = None,
         threads: int = 1,
     ) -> np.ndarray:
-        """Where a point of a body is in the world, or from another body, (3,) or (3, batch); `point` in axes of its body.
+        """The position of a point of a body in the world, or relative to another body.
 
+        Parameters
+        ----------
+        q : array_like, shape (n,) or (n, batch)
+            Coordinates.
+        body : str
+            The name of the body.
+        point : array_like, shape (3,), optional
+            A point in axes of the body; its origin by default.
+        t : float or array_like, shape (batch,), optional
+            Time.
+        relative_to : str, optional
+            The name of the reference body; the world by default.
+
+        Returns
+        -------
+        ndarray, shape (3,) or (3, batch)
+            The position (m).
+
+        Examples
+        --------
         >>> import dalembert as dl
         >>> dl.kinematics("simple-pendulum").position([0.0], "bob").shape
         (3,)
@@ -133,11 +171,30 @@ class Kinematics(Compiled):
         relative_to: str = WORLD,
         threads: int = 1,
     ) -> PointMotion:
-        """The velocity of a point, `.linear`, and the angular velocity of its body, `.angular`, in world axes.
+        """The velocity of a point and the angular velocity of its body: J q̇ and the terms of rheonomic joints.
 
-        Joints whose motion is prescribed in time take part: J q̇ and what they add. With `relative_to` the velocities are those
-        that an observer on another body sees, in axes of that body.
+        Parameters
+        ----------
+        q : array_like, shape (n,) or (n, batch)
+            Coordinates.
+        qd : array_like, shape (n,) or (n, batch)
+            Rates of the coordinates, or speeds.
+        body : str
+            The name of the body.
+        point : array_like, shape (3,), optional
+            A point in axes of the body; its origin by default.
+        t : float or array_like, shape (batch,), optional
+            Time.
+        relative_to : str, optional
+            The name of the reference body; the world by default.
 
+        Returns
+        -------
+        PointMotion
+            `.linear` (m/s) and `.angular` (rad/s), in world axes or in axes of `relative_to`.
+
+        Examples
+        --------
         >>> import dalembert as dl
         >>> dl.velocity("double-pendulum", [0.0, 0.0], [1.0, 0.5], "upper").angular.round(12)
         array([0., 0., 1.])
@@ -168,11 +225,34 @@ class Kinematics(Compiled):
         relative_to: str = WORLD,
         threads: int = 1,
     ) -> PointMotion:
-        """The acceleration of a point, `.linear`, and the angular acceleration of its body, `.angular`, in world axes.
+        """The acceleration of a point and the angular acceleration of its body, without gravity.
 
-        It is the rate of `velocity`: J q̈ + J̇ q̇ and what motions that are prescribed in time add. Gravity is not in it. With
-        `relative_to` the accelerations are those that an observer on another body sees, in axes of that body.
+        It is the rate of `velocity`: J q̈ + J̇ q̇ and the terms of rheonomic joints.
 
+        Parameters
+        ----------
+        q : array_like, shape (n,) or (n, batch)
+            Coordinates.
+        qd : array_like, shape (n,) or (n, batch)
+            Rates of the coordinates, or speeds.
+        qdd : array_like, shape (n,) or (n, batch)
+            Accelerations of the coordinates, or rates of the speeds.
+        body : str
+            The name of the body.
+        point : array_like, shape (3,), optional
+            A point in axes of the body; its origin by default.
+        t : float or array_like, shape (batch,), optional
+            Time.
+        relative_to : str, optional
+            The name of the reference body; the world by default.
+
+        Returns
+        -------
+        PointMotion
+            `.linear` (m/s²) and `.angular` (rad/s²), in world axes or in axes of `relative_to`.
+
+        Examples
+        --------
         >>> import dalembert as dl
         >>> dl.acceleration("double-pendulum", [0.0, 0.0], [1.0, 0.5], [2.0, 0.0], "upper").angular.round(12)
         array([0., 0., 2.])
@@ -198,11 +278,28 @@ class Kinematics(Compiled):
         out: Out = None,
         threads: int = 1,
     ) -> np.ndarray:
-        """J of a point, (6, n) or (6, n, batch), in world axes or relative to another body.
+        """The Jacobian J of a point, in world axes or relative to another body.
 
-        Rows 0 to 2 are the velocity of the point, rows 3 to 5 the angular velocity of the body. Columns are the rates q̇ of the
-        coordinates; with quaternions the speeds of `speed_names`.
+        Parameters
+        ----------
+        q : array_like, shape (n,) or (n, batch)
+            Coordinates.
+        body : str
+            The name of the body.
+        point : array_like, shape (3,), optional
+            A point in axes of the body; its origin by default.
+        t : float or array_like, shape (batch,), optional
+            Time.
+        relative_to : str, optional
+            The name of the reference body; the world by default.
 
+        Returns
+        -------
+        ndarray, shape (6, n) or (6, n, batch)
+            Rows 0 to 2: velocity of the point; rows 3 to 5: angular velocity. Columns: q̇, or `speed_names` with quaternions.
+
+        Examples
+        --------
         >>> import dalembert as dl
         >>> dl.jacobian("puma560", np.zeros(6), "flange").shape
         (6, 6)
@@ -225,8 +322,30 @@ class Kinematics(Compiled):
         out: Out = None,
         threads: int = 1,
     ) -> np.ndarray:
-        """dJ/dt along the motion, with rows and columns as in `jacobian`.
+        """The time derivative dJ/dt of the Jacobian of a point along the motion.
 
+        Parameters
+        ----------
+        q : array_like, shape (n,) or (n, batch)
+            Coordinates.
+        qd : array_like, shape (n,) or (n, batch)
+            Rates of the coordinates, or speeds.
+        body : str
+            The name of the body.
+        point : array_like, shape (3,), optional
+            A point in axes of the body; its origin by default.
+        t : float or array_like, shape (batch,), optional
+            Time.
+        relative_to : str, optional
+            The name of the reference body; the world by default.
+
+        Returns
+        -------
+        ndarray, shape (6, n) or (6, n, batch)
+            With rows and columns as in `jacobian`.
+
+        Examples
+        --------
         >>> import dalembert as dl
         >>> dl.jacobian_rate("puma560", np.zeros(6), np.ones(6), "flange").shape
         (6, 6)
@@ -243,8 +362,22 @@ class Kinematics(Compiled):
         return _write_into(out, relative.seen_jacobian_rate(p, v, J, rate, base, moved, own, own_rate))
 
     def center_of_mass(self, q: Numbers, t: Numbers = 0.0, *, out: Out = None, threads: int = 1) -> np.ndarray:
-        """Where the mass centre of all bodies is, (3,) or (3, batch).
+        """The position of the center of mass of all bodies.
 
+        Parameters
+        ----------
+        q : array_like, shape (n,) or (n, batch)
+            Coordinates.
+        t : float or array_like, shape (batch,), optional
+            Time.
+
+        Returns
+        -------
+        ndarray, shape (3,) or (3, batch)
+            The position in world axes (m).
+
+        Examples
+        --------
         >>> import dalembert as dl
         >>> dl.center_of_mass("double-pendulum", [0.1, 0.2]).shape
         (3,)
@@ -254,7 +387,7 @@ class Kinematics(Compiled):
     def _evaluate(
         self, task: str, given: tuple[Numbers, ...], t: Numbers, bodies: tuple[str, ...], out: Out, threads: int
     ) -> np.ndarray:
-        """The result of a task for bodies; parameters with other values are inputs of it."""
+        """The result of a task for bodies; changed parameters are inputs of the function."""
         if self.changes:
             given = (*given, beside(np.array(list(self.changes.values())), given[0]))
         return self._run(task, given, t, False, out, threads, Detail(named=tuple(self.changes), bodies=bodies))
@@ -265,10 +398,10 @@ class Kinematics(Compiled):
         return body
 
     def _checked_point(self, point: Numbers, body: str, q: Numbers) -> np.ndarray:
-        place = numbers_given(point, "point")
-        if place.shape != (3,):
-            raise InputError(f"point has shape {place.shape}. Expected (3,), in axes of body '{body}'.")
-        return beside(place, q)
+        found = numbers_given(point, "point")
+        if found.shape != (3,):
+            raise InputError(f"point has shape {found.shape}. Expected (3,), in axes of body '{body}'.")
+        return beside(found, q)
 
 
 def _point_motion(found: np.ndarray) -> PointMotion:
@@ -284,8 +417,22 @@ def _write_into(out: Out, found: np.ndarray) -> np.ndarray:
 
 @accepts_source
 def kinematics(model: Elements, *, engine: str | None = None) -> Kinematics:
-    """The kinematics of a model, compiled function by function when they are first called; `engine` is native or python.
+    """Create the kinematics of a model; each function is compiled at its first call.
 
+    Parameters
+    ----------
+    model : Model, Description, str or Path
+        The model, the name of a gallery example, or the path of a model file.
+    engine : {"native", "python"}, optional
+        How functions are evaluated; native machine code by default if it is available.
+
+    Returns
+    -------
+    Kinematics
+        The compiled functions.
+
+    Examples
+    --------
     >>> from dalembert.model.model import Model
     >>> model = Model("slider").coordinates("x")
     >>> _ = model.body("block", joint=model.prismatic((1, 0, 0), "x"), mass=2)
@@ -297,16 +444,16 @@ def kinematics(model: Elements, *, engine: str | None = None) -> Kinematics:
 
 
 def require_bodies(model: Elements) -> None:
-    """Raise where nothing is known of places."""
+    """Raise for a model without bodies."""
     if not model.bodies:
         raise InputError(
-            f"model '{model.name}' is given by its energies, so nothing is known of places. Expected bodies. "
-            "Describe it by bodies and joints."
+            f"model '{model.name}' is given by its energies, so positions are not defined. Expected bodies. "
+            "Define it by bodies and joints."
         )
 
 
 def _in_one_call(method: Callable[Concatenate[Kinematics, P], R]) -> Callable[Concatenate[Source, P], R]:
-    """The function of a model that a method of its kinematics is, without `out` and `threads`."""
+    """Convert a method of `Kinematics` to a function of a model, without `out` and `threads`."""
 
     def called(model: Elements, *arguments: P.args, **options: P.kwargs) -> R:
         return method(kinematics(model), *arguments, **options)

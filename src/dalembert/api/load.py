@@ -1,4 +1,4 @@
-"""Where models come from: the gallery by name, and files."""
+"""Loading of models: gallery examples by name, and files."""
 
 from __future__ import annotations
 
@@ -18,34 +18,49 @@ from dalembert.mechanics import assembly
 from dalembert.model.description import Description, Elements
 from dalembert.model.model import Model
 
-Source = Elements | str | Path  # a model, or where it is found
+Source = Elements | str | Path  # a model, the name of a gallery example, or a path
 P = ParamSpec("P")
 R = TypeVar("R")
 
 
 def load(source: str | Path | object, **options: Any) -> Model:
-    """A model from the gallery, by name, or from a file: a model file or robot table (.toml, .csv, .json, .m, .mat), or a URDF.
+    """Load a model from the gallery, from a file, or from SymPy. A file with `assemble = true` is assembled.
 
-    SymPy's `System`, `KanesMethod` and `LagrangesMethod` are read, too: `load(system, parameters={m: 1.0, ...})`.
+    Parameters
+    ----------
+    source : str, Path or SymPy object
+        The name of a gallery example, the path of a file (.toml, .csv, .json, .m, .mat or .urdf), or a SymPy `System`,
+        `KanesMethod` or `LagrangesMethod`, as in `load(system, parameters={m: 1.0, ...})`.
+    **options
+        Options of the reader: `floating`, `merge_fixed` and `friction` for URDF; `quaternion`, `model` and `initials` for
+        ReDySim; options of a gallery family, such as `loops`; `parameters`, `start`, `rates` and `name` for SymPy.
 
-    Options go to the reader: `floating`, `merge_fixed`, `friction` for a URDF; `quaternion`, `model`, `initials` for ReDySim's
-    inputs; the options of a gallery family, such as `loops`; `parameters`, `start`, `rates` and `name` for SymPy. A file that
-    says `assemble = true` is assembled here.
+    Returns
+    -------
+    Model
+        The model.
 
+    Raises
+    ------
+    InputError
+        If there is no such model or file, or if it cannot be read.
+
+    Examples
+    --------
     >>> load("double-pendulum").coordinate_names
     ('theta1', 'theta2')
     """
     if understands(source):
         return read_sympy(source, **options)
     if not isinstance(source, str | Path):
-        raise InputError(f"load: got {_shown(source)}. Expected the name of a gallery example or the path of a file.")
+        raise InputError(f"load: got {_type_of(source)}. Expected the name of a gallery example or the path of a file.")
     path = Path(source)
     if str(source) in gallery.names():
         model = gallery.load(str(source), **options)
     elif path.suffix.lower() in READERS:
         model = read(path, **options)
     elif os.path.exists(path):
-        raise InputError(f"'{source}' is not a model file that can be read. Expected one of {', '.join(READERS)}.")
+        raise InputError(f"'{source}' is not a supported model file. Expected the suffix {', '.join(READERS)}.")
     else:
         raise InputError(
             f"there is no model '{source}'. {nearest(str(source), gallery.names())} "
@@ -55,7 +70,7 @@ def load(source: str | Path | object, **options: Any) -> Model:
 
 
 def described(source: Source) -> Description:
-    """The description of a model, or of what a name or path leads to.
+    """The description of a model, a gallery example or a model file.
 
     >>> described("simple-pendulum").coordinate_names
     ('theta',)
@@ -65,13 +80,13 @@ def described(source: Source) -> Description:
     if isinstance(source, str | Path):
         return load(source).description
     raise InputError(
-        f"got {_shown(source)} in place of a model. Expected a Model, a Description, the name of a gallery example or the path "
-        "of a model file."
+        f"model: got {_type_of(source)}. Expected a Model, a Description, the name of a gallery example or the path of a model "
+        "file."
     )
 
 
 def accepts_source(function: Callable[Concatenate[Elements, P], R]) -> Callable[Concatenate[Source, P], R]:
-    """Let a public function of a model also take a gallery name or the path of a model file; its arguments are checked."""
+    """Wrap a public function of a model to also accept a gallery name or a path, and to check its arguments."""
     function = checked(function)
     first = next(iter(signature(function).parameters))
 
@@ -91,5 +106,5 @@ assembled = accepts_source(assembly.assembled)
 branches = accepts_source(assembly.branches)
 
 
-def _shown(value: object) -> str:
+def _type_of(value: object) -> str:
     return f"a value of type {type(value).__name__}"

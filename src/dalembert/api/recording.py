@@ -1,8 +1,8 @@
-"""Recording a run: from what was integrated, segment by segment, to the arrays of a `Trajectory`.
+"""Recording of a run: conversion of integrated segments to the arrays of a `Trajectory`.
 
-Everything is evaluated once, at the end of `simulate`, with the compiled functions of the equations; long programs are run in
-NumPy, since compiling them costs more than it saves. In a segment with other angles than the user's, quantities are evaluated in
-the angles in use, which are regular there, and then expressed in the user's.
+All quantities are evaluated once, at the end of `simulate`, with the compiled functions of the equations; long programs are
+evaluated in NumPy, because compiling them costs more than it saves. In a segment that was integrated in other angles than the
+user's, quantities are evaluated in these angles, which are regular there, and converted to the user's.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from dalembert.symbolic.algebra_base import Array, vector
 if TYPE_CHECKING:
     from dalembert.simulation.bound_equations import BoundEquations
 
-_NODES = 49  # of a step whose variables are not those of the start
+_NODES = 49  # interpolation nodes of a step in other variables than the initial ones
 
 
 def columns(part: Part) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
@@ -50,7 +50,7 @@ def columns(part: Part) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
 
 
 def columns_apart(part: Part) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """The same, where the ends of dampers meet as they are a little later: their forces are 0/0 at the very meeting."""
+    """The same; where the ends of a damper coincide, shifted slightly, because its force is 0/0 there."""
     q, v, t, known = columns(part)
     if not any(isinstance(load, Damper) for load in part.equations.model.loads):
         return q, v, t, known
@@ -74,20 +74,20 @@ def _carrying_rate(system: System) -> Array:
 
 @dataclass(frozen=True, repr=False)
 class Recording(Value):
-    """What was integrated, and what is evaluated from it; each quantity once."""
+    """The integrated parts of a run, and the quantities evaluated from them; each is cached."""
 
     equations: BoundEquations
-    parts: tuple[Part, ...]  # later ones begin with the state the earlier ended in
+    parts: tuple[Part, ...]  # each begins with the final state of its predecessor
     integrator: str
     cpu_seconds: float
     notes: tuple[str, ...] = ()
     happened: tuple[EventRecord, ...] = ()  # events and switchings
-    held: BoundEquations | None = None  # the equations with every condition held, where there are such
+    held: BoundEquations | None = None  # the equations with fixed switching conditions, if there are conditions
     impulses: tuple[Impulse, ...] = ()
 
     def trajectory(self, notes: tuple[str, ...] = ()) -> Trajectory:
-        """The run as data, with more notes."""
-        with interpreting_long_programs(), np.errstate(all="ignore"):  # at a singular state nothing has to be finite
+        """The run as a `Trajectory`, with additional notes."""
+        with interpreting_long_programs(), np.errstate(all="ignore"):  # singular states have values that are not finite
             return Trajectory(
                 **self._identity, **self._motion, **self._balance, **self._constraints, **self._ending(notes)
             )
@@ -165,17 +165,17 @@ class Recording(Value):
 
     @property
     def used(self) -> BoundEquations:
-        """The equations that were integrated, as they stand at the start: with every condition held."""
+        """The integrated equations in their initial form, with fixed switching conditions."""
         return self.held or self.equations
 
     @property
     def by_recursion(self) -> bool:
-        """True for trees that are run link by link."""
+        """True for trees that are evaluated recursively."""
         return False
 
     @cached_property
     def values(self) -> np.ndarray:
-        """The values of the parameters of `used`: (parameters,), or (parameters, samples) where they change on the way."""
+        """The values of the parameters of `used`: (parameters,), or (parameters, samples) if they change during the run."""
         if self.held is None and not self.equations.model.controllers:
             return self.equations.values
         count = len(self.used.values)
@@ -183,11 +183,11 @@ class Recording(Value):
 
     @property
     def changed_charts(self) -> bool:
-        """True where the run went on with other angles next to gimbal lock."""
+        """True if the run switched to other angles near gimbal lock."""
         return any(part.chart is not None for part in self.parts)
 
     def integrated(self, part: Part) -> BoundEquations:
-        """The equations whose coordinates are those of a segment."""
+        """The equations in the coordinates of a segment."""
         return self.used if part.chart is None else part.equations
 
     def _values_along(self, part: Part) -> np.ndarray:
@@ -213,13 +213,13 @@ class Recording(Value):
         return self._together(lambda part: columns_apart(part)[0] if part.chart is None else part.positions)
 
     def _has_own_variables(self, part: Part) -> bool:
-        """True where a segment was integrated in the variables of the start."""
+        """True if a segment was integrated in the initial variables."""
         choice = self.equations.derivation.setup.choice
         return part.chart is None and part.equations.derivation.setup.choice == choice
 
     @cached_property
     def v(self) -> np.ndarray:
-        """The velocity variables of the formalism; with the speeds of the start, where they were chosen again."""
+        """The velocity variables of the formalism; the initial speeds if the run was repartitioned."""
         if self.equations.about.velocities.are_rates:
             return self._together(lambda part: part.shown_motion(columns(part)[1][None])[0])
         if all(map(self._has_own_variables, self.parts)):
@@ -242,7 +242,7 @@ class Recording(Value):
 
     @property
     def qd(self) -> np.ndarray:
-        """q̇: the rate that is integrated, with the term of the multipliers that dirac has."""
+        """q̇ as integrated, including the multiplier terms of dirac."""
         return self.v if self.equations.about.velocities.are_rates else self._rates[0]
 
     @property
@@ -252,19 +252,19 @@ class Recording(Value):
 
     @cached_property
     def _natural(self) -> np.ndarray:
-        """The velocities that belong to the momenta, H_p: energies, momenta and violations are those of the state (q, p)."""
+        """The velocities H_p of the momenta; energies, momenta and violations belong to the state (q, p)."""
         if self.equations.form.own_multipliers is None:
             return self.qd
         return self._together(lambda part: part.shown_motion(_velocities(part)[None])[0])
 
     def _segment(self, part: Part) -> Segment:
-        """What was chosen in a part."""
+        """The speeds and charts of a part."""
         known, begin = part.equations.workspace.facts, float(part.solution.t[0])
         sequences = None if part.chart is None else part.chart.sequences
         return Segment(begin, part.jumps, tuple(map(str, known.speeds)), known.dependent, sequences)
 
     def _pieces(self, part: Part) -> Sequence[Piece | Interpolant]:
-        """The states (q, v, ...) between the samples, in the variables of the start."""
+        """Interpolants of the states (q, v, ...) in the initial variables."""
         if self._has_own_variables(part):
             return part.solution.dense
         return [self._interpolated(part, piece) for piece in part.solution.dense]
@@ -288,7 +288,7 @@ class Recording(Value):
         return self.used.workspace.observables.along(self.t, self.q, self._natural, self.values)
 
     def _observed_along(self, part: Part) -> Observed:
-        """The same along a segment, in the coordinates it was integrated in: they are regular there."""
+        """The same along a segment, in the coordinates of its integration, which are regular there."""
         (q, _, t, _), qd, values = columns(part), _velocities(part), self._values_along(part)
         found = self.integrated(part).workspace.observables.along(t, q, qd, values)
         if part.chart is None:
@@ -298,7 +298,7 @@ class Recording(Value):
 
     @property
     def speed_names(self) -> tuple[str, ...]:
-        """What the rows of `speeds` are."""
+        """The names of the rows of `speeds`."""
         return self.equations.workspace.facts.speed_names
 
     @property
@@ -319,7 +319,7 @@ class Recording(Value):
 
     @cached_property
     def work(self) -> Work:
-        """The work of everything that has no potential, from the start."""
+        """The work of all non-potential elements since the start."""
         found, moved = self._put_in, self._carried_along
         if moved is not None:
             found = found | {MOVING: found.get(MOVING, 0.0) + moved - moved[0]}
@@ -327,7 +327,7 @@ class Recording(Value):
 
     @cached_property
     def powers(self) -> dict[str, np.ndarray]:
-        """The rates of `work`; none where something does no work, or works at once."""
+        """The powers of the elements in `work`; empty without any work."""
         if not self.work:
             return {}
         along = [dict(zip(part.equations.working, self._powers(part), strict=True)) for part in self.parts]
@@ -350,13 +350,13 @@ class Recording(Value):
 
     @cached_property
     def _put_in(self) -> dict[str, np.ndarray]:
-        """What the Jacobi function grew by, by what put it in."""
+        """The increase of the Jacobi function by element."""
         along = work_along(self.parts)
         return {name: joined_arrays([found[name] for found in along]) for name in along[0]}
 
     @cached_property
     def _carried_along(self) -> np.ndarray | None:
-        """What T + V exceeds the Jacobi function by; None where bodies do not move explicitly with time."""
+        """T + V minus the Jacobi function; None without explicit time dependence of bodies."""
         space = self.used.workspace
         if not space.carries:
             return None
@@ -370,7 +370,7 @@ class Recording(Value):
 
     @property
     def violation(self) -> tuple[np.ndarray, tuple[str, ...], int]:
-        """The violation of every constraint, the names of its rows, and how many of them are positions."""
+        """The violations of all constraints, the names of the rows, and the number of position rows."""
         phase = self.equations.kernel.phase
         if phase is not None:
             return phase.violations(np.concatenate([self.q, self.v]), self.t, self.values), phase.names, 0
@@ -410,7 +410,7 @@ class Recording(Value):
 
     @cached_property
     def _multipliers(self) -> list[np.ndarray]:
-        """λ along each part, by the rows in its coordinates."""
+        """λ along each part, for the constraint rows in its coordinates."""
         out = []
         for part, (at, found), force in zip(self.parts, self._solved, self._ideal_parts, strict=True):
             space = self.integrated(part).workspace
@@ -420,7 +420,7 @@ class Recording(Value):
 
     @cached_property
     def multipliers(self) -> np.ndarray:
-        """λ of M q̈ = h + C + Aᵀλ, one row for each of the constraints; the smallest where not unique.
+        """λ of M q̈ = h + C + Aᵀλ, one row for each constraint; the minimum-norm solution if not unique.
 
         With constraints on momenta it is Λ of (5.291) and (5.292) in papers/desapio: see `Equations.multipliers`.
         """
@@ -435,14 +435,14 @@ class Recording(Value):
 
     @cached_property
     def body_data(self) -> dict[str, BodyMotion | JointForces | None]:
-        """The motions of bodies, and forces and moments in joints, where there are bodies."""
+        """The motions of bodies and the joint reactions; empty without bodies."""
         if not self.equations.model.bodies:
             return {}
         return {"bodies": body_motion(self._samples), "joints": self.joints}
 
     @property
     def _samples(self) -> list[Samples]:
-        """The states one behind the other, each in coordinates that are regular there."""
+        """The samples part by part, in coordinates that are regular there."""
         if not self.changed_charts:
             return [Samples(self.equations, self.t, self.q, self.qd, self.qdd)]
         return [
@@ -452,7 +452,7 @@ class Recording(Value):
 
     @property
     def joints(self) -> JointForces | None:
-        """Forces and moments in the joints, in world axes; None with constraints on momenta."""
+        """Joint reactions in world axes; None with constraints on momenta."""
         if self.equations.model.canonical_constraints:
             return None
         if not self.changed_charts:
@@ -478,19 +478,19 @@ class Recording(Value):
 
     @property
     def drives(self) -> dict[str, np.ndarray]:
-        """What every drive exerts, by name: torques and forces in joints, and the λ of prescribed motions."""
+        """Drive efforts by name: joint torques and forces, and the λ of prescribed motions."""
         rows = dict(zip(self.equations.constraint_names, self.multipliers, strict=True))
         return drive_efforts(self.used.model, self._named, (self.t, self.q, self.qd), rows)
 
     @property
     def load_forces(self) -> dict[str, np.ndarray]:
-        """What every load exerts, by name."""
+        """Load forces by name."""
         loaded = self.equations.loaded_model(self.used.model)
         return load_forces(loaded, self._named, self.t, self._regular_positions, self.qd)
 
     @property
     def inputs(self) -> Frozen[str, np.ndarray]:
-        """What laws in Python gave, by the name of their load: (samples,), or (3, samples) for a force."""
+        """Values of laws in Python by the name of their load: (samples,), or (3, samples) for a force."""
         known, out = self.equations.model.inputs, dict[str, np.ndarray]()
         for controller in known.controllers:
             for load in controller.loads:

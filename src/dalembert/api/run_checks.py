@@ -1,23 +1,23 @@
-"""Checks at the end of every run: energy balance, constraints and constant momenta against what the method allows.
+"""Checks at the end of every run: energy balance, constraints and constant momenta, against the error of the method.
 
 | quantity | measured by |
 |---|---|
-| energy less work, from its start | largest kinetic energy + range of the potential energy and of each work |
-| φ, φ̇ and ψ of every declared row that is no servo constraint | size of its row + |A| |q|, or + |A| |q̇|, as for initial states |
-| p = ∂L/∂q̇ of ignorable coordinates | largest |p|, or kinetic energy / |q̇| |
+| energy minus work, relative to the start | maximum kinetic energy + ranges of the potential energy and of each work |
+| φ, φ̇ and ψ of every declared row except servo constraints | scale of its row + |A| |q|, or + |A| |q̇|, as for initial states |
+| p = ∂L/∂q̇ of ignorable coordinates | maximum |p|, or kinetic energy / |q̇| |
 
-The relative error that is allowed, measured by these sizes:
+The allowed error, relative to these scales:
 
-- A method with a relative tolerance controls the error of each step. The errors of N steps add up to at most N rtol, and to twice
-  that in energies, which are quadratic: 2 rtol max(N, `_FEW`), but at least `_SMALLEST` and at most `_LARGEST`.
-- A method with steps of one length has no tolerance: `_FIXED_STEP`.
-- Runs without projection drift off their constraints: `_LARGEST`.
+- An adaptive integrator controls the error of each step. The errors of N steps add up to at most N rtol, and to twice that in
+  energies, which are quadratic: 2 rtol max(N, `_FEW`), but at least `_SMALLEST` and at most `_LARGEST`.
+- A fixed-step integrator has no tolerance: `_FIXED_STEP`.
+- Runs without projection drift from their constraints: `_LARGEST`.
 
 In gallery runs of 3 s the energy drifts by up to 5 rtol with dop853, 23 rtol in 267 steps with rk45, and 2600 rtol in
-7597 steps with ida (43 of 71 models run). A momentum whose rate is zero is measured by the scales of the model.
+7597 steps with ida (43 of 71 models run). A momentum whose rate is zero is scaled by the scales of the model.
 At most `_MAX_SAMPLES` states are evaluated.
 
-Constraints that were dropped as redundant, and rank decisions that are doubtful, are noted too.
+Notes also report dropped constraints that are violated, and doubtful rank decisions.
 """
 
 from __future__ import annotations
@@ -39,16 +39,16 @@ from dalembert.symbolic.symbols import TIME, Formula
 if TYPE_CHECKING:
     from dalembert.api.tree_equations import TreeRecording
 
-_ROUNDING = 1e-11  # of energies, beside the largest potential energy
+_ROUNDING = 1e-11  # rounding error of energies, relative to the maximum potential and kinetic energy
 _MAX_SAMPLES = 100
-_MORE = 10.0  # times as much as the constraints that are kept: an error of integration moves all of them alike
-CHECK = "check: "  # how these notes begin
+_VIOLATION_FACTOR = 10.0  # allowed violation of dropped constraints, relative to that of the others
+CHECK = "check: "  # prefix of these notes
 
 
 def check_run(run: Recording, accuracy: Accuracy) -> tuple[str, ...]:
-    """A sentence for each quantity that errs by more than the method allows; none where the run can be right."""
+    """A note for each quantity whose error is larger than the method allows."""
     checked, allowed = _Checked(run), accuracy.allowed(sum(part.solution.steps for part in run.parts))
-    with np.errstate(all="ignore"):  # what is not finite is no small error
+    with np.errstate(all="ignore"):  # comparisons fail for values that are not finite
         found = [*checked.energy(allowed)]
         if run.equations.kernel.phase is None:
             found += checked.constraints(allowed)
@@ -58,13 +58,13 @@ def check_run(run: Recording, accuracy: Accuracy) -> tuple[str, ...]:
 
 
 def check_tree_run(run: TreeRecording, accuracy: Accuracy) -> tuple[str, ...]:
-    """The same for the energy of a tree that was run link by link; a note where motions in time do work that is not known."""
+    """The energy check of a recursive tree run; instead a note if rheonomic joints do work that is not computed."""
     model = run.equations.plan.tree.model
     driven = [body.name for body in model.bodies for joint in body.joints if _has_time(joint.values)]
     if driven:
         names = ", ".join(f"'{name}'" for name in dict.fromkeys(driven))
         return (
-            f"joints of {names} move with time: their work is not computed link by link and is missing in the energy",
+            f"the joints of {names} are rheonomic: the recursion does not compute their work, so the energy balance omits it",
         )
     seen, scales = run.observed, run.equations.plan.scales
     allowed = accuracy.allowed(sum(part.solution.steps for part in run.parts))
@@ -80,7 +80,7 @@ def _has_time(values: Iterable[Formula]) -> bool:
 
 
 def _notes(found: Iterable[str], allowed: float, accuracy: Accuracy) -> tuple[str, ...]:
-    advice = "give a smaller step" if accuracy.tolerance is None else "give a smaller rtol, or another integrator"
+    advice = "reduce step" if accuracy.tolerance is None else "reduce rtol, or use another integrator"
     return tuple(f"{CHECK}{each}, more than the {allowed:.1g} that the method allows; {advice}" for each in found)
 
 
@@ -92,29 +92,29 @@ def _energy_drift(
     natural: float,
     allowed: float,
 ) -> Iterator[str]:
-    """The drift of energy less work; `natural` is the usual size of an energy of the model."""
+    """The drift of energy minus work; `natural` is the energy scale of the model."""
     balance = jacobi - sum(works.values())
     size = np.abs(kinetic).max() + np.ptp(potential) + sum(np.ptp(each) for each in works.values())
     drift = float(np.abs(balance - balance[0]).max())
     rounding = _ROUNDING * float(np.abs(potential).max() + np.abs(kinetic).max())
     if not drift <= allowed * size + 1e-3 * allowed * natural + rounding:
         share = drift / max(size, np.finfo(float).tiny)
-        yield f"the energy less the work drifts by {drift:.3g}, which is {share:.2g} of the energies exchanged"
+        yield f"energy minus work drifts by {drift:.3g}, which is {share:.2g} of the exchanged energy"
 
 
 @dataclass(frozen=True)
 class _Checked:
-    """Some states of a run, and what can be observed in them."""
+    """A subset of the samples of a run, and their energies, violations and momenta."""
 
     run: Recording
 
     @cached_property
     def _stretches(self) -> list[tuple[Part, dict[str, np.ndarray]]]:
-        """Parts with some of their samples, and the works there."""
+        """Parts with a subset of their samples, and the work at these."""
         parts = list(zip(self.run.parts, work_along(self.run.parts), strict=True))
         parts = [parts[i] for i in _spread(len(parts), _MAX_SAMPLES // 2)]
-        most = max(2, _MAX_SAMPLES // len(parts))
-        return [_thinned(part, done, _spread(len(part.solution.t), most)) for part, done in parts]
+        limit = max(2, _MAX_SAMPLES // len(parts))
+        return [_thinned(part, done, _spread(len(part.solution.t), limit)) for part, done in parts]
 
     @cached_property
     def _observed(self) -> Energies:
@@ -122,7 +122,7 @@ class _Checked:
         return Energies(*(np.concatenate(values, axis=-1) for values in zip(*found, strict=True)))
 
     def _observed_along(self, part: Part) -> Energies:
-        """The energies and momenta along a stretch, in the coordinates it was integrated in."""
+        """The energies and momenta along a part, in the coordinates of its integration."""
         space, (q, _, t, constants) = self.run.integrated(part).workspace, columns(part)
         qd = part.equations.kernel.velocities(part.solution.y, t, constants)
         found = space.observables.energies(t, q, qd, constants[: len(self.run.used.values)])
@@ -135,17 +135,17 @@ class _Checked:
 
     @cached_property
     def _natural(self) -> float:
-        """The usual size of an energy of the model."""
+        """The energy scale of the model."""
         known = self.run.equations.workspace.facts.scales
         return known.mass * (known.length / known.time) ** 2
 
     def energy(self, allowed: float) -> Iterator[str]:
-        """The drift of energy less work."""
+        """The drift of energy minus work."""
         seen = self._observed
         yield from _energy_drift(seen.kinetic, seen.potential, seen.jacobi, self._works, self._natural, allowed)
 
     def constraints(self, allowed: float) -> Iterator[str]:
-        """The largest violation of each declared row, velocities included."""
+        """The maximum violation of each declared row, including velocities."""
         known = self.run.used.workspace.facts
         if not known.levels.names:
             return
@@ -153,10 +153,10 @@ class _Checked:
         for level, errors in zip(("position", "velocity"), found, strict=True):
             for name, servo, error in zip(known.levels.names, known.levels.servo, errors.tolist(), strict=True):
                 if not servo and not error <= allowed:
-                    yield f"the constraint '{name}' is violated ({level}) by {error:.2g} of its size"
+                    yield f"the constraint '{name}' is violated ({level}) by {error:.2g} of its scale"
 
     def _violations(self, part: Part) -> np.ndarray:
-        """The largest relative violations (2, rows) of positions and velocities along a stretch."""
+        """The maximum relative violations (2, rows) of positions and velocities along a part."""
         space, (q, _, t, constants) = self.run.integrated(part).workspace, columns(part)
         known, qd = space.facts, part.equations.kernel.velocities(part.solution.y, t, constants)
         phi, velocity, A, _ = space.manifold.evaluate(q, qd, t, constants[: len(self.run.used.values)])
@@ -165,7 +165,7 @@ class _Checked:
             sizes + np.einsum("kns,ns->ks", np.abs(A), np.abs(q)),
             sizes / known.scales.time + np.einsum("kns,ns->ks", np.abs(A), np.abs(qd)),
         )
-        out = np.zeros((2, len(sizes)))  # velocity constraints, which come last, have no positions
+        out = np.zeros((2, len(sizes)))  # the velocity constraints at the end have no position level
         for errors, rows, size in zip(out, (phi, velocity), scales, strict=True):
             largest = size[: len(rows)].max(axis=1)
             errors[: len(rows)] = np.abs(rows).max(axis=1) / np.where(largest > 0, largest, 1.0)
@@ -182,50 +182,50 @@ class _Checked:
             drift = float(np.abs(p - p[0]).max())
             if not drift <= allowed * size:
                 name = self.run.equations.model.coordinate_names[i]
-                yield f"the constant momentum of '{name}' drifts by {drift:.3g}, which is {drift / size:.2g} of its size"
+                yield f"the constant momentum of '{name}' drifts by {drift:.3g}, which is {drift / size:.2g} of its scale"
 
 
 def _thinned(part: Part, done: dict[str, np.ndarray], which: list[int]) -> tuple[Part, dict[str, np.ndarray]]:
-    """A part and its works with some of its samples."""
+    """A part and its work with a subset of the samples."""
     found = replace(part.solution, t=part.solution.t[which], y=part.solution.y[:, which])
     constants = part.constants if part.constants.ndim == 1 else part.constants[:, which]
     return replace(part, solution=found, constants=constants), {name: each[which] for name, each in done.items()}
 
 
 def _rates(part: Part) -> np.ndarray:
-    """q̇ of the user's coordinates along a stretch."""
+    """q̇ of the user's coordinates along a part."""
     q, _, t, constants = columns(part)
     qd = part.equations.kernel.velocities(part.solution.y, t, constants)
     return qd if part.chart is None else part.chart.rates(q, qd)
 
 
-def _spread(count: int, most: int) -> list[int]:
-    """The places of at most so many among `count`, the first and the last among them."""
-    return sorted({*np.linspace(0, count - 1, min(count, most)).round().astype(int).tolist()})
+def _spread(count: int, limit: int) -> list[int]:
+    """At most `limit` indices below `count`, evenly spaced and including the first and the last."""
+    return sorted({*np.linspace(0, count - 1, min(count, limit)).round().astype(int).tolist()})
 
 
 def notes_on_rank(run: Recording) -> tuple[str, ...]:
-    """Sentences about constraints whose rank is doubtful, and about dropped ones that are violated along the run."""
+    """Notes about doubtful rank decisions, and about dropped constraints that the run violates."""
     known = run.used.workspace.facts
     doubtful = () if known.rank_note is None else (known.rank_note,)
     return (*doubtful, *_violated(run)) if known.dropped and not run.equations.model.canonical_constraints else doubtful
 
 
 def _violated(run: Recording) -> Iterator[str]:
-    """The dropped constraints that are violated by more than projection leaves of a constraint, relative to their sizes."""
+    """Notes on dropped constraints whose violation is larger than that of projected constraints, relative to their scales."""
     known, seen = run.used.workspace.facts, run.observed
     sizes = np.where(np.array(known.sizes) > 0, known.sizes, 1.0)
     with np.errstate(invalid="ignore"):
         position = np.abs(seen.position_violation) / sizes[: len(seen.position_violation), None]
         velocity = np.abs(seen.velocity_violation) / (sizes[:, None] / known.scales.time)
     for level, share in (("position", position), ("velocity", velocity)):
-        kept = [i for i in known.rows if i < len(share) and not known.levels.servo[i]]
-        allowed = max(ACCEPTED, _MORE * float(np.nanmax(share[kept], initial=0.0)))
+        enforced = [i for i in known.rows if i < len(share) and not known.levels.servo[i]]
+        allowed = max(ACCEPTED, _VIOLATION_FACTOR * float(np.nanmax(share[enforced], initial=0.0)))
         for i in sorted(set(range(len(share))) - set(known.rows)):
             k, name = int(np.argmax(share[i])), known.levels.names[i]
             if share[i, k] > allowed:
                 yield (
-                    f"the constraint '{name}' was dropped as redundant, but does not hold: at t = {run.t[k]:.6g} its {level} is "
-                    f"off by {share[i, k]:.2g} of its size"
+                    f"the constraint '{name}' was dropped as redundant, but is violated: at t = {run.t[k]:.6g} its {level} error "
+                    f"is {share[i, k]:.2g} of its scale"
                 )
                 return

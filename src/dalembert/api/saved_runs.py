@@ -1,6 +1,6 @@
-"""A run in a file: its arrays with their names, and the model as text; reading it again derives and compiles nothing.
+"""Saved runs: named arrays and the model as TOML. Loading a run does not derive or compile anything.
 
-The text of the model is read as any model file is, so a file from a stranger can do no more than a model from a stranger.
+The model is read like any model file, so an untrusted run file can do no more than an untrusted model file.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _TEXTS = ("formalism", "engine", "integrator", "status")
 _NUMBERS = ("force_scale", "cpu_seconds", "steps", "evaluations", "position_rows")
 _NUMBERS += ("velocities_are_rates", "by_recursion")
 _NAMES = ("speed_names", "speed_formulas", "constraint_names", "servo", "violation_names", "notes")
-# fields that are variables of the data set: their dimensions besides time, each with the names that count it
+# fields that are variables of the dataset, with the names along their dimension besides time
 _ARRAYS = {
     **dict.fromkeys(("q", "qd", "qdd", "momenta", "reactions"), "coordinates"),
     **dict.fromkeys(("kinetic", "potential", "jacobi", "balance"), ""),
@@ -50,10 +50,10 @@ _BODIES = {"rotation": (3, 3), "position": (3,), "velocity": (6,), "acceleration
 
 
 def record_of(run: Trajectory) -> tuple[dict[str, str], Variables]:
-    """What a data set of a run does not hold, as an attribute of it and as variables."""
+    """The data of a run that its dataset does not contain: an attribute, and variables."""
     try:
         model = to_toml(run.description)
-    except InputError as error:  # the samples are saved all the same
+    except InputError as error:  # only the samples are saved
         return {_RECORD: json.dumps({"format": _FORMAT, "problem": str(error)})}, {}
     record = {
         "format": _FORMAT,
@@ -80,7 +80,7 @@ def record_of(run: Trajectory) -> tuple[dict[str, str], Variables]:
 
 
 def _variables(run: Trajectory) -> Variables:
-    """The arrays of a run that its data set does not show."""
+    """The arrays of a run that its dataset does not contain."""
     found: Variables = {
         "values": (("parameter", "time")[: run.values.ndim], run.values),
         "v": (("velocity", "time"), run.v),
@@ -103,7 +103,7 @@ def _variables(run: Trajectory) -> Variables:
 
 
 def _stacked(name: str, pieces: Sequence[np.ndarray], spans: Sequence[tuple[float, float, float]]) -> Variables:
-    """Arrays (states, orders) of steps as one, with zeros behind those of fewer states or orders, and their spans."""
+    """Stack the arrays (states, orders) of steps, padded with zeros, and their time spans."""
     if not pieces:
         return {}
     out = np.zeros((len(pieces), *np.max([piece.shape for piece in pieces], axis=0)))
@@ -120,8 +120,25 @@ def _rows(found: Mapping[str, np.ndarray]) -> list[tuple[str, int]]:
 
 @checked
 def load_run(path: str | Path) -> Trajectory:
-    """A run that `Trajectory.save` wrote as NetCDF (.nc), the same data.
+    """Load a run that `Trajectory.save` wrote as NetCDF.
 
+    Parameters
+    ----------
+    path : str or Path
+        The .nc file.
+
+    Returns
+    -------
+    Trajectory
+        The run, with the same data as before saving.
+
+    Raises
+    ------
+    InputError
+        If the file is missing, damaged, or not a saved run.
+
+    Examples
+    --------
     >>> import dalembert as dl, tempfile
     >>> run = dl.simulate(dl.load("simple-pendulum"), 1.0, samples=11)
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -138,13 +155,11 @@ def load_run(path: str | Path) -> Trajectory:
     except DalembertError as error:
         raise InputError(f"'{path}': {error}") from error
     except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RuntimeError) as error:
-        raise InputError(
-            f"'{path}' is not a run that can be read again ({type(error).__name__}: {error}). {_EXPECTED}"
-        ) from error
+        raise InputError(f"'{path}' is not a valid saved run ({type(error).__name__}: {error}). {_EXPECTED}") from error
 
 
 def _dataset(path: Path) -> xarray.Dataset:
-    """The content of a file whose checksum is right."""
+    """Read a file after verifying its checksum."""
     import xarray
 
     try:
@@ -161,7 +176,7 @@ def _dataset(path: Path) -> xarray.Dataset:
 
 def _run(data: xarray.Dataset, record: Fields) -> Trajectory:
     if "problem" in record:
-        raise InputError(f"only the samples of this run were saved, since {record['problem']}")
+        raise InputError(f"the file contains only the samples of the run, because {record['problem']}")
     declared = loads_toml(record["model"]).replaced(notes=tuple(map(str, record["model_notes"]))).description
     model = declared if record["by_recursion"] else with_contacts(declared).description
     names = {name: tuple(map(str, record[name])) for name in _NAMES}
@@ -215,7 +230,7 @@ def _forces(read: _Reader, record: Fields, count: int) -> Fields:
 
 
 def _read_rows(read: _Reader, name: str, rows: Sequence[tuple[str, int]], count: int) -> Frozen[str, np.ndarray]:
-    """Arrays by name that lie in one variable, one behind the other."""
+    """Split a variable into its concatenated arrays by name."""
     if not rows:
         return Frozen()
     sizes = [max(1, int(size)) for _, size in rows]
@@ -242,7 +257,7 @@ def _read_segment(record: Fields) -> Segment:
 
 
 def _read_dense(read: _Reader) -> tuple[Piece | Interpolant, ...]:
-    """The steps in their order."""
+    """The interpolants of the steps in order of time."""
     found: list[Piece | Interpolant] = []
     for name in ("dense", "nodes"):
         if name in read.data:
@@ -254,18 +269,18 @@ def _read_dense(read: _Reader) -> tuple[Piece | Interpolant, ...]:
 
 @dataclass(frozen=True)
 class _Reader:
-    """Reads the arrays of a file, and names what is missing or has another type or shape."""
+    """Reads arrays of a file; raises for missing variables and wrong types or shapes."""
 
     data: xarray.Dataset
 
     def __call__(self, name: str, *shape: int | None) -> np.ndarray:
-        """The numbers of a variable; None stands for any length."""
+        """The values of a variable; None in `shape` means any length."""
         if name not in self.data.variables:
             raise InputError(f"the variable '{name}' is missing. {_EXPECTED}")
         found = self.data[name].to_numpy()
         if not np.issubdtype(found.dtype, np.floating):
-            raise InputError(f"the variable '{name}' has the type {found.dtype}. Expected float64.")
+            raise InputError(f"the variable '{name}' has type {found.dtype}. Expected float64.")
         if len(shape) != found.ndim or any(n not in (None, m) for n, m in zip(shape, found.shape, strict=True)):
             expected = "×".join("n" if n is None else str(n) for n in shape) or "a single number"
-            raise InputError(f"the variable '{name}' has the shape {found.shape}. Expected {expected}.")
+            raise InputError(f"the variable '{name}' has shape {found.shape}. Expected {expected}.")
         return found.astype(float, copy=False)

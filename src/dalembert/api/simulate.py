@@ -1,4 +1,4 @@
-"""Run equations and record the motion as a `Trajectory`: the options of a run, which are written once, and the run itself."""
+"""Simulation of equations and recording as a `Trajectory`; the single definition of the options of a run."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ R = TypeVar("R")
 
 
 class SimulationOptions(TypedDict, total=False):
-    """The options of a run besides its duration. Their defaults are those of `Task` and `Settings`, else None."""
+    """The options of a run except its duration. Defaults are those of `Task` and `Settings`, else None."""
 
     q0: Start
     qd0: Start
@@ -53,9 +53,9 @@ _DEFAULTS = {each.name: each.default for each in fields(Task)} | _SETTINGS
 
 
 def takes_options(names: str = "") -> Callable[[Callable[P, R]], Callable[P, R]]:
-    """Give a function with `**options` a signature in which they are listed: all of them, or those in `names`.
+    """Decorate a function with `**options` with an explicit signature: all options, or those in `names`.
 
-    Keyword arguments of the function itself are named there, too, where they stand among the options.
+    `names` also contains the keyword arguments of the function itself, at their position among the options.
     """
 
     def listed(function: Callable[P, R]) -> Callable[P, R]:
@@ -76,7 +76,7 @@ def _parameter(name: str) -> Parameter:
 
 
 def task_of(duration: float | None, *, change_charts: bool = True, **options: Unpack[SimulationOptions]) -> Task:
-    """The run with some options; `parameters` and `stabilization`, which change the equations, are not among them."""
+    """The task with these options, except `parameters` and `stabilization`, which change the equations."""
     of_task: dict[str, Any] = {**options}
     settings = Settings(**{name: of_task.pop(name) for name in _SETTINGS if name in of_task})
     return Task(duration, settings=settings, change_charts=change_charts, **of_task)
@@ -93,7 +93,7 @@ def simulate(equations: BoundEquations, task: Task) -> Trajectory:
 
 
 def recording_of(equations: BoundEquations, found: Stretches) -> Recording:
-    """What is evaluated along an integrated run."""
+    """The recording of an integrated run."""
     known = (found.integrator, found.cpu_seconds, found.notes, found.happened, found.held, found.impulses)
     return Recording(equations, joined(found.parts), *known)
 
@@ -101,43 +101,41 @@ def recording_of(equations: BoundEquations, found: Stretches) -> Recording:
 _GAINS = "one number α for dirac and hamilton, or a pair (α, β)"
 
 
-def read_gains(given: object) -> tuple[float, float | None]:
-    """α and β of a stabilization, or α and None.
+def read_gains(gains: object) -> tuple[float, float | None]:
+    """Read α and β of a stabilization, or α and None.
 
     >>> read_gains(5.0), read_gains((25, 10))
     ((5.0, None), (25.0, 10.0))
     """
-    if isinstance(given, Real) and not isinstance(given, bool):
-        return _gain(given, given), None
-    if isinstance(given, Sequence) and not isinstance(given, str) and len(given) == 2:
-        alpha, beta = given
-        return _gain(alpha, given), _gain(beta, given)
-    raise InputError(f"simulate, stabilization: got {shown(given)}. Expected {_GAINS}.")
+    if isinstance(gains, Real) and not isinstance(gains, bool):
+        return _gain(gains, gains), None
+    if isinstance(gains, Sequence) and not isinstance(gains, str) and len(gains) == 2:
+        alpha, beta = gains
+        return _gain(alpha, gains), _gain(beta, gains)
+    raise InputError(f"simulate, stabilization: got {shown(gains)}. Expected {_GAINS}.")
 
 
-def _gain(value: object, given: object) -> float:
+def _gain(value: object, gains: object) -> float:
     if isinstance(value, Real) and is_real(value) and float(value) >= 0:
         return float(value)
-    raise InputError(
-        f"simulate, stabilization: got {shown(given)}. Expected finite numbers that are not negative, {_GAINS}."
-    )
+    raise InputError(f"simulate, stabilization: got {shown(gains)}. Expected finite nonnegative numbers, {_GAINS}.")
 
 
 def require_gains(about: About, alpha: float, beta: float | None) -> None:
-    """Raise when the formalism does not take gains of this kind."""
+    """Raise if the formalism does not support this kind of stabilization."""
     key = about.key
     if not (about.servo or about.first_order):
         raise NotApplicableError(
-            f"formalism '{key}' takes no stabilization: its velocities keep the constraints, so feedback has nothing to "
-            "act on. Leave it out, which projects after every step, or take another formalism."
+            f"formalism '{key}' does not support stabilization: its velocity variables satisfy the constraints. "
+            "Omit it to project after every step, or use another formalism."
         )
     if beta is None and not about.first_order:
         raise InputError(
             f"formalism '{key}', stabilization: got one number, {alpha:g}. Expected a pair (α, β) of φ̈ + β φ̇ + α φ = 0; "
-            "one number is for dirac and hamilton."
+            "one number is only for dirac and hamilton."
         )
     if beta is not None and not about.servo:
         raise InputError(
             f"formalism '{key}', stabilization: got the pair ({alpha:g}, {beta:g}). Expected one number α of ċ + α c = 0; "
-            "its constraints in phase space are differentiated once only."
+            "its constraints in phase space are differentiated only once."
         )

@@ -1,4 +1,4 @@
-"""A simulated motion: its data, and how it is drawn, written and animated."""
+"""`Trajectory`: a simulated motion with access by name, plots, files and animations."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ if TYPE_CHECKING:
     from dalembert.display.video import Animation
 
 
-Fields = dict[str, Any]  # of a trajectory, by name
+Fields = dict[str, Any]  # fields of a trajectory by name
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Trajectory(TrajectoryData, Tabular):
-    """A sampled motion: arrays with names, coordinates on the first axis, samples on the last.
+    """A sampled motion: named arrays with coordinates on the first axis and samples on the last.
 
-    Reading, plotting, saving and pickling it derives and compiles nothing.
+    Access, plots, saving and pickling do not derive or compile anything.
 
     >>> import dalembert as dl
     >>> run = dl.derive(dl.load("simple-pendulum"), "lagrange").simulate(1.0, samples=11)
@@ -39,10 +39,10 @@ class Trajectory(TrajectoryData, Tabular):
 
     @checked
     def __getitem__(self, name: str | tuple[str, str]) -> np.ndarray:
-        """What is known by name: a row, such as a coordinate, dot(x), ddot(x), a speed, t, or any column of `to_dataframe`.
+        """A quantity by name: a coordinate, dot(x), ddot(x), a speed, t, or any column of `to_dataframe`.
 
-        With two names, what is known of a body, a load or a joint: position, velocity, acceleration, rotation, orientation (a
-        quaternion), angular_velocity, angular_acceleration, force or moment, in world axes and of the body's origin.
+        With two names, a quantity of a body, a load or a joint: position, velocity, acceleration, rotation, orientation (a
+        quaternion), angular_velocity, angular_acceleration, force or moment, in world axes and at the origin of the body.
 
         >>> import dalembert as dl
         >>> run = dl.simulate("simple-pendulum", 1.0, samples=11)
@@ -63,7 +63,7 @@ class Trajectory(TrajectoryData, Tabular):
 
             rows |= {column.name: column.values for column in dataset.columns_of(dataset.from_trajectory(self))}
         if name not in rows:
-            raise InputError(f"the run has no '{name}'. {nearest(name, rows)}")
+            raise InputError(f"the run has no quantity '{name}'. {nearest(name, rows)}")
         return rows[name]
 
     def to_xarray(self) -> xarray.Dataset:
@@ -73,7 +73,7 @@ class Trajectory(TrajectoryData, Tabular):
         return dataset.from_trajectory(self)
 
     def to_dataframe(self) -> pandas.DataFrame:
-        """The run as a table of pandas: a row for each sample, a column for everything with a name; units in `.attrs["units"]`.
+        """The run as a pandas DataFrame: one row per sample, one column per named quantity; units in `.attrs["units"]`.
 
         >>> import dalembert as dl
         >>> table = dl.simulate("simple-pendulum", 1.0, samples=11).to_dataframe()
@@ -86,11 +86,11 @@ class Trajectory(TrajectoryData, Tabular):
 
     @checked
     def save(self, path: str | Path) -> Path:
-        """Write the run to NetCDF (.nc), which `dalembert.load_run` reads again without loss, or the samples to a table.
+        """Write the run to NetCDF (.nc), which `dalembert.load_run` reads without loss, or the samples to a table.
 
-        Tables are .csv, .mat for MATLAB, and .parquet where pyarrow is installed. All hold coordinates, rates, accelerations,
-        speeds, energies, works and powers, multipliers, reactions, and forces of loads and in joints, with names and units. The
-        file appears only when it is complete.
+        Tables are .csv, .mat (MATLAB), and .parquet if pyarrow is installed. All contain coordinates, rates, accelerations,
+        speeds, energies, work and powers, multipliers, reactions, load forces and joint reactions, with names and units. The
+        file is written atomically.
         """
         from dalembert.api.saved_runs import record_of
         from dalembert.display import dataset
@@ -98,10 +98,10 @@ class Trajectory(TrajectoryData, Tabular):
         return dataset.save(self, Path(path), lambda: record_of(self))
 
     def plot(self, *what: str | Path, path: str | Path | None = None) -> Plot:
-        """Draw the run; returns the figure, which a notebook shows, and saves it where a path is given.
+        """Plot the run; returns the figure, which notebooks display, and saves it if a path is specified.
 
-        `what` are names of panels: coordinates, velocities, energy, work, balance, violation (the overview that is drawn without
-        names), momenta, multipliers, reactions, joints, drives, phase. A name that ends in .png, .pdf or .svg is the path.
+        `what` are names of panels: coordinates, velocities, energy, work, balance, violation (these are the default), momenta,
+        multipliers, reactions, joints, drives, phase. A name that ends in .png, .pdf or .svg is the path.
 
         >>> import dalembert as dl
         >>> run = dl.simulate("cart-pendulum", 1.0, samples=11)
@@ -116,13 +116,13 @@ class Trajectory(TrajectoryData, Tabular):
         from dalembert.display.plots import plot as plots
 
         names = [each for each in what if not plots.is_picture(each)]
-        places = [Path(each) for each in (*what, path) if each is not None and each not in names]
-        if len(places) > 1:
-            raise InputError(f"plot: got {len(places)} files, {', '.join(map(str, places))}. Expected one at most.")
-        return plots.trajectory(self, places[0] if places else None, [str(name) for name in names])
+        paths = [Path(each) for each in (*what, path) if each is not None and each not in names]
+        if len(paths) > 1:
+            raise InputError(f"plot: got {len(paths)} files, {', '.join(map(str, paths))}. Expected at most one.")
+        return plots.trajectory(self, paths[0] if paths else None, [str(name) for name in names])
 
     def scene(self) -> Scene:
-        """What the run looks like: shapes, motion, time histories and forces, as pages and films are made of it."""
+        """The scene of the run: shapes, motion, time histories and forces, for HTML pages and videos."""
         from dalembert.display.scene.scene_builder import scene_of
 
         return scene_of(self.description, self)
@@ -137,11 +137,11 @@ class Trajectory(TrajectoryData, Tabular):
         pixels: int = 480,
         frames: int = 4,
     ) -> Animation:
-        """The run as a moving picture, which a notebook shows; written where a path is given.
+        """An animation of the run, which notebooks display; it is written to a file if a path is specified.
 
-        The name says what is written: a page with the viewer (.html), a film (.mp4, .gif), or `frames` moments side by side
-        (.png, .pdf, .svg). Films have `fps` frames a second, show `speed` seconds of the run in each second, and are `pixels`
-        wide and high. The file appears only when it is complete.
+        The suffix selects the format: a page with the viewer (.html), a video (.mp4, .gif), or `frames` snapshots side by side
+        (.png, .pdf, .svg). Videos have `fps` frames per second, show `speed` seconds of the run per second, and are `pixels`
+        wide and high. The file is written atomically.
 
         >>> import dalembert as dl, tempfile, pathlib
         >>> folder = pathlib.Path(tempfile.mkdtemp())
@@ -151,13 +151,13 @@ class Trajectory(TrajectoryData, Tabular):
         """
         from dalembert.display.video import Animation
 
-        shown = Animation(self.scene(), fps=fps, speed=speed, pixels=pixels, frames=frames)
+        animation = Animation(self.scene(), fps=fps, speed=speed, pixels=pixels, frames=frames)
         if path is not None:
-            shown.save(path)
-        return shown
+            animation.save(path)
+        return animation
 
     def _repr_html_(self) -> str:
-        """The tables, and the viewer below them where the model can be drawn."""
+        """The tables, and the viewer below them if the model has bodies."""
         from dalembert.display.video import Animation
 
         tables = super()._repr_html_()
@@ -165,15 +165,15 @@ class Trajectory(TrajectoryData, Tabular):
         return tables if drawn is None else f"{tables}\n{drawn}"
 
     def tables(self) -> tuple[Table, ...]:
-        """Every coordinate at both ends, with its smallest and largest value, and what was lost on the way."""
+        """Initial, final, minimum and maximum values of the coordinates, and the energy drift."""
         first, last = f"t = {self.t[0]:g}", f"t = {self.t[-1]:g}"
         rows = [
             (name, *(short(float(x)) for x in (values[0], values[-1], values.min(), values.max())))
             for name, values in zip(self.model.coordinate_names, self.q, strict=True)
         ]
         title = f"{self.model.name} by {self.formalism}, {self.integrator}: {len(self.t)} samples. {self.status}"
-        lost = f"Relative drift of the energy balance: {short(float(self.energy_error))}."
-        return (Table(("coordinate", first, last, "least", "most"), tuple(rows), title, (lost, *self.notes)),)
+        drift = f"Relative drift of the energy balance: {short(float(self.energy_error))}."
+        return (Table(("coordinate", first, last, "min", "max"), tuple(rows), title, (drift, *self.notes)),)
 
     def __repr__(self) -> str:
         return (

@@ -1,4 +1,4 @@
-"""The equations of trees by the recursion itself: at any size, accelerations and motions in O(n)."""
+"""Recursive equations of trees of any size: accelerations and simulation in O(n)."""
 
 from __future__ import annotations
 
@@ -53,11 +53,11 @@ _NONE = np.zeros(0)
 
 @dataclass(frozen=True, repr=False)
 class TreeEquations(Equations):
-    """The DeNOC equations of a tree, I θ̈ + C θ̇ = τ, run link by link: I and C are never made.
+    """The DeNOC equations of a tree, I θ̈ + C θ̇ = τ, evaluated recursively without forming I and C.
 
-    What needs them, or the facts that other formalisms rest on, is computed on demand, and only for trees that are small enough.
-    `simulate` takes the integrators dop853 (default), rk45 and rk4, at a cost of a step that is linear in the number of links;
-    after each step quaternions are normalized unless `project` is False, and there is nothing to `rechoose`.
+    Quantities that require I, C or the facts of other formalisms are computed on demand, and only for small trees. `simulate`
+    supports the integrators dop853 (default), rk45 and rk4; the cost of a step is linear in the number of links. Quaternions are
+    normalized after each step unless `project` is False; `rechoose` has no effect.
 
     >>> import dalembert as dl
     >>> eom = dl.derive(dl.load("rope", links=100), "denoc")
@@ -70,8 +70,8 @@ class TreeEquations(Equations):
     ((100, 11), True)
     """
 
-    friction: bool = True  # False: friction in joints is left out
-    execution: str | None = None  # how the recursion is run; None: as suits the model
+    friction: bool = True  # False: no joint friction
+    execution: str | None = None  # rolled or unrolled recursion; None: chosen automatically
 
     @cached_property
     def rates(self) -> Rates:
@@ -80,12 +80,12 @@ class TreeEquations(Equations):
 
     @property
     def plan(self) -> Plan:
-        """The tree."""
+        """The kinematic tree and its data."""
         return self.rates.plan
 
     @property
     def model(self) -> Description:
-        """The model, as it was when the equations were derived."""
+        """The model at the time of derivation."""
         return self.derivation.setup.declared
 
     @property
@@ -105,45 +105,45 @@ class TreeEquations(Equations):
 
     @property
     def constraint_names(self) -> tuple[str, ...]:
-        """None: nothing but joints holds a tree, and its quaternions keep their norms."""
+        """Empty: a tree has no constraints besides its joints, and its quaternions are normalized."""
         return ()
 
     @property
     def velocity_names(self) -> tuple[str, ...]:
-        """The names of the speeds: rates of coordinates, or ω for a quaternion."""
+        """The names of the speeds: coordinate rates, or ω for a quaternion."""
         return self.plan.tree.speed_names
 
     @property
     def working(self) -> tuple[str, ...]:
-        """The loads besides gravity, each of whose work is a state: springs, too."""
+        """The loads except gravity, including springs; the work of each is a state."""
         return self.rates.working
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What was chosen."""
-        return ("run link by link: the matrices of the equations are not written out",)
+        """Messages about the derivation."""
+        return ("evaluated recursively: the matrices of the equations are not formed",)
 
     def loaded_model(self, model: Elements) -> Elements:
         """The model with the loads that act."""
         return self.plan.model if self.friction else self.plan.frictionless
 
     @property
-    def _written(self) -> Equations:
-        """The same equations written out."""
+    def _explicit(self) -> Equations:
+        """The same equations in explicit form."""
         n = self.plan.tree.n_speeds
         if n > MANY:
             raise InputError(
-                f"the equations of '{self.model.name}' are run link by link: {n} speeds make them too long to be written out. "
-                f"Expected at most {MANY}. What works at any size: accelerations, simulate, and `dl.dynamics(model)`; to read "
-                "the equations, derive those of a smaller model of the same kind."
+                f"the equations of '{self.model.name}' are evaluated recursively: {n} speeds are too many for an explicit form. "
+                f"Expected at most {MANY}. Use accelerations, simulate or `dl.dynamics(model)`, which support any size; to read "
+                "the equations, derive them for a smaller model of the same kind."
             )
         return Equations(self.derivation, self.changes)
 
-    # what runs
+    # evaluation and simulation
 
     @checked
     def with_parameters(self, values: Mapping[Any, float | str] | None = None, **more: float | str) -> TreeEquations:
-        """The same equations with other parameter values, by name or SymPy symbol."""
+        """The equations with other parameter values, by name or SymPy symbol."""
         changes = self.changes | parameter_changes(self.model, {**(values or {}), **more})
         self.model.with_parameters(changes).require_sound()
         return TreeEquations(self.derivation, changes, self.friction, self.execution)
@@ -151,9 +151,9 @@ class TreeEquations(Equations):
     def accelerations(
         self, q: npt.ArrayLike, qd: npt.ArrayLike, t: npt.ArrayLike = 0.0, *, threads: int = 1
     ) -> np.ndarray:
-        """q̈ at states (n,) or (n, batch), whose work `threads` share; ṡ where `qd` are speeds."""
+        """q̈ at states (n,) or (n, batch), evaluated by `threads` threads; ṡ if `qd` are speeds."""
         if not is_whole(threads) or threads < 1:
-            raise InputError(f"accelerations: threads is {shown(threads)}. Expected a whole number of at least 1.")
+            raise InputError(f"accelerations: threads is {shown(threads)}. Expected an int of at least 1.")
         state, n = read_state(self.plan, q, qd, t), self.plan.tree.n
         found = self.rates(state.t, np.concatenate([state.q, state.s]), threads)
         return state.shaped(state.second_rates(found[n : self.n_states]))
@@ -161,18 +161,18 @@ class TreeEquations(Equations):
     def _stabilized_from(
         self, t: float, q: np.ndarray, qd: np.ndarray, gains: float | tuple[float, float]
     ) -> Equations:
-        raise InputError(f"stabilization: got {shown(gains)}. A tree has no constraints to keep; leave it out.")
+        raise InputError(f"stabilization: got {shown(gains)}. A tree has no constraints to stabilize. Omit it.")
 
     def _run(self, task: Task) -> Trajectory:
         return run_tree(self, task)
 
 
-def _written_out(name: str) -> property:
-    return property(lambda equations: getattr(equations._written, name), doc=getattr(Equations, name).__doc__)
+def _from_explicit(name: str) -> property:
+    return property(lambda equations: getattr(equations._explicit, name), doc=getattr(Equations, name).__doc__)
 
 
 for _name in ("form", "symbolic", "kernel", "operations", "ignorable", "reasons", "blocks", "reading"):
-    setattr(TreeEquations, _name, _written_out(_name))  # what needs the matrices of the equations
+    setattr(TreeEquations, _name, _from_explicit(_name))  # properties that need the matrices
 
 
 def equations_of_tree(model: Description, engine: str, execution: str | None, *, friction: bool) -> TreeEquations:
@@ -184,8 +184,8 @@ def equations_of_tree(model: Description, engine: str, execution: str | None, *,
 class Rates:
     """ẏ of states y = (q, s, work) of a tree.
 
-    Rolled and without loads, they are loops over links that the compiled integrators step on; else Python stands between the
-    stages of a step and what is compiled.
+    Rolled and without loads, they are compiled loops over links that the compiled integrators call directly; otherwise Python
+    calls compiled functions in each stage of a step.
     """
 
     calls: Calls
@@ -193,17 +193,17 @@ class Rates:
 
     @property
     def plan(self) -> Plan:
-        """The tree."""
+        """The kinematic tree and its data."""
         return self.calls.plan
 
     @cached_property
     def working(self) -> tuple[str, ...]:
-        """The loads besides gravity, whose work are states."""
+        """The loads except gravity; the work of each is a state."""
         return working_loads(self.plan.model if self.friction else self.plan.frictionless)
 
     @cached_property
     def _loops(self) -> Function | None:
-        """(q̇, ṡ) as loops over the links, which know of no loads."""
+        """(q̇, ṡ) as compiled loops over the links; None with loads or unrolled execution."""
         calls = self.calls
         if self.working or choose_execution(self.plan, "forward", calls.execution, calls.engine) != "rolled":
             return None
@@ -215,14 +215,14 @@ class Rates:
 
     @property
     def machine(self) -> MachineCode | None:
-        """The rates in machine code, where loops are all there is."""
+        """The rates in machine code; None unless they are compiled loops."""
         if self._loops is None or (native := self._loops.native) is None:
             return None
         size = self.plan.tree.n + self.plan.tree.n_speeds
         return MachineCode(Machine(native.address, _NONE, np.array(native.tables, dtype=float)), size, None)
 
     def __call__(self, t: float | np.ndarray, y: np.ndarray, threads: int = 1) -> np.ndarray:
-        """ẏ at one state (states,) or many (states, K), which `threads` share."""
+        """ẏ at one state (states,) or many (states, K), evaluated by `threads` threads."""
         n, m = self.plan.tree.n, self.plan.tree.n_speeds
         q, s = with_unit_quaternions(self.plan.tree, y)[:n], y[n : n + m]
         time = np.broadcast_to(np.asarray(t, dtype=float), y.shape[1:])[None]
@@ -230,7 +230,7 @@ class Rates:
             return self._loops(np.concatenate([q, s, time]), _NONE, threads)
         found = self.calls["forward", self.friction].function(np.concatenate([q, s, 0 * s, time]), _NONE, threads)
         if not (np.abs(found[-1]) <= 1).all() and np.isfinite(y).all():
-            walk.forward_dynamics(self.plan.tree.model, q, s, None, t, friction=self.friction)  # says what is wrong
+            walk.forward_dynamics(self.plan.tree.model, q, s, None, t, friction=self.friction)  # raises with the reason
         rates = [self._rates(q, s), found[:-1]]
         if self.working:
             rates.append(self._powers(np.concatenate([q, s, time]), _NONE, threads)[:-1])
@@ -245,7 +245,7 @@ class Rates:
 
     @property
     def sizes(self) -> np.ndarray:
-        """How large each state usually is."""
+        """The scale of each state variable."""
         tree, scales = self.plan.tree, self.plan.scales
         speeds = self.plan.units / scales.time
         for i, column in enumerate(tree.columns):
@@ -257,9 +257,9 @@ class Rates:
 
 @dataclass(frozen=True, repr=False)
 class TreeRecording(Recording):
-    """What is evaluated along a motion of a tree: `v` are its speeds, which are q̇ but for quaternions.
+    """Recording of the motion of a tree: `v` are its speeds, which equal q̇ except for quaternions.
 
-    Potential energy is that of gravity; `work` is what all other loads have done since the start, springs included.
+    The potential energy is that of gravity; `work` is the work of all other loads since the start, including springs.
     """
 
     equations: TreeEquations
@@ -312,7 +312,7 @@ class TreeRecording(Recording):
 
     @cached_property
     def observed(self) -> Observed:
-        """Energies, momenta and speeds, by recursions over the links."""
+        """Energies, momenta and speeds, computed recursively over the links."""
         plan, count = self._plan, len(self.t)
         links = moving(plan.tree, FLOATS, self.t, list(self.q), list(self.v), plan.parameters, plan.fixtures)
         kinetic, potential = ((np.zeros(count) + energy).astype(float) for energy in energies_of(links))
@@ -324,17 +324,17 @@ class TreeRecording(Recording):
 
     @property
     def speed_names(self) -> tuple[str, ...]:
-        """What the rows of `speeds` are."""
+        """The names of the rows of `speeds`."""
         return self._plan.tree.speed_names
 
     @property
     def speed_formulas(self) -> tuple[str, ...]:
-        """The speeds as formulas of the velocities: those that are rates."""
+        """The speeds as formulas: their names."""
         return self._plan.tree.speed_names
 
     @property
     def ignorable(self) -> tuple[int, ...]:
-        """Not looked for."""
+        """Empty: ignorable coordinates are not determined."""
         return ()
 
     @property
@@ -350,7 +350,7 @@ class TreeRecording(Recording):
     def _powers(self, part: Part) -> np.ndarray:
         return self._derivatives[self.equations.n_states :]
 
-    # no constraints, no reactions
+    # a tree has no constraints and no reactions
 
     @property
     def servo(self) -> tuple[str, ...]:
@@ -379,12 +379,12 @@ class TreeRecording(Recording):
 
     @property
     def joints(self) -> None:
-        """None: forces in joints are not found link by link."""
+        """None: the recursion does not compute joint reactions."""
         return None
 
 
 def run_tree(equations: TreeEquations, task: Task) -> Trajectory:
-    """The motion of a tree; see `TreeEquations`."""
+    """Simulate a tree; see `TreeEquations`."""
     rates, settings, plan = equations.rates, task.settings, equations.plan
     tree, model = plan.tree, plan.tree.model.description
     name = _method(task.integrator, model.integrator)
@@ -405,7 +405,7 @@ def run_tree(equations: TreeEquations, task: Task) -> Trajectory:
             repartition=_gimbal_stop(equations, float(grid[0]), start.q[:, 0]),
         ),
     )
-    stepper = find(name)(problem, settings, float(grid[-1]))  # compiles what it needs
+    stepper = find(name)(problem, settings, float(grid[-1]))  # compiles the step functions
     begun = time.process_time()
     found = integrate(problem, stepper, grid, settings)
     used = time.process_time() - begun
@@ -417,8 +417,8 @@ def run_tree(equations: TreeEquations, task: Task) -> Trajectory:
 def _gimbal_stop(
     equations: TreeEquations, t0: float, q0: np.ndarray
 ) -> Callable[[np.ndarray, np.ndarray], int | None] | None:
-    """What ends a run at gimbal lock of its angles; None where there are none."""
-    charts = Charts(equations, "trees that are run link by link keep their angles")
+    """The check that stops a run at gimbal lock; None for models without Euler angles."""
+    charts = Charts(equations, "recursive tree runs cannot change their angles")
     if not charts.attitudes:
         return None
 
@@ -438,14 +438,14 @@ def _projection(rates: Rates) -> Callable[[float, np.ndarray], np.ndarray] | Non
     return (lambda _, y: with_unit_quaternions(tree, y)) if tree.attitudes else None
 
 
-def _method(asked: str | None, usual: str | None) -> str:
-    if asked is not None:
-        require_method(asked)
-        if asked not in METHODS:
+def _method(integrator: str | None, default: str | None) -> str:
+    if integrator is not None:
+        require_method(integrator)
+        if integrator not in METHODS:
             raise InputError(
-                f"simulate: got integrator '{asked}'. Expected one that is explicit, {', '.join(METHODS)}: a tree that is run "
-                "link by link has neither a series nor the slopes of its rates, which implicit methods need. "
-                "Where the model is small enough, `dl.simulate` derives its equations and takes all integrators."
+                f"simulate: got integrator '{integrator}'. Expected an explicit method, {', '.join(METHODS)}: recursive tree "
+                "equations provide neither Taylor series nor the derivatives that implicit methods need. "
+                "For smaller models, `dl.simulate` derives explicit equations and supports all integrators."
             )
-        return asked
-    return usual if usual in METHODS else METHODS[0]
+        return integrator
+    return default if default in METHODS else METHODS[0]

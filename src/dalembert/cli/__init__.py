@@ -1,3 +1,3 @@
-"""The command line: one small file per command; the commands call the pipeline and print what it gives."""
+"""Command-line interface: one module per command. The commands call the library and print its results."""
 
 from dalembert.cli.entry_point import main as main

@@ -1,4 +1,4 @@
-"""`dalembert check`: what was understood of a model, or everything that is wrong with it."""
+"""`dalembert check`: validate a model and print a summary, or all its problems."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from dalembert.model.evaluation import value
 from dalembert.model.joints.base import Joint
 from dalembert.symbolic.formula_writer import written_out
 
-# what a table shows of each section: its headings, and with = the key of the column where that is another word
+# columns of the table of each section: heading, or heading=key if the key of the data differs
 _TABLES = {
     "parameters": "parameter=name, value, unit, meaning=description",
     "coordinates": "coordinate=name, start, rate, unit, ignorable, meaning=description",
-    "bodies": "body=name, carried by=parent, mass, joints",
-    "loops": "loop=name, joins=bodies, joint, holds=rows, redundant, feedback, meaning=description",
+    "bodies": "body=name, parent, mass, joints",
+    "loops": "loop=name, bodies, joint, constrained=rows, redundant, feedback, meaning=description",
     "loads": "load=name, kind, acts on=on, law",
     "rotors": "rotor=name, in=on, inertia, ratio",
     "constraints": "constraint=name, kind, formula (= 0)=formula, feedback, meaning=description",
@@ -42,15 +42,15 @@ def add(subparsers: shared.Subparsers) -> None:
 
 
 def run(arguments: Namespace) -> int:
-    """Print what was understood; a model with problems raises all of them."""
+    """Print the summary of a model; raise `ModelError` with all problems of an invalid one."""
     model = shared.load(arguments, quiet=True)
     problems = model.check()
-    if problems and not model.published:  # a vendor's odd numbers are shown
+    if problems and not model.published:  # inconsistencies of published data are printed, not raised
         raise unsound(model.name, problems)
     found = understood(model)
     data = {**found.to_dict(), "problems": [vars(problem) for problem in problems]}
     head = f"{model.name}: {model.text or 'no description'}"
-    last = ["Published data, taken as they are:", *map(str, problems)] if problems else ["The model is sound."]
+    last = ["Published data, used unchanged:", *map(str, problems)] if problems else ["The model is valid."]
     output.result(arguments.json, data, head, "", *_tables(found), output.facts(_summary(found)), *last)
     return 0
 
@@ -63,33 +63,33 @@ def _tables(found: Understanding) -> Iterator[Table]:
         row |= {"mass": _mass(body, found), "joints": ", ".join(map(_joint, body.joints))}
     for section, columns in _TABLES.items():
         headings = [column.rpartition("=")[::2] for column in columns.split(", ")]
-        rows = [[_text(row[key]) for _, key in headings] for row in sections[section]]
-        kept = [i for i in range(len(headings)) if any(row[i] not in ("", "-") for row in rows)]
-        if kept:
-            table = output.table(*(headings[i][0] or headings[i][1] for i in kept), numbers=_NUMBERS)
+        rows = [[_cell(row[key]) for _, key in headings] for row in sections[section]]
+        used = [i for i in range(len(headings)) if any(row[i] not in ("", "-") for row in rows)]
+        if used:
+            table = output.table(*(headings[i][0] or headings[i][1] for i in used), numbers=_NUMBERS)
             for row in rows:
-                table.add_row(*(row[i] for i in kept))
+                table.add_row(*(row[i] for i in used))
             yield table
 
 
-def _text(entry: object) -> str:
+def _cell(entry: object) -> str:
     if isinstance(entry, list):
         return ", ".join(map(str, entry))
     return output.number(entry, 6) if isinstance(entry, float | None) else str(entry)
 
 
 def _mass(body: Body, found: Understanding) -> str:
-    """The value of a mass, behind the formula where that is more than a number."""
-    given, number = written_out(body.mass), output.number(value(body.mass, found.model.parameter_values), 6)
+    """The value of a mass, after its formula if that is more than a number."""
+    formula, number = written_out(body.mass), output.number(value(body.mass, found.model.parameter_values), 6)
     try:
-        Fraction(given)
+        Fraction(formula)
     except ValueError:
-        return f"{given} = {number}"
+        return f"{formula} = {number}"
     return number
 
 
 def _joint(joint: Joint) -> str:
-    """The kind of a joint and its motions, which have names where there are several."""
+    """The type of a joint and its motions, with their names if there are several."""
     moves = [written_out(formula) for formula in joint.values]
     if len(joint.motions) > 1:
         moves = [f"{name} {move}" for name, move in zip(joint.motions, moves, strict=True)]
@@ -106,7 +106,7 @@ def _summary(found: Understanding) -> Iterator[tuple[str, str]]:
     yield "degrees of freedom", _freedom(found)
     yield "ignorable coordinates", ", ".join(found.moves.ignorable) or "none"
     if known.dropped:
-        yield "redundant constraints", "; ".join(known.dropped)  # names of rows contain commas
+        yield "redundant constraints", "; ".join(known.dropped)  # names of constraint rows contain commas
     if model.non_ideal_forces:
         forces = model.non_ideal_forces.items()
         yield "non-ideal forces", ", ".join(f"{name}: {written_out(force)}" for name, force in forces)
@@ -116,9 +116,9 @@ def _summary(found: Understanding) -> Iterator[tuple[str, str]]:
     for sentence in model.notes:
         yield "note", sentence
     for warning in found.moves.warnings:
-        yield "beware", warning
+        yield "warning", warning
     if known.chosen:
-        yield "speeds", "chosen by the program"
+        yield "speeds", "chosen automatically"
     yield "formalisms", ", ".join(found.formalisms)
     for key, reason in found.refused.items():
         yield f"not {key}", reason

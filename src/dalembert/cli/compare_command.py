@@ -1,4 +1,4 @@
-"""`dalembert compare`: formalisms side by side."""
+"""`dalembert compare`: compare formalisms on one model."""
 
 from __future__ import annotations
 
@@ -25,17 +25,17 @@ def add(subparsers: shared.Subparsers) -> None:
     shared.add_formalisms(parser, "all that apply")
     shared.add_run(parser)
     shared.add_engine(parser)
-    text = "write the figures to a directory, or all to one .png, .pdf or .svg file"
-    parser.add_argument("--plot", metavar="DIR", help=text)
-    shared.add_panels(parser, {name: side.text for name, side in plot.FIGURES.items()}, "all that the model has")
+    text = "write the figures to a directory, or all of them to one .png, .pdf or .svg file"
+    parser.add_argument("--plot", metavar="PATH", help=text)
+    shared.add_panels(parser, {name: side.text for name, side in plot.FIGURES.items()}, "all that apply to the model")
     shared.add_json(parser)
 
 
 def run(arguments: Namespace) -> int:
-    """Simulate by every formalism and print the table; 1 when a simulation failed."""
+    """Simulate with every formalism and print the table; return 1 if a simulation failed."""
     wanted, panels = shared.keys(arguments.formalism), shared.panels(arguments, plot.FIGURES)
     model = shared.load(arguments)
-    place = None if arguments.plot is None else output_files.pictures(arguments.plot, "--plot", model.name)
+    target = None if arguments.plot is None else output_files.pictures(arguments.plot, "--plot", model.name)
     with output.bar(f"comparing {model.name}") as advance:
         comparison = dl.compare(
             model,
@@ -46,14 +46,14 @@ def run(arguments: Namespace) -> int:
             **shared.how_to_run(arguments),
         )
     shared.note_unused(arguments, comparison.integrator)
-    figures = [] if place is None or not comparison.runs else plot.comparison(comparison.runs, place, panels)
+    figures = [] if target is None or not comparison.runs else plot.comparison(comparison.runs, target, panels)
     for key, notes in comparison.checks.items():
         output.warn(notes, key)
     output.result(arguments.json, comparison.to_dict(), comparison.title, _table(comparison), *comparison.notes)
     if not arguments.json:
         output.written(*figures, word="plots")
-    if place is not None and not comparison.runs:
-        output.note("no simulation reached its end, so there is nothing to plot.")
+    if target is not None and not comparison.runs:
+        output.note("nothing was plotted, because every simulation failed.")
     return 1 if comparison.failed else 0
 
 

@@ -1,4 +1,4 @@
-"""`dalembert derive`: the equations of motion as text, LaTeX, HTML or JSON."""
+"""`dalembert derive`: print the equations of motion as plain text, LaTeX, HTML or JSON."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from dalembert.errors import InputError
 from dalembert.io.files import write_text
 from dalembert.model.frozen import Frozen
 
-_PAGE = 100  # columns of text at most
+_MAX_COLUMNS = 100
 
 
 def add(subparsers: shared.Subparsers) -> None:
@@ -34,22 +34,22 @@ def add(subparsers: shared.Subparsers) -> None:
     parser = shared.command(subparsers, "derive", *examples)
     shared.add_model(parser)
     shared.add_formalisms(parser, "lagrange")
-    parser.add_argument("--steps", action="store_true", help="the derivation step by step, with its equation numbers")
-    words = "some of the formalism's own quantities, by their keys: N_l,N_d; all of them: all"
-    parser.add_argument("--blocks", metavar="KEYS", help=words)
-    words = "numbers in place of parameters, such as l=0.5,m=1; repeatable"
-    parser.add_argument("--set", metavar="NAME=VALUE", type=shared.assignments, action="append", default=[], help=words)
+    parser.add_argument("--steps", action="store_true", help="print the derivation step by step, with equation numbers")
+    text = "print only these quantities of the formalism, separated by commas, such as T,V,L; all prints all of them"
+    parser.add_argument("--blocks", metavar="KEYS", help=text)
+    text = "substitute numbers for parameters, such as l=0.5,m=1; repeatable"
+    parser.add_argument("--set", metavar="NAME=VALUE", type=shared.assignments, action="append", default=[], help=text)
     shared.add_budget(parser)
-    words = "text, latex, html or json (default: text)"
-    parser.add_argument("--format", metavar="FORMAT", choices=list(_WRITE), default="text", help=words)
-    parser.add_argument("--json", dest="format", action="store_const", const="json", help="the same as --format json")
-    words = "with --format latex or html: without head and foot, to be put into a document of your own"
-    parser.add_argument("--snippet", action="store_true", help=words)
-    parser.add_argument("--output", metavar="FILE", help="write to a file instead of the screen")
+    text = "output format: text, latex, html or json (default: text)"
+    parser.add_argument("--format", metavar="FORMAT", choices=list(_WRITE), default="text", help=text)
+    parser.add_argument("--json", dest="format", action="store_const", const="json", help="same as --format json")
+    text = "with --format latex or html: omit the document header and footer, for inclusion in another document"
+    parser.add_argument("--snippet", action="store_true", help=text)
+    parser.add_argument("--output", metavar="FILE", help="write to this file instead of stdout")
 
 
 def run(arguments: Namespace) -> int:
-    """Derive, and print or write what was found."""
+    """Derive the equations, and print them or write them to a file."""
     path = None if arguments.output is None else output_files.target(arguments.output, "--output")
     wanted = shared.keys(arguments.formalism) or ["lagrange"]
     arguments.set = [pair for pairs in arguments.set for pair in pairs]
@@ -68,7 +68,7 @@ def run(arguments: Namespace) -> int:
     if path is None or arguments.format == "json":
         output.text(found)
         if not output.can_show(found):
-            output.note("this terminal cannot show all signs of the equations. Try --format latex or --format json.")
+            output.note("this terminal cannot display all characters. Use --format latex or --format json.")
     else:
         output.written(path)
     return 0
@@ -76,43 +76,43 @@ def run(arguments: Namespace) -> int:
 
 @contextmanager
 def _progress(readings: Sequence[Reading]) -> Iterator[None]:
-    """A bar of the time that short forms take, and at the end the formalisms for which it was too short."""
-    with output.bar("short forms, of the time they may take") as advance:
+    """Show the progress of simplification; at the end report formalisms that exceeded the time budget."""
+    with output.bar("simplifying (share of the time budget)") as advance:
         for k, reading in enumerate(readings):
             reading.shortening.watched(lambda share, k=k: advance((k + share) / len(readings)))
         yield
     for reading in readings:
         if reading.shortening.late:
-            output.note(f"{reading.derivation.formalism}: {reading.unfinished} Give more time by --budget SECONDS.")
+            output.note(f"{reading.derivation.formalism}: {reading.unfinished} Increase --budget SECONDS.")
 
 
 def _document(parts: Sequence[str], title: str, arguments: Namespace) -> str:
-    """What was written for each formalism in one: a document, or with --snippet the parts alone."""
-    between = {"text": "\n\n\n", "latex": "\n", "html": "\n"}.get(arguments.format, "")
+    """Join the parts of all formalisms: a complete document, or only the parts with --snippet."""
+    separator = {"text": "\n\n\n", "latex": "\n", "html": "\n"}.get(arguments.format, "")
     if arguments.snippet or arguments.format not in ("latex", "html"):
-        return between.join(parts)
+        return separator.join(parts)
     return latex.document(parts) if arguments.format == "latex" else html.document(title, parts)
 
 
 def _width() -> int:
-    return min(_PAGE, shutil.get_terminal_size((_PAGE, 24)).columns)
+    return min(_MAX_COLUMNS, shutil.get_terminal_size((_MAX_COLUMNS, 24)).columns)
 
 
-# all equations
+# complete equations
 
 
 def _text(found: Sequence[tuple[Equations, Reading]]) -> list[str]:
     parts = []
     for equations, reading in found:
         sheet = plain_text.page(reading.page, _width())
-        said = " ".join(sheet.split()).lower()
-        notes = [f"Note: {note}." for note in equations.notes if note.lower() not in said]
-        parts.append("\n".join([sheet, f"{equations.operations} operations, the linear solve included", *notes]))
+        printed = " ".join(sheet.split()).lower()
+        notes = [f"Note: {note}." for note in equations.notes if note.lower() not in printed]
+        parts.append("\n".join([sheet, f"{equations.operations} operations, including the linear solve", *notes]))
     return parts
 
 
 def _latex(found: Sequence[tuple[Equations, Reading]]) -> list[str]:
-    """LaTeX, with the counts as a comment."""
+    """LaTeX with the numbers of equations, states and operations in a comment."""
     parts = []
     for equations, reading in found:
         counts = f"{equations.n_dynamic} dynamic, {equations.n_states} states, {equations.operations} operations"
@@ -126,7 +126,7 @@ def _html(found: Sequence[tuple[Equations, Reading]]) -> list[str]:
 
 
 def _json(found: Sequence[tuple[Equations, Reading]]) -> list[str]:
-    """One document: the equations, or with several formalisms a list of them."""
+    """One JSON document: the equations, or a list of them for several formalisms."""
     entries = [
         {**plain_text.as_dict(reading.form), "operations": equations.operations, "notes": list(equations.notes)}
         for equations, reading in found
@@ -137,7 +137,7 @@ def _json(found: Sequence[tuple[Equations, Reading]]) -> list[str]:
 _WRITE = {"text": _text, "latex": _latex, "html": _html, "json": _json}
 
 
-# the formalism's own quantities
+# selected quantities and steps of a formalism
 
 
 @dataclass(frozen=True)

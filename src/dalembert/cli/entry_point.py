@@ -1,4 +1,4 @@
-"""The program `dalembert`: its commands, its exit codes, and what it says when something goes wrong.
+"""The program `dalembert`: command dispatch, exit codes and error reports.
 
 Exit codes: 0 done, 1 computation failed, 2 invalid input, 130 interrupted, 141 broken pipe.
 """
@@ -22,7 +22,7 @@ DONE, FAILED, WRONG_INPUT, INTERRUPTED, PIPE_CLOSED = 0, 1, 2, 130, 141
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one command and return its exit code; `argv` is the command line without the name of the program."""
+    """Run one command and return its exit code; `argv` is the command line without the program name."""
     words = list(sys.argv[1:] if argv is None else argv)
     output.forgive_encoding()
     try:
@@ -33,17 +33,17 @@ def main(argv: Sequence[str] | None = None) -> int:
         return PIPE_CLOSED
     except OSError as error:  # a full disk
         _drop_stdout()
-        output.failure(WorkError(f"the result cannot be written to stdout ({error.strerror})."), as_json=False)
+        output.failure(WorkError(f"cannot write the result to stdout ({error.strerror})."), as_json=False)
         return FAILED
     return code
 
 
 def _guarded(words: list[str]) -> int:
-    """The exit code of a command; what it raises on purpose becomes a sentence on stderr."""
+    """Run a command and return its exit code; expected exceptions become messages on stderr."""
     as_json = "--json" in words or "--format=json" in words or ("--format", "json") in pairwise(words)
     try:
         return _run(words)
-    except SystemExit as finished:  # argparse ends so after --help and --version
+    except SystemExit as finished:  # raised by argparse after --help and --version
         return finished.code if isinstance(finished.code, int) else DONE
     except DalembertError as error:
         output.failure(error, as_json=as_json)
@@ -54,11 +54,11 @@ def _guarded(words: list[str]) -> int:
         output.failure(WorkError(f"{error.filename or 'a file'}: {error.strerror or error}."), as_json=as_json)
         return FAILED
     except MemoryError:
-        error = WorkError("there is not enough memory for this. Ask for fewer samples or states.")
+        error = WorkError("not enough memory. Reduce the number of samples or states.")
         output.failure(error, as_json=as_json)
         return FAILED
     except KeyboardInterrupt:
-        output.failure(KeyboardInterrupt("interrupted before the work was done."), as_json=as_json)
+        output.failure(KeyboardInterrupt("interrupted by the user."), as_json=as_json)
         return INTERRUPTED
 
 
@@ -69,8 +69,7 @@ def _run(words: list[str]) -> int:
         return WRONG_INPUT
     if not words[0].startswith("-") and words[0] not in COMMANDS:
         raise InputError(
-            f"there is no command '{words[0]}'. {nearest(words[0], COMMANDS)} "
-            "Run 'dalembert --help' to see all of them."
+            f"unknown command '{words[0]}'. {nearest(words[0], COMMANDS)} Run 'dalembert --help' to list all commands."
         )
     arguments = parser.parse_args(words)
     arguments.words = words
@@ -78,21 +77,22 @@ def _run(words: list[str]) -> int:
 
 
 class _Parser(argparse.ArgumentParser):
-    """A parser whose complaints are input errors like all others."""
+    """An argument parser that raises `InputError` for invalid command lines."""
 
     def error(self, message: str) -> NoReturn:
-        """Raise the complaint with a hint where to read on."""
-        raise InputError(f"{self.prog}: {message.rstrip('.')}. Run '{self.prog} --help' to see what is expected.")
+        """Raise the error with a hint at the help."""
+        raise InputError(f"{self.prog}: {message.rstrip('.')}. Run '{self.prog} --help' to list the arguments.")
 
 
 def _parser(command: str | None) -> argparse.ArgumentParser:
-    """The parser of all commands; only the options of `command` are declared, so that nothing else is imported."""
+    """The parser of all commands; only the module of `command` is imported and declares its options."""
     parser = _Parser(
         prog="dalembert",
         description="Describe a mechanical system once. Derive its equations of motion with 18 classical formulations, "
         "prove that they agree, and run them fast.",
         epilog="MODEL is a gallery name or a file (.toml, .urdf, .csv, .json, .m, .mat).\n"
-        f"{EXIT_CODES}\n\nexample:\n  dalembert compare cart-pendulum --duration 50 --plot out/cart-pendulum",
+        "Run 'dalembert COMMAND --help' for the options of a command.\n"
+        f"{EXIT_CODES}\n\nexample:\n  dalembert simulate cart-pendulum --duration 50 --plot cart.png",
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
@@ -107,6 +107,6 @@ def _parser(command: str | None) -> argparse.ArgumentParser:
 
 
 def _drop_stdout() -> None:
-    """Send what is still buffered nowhere, so that Python does not complain at its end."""
-    with suppress(OSError, ValueError):  # a stream that is no file has no number
+    """Redirect stdout to the null device, so that the final flush does not fail."""
+    with suppress(OSError, ValueError):  # a stream that is not a file has no file descriptor
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

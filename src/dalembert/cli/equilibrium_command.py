@@ -1,4 +1,4 @@
-"""`dalembert equilibrium`: where a model rests or goes on steadily, what holds it there, and whether it stays."""
+"""`dalembert equilibrium`: equilibria and steady motions, with holding forces and stability."""
 
 from __future__ import annotations
 
@@ -18,22 +18,22 @@ def add(subparsers: shared.Subparsers) -> None:
     )
     parser = shared.command(subparsers, "equilibrium", *examples)
     shared.add_model(parser)
-    text = "a coordinate that stays where it is, held by a force; repeatable"
+    text = "fix this coordinate at its initial value; the holding force is computed; repeatable"
     parser.add_argument("--keep", metavar="NAME", action="append", default=[], help=text)
     text = (
-        "a parameter, or a coordinate for its rate, that is found in place of the force on one that is kept; repeatable"
+        "solve for this parameter, or the rate of this coordinate, instead of one holding force of --keep; repeatable"
     )
     parser.add_argument("--seek", metavar="NAME", action="append", default=[], help=text)
-    shared.add_values(parser, "--speed", "constant rate of a coordinate that nothing depends on")
-    shared.add_values(parser, "--start", "position to begin from")
-    text = "random starts beside the first (default: %(default)s)"
+    shared.add_values(parser, "--speed", "set the constant rate of an ignorable coordinate")
+    shared.add_values(parser, "--start", "override an initial guess of a position")
+    text = "number of additional random initial guesses (default: %(default)s)"
     parser.add_argument("--starts", metavar="N", type=shared.at_least(0), default=30, help=text)
     shared.add_parameters(parser)
     shared.add_json(parser)
 
 
 def run(arguments: Namespace) -> int:
-    """Print what was found; 1 where there is nothing."""
+    """Print the equilibria; the exit code is 1 if none is found."""
     model = shared.load(arguments)
     speeds = {
         name: model.number(x, f"--speed {name}") for name, x in shared.by_name(arguments.speed, "--speed").items()

@@ -1,4 +1,4 @@
-"""`dalembert export`: a model as a file that this program or another one reads, or its equations as code."""
+"""`dalembert export`: write a model as TOML or URDF, or its equations as source code."""
 
 from __future__ import annotations
 
@@ -30,17 +30,17 @@ def add(subparsers: shared.Subparsers) -> None:
     )
     parser = shared.command(subparsers, "export", *examples)
     shared.add_model(parser)
-    parser.add_argument("-o", "--output", metavar="FILE", help="write to a file instead of the screen; code needs one")
+    parser.add_argument("-o", "--output", metavar="FILE", help="output file (default: stdout); required for code")
     code = ", ".join(f"{name} ({target.title})" for name, target in TARGETS.items())
-    text = f"toml, urdf, or code: {code} (default: what the ending of FILE says, and toml on the screen)"
+    text = f"toml, urdf, or source code: {code} (default: from the suffix of FILE, or toml on stdout)"
     parser.add_argument("--to", "--format", metavar="FORMAT", choices=[*_FORMATS, *TARGETS], help=text, dest="format")
-    text = "the formalism whose equations become code (default: lagrange)"
+    text = "formalism of the exported equations (default: lagrange)"
     parser.add_argument("--formalism", metavar="KEY", help=text)
     shared.add_parameters(parser)
 
 
 def run(arguments: Namespace) -> int:
-    """Write the model or its equations, or print the model."""
+    """Write the model or its equations to a file, or print the model."""
     path = None if arguments.output is None else _path(arguments)
     ending = ".toml" if path is None else path.suffix.lower()
     kind = arguments.format or _ENDINGS[ending]
@@ -48,7 +48,7 @@ def run(arguments: Namespace) -> int:
         return _code(arguments, kind, path)
     if arguments.formalism is not None:
         raise InputError(
-            f"--formalism {arguments.formalism}: a model as {kind} has no equations. Leave it out, or choose code."
+            f"--formalism {arguments.formalism}: a {kind} file has no equations. Omit it, or export source code with --to."
         )
     model = shared.load(arguments)
     found = _FORMATS[kind](model)
@@ -61,9 +61,9 @@ def run(arguments: Namespace) -> int:
 
 
 def _code(arguments: Namespace, target: str, path: Path | None) -> int:
-    """The equations as code."""
+    """Write the equations as source code."""
     if path is None:
-        raise InputError(f"--to {target}: code needs a file. Expected --output FILE.")
+        raise InputError(f"--to {target}: source code is not printed. Expected --output FILE.")
     equations = dl.derive(shared.load(arguments), arguments.formalism or "lagrange")
     for written in dl.export(equations, target, path):
         output.written(written)
@@ -71,11 +71,11 @@ def _code(arguments: Namespace, target: str, path: Path | None) -> int:
 
 
 def _path(arguments: Namespace) -> Path:
-    """Where to write, looked at before any work is done."""
+    """The output path, checked before the computation starts."""
     if arguments.format in TARGETS and not TARGETS[arguments.format].ending:
         return output_files.folder(arguments.output, "--output")
     path = output_files.target(arguments.output, "--output", () if arguments.format else tuple(_ENDINGS))
     if path.exists() and Path(arguments.model).exists() and path.samefile(arguments.model):
-        # the comments of the file that is read would be gone
-        raise InputError(f"--output {path}: this is the model itself. Choose another name.")
+        # overwriting the model file would delete its comments
+        raise InputError(f"--output {path}: this is the input model file. Choose another file name.")
     return path

@@ -1,4 +1,4 @@
-"""`dalembert fit`: parameters of a model from measurements."""
+"""`dalembert fit`: fit parameters and initial values of a model to measurements."""
 
 from __future__ import annotations
 
@@ -21,23 +21,21 @@ def add(subparsers: shared.Subparsers) -> None:
     )
     parser = shared.command(subparsers, "fit", *examples)
     shared.add_model(parser)
-    parser.add_argument(
-        "data", metavar="DATA.csv", help="measurements: a column t, and one for each name that was measured"
-    )
-    text = "what is fitted, separated by commas: parameters, or starts as theta(0) and dot(theta)(0)"
+    parser.add_argument("data", metavar="DATA.csv", help="measurements: a column t, and one for each measured quantity")
+    text = "what to fit, separated by commas: parameters, or initial values as theta(0) and dot(theta)(0)"
     parser.add_argument("--parameters", metavar="NAMES", required=True, help=text)
-    text = "the columns to use, repeatable or separated by commas (default: all)"
+    text = "columns to use, repeatable or separated by commas (default: all)"
     parser.add_argument("--observe", metavar="NAMES", action="append", default=[], help=text)
-    text = "standard deviation of a column; repeatable (default: found from what is left over)"
+    text = "standard deviation of a column; repeatable (default: estimated from the residuals)"
     parser.add_argument("--sigma", metavar="NAME=VALUE", type=shared.assignment, action="append", default=[], help=text)
-    text = "name of the integrator (default: the best that can run)"
+    text = "integrator (default: chosen automatically)"
     parser.add_argument("--integrator", metavar="NAME", help=text)
     shared.add_parameters(parser)
     shared.add_json(parser)
 
 
 def run(arguments: Namespace) -> int:
-    """Fit and print the parameters with their uncertainties."""
+    """Fit, and print the parameters with their uncertainties."""
     model = shared.load(arguments)
     names = [name.strip() for name in arguments.parameters.split(",")]
     observe = [name.strip() for text in arguments.observe for name in text.split(",")]

@@ -1,4 +1,4 @@
-"""`dalembert gallery`: the examples that come with the program, and the story of each."""
+"""`dalembert gallery`: list the bundled example models, or show the description of one."""
 
 from __future__ import annotations
 
@@ -14,25 +14,25 @@ from dalembert.io import gallery
 from dalembert.mechanics.contact_constraints import with_contacts
 from dalembert.model.description import Elements
 
-_PAGE = 100  # columns of running text
+_MAX_COLUMNS = 100
 
 
 def add(subparsers: shared.Subparsers) -> None:
     """Add the command."""
     examples = "dalembert gallery", "dalembert gallery cart-pendulum --plot cart.png"
     parser = shared.command(subparsers, "gallery", *examples)
-    parser.add_argument("name", metavar="NAME", nargs="?", help="an example; all of them are listed without it")
-    parser.add_argument("--plot", metavar="PATH", help="simulate the example and write its plot (.png, .pdf or .svg)")
+    parser.add_argument("name", metavar="NAME", nargs="?", help="name of an example (default: list all examples)")
+    parser.add_argument("--plot", metavar="PATH", help="simulate the example and plot it to a .png, .pdf or .svg file")
     shared.add_json(parser)
 
 
 def run(arguments: Namespace) -> int:
-    """Print the list or a story."""
+    """Print the list of examples, or the description of one."""
     if arguments.name is not None:
-        _tell(arguments)
+        _show(arguments)
     elif arguments.plot is not None:
         raise InputError(
-            "gallery --plot: no example is named. Expected a NAME, as in 'dalembert gallery NAME --plot PATH'."
+            "gallery --plot: the name of an example is missing. Expected 'dalembert gallery NAME --plot PATH'."
         )
     else:
         _list(arguments.json)
@@ -45,10 +45,10 @@ def _list(as_json: bool) -> None:
     for name, model in models:
         table.add_row(name, str(len(model.coordinate_names)), str(len(_constraints(model)) or "-"), model.text)
     entries = {"models": [_entry(name, model) for name, model in models]}
-    output.result(as_json, entries, table, "Read about one with 'dalembert gallery NAME'.")
+    output.result(as_json, entries, table, "Show an example with 'dalembert gallery NAME'.")
 
 
-def _tell(arguments: Namespace) -> None:
+def _show(arguments: Namespace) -> None:
     name = arguments.name
     story, model = gallery.story(name), gallery.load(name)
     plots = [] if arguments.plot is None else [output_files.picture(arguments.plot, "--plot", name)]
@@ -61,7 +61,7 @@ def _tell(arguments: Namespace) -> None:
         more = {"story": story, "expected": gallery.expected(name), "files": [str(path) for path in plots]}
         output.text(output.to_json({**_entry(name, model), **more}))
     else:
-        output.show(Markdown(story, code_theme="bw"), width=_PAGE)
+        output.show(Markdown(story, code_theme="bw"), width=_MAX_COLUMNS)
         output.written(*plots)
 
 
@@ -75,5 +75,5 @@ def _entry(name: str, model: Elements) -> dict[str, object]:
 
 
 def _constraints(model: Elements) -> list[str]:
-    """The names of all constraints, those of contacts included."""
+    """The names of all constraints, including those of contacts."""
     return list(with_contacts(model).constraint_names)

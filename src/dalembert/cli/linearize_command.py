@@ -1,4 +1,4 @@
-"""`dalembert linearize`: the linear equations of a model about a state, and its modes."""
+"""`dalembert linearize`: the linearized equations of a model about a state, and their modes."""
 
 from __future__ import annotations
 
@@ -23,29 +23,29 @@ def add(subparsers: shared.Subparsers) -> None:
     )
     parser = shared.command(subparsers, "linearize", *examples)
     shared.add_model(parser)
-    text = "take the equilibrium nearest to the start instead of the start itself"
+    text = "linearize about the equilibrium closest to the initial state instead of the initial state itself"
     parser.add_argument("--equilibrium", action="store_true", help=text)
-    shared.add_values(parser, "--start", "position")
-    shared.add_values(parser, "--rate", "velocity")
-    text = "a coordinate (a force along it) or a parameter that is an input; repeatable"
+    shared.add_values(parser, "--start", "override a position of the operating point")
+    shared.add_values(parser, "--rate", "override a velocity of the operating point")
+    text = "input: a coordinate (the force along it) or a parameter; repeatable"
     parser.add_argument("--input", metavar="NAME", action="append", default=[], help=text)
-    text = "a formula, ddot(x), or a constraint for its multiplier, as an output; repeatable (default: all coordinates)"
+    text = "output: a formula, ddot(x), or the name of a constraint for its multiplier; repeatable (default: all coordinates)"
     parser.add_argument("--output", metavar="FORMULA", action="append", default=[], help=text)
-    parser.add_argument("--moving", action="store_true", help="also about a moment of a motion")
-    parser.add_argument("--matrices", action="store_true", help="print A, B, C and D as well")
-    parser.add_argument("--film", metavar="FILE", help=f"write one period of a mode as {', '.join(SUFFIXES)}")
+    parser.add_argument("--moving", action="store_true", help="allow any state of motion as operating point")
+    parser.add_argument("--matrices", action="store_true", help="also print the matrices A, B, C and D")
+    parser.add_argument("--film", metavar="FILE", help=f"animate one period of a mode: {', '.join(SUFFIXES)}")
     parser.add_argument(
-        "--mode", metavar="N", type=shared.at_least(0), default=0, help="the mode of --film (default: 0)"
+        "--mode", metavar="N", type=shared.at_least(0), default=0, help="index of the mode of --film (default: 0)"
     )
     shared.add_parameters(parser)
     shared.add_json(parser)
 
 
 def run(arguments: Namespace) -> int:
-    """Print the state and the modes."""
+    """Print the operating point and the modes."""
     model = shared.load(arguments)
     if arguments.film is not None and not arguments.film.lower().endswith(SUFFIXES):
-        raise InputError(f"--film {arguments.film}: expected a file that ends in {', '.join(SUFFIXES)}.")
+        raise InputError(f"--film {arguments.film}: expected a file name that ends in {', '.join(SUFFIXES)}.")
     at = dl.equilibrium(model) if arguments.equilibrium else None
     linear = dl.linearize(model, at, inputs=arguments.input, outputs=arguments.output or None, moving=arguments.moving)
     parts = [f"{table}\n" for table in linear.tables()]
@@ -53,12 +53,12 @@ def run(arguments: Namespace) -> int:
     if arguments.film is not None:
         linear.modes().film(arguments.mode, arguments.film)
         if not arguments.json:
-            output.text(f"film: {arguments.film}")
+            output.text(f"animation: {arguments.film}")
     return 0
 
 
 def _matrices(linear: Linearization) -> list[str]:
-    """A, B, C and D with the names of their rows and columns."""
+    """A, B, C and D with the names of states, inputs and outputs."""
     out = [f"states: {', '.join(linear.states)}", f"inputs: {', '.join(linear.inputs) or 'none'}"]
     out.append(f"outputs: {', '.join(linear.outputs)}")
     for name in "ABCD":

@@ -1,4 +1,4 @@
-"""The arguments that several commands share, and how the values of options are read from their words."""
+"""Arguments shared by several commands, and conversion of option values from strings."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from dalembert.cli.commands import COMMANDS, EXIT_CODES
 from dalembert.display.math.short_forms import BUDGET
 from dalembert.display.plots.panels import require_known
 from dalembert.errors import InputError
-from dalembert.formalisms.catalogue import find
+from dalembert.formalisms.catalogue import KEYS, find
 from dalembert.io.files import either
 from dalembert.model.integrator_names import METHODS
 from dalembert.model.model import Model
@@ -23,11 +23,12 @@ if TYPE_CHECKING:
     Subparsers: TypeAlias = argparse._SubParsersAction[argparse.ArgumentParser]
 
 T = TypeVar("T")
-MOST = 10_000_000  # samples or states
+FORMALISMS = ", ".join(KEYS)
+_MAX_COUNT = 10_000_000  # samples, states or runs
 
 
 def command(subparsers: Subparsers, name: str, *examples: str) -> argparse.ArgumentParser:
-    """A new command with its help."""
+    """Add the parser of a command, with its help and examples."""
     summary = COMMANDS[name]
     return subparsers.add_parser(
         name,
@@ -40,116 +41,116 @@ def command(subparsers: Subparsers, name: str, *examples: str) -> argparse.Argum
 
 
 def add_model(parser: argparse.ArgumentParser) -> None:
-    """The model a command is about."""
-    text = "a name from the gallery, or the path of a file: .toml, .urdf, .csv (DH or MDH table), .json, .m or .mat (ReDySim)"
+    """Add the argument MODEL and the option --with."""
+    text = "a gallery name (see 'dalembert gallery') or a file: .toml, .urdf, .csv (DH or MDH table), .json, .m or .mat (ReDySim)"
     parser.add_argument("model", metavar="MODEL", help=text)
-    text = "an option of the file's reader, such as floating or merge_fixed (URDF) or loops=3 (n-four-bar); repeatable"
+    text = "option of the file reader or example, such as floating or merge_fixed (URDF) or loops=3 (n-four-bar); repeatable"
     parser.add_argument(
         "--with", metavar="NAME[=VALUE]", type=option, action="append", default=[], dest="options", help=text
     )
 
 
 def add_json(parser: argparse.ArgumentParser) -> None:
-    """Output for programs."""
+    """Add the option --json."""
     parser.add_argument("--json", action="store_true", help="print one JSON document instead of tables")
 
 
 def add_formalisms(parser: argparse.ArgumentParser, default: str) -> None:
-    """Several formalisms."""
-    text = f"a formalism, e.g. kane; repeat it or separate several by commas (default: {default})"
+    """Add the option --formalism for one or more formalisms."""
+    text = f"{FORMALISMS}; repeatable or separated by commas (default: {default})"
     parser.add_argument("--formalism", metavar="KEY", action="append", default=[], help=text)
 
 
 def add_panels(parser: argparse.ArgumentParser, known: Mapping[str, str], default: str) -> None:
-    """What a plot shows, by names that are known with their meaning."""
+    """Add the option --panels; `known` are the names of panels with their descriptions."""
     listed = "; ".join(f"{name} ({text})" for name, text in known.items())
-    text = f"what --plot draws, repeatable or separated by commas: {listed}. Default: {default}"
+    text = f"panels of --plot, repeatable or separated by commas: {listed}. Default: {default}"
     parser.add_argument("--panels", metavar="NAMES", action="append", default=[], help=text)
 
 
 def panels(arguments: argparse.Namespace, known: Iterable[str]) -> list[str]:
-    """The selected panels, each once; raises before any work is done for one that there is not, and where nothing is drawn."""
+    """The selected panels, each once; raises for unknown names, and if --plot is missing."""
     wanted = [name.strip() for text in arguments.panels for name in text.split(",")]
     if wanted and arguments.plot is None:
-        raise InputError("--panels: there is no --plot. Expected both, as in '--plot run.png --panels phase,energy'.")
+        raise InputError("--panels: --plot is missing. Expected both, as in '--plot run.png --panels phase,energy'.")
     require_known(wanted, known, "panel")
     return list(dict.fromkeys(wanted))
 
 
 def add_engine(parser: argparse.ArgumentParser) -> None:
-    """What derives and compiles."""
+    """Add the option --engine."""
     parser.add_argument(
-        "--engine", metavar="NAME", help="native or python (default: native where llvmlite is installed)"
+        "--engine", metavar="NAME", help="engine: native or python (default: native if llvmlite is installed)"
     )
 
 
 def add_values(parser: argparse.ArgumentParser, name: str, what: str) -> None:
-    """Values by name, each a number or a formula."""
-    text = f"another {what}, a number or a formula; repeatable"
+    """Add a repeatable option NAME=VALUE; a value is a number or a formula."""
+    text = f"{what}, as a number or a formula; repeatable"
     parser.add_argument(name, metavar="NAME=VALUE", type=assignment, action="append", default=[], help=text)
 
 
 def add_parameters(parser: argparse.ArgumentParser) -> None:
-    """Other values of parameters."""
-    add_values(parser, "--set", "value of a parameter")
+    """Add the option --set."""
+    add_values(parser, "--set", "override a parameter value")
 
 
 def add_run(parser: argparse.ArgumentParser) -> None:
-    """How to simulate."""
-    text = "length of the motion (default: the model's)"
+    """Add the options of a simulation."""
+    text = "simulated time (default: the duration in the model)"
     parser.add_argument("--duration", metavar="SECONDS", type=positive, help=text)
-    text = "number of samples (default: the model's)"
+    text = "number of output samples (default: the number in the model)"
     parser.add_argument("--samples", metavar="N", type=at_least(2), help=text)
-    text = f"{either(list(METHODS))} (default: the best that can run)"
+    text = f"integrator: {either(list(METHODS))} (default: chosen automatically)"
     parser.add_argument("--integrator", metavar="NAME", help=text)
-    parser.add_argument("--rtol", metavar="X", type=positive, help="relative tolerance")
-    parser.add_argument("--atol", metavar="X", type=positive, help="absolute tolerance")
-    parser.add_argument("--max-step", metavar="SECONDS", type=positive, help="largest step of an adaptive integrator")
+    parser.add_argument("--rtol", metavar="X", type=positive, help="relative tolerance of the integrator")
+    parser.add_argument("--atol", metavar="X", type=positive, help="absolute tolerance of the integrator")
+    parser.add_argument("--max-step", metavar="SECONDS", type=positive, help="maximum step size (adaptive integrators)")
     add_parameters(parser)
 
 
 def how_to_run(arguments: argparse.Namespace) -> dict[str, Any]:
-    """What `add_run` asks for but the length of the motion, as options of `simulate` and `compare`."""
+    """The options of `add_run` without the duration, as keyword arguments of `simulate` and `compare`."""
     return {name: getattr(arguments, name) for name in ("integrator", "samples", "rtol", "atol", "max_step")}
 
 
 def add_budget(parser: argparse.ArgumentParser) -> None:
-    """The time for short forms."""
-    text = f"CPU time for the short forms of each formalism (default: {BUDGET:g}); what it does not reach is written as it is"
+    """Add the option --budget."""
+    text = f"CPU time limit for simplifying the equations of each formalism (default: {BUDGET:g})"
     parser.add_argument("--budget", metavar="SECONDS", type=positive, default=BUDGET, help=text)
 
 
-def keys(given: Iterable[str]) -> list[str]:
+def keys(values: Iterable[str]) -> list[str]:
     """The selected formalisms, each once.
 
     >>> keys(["kane,maggi", "kane"])
     ['kane', 'maggi']
     """
-    wanted = [key for text in given for key in text.split(",")]
+    wanted = [key for text in values for key in text.split(",")]
     return list(dict.fromkeys(find(key.strip()).ABOUT.key for key in wanted))
 
 
 def note_unused(arguments: argparse.Namespace, integrator: str) -> None:
-    """Say which of the options given the integrator has no use for."""
+    """Print a note for each tolerance option that the integrator does not use."""
     for setting in ("rtol", "atol"):
         if getattr(arguments, setting, None) is not None and setting not in METHODS[integrator]:
-            output.note(f"--{setting} was not used: the integrator {integrator} has no such setting.")
+            output.note(f"--{setting} is ignored: the integrator {integrator} has no such setting.")
 
 
 def read(arguments: argparse.Namespace) -> Model:
-    """The model named on the command line, unchecked."""
+    """Read the model of the command line, without checking it."""
     try:
         return dl.load(arguments.model, **by_name(getattr(arguments, "options", ()), "--with"))
-    except OSError as error:  # a name no file system takes
-        raise InputError(f"'{arguments.model}' cannot be opened ({error.strerror}). Check the name.") from error
+    except OSError as error:  # an invalid file name
+        raise InputError(f"cannot open '{arguments.model}' ({error.strerror}). Check the name.") from error
 
 
 def load(arguments: argparse.Namespace, *, quiet: bool = False) -> Model:
-    """The model named on the command line, sound, with the values that were set."""
+    """Read the model of the command line, apply --set, --start and --rate, and check it."""
     model = read(arguments)
     if model.notes and not quiet:
         count = "1 note" if len(model.notes) == 1 else f"{len(model.notes)} notes"
-        output.note(f"reading '{arguments.model}' left {count}: `dalembert check` shows them.")
+        output.note(f"reading '{arguments.model}' produced {count}. `dalembert check` prints them.")
     changes, starts, rates = (by_name(getattr(arguments, name, ()), f"--{name}") for name in ("set", "start", "rate"))
     if changes:
         model = model.with_parameters(changes)
@@ -159,11 +160,11 @@ def load(arguments: argparse.Namespace, *, quiet: bool = False) -> Model:
     return model
 
 
-# values
+# option values
 
 
 def positive(text: str) -> float:
-    """A positive number.
+    """Convert a string to a positive finite number.
 
     >>> positive("1e-3")
     0.001
@@ -178,26 +179,26 @@ def positive(text: str) -> float:
 
 
 def at_least(least: int) -> Callable[[str], int]:
-    """A reader of whole numbers that are not smaller than `least`, and not absurdly large.
+    """A converter of strings to integers from `least` to `_MAX_COUNT`.
 
     >>> at_least(2)("501")
     501
     """
 
-    def whole(text: str) -> int:
+    def integer(text: str) -> int:
         try:
             value = int(text)
         except ValueError:
             value = least - 1
-        if not least <= value <= MOST:
-            raise argparse.ArgumentTypeError(f"got '{text}', expected a whole number from {least} to {MOST}")
+        if not least <= value <= _MAX_COUNT:
+            raise argparse.ArgumentTypeError(f"got '{text}', expected an int from {least} to {_MAX_COUNT}")
         return value
 
-    return whole
+    return integer
 
 
 def assignment(text: str) -> tuple[str, str]:
-    """The two sides of NAME=VALUE.
+    """Split NAME=VALUE.
 
     >>> assignment("theta=pi/2")
     ('theta', 'pi/2')
@@ -209,7 +210,7 @@ def assignment(text: str) -> tuple[str, str]:
 
 
 def assignments(text: str) -> list[tuple[str, str]]:
-    """The two sides of each NAME=VALUE in a list with commas; a comma inside a formula belongs to it.
+    """Split a comma-separated list of NAME=VALUE; formulas may contain commas.
 
     >>> assignments("l=0.5, m=max(1, 2)")
     [('l', '0.5'), ('m', 'max(1, 2)')]
@@ -218,7 +219,7 @@ def assignments(text: str) -> list[tuple[str, str]]:
 
 
 def option(text: str) -> tuple[str, str | int]:
-    """The name and value of a reader's option: a switch that is on when no value is given, a whole number, or text.
+    """The name and value of a reader option: bool (True without a value), int or str.
 
     >>> option("floating"), option("loops=3"), option("floating=false")
     (('floating', True), ('loops', 3), ('floating', False))
@@ -233,10 +234,10 @@ def option(text: str) -> tuple[str, str | int]:
 
 
 def by_name(pairs: Iterable[tuple[str, T]], word: str) -> dict[str, T]:
-    """The values by name; a name that is given twice is an error."""
+    """The values by name; raises if a name occurs twice."""
     out: dict[str, T] = {}
     for name, value in pairs:
         if name in out:
-            raise InputError(f"{word} {name}: given twice, as {out[name]} and as {value}. Give it once.")
+            raise InputError(f"{word} {name}: specified twice, as {out[name]} and as {value}. Specify it once.")
         out[name] = value
     return out

@@ -1,4 +1,4 @@
-"""What the commands print: text, tables and notes for people, one JSON document for programs, a sentence when all went wrong."""
+"""Output of the commands: text and tables, or one JSON document, on stdout; notes, warnings and errors on stderr."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ if TYPE_CHECKING:
 
 
 PIPE_WIDTH = 160
-_PAUSE = 0.1  # seconds between two looks at the fraction
+_UPDATE_SECONDS = 0.1  # minimum time between updates of the progress bar
 
 
 class _Console(Console):
-    """A console that leaves a closed pipe to the program."""
+    """A console that raises on a broken pipe."""
 
     def on_broken_pipe(self) -> NoReturn:
-        """Say so, instead of ending the process."""
+        """Raise instead of ending the process."""
         raise BrokenPipeError
 
 
 def result(as_json: bool, data: object, *parts: RenderableType) -> None:
-    """Print a result: one JSON document for programs, text and tables for people."""
+    """Print a result: one JSON document, or text and tables."""
     if as_json:
         text(to_json(data))
     else:
@@ -42,7 +42,7 @@ def result(as_json: bool, data: object, *parts: RenderableType) -> None:
 
 
 def show(*parts: RenderableType, width: int | None = None) -> None:
-    """Print text and tables for people; nothing in them is taken for markup."""
+    """Print text and tables; markup in them is not interpreted."""
     fixed = sys.stdout.isatty() or "COLUMNS" in os.environ
     console = _Console(markup=False, emoji=False, highlight=False, width=None if fixed else PIPE_WIDTH)
     if width is not None and console.width > width:
@@ -55,12 +55,12 @@ def show(*parts: RenderableType, width: int | None = None) -> None:
 
 
 def _show_table(console: Console, part: Table) -> None:
-    """Print a table and an empty line; on a narrow terminal with narrow gaps, but never with numbers cut to pieces."""
-    endless = console.options.update(max_width=10_000)
-    # a grid has nothing but its padding between columns, and its values wrap
-    if part.box is not None and console.measure(part, options=endless).maximum > console.width:
+    """Print a table and an empty line, with less padding on a narrow terminal; numbers are never wrapped."""
+    unlimited = console.options.update(max_width=10_000)
+    # a grid has only padding between its columns, and its values wrap
+    if part.box is not None and console.measure(part, options=unlimited).maximum > console.width:
         part.padding = 0
-    part.min_width = console.measure(part, options=endless).minimum
+    part.min_width = console.measure(part, options=unlimited).minimum
     width, console.width = console.width, max(console.width, part.min_width)
     console.print(part)
     console.width = width
@@ -68,12 +68,12 @@ def _show_table(console: Console, part: Table) -> None:
 
 
 def text(body: str) -> None:
-    """Print text as it is, however long its lines are."""
+    """Print a string unchanged, without wrapping lines."""
     print(body)
 
 
 def can_show(body: str) -> bool:
-    """Whether the encoding of the screen has all characters of a text."""
+    """True if the encoding of stdout has all characters of a string."""
     try:
         body.encode(sys.stdout.encoding or "utf-8")
     except UnicodeEncodeError:
@@ -82,38 +82,38 @@ def can_show(body: str) -> bool:
 
 
 def note(sentence: str) -> None:
-    """Say something beside the result, on stderr."""
+    """Print a note on stderr."""
     print(f"note: {sentence}", file=sys.stderr)
 
 
 def written(*paths: Path, word: str = "written") -> None:
-    """Say where files were written."""
+    """Print the paths of written files."""
     for path in paths:
         text(f"{word}: {path}")
 
 
 def table(*columns: str, numbers: Iterable[str] = ()) -> Table:
-    """An empty table; the first column stays in one piece, and the columns in `numbers` are set flush right."""
+    """An empty table; the first column does not wrap, and the columns in `numbers` are right-aligned."""
     right = set(numbers)
-    made = Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False, show_edge=False, header_style="bold")
+    out = Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False, show_edge=False, header_style="bold")
     for i, name in enumerate(columns):
         justify = "right" if name in right else "left"
-        made.add_column(name, justify=justify, overflow="fold", no_wrap=i == 0 or name in right)
-    return made
+        out.add_column(name, justify=justify, overflow="fold", no_wrap=i == 0 or name in right)
+    return out
 
 
 def facts(pairs: Iterable[tuple[str, str]]) -> Table:
-    """Names and values below each other."""
-    made = Table.grid(padding=(0, 2))
-    made.add_column(style="dim", no_wrap=True)
-    made.add_column(overflow="fold")
+    """A list of names and values, one pair per row."""
+    out = Table.grid(padding=(0, 2))
+    out.add_column(style="dim", no_wrap=True)
+    out.add_column(overflow="fold")
     for name, value in pairs:
-        made.add_row(name, value)
-    return made
+        out.add_row(name, value)
+    return out
 
 
 def number(value: float | None, digits: int = 3) -> str:
-    """A number as people read it, and a dash for nothing.
+    """Format a number; a dash for None.
 
     >>> number(0.00012345), number(12), number(None)
     ('0.000123', '12', '-')
@@ -122,7 +122,7 @@ def number(value: float | None, digits: int = 3) -> str:
 
 
 def small(value: float | None) -> str:
-    """An error or a difference, and a dash for nothing.
+    """Format an error or a difference; a dash for None.
 
     >>> small(9.5e-13)
     '9.50e-13'
@@ -131,7 +131,7 @@ def small(value: float | None) -> str:
 
 
 def to_json(data: object) -> str:
-    """Plain data as JSON that every reader accepts.
+    """Serialize data as standard JSON; values that are not finite become null.
 
     >>> print(to_json({"x": float("nan"), "y": (1, 2.5)}))
     {
@@ -146,7 +146,7 @@ def to_json(data: object) -> str:
 
 
 def _plain(value: object) -> object:
-    """The same data as dicts, lists, strings and finite numbers only."""
+    """Convert data to dicts, lists, strings and finite numbers."""
     import numpy as np
 
     if isinstance(value, np.ndarray | np.generic):
@@ -161,9 +161,9 @@ def _plain(value: object) -> object:
 
 
 def failure(error: BaseException, *, as_json: bool) -> None:
-    """Say on stderr what went wrong, and with `as_json` also as a document on stdout."""
+    """Print an error on stderr, and with `as_json` also as a JSON document on stdout."""
     problems = [vars(problem) for problem in getattr(error, "problems", ())]
-    with suppress(OSError):  # stdout may be what failed; the sentence on stderr is left
+    with suppress(OSError):  # stdout itself may have failed; the message on stderr remains
         if as_json:
             text(to_json({"error": str(error), "kind": type(error).__name__, "problems": problems}))
             sys.stdout.flush()
@@ -171,7 +171,7 @@ def failure(error: BaseException, *, as_json: bool) -> None:
 
 
 def warn(notes: Iterable[str], of: str = "") -> None:
-    """Say on stderr which checks of a run failed, and of which run where there are several."""
+    """Print warnings on stderr for failed checks of a run; `of` names the run if there are several."""
     from dalembert.api.run_checks import CHECK
 
     which = f"{of}: " if of else ""
@@ -181,14 +181,14 @@ def warn(notes: Iterable[str], of: str = "") -> None:
 
 
 def _printable(text: str) -> str:
-    """Text without characters that play tricks on a terminal."""
+    """Replace control characters, which could manipulate a terminal."""
     return "".join(c if c.isprintable() or c == "\n" else "\N{REPLACEMENT CHARACTER}" for c in text)
 
 
 def forgive_encoding() -> None:
-    """Let the standard streams replace what their encoding cannot write, and send what is closed nowhere."""
+    """Make the standard streams replace characters they cannot encode; closed streams become the null device."""
     for name in ("stdout", "stderr"):
-        if getattr(sys, name) is None:  # Python's sign for a stream that was closed from the beginning
+        if getattr(sys, name) is None:  # the stream was closed when Python started
             setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
@@ -197,14 +197,14 @@ def forgive_encoding() -> None:
 
 @contextmanager
 def bar(title: str) -> Iterator[Callable[[float], None]]:
-    """A function that takes the fraction done and moves a bar on stderr."""
+    """A function of the completed fraction that updates a progress bar on stderr."""
     if not sys.stderr.isatty():
         yield lambda fraction: None
         return
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
-    # the bar is drawn by a thread of its own, rarely, so that it does not count in CPU times
+    # a separate thread draws the bar at a low rate, so that it does not affect CPU times
     columns = (TextColumn("{task.description}", markup=False), BarColumn(), TimeElapsedColumn())
     with Progress(*columns, console=Console(stderr=True), transient=True, refresh_per_second=5) as progress:
         task = progress.add_task(title, total=None)
@@ -213,7 +213,7 @@ def bar(title: str) -> Iterator[Callable[[float], None]]:
         def advance(fraction: float) -> None:
             nonlocal last
             now = time.monotonic()
-            if now - last >= _PAUSE or fraction >= 1:
+            if now - last >= _UPDATE_SECONDS or fraction >= 1:
                 last = now
                 progress.update(task, total=1.0, completed=fraction)
 

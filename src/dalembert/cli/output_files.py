@@ -1,4 +1,4 @@
-"""Output paths of commands, checked before the work begins. Not in `output`: formats of figures import Matplotlib."""
+"""Output paths, checked before the computation starts. Separate from `output`, because figure formats import Matplotlib."""
 
 from __future__ import annotations
 
@@ -16,53 +16,53 @@ TABLES, PICTURES = tuple(sorted(dataset.FORMATS)), plot.FORMATS
 
 
 def target(path: str, option: str, suffixes: Sequence[str] = ()) -> Path:
-    """The path of a file that can be written, with one of the suffixes; raises before any work is done."""
+    """The path of a writable file with one of the suffixes; raises if it is not."""
     out = Path(path)
     _require_usable(path, option)
     if out.is_dir():
-        raise InputError(f"{option} {path}: this is a directory. Expected the name of a file.")
+        raise InputError(f"{option} {path}: this is a directory. Expected a file name.")
     if suffixes and out.suffix.lower() not in suffixes:
-        got = f"it ends in '{out.suffix}'" if out.suffix else "it has no ending"
+        got = f"unsupported suffix '{out.suffix}'" if out.suffix else "the suffix is missing"
         raise InputError(f"{option} {path}: {got}. Expected a file name that ends in {either(suffixes)}.")
     if out.exists() and not os.access(out, os.W_OK):
         raise InputError(
-            f"{option} {path}: the file cannot be written. Choose another name, or change its permissions."
+            f"{option} {path}: the file is not writable. Choose another file name, or change its permissions."
         )
     _require_folder(out.parent, f"{option} {path}")
     return out
 
 
 def folder(path: str, option: str) -> Path:
-    """The path of a directory that exists or can be made; raises before any work is done."""
+    """The path of a directory that exists or can be created; raises if it cannot."""
     _require_usable(path, option)
     _require_folder(Path(path), f"{option} {path}")
     return Path(path)
 
 
 def _require_usable(path: str, option: str) -> None:
-    """Raise for a name that no file can have."""
+    """Raise for an invalid file name."""
     reason = "it contains NUL" if "\0" in path else ""
     try:
         Path(path).exists()
     except OSError as error:
         reason = str(error.strerror)
     if reason:
-        raise InputError(f"{option} {path}: not a usable name ({reason}). Choose another one.")
+        raise InputError(f"{option} {path}: invalid file name ({reason}). Choose another one.")
 
 
-def _require_folder(there: Path, where: str) -> None:
-    while not there.exists() and there != there.parent:
-        there = there.parent
-    if not there.is_dir():
-        raise InputError(f"{where}: '{there}' is not a directory. Choose another place.")
-    if not os.access(there, os.W_OK | os.X_OK):
+def _require_folder(path: Path, where: str) -> None:
+    while not path.exists() and path != path.parent:
+        path = path.parent
+    if not path.is_dir():
+        raise InputError(f"{where}: '{path}' is not a directory. Choose another directory.")
+    if not os.access(path, os.W_OK | os.X_OK):
         raise InputError(
-            f"{where}: the directory '{there}' cannot be written. Choose another place, or change its permissions."
+            f"{where}: the directory '{path}' is not writable. Choose another directory, or change its permissions."
         )
 
 
 def picture(path: str, option: str, name: str) -> Path:
-    """The path of a picture: the one given, or `name`.png in the directory given (a path without an ending)."""
+    """The path of a figure: `path`, or `name`.png in it if it is a directory (a path without a suffix)."""
     _require_usable(path, option)
     if Path(path).is_dir() or not Path(path).suffix:
         path = str(Path(path) / f"{file_name(name)}.png")
@@ -70,16 +70,16 @@ def picture(path: str, option: str, name: str) -> Path:
 
 
 def pictures(path: str, option: str, name: str) -> Path:
-    """Where several figures go: a directory, or one picture for all of them."""
+    """The path of several figures: a directory, or one file for all of them."""
     suffix = Path(path).suffix.lower()
     if not suffix:
         return folder(path, option)
-    # a directory with a point in its name would be taken for a file
+    # a path with another suffix is a directory whose name contains a dot
     return target(path if suffix in PICTURES else f"{path}/{file_name(name)}.png", option, PICTURES)
 
 
 def file_name(name: str) -> str:
-    """The name of a model as the name of a file, without anything that could lead elsewhere.
+    """Convert the name of a model to a file name, without path separators.
 
     >>> file_name("../my model")
     'my-model'

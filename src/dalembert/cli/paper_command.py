@@ -1,4 +1,4 @@
-"""`dalembert paper`: a paper computed again, beside what it prints."""
+"""`dalembert paper`: reproduce the tables and figures of a paper, next to the printed values."""
 
 from __future__ import annotations
 
@@ -19,27 +19,27 @@ def add(subparsers: shared.Subparsers) -> None:
         "dalembert paper volterra --figure 6 --output out",
     )
     parser = shared.command(subparsers, "paper", *examples)
-    parser.add_argument("name", metavar="PAPER", help=", ".join(papers.NAMES))
-    about = "only this table, or worked example; repeatable (default: all)"
-    parser.add_argument("--table", metavar="N", action="append", help=about)
+    parser.add_argument("name", metavar="PAPER", help=f"name of the paper: {', '.join(papers.NAMES)}")
+    text = "compute only this table or worked example; repeatable (default: all)"
+    parser.add_argument("--table", metavar="N", action="append", help=text)
     parser.add_argument("--figure", metavar="N", action="append", help="only this figure; repeatable; needs --output")
-    parser.add_argument("--list", action="store_true", help="list the tables and figures, and compute nothing")
-    about = "write the figures and a page that needs no other file to a directory"
-    parser.add_argument("--output", metavar="DIR", help=about)
+    parser.add_argument("--list", action="store_true", help="list the tables and figures without computing them")
+    text = "write the figures and a self-contained HTML page to this directory"
+    parser.add_argument("--output", metavar="DIR", help=text)
     shared.add_json(parser)
 
 
 def run(arguments: Namespace) -> int:
-    """Compute, print and write; 1 where a printed entry was not computed or deviates without a reason."""
+    """Compute, print and write; return 1 if a printed value was not computed or deviates without explanation."""
     known = papers.choices(arguments.name)
     if arguments.list:
         _list(arguments.name, arguments.json)
         return 0
     folder = None if arguments.output is None else output_files.folder(arguments.output, "--output")
     if arguments.figure and folder is None:
-        raise InputError(f"--figure {arguments.figure[0]}: a figure is drawn to a file. Say where by --output DIR.")
+        raise InputError(f"--figure {arguments.figure[0]}: figures are written to files. Expected --output DIR.")
     tables, figures = arguments.table, arguments.figure
-    if folder is None and tables is None:  # nobody will see the figures
+    if folder is None and tables is None:  # figures are only written to files
         tables = list(known.tables)
     with output.bar(f"computing {arguments.name}") as advance:
         everything = arguments.table is None and arguments.figure is None
@@ -50,13 +50,13 @@ def run(arguments: Namespace) -> int:
         return int(bool(found.unexplained))
     output.text(str(found))
     if folder is None and known.figures and arguments.table is None:
-        output.text(f"\n{len(known.figures)} figures are drawn with --output DIR; --list names them.")
+        output.text(f"\n{len(known.figures)} figures are written with --output DIR; --list lists them.")
     output.written(*written)
     return int(bool(found.unexplained))
 
 
 def _list(name: str, as_json: bool) -> None:
-    """The tables and figures of a paper."""
+    """Print the tables and figures of a paper."""
     known = papers.choices(name)
     entries = [("table", number, each.caption) for number, each in known.tables.items()]
     entries += [("figure", number, each.caption) for number, each in known.figures.items()]

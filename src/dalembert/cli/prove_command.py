@@ -1,4 +1,4 @@
-"""`dalembert prove`: are the formalisms identical functions?"""
+"""`dalembert prove`: prove that the equations of all formalisms are identical functions."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ def add(subparsers: shared.Subparsers) -> None:
     parser = shared.command(subparsers, "prove", *examples)
     shared.add_model(parser)
     shared.add_formalisms(parser, "all that apply, each compared with Lagrange's equations")
-    text = "of the random point, to repeat a proof (default: a random one, which is printed)"
+    text = "seed of the random evaluation points, to repeat a proof (default: a random one, which is printed)"
     parser.add_argument("--seed", metavar="N", type=shared.at_least(0), help=text)
     shared.add_json(parser)
 
 
 def run(arguments: Namespace) -> int:
-    """Print the proof; 1 when formalisms or identities are different functions, or could not be decided."""
+    """Print the proof; return 1 if formalisms or identities differ or remain undecided."""
     model, wanted = shared.load(arguments), shared.keys(["lagrange", *arguments.formalism])
     with output.bar(f"proving {model.name}") as advance:
         proof = dl.prove(model, wanted if arguments.formalism else None, seed=arguments.seed, progress=advance)

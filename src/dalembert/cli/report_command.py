@@ -1,4 +1,4 @@
-"""`dalembert report`: a model as a page that moves."""
+"""`dalembert report`: write a self-contained HTML report with an animation."""
 
 from __future__ import annotations
 
@@ -22,22 +22,22 @@ def add(subparsers: shared.Subparsers) -> None:
     )
     parser = shared.command(subparsers, "report", *examples)
     shared.add_model(parser)
-    shared.add_formalisms(parser, "lagrange, or the first that can treat the model; the first one makes the run")
+    shared.add_formalisms(parser, "lagrange, or the first that applies; the first one is simulated")
     shared.add_run(parser)
-    shared.add_values(parser, "--start", "initial position of a coordinate")
-    shared.add_values(parser, "--rate", "initial velocity of a coordinate")
-    text = "leave out the comparison of the formalisms, which takes a while for a large model"
+    shared.add_values(parser, "--start", "override an initial position")
+    shared.add_values(parser, "--rate", "override an initial velocity")
+    text = "omit the comparison of the formalisms, which is slow for large models"
     parser.add_argument("--no-evidence", action="store_true", help=text)
     shared.add_budget(parser)
-    parser.add_argument("-o", "--output", metavar="FILE", help="the page (default: the name of the model, .html)")
+    parser.add_argument("-o", "--output", metavar="FILE", help="HTML file to write (default: name of the model, .html)")
     shared.add_json(parser)
 
 
 def run(arguments: Namespace) -> int:
-    """Simulate, look, and write the page."""
+    """Simulate, compare the formalisms and write the report."""
     model = shared.load(arguments)
     path = output_files.target(arguments.output or f"{output_files.file_name(model.name)}.html", "--output", (".html",))
-    keys = shared.keys(arguments.formalism) or [_usual(model)]
+    keys = shared.keys(arguments.formalism) or [_default_formalism(model)]
     with output.bar(f"simulating {model.name} by {keys[0]}") as advance:
         equations = dl.derive(model, keys[0])
         motion = equations.simulate(arguments.duration, progress=advance, **shared.how_to_run(arguments))
@@ -70,8 +70,8 @@ def run(arguments: Namespace) -> int:
     return 0 if agreement is None or agreement.agrees else 1
 
 
-def _usual(model: Elements) -> str:
-    """lagrange, or the first formalism that can treat the model."""
-    space = workspace_of(setup(model))  # in which the run finds its facts again
+def _default_formalism(model: Elements) -> str:
+    """lagrange, or the first formalism that applies to the model."""
+    space = workspace_of(setup(model))  # cached, so that the run reuses it
     possible = applicable(space.model, space.facts)
     return "lagrange" if "lagrange" in possible or not possible else possible[0]

@@ -1,4 +1,4 @@
-"""`dalembert simulate`: the motion of a model, as numbers, files and plots."""
+"""`dalembert simulate`: simulate a model, print a summary, and write files and plots."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from dalembert.errors import InputError
 from dalembert.model.description import Elements
 from dalembert.simulation.integrators.base import listed
 
-_MOST_ROWS = 40  # of the table on the screen; `--json` and files hold all
+_MAX_ROWS = 40  # rows of the printed table; `--json` and files contain all coordinates
 
 
 def add(subparsers: shared.Subparsers) -> None:
@@ -30,24 +30,26 @@ def add(subparsers: shared.Subparsers) -> None:
     )
     parser = shared.command(subparsers, "simulate", *examples)
     shared.add_model(parser)
-    parser.add_argument("--formalism", metavar="KEY", default="lagrange", help="default: %(default)s")
+    parser.add_argument(
+        "--formalism", metavar="KEY", default="lagrange", help=f"{shared.FORMALISMS} (default: lagrange)"
+    )
     shared.add_run(parser)
     parser.add_argument(
-        "--step", metavar="SECONDS", type=shared.positive, help="step of an integrator with fixed steps (rk4)"
+        "--step", metavar="SECONDS", type=shared.positive, help="step size of a fixed-step integrator such as rk4"
     )
-    shared.add_values(parser, "--start", "initial position of a coordinate")
-    shared.add_values(parser, "--rate", "initial velocity of a coordinate")
-    parser.add_argument("--no-projection", action="store_true", help="let the motion drift off its constraints")
-    text = "integrate φ̈ + BETA φ̇ + ALPHA φ = 0 instead of projecting (Baumgarte)"
+    shared.add_values(parser, "--start", "override an initial position")
+    shared.add_values(parser, "--rate", "override an initial velocity")
+    parser.add_argument("--no-projection", action="store_true", help="do not project onto the constraints")
+    text = "Baumgarte stabilization instead of projection: integrate φ̈ + BETA φ̇ + ALPHA φ = 0"
     parser.add_argument("--baumgarte", metavar=("ALPHA", "BETA"), nargs=2, type=shared.positive, help=text)
-    text = "integrate φ̇ + ALPHA φ = 0 instead of projecting; for dirac and hamilton"
+    text = "first-order stabilization instead of projection: integrate φ̇ + ALPHA φ = 0; for dirac and hamilton"
     parser.add_argument("--stabilize", metavar="ALPHA", type=shared.positive, help=text)
     shared.add_engine(parser)
-    text = "write the run to a .nc (NetCDF), .csv, .mat (MATLAB) or .parquet file; repeatable"
+    text = "write the trajectory to a .nc (NetCDF), .csv, .mat (MATLAB) or .parquet file; repeatable"
     parser.add_argument("-o", "--output", metavar="FILE", action="append", default=[], help=text)
     text = "write a plot to a .png, .pdf or .svg file, or to a directory"
     parser.add_argument("--plot", metavar="PATH", help=text)
-    text = "write the moving mechanism: a page (.html), a film (.mp4, .gif) or snapshots (.png, .pdf, .svg); repeatable"
+    text = "write an animation: HTML page (.html), video (.mp4, .gif) or snapshots (.png, .pdf, .svg); repeatable"
     parser.add_argument("--animate", metavar="FILE", action="append", default=[], help=text)
     known = {name: choice.text for name, choice in plot.PANELS.items()}
     shared.add_panels(parser, known, ", ".join(plot.OVERVIEW))
@@ -55,25 +57,25 @@ def add(subparsers: shared.Subparsers) -> None:
 
 
 def run(arguments: Namespace) -> int:
-    """Simulate, write, and print how it went."""
+    """Simulate, write the files and print a summary."""
     tables = [output_files.target(path, "--output", output_files.TABLES) for path in arguments.output]
     for path in tables:
         dataset.require_writer(path.suffix.lower())
     panels, model = shared.panels(arguments, plot.PANELS), shared.load(arguments)
     name = f"{model.name}-{arguments.formalism}"
     pictures = [] if arguments.plot is None else [output_files.picture(arguments.plot, "--plot", name)]
-    films = [output_files.target(path, "--animate", video.SUFFIXES) for path in arguments.animate]
+    animations = [output_files.target(path, "--animate", video.SUFFIXES) for path in arguments.animate]
     motion = _simulate(model, arguments)
     shared.note_unused(arguments, motion.integrator)
     for path in tables:
         motion.save(path)
     for path in pictures:
         motion.plot(*panels, path=path)
-    if films:
-        shown = motion.animate()
-        for path in films:
-            shown.save(path)
-    written, notes = [*tables, *pictures, *films], [*motion.notes, *_beyond_limits(motion)]
+    if animations:
+        animation = motion.animate()
+        for path in animations:
+            animation.save(path)
+    written, notes = [*tables, *pictures, *animations], [*motion.notes, *_beyond_limits(motion)]
     output.warn(motion.notes)
     if arguments.json:
         output.text(output.to_json({**_result(motion), "notes": notes, "files": [str(path) for path in written]}))
@@ -97,9 +99,9 @@ def _simulate(model: Elements, arguments: Namespace) -> Trajectory:
 
 
 def _gains(arguments: Namespace) -> float | tuple[float, float] | None:
-    """α of first order, Baumgarte's (α, β), or none."""
+    """The gain α of first-order stabilization, (α, β) of Baumgarte, or None."""
     if arguments.baumgarte and arguments.stabilize:
-        raise InputError("--baumgarte and --stabilize are two ways to keep the constraints. Give one of them.")
+        raise InputError("--baumgarte and --stabilize are alternatives. Specify only one of them.")
     if arguments.baumgarte:
         alpha, beta = arguments.baumgarte
         return alpha, beta
@@ -107,7 +109,7 @@ def _gains(arguments: Namespace) -> float | tuple[float, float] | None:
 
 
 def _result(motion: Trajectory) -> dict[str, object]:
-    """How a simulation went and where it ended, as plain data."""
+    """The statistics and the final state of a simulation, for JSON."""
     names = motion.model.coordinate_names
     return {
         "model": motion.model.name,
@@ -133,7 +135,7 @@ def _result(motion: Trajectory) -> dict[str, object]:
 
 
 def _beyond_limits(motion: Trajectory) -> list[str]:
-    """The limits of coordinates that the motion exceeds; they are reported, not enforced."""
+    """Messages about exceeded limits of coordinates; limits are reported, not enforced."""
     names, found = motion.model.coordinate_names, []
     for name, limits in motion.model.limits.items():
         q, qd = (x[names.index(name)] for x in (motion.q, motion.qd))
@@ -142,7 +144,7 @@ def _beyond_limits(motion: Trajectory) -> list[str]:
             ("velocity", abs(qd), None, limits.velocity),
         ):
             if (lower is not None and values.min() < lower) or (upper is not None and values.max() > upper):
-                found.append(f"{name} leaves its {what} limits")
+                found.append(f"{name} exceeds its {what} limits")
     return [f"{'; '.join(found[:6])}{f'; and {len(found) - 6} more' if len(found) > 6 else ''}"] if found else []
 
 
@@ -163,7 +165,7 @@ def _show(motion: Trajectory, notes: list[str]) -> None:
 
 
 def _events(motion: Trajectory) -> str:
-    """Each event with its times, shortened where they are many."""
+    """Each event with its times; long lists are shortened."""
     times: dict[str, list[float]] = {}
     for each in motion.events:
         times.setdefault(each.name, []).append(each.t)
@@ -175,8 +177,8 @@ def _final(motion: Trajectory) -> Table:
     table = output.table(*columns, numbers=columns[1:3])
     rows = list(zip(motion.model.generalized_coordinates, motion.q[:, -1], motion.qd[:, -1], strict=True))
     for k, (c, q, qd) in enumerate(rows):
-        if len(rows) <= _MOST_ROWS or not _MOST_ROWS // 2 <= k < len(rows) - _MOST_ROWS // 2:
+        if len(rows) <= _MAX_ROWS or not _MAX_ROWS // 2 <= k < len(rows) - _MAX_ROWS // 2:
             table.add_row(c.name, output.number(q, 8), output.number(qd, 8), c.unit)
-        elif k == _MOST_ROWS // 2:
-            table.add_row(f"({len(rows) - _MOST_ROWS} more)", "", "", "")
+        elif k == _MAX_ROWS // 2:
+            table.add_row(f"({len(rows) - _MAX_ROWS} more)", "", "", "")
     return table

@@ -1,4 +1,4 @@
-"""`dalembert sweep`: many runs of a model, on all cores or on a cluster, as a file and a summary."""
+"""`dalembert sweep`: run a parameter sweep on all cores or on a cluster; write a file and print a summary."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ from dalembert.model.description import Elements
 if TYPE_CHECKING:
     import xarray
 
-_MOST = 1_000_000  # points of one axis
-_MAX_REASONS = 5  # reasons
+_MAX_POINTS = 1_000_000  # grid points of one parameter
+_MAX_REASONS = 5  # printed reasons of failed runs
 
 
 def add(subparsers: shared.Subparsers) -> None:
@@ -36,37 +36,35 @@ def add(subparsers: shared.Subparsers) -> None:
     )
     parser = shared.command(subparsers, "sweep", *examples)
     shared.add_model(parser)
-    text = "LOW:HIGH:COUNT or VALUE,VALUE,... for a grid, LOW:HIGH for sobol and random; a parameter, x or dot(x); repeatable"
+    text = "parameter, or initial x or dot(x): LOW:HIGH:COUNT or VALUE,VALUE for grid, LOW:HIGH otherwise; repeatable"
     parser.add_argument("--vary", metavar="NAME=VALUES", type=varied, action="append", required=True, help=text)
-    text = f"a formula, or one number of it: {', '.join(f'{word}(...)' for word in REDUCTIONS)}; or NAME=FORMULA; repeatable"
+    text = f"quantity to record: a formula, its {', '.join(f'{word}(...)' for word in REDUCTIONS)}, or NAME=FORMULA; repeatable"
     parser.add_argument("--observe", metavar="FORMULA", action="append", required=True, help=text)
-    parser.add_argument("--to", metavar="FILE", required=True, help="a .nc (NetCDF), .csv or .parquet file")
-    parser.add_argument("--samples", choices=SAMPLES, default="grid", help="default: %(default)s")
-    parser.add_argument("--runs", metavar="N", type=shared.at_least(1), help="the number of runs for sobol and random")
-    parser.add_argument("--seed", metavar="N", type=shared.at_least(0), default=0, help="default: %(default)s")
-    parser.add_argument("--formalism", metavar="KEY", default="lagrange", help="default: %(default)s")
-    parser.add_argument(
-        "--duration", metavar="SECONDS", type=shared.positive, help="length of a run (default: the model's)"
-    )
-    text = "number of samples along a run (default: the model's)"
+    parser.add_argument("--to", metavar="FILE", required=True, help="output file: .nc (NetCDF), .csv or .parquet")
+    parser.add_argument("--samples", choices=SAMPLES, default="grid", help="sampling method (default: %(default)s)")
+    parser.add_argument("--runs", metavar="N", type=shared.at_least(1), help="number of runs for sobol and random")
+    parser.add_argument("--seed", metavar="N", type=shared.at_least(0), default=0, help="random seed (default: 0)")
+    text = f"{shared.FORMALISMS} (default: lagrange)"
+    parser.add_argument("--formalism", metavar="KEY", default="lagrange", help=text)
+    text = "simulated time of each run (default: from the model)"
+    parser.add_argument("--duration", metavar="SECONDS", type=shared.positive, help=text)
+    text = "number of output samples of each run (default: from the model)"
     parser.add_argument("--times", metavar="N", type=shared.at_least(2), help=text)
-    parser.add_argument("--integrator", metavar="NAME", help="default: dop853 in lanes, or the best for one run")
-    for name, text in (("rtol", "relative tolerance"), ("atol", "absolute tolerance"), ("max-step", "largest step")):
+    parser.add_argument("--integrator", metavar="NAME", help="default: dop853 for runs in lanes, else automatic")
+    for name, text in (("rtol", "relative tolerance"), ("atol", "absolute tolerance"), ("max-step", "maximum step")):
         parser.add_argument(f"--{name}", metavar="X", type=shared.positive, help=text)
     shared.add_parameters(parser)
     shared.add_engine(parser)
     parser.add_argument("--workers", metavar="N", type=shared.at_least(1), help="worker processes (default: all cores)")
-    parser.add_argument("--cluster", metavar="ADDRESS", help="join the scheduler of Dask at this address")
-    text = (
-        "where finished chunks are kept until all are there (default: FILE.sweep); the same command goes on with them"
-    )
-    parser.add_argument("--checkpoint", metavar="FOLDER", help=text)
+    parser.add_argument("--cluster", metavar="ADDRESS", help="address of a running Dask scheduler")
+    text = "checkpoint directory (default: FILE.sweep, deleted at the end); rerun the same command to resume"
+    parser.add_argument("--checkpoint", metavar="DIR", help=text)
     parser.add_argument("--plot", metavar="PATH", help="write a plot to a .png, .pdf or .svg file")
     shared.add_json(parser)
 
 
 def varied(text: str) -> tuple[str, Any]:
-    """A name and its values.
+    """Parse the name and values of --vary.
 
     >>> varied("l=0.5:1.5:3"), varied("m=1,2"), varied("l=0.5:1.5")
     (('l', [0.5, 1.0, 1.5]), ('m', [1.0, 2.0]), ('l', (0.5, 1.5)))
@@ -79,7 +77,7 @@ def varied(text: str) -> tuple[str, Any]:
         if not count:
             return name, (float(low), float(high))
         (number,) = count
-        if not 1 <= int(number) <= _MOST:
+        if not 1 <= int(number) <= _MAX_POINTS:
             raise ValueError(number)
         return name, np.linspace(float(low), float(high), int(number)).tolist()
     except ValueError:
@@ -89,7 +87,7 @@ def varied(text: str) -> tuple[str, Any]:
 
 
 def run(arguments: Namespace) -> int:
-    """Run all, write the file, print the summary."""
+    """Run the sweep, write the file and print the summary."""
     target = output_files.target(arguments.to, "--to", sweep_result.FORMATS)
     sweep_result.require_writable(target)
     picture = None if arguments.plot is None else output_files.target(arguments.plot, "--plot", output_files.PICTURES)
@@ -101,16 +99,16 @@ def run(arguments: Namespace) -> int:
     if picture is not None:
         dl.plot_sweep(found, picture)
         written.append(picture)
-    told = dl.sweep_summary(found) if found.attrs["failed"] < found.attrs["runs"] else None
+    summary = dl.sweep_summary(found) if found.attrs["failed"] < found.attrs["runs"] else None
     facts = {key: found.attrs[key] for key in ("model", "formalism", "integrator", "lanes", "runs", "failed")}
     reasons = sorted({str(reason) for reason in found["reason"].values.ravel() if reason})
     if arguments.json:
-        data = {**facts, "reasons": reasons, "summary": _numbers(told), "files": [str(path) for path in written]}
+        data = {**facts, "reasons": reasons, "summary": _numbers(summary), "files": [str(path) for path in written]}
         output.text(output.to_json(data))
     else:
         head = f"{facts['model']}: {facts['runs']} runs by {facts['formalism']}, {facts['integrator']}"
-        failed = [f"runs without numbers: {facts['failed']}", *reasons[:_MAX_REASONS]] if reasons else []
-        output.show(head, "", *([] if told is None else [_table(told)]), *failed)
+        failed = [f"failed runs: {facts['failed']}", *reasons[:_MAX_REASONS]] if reasons else []
+        output.show(head, "", *([] if summary is None else [_table(summary)]), *failed)
         output.written(*written)
     if arguments.checkpoint is None:
         shutil.rmtree(folder, ignore_errors=True)
@@ -121,7 +119,7 @@ def _sweep(model: Elements, arguments: Namespace, folder: Path) -> xarray.Datase
     options = {
         name: getattr(arguments, name) for name in ("integrator", "rtol", "atol", "max_step", "workers", "engine")
     }
-    asked = {name: getattr(arguments, name) for name in ("samples", "runs", "seed", "duration", "times", "formalism")}
+    spec = {name: getattr(arguments, name) for name in ("samples", "runs", "seed", "duration", "times", "formalism")}
     with (
         nullcontext() if arguments.cluster is None else worker_pool.joined(arguments.cluster) as client,
         output.bar(f"sweeping {model.name}") as advance,
@@ -133,38 +131,38 @@ def _sweep(model: Elements, arguments: Namespace, folder: Path) -> xarray.Datase
             executor=client,
             checkpoint=folder,
             progress=advance,
-            **asked,
+            **spec,
             **options,
         )
 
 
-def _observed(given: list[str]) -> dict[str, str]:
-    """Formulas by their names, which are themselves unless others are given."""
+def _observed(entries: list[str]) -> dict[str, str]:
+    """Formulas by name; the default name is the formula itself."""
     pairs = []
-    for text in given:
+    for text in entries:
         name, sign, formula = (part.strip() for part in text.partition("="))
         named = bool(sign) and name.isidentifier() and not formula.startswith("=")
         if not text.strip():
-            raise InputError("--observe: got an empty text. Expected a formula, such as 'max(theta)'.")
+            raise InputError("--observe: got an empty str. Expected a formula, such as 'max(theta)'.")
         pairs.append((name, formula) if named else (text.strip(), text.strip()))
     return shared.by_name(pairs, "--observe")
 
 
-def _numbers(told: xarray.Dataset | None) -> dict[str, dict[str, float]]:
-    """The statistics of what is one number for each run."""
-    if told is None:
+def _numbers(summary: xarray.Dataset | None) -> dict[str, dict[str, float]]:
+    """The statistics of observed quantities with one number per run."""
+    if summary is None:
         return {}
-    names = told["statistic"].values.tolist()
+    names = summary["statistic"].values.tolist()
     return {
-        str(name): dict(zip(names, told[name].values.tolist(), strict=True))
-        for name in told.data_vars
-        if told[name].dims == ("statistic",)
+        str(name): dict(zip(names, summary[name].values.tolist(), strict=True))
+        for name in summary.data_vars
+        if summary[name].dims == ("statistic",)
     }
 
 
-def _table(told: xarray.Dataset) -> Table:
-    names = [str(name) for name in told["statistic"].values]
-    shown = output.table("observed", *names, numbers=names)
-    for name, values in _numbers(told).items():
-        shown.add_row(name, *(output.number(values[each], 6) for each in names))
-    return shown
+def _table(summary: xarray.Dataset) -> Table:
+    names = [str(name) for name in summary["statistic"].values]
+    table = output.table("observed", *names, numbers=names)
+    for name, values in _numbers(summary).items():
+        table.add_row(name, *(output.number(values[each], 6) for each in names))
+    return table

@@ -1,4 +1,4 @@
-"""`dalembert verify`: do the formalisms agree?"""
+"""`dalembert verify`: compare the formalisms at random states."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ def add(subparsers: shared.Subparsers) -> None:
     """Add the command."""
     parser = shared.command(subparsers, "verify", "dalembert verify cart-pendulum --states 500")
     shared.add_model(parser)
-    text = "number of random states that fulfil the constraints (default: %(default)s)"
+    text = "number of random states that satisfy the constraints (default: %(default)s)"
     parser.add_argument("--states", metavar="N", type=shared.at_least(1), default=200, help=text)
-    text = "largest relative difference that counts as agreement (default: %(default)s)"
+    text = "maximum relative difference that counts as agreement (default: %(default)s)"
     parser.add_argument("--tolerance", metavar="X", type=shared.positive, default=1e-10, help=text)
-    text = "native or python; repeatable (default: all that are installed)"
+    text = "engine: native or python; repeatable (default: all installed engines)"
     parser.add_argument("--engine", metavar="NAME", action="append", help=text)
-    text = "also the formalisms that take minutes to compile for a large model"
+    text = "include formalisms that take minutes to compile for a large model"
     parser.add_argument("--all", action="store_true", help=text)
     shared.add_json(parser)
 
 
 def run(arguments: Namespace) -> int:
-    """Print the findings; 1 when formalisms differ."""
+    """Print the comparison; return 1 if formalisms differ."""
     model = shared.load(arguments)
     with output.bar(f"verifying {model.name}") as advance:
         agreement = dl.verify(
@@ -53,10 +53,10 @@ def _table(agreement: Agreement) -> Table:
     columns = ["formalism", "status", "accelerations", "reactions"]
     verdicts = agreement.verdicts
     refused = any(verdict.reason for verdict in verdicts.values())
-    table = output.table(*columns, "rests on", *(["reason"] if refused else []), numbers=columns[2:])
-    roads = {**agreement.formalisms, **agreement.others}
+    table = output.table(*columns, "derived from", *(["reason"] if refused else []), numbers=columns[2:])
+    derivations = {**agreement.formalisms, **agreement.others}
     groups = [
-        *grouped({name: verdict.lineage for name, verdict in roads.items()}).items(),
+        *grouped({name: verdict.lineage for name, verdict in derivations.items()}).items(),
         ((), list(agreement.programs)),
     ]
     for lineage, names in groups:
