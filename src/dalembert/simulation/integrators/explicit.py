@@ -1,4 +1,4 @@
-"""Explicit methods: tables of numbers that one compiled loop steps with (`native_steps`)."""
+"""Explicit methods: tables of coefficients for one compiled loop (`explicit_steps`)."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Explicit(Runner):
 
     def __init__(self, problem: InitialValueProblem, settings: Settings, end: float) -> None:
         self._problem, n = problem, len(problem.y0)
-        self._pace = 0.0  # the longest step since the last goal
+        self._pace = 0.0  # the longest step since the last target time
         self._scheme = self.scheme()._replace(positions=problem.system.positions)
         K = np.zeros((len(self._scheme.c), n))
         self._now = Now(problem.y0.astype(float), K, np.array([problem.t0, 0.0]), np.zeros(4, dtype=np.int64))
@@ -54,39 +54,39 @@ class Explicit(Runner):
     @classmethod
     @abstractmethod
     def scheme(cls) -> Scheme:
-        """The numbers of the method."""
+        """The coefficients of the method."""
 
     @abstractmethod
     def rule(self, problem: InitialValueProblem, settings: Settings, end: float) -> tuple[float, Control]:
-        """The first step, and what of `Control` is the method's own."""
+        """The first step, and the step control of the method."""
 
     def first_slope(self) -> np.ndarray:
         """ẏ at the start."""
         return self._now.K[0]
 
     def count(self, calls: int) -> None:
-        """The rates were asked for outside the loop."""
+        """Count evaluations of the rates outside the loop."""
         self._now.counts[text.CALLS] += calls
 
     def restart(self, y: np.ndarray) -> None:
-        """Go on from a projected state."""
+        """Continue from a projected state."""
         if not np.array_equal(y, self._now.y):
             self._now.y[:] = y
             self._now.counts[text.KNOWN] = 0
 
     def renew(self, y: np.ndarray) -> None:
-        """Go on with other constants; the slope here is another, too."""
+        """Continue with other constants; the derivative changes too."""
         self._now.y[:], self._now.counts[text.KNOWN] = y, 0
 
     def head_for(self, end: float) -> None:
-        """Let a step end at `end`; one that was short to end at the last such time does not set the pace."""
+        """Let a step end at `end`; a step shortened to reach the previous target does not limit the next."""
         if end != self._control.end:
             self._control = self._control._replace(end=end)
             self._now.clock[text.H] = max(self._now.clock[text.H], self._pace)
             self._pace = 0.0
 
     def burst(self, times: np.ndarray, samples: np.ndarray, done: int, stop: float, most: int) -> Burst:
-        """Up to `most` steps with their samples (times, states), of which `done` are there already."""
+        """Take up to `most` steps; write their samples (times, states) from index `done`."""
         n, orders, now = len(self._now.y), self._scheme.P.shape[1] + 1, self._now
         now.counts[text.SAMPLE] = done
         taken = Taken(
@@ -98,7 +98,7 @@ class Explicit(Runner):
             np.empty((most, n, orders)),
             np.empty(most, dtype=np.int64),
         )
-        with np.errstate(all="ignore"):  # what is not finite is told
+        with np.errstate(all="ignore"):  # non-finite values are reported below
             count, why = self._burst(
                 self._scheme, self._control, self._rates, self._surface, now, taken, times, samples, stop, most
             )
@@ -109,7 +109,7 @@ class Explicit(Runner):
         return Burst(taken.until(count), done, why == text.LEFT, failure)
 
     def _failure(self, why: int, taken: Taken, count: int) -> SimulationError | None:
-        """The error with which a burst ends, if it does."""
+        """The error that ends a burst, or None."""
         problem, (t, h) = self._problem, self._now.clock.tolist()
         if why in (text.COLLAPSED, text.NOT_FINITE):
             self._check_ahead(t, float(taken.h[count - 1]) if count else h)
@@ -118,7 +118,7 @@ class Explicit(Runner):
         return not_finite(problem, t, self._now.y, taken.y1[count]) if why == text.NOT_FINITE else None
 
     def _check_ahead(self, t: float, h: float) -> None:
-        """Let the system name a law that has no value just ahead: machine code does not see which of them fails."""
+        """Let the system name a law without a finite value just ahead: machine code cannot identify it."""
         system, y = self._problem.system, self._now.y
         system.check(t, y)
         slope = system.rates(t, y)
@@ -133,7 +133,7 @@ class FixedStepper(Explicit):
     kind = text.FIXED
 
     def rule(self, problem: InitialValueProblem, settings: Settings, end: float) -> tuple[float, Control]:
-        """Their length and number."""
+        """The step length and the number of steps."""
         self._wanted = settings.step or min(settings.max_step or np.inf, (end - problem.t0) / 1000)
         h, count = self._equal(end - problem.t0)
         return h, Control(atol=np.zeros(len(problem.y0)), number=count)
@@ -143,7 +143,7 @@ class FixedStepper(Explicit):
         return span / count, count
 
     def head_for(self, end: float) -> None:
-        """Equal steps from here to `end`, no longer than asked for."""
+        """Equal steps from here to `end`, at most as long as requested."""
         if end != self._control.end:
             t = float(self._now.clock[text.T])
             self._now.clock[text.H], count = self._equal(end - t)
@@ -152,7 +152,7 @@ class FixedStepper(Explicit):
 
 
 def unheld(mode: int) -> Surface:
-    """No constraints that machine code knows of."""
+    """No constraints in machine code."""
     none, number, rows = Machine(0, np.zeros(0), np.zeros(0)), np.zeros(0), np.zeros(0, dtype=np.int64)
     numbers = (rows, rows, number, number, number, number, np.zeros(4), 0)
     return Surface(mode, none, none, none, True, 0, 0, 0, 0, 0, *numbers)
