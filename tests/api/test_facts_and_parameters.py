@@ -302,7 +302,7 @@ def test_an_event_that_makes_a_dropped_row_independent_is_refused(key):
     """At rest both rows hold; afterwards the particle could not move at all, and it went on along the first row."""
     model = two_rows(F=0.0).force("p", ("F", "2*F", 0), name="wind").event("change", "t - 0.4", set={"c": 2, "F": 1})
     with pytest.raises(
-        dl.SimulationError, match=r"event 'change' gives c = 2 at t = 0.4: with these values 2 of the constr"
+        dl.SimulationError, match=r"event 'change' sets c = 2 at t = 0.4: with these values 2 of the constr"
     ):
         dl.simulate(model, 1.0, formalism=key)
 
@@ -313,7 +313,7 @@ def test_derivatives_by_a_parameter_with_a_special_value_are_refused():
         lambda: dl.sensitivity(model, 1.0, of=["c"]),
         lambda: dl.gradient(model, 1.0, of=["c"], final="x"),
     ):
-        with pytest.raises(dl.NotApplicableError, match=r"hold for c = 1 and not for values next to it"):
+        with pytest.raises(dl.NotApplicableError, match=r"hold for c = 1 but not for neighboring values"):
             refused()
 
 
@@ -371,6 +371,6 @@ def test_equations_note_the_values_that_their_constant_momenta_need():
 def test_linear_equations_with_symbols_are_refused_where_a_value_is_special():
     model = two_rows().force("p", ("-x", "-y", 0), name="spring")
     with pytest.raises(
-        dl.NotApplicableError, match="symbolic: the equations hold for c = 1 and not for values next to it"
+        dl.NotApplicableError, match="symbolic: the equations hold for c = 1 but not for neighboring values"
     ):
         dl.linearize(model, at=[0.0, 0.0]).symbolic()

@@ -60,7 +60,7 @@ class Watched:
 
 
 class Change(NamedTuple):
-    """A sign change of a watched function between two shares of a step."""
+    """A sign change of a monitored function between two shares of a step."""
 
     step: int
     which: int

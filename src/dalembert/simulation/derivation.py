@@ -194,6 +194,6 @@ def derivation_of(known: Setup, formalism: str, alpha: float = 0.0) -> Derivatio
     if reason is not None:
         able = ", ".join(catalogue.applicable(space.model, space.facts)) or "none"
         raise NotApplicableError(
-            f"formalism '{about.key}' does not support model '{space.model.name}': {reason}. Formalisms that do: {able}."
+            f"formalism '{about.key}' cannot treat model '{space.model.name}': {reason}. Formalisms that can: {able}."
         )
     return Derivation(known, about.key, space.facts, alpha)

@@ -10,7 +10,7 @@ import numpy as np
 
 from dalembert.codegen.compiled_loop import Machine
 from dalembert.errors import SimulationError
-from dalembert.simulation.integrators import explicit_steps as text
+from dalembert.simulation.integrators import explicit_steps as loop
 from dalembert.simulation.integrators.base import (
     Burst,
     Capabilities,
@@ -36,17 +36,17 @@ class Explicit(Runner):
         self._now = Now(problem.y0.astype(float), K, np.array([problem.t0, 0.0]), np.zeros(4, dtype=np.int64))
         if self._scheme.carried:
             K[0] = problem.system.rates(problem.t0, problem.y0)
-            self._now.counts[text.CALLS] = self._now.counts[text.KNOWN] = 1
+            self._now.counts[loop.CALLS] = self._now.counts[loop.KNOWN] = 1
         with np.errstate(all="ignore"):
             h, rule = self.rule(problem, settings, end)
-        self._now.clock[text.H], self.tolerance = h, rule.rtol
+        self._now.clock[loop.H], self.tolerance = h, rule.rtol
         keep = settings.dense or any(guide.looks_inside for guide in problem.parts.guides)
         self._control = rule._replace(kind=self.kind, start=problem.t0, end=end, inputs=n, keep=keep)
-        self._surface = unheld(text.FREE if problem.parts.projection is None else text.ASK)
-        self._burst, self._rates = text.burst, Machine(_as_machine(problem.system.rates), np.zeros(0), np.zeros(0))
+        self._surface = unheld(loop.FREE if problem.parts.projection is None else loop.ASK)
+        self._burst, self._rates = loop.burst, Machine(_as_machine(problem.system.rates), np.zeros(0), np.zeros(0))
         machine = problem.system.machine_code()
         if machine is not None:
-            self._burst, self._rates = text.compiled, machine.rates
+            self._burst, self._rates = loop.compiled, machine.rates
             self._control = self._control._replace(inputs=machine.inputs)
             if problem.parts.projection is not None and machine.surface is not None:
                 self._surface = machine.surface
@@ -66,29 +66,29 @@ class Explicit(Runner):
 
     def count(self, calls: int) -> None:
         """Count evaluations of the rates outside the loop."""
-        self._now.counts[text.CALLS] += calls
+        self._now.counts[loop.CALLS] += calls
 
     def restart(self, y: np.ndarray) -> None:
         """Continue from a projected state."""
         if not np.array_equal(y, self._now.y):
             self._now.y[:] = y
-            self._now.counts[text.KNOWN] = 0
+            self._now.counts[loop.KNOWN] = 0
 
     def renew(self, y: np.ndarray) -> None:
         """Continue with other constants; the derivative changes too."""
-        self._now.y[:], self._now.counts[text.KNOWN] = y, 0
+        self._now.y[:], self._now.counts[loop.KNOWN] = y, 0
 
     def head_for(self, end: float) -> None:
         """Let a step end at `end`; a step shortened to reach the previous target does not limit the next."""
         if end != self._control.end:
             self._control = self._control._replace(end=end)
-            self._now.clock[text.H] = max(self._now.clock[text.H], self._pace)
+            self._now.clock[loop.H] = max(self._now.clock[loop.H], self._pace)
             self._pace = 0.0
 
     def burst(self, times: np.ndarray, samples: np.ndarray, done: int, stop: float, most: int) -> Burst:
         """Take up to `most` steps; write their samples (times, states) from index `done`."""
         n, orders, now = len(self._now.y), self._scheme.P.shape[1] + 1, self._now
-        now.counts[text.SAMPLE] = done
+        now.counts[loop.SAMPLE] = done
         taken = Taken(
             np.empty(most),
             np.empty(most),
@@ -104,18 +104,18 @@ class Explicit(Runner):
             )
         if self._problem.parts.clock is not None:
             self._pace = max(self._pace, *taken.h[:count].tolist(), 0.0)
-        self.evaluations = int(now.counts[text.CALLS])
-        done, failure = int(now.counts[text.SAMPLE]), self._failure(why, taken, count)
-        return Burst(taken.until(count), done, why == text.LEFT, failure)
+        self.evaluations = int(now.counts[loop.CALLS])
+        done, failure = int(now.counts[loop.SAMPLE]), self._failure(why, taken, count)
+        return Burst(taken.until(count), done, why == loop.LEFT, failure)
 
     def _failure(self, why: int, taken: Taken, count: int) -> SimulationError | None:
         """The error that ends a burst, or None."""
         problem, (t, h) = self._problem, self._now.clock.tolist()
-        if why in (text.COLLAPSED, text.NOT_FINITE):
+        if why in (loop.COLLAPSED, loop.NOT_FINITE):
             self._check_ahead(t, float(taken.h[count - 1]) if count else h)
-        if why == text.COLLAPSED:
+        if why == loop.COLLAPSED:
             return collapse(problem, t, h, self._now.y)
-        return not_finite(problem, t, self._now.y, taken.y1[count]) if why == text.NOT_FINITE else None
+        return not_finite(problem, t, self._now.y, taken.y1[count]) if why == loop.NOT_FINITE else None
 
     def _check_ahead(self, t: float, h: float) -> None:
         """Let the system name a law without a finite value just ahead: machine code cannot identify it."""
@@ -130,7 +130,7 @@ class FixedStepper(Explicit):
     """Equal steps of size `step` (default: a thousandth of the run) that end exactly at the end."""
 
     capabilities = Capabilities(adaptive=False)
-    kind = text.FIXED
+    kind = loop.FIXED
 
     def rule(self, problem: InitialValueProblem, settings: Settings, end: float) -> tuple[float, Control]:
         """The step length and the number of steps."""
@@ -145,9 +145,9 @@ class FixedStepper(Explicit):
     def head_for(self, end: float) -> None:
         """Equal steps from here to `end`, at most as long as requested."""
         if end != self._control.end:
-            t = float(self._now.clock[text.T])
-            self._now.clock[text.H], count = self._equal(end - t)
-            self._now.counts[text.DONE] = 0
+            t = float(self._now.clock[loop.T])
+            self._now.clock[loop.H], count = self._equal(end - t)
+            self._now.counts[loop.DONE] = 0
             self._control = self._control._replace(start=t, end=end, number=count)
 
 
