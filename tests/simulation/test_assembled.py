@@ -41,18 +41,18 @@ def solve(way: Numeric, most: int, *parts: np.ndarray) -> list[tuple[np.ndarray,
     """x and λ by Python, and by machine code whose program returns its inputs."""
     M, h, A, beta = parts
     n, r = len(h), len(beta)
-    given = np.concatenate([M.ravel(), h, A.ravel(), beta, np.eye(n).ravel(), np.zeros(2 * n)])
-    names = [f"x{i}" for i in range(len(given))]
+    inputs = np.concatenate([M.ravel(), h, A.ravel(), beta, np.eye(n).ravel(), np.zeros(2 * n)])
+    names = [f"x{i}" for i in range(len(inputs))]
     program = NativeFunction(program_of(GRAPH.symbols(names), names))
     sizes = {"n_q": n, "n_v": n, "n_x": n, "n_rows": r, "n_lam": r, "even": 1, "most": most, "accelerations": 1}
-    sizes |= {"inputs": len(given), "n_parts": len(given), "outputs": 2 * n + r}
+    sizes |= {"inputs": len(inputs), "n_parts": len(inputs), "outputs": 2 * n + r}
     sizes |= dict.fromkeys(("parts_tables", "power_tables"), _assembled.HEAD + n + r)
     plan = _assembled.Plan(**dict.fromkeys(_assembled.Plan._fields, 0) | sizes)._replace(parts=program.native.address)
     tables = np.concatenate([plan, np.ones(n + r), np.zeros(1)])
-    plain = _assembled.unknowns(plan, _assembled.SOLVERS[way], tables, given)
+    plain = _assembled.unknowns(plan, _assembled.SOLVERS[way], tables, inputs)
     out = np.empty(2 * n + r)
     one = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 4)(compiled_solution(way).address)
-    one(*(a.ctypes.data for a in (given, np.zeros(1), tables, out)))
+    one(*(a.ctypes.data for a in (inputs, np.zeros(1), tables, out)))
     return [plain, (out[n : 2 * n], out[2 * n :])]
 
 

@@ -74,19 +74,19 @@ def second_half(x, p, tables, out):
     out[0], out[1] = x[2], x[3]
 
 
-def machine_code(text) -> int:
+def machine_code(function) -> int:
     """The address of a function (x, p, tables, out)."""
-    return c_functions({text: ()})[0]
+    return c_functions({function: ()})[0]
 
 
-def called(text, size: int, p=()):
+def called(one, size: int, p=()):
     """Machine code as a Python function of an array."""
-    given, none = np.array(p, dtype=float), np.zeros(1)
-    code = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 4)(machine_code(text))
+    values, none = np.array(p, dtype=float), np.zeros(1)
+    code = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 4)(machine_code(one))
 
     def function(x):
         out = np.empty(size)
-        code(*(a.ctypes.data for a in (np.array(x, dtype=float), given, none, out)))
+        code(*(a.ctypes.data for a in (np.array(x, dtype=float), values, none, out)))
         return out
 
     return function
@@ -117,22 +117,22 @@ def planet(native: bool) -> InitialValueProblem:
     return problem(kepler, names, [0.5, 0.0, 0.0, np.sqrt(3.0)], native, p=[1.0])
 
 
-def run(given: InitialValueProblem, name: str, times, **options):
+def run(ivp: InitialValueProblem, name: str, times, **options):
     settings = Settings(**options)
-    return integrate(given, find(name)(given, settings, times[-1]), np.array(times), settings)
+    return integrate(ivp, find(name)(ivp, settings, times[-1]), np.array(times), settings)
 
 
 @by_engine
 @pytest.mark.parametrize("rtol", [1e-6, 1e-10, 1e-13])
 def test_dop853_steps_equal_those_of_scipy(native, rtol):
-    given = planet(native)
-    other = DOP853(given.system.rates, 0.0, given.y0, 20.0, rtol=rtol, atol=1e-12)
+    ivp = planet(native)
+    other = DOP853(ivp.system.rates, 0.0, ivp.y0, 20.0, rtol=rtol, atol=1e-12)
     ends, states = [], []
     while other.status == "running":
         other.step()
         ends.append(other.t)
         states.append(other.y)
-    found = run(given, "dop853", [0.0, *ends], rtol=rtol, atol=1e-12)
+    found = run(ivp, "dop853", [0.0, *ends], rtol=rtol, atol=1e-12)
     assert found.steps == len(ends)
     # samples at step ends need no dense output, unless rounding puts an end after its sample
     assert 0 <= found.evaluations - other.nfev <= 3 * found.steps
@@ -141,14 +141,14 @@ def test_dop853_steps_equal_those_of_scipy(native, rtol):
 
 @by_engine
 def test_dop853_dense_output_equals_that_of_scipy(native):
-    given, times = planet(native), np.linspace(0.0, 20.0, 997)
-    other: Any = DOP853(given.system.rates, 0.0, given.y0, 20.0, rtol=1e-8, atol=1e-10)
-    states = [given.y0]
+    ivp, times = planet(native), np.linspace(0.0, 20.0, 997)
+    other: Any = DOP853(ivp.system.rates, 0.0, ivp.y0, 20.0, rtol=1e-8, atol=1e-10)
+    states = [ivp.y0]
     while other.status == "running":
         other.step()
         inside = times[(times > other.t_old) & (times <= other.t)]
         states += list(other.dense_output()(inside).T)
-    found = run(given, "dop853", times, rtol=1e-8, atol=1e-10)
+    found = run(ivp, "dop853", times, rtol=1e-8, atol=1e-10)
     assert found.y.shape == (4, 997)
     np.testing.assert_allclose(found.y.T, states, atol=1e-11)
 
@@ -157,12 +157,12 @@ def test_dop853_dense_output_equals_that_of_scipy(native):
 def test_machine_code_and_python_agree(name):
     options = EXPLICIT[name] | {"dense": True}
     times = np.linspace(0.0, 7.0, 29)
-    given: Any = planet(native=True)
+    ivp: Any = planet(native=True)
     if name == "algorithm5":
-        given = replace(given, names=("x", "y", "p(x)", "p(y)"))
+        ivp = replace(ivp, names=("x", "y", "p(x)", "p(y)"))
     first, second = (
-        run(given, name, times, **options),
-        run(replace(given, system=replace(given.system, machine=None)), name, times, **options),
+        run(ivp, name, times, **options),
+        run(replace(ivp, system=replace(ivp.system, machine=None)), name, times, **options),
     )
     assert (first.steps, first.evaluations) == (second.steps, second.evaluations)
     np.testing.assert_allclose(first.y, second.y, rtol=1e-11, atol=1e-11)
@@ -176,13 +176,13 @@ def test_machine_code_and_python_agree(name):
 )
 def test_orders_of_convergence(native, name, h, order):
     # ẍ = cos 2t − x from x = 2/3, ẋ = 0 is x = cos t − (cos 2t)/3
-    given = problem(oscillator, ("x", "dot(x)", "work"), [2 / 3, 0.0, 0.0], native, inputs=2)
+    ivp = problem(oscillator, ("x", "dot(x)", "work"), [2 / 3, 0.0, 0.0], native, inputs=2)
     exact = np.cos(4.0) - np.cos(8.0) / 3
 
     def error(h: float) -> float:
         # tolerances so loose that all steps have the largest length
         options = {"step": h} if not find(name).capabilities.adaptive else {"max_step": h, "rtol": 1e3, "atol": 1e3}
-        return abs(run(given, name, [0.0, 4.0], **options).y[0, -1] - exact)
+        return abs(run(ivp, name, [0.0, 4.0], **options).y[0, -1] - exact)
 
     assert np.log2(error(h) / error(h / 2)) == pytest.approx(order, abs=0.45)
 
@@ -190,9 +190,9 @@ def test_orders_of_convergence(native, name, h, order):
 @by_engine
 @pytest.mark.parametrize("name", ["rk4", "rk45", "dop853"])
 def test_work_is_integrated(native, name):
-    given = problem(oscillator, ("x", "dot(x)", "work"), [2 / 3, 0.0, 0.0], native, inputs=2)
+    ivp = problem(oscillator, ("x", "dot(x)", "work"), [2 / 3, 0.0, 0.0], native, inputs=2)
     options = EXPLICIT[name] if name != "rk4" else {"step": 1e-3}
-    found = run(given, name, np.linspace(0, 5, 51), **options)
+    found = run(ivp, name, np.linspace(0, 5, 51), **options)
     x, v, work = found.y
     np.testing.assert_allclose(x, np.cos(found.t) - np.cos(2 * found.t) / 3, atol=1e-7)
     np.testing.assert_allclose(work, (v**2 + x**2) / 2 - 2 / 9, atol=1e-7)
@@ -260,19 +260,19 @@ def test_projected_run_conserves_energy():
 def test_python_projects_where_machine_code_fails():
     # with these limits rows count as dependent: every step and sample is projected in Python
     projected = []
-    given: Any = pendulum(native=True)
-    machine, project = given.system.machine_code(), given.parts.projection
+    ivp: Any = pendulum(native=True)
+    machine, project = ivp.system.machine_code(), ivp.parts.projection
     assert machine is not None
     assert machine.surface is not None
     assert project is not None
     strict = machine.surface._replace(limits=np.array([1e-14, 0.1, 2.0, 1e-26]))  # no M is definite enough
     hard = replace(
-        given,
-        system=replace(given.system, machine=machine._replace(surface=strict)),
+        ivp,
+        system=replace(ivp.system, machine=machine._replace(surface=strict)),
         parts=StepParts(projection=lambda t, y: (projected.append(t), project(t, y))[1]),
     )
     times = np.linspace(0, 2, 21)
-    found, usual = run(hard, "rk4", times, step=0.01), run(given, "rk4", times, step=0.01)
+    found, usual = run(hard, "rk4", times, step=0.01), run(ivp, "rk4", times, step=0.01)
     assert len(projected) > 50
     np.testing.assert_allclose(found.y, usual.y, atol=1e-11)
 
@@ -331,8 +331,8 @@ def test_guides_receive_every_step_once(native):
 @by_engine
 def test_repartition_ends_the_run_at_that_step(native):
     late = StepParts(repartition=lambda t, y: next((int(k) for k in np.flatnonzero(t > 1.005)), None))
-    given = replace(planet(native), parts=late)
-    found = run(given, "rk4", np.linspace(0, 6, 61), step=0.01)
+    ivp = replace(planet(native), parts=late)
+    found = run(ivp, "rk4", np.linspace(0, 6, 61), step=0.01)
     assert found.status is Status.TURNED
     assert found.steps == 101
     assert found.evaluations == 1 + 4 * 101
@@ -345,10 +345,10 @@ def test_repartition_ends_the_run_at_that_step(native):
 @by_engine
 @pytest.mark.parametrize("name", EXPLICIT)
 def test_progress_can_stop_a_run(native, name):
-    given = replace(planet(native), names=("x", "y", "p(x)", "p(y)")) if name == "algorithm5" else planet(native)
+    ivp = replace(planet(native), names=("x", "y", "p(x)", "p(y)")) if name == "algorithm5" else planet(native)
     fractions: list[float] = []
     found = run(
-        given,
+        ivp,
         name,
         np.linspace(0, 40, 401),
         progress=lambda done: fractions.append(done) or done > 0.3,
@@ -364,9 +364,9 @@ def test_progress_can_stop_a_run(native, name):
 @by_engine
 @pytest.mark.parametrize("name", ["rk45", "dop853"])
 def test_reports_step_size_collapse(native, name):
-    given = problem(blow_up, ("x", "dot(x)"), [1.0, 2.0], native)
+    ivp = problem(blow_up, ("x", "dot(x)"), [1.0, 2.0], native)
     with pytest.raises(SimulationError) as caught:
-        run(given, name, [0.0, 2.0])
+        run(ivp, name, [0.0, 2.0])
     message = str(caught.value)
     assert re.search(
         r"at t = (1|0\.99\d*|1\.0\d*) the step size fell to \S+, too small to continue\. State: x = ", message
@@ -376,9 +376,9 @@ def test_reports_step_size_collapse(native, name):
 
 @by_engine
 def test_names_states_that_are_not_finite(native):
-    given = problem(rootless, ("x", "dot(x)"), [1.0, 0.5], native)
+    ivp = problem(rootless, ("x", "dot(x)"), [1.0, 0.5], native)
     with pytest.raises(SimulationError) as caught:
-        run(given, "rk4", [0.0, 2.0])
+        run(ivp, "rk4", [0.0, 2.0])
     message = str(caught.value)
     assert "the next step gives values that are not finite for dot(x). State: x = 1.4" in message or (
         "the next step gives values that are not finite for x, dot(x). State: x = 1.4" in message

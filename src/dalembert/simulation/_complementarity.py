@@ -31,7 +31,7 @@ _SINGULAR = 1e-9  # smallest singular value of the rows, in the metric of the re
 _SAME = 1e-5  # of the forces, in the metric of the response: closer solutions are the same
 
 
-MOST = 20_000  # maximum number of enumerated mode combinations
+MAX_MODES = 20_000  # maximum number of enumerated mode combinations
 
 
 _MAX_IMPACTS = 100_000  # maximum number of successive single impacts
@@ -106,9 +106,9 @@ def decided(lcp: Contacts, wanted: Mapping[int, Mode] | None = None) -> Solution
 
     Raises if no motion is possible, or several are.
     """
-    if count(lcp) > MOST:
+    if count(lcp) > MAX_MODES:
         raise SimulationError(
-            f"{lcp.where} {lcp.m} rigid contacts are closed at once: {', '.join(lcp.names)}. Expected at most {MOST} "
+            f"{lcp.where} {lcp.m} rigid contacts are closed at once: {', '.join(lcp.names)}. Expected at most {MAX_MODES} "
             "combinations of modes: 6 contacts with friction or 14 without. Make some of them compliant with a stiffness."
         )
     found = solutions(lcp)

@@ -46,7 +46,7 @@ _JAMMED = 1e-7  # the response determinant with friction relative to that withou
 
 
 @dataclass(frozen=True)
-class Seen:
+class Gaps:
     """Gaps, rates and coefficients of all contacts at one state."""
 
     gap: np.ndarray
@@ -75,12 +75,12 @@ class RigidContacts:
         self._equations = equations
         self._known = equations.model.rigid
         self._modes: tuple[Mode, ...] = (OPEN,) * len(self._known)
-        self._resting: dict[tuple[tuple[str, ...], tuple[str, ...]], Resting] = {}
+        self._manifolds: dict[tuple[tuple[str, ...], tuple[str, ...]], Resting] = {}
         self.impulses: list[Impulse] = []
         self.notes: tuple[str, ...] = ()
         self.inputs: Mapping[str, float] = {}  # the present outputs of laws in Python
         self._pull = np.zeros(len(self._known))  # the tension at which each contact opens
-        self._now: Seen | None = None
+        self._now: Gaps | None = None
         if self._known:
             self._require_possible(equations)
 
@@ -136,10 +136,10 @@ class RigidContacts:
         x = stack(system.q, system.qd, vector([system.t]))
         return space.compiled(system.algebra.jacobian(rates, x).ravel(), system.q, system.qd)
 
-    def see(self, t: float, q: np.ndarray, qd: np.ndarray, values: np.ndarray) -> Seen:
+    def gaps_at(self, t: float, q: np.ndarray, qd: np.ndarray, values: np.ndarray) -> Gaps:
         """The contacts at a state."""
         out = self._function(np.concatenate([q, qd, [t]]), values).reshape(len(self._known), 12)
-        return Seen(out[:, 0], out[:, 1], out[:, 2], out[:, 3:6], out[:, 6:9], *out[:, 9:].T)
+        return Gaps(out[:, 0], out[:, 1], out[:, 2], out[:, 3:6], out[:, 6:9], *out[:, 9:].T)
 
     # present modes
 
@@ -167,9 +167,9 @@ class RigidContacts:
         key = tuple(r.load for r in rows if not r.slips), tuple(r.load for r in rows if r.slips)
         if not key[0]:
             return None
-        if key not in self._resting:
-            self._resting[key] = Resting(self._equations.workspace.manifold, *key)
-        return self._resting[key]
+        if key not in self._manifolds:
+            self._manifolds[key] = Resting(self._equations.workspace.manifold, *key)
+        return self._manifolds[key]
 
     # monitored functions
 
@@ -187,14 +187,14 @@ class RigidContacts:
 
     def watches(self) -> Iterator[Watch]:
         """The functions monitored in the present modes, by rows of `functions`."""
-        m, seen = len(self._known), self._now
-        assert seen is not None
+        m, gaps = len(self._known), self._now
+        assert gaps is not None
         for i, mode in enumerate(self._modes):
             if not mode.closed:
                 near = _CLOSED * self._length
-                fresh = abs(seen.gap[i]) <= near and not mode.follows
+                fresh = abs(gaps.gap[i]) <= near and not mode.follows
                 # a contact that has just opened closes again at its present gap, which may never exceed `near`
-                floor = float(seen.gap[i]) if fresh else -near if mode.follows else 0.0
+                floor = float(gaps.gap[i]) if fresh else -near if mode.follows else 0.0
                 yield Watch(i, Watched(i, 1.0, floor, fresh=bool(fresh)))
                 continue
             pull = float(self._pull[i])
@@ -203,7 +203,7 @@ class RigidContacts:
                 yield Watch(i, Watched(3 * m + i, 1.0, -pull), sliding(1.0))
                 yield Watch(i, Watched(4 * m + i, 1.0, -pull), sliding(-1.0))
             elif mode.slide and not mode.follows:
-                yield Watch(i, Watched(m + i, mode.slide, fresh=bool(abs(seen.slip[i]) <= _SLOW * self._speed)))
+                yield Watch(i, Watched(m + i, mode.slide, fresh=bool(abs(gaps.slip[i]) <= _SLOW * self._speed)))
         if self._slides:
             yield Watch(-1, Watched(5 * m, 1.0, _JAMMED))
 
@@ -238,32 +238,32 @@ class RigidContacts:
         `calm` closed contacts do not rebound; their energy must be negligible.
         """
         before, here = self._modes, _Here(t, q, qd, equations, stuck)
-        seen = self.see(t, q, qd, equations.values)
-        touching = [i for i in range(len(self._known)) if before[i].closed or seen.gap[i] <= _CLOSED * self._length]
+        gaps = self.gaps_at(t, q, qd, equations.values)
+        touching = [i for i in range(len(self._known)) if before[i].closed or gaps.gap[i] <= _CLOSED * self._length]
         enough = np.full(len(self._known), _SLOW * self._speed)
         if calm:
-            self._require_negligible(here, seen, touching)
+            self._require_negligible(here, gaps, touching)
             enough = np.full(len(self._known), np.inf)
-            seen = replace(seen, slow=enough)
-        if any(seen.rate[i] < -_SLOW * self._speed for i in touching):
-            if all(seen.rate[i] >= -seen.slow[i] for i in touching):
-                enough = np.maximum(seen.slow, enough)  # contacts that rock or bounce faster and faster come to rest
-            here = self._impact(here, seen, touching, self._impulses)
-            seen = self.see(t, q, here.qd, equations.values)
-        staying = [i for i in touching if seen.rate[i] <= enough[i] or self._recloses(here, seen, i)]
-        self._modes = self._decided(here, seen, staying, wanted or {})
-        self._note(t, seen, [i for i in staying if self._modes[i].closed and not before[i].closed])
+            gaps = replace(gaps, slow=enough)
+        if any(gaps.rate[i] < -_SLOW * self._speed for i in touching):
+            if all(gaps.rate[i] >= -gaps.slow[i] for i in touching):
+                enough = np.maximum(gaps.slow, enough)  # contacts that rock or bounce faster and faster come to rest
+            here = self._impact(here, gaps, touching, self._impulses)
+            gaps = self.gaps_at(t, q, here.qd, equations.values)
+        staying = [i for i in touching if gaps.rate[i] <= enough[i] or self._recloses(here, gaps, i)]
+        self._modes = self._decided(here, gaps, staying, wanted or {})
+        self._note(t, gaps, [i for i in staying if self._modes[i].closed and not before[i].closed])
         closed = [i for i in staying if self._modes[i].closed]
-        if any(seen.rate[i] > _SLOW * self._speed for i in closed):
-            here = self._impact(here, seen, closed, self._rest)
-            seen = self.see(t, q, here.qd, equations.values)
-        self._now = seen
+        if any(gaps.rate[i] > _SLOW * self._speed for i in closed):
+            here = self._impact(here, gaps, closed, self._rest)
+            gaps = self.gaps_at(t, q, here.qd, equations.values)
+        self._now = gaps
         pairs = zip(self._known, before, self._modes, strict=True)
         return here.qd, [(known.title, _change(old, new)) for known, old, new in pairs if old[:3] != new[:3]]
 
-    def _require_negligible(self, here: _Here, seen: Seen, touching: list[int]) -> None:
+    def _require_negligible(self, here: _Here, gaps: Gaps, touching: list[int]) -> None:
         """Raise if endless impacts do not have negligible energy."""
-        lcp = self._lcp(here, seen, touching, self._moved(here, touching, impulsive=True), impulsive=True)
+        lcp = self._lcp(here, gaps, touching, self._moved(here, touching, impulsive=True), impulsive=True)
         rates, own = lcp.free[: lcp.m], np.diag(lcp.response)[: lcp.m]
         energy = float((rates**2 / np.maximum(own, 1e-300)).sum()) / 2
         observed = here.equations.workspace.observables.along
@@ -279,9 +279,9 @@ class RigidContacts:
                 "which they do not rebound, or a smaller restitution; or check for events that reset these velocities repeatedly."
             )
 
-    def _recloses(self, here: _Here, seen: Seen, i: int) -> bool:
+    def _recloses(self, here: _Here, gaps: Gaps, i: int) -> bool:
         """True if a gap opens so slowly that it closes again before it exceeds rounding."""
-        rate, least = float(seen.rate[i]), _ROUNDING * self._length
+        rate, least = float(gaps.rate[i]), _ROUNDING * self._length
         if rate**2 > _STEEP * 2 * least * self._speed**2 / self._length:
             return False
         state = np.concatenate([here.q, here.qd, [here.t]])
@@ -291,26 +291,26 @@ class RigidContacts:
         size = self._length + float(np.abs(slopes[n : 2 * n]) @ np.abs(here.q))
         return falling > 0 and rate**2 <= 2 * falling * _ROUNDING * size
 
-    def _note(self, t: float, seen: Seen, resting: list[int]) -> None:
+    def _note(self, t: float, gaps: Gaps, closing: list[int]) -> None:
         """Add a note if impacts accumulated before a contact came to rest."""
-        for i in resting:
+        for i in closing:
             known = self._known[i]
             found = accumulation([each.t for each in self.impulses if each.name == known.load])
             if found is None:
                 continue
             last = next(each for each in reversed(self.impulses) if each.name == known.load)
-            slow = last.approach <= seen.slow[i] or last.departure <= seen.slow[i]
+            slow = last.approach <= gaps.slow[i] or last.departure <= gaps.slow[i]
             why = "slower than rest_speed" if slow else "within rounding"
             self.notes += (
                 f"{known.title}: impacts accumulate at t = {last.t + found[1]:.10g}, each interval {found[0]:.3g} of the one "
                 f"before; from t = {t:.9g} on, where they are {why}, the contact stays closed",
             )
 
-    def _decided(self, here: _Here, seen: Seen, staying: list[int], wanted: Mapping[int, Mode]) -> tuple[Mode, ...]:
+    def _decided(self, here: _Here, gaps: Gaps, staying: list[int], wanted: Mapping[int, Mode]) -> tuple[Mode, ...]:
         """The modes of all contacts, if those in `staying` remain closed."""
         modes = [OPEN] * len(self._known)
         if staying:
-            lcp = self._lcp(here, seen, staying, self._moved(here, staying, impulsive=False), impulsive=False)
+            lcp = self._lcp(here, gaps, staying, self._moved(here, staying, impulsive=False), impulsive=False)
             hints = {k: wanted[i] for k, i in enumerate(staying) if i in wanted}
             size = max(lcp.unit, float(np.abs(lcp.free).max()))
             self._pull[staying] = _TENSION * size / np.diag(lcp.response)[: len(staying)]
@@ -320,7 +320,7 @@ class RigidContacts:
 
     def require_apart(self, t: float, q: np.ndarray, qd: np.ndarray, values: np.ndarray) -> None:
         """Raise if bodies penetrate each other at the start."""
-        gap = self.see(t, q, qd, values).gap
+        gap = self.gaps_at(t, q, qd, values).gap
         for known, width in zip(self._known, gap.tolist(), strict=True):
             if width < -_INSIDE * self._length:
                 raise InputError(
@@ -330,13 +330,13 @@ class RigidContacts:
 
     def jam(self, t: float, q: np.ndarray, qd: np.ndarray, equations: BoundEquations) -> SimulationError:
         """The error for friction and normal forces that grow without bound."""
-        here, seen = _Here(t, q, qd, equations, ()), self.see(t, q, qd, equations.values)
+        here, gaps = _Here(t, q, qd, equations, ()), self.gaps_at(t, q, qd, equations.values)
         closed = [i for i, mode in enumerate(self._modes) if mode.closed]
         moved = self._moved(here, closed, impulsive=False)
-        return SimulationError(paradox(self._lcp(here, seen, closed, moved, impulsive=False)))
+        return SimulationError(paradox(self._lcp(here, gaps, closed, moved, impulsive=False)))
 
     def _lcp(
-        self, here: _Here, seen: Seen, which: Sequence[int], moved: tuple[np.ndarray, np.ndarray], *, impulsive: bool
+        self, here: _Here, gaps: Gaps, which: Sequence[int], moved: tuple[np.ndarray, np.ndarray], *, impulsive: bool
     ) -> Contacts:
         """The complementarity problem of some contacts: of accelerations, or of velocities."""
         m, count, n = len(which), len(self._known), len(here.q)
@@ -344,17 +344,17 @@ class RigidContacts:
         state = np.concatenate([here.q, here.qd, [here.t]])
         slopes = self._slopes(state, here.equations.values).reshape(2 * count, -1)[rows]
         qdd, response = moved[0], slopes[:, n : 2 * n] @ moved[1]
-        slip, resting = seen.slip[list(which)], np.abs(seen.slip[list(which)]) <= _SLOW * self._speed
+        slip, still = gaps.slip[list(which)], np.abs(gaps.slip[list(which)]) <= _SLOW * self._speed
         if impulsive:
-            free, unit = np.concatenate([seen.rate[list(which)], slip]), self._speed
+            free, unit = np.concatenate([gaps.rate[list(which)], slip]), self._speed
         else:
             free, unit = slopes @ np.concatenate([here.qd, qdd, [1.0]]), self._speed**2 / self._length
-        side = np.zeros(m) if impulsive else np.where(resting, 0.0, np.sign(slip))
+        side = np.zeros(m) if impulsive else np.where(still, 0.0, np.sign(slip))
         return Contacts(
             free,
             response,
-            seen.friction[list(which)],
-            np.where(seen.friction[list(which)] > 0, side, 0.0),
+            gaps.friction[list(which)],
+            np.where(gaps.friction[list(which)] > 0, side, 0.0),
             unit,
             np.zeros(m),
             tuple(self._known[i].title for i in which),
@@ -375,18 +375,18 @@ class RigidContacts:
         """The values of the parameters with zero contact forces."""
         return {**self.inputs, **{name: 0.0 for known in self._known for name in known.parameters}}
 
-    def _impulses(self, lcp: Contacts, seen: Seen, which: list[int]) -> np.ndarray:
+    def _impulses(self, lcp: Contacts, gaps: Gaps, which: list[int]) -> np.ndarray:
         """The impulses of an impact: normal impulses, then friction impulses."""
-        slow, e = seen.slow[which], seen.restitution[which]
+        slow, e = gaps.slow[which], gaps.restitution[which]
         match self._known[0].impact:
             case "newton":
-                return _complementarity.newton(lcp, np.where(-seen.rate[which] > slow, e, 0.0))
+                return _complementarity.newton(lcp, np.where(-gaps.rate[which] > slow, e, 0.0))
             case "poisson":
-                return _complementarity.poisson(lcp, np.where(-seen.rate[which] > slow, e, 0.0))
+                return _complementarity.poisson(lcp, np.where(-gaps.rate[which] > slow, e, 0.0))
             case "successive":
                 return _complementarity.successive(lcp, e, slow, _SLOW * self._speed)
 
-    def _rest(self, lcp: Contacts, seen: Seen, which: list[int]) -> np.ndarray:
+    def _rest(self, lcp: Contacts, gaps: Gaps, which: list[int]) -> np.ndarray:
         """The small impulses that stop slowly opening gaps and the slip of sticking contacts."""
         m, out = lcp.m, np.zeros(2 * lcp.m)
         rows = [*range(m), *(m + k for k, i in enumerate(which) if self._modes[i].sticks)]
@@ -394,16 +394,16 @@ class RigidContacts:
         return out
 
     def _impact(
-        self, here: _Here, seen: Seen, which: list[int], impulses: Callable[[Contacts, Seen, list[int]], np.ndarray]
+        self, here: _Here, gaps: Gaps, which: list[int], impulses: Callable[[Contacts, Gaps, list[int]], np.ndarray]
     ) -> _Here:
         """The state after impulses, which are recorded."""
         moved, m = self._moved(here, which, impulsive=True), len(which)
-        lcp = self._lcp(here, seen, which, moved, impulsive=True)
-        P = impulses(lcp, seen, which)
+        lcp = self._lcp(here, gaps, which, moved, impulsive=True)
+        P = impulses(lcp, gaps, which)
         rates, first, law = lcp.free + lcp.response @ P, len(self.impulses), self._known[0].impact.title()
         for k, i in enumerate(which):
             if P[k] or P[m + k]:
-                vector = P[k] * seen.normal[i] + P[m + k] * seen.way[i]
+                vector = P[k] * gaps.normal[i] + P[m + k] * gaps.way[i]
                 energy = P[k] * (lcp.free[k] + rates[k]) / 2 + P[m + k] * (lcp.free[m + k] + rates[m + k]) / 2
                 numbers = float(-lcp.free[k]), float(rates[k]), float(energy)
                 self.impulses.append(Impulse(self._known[i].load, here.t, vector, *numbers))

@@ -119,7 +119,7 @@ class Bodies:
         return self.rows[:, 22:25]
 
     @property
-    def turned(self) -> np.ndarray:
+    def rheonomic_spin(self) -> np.ndarray:
         """The terms of the angular velocities that do not depend on q̇."""
         return self.rows[:, 25:28]
 
@@ -249,8 +249,8 @@ class VelocityJump:
                 "so the impulses have no linear equations. Expected linear constraints, or a motion without kinks: smooth "
                 "the kink."
             )
-        if turned := self._jumping_rows:
-            names = ", ".join(f"'{levels.names[i]}'" for i in dict.fromkeys([*turned, *violated]))
+        if jumping := self._jumping_rows:
+            names = ", ".join(f"'{levels.names[i]}'" for i in dict.fromkeys([*jumping, *violated]))
             raise self._corner(f"the direction that the constraint {names} permits jumps")
         if self._mass_jumps or (self._pushes and not self.kink.timed):
             if self.kink.timed and self.kink.after.model.energies is not None:
@@ -320,7 +320,7 @@ class VelocityJump:
         old, new = self._before.bodies(self.kink.qd), self._after.bodies(qd)
         arms, out = _Arms(names, parents, new.center), []
         for k, name in enumerate(names):
-            (c0, e0), (c1, e1) = (arms.relative(k, side.carried, side.turned) for side in (old, new))
+            (c0, e0), (c1, e1) = (arms.relative(k, side.carried, side.rheonomic_spin) for side in (old, new))
             jump = max(float(np.abs(c1 - c0).max()) / self._scales.length, float(np.abs(e1 - e0).max()))
             if jump * self._scales.time <= _SAME:
                 continue

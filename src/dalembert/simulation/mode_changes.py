@@ -50,18 +50,18 @@ class ModeManager:
         self._end = end  # of the run
         derivation = equations.derivation
         declared = derivation.setup.declared
-        self._held, self._events = held(declared.replaced(events=())), declared.events
+        self._fixed, self._events = held(declared.replaced(events=())), declared.events
         # events stay declared, so that no fact depends on the parameters they set
-        setup = replace(derivation.setup, declared=self._held.description.replaced(events=declared.events))
-        constraints = zip(declared.formula_constraints, self._held.description.formula_constraints, strict=True)
+        setup = replace(derivation.setup, declared=self._fixed.description.replaced(events=declared.events))
+        constraints = zip(declared.formula_constraints, self._fixed.description.formula_constraints, strict=True)
         switching = any(constraint.formula != own.formula for constraint, own in constraints)
         facts = None if switching else equations.workspace.facts  # facts contain the formulas of constraints
         known = replace(derivation, setup=setup, known=facts)
         self.equations: BoundEquations = replace(equations, derivation=known)  # with every condition fixed
-        self._surfaces = SwitchingSurfaces(self.equations.workspace, self._held, self._events, end - start)
+        self._surfaces = SwitchingSurfaces(self.equations.workspace, self._fixed, self._events, end - start)
         self.happened: list[EventRecord] = []
-        self._modes = np.zeros(len(self._held.switches))
-        self._lines = np.zeros(len(self._held.tables), dtype=np.intp)
+        self._modes = np.zeros(len(self._fixed.switches))
+        self._lines = np.zeros(len(self._fixed.tables), dtype=np.intp)
         self._signs = np.zeros(len(self._events))
         self._sliding: tuple[int, ...] = ()
         self._fresh: set[tuple[int, float]] = set()  # rows and offsets that are zero at the start of the segment
@@ -82,7 +82,7 @@ class ModeManager:
     @property
     def idle(self) -> bool:
         """True if no mode can change along the run: the conditions depend on parameters alone, such as input limits."""
-        return not (self._held.surfaces or self._events or self.contacts)
+        return not (self._fixed.surfaces or self._events or self.contacts)
 
     def use(self, space: Workspace) -> None:
         """Continue with the model in these coordinates, which may have other angles than the user's."""
@@ -116,7 +116,7 @@ class ModeManager:
         """Update the modes of rigid contacts; returns the velocities after their impulses."""
         if not self.contacts:
             return qd
-        stuck = tuple(self._held.switches[k] for k in self._sliding)
+        stuck = tuple(self._fixed.switches[k] for k in self._sliding)
         count = len(self.contacts.impulses)
         after, changes = self.contacts.settle(t, q, qd, self._now(equations), stuck, wanted, calm)
         if hit := dict.fromkeys(each.name for each in self.contacts.impulses[count:]):
@@ -126,7 +126,7 @@ class ModeManager:
 
     def _settle(self, t: float, q: np.ndarray, qd: np.ndarray, equations: BoundEquations) -> BoundEquations:
         """Evaluate all conditions, which may be nested; those of time alone are evaluated just after t."""
-        count, tables = len(self._modes), self._held.tables
+        count, tables = len(self._modes), self._fixed.tables
         self._sliding = ()
         g = self._surfaces.just_after(t, q, qd, equations.values)
         for _ in range(count):
@@ -145,7 +145,7 @@ class ModeManager:
         last = np.where(self._signs == 0, 1.0, self._signs)
         self._signs = np.where(is_zero[count + len(tables) :], last, np.sign(signs))
         zero = np.flatnonzero(is_zero).tolist()
-        self._sliding = tuple(i for i in zero if i < count and self._held.switches[i].grip is not None)
+        self._sliding = tuple(i for i in zero if i < count and self._fixed.switches[i].grip is not None)
         self._fresh = {(i, 0.0) for i in zero if not count <= i < count + len(tables) and i not in self._sliding}
         self._fresh |= self._surfaces.just_passed(exact, g)
         return self._now(equations)
@@ -156,9 +156,9 @@ class ModeManager:
         free = set(self._sliding)
         key = tuple(0.5 if i in free else mode for i, mode in enumerate(self._modes.tolist()))
         if key not in self._known_active:
-            pairs = zip(self._held.switches, self._modes, strict=True)
+            pairs = zip(self._fixed.switches, self._modes, strict=True)
             modes = {one.parameter: float(mode) for i, (one, mode) in enumerate(pairs) if i not in free}
-            self._known_active[key] = self._held.felt(modes)
+            self._known_active[key] = self._fixed.felt(modes)
         return self._known_active[key]
 
     def _refresh(
@@ -180,15 +180,15 @@ class ModeManager:
 
     def _now(self, equations: BoundEquations) -> BoundEquations:
         """The equations in the present modes."""
-        values = {one.parameter: float(mode) for one, mode in zip(self._held.switches, self._modes, strict=True)}
-        for one, k in zip(self._held.tables, self._lines, strict=True):
+        values = {one.parameter: float(mode) for one, mode in zip(self._fixed.switches, self._modes, strict=True)}
+        for one, k in zip(self._fixed.tables, self._lines, strict=True):
             values |= dict(zip(one.parameters, one.line(int(k)), strict=True))
         values |= self.contacts.held
         return replace(equations, changes=equations.changes | values)
 
     def kernel(self, kernel: Kernel) -> Kernel:
         """The compiled equations of the present segment."""
-        sliding = (*(self._held.switches[k] for k in self._sliding), *self.contacts.kept)
+        sliding = (*(self._fixed.switches[k] for k in self._sliding), *self.contacts.kept)
         return SlidingKernel.of(kernel, sliding) if sliding else kernel
 
     def guide(self, mechanics: Mechanics) -> Crossings:
@@ -211,7 +211,7 @@ class ModeManager:
             for i, (mode, felt) in enumerate(zip(self._modes, self._active, strict=True))
             if felt and i not in self._sliding
         ]
-        for i, (one, k) in enumerate(zip(self._held.tables, self._lines, strict=True), start=count):
+        for i, (one, k) in enumerate(zip(self._fixed.tables, self._lines, strict=True), start=count):
             low, high = one.ends(int(k))
             watched += [Watched(i, sign, end) for sign, end in ((1.0, low), (-1.0, high)) if np.isfinite(end)]
         for i, (event, sign) in enumerate(zip(self._events, self._signs, strict=True), start=rows):
@@ -274,7 +274,7 @@ class ModeManager:
             self._fresh |= {(row, 0.0) for row in rows if tables <= row < events}
             qd = self._touch(halt.t, q, qd, equations)
             return self._now(equations), qd, ends
-        before, turned = self._active, [met.row]
+        before, crossed = self._active, [met.row]
         self._fresh |= {(met.row, met.offset)}
         former = self._now(equations)
         if met.row < count:
@@ -282,46 +282,46 @@ class ModeManager:
         elif met.row < tables:
             self._lines[met.row - count] += 1 if met.sign < 0 else -1
         else:
-            turned = []
+            crossed = []
             k = self._sliding[met.row - events]
             self._modes[k] = 1.0 if met.sign < 0 else 0.0
             self._fresh |= {(k, 0.0)}
             self._sliding = tuple(i for i in self._sliding if i != k)
             if not self._just_flipped(k, halt.t):
                 self._record(k, halt.t, q, qd)
-        qd = self._jump(halt.t, q, qd, equations, turned + self._flip_with(turned, halt.t, q, qd, equations))
+        qd = self._jump(halt.t, q, qd, equations, crossed + self._flip_with(crossed, halt.t, q, qd, equations))
         self._refresh(before, halt.t, q, qd, equations)
-        titles = [each.title for each in (*self._held.switches, *self._held.tables)]
+        titles = [each.title for each in (*self._fixed.switches, *self._fixed.tables)]
         who = titles[met.row] if met.row < tables else "a switch"
         self._require_facts(former, self._now(equations), (halt.t, q, qd), who)
         qd = self._touch(halt.t, q, qd, equations)
         return self._now(equations), qd, False
 
     def _flip_with(
-        self, turned: Sequence[int], t: float, q: np.ndarray, qd: np.ndarray, equations: BoundEquations
+        self, crossed: Sequence[int], t: float, q: np.ndarray, qd: np.ndarray, equations: BoundEquations
     ) -> list[int]:
         """Also cross every other surface of time alone that is zero at the same instant; returns their rows."""
-        surfaces, timed, count, out = self._held.surfaces, self._surfaces.timed, len(self._modes), list[int]()
-        if not turned or not surfaces[turned[0]].timed or not timed.any():
+        surfaces, timed, count, out = self._fixed.surfaces, self._surfaces.timed, len(self._modes), list[int]()
+        if not crossed or not surfaces[crossed[0]].timed or not timed.any():
             return out
         exact = self._surfaces.at(np.concatenate([q, qd, [t]]), self._now(equations).values)
         g = self._surfaces.just_after(t, q, qd, self._now(equations).values)
-        for i in (i for i in np.flatnonzero(timed).tolist() if i not in turned):
+        for i in (i for i in np.flatnonzero(timed).tolist() if i not in crossed):
             if i < count and (g[i] > 0) != self._modes[i] and i not in self._sliding:
                 self._flip(i, t, q, qd)
                 out.append(i)
             elif i >= count:
-                line = int(np.searchsorted(self._held.tables[i - count].table.times, g[i], side="right"))
+                line = int(np.searchsorted(self._fixed.tables[i - count].table.times, g[i], side="right"))
                 out += [i] if line != self._lines[i - count] else []
                 self._lines[i - count] = line
         self._fresh |= self._surfaces.just_passed(exact, g)
         return out
 
     def _jump(
-        self, t: float, q: np.ndarray, qd: np.ndarray, before: BoundEquations, turned: Sequence[int]
+        self, t: float, q: np.ndarray, qd: np.ndarray, before: BoundEquations, crossed: Sequence[int]
     ) -> np.ndarray:
         """The velocities after a crossing of these surfaces: they jump if positions or constraints have a kink."""
-        met = [self._held.surfaces[i] for i in turned if self._held.surfaces[i].kinematic]
+        met = [self._fixed.surfaces[i] for i in crossed if self._fixed.surfaces[i].kinematic]
         if not met or before.kernel.phase is not None:
             return qd
         names = tuple(dict.fromkeys(one.owner for one in met))
@@ -390,7 +390,7 @@ class ModeManager:
         """
         turns = self._flips[k][1] + 1 if self._just_flipped(k, t) else 1
         self._flips[k] = t, turns
-        grips = self._held.switches[k].grip is not None
+        grips = self._fixed.switches[k].grip is not None
         if turns > 2 or grips:
             self._sliding = tuple(sorted({*self._sliding, k}))
             self._fresh.discard((k, 0.0))
@@ -401,14 +401,14 @@ class ModeManager:
         if turns == 1:
             self._record(k, t, q, qd)
         else:
-            title = self._held.switches[k].title
+            title = self._fixed.switches[k].title
             self.happened.pop(max(i for i, each in enumerate(self.happened) if each.name == title))
 
     def _just_flipped(self, k: int, t: float) -> bool:
         return k in self._flips and abs(t - self._flips[k][0]) <= SAME_INSTANT * self._surfaces.instant(t)
 
     def _record(self, k: int, t: float, q: np.ndarray, qd: np.ndarray) -> None:
-        self.happened.append(EventRecord(self._held.switches[k].title, t, q, qd, qd, switching=True))
+        self.happened.append(EventRecord(self._fixed.switches[k].title, t, q, qd, qd, switching=True))
 
     def _apply(
         self, k: int, halt: Halt, q: np.ndarray, qd: np.ndarray, equations: BoundEquations
@@ -445,9 +445,9 @@ class ModeManager:
 
     def _moves_bodies(self, event: Event, modes: np.ndarray, lines: np.ndarray) -> bool:
         """True if an event changes parameters or conditions of the motion of bodies or of constraints."""
-        turned = np.concatenate([modes != self._modes, lines != self._lines])
-        kinematic = [one.kinematic for one in self._held.surfaces]
-        return bool((turned & np.array(kinematic, dtype=bool)).any() or self._surfaces.kinematic & event.set.keys())
+        crossed = np.concatenate([modes != self._modes, lines != self._lines])
+        kinematic = [one.kinematic for one in self._fixed.surfaces]
+        return bool((crossed & np.array(kinematic, dtype=bool)).any() or self._surfaces.kinematic & event.set.keys())
 
     def _require_sound(self, event: Event, t: float, q: np.ndarray, qd: np.ndarray, equations: BoundEquations) -> None:
         """Raise if the run cannot continue from the state after an event."""

@@ -48,7 +48,7 @@ def count(form: LinearForm) -> int:
 T = TypeVar("T")
 Mode = Literal["fused", "assembled"]
 Options = Frozen[str, Any]
-Maker = Callable[[System], Array]
+Formulas = Callable[[System], Array]
 MODES: tuple[Mode, ...] = ("fused", "assembled")
 
 
@@ -79,7 +79,7 @@ class Workspace:
         self.model: Description = with_contacts(known.declared).description
         self._facts = facts
         self._machines: dict[tuple[str, Options], Machine] = {}
-        self._functions: dict[Maker, Function] = {}
+        self._functions: dict[Formulas, Function] = {}
         self._memo: dict[Hashable, Any] = {}
 
     @cached_property
@@ -148,7 +148,7 @@ class Workspace:
         return compile_function(system.algebra, arguments, outputs, system.algebra.symbols(names), self.engine)
 
     def evaluated(
-        self, make: Maker, state: Sequence[np.ndarray], t: npt.ArrayLike, parameters: np.ndarray
+        self, make: Formulas, state: Sequence[np.ndarray], t: npt.ArrayLike, parameters: np.ndarray
     ) -> np.ndarray:
         """The outputs of `make(system)` at (q, q̇) or (q, q̇, q̈) and t, one state or many; compiled once for each `make`."""
         if make not in self._functions:
