@@ -80,7 +80,7 @@ def test_bouncing_ball_stops_at_the_accumulation_point(restitution):
     assert np.abs(t - first * (1 + 2 * e * (1 - e**k) / (1 - e))).max() < 1e-12
     end = first * (1 + e) / (1 - e)
     assert run.t[-1] == pytest.approx(end, rel=1e-9)
-    assert f"before t = {end:.9g}"[:-1] in run.notes[-1]
+    assert f"accumulation point t = {end:.9g}"[:-1] in run.notes[-1]
     assert run.status == "The simulation was ended by an event."
 
 
@@ -149,7 +149,7 @@ def test_reset_that_violates_a_constraint_is_refused():
         model.body(f"block-{name}", joint=model.prismatic((1, 0, 0), name), mass=1)
     model.holonomic("x - y", name="rod").event("hit", "x", reset={"x": "-dot(x)"})
     with pytest.raises(
-        SimulationError, match=r"event 'hit' breaks a constraint: .* velocity of 'rod' is 2.*Reset all rates"
+        SimulationError, match=r"event 'hit' violates a constraint: .* velocity of 'rod' is 2.*Reset all rates"
     ):
         dl.simulate(model, 2.0)
     again = model.replaced(events=()).event("hit", "x", reset={"x": "-dot(x)", "y": "-dot(y)"})

@@ -302,7 +302,7 @@ def test_event_that_makes_a_dropped_row_independent_is_refused(key):
     """At rest both rows hold; afterwards the particle could not move at all, and it went on along the first row."""
     model = two_rows(F=0.0).force("p", ("F", "2*F", 0), name="wind").event("change", "t - 0.4", set={"c": 2, "F": 1})
     with pytest.raises(
-        dl.SimulationError, match=r"event 'change' gives c = 2 at t = 0.4: with these values 2 of the constr"
+        dl.SimulationError, match=r"event 'change' sets c = 2 at t = 0.4: with these values 2 of the constr"
     ):
         dl.simulate(model, 1.0, formalism=key)
 
@@ -313,7 +313,7 @@ def test_sensitivity_to_a_special_parameter_is_refused():
         lambda: dl.sensitivity(model, 1.0, of=["c"]),
         lambda: dl.gradient(model, 1.0, of=["c"], final="x"),
     ):
-        with pytest.raises(dl.NotApplicableError, match=r"hold for c = 1 and not for values next to it"):
+        with pytest.raises(dl.NotApplicableError, match=r"hold for c = 1 but not for neighboring values"):
             refused()
 
 
@@ -371,6 +371,6 @@ def test_notes_list_the_values_required_by_constant_momenta():
 def test_symbolic_linearization_at_a_special_value_is_refused():
     model = two_rows().force("p", ("-x", "-y", 0), name="spring")
     with pytest.raises(
-        dl.NotApplicableError, match="symbolic: the equations hold for c = 1 and not for values next to it"
+        dl.NotApplicableError, match="symbolic: the equations hold for c = 1 but not for neighboring values"
     ):
         dl.linearize(model, at=[0.0, 0.0]).symbolic()

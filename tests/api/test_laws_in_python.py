@@ -337,7 +337,7 @@ def test_torque_law_equals_the_same_formula():
 
 def test_functions_that_need_formulas_refuse_laws():
     model = block(twice_as_much)
-    with pytest.raises(InputError, match="the integrator 'taylor' needs formulas, and the law of 'push'"):
+    with pytest.raises(InputError, match="the integrator 'taylor' needs formulas, but the law of 'push'"):
         dl.simulate(model, 1.0, integrator="taylor")
     with pytest.raises(InputError, match="'push' is given by a law in Python, and a file holds formulas only"):
         to_toml(model)

@@ -201,7 +201,7 @@ def test_missing_explicit_equations_are_reported():
             eom.simulate(0.1, integrator=method)
     with pytest.raises(InputError, match="A tree has no constraints to stabilize"):
         eom.simulate(0.1, stabilization=(1.0, 1.0))
-    with pytest.raises(InputError, match="runs link by link have none"):
+    with pytest.raises(InputError, match="runs by recursion have none"):
         eom.simulate(0.001, samples=2).joint_reactions()
 
 

@@ -210,7 +210,7 @@ def on_path(path, start, rate):
 
 
 def test_corner_of_a_path_is_refused_unless_smooth():
-    with pytest.raises(SimulationError, match=r"the direction that the constraint 'path' allows jumps"):
+    with pytest.raises(SimulationError, match=r"the direction that the constraint 'path' permits jumps"):
         dl.simulate(on_path("z - abs(y)", (-1, 1), (1, -1)), 2.5)
     model = dl.Model("bead").coordinate("y", -1, 1.0)
     model.body("bead", joint=[model.prismatic((1, 0, 0), "y"), model.prismatic((0, 0, 1), "max(y, 0)")], mass=1)
@@ -224,7 +224,7 @@ def test_corner_of_a_path_is_refused_unless_smooth():
 def test_step_of_the_potential_energy_is_refused():
     energies = {"coordinates": ["x"], "kinetic": "dot(x)**2/2"}
     model = dl.Model.from_energies("step", potential="piecewise(0, x < 1, 0.2)", **energies).start([0], [1])
-    with pytest.raises(SimulationError, match=r"at t = 1 .*the potential energy jumps by 0.2 where the motion passes"):
+    with pytest.raises(SimulationError, match=r"at t = 1 .*the potential energy jumps by 0.2 along the motion"):
         dl.simulate(model, 2.0)
     run = dl.simulate(
         dl.Model.from_energies("later", potential="piecewise(0, t < 1, 0.2)", **energies).start([0], [1]), 2.0

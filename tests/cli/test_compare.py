@@ -110,7 +110,7 @@ def test_failed_simulation_is_a_row_with_exit_code_1(run, tmp_path):
     failed, done = (next(row for row in rows if row[:1] == [key]) for key in ("lagrange", "phong"))
     assert failed[4:] == ["failed", "-", "-", "-"]
     assert float(done[5]) < 1e-8
-    assert "lagrange failed: the integrator 'collocation' takes equations" in found.out
+    assert "lagrange failed: the integrator 'collocation' requires equations" in found.out
     assert list((tmp_path / "out").iterdir())
     both = run("compare", *words, "--formalism", "lagrange", "--formalism", "phong", "--json")
     assert both.code == 1

@@ -74,7 +74,7 @@ def test_a_cartesian_double_pendulum_passes_where_its_first_trial_vectors_fail(k
     expected = np.array([np.sin(a), -np.cos(a), np.sin(a) + np.sin(b), -np.cos(a) - np.cos(b)])
     assert np.abs(run.q / length - expected).max() < 1e-9
     assert run.energy_error < 1e-11
-    assert any("trial vectors were chosen again" in note for note in run.notes)
+    assert any("trial vectors were repartitioned" in note for note in run.notes)
 
 
 @pytest.mark.parametrize("key", PROJECTIONS)

@@ -126,5 +126,5 @@ def test_what_a_file_says_wrong_of_a_strut_is_told_at_once():
 
 def test_ends_that_meet_are_told():
     model = slider(0.0).strut(("world", "block"), pull="3*length")
-    with pytest.raises(InputError, match="strut 'strut1': at t = 0 its ends meet, so its force has no direction"):
+    with pytest.raises(InputError, match="strut 'strut1': at t = 0 its ends coincide, so its force has no direction"):
         dl.simulate(model, 1.0)

@@ -152,5 +152,5 @@ def test_what_is_refused(call, message):
 
 
 def test_a_body_in_the_centre_is_told():
-    with pytest.raises(InputError, match="point_gravity 'point_gravity1': at t = 0 its ends meet"):
+    with pytest.raises(InputError, match="point_gravity 'point_gravity1': at t = 0 its ends coincide"):
         run_of(probe().point_gravity(("world", "probe"), mu=1), 1.0)

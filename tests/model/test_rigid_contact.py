@@ -89,7 +89,7 @@ def test_a_ball_bounces_at_the_times_of_the_geometric_series_and_comes_to_rest_a
     found = [each.t for each in run.impulses]
     assert found == pytest.approx(bounces(1.0, e, len(found)), abs=1e-9)
     end = np.sqrt(2 / G) * (1 + e) / (1 - e)
-    assert float(run.notes[-1].split("before t = ")[1].split(";")[0]) == pytest.approx(end, abs=1e-9)
+    assert float(run.notes[-1].split("accumulate at t = ")[1].split(",")[0]) == pytest.approx(end, abs=1e-9)
     assert run.q[0, -1] == pytest.approx(0.1, abs=1e-12)
     assert run.load_forces["floor"][2, -1] == pytest.approx(0.5 * G, rel=1e-12)
     first = run.impulses[0]
@@ -166,7 +166,7 @@ def test_a_rocking_block_loses_at_every_impact_what_housner_says():
 def test_a_block_that_rocks_ever_faster_comes_to_rest_on_both_feet():
     run = dl.simulate(rocking(0.5, 0.25), 2.5, samples=5, integrator="dop853")
     assert run.q[:, -1] == pytest.approx([0, 1, 0], abs=1e-7)
-    assert any("impacts come ever faster" in note for note in run.notes)
+    assert any("impacts accumulate" in note for note in run.notes)
     assert run.load_forces["left"][2, -1] == pytest.approx(G / 2, rel=1e-6)
 
 
@@ -237,7 +237,7 @@ def test_a_sliding_rod_has_a_motion_up_to_a_friction_of_four_thirds_and_none_abo
     dl.simulate(rod(angle, 4 / 3 - 1e-3, -1.0), 1e-4, **run)
     with pytest.raises(SimulationError, match=r"at t = 0 no forces .*Painlevé.*'tip' with μ = 1\.33433"):
         dl.simulate(rod(angle, 4 / 3 + 1e-3, -1.0), 1e-4, **run)
-    with pytest.raises(SimulationError, match="2 different motions fulfil"):
+    with pytest.raises(SimulationError, match="2 different motions satisfy"):
         dl.simulate(rod(angle, 4 / 3 + 1e-3, -1.0, turning=8.0), 1e-4, **run)
     dl.simulate(rod(angle, 4 / 3 + 1e-3, 1.0), 1e-4, **run)  # slides the other way
 
@@ -329,7 +329,7 @@ def test_manners_of_impact_have_names_and_are_the_same_for_all_contacts():
 
 def test_what_cannot_find_the_forces_of_rigid_contacts_says_so():
     model = falling(1.0, restitution=1)
-    with pytest.raises(InputError, match="'ida' does not find the forces of rigid contacts"):
+    with pytest.raises(InputError, match="'ida' does not support rigid contacts"):
         dl.simulate(model, 1.0, integrator="ida")
     for ask in (lambda d: d.rollout([1.0], [0.0], None, 0.1, 2), lambda d: d.simulate(1.0)):
         with pytest.raises(NotApplicableError, match=r"is rigid, and its force is found along dl.simulate only"):
@@ -356,7 +356,7 @@ def test_questions_that_need_formulas_of_all_forces_are_refused(ask, tmp_path, m
 
 
 def test_bodies_that_start_in_each_other_are_refused():
-    with pytest.raises(InputError, match=r"the bodies are in each other by 0.05 at the start"):
+    with pytest.raises(InputError, match=r"initial penetration of 0.05"):
         dl.simulate(falling(-0.05, restitution=1), 1.0)
 
 

@@ -1,4 +1,4 @@
-"""Equations solved in numbers: machine code, the text as it stands, and NumPy's own solvers give the same."""
+"""Numerically solved equations: machine code, Python and NumPy's solvers agree."""
 
 import ctypes
 import subprocess
@@ -21,7 +21,7 @@ BY = ("gauss", "udwadia_kalaba", "nullspace", "phong", "lagrange", "newton_euler
 
 
 def system(seed: int, n: int, r: int, count: int, massless: int = 0) -> tuple[np.ndarray, ...]:
-    """Random M, h, A and β with `count` independent rows; the first coordinates without inertia are held by the rows."""
+    """Random M, h, A and β with `count` independent rows; the first coordinates have no inertia and are fixed by the rows."""
     rng = np.random.default_rng(seed)
     F = rng.normal(size=(n, n))
     M = F @ F.T + np.eye(n)
@@ -31,35 +31,35 @@ def system(seed: int, n: int, r: int, count: int, massless: int = 0) -> tuple[np
 
 
 def expected(M: np.ndarray, h: np.ndarray, A: np.ndarray, beta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """x and Aᵀλ by least squares of the whole system."""
-    whole = np.block([[M, -A.T], [A, np.zeros((len(A), len(A)))]])
-    found = np.linalg.lstsq(whole, np.concatenate([h, beta]), rcond=1e-11)[0]
+    """x and Aᵀλ by least squares of the full system."""
+    full = np.block([[M, -A.T], [A, np.zeros((len(A), len(A)))]])
+    found = np.linalg.lstsq(full, np.concatenate([h, beta]), rcond=1e-11)[0]
     return found[: len(h)], A.T @ found[len(h) :]
 
 
 def solve(way: Numeric, most: int, *parts: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
-    """x and λ by the text as it stands, and by machine code whose program gives its inputs back."""
+    """x and λ by Python, and by machine code whose program returns its inputs."""
     M, h, A, beta = parts
     n, r = len(h), len(beta)
-    given = np.concatenate([M.ravel(), h, A.ravel(), beta, np.eye(n).ravel(), np.zeros(2 * n)])
-    names = [f"x{i}" for i in range(len(given))]
+    inputs = np.concatenate([M.ravel(), h, A.ravel(), beta, np.eye(n).ravel(), np.zeros(2 * n)])
+    names = [f"x{i}" for i in range(len(inputs))]
     program = NativeFunction(program_of(GRAPH.symbols(names), names))
     sizes = {"n_q": n, "n_v": n, "n_x": n, "n_rows": r, "n_lam": r, "even": 1, "most": most, "accelerations": 1}
-    sizes |= {"inputs": len(given), "n_parts": len(given), "outputs": 2 * n + r}
+    sizes |= {"inputs": len(inputs), "n_parts": len(inputs), "outputs": 2 * n + r}
     sizes |= dict.fromkeys(("parts_tables", "power_tables"), _assembled.HEAD + n + r)
     plan = _assembled.Plan(**dict.fromkeys(_assembled.Plan._fields, 0) | sizes)._replace(parts=program.native.address)
     tables = np.concatenate([plan, np.ones(n + r), np.zeros(1)])
-    plain = _assembled.unknowns(plan, _assembled.SOLVERS[way], tables, given)
+    plain = _assembled.unknowns(plan, _assembled.SOLVERS[way], tables, inputs)
     out = np.empty(2 * n + r)
     one = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 4)(compiled_solution(way).address)
-    one(*(a.ctypes.data for a in (given, np.zeros(1), tables, out)))
+    one(*(a.ctypes.data for a in (inputs, np.zeros(1), tables, out)))
     return [plain, (out[n : 2 * n], out[2 * n :])]
 
 
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize(("n", "r", "count"), [(1, 1, 1), (5, 2, 2), (6, 5, 3), (4, 9, 3), (4, 5, 4), (5, 3, 0)])
 @pytest.mark.parametrize("way", DEPENDENT)
-def test_dependent_rows_are_taken(way, n, r, count, seed):
+def test_solves_with_dependent_rows(way, n, r, count, seed):
     parts = system(seed, n, r, count)
     x, force = expected(*parts)
     for found, lam in solve(way, min(r, n), *parts):
@@ -70,7 +70,7 @@ def test_dependent_rows_are_taken(way, n, r, count, seed):
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize(("r", "count"), [(2, 2), (4, 3)])
 @pytest.mark.parametrize("way", [Numeric.MOORE_PENROSE, Numeric.NULL_SPACE, Numeric.GRAM_SCHMIDT])
-def test_mass_matrices_may_be_singular(way, r, count, seed):
+def test_solves_with_singular_mass_matrix(way, r, count, seed):
     parts = system(seed, 6, r, count, massless=2)
     x, force = expected(*parts)
     for found, lam in solve(way, count, *parts):
@@ -79,7 +79,7 @@ def test_mass_matrices_may_be_singular(way, r, count, seed):
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_independent_rows_are_solved_at_once(seed):
+def test_solves_with_independent_rows(seed):
     parts = system(seed, 6, 3, 3)
     x, force = expected(*parts)
     for found, lam in solve(Numeric.WHOLE, -1, *parts):
@@ -88,7 +88,7 @@ def test_independent_rows_are_solved_at_once(seed):
 
 
 @pytest.mark.parametrize("way", list(Numeric))
-def test_where_there_is_no_solution_there_is_no_number(way):
+def test_returns_nan_without_a_solution(way):
     M, h, A, beta = system(3, 4, 2, 2)
     most = 2 if way.takes_dependent_rows else -1
     for found, lam in solve(way, most, M, np.where(np.arange(4) == 1, np.nan, h), A, beta):
@@ -106,22 +106,22 @@ def model(request):
     return dl.load(request.param)
 
 
-def by_road(model, key, engine, mode="assembled"):
+def derived(model, key, engine, mode="assembled"):
     return dl.derive(model, key, engine=engine, mode=mode)
 
 
 @pytest.mark.parametrize("key", BY)
-def test_machine_code_and_text_agree(model, key):
+def test_machine_code_and_python_agree(model, key):
     states = random_states.consistent(model, 9, seed=3)
-    native, plain = (by_road(model, key, engine) for engine in ("native", "python"))
-    for ask in ("accelerations", "multipliers"):
-        found = [getattr(eom, ask)(states.q, states.qd, states.t) for eom in (native, plain)]
+    native, plain = (derived(model, key, engine) for engine in ("native", "python"))
+    for quantity in ("accelerations", "multipliers"):
+        found = [getattr(eom, quantity)(states.q, states.qd, states.t) for eom in (native, plain)]
         assert np.allclose(*found, rtol=1e-9, atol=1e-9)
 
 
 @pytest.mark.parametrize("key", BY)
-def test_a_batch_is_each_state_to_the_last_bit(model, key):
-    kernel = by_road(model, key, "native").kernel
+def test_batch_equals_single_states_bit_for_bit(model, key):
+    kernel = derived(model, key, "native").kernel
     x = np.random.default_rng(2).normal(size=(kernel.form.n_states + 1, 300))
     p = np.append(list(model.parameter_values.values()), np.zeros(len(kernel.form.constants.symbols)))
     for function in (kernel._rates, kernel._accelerations):
@@ -135,23 +135,23 @@ def test_a_batch_is_each_state_to_the_last_bit(model, key):
 @pytest.mark.parametrize("key", ["gauss", "lagrange"])
 def test_rates_are_one_native_function(key):
     model = dl.load("over-constrained")
-    eom = by_road(model, key, "native")
+    eom = derived(model, key, "native")
     rates, q, qd = eom.kernel._rates, *model.initial
     assert isinstance(rates, AssembledCode)
-    assert isinstance(by_road(model, key, "python").kernel._rates, Interpreted)
+    assert isinstance(derived(model, key, "python").kernel._rates, Interpreted)
     x, p = np.concatenate([q, qd, [0.0]]), np.array(list(eom.parameters.values()))
     out = np.empty(rates.n_outputs)
     one = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 4)(rates.native.address)
-    tables = np.array(rates.native.tables, dtype=float)  # whoever calls it may hold the numbers elsewhere
+    tables = np.array(rates.native.tables, dtype=float)  # the caller may store the tables elsewhere
     one(*(a.ctypes.data for a in (x, p, tables, out)))
     assert np.array_equal(out, eom.kernel.state_rates(np.concatenate([q, qd]), 0.0, p))
     assert np.allclose(out[len(q) : 2 * len(q)], eom.accelerations(q, qd), rtol=1e-12)
 
 
 def test_nothing_needs_numba():
-    """Equations that are solved in numbers, and forward dynamics with constraints, where Numba cannot be imported."""
+    """Numerically solved equations and constrained forward dynamics without Numba."""
     model = dl.load("over-constrained")
-    wanted = by_road(model, "nullspace", "python").accelerations(*model.initial)
+    wanted = derived(model, "nullspace", "python").accelerations(*model.initial)
     code = (
         "import sys; sys.modules['numba'] = None\n"
         "import dalembert as dl; model = dl.load('over-constrained')\n"

@@ -1,4 +1,4 @@
-"""Drift off the constraints: projected away, stabilised, or left alone."""
+"""Constraint drift: projected, stabilized, or uncorrected."""
 
 import numpy as np
 import pytest
@@ -17,7 +17,7 @@ def test_projection_keeps_positions_and_velocities(pendulum, key):
     assert np.abs(run.violation).max() < 1e-9
 
 
-def test_without_it_the_motion_drifts(pendulum):
+def test_constraints_drift_without_projection(pendulum):
     run = dl.derive(pendulum, "lagrange").simulate(
         10.0, integrator="dop853", rtol=1e-6, atol=1e-8, samples=21, project=False
     )
@@ -26,24 +26,24 @@ def test_without_it_the_motion_drifts(pendulum):
 
 def test_baumgarte_keeps_violations_small(pendulum):
     options = {"integrator": "dop853", "rtol": 1e-6, "atol": 1e-8, "samples": 21}
-    held = dl.derive(pendulum, "dalembert").simulate(10.0, stabilization=(100.0, 20.0), **options)
+    stabilized = dl.derive(pendulum, "dalembert").simulate(10.0, stabilization=(100.0, 20.0), **options)
     loose = dl.derive(pendulum, "dalembert").simulate(10.0, project=False, **options)
-    assert np.abs(held.violation).max() < 0.1 * np.abs(loose.violation).max()
+    assert np.abs(stabilized.violation).max() < 0.1 * np.abs(loose.violation).max()
 
 
-def test_feedback_decays_as_its_equation_says():
+def test_servo_error_decays_as_prescribed():
     model = dl.Model("servo").coordinates("x", "y").start([1.0, 0.0], [0.0, 0.0])
     model.body("a", joint=[model.prismatic((1, 0, 0), "x"), model.prismatic((0, 1, 0), "y")], mass=1)
     model.holonomic("x", name="target", feedback=(4.0, 4.0))  # a double root at −2
     run = dl.derive(model, "lagrange").simulate(3.0, samples=31)
     np.testing.assert_allclose(run.q[0], (1 + 2 * run.t) * np.exp(-2 * run.t), atol=1e-12)
-    assert run.energy_error < 1e-11  # the control's power is in the balance
+    assert run.energy_error < 1e-11  # the balance includes the power of the control
 
 
 @pytest.mark.parametrize(
     ("integrator", "key", "order"), [("algorithm3", "dalembert", 1), ("algorithm5", "hamilton", 1)]
 )
-def test_the_textbook_schemes_are_of_first_order(integrator, key, order):
+def test_textbook_schemes_have_first_order(integrator, key, order):
     equations = dl.derive(dl.load("simple-pendulum"), key)
     exact = equations.simulate(0.5, samples=2).q[0, -1]
     errors = [
@@ -64,11 +64,11 @@ def test_implicit_methods_on_a_stiff_damper():
         assert run.steps < 5000
 
 
-def test_messages_of_schemes_on_the_wrong_equations():
+def test_integrators_reject_unsupported_formalisms():
     model = dl.load("simple-pendulum")
     with pytest.raises(dl.InputError, match=r"'algorithm3' steps q with q̇ and q̈"):
         dl.derive(model, "hamilton").simulate(0.1, integrator="algorithm3")
     with pytest.raises(dl.InputError, match=r"'algorithm5' steps momenta"):
         dl.derive(model, "lagrange").simulate(0.1, integrator="algorithm5")
-    with pytest.raises(dl.InputError, match=r"'ida' cannot treat this formalism"):
+    with pytest.raises(dl.InputError, match=r"'ida' does not support this formalism"):
         dl.derive(model, "newton_euler").simulate(0.1, integrator="ida")

@@ -1,4 +1,4 @@
-"""Runs that cannot be: each refusal says what was given, what was expected, and where the motion stood."""
+"""Errors of simulations: each reports the invalid input, the expected one, and the state of the motion."""
 
 import re
 
@@ -30,7 +30,7 @@ def pendulum():
     return dl.derive(bob(), "lagrange", engine="python")
 
 
-def refusal(eom, *arguments, kind: type[Exception] = InputError, **options):
+def rejection(eom, *arguments, kind: type[Exception] = InputError, **options):
     with pytest.raises(kind) as caught:
         eom.simulate(*arguments, **options)
     return str(caught.value)
@@ -39,65 +39,67 @@ def refusal(eom, *arguments, kind: type[Exception] = InputError, **options):
 @pytest.mark.parametrize(
     "integrator", [pytest.param(name, marks=pytest.mark.nightly if name == "radau" else ()) for name in NAMES]
 )
-def test_a_motion_that_blows_up_ends_with_time_and_state(integrator):
+def test_reports_time_and_state_of_finite_escape(integrator):
     # ẍ = 6x² from x = 1, ẋ = 2 is x = 1/(1 − t)²: infinite at t = 1
     formalism = {"algorithm5": "hamilton", "collocation": "phong"}.get(integrator, "lagrange")
     eom = dl.derive(line("6*x**2", 1.0, 2.0), formalism)
-    message = refusal(eom, 2.0, integrator=integrator, kind=SimulationError)
+    message = rejection(eom, 2.0, integrator=integrator, kind=SimulationError)
     time = float(re.search(r"at t = (\S+) ", message)[1])
-    # the textbook's schemes are of first order and come late
+    # the first-order schemes of the textbook escape late
     assert time == pytest.approx(1.0, abs=0.05 if integrator.startswith("algorithm") else 0.02)
     x, rate = map(float, re.search(r"State: x = (\S+), (?:dot|p)\(x\) = ([^,\s]+)[.,]", message).groups())
     assert x > 1000
     assert rate > 1000
-    assert "not finite" in message or "too small to go on" in message
+    assert "not finite" in message or "too small to continue" in message
 
 
 @pytest.mark.parametrize("integrator", ["taylor", "rk45", "dop853", "radau"])  # fixed steps may jump over it
-def test_a_motion_into_a_singular_force_ends_with_time_and_state(integrator):
-    # ẍ = −1/x³ from x = 1 at rest is x = √(1 − t²): it falls into the centre at t = 1
+def test_reports_time_and_state_at_a_singular_force(integrator):
+    # ẍ = −1/x³ from x = 1 at rest is x = √(1 − t²): it falls into the center at t = 1
     eom = dl.derive(line("-1/x**3"), "lagrange")
-    message = refusal(eom, 3.0, integrator=integrator, kind=SimulationError)
+    message = rejection(eom, 3.0, integrator=integrator, kind=SimulationError)
     assert float(re.search(r"at t = (\S+) ", message)[1]) >= 0.99
     assert "State: x = " in message
 
 
-def test_the_step_size_collapse_is_told():
-    message = refusal(dl.derive(line("6*x**2", 1.0, 2.0), "lagrange"), 2.0, integrator="dop853", kind=SimulationError)
-    assert re.search(r"at t = \S+ the step size fell to \S+, too small to go on\. State: x = ", message)
+def test_reports_step_size_collapse():
+    message = rejection(dl.derive(line("6*x**2", 1.0, 2.0), "lagrange"), 2.0, integrator="dop853", kind=SimulationError)
+    assert re.search(r"at t = \S+ the step size fell to \S+, too small to continue\. State: x = ", message)
     assert message.endswith("The motion has a singularity here, or the tolerances are too tight for it.")
 
 
-def test_values_that_are_not_finite_are_named():
+def test_names_states_that_are_not_finite():
     # the root has no value beyond x = 1.5, which is reached at t = 1
     eom = dl.derive(line("0.001*sqrt(1.5 - x)", 1.0, 0.5), "lagrange", engine="python")
-    message = refusal(eom, 2.0, integrator="rk4", kind=SimulationError)
+    message = rejection(eom, 2.0, integrator="rk4", kind=SimulationError)
     assert "the next step gives values that are not finite for" in message
     assert "State: x = 1.4" in message
 
 
-def test_an_inconsistent_position_is_refused(pendulum):
-    message = refusal(pendulum, 1.0, q0=[2.0, 0.0], kind=InconsistentStateError)
+def test_rejects_inconsistent_positions(pendulum):
+    message = rejection(pendulum, 1.0, q0=[2.0, 0.0], kind=InconsistentStateError)
     assert message == (
         "the state at t = 0 does not fulfil the constraints: position of 'rod' is 3. Expected 0. "
         "State: x = 2 (rate 0), y = 0 (rate 0). Start from a state that fulfils them."
     )
 
 
-def test_an_inconsistent_velocity_is_refused(pendulum):
-    message = refusal(pendulum, 1.0, qd0=[0.5, 2.0], kind=InconsistentStateError)
+def test_rejects_inconsistent_velocities(pendulum):
+    message = rejection(pendulum, 1.0, qd0=[0.5, 2.0], kind=InconsistentStateError)
     assert "velocity of 'rod' is 1." in message
     assert "x = 1 (rate 0.5), y = 0 (rate 2)" in message
 
 
-def test_states_of_a_wrong_shape_or_name_are_refused(pendulum):
-    assert refusal(pendulum, 1.0, q0=[1.0]) == "simulate, q0: got shape (1,). Expected 2 values, for x, y."
-    assert refusal(pendulum, 1.0, qd0=[[1.0, 2.0]]) == "simulate, qd0: got shape (1, 2). Expected 2 values, for x, y."
-    assert refusal(pendulum, 1.0, q0={"z": 1.0}) == "simulate, q0: there is no coordinate 'z'. Known names: x, y."
-    assert refusal(pendulum, 1.0, q0=[np.nan, 0.0]) == "simulate, q0, 'x': the value is nan. Expected a finite number."
+def test_rejects_initial_states_of_wrong_shape_or_name(pendulum):
+    assert rejection(pendulum, 1.0, q0=[1.0]) == "simulate, q0: got shape (1,). Expected 2 values, for x, y."
+    assert rejection(pendulum, 1.0, qd0=[[1.0, 2.0]]) == "simulate, qd0: got shape (1, 2). Expected 2 values, for x, y."
+    assert rejection(pendulum, 1.0, q0={"z": 1.0}) == "simulate, q0: there is no coordinate 'z'. Known names: x, y."
+    assert (
+        rejection(pendulum, 1.0, q0=[np.nan, 0.0]) == "simulate, q0, 'x': the value is nan. Expected a finite number."
+    )
 
 
-def test_a_state_by_name_completes_the_default():
+def test_initial_state_by_name_overrides_the_default():
     run = dl.derive(line("0*x"), "lagrange", engine="python").simulate(1.0, qd0={"x": 3.0}, samples=2)
     assert run.q[0].tolist() == pytest.approx([1.0, 4.0])
 
@@ -108,11 +110,11 @@ def test_a_state_by_name_completes_the_default():
         ({"duration": -1.0}, "simulate: the duration is -1.0. Expected a positive number of seconds."),
         ({"duration": 0.0}, "simulate: the duration is 0.0. Expected a positive number of seconds."),
         ({"duration": float("inf")}, "simulate, duration: got inf. Expected a finite number."),
-        ({"samples": 1}, "simulate: samples is 1. Expected a whole number of at least 2."),
+        ({"samples": 1}, "simulate: samples is 1. Expected an int of at least 2."),
         ({"samples": 2.5}, "simulate, samples: got 2.5. Expected an int."),
-        ({"samples": 0}, "simulate: samples is 0. Expected a whole number of at least 2."),
+        ({"samples": 0}, "simulate: samples is 0. Expected an int of at least 2."),
         ({"t0": float("nan")}, "simulate, t0: got nan. Expected a finite number."),
-        ({"times": [0.0]}, "simulate: times must be at least two increasing numbers, the first being the start."),
+        ({"times": [0.0]}, "simulate: times must be at least two increasing numbers, the first one the start."),
         ({"times": [0.0, 2.0, 1.0]}, "simulate: times must be at least two increasing numbers"),
         (
             {"times": [0.0, float("nan")]},
@@ -125,20 +127,20 @@ def test_a_state_by_name_completes_the_default():
         ({"integrator": "rk46"}, "there is no integrator 'rk46'. Did you mean 'rk4"),
     ],
 )
-def test_wrong_settings_are_refused(pendulum, options, message):
-    assert message in refusal(pendulum, options.pop("duration", 1.0), **options)
+def test_rejects_invalid_settings(pendulum, options, message):
+    assert message in rejection(pendulum, options.pop("duration", 1.0), **options)
 
 
 def test_taylor_needs_heyoka(pendulum):
-    assert refusal(pendulum, 1.0, integrator="taylor", kind=EngineError) == (
-        "the integrator 'taylor' needs heyoka (Linux) and equations that are solved as formulas, and these are solved in "
-        "numbers. Use integrator='dop853', or derive with engine='native' where heyoka is installed."
+    assert rejection(pendulum, 1.0, integrator="taylor", kind=EngineError) == (
+        "the integrator 'taylor' needs heyoka (Linux) and symbolically solved equations, but these are solved "
+        "numerically. Use integrator='dop853', or derive with engine='native' and heyoka installed."
     )
 
 
-def test_dense_output_must_be_asked_for_and_has_ends(pendulum):
+def test_dense_output_requires_option_and_time_range(pendulum):
     run = pendulum.simulate(0.5, samples=3)
-    with pytest.raises(InputError, match=r"this run kept only its samples\. Simulate with dense=True"):
+    with pytest.raises(InputError, match=r"this run has no dense output\. Simulate with dense=True"):
         run.at(0.2)
     dense = pendulum.simulate(0.5, samples=3, dense=True)
     with pytest.raises(InputError, match=r"t = 0\.7 is outside the run\. Expected 0 to 0\.5\."):
@@ -147,7 +149,7 @@ def test_dense_output_must_be_asked_for_and_has_ends(pendulum):
         dense.at(float("nan"))
 
 
-def test_a_run_of_too_many_steps_is_ended(pendulum):
+def test_reports_maximum_number_of_steps(pendulum):
     from dalembert.simulation.integrators.base import InitialValueProblem, PlainSystem, Settings
     from dalembert.simulation.integrators.integrate import integrate
     from dalembert.simulation.integrators.registry import find
@@ -156,11 +158,11 @@ def test_a_run_of_too_many_steps_is_ended(pendulum):
     settings = Settings(step=1e-3, max_steps=20)
     with pytest.raises(SimulationError) as caught:
         integrate(problem, find("rk4")(problem, settings, 1.0), np.array([0.0, 1.0]), settings)
-    assert "the simulation took 20 steps and is only at t = 0.02. State: x = 0.98" in str(caught.value)
-    assert str(caught.value).endswith("Shorten it, or loosen its tolerances.")
+    assert "the simulation reached the maximum of 20 steps at t = 0.02. State: x = 0.98" in str(caught.value)
+    assert str(caught.value).endswith("Shorten the run, or loosen the tolerances.")
 
 
-def test_a_state_that_cannot_be_brought_back_is_told():
+def test_reports_failed_projection():
     from dalembert.simulation.constraint_manifold import onto_positions
     from dalembert.simulation.workspace import setup, workspace_of
 
@@ -174,10 +176,10 @@ def test_a_state_that_cannot_be_brought_back_is_told():
     ).manifold
     with pytest.raises(SimulationError) as caught:
         onto_positions(far, np.array([1e6, 1e-200]), 0.5, np.zeros(0))
-    assert "at t = 0.5 the state could not be brought back onto the constraints" in str(caught.value)
+    assert "at t = 0.5 the state could not be projected onto the constraints" in str(caught.value)
 
 
-def test_a_simulation_that_creeps_is_told(monkeypatch):
+def test_reports_steps_without_progress(monkeypatch):
     from dalembert.simulation.integrators import integrate as base
 
     monkeypatch.setattr(base, "_WINDOW", 50)
@@ -186,6 +188,6 @@ def test_a_simulation_that_creeps_is_told(monkeypatch):
     with pytest.raises(SimulationError) as caught:
         dl.simulate(model, 10.0, integrator="dop853", rtol=1e-12)
     message = str(caught.value)
-    assert "the simulation creeps: its last 50 steps advanced by" in message
+    assert "the step size collapsed: the last 50 steps advanced by" in message
     assert "x = " in message
     assert "close to a singular configuration" in message

@@ -1,4 +1,4 @@
-"""Every passage of an event function through zero is found, against dense sampling of independent motions."""
+"""All zero crossings of event functions are located, compared with dense sampling of independent motions."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -15,13 +15,13 @@ from dalembert.simulation._crossings import Root, _ordered
 
 DURATION = 10.0
 TIMES = np.linspace(0.0, DURATION, 40001)
-# the time of an event is as good as the method: errors of the motion at default tolerances over the run
+# the accuracy of event times is that of the method: errors of the motion at default tolerances
 INTEGRATORS = {"taylor": 1e-11, "dop853": 1e-8, "radau": 1e-7, "rk45": 2e-2, "rk4": 1e-6, "ida": 1e-6}
 
 
 @dataclass(frozen=True)
 class Motion:
-    """A model of one coordinate x, and the motion x(t), v(t) by other means."""
+    """A model of one coordinate x, and an independent solution x(t), v(t)."""
 
     model: dl.Model
     at: Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]
@@ -75,8 +75,8 @@ def value(formula, motion, t):
     return eval(formula.replace("dot(x)", "v"), names) + np.zeros_like(t)  # noqa: S307 (our own formulas)
 
 
-def passages(formula, motion, end=DURATION):
-    """Times and directions of all passages of a formula through zero before `end`, by dense sampling and Brent's method."""
+def crossings(formula, motion, end=DURATION):
+    """Times and directions of all zero crossings of a formula before `end`, by dense sampling and Brent's method."""
     t = np.sort(np.append(end * np.modf(np.arange(len(TIMES)) * 0.6180339887498949)[0], [0.0, end]))
     g = value(formula, motion, t)
     found = np.flatnonzero(g[:-1] * g[1:] < 0)
@@ -89,7 +89,7 @@ def passages(formula, motion, end=DURATION):
 
 
 def clear(formula, motion, allowed):
-    """True where errors of the motion as large as `allowed` cannot change the number of passages or move one far."""
+    """True if errors of the motion up to `allowed` cannot change the number of crossings or move one far."""
     g, rate = value(formula, motion, TIMES), np.gradient(value(formula, motion, TIMES), TIMES)
     scale = np.abs(g).max()
     lowest = (np.abs(g[1:-1]) < np.abs(g[:-2])) & (np.abs(g[1:-1]) < np.abs(g[2:])) & (g[:-2] * g[2:] > 0)
@@ -135,7 +135,7 @@ def counted(found, direction):
     return [t for t, up in found if direction in ("both", "up" if up else "down")]
 
 
-def require_all_passages(name, integrator, seed, count):
+def require_all_crossings(name, integrator, seed, count):
     motion, allowed = MOTIONS[name](), INTEGRATORS[integrator]
     directions: list[Direction] = ["both", "up", "down"]
     formulas = formulas_for(motion, seed, count, allowed)
@@ -146,7 +146,7 @@ def require_all_passages(name, integrator, seed, count):
     times = [each.t for each in run.events]
     assert times == sorted(times)
     for k, formula in enumerate(formulas):
-        expected = counted(passages(formula, motion), directions[k % 3])
+        expected = counted(crossings(formula, motion), directions[k % 3])
         found = [each.t for each in run.events if each.name == f"e{k}"]
         assert len(found) == len(expected), (formula, directions[k % 3], found, expected)
         assert np.allclose(found, expected, rtol=0, atol=100 * allowed), formula
@@ -163,9 +163,9 @@ def require_stops(name, integrator, seed, count):
             motion.model.copy().event("end", formula, direction=direction, stop=True).event("turn", "dot(x) - 0.123")
         )
         run = dl.simulate(model, DURATION, integrator=integrator, samples=11)
-        expected = [*counted(passages(formula, motion), direction), DURATION][0]
+        expected = [*counted(crossings(formula, motion), direction), DURATION][0]
         assert run.t[-1] == pytest.approx(expected, abs=100 * allowed), (formula, direction)
-        others = [t for t, _ in passages("dot(x) - 0.123", motion, expected)]
+        others = [t for t, _ in crossings("dot(x) - 0.123", motion, expected)]
         assert len(others) == len([each for each in run.events if each.name == "turn"])
 
 
@@ -180,13 +180,13 @@ ROOTS = {  # in 10 s of x = t
 
 @pytest.mark.parametrize("integrator", [*INTEGRATORS, "algorithm3"])
 @pytest.mark.parametrize("formula", ROOTS)
-def test_all_roots_of_a_step_are_found(integrator, formula):
+def test_locates_all_roots_of_a_step(integrator, formula):
     """A free mass x = t, which `taylor` moves in a single step."""
     model = block()
     for direction in ("both", "up", "down"):
         model = model.event(direction, formula, direction=direction)
     run = dl.simulate(model, DURATION, integrator=integrator, samples=3)
-    found = {way: [each.t for each in run.events if each.name == way and each.t > 0] for way in ("both", "up", "down")}
+    found = {key: [each.t for each in run.events if each.name == key and each.t > 0] for key in ("both", "up", "down")}
     assert found["both"] == pytest.approx(ROOTS[formula], abs=1e-9)
     assert found["both"] == sorted(found["up"] + found["down"])
     assert found["down"] == found["both"][::2]
@@ -211,7 +211,7 @@ def test_roots_within_rounding_have_one_instant_and_the_order_of_declaration():
 
 
 @pytest.mark.parametrize("integrator", INTEGRATORS)
-def test_a_root_in_the_other_direction_does_not_end_the_search(integrator):
+def test_search_continues_after_a_root_in_the_other_direction(integrator):
     model = dl.Model("ball", gravity=(0, 0, -9.81)).coordinate("z", 0.0, 10.0)
     model.body("ball", joint=model.prismatic((0, 0, 1), "z"), mass=1)
     model.event("low", "z - 1", direction="down", stop=True)
@@ -222,8 +222,8 @@ def test_a_root_in_the_other_direction_does_not_end_the_search(integrator):
 
 @pytest.mark.parametrize("integrator", ["taylor", "dop853", "radau"])
 @pytest.mark.parametrize("velocity", [1.0, -1.0])
-def test_an_event_that_is_zero_at_the_start_fires_in_its_direction(integrator, velocity):
-    """With `up` or `down` the direction says from which side the function comes; with `both` nothing does."""
+def test_event_that_is_zero_at_the_start_fires_in_its_direction(integrator, velocity):
+    """With `up` or `down` the direction defines the side before the start; with `both` it is undefined."""
     model = block(0.0, velocity)
     for direction in ("both", "up", "down"):
         model = model.event(direction, "x*(x**2 - 4)", direction=direction)
@@ -235,8 +235,8 @@ def test_an_event_that_is_zero_at_the_start_fires_in_its_direction(integrator, v
     ]
 
 
-def test_an_event_that_has_just_fired_does_not_fire_again():
-    """Each passage halves the rate; a function is zero where it fired, and returns later."""
+def test_event_does_not_fire_twice_at_the_same_root():
+    """Each crossing halves the rate; the function is zero where it fired, and returns later."""
     model = block(0.0, 8.0).parameters(k=0.0).event("start", "x", direction="up", set={"k": "k + 1"})
     model.event("wave", "sin(x)", direction="down", reset={"x": "dot(x)/2"})
     run = dl.simulate(model, 10.0, samples=3)
@@ -245,8 +245,8 @@ def test_an_event_that_has_just_fired_does_not_fire_again():
     assert [each.t for each in run.events if each.name == "wave"] == pytest.approx(expected[expected < 10], abs=1e-12)
 
 
-def test_events_come_ever_faster_where_the_function_oscillates_ever_faster():
-    """Each passage doubles the rate: only the first root of many in a step counts, up to the accumulation at 3 pi."""
+def test_events_accumulate_with_increasing_frequency():
+    """Each crossing doubles the rate: only the first root of many in a step counts, up to the accumulation at 3 pi."""
     model = block(0.0, 1.0).event("wave", "sin(x)", direction="down", reset={"x": "2*dot(x)"})
     run = dl.simulate(model, 10.0, samples=3)
     found = np.array([each.t for each in run.events])
@@ -254,14 +254,14 @@ def test_events_come_ever_faster_where_the_function_oscillates_ever_faster():
     assert run.t[-1] == pytest.approx(3 * np.pi, abs=1e-8)
 
 
-def test_a_function_that_touches_zero_does_not_pass():
+def test_touching_zero_is_not_a_crossing():
     model = block(0.0, 1.0).event("square", "(x - 5)**2").event("cosine", "cos(x) + 1").event("cube", "(x - 5)**3")
     run = dl.simulate(model, 10.0, samples=3)
     assert [(each.name, round(each.t, 4)) for each in run.events] == [("cube", 5.0)]
 
 
 @pytest.mark.parametrize("integrator", ["taylor", "dop853"])
-def test_kinks_jumps_and_poles_are_passed(integrator):
+def test_locates_kinks_jumps_and_poles(integrator):
     model = (
         block(0.0, 1.0)
         .event("kink", "abs(x - 5) - 0.001")
@@ -273,31 +273,31 @@ def test_kinks_jumps_and_poles_are_passed(integrator):
     assert [each.t for each in run.events] == pytest.approx([3.3, 4.999, 5.001, 7.7], abs=1e-12)
 
 
-def test_many_passages_of_one_step_are_found():
+def test_locates_many_crossings_in_one_step():
     run = dl.simulate(block().event("fast", "sin(1000*x + 0.5)"), DURATION, integrator="taylor", samples=3)
     expected = (np.arange(1, 1 + len(run.events)) * np.pi - 0.5) / 1000
     assert len(run.events) == int((1000 * DURATION + 0.5) / np.pi)
     assert np.allclose([each.t for each in run.events], expected, rtol=0, atol=1e-12)
 
 
-def test_an_event_at_the_very_end_of_a_run_fires():
+def test_event_at_the_end_of_a_run_fires():
     run = dl.simulate(block().event("end", "x - 2"), 2.0, integrator="taylor", samples=3)
     assert [each.t for each in run.events] == pytest.approx([2.0], abs=1e-12)
 
 
 @pytest.mark.parametrize("integrator", INTEGRATORS)
 @pytest.mark.parametrize("name", ["falling", "oscillator"])
-def test_random_events_are_all_found(name, integrator):
-    require_all_passages(name, integrator, 1, 9)
+def test_locates_all_random_events(name, integrator):
+    require_all_crossings(name, integrator, 1, 9)
 
 
-def test_many_events_of_one_step_come_in_order():
-    """So many roots in a step that they are separated in several windows."""
-    require_all_passages("falling", "dop853", 13, 15)
+def test_many_events_in_one_step_are_ordered():
+    """Enough roots in a step for several windows of the root isolation."""
+    require_all_crossings("falling", "dop853", 13, 15)
 
 
 @pytest.mark.parametrize(("name", "integrator"), [("oscillator", "taylor"), ("pendulum", "dop853")])
-def test_random_events_stop_at_the_first_passage(name, integrator):
+def test_random_events_stop_at_the_first_crossing(name, integrator):
     require_stops(name, integrator, 2, 3)
 
 
@@ -305,12 +305,12 @@ def test_random_events_stop_at_the_first_passage(name, integrator):
 @pytest.mark.parametrize("seed", range(10, 16))
 @pytest.mark.parametrize("integrator", INTEGRATORS)
 @pytest.mark.parametrize("name", MOTIONS)
-def test_many_random_events_are_all_found(name, integrator, seed):
-    require_all_passages(name, integrator, seed, 15)
+def test_locates_many_random_events(name, integrator, seed):
+    require_all_crossings(name, integrator, seed, 15)
 
 
 @pytest.mark.nightly
 @pytest.mark.parametrize("integrator", INTEGRATORS)
 @pytest.mark.parametrize("name", MOTIONS)
-def test_many_random_events_stop_at_the_first_passage(name, integrator):
+def test_many_random_events_stop_at_the_first_crossing(name, integrator):
     require_stops(name, integrator, 30, 6)

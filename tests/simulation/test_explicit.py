@@ -74,19 +74,19 @@ def second_half(x, p, tables, out):
     out[0], out[1] = x[2], x[3]
 
 
-def machine_code(text) -> int:
+def machine_code(function) -> int:
     """The address of a function (x, p, tables, out)."""
-    return c_functions({text: ()})[0]
+    return c_functions({function: ()})[0]
 
 
-def called(text, size: int, p=()):
+def called(one, size: int, p=()):
     """Machine code as a Python function of an array."""
-    given, none = np.array(p, dtype=float), np.zeros(1)
-    code = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 4)(machine_code(text))
+    values, none = np.array(p, dtype=float), np.zeros(1)
+    code = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 4)(machine_code(one))
 
     def function(x):
         out = np.empty(size)
-        code(*(a.ctypes.data for a in (np.array(x, dtype=float), given, none, out)))
+        code(*(a.ctypes.data for a in (np.array(x, dtype=float), values, none, out)))
         return out
 
     return function
@@ -117,52 +117,52 @@ def planet(native: bool) -> InitialValueProblem:
     return problem(kepler, names, [0.5, 0.0, 0.0, np.sqrt(3.0)], native, p=[1.0])
 
 
-def run(given: InitialValueProblem, name: str, times, **options):
+def run(ivp: InitialValueProblem, name: str, times, **options):
     settings = Settings(**options)
-    return integrate(given, find(name)(given, settings, times[-1]), np.array(times), settings)
+    return integrate(ivp, find(name)(ivp, settings, times[-1]), np.array(times), settings)
 
 
 @by_engine
 @pytest.mark.parametrize("rtol", [1e-6, 1e-10, 1e-13])
-def test_dop853_takes_the_steps_of_scipy(native, rtol):
-    given = planet(native)
-    other = DOP853(given.system.rates, 0.0, given.y0, 20.0, rtol=rtol, atol=1e-12)
+def test_dop853_steps_equal_those_of_scipy(native, rtol):
+    ivp = planet(native)
+    other = DOP853(ivp.system.rates, 0.0, ivp.y0, 20.0, rtol=rtol, atol=1e-12)
     ends, states = [], []
     while other.status == "running":
         other.step()
         ends.append(other.t)
         states.append(other.y)
-    found = run(given, "dop853", [0.0, *ends], rtol=rtol, atol=1e-12)
+    found = run(ivp, "dop853", [0.0, *ends], rtol=rtol, atol=1e-12)
     assert found.steps == len(ends)
-    # samples at the ends of the steps ask for nothing in between, but where rounding puts an end behind its sample
+    # samples at step ends need no dense output, unless rounding puts an end after its sample
     assert 0 <= found.evaluations - other.nfev <= 3 * found.steps
     np.testing.assert_allclose(found.y[:, 1:].T, states, atol=2e-10)
 
 
 @by_engine
-def test_between_steps_dop853_is_as_scipy_has_it(native):
-    given, times = planet(native), np.linspace(0.0, 20.0, 997)
-    other: Any = DOP853(given.system.rates, 0.0, given.y0, 20.0, rtol=1e-8, atol=1e-10)
-    states = [given.y0]
+def test_dop853_dense_output_equals_that_of_scipy(native):
+    ivp, times = planet(native), np.linspace(0.0, 20.0, 997)
+    other: Any = DOP853(ivp.system.rates, 0.0, ivp.y0, 20.0, rtol=1e-8, atol=1e-10)
+    states = [ivp.y0]
     while other.status == "running":
         other.step()
         inside = times[(times > other.t_old) & (times <= other.t)]
         states += list(other.dense_output()(inside).T)
-    found = run(given, "dop853", times, rtol=1e-8, atol=1e-10)
+    found = run(ivp, "dop853", times, rtol=1e-8, atol=1e-10)
     assert found.y.shape == (4, 997)
     np.testing.assert_allclose(found.y.T, states, atol=1e-11)
 
 
 @pytest.mark.parametrize("name", EXPLICIT)
-def test_machine_code_and_python_give_the_same(name):
+def test_machine_code_and_python_agree(name):
     options = EXPLICIT[name] | {"dense": True}
     times = np.linspace(0.0, 7.0, 29)
-    given: Any = planet(native=True)
+    ivp: Any = planet(native=True)
     if name == "algorithm5":
-        given = replace(given, names=("x", "y", "p(x)", "p(y)"))
+        ivp = replace(ivp, names=("x", "y", "p(x)", "p(y)"))
     first, second = (
-        run(given, name, times, **options),
-        run(replace(given, system=replace(given.system, machine=None)), name, times, **options),
+        run(ivp, name, times, **options),
+        run(replace(ivp, system=replace(ivp.system, machine=None)), name, times, **options),
     )
     assert (first.steps, first.evaluations) == (second.steps, second.evaluations)
     np.testing.assert_allclose(first.y, second.y, rtol=1e-11, atol=1e-11)
@@ -174,25 +174,25 @@ def test_machine_code_and_python_give_the_same(name):
 @pytest.mark.parametrize(
     ("name", "h", "order"), [("rk4", 0.1, 4), ("rk45", 0.2, 5), ("dop853", 0.5, 8), ("algorithm3", 0.002, 1)]
 )
-def test_orders_of_convergence_at_the_ends_of_steps(native, name, h, order):
+def test_orders_of_convergence(native, name, h, order):
     # ẍ = cos 2t − x from x = 2/3, ẋ = 0 is x = cos t − (cos 2t)/3
-    given = problem(oscillator, ("x", "dot(x)", "work"), [2 / 3, 0.0, 0.0], native, inputs=2)
+    ivp = problem(oscillator, ("x", "dot(x)", "work"), [2 / 3, 0.0, 0.0], native, inputs=2)
     exact = np.cos(4.0) - np.cos(8.0) / 3
 
     def error(h: float) -> float:
         # tolerances so loose that all steps have the largest length
         options = {"step": h} if not find(name).capabilities.adaptive else {"max_step": h, "rtol": 1e3, "atol": 1e3}
-        return abs(run(given, name, [0.0, 4.0], **options).y[0, -1] - exact)
+        return abs(run(ivp, name, [0.0, 4.0], **options).y[0, -1] - exact)
 
     assert np.log2(error(h) / error(h / 2)) == pytest.approx(order, abs=0.45)
 
 
 @by_engine
 @pytest.mark.parametrize("name", ["rk4", "rk45", "dop853"])
-def test_the_work_beside_the_states_is_integrated(native, name):
-    given = problem(oscillator, ("x", "dot(x)", "work"), [2 / 3, 0.0, 0.0], native, inputs=2)
+def test_work_is_integrated(native, name):
+    ivp = problem(oscillator, ("x", "dot(x)", "work"), [2 / 3, 0.0, 0.0], native, inputs=2)
     options = EXPLICIT[name] if name != "rk4" else {"step": 1e-3}
-    found = run(given, name, np.linspace(0, 5, 51), **options)
+    found = run(ivp, name, np.linspace(0, 5, 51), **options)
     x, v, work = found.y
     np.testing.assert_allclose(x, np.cos(found.t) - np.cos(2 * found.t) / 3, atol=1e-7)
     np.testing.assert_allclose(work, (v**2 + x**2) / 2 - 2 / 9, atol=1e-7)
@@ -204,7 +204,7 @@ MASSES = (1.0, 3.0, G)
 
 
 def pendulum(native: bool, guides: tuple[Guide, ...] = ()) -> InitialValueProblem:
-    """x² + y² = 1, brought back in machine code or by the text for many states."""
+    """x² + y² = 1, projected in machine code or by the batched Python function."""
     from dalembert.mechanics import newton, rank
 
     look = called(rod, 8, MASSES)
@@ -241,7 +241,7 @@ def off(y: np.ndarray) -> float:
 @pytest.mark.parametrize(
     ("name", "options"), [("dop853", {"rtol": 1e-7}), ("rk45", {"rtol": 1e-5}), ("rk4", {"step": 0.01})]
 )
-def test_projected_runs_keep_their_constraints(name, options):
+def test_projected_runs_satisfy_constraints(name, options):
     times = np.linspace(0, 20, 401)
     found, by_python = (run(pendulum(native), name, times, **options) for native in (True, False))
     assert off(found.y) < 1e-12
@@ -251,29 +251,29 @@ def test_projected_runs_keep_their_constraints(name, options):
     assert off(free.y) > 1e-9
 
 
-def test_a_projected_run_keeps_its_energy():
+def test_projected_run_conserves_energy():
     found = run(pendulum(native=True), "dop853", np.linspace(0, 20, 401), rtol=1e-12)
     _, y, u, v = found.y
     np.testing.assert_allclose(u * u / 2 + 3 * v * v / 2 + 3 * G * y, 0, atol=1e-8)
 
 
-def test_what_machine_code_does_not_settle_is_left_to_python():
-    # rows that are called dependent from the start: every step and every sample is Python's
-    asked = []
-    given: Any = pendulum(native=True)
-    machine, project = given.system.machine_code(), given.parts.projection
+def test_python_projects_where_machine_code_fails():
+    # with these limits rows count as dependent: every step and sample is projected in Python
+    projected = []
+    ivp: Any = pendulum(native=True)
+    machine, project = ivp.system.machine_code(), ivp.parts.projection
     assert machine is not None
     assert machine.surface is not None
     assert project is not None
     strict = machine.surface._replace(limits=np.array([1e-14, 0.1, 2.0, 1e-26]))  # no M is definite enough
     hard = replace(
-        given,
-        system=replace(given.system, machine=machine._replace(surface=strict)),
-        parts=StepParts(projection=lambda t, y: (asked.append(t), project(t, y))[1]),
+        ivp,
+        system=replace(ivp.system, machine=machine._replace(surface=strict)),
+        parts=StepParts(projection=lambda t, y: (projected.append(t), project(t, y))[1]),
     )
     times = np.linspace(0, 2, 21)
-    found, usual = run(hard, "rk4", times, step=0.01), run(given, "rk4", times, step=0.01)
-    assert len(asked) > 50
+    found, usual = run(hard, "rk4", times, step=0.01), run(ivp, "rk4", times, step=0.01)
+    assert len(projected) > 50
     np.testing.assert_allclose(found.y, usual.y, atol=1e-11)
 
 
@@ -282,7 +282,7 @@ def test_what_machine_code_does_not_settle_is_left_to_python():
     ("model", "key"),
     [("four-bar", "lagrange"), ("four-bar", "kane"), ("rolling-disk", "hamilton"), ("cart-pendulum", "kane")],
 )
-def test_models_run_alike_on_both_engines(model, key, name):
+def test_models_agree_on_both_engines(model, key, name):
     options: dict[str, Any] = {"dop853": {"rtol": 1e-8}, "rk45": {"rtol": 1e-6}, "rk4": {"step": 0.01}}[name]
     first, second = (
         dl.derive(dl.load(model), key, engine=engine).simulate(0.4, integrator=name, samples=9, **options)
@@ -294,7 +294,7 @@ def test_models_run_alike_on_both_engines(model, key, name):
     assert np.abs(first.violation).max() < 1e-12
 
 
-def test_the_slope_and_the_constraints_of_a_model_are_machine_code():
+def test_rates_and_constraints_are_machine_code():
     from dalembert.simulation.segment_problem import mechanics_of
 
     eom = dl.derive(dl.load("four-bar"), "kane", engine="native")
@@ -309,7 +309,7 @@ def test_the_slope_and_the_constraints_of_a_model_are_machine_code():
 
 
 class Notes(Guide):
-    """A guide that remembers the steps it was shown."""
+    """A guide that records the steps."""
 
     def __init__(self) -> None:
         self.ends: list[float] = []
@@ -321,7 +321,7 @@ class Notes(Guide):
 
 
 @by_engine
-def test_guides_see_every_step_once(native):
+def test_guides_receive_every_step_once(native):
     notes = Notes()
     found = run(replace(planet(native), parts=StepParts(guides=(notes,))), "rk4", [0.0, 6.0], step=0.01)
     assert found.steps == len(notes.ends) == 600
@@ -329,10 +329,10 @@ def test_guides_see_every_step_once(native):
 
 
 @by_engine
-def test_a_run_that_is_to_go_on_otherwise_ends_at_that_step(native):
+def test_repartition_ends_the_run_at_that_step(native):
     late = StepParts(repartition=lambda t, y: next((int(k) for k in np.flatnonzero(t > 1.005)), None))
-    given = replace(planet(native), parts=late)
-    found = run(given, "rk4", np.linspace(0, 6, 61), step=0.01)
+    ivp = replace(planet(native), parts=late)
+    found = run(ivp, "rk4", np.linspace(0, 6, 61), step=0.01)
     assert found.status is Status.TURNED
     assert found.steps == 101
     assert found.evaluations == 1 + 4 * 101
@@ -345,36 +345,40 @@ def test_a_run_that_is_to_go_on_otherwise_ends_at_that_step(native):
 @by_engine
 @pytest.mark.parametrize("name", EXPLICIT)
 def test_progress_can_stop_a_run(native, name):
-    given = replace(planet(native), names=("x", "y", "p(x)", "p(y)")) if name == "algorithm5" else planet(native)
-    heard: list[float] = []
+    ivp = replace(planet(native), names=("x", "y", "p(x)", "p(y)")) if name == "algorithm5" else planet(native)
+    fractions: list[float] = []
     found = run(
-        given, name, np.linspace(0, 40, 401), progress=lambda done: heard.append(done) or done > 0.3, **EXPLICIT[name]
+        ivp,
+        name,
+        np.linspace(0, 40, 401),
+        progress=lambda done: fractions.append(done) or done > 0.3,
+        **EXPLICIT[name],
     )
     assert found.status is Status.STOPPED
-    assert heard == sorted(heard)
-    assert 0.3 < heard[-1] < 0.35
+    assert fractions == sorted(fractions)
+    assert 0.3 < fractions[-1] < 0.35
     assert 12 <= found.t[-1] <= 14
     assert found.y.shape == (4, len(found.t))
 
 
 @by_engine
 @pytest.mark.parametrize("name", ["rk45", "dop853"])
-def test_a_collapse_is_told(native, name):
-    given = problem(blow_up, ("x", "dot(x)"), [1.0, 2.0], native)
+def test_reports_step_size_collapse(native, name):
+    ivp = problem(blow_up, ("x", "dot(x)"), [1.0, 2.0], native)
     with pytest.raises(SimulationError) as caught:
-        run(given, name, [0.0, 2.0])
+        run(ivp, name, [0.0, 2.0])
     message = str(caught.value)
     assert re.search(
-        r"at t = (1|0\.99\d*|1\.0\d*) the step size fell to \S+, too small to go on\. State: x = ", message
+        r"at t = (1|0\.99\d*|1\.0\d*) the step size fell to \S+, too small to continue\. State: x = ", message
     )
     assert message.endswith("The motion has a singularity here, or the tolerances are too tight for it.")
 
 
 @by_engine
-def test_values_that_are_not_finite_are_named(native):
-    given = problem(rootless, ("x", "dot(x)"), [1.0, 0.5], native)
+def test_names_states_that_are_not_finite(native):
+    ivp = problem(rootless, ("x", "dot(x)"), [1.0, 0.5], native)
     with pytest.raises(SimulationError) as caught:
-        run(given, "rk4", [0.0, 2.0])
+        run(ivp, "rk4", [0.0, 2.0])
     message = str(caught.value)
     assert "the next step gives values that are not finite for dot(x). State: x = 1.4" in message or (
         "the next step gives values that are not finite for x, dot(x). State: x = 1.4" in message
@@ -382,15 +386,17 @@ def test_values_that_are_not_finite_are_named(native):
 
 
 @by_engine
-def test_too_many_steps_and_a_pace_that_leads_nowhere_are_told(native, monkeypatch):
-    with pytest.raises(SimulationError, match=r"the simulation took 300 steps and is only at t = 3\. State: x = "):
+def test_reports_too_many_steps_and_missing_progress(native, monkeypatch):
+    with pytest.raises(
+        SimulationError, match=r"the simulation reached the maximum of 300 steps at t = 3\. State: x = "
+    ):
         run(planet(native), "rk4", [0.0, 6.0], step=0.01, max_steps=300)
     monkeypatch.setattr(base, "_WINDOW", 50)
-    with pytest.raises(SimulationError, match=r"creeps: its last 50 steps advanced by 0\.5 in all\. State: x = "):
+    with pytest.raises(SimulationError, match=r"collapsed: the last 50 steps advanced by 0\.5 in total\. State: x = "):
         run(planet(native), "rk4", [0.0, 6.0], step=0.01, max_steps=599)
 
 
-def test_explicit_steps_and_inverse_kinematics_do_not_wait_for_numba():
+def test_explicit_steps_and_inverse_kinematics_do_not_import_numba():
     code = (
         "import sys, dalembert as dl; dl.simulate('simple-pendulum', 0.1, integrator='rk4'); "
         "dl.inverse_kinematics('two-link-robot', 'link2', (1, 0, 0)); print('numba' in sys.modules)"

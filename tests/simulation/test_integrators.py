@@ -1,4 +1,4 @@
-"""Every integrator on motions with closed forms; samples, dense output, progress, drift."""
+"""Every integrator on closed-form motions; samples, dense output, progress, drift."""
 
 import math
 
@@ -39,7 +39,7 @@ def spring():
 
 @pytest.fixture
 def equations(spring, integrator):
-    """The oscillator, by the formalism that an integrator is for, where it is for one."""
+    """The oscillator by the formalism that an integrator requires, if any."""
     own = {"algorithm5": "hamilton", "collocation": "phong"}
     return dl.derive(oscillator(), own[integrator]) if integrator in own else spring
 
@@ -51,12 +51,12 @@ def bob() -> Model:
     return model.holonomic("x**2 + y**2 - 1", name="rod")
 
 
-def test_the_integrators_are_these():
+def test_names_of_the_integrators():
     assert ("taylor", "rk45", "dop853", "rk4", "radau", "ida", "collocation", *TEXTBOOK) == NAMES
 
 
 @by_every_accurate_one
-def test_an_oscillator_swings(spring, integrator):
+def test_harmonic_oscillator(spring, integrator):
     run = spring.simulate(4.0, samples=41, integrator=integrator, **TIGHT[integrator])
     assert run.integrator == integrator
     assert np.allclose(run.q[0], exact(run.t), atol=2e-9)
@@ -65,8 +65,8 @@ def test_an_oscillator_swings(spring, integrator):
 
 
 @by_every_accurate_one
-def test_samples_may_lie_anywhere_and_the_clock_may_start_late(integrator):
-    # ẍ = cos t from rest at t = 2: explicit time must be the clock's, not the time since the start
+def test_arbitrary_sample_times_and_initial_time(integrator):
+    # ẍ = cos t from rest at t = 2: explicit time must be t, not the time since the start
     model = Model("pushed").coordinates("x")
     model.body("mass", joint=model.prismatic((1, 0, 0), "x"), mass=1).force("mass", ("cos(t)", 0, 0))
     times = [2.0, 2.1, 2.7, 4.5]
@@ -80,7 +80,7 @@ def test_samples_may_lie_anywhere_and_the_clock_may_start_late(integrator):
 
 
 @by_every_accurate_one
-def test_dense_output_goes_through_the_samples(spring, integrator):
+def test_dense_output_interpolates_the_samples(spring, integrator):
     run = spring.simulate(2.0, samples=21, integrator=integrator, dense=True, **TIGHT[integrator])
     for t, state in zip(run.t, np.concatenate([run.q, run.v]).T, strict=True):
         assert np.allclose(run.at(t), state, atol=1e-9)
@@ -89,15 +89,15 @@ def test_dense_output_goes_through_the_samples(spring, integrator):
 
 
 @by_every_integrator
-def test_progress_is_told_and_grows_to_one(equations, integrator):
-    heard = []
-    equations.simulate(1.0, samples=11, integrator=integrator, progress=heard.append)
-    assert heard == sorted(heard)
-    assert 0 < heard[0] <= heard[-1] == 1.0
+def test_reports_progress_up_to_one(equations, integrator):
+    fractions = []
+    equations.simulate(1.0, samples=11, integrator=integrator, progress=fractions.append)
+    assert fractions == sorted(fractions)
+    assert 0 < fractions[0] <= fractions[-1] == 1.0
 
 
 @by_every_integrator
-def test_the_progress_callback_can_stop_a_run(equations, integrator):
+def test_progress_callback_can_stop_a_run(equations, integrator):
     run = equations.simulate(50.0, samples=501, integrator=integrator, progress=lambda done: done > 0.3)
     assert run.status == "The simulation was stopped by its progress callback before its end."
     assert 15 <= run.t[-1] < 30
@@ -105,7 +105,7 @@ def test_the_progress_callback_can_stop_a_run(equations, integrator):
     assert len(run.energy) == len(run.t)
 
 
-def test_rk4_takes_equal_steps_that_end_at_the_end(spring):
+def test_rk4_takes_equal_steps_to_the_end(spring):
     run = spring.simulate(1.0, samples=2, integrator="rk4", step=0.3, dense=True)
     ends = [piece.t1 for piece in run.dense]
     assert ends == pytest.approx([0.25, 0.5, 0.75, 1.0], abs=1e-15)
@@ -115,21 +115,23 @@ def test_rk4_takes_equal_steps_that_end_at_the_end(spring):
 
 
 @by_every_integrator
-def test_steps_are_no_longer_than_the_largest(equations, integrator):
+def test_steps_do_not_exceed_max_step(equations, integrator):
     run = equations.simulate(20.0, samples=2, integrator=integrator, max_step=0.05, dense=True)
     lengths = [piece.t1 - piece.t0 for piece in run.dense]
     assert max(lengths) <= 0.05 + 1e-11
 
 
-def test_the_default_is_taylor_where_it_can_run(spring):
+def test_default_is_taylor_if_available(spring):
     assert spring.simulate(0.1, samples=2).integrator == "taylor"
     assert dl.derive(oscillator(), "kane", engine="python").simulate(0.1, samples=2).integrator == "dop853"
     rough = oscillator().force("mass", ("-0.1*sign(dot(x))", 0, 0))
-    assert dl.derive(rough, "kane").simulate(0.1, samples=2).integrator == "taylor"  # what switches is held
+    assert (
+        dl.derive(rough, "kane").simulate(0.1, samples=2).integrator == "taylor"
+    )  # switching conditions are fixed within a segment
 
 
-def test_the_work_of_forces_does_not_change_the_motion(spring):
-    # the same oscillator with a pair of forces that cancel but flow power into the balance
+def test_work_of_forces_does_not_change_the_motion(spring):
+    # the same oscillator with two opposite forces, whose powers are in the balance
     model = oscillator().force("mass", ("sin(t)", 0, 0)).force("mass", ("-sin(t)", 0, 0))
     run = dl.derive(model, "lagrange").simulate(2.0, samples=11)
     assert np.allclose(run.q[0], exact(run.t), atol=1e-13)
@@ -138,33 +140,33 @@ def test_the_work_of_forces_does_not_change_the_motion(spring):
 # drift and projection
 
 
-def test_projection_keeps_a_long_run_on_its_constraint():
+def test_projection_prevents_drift_in_a_long_run():
     eom = dl.derive(bob(), "lagrange")
-    kept = eom.simulate(50.0, samples=101, integrator="rk45", rtol=1e-6, atol=1e-8)
+    projected = eom.simulate(50.0, samples=101, integrator="rk45", rtol=1e-6, atol=1e-8)
     drifting = eom.simulate(50.0, samples=101, integrator="rk45", rtol=1e-6, atol=1e-8, project=False)
-    assert np.abs(kept.violation[:, -1]).max() <= 1e-10
+    assert np.abs(projected.violation[:, -1]).max() <= 1e-10
     assert np.abs(drifting.violation[:, -1]).max() > 1e-5
-    assert kept.violation_names == ("rod, position", "rod, velocity")
+    assert projected.violation_names == ("rod, position", "rod, velocity")
 
 
-def test_projection_holds_at_every_sample_of_a_taylor_run():
+def test_projection_applies_to_every_sample_of_a_taylor_run():
     run = dl.simulate(bob(), 20.0, samples=201)
     assert np.abs(run.violation).max() <= 1e-10
     assert np.allclose(run.energy, 0, atol=1e-9)
 
 
-def test_projection_moves_positions_of_formalisms_in_speeds_too():
+def test_projection_of_positions_with_generalized_speeds():
     model = bob().start([0.6, -0.8], [0.8, 0.6])
     eom = dl.derive(model, "kane")
     options = {"integrator": "rk4", "step": 0.02, "samples": 11}
-    kept, drifting = eom.simulate(0.4, **options), eom.simulate(0.4, project=False, **options)
-    assert np.abs(kept.violation).max() <= 1e-10
+    projected, drifting = eom.simulate(0.4, **options), eom.simulate(0.4, project=False, **options)
+    assert np.abs(projected.violation).max() <= 1e-10
     assert 1e-10 < np.abs(drifting.violation).max() < 1e-3
     # velocities follow from speeds, so only positions drift
     assert np.abs(drifting.violation[1]).max() <= 1e-12
 
 
-def test_a_rheonomic_constraint_is_followed():
+def test_satisfies_a_rheonomic_constraint():
     model = Model("lift", gravity=(0, -9.81, 0)).coordinate("x", 0.0, 1.0).coordinate("y", 0.0, 0.1)
     model.body("load", joint=[model.prismatic((1, 0, 0), "x"), model.prismatic((0, 1, 0), "y")], mass=1)
     run = dl.simulate(model.holonomic("y - 0.1*sin(t)", name="floor"), 20.0, samples=101)

@@ -1,4 +1,4 @@
-"""Compiled equations: one state or many, one engine or the other, one process or the next, the numbers are the same."""
+"""Compiled equations: results are equal for single states and batches, both engines, and cached code."""
 
 import importlib.util
 import os
@@ -18,7 +18,7 @@ from dalembert.symbolic.algebra_base import vector
 from dalembert.symbolic.graph import GRAPH
 
 ENGINES = ("native", "python")
-# Dirac's equations do not take the nonholonomic constraints of these models
+# Dirac's equations do not support the nonholonomic constraints of these models
 by_every_formalism = pytest.mark.parametrize("key", [key for key in catalogue.KEYS if key != "dirac"])
 on_every_engine = pytest.mark.parametrize("engine", ENGINES)
 
@@ -35,7 +35,7 @@ def states(cart):
 
 @on_every_engine
 @by_every_formalism
-def test_a_batch_is_each_state_by_itself(cart, states, key, engine):
+def test_batch_equals_single_states(cart, states, key, engine):
     eom = dl.derive(cart, key, engine=engine)
     for ask in (eom.accelerations, eom.reactions, eom.multipliers):
         together = ask(states.q, states.qd, states.t)
@@ -45,7 +45,7 @@ def test_a_batch_is_each_state_by_itself(cart, states, key, engine):
 
 
 @by_every_formalism
-def test_both_engines_give_the_same_numbers(cart, states, key):
+def test_both_engines_agree(cart, states, key):
     fast, portable = (dl.derive(cart, key, engine=engine) for engine in ENGINES)
     assert (fast.engine, portable.engine) == ENGINES
     for name in ("accelerations", "reactions"):
@@ -53,7 +53,7 @@ def test_both_engines_give_the_same_numbers(cart, states, key):
         assert np.allclose(*found, rtol=1e-11, atol=1e-11)
 
 
-def test_a_batch_may_be_one_state_or_none(cart):
+def test_batch_of_one_state_or_none(cart):
     eom = dl.derive(cart, "kane")
     q, qd = cart.initial
     assert np.allclose(eom.accelerations(q[:, None], qd[:, None])[:, 0], eom.accelerations(q, qd))
@@ -65,7 +65,7 @@ def test_a_batch_may_be_one_state_or_none(cart):
 
 @on_every_engine
 @by_every_formalism
-def test_parameters_change_without_compiling_again(cart, states, key, engine):
+def test_parameters_change_without_recompilation(cart, states, key, engine):
     values = {"m2": 0.8, "l": 0.35, "tau": 0.1}
     first = dl.derive(cart, key, engine=engine)
     changed = first.with_parameters(values)
@@ -87,12 +87,12 @@ def test_parameters_of_one_simulation(cart):
     assert not np.allclose(heavy.q, eom.simulate(0.5, samples=3).q, rtol=1e-6)
 
 
-def test_an_unknown_parameter_is_told_with_the_known_ones(cart):
+def test_unknown_parameter_lists_known_names(cart):
     with pytest.raises(InputError, match=r"there is no parameter 'm3'\. Known names: g, l, m1, m2, tau\."):
         dl.derive(cart, "kane", engine="python").with_parameters(m3=1.0)
 
 
-# code that outlives its process
+# disk cache of compiled code
 
 SCRIPT = """
 import sys
@@ -103,39 +103,39 @@ print(float(eom.accelerations([0.3], [0.1])[0]), float(eom.simulate(0.1, samples
 """
 
 
-def test_compiled_code_is_reused_by_the_next_process(tmp_path):
+def test_next_process_reuses_compiled_code(tmp_path):
     def run():
         command = [sys.executable, "-c", SCRIPT, str(tmp_path)]
-        surroundings = os.environ | {"DALEMBERT_CACHE": str(tmp_path)}
-        said = subprocess.run(command, capture_output=True, text=True, check=True, env=surroundings).stdout
-        return said, {path.name: path.stat().st_mtime_ns for path in tmp_path.iterdir()}
+        environment = os.environ | {"DALEMBERT_CACHE": str(tmp_path)}
+        printed = subprocess.run(command, capture_output=True, text=True, check=True, env=environment).stdout
+        return printed, {path.name: path.stat().st_mtime_ns for path in tmp_path.iterdir()}
 
     first, again = run(), run()
     assert first[1]
     assert again == first
 
 
-def test_a_spoilt_file_in_the_store_is_made_again(tmp_path, monkeypatch):
+def test_corrupt_cache_file_is_compiled_again(tmp_path, monkeypatch):
     monkeypatch.setenv("DALEMBERT_CACHE", str(tmp_path))
     program = program_of(vector(GRAPH.symbols(["x"]) * 3), ["x"])
     assert NativeFunction(program)(np.array([2.0]), np.zeros(0)) == [6.0]
-    (kept,) = tmp_path.iterdir()
-    kept.write_bytes(b"spoilt" + kept.read_bytes()[6:])
+    (cached,) = tmp_path.iterdir()
+    cached.write_bytes(b"spoilt" + cached.read_bytes()[6:])
     assert NativeFunction(program)(np.array([2.0]), np.zeros(0)) == [6.0]
-    assert not kept.read_bytes().startswith(b"spoilt")
+    assert not cached.read_bytes().startswith(b"spoilt")
 
 
-def test_a_store_that_cannot_be_written_does_not_matter(tmp_path, monkeypatch):
+def test_read_only_cache_is_ignored(tmp_path, monkeypatch):
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("DALEMBERT_CACHE", str(tmp_path / "file"))
     program = program_of(vector(GRAPH.symbols(["x"]) * 5), ["x"])
     assert NativeFunction(program)(np.array([2.0]), np.zeros(0)) == [10.0]
 
 
-# what is refused
+# invalid input
 
 
-def test_an_unknown_engine_is_told_with_the_nearest(cart):
+def test_unknown_engine_suggests_the_nearest(cart):
     with pytest.raises(InputError) as caught:
         dl.derive(cart, engine="natife")
     assert str(caught.value) == ("there is no engine 'natife'. Did you mean 'native'? Expected 'native' or 'python'.")
@@ -143,7 +143,7 @@ def test_an_unknown_engine_is_told_with_the_nearest(cart):
 
 @pytest.fixture
 def without(monkeypatch):
-    """Leave out packages as if they were not installed."""
+    """Hide packages as if they were not installed."""
 
     def leave_out(*names):
         found = importlib.util.find_spec
@@ -154,7 +154,7 @@ def without(monkeypatch):
     return leave_out
 
 
-def test_without_heyoka_machine_code_still_serves(cart, without):
+def test_native_engine_without_heyoka(cart, without):
     without("heyoka")
     eom = dl.derive(cart, "kane")
     assert eom.engine == "native"
@@ -163,7 +163,7 @@ def test_without_heyoka_machine_code_still_serves(cart, without):
         eom.simulate(0.1, integrator="taylor")
 
 
-def test_without_llvm_python_serves(cart, without):
+def test_python_engine_without_llvm(cart, without):
     without("llvmlite", "heyoka")
     eom = dl.derive(cart, "kane")
     assert eom.engine == "python"
@@ -186,13 +186,13 @@ def test_without_llvm_python_serves(cart, without):
         ([0, 0, 0], [0, 0, float("inf")], "qd contains values that are not finite. Expected finite numbers."),
     ],
 )
-def test_states_of_a_wrong_shape_are_refused(cart, q, qd, message):
+def test_rejects_states_of_wrong_shape(cart, q, qd, message):
     with pytest.raises(InputError) as caught:
         dl.derive(cart, "kane", engine="python").accelerations(q, qd)
     assert message in str(caught.value)
 
 
-def test_velocities_that_break_a_constraint_are_refused_by_name(cart):
+def test_rejects_velocities_that_violate_a_constraint(cart):
     eom = dl.derive(cart, "kane", engine="python")
     with pytest.raises(InconsistentStateError) as caught:
         eom.accelerations([0, 0, 0], [1.0, 1.0, 0])

@@ -1,4 +1,4 @@
-"""The names and settings of the integrators are one fact."""
+"""Names and settings of the integrators are consistent."""
 
 import numpy as np
 import pytest
@@ -12,27 +12,27 @@ from dalembert.simulation.integrators.radau import RadauIIA
 from dalembert.simulation.integrators.registry import INTEGRATORS, NAMES
 
 
-def test_every_integrator_is_named_with_its_settings():
+def test_every_integrator_has_a_name_and_settings():
     assert set(METHODS) == set(NAMES)
     assert set(FIXED) == {kind.name for kind in INTEGRATORS if not kind.capabilities.adaptive}
 
 
 @pytest.mark.parametrize("name", sorted(set(METHODS) - set(FIXED)))
-def test_a_step_is_refused_where_steps_are_chosen(name):
+def test_adaptive_integrators_reject_a_step(name):
     with pytest.raises(
         InputError, match=rf"step is 0\.1, but the integrator {name} chooses its own steps\. Use one of rk4"
     ):
         dl.derive(dl.load("simple-pendulum"), engine="python").simulate(1.0, integrator=name, step=0.1)
 
 
-def test_the_package_is_typed():
+def test_package_is_typed():
     from importlib.resources import files
 
     assert files("dalembert").joinpath("py.typed").is_file()
 
 
-def test_radau_beside_a_state_that_moves_nothing():
-    # the differences of SciPy step ten times further at each look at such a state: 300 looks later they are infinite
+def test_radau_with_a_state_without_effect():
+    # SciPy increases the difference step of such a state tenfold at each evaluation: after 300 it is infinite
     def rates(t, y):
         x, v, z = y
         return np.array([v, 20 * (1 - x * x) * v - x, x * (np.cos(z) ** 2 + np.sin(z) ** 2)])

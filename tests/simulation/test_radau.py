@@ -1,4 +1,4 @@
-"""Radau with the derivatives of the program: fewer evaluations of the right-hand side, and the same motion."""
+"""Radau with analytic Jacobians: fewer evaluations of the right-hand side, and the same motion."""
 
 from dataclasses import replace
 
@@ -14,8 +14,8 @@ from dalembert.simulation.integrators.radau import RadauIIA
 N = 8
 
 
-def held():
-    """Sliders that are drawn to x_i = sin(t + i) by forces that fade within 10⁻⁴ s, and with them change along the way."""
+def stiff_sliders():
+    """Sliders with stiff control to x_i = sin(t + i): errors decay within 10⁻⁴ s, with state-dependent gains."""
     model = Model("held")
     for i in range(N):
         model.coordinate(f"x{i}", float(np.sin(i)), float(np.cos(i)))
@@ -32,13 +32,13 @@ def exact(t):
     return np.concatenate([np.sin(t + np.arange(N)), np.cos(t + np.arange(N))])
 
 
-def test_a_stiff_problem_by_slopes_and_by_differences():
-    eom = dl.derive(held(), "lagrange")
+def test_stiff_problem_with_jacobian_and_finite_differences():
+    eom = dl.derive(stiff_sliders(), "lagrange")
     times, settings, calls = np.linspace(0, 6, 5), Settings(rtol=1e-5, atol=1e-6), []
 
     def rates(t, y):
         calls.append(t)
-        return eom.kernel.state_rates(y, t, eom.values)[: 2 * N]  # the work is left out
+        return eom.kernel.state_rates(y, t, eom.values)[: 2 * N]  # without the work
 
     def run(problem):
         calls.clear()
@@ -59,7 +59,7 @@ def test_a_stiff_problem_by_slopes_and_by_differences():
 
 
 @pytest.mark.parametrize("name", ["four-bar", "3-rrr"])
-def test_mechanisms_run_alike_by_slopes_and_by_differences(name):
+def test_mechanisms_agree_with_jacobian_and_finite_differences(name):
     runs = [
         dl.derive(dl.load(name), "lagrange", mode=mode).simulate(0.05, samples=3, integrator="radau", rtol=1e-7)
         for mode in ("fused", "assembled")
@@ -70,8 +70,8 @@ def test_mechanisms_run_alike_by_slopes_and_by_differences(name):
     np.testing.assert_allclose(runs[0].q, runs[1].q, atol=1e-6)
 
 
-def test_slopes_of_the_work_and_of_the_states():
-    eom = dl.derive(held(), "kane")
+def test_jacobian_of_states_and_work():
+    eom = dl.derive(stiff_sliders(), "kane")
     assert len(eom.kernel.working) == N
     y = np.linspace(-0.3, 0.4, 3 * N)
     J = eom.kernel.state_slopes(y, 0.0, eom.values)
@@ -84,8 +84,8 @@ def test_slopes_of_the_work_and_of_the_states():
         np.testing.assert_allclose(J[:, j], (ahead - behind) / (2 * h), rtol=1e-6, atol=1e-4)
 
 
-def test_where_a_formula_has_no_slope_differences_help():
-    # the slope of |x|^(1/2) at rest is not finite
+def test_finite_differences_replace_an_infinite_jacobian():
+    # such as the derivative of |x|^(1/2) at 0
     def slope(t, y):
         return np.array([[np.nan]])
 

@@ -1,4 +1,4 @@
-"""Coordinates by formulas that fail along a run are named, whether a step ends there or leads across."""
+"""Singular coordinates along a run are named, whether a step ends at the singularity or crosses it."""
 
 from typing import Any
 
@@ -11,7 +11,7 @@ from dalembert.mechanics.singular_inertia import may_become_singular
 
 
 def top_by_energies() -> dl.Model:
-    """The gallery's heavy top as a formula, which nobody can read joints from."""
+    """The gallery's heavy top defined by its energies, without joints."""
     return dl.Model.from_energies(
         "top by energies",
         coordinates=["psi", "theta", "phi"],
@@ -22,19 +22,19 @@ def top_by_energies() -> dl.Model:
 
 
 @pytest.mark.parametrize("integrator", ["dop853", "rk4"])
-def test_a_run_of_formulas_stops_at_gimbal_lock_with_the_names_of_the_angles(integrator):
+def test_energy_model_stops_at_gimbal_lock_and_names_the_angles(integrator):
     step: dict[str, Any] = {"step": 1e-4} if integrator == "rk4" else {}
     with pytest.raises(SimulationError, match=r"t = 0\.37.* singularity of the coordinates psi, phi.*quaternion"):
         dl.derive(top_by_energies(), "lagrange").simulate(0.5, samples=11, integrator=integrator, **step)
 
 
 def polar(rate: float) -> dl.Model:
-    """A free particle in polar coordinates that comes as close to the pole as the rate of its angle lets it."""
+    """A free particle in polar coordinates; the rate of its angle sets its distance from the pole."""
     model = dl.Model.from_energies("polar", coordinates=["r", "phi"], kinetic="(dot(r)**2 + r**2*dot(phi)**2)/2")
     return model.start([1, 0], [-1, rate]).simulation(duration=2.0)
 
 
-def test_a_motion_through_the_pole_is_noted():
+def test_motion_through_the_pole_is_noted():
     eom = dl.derive(
         dl.Model.from_energies("polar", coordinates=["r", "phi"], kinetic="(dot(r)**2 + r**2*dot(phi)**2)/2").start(
             [1.0, 0], [-1, 0]
@@ -45,16 +45,16 @@ def test_a_motion_through_the_pole_is_noted():
     assert any("singularity of the coordinates phi at t = 1" in note for note in run.notes)
 
 
-def test_a_motion_that_keeps_away_from_the_pole_has_no_note():
+def test_motion_away_from_the_pole_has_no_note():
     run = dl.derive(polar(0.5)).simulate(2.0, samples=41)
     t = run.t
     assert np.abs(run.q[0] - np.hypot(1 - t, 0.5 * t)).max() < 1e-9
     assert run.notes == ()
 
 
-def test_bodies_with_inertia_in_joints_of_their_own_are_not_watched():
-    watched = {
+def test_bodies_with_inertia_are_not_monitored():
+    monitored = {
         name: may_become_singular(dl.load(name).description) for name in ("double-pendulum", "heavy-top", "puma560")
     }
-    assert not any(watched.values())
+    assert not any(monitored.values())
     assert may_become_singular(top_by_energies().description)

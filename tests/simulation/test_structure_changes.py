@@ -1,4 +1,4 @@
-"""Parameters may change at run time, but not what the derivation rests on."""
+"""Parameters may change at run time, but not the structural facts of the derivation."""
 
 import numpy as np
 import pytest
@@ -6,7 +6,7 @@ import pytest
 import dalembert as dl
 
 
-def test_a_spring_switched_on_is_refused_where_its_coordinate_was_ignorable():
+def test_rejects_a_spring_on_an_ignorable_coordinate():
     model = dl.Model("cart").parameters(k=0.0).coordinate("x", start=1.0)
     model.body("cart", joint=model.prismatic((1, 0, 0), "x"), mass=1)
     model.spring(("world", "cart"), stiffness="k")
@@ -17,7 +17,7 @@ def test_a_spring_switched_on_is_refused_where_its_coordinate_was_ignorable():
     assert np.allclose(stiff.accelerations([1.0], [0.0]), [-5.0])
 
 
-def test_constraints_that_become_independent_are_refused():
+def test_rejects_constraints_that_become_independent():
     model = dl.Model("pair").parameters(c=1.0).coordinates("x", "y")
     for name, axis in (("x", (1, 0, 0)), ("y", (0, 1, 0))):
         model.body(f"mass_{name}", joint=model.prismatic(axis, name), mass=1)

@@ -1,7 +1,7 @@
-"""Equations solved in numbers at every state, as one function: M, f, A, β and the rest side by side, then v̇ and λ from them.
+"""Numerical solution of the linear equations at every state, as one function: evaluate M, f, A, β, then solve for v̇ and λ.
 
-The text is compiled once for all models. What it has to know of a form stands in front of its tables of numbers, so that it is
-called as any program is, `one(x, p, tables, out)`. On the engine `python` it runs as it stands.
+The solver is compiled once for all models. The layout of a form (`Plan`) precedes its numeric tables, so that the solver has the
+signature of every program, `one(x, p, tables, out)`. With the engine `python` the same functions run as Python.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ Solver = Callable[..., Solution]  # of (M, h, A, β, J)
 
 
 def parts_of(form: LinearForm) -> Array:
-    """The parts of a form side by side, in the order in which the solution reads them."""
+    """The matrices and vectors of a form, flattened and concatenated in the order in which the solver reads them."""
     linear, velocity, own = form.linear, form.velocity, form.own_multipliers
     parts = [linear.M, linear.push, linear.A, linear.beta, velocity.W]
     parts += [] if linear.J is None else [linear.J]
@@ -42,12 +42,12 @@ def parts_of(form: LinearForm) -> Array:
 
 @dataclass(frozen=True)
 class Assembly:
-    """What is needed to solve a form in numbers: the parts, and the powers where they are functions of (q, q̇, q̈, t)."""
+    """A form with the compiled functions of its parts, and of its powers if they are functions of (q, q̇, q̈, t)."""
 
     form: LinearForm
     parts: Function
     power: Function | None
-    n_work: int  # what does work
+    n_work: int  # elements that do work
     wanted: Wanted
 
     @property
@@ -58,18 +58,18 @@ class Assembly:
 
     @property
     def way(self) -> Numeric:
-        """How the form is solved."""
+        """The numerical solution method of the form."""
         return Numeric.WHOLE if self.form.solver is None else self.form.solver.numeric
 
     @cached_property
     def function(self) -> Function:
-        """The function of (q, v, t), in machine code where that can be."""
+        """The function of (q, v, t), in machine code if its parts are machine code."""
         if isinstance(self.parts, MachineFunction):
             return AssembledCode(self, self.parts, self.power)
         return Interpreted(self)
 
     def plan(self, **programs: int) -> Plan:
-        """What the text has to know of the form."""
+        """The layout of the form, as the solver reads it."""
         form, linear, known, most = self.form, self.form.linear, self.form.system.facts, -1
         nearly = known.nearly_dependent and known.mix is None and form.rows is Rows.INDEPENDENT
         if linear.constrained and (self.way.takes_dependent_rows or nearly):
@@ -94,7 +94,7 @@ class Assembly:
         )
 
     def numbers(self, plan: Plan) -> np.ndarray:
-        """A plan, the scales of the coordinates and the sizes of the rows."""
+        """The plan, the scales of the coordinates and the magnitudes of the rows, as one array."""
         form, known = self.form, self.form.system.facts
         rows = range(len(known.levels.names)) if form.rows is Rows.ALL else known.rows
         sizes = [known.sizes[i] or 1.0 for i in rows] if plan.most >= 0 else np.ones(plan.n_rows)
@@ -102,7 +102,7 @@ class Assembly:
 
 
 class Interpreted(Function):
-    """The text as it stands, state by state."""
+    """The solver in Python, state by state."""
 
     def __init__(self, assembly: Assembly) -> None:
         self.n_outputs, self.sizes = assembly.n_outputs, assembly.parts.sizes
@@ -126,7 +126,7 @@ class Interpreted(Function):
 
 
 class AssembledCode(MachineFunction):
-    """The text as machine code, which calls the programs of the parts and of the powers."""
+    """The solver in machine code, which calls the programs of the parts and of the powers."""
 
     def __init__(self, assembly: Assembly, parts: MachineFunction, power: Function | None) -> None:
         super().__init__(*parts.sizes, assembly.n_outputs)
@@ -158,14 +158,14 @@ class AssembledCode(MachineFunction):
 
     @cached_property
     def varied(self) -> AssembledCode:
-        """The same with parameters among the inputs."""
+        """The same function with the parameters among the inputs."""
         power = None if self._power is None else self._power.varied
         return AssembledCode(self._assembly, self._parts.varied, power)
 
 
 @cache
 def compiled_solution(way: Numeric) -> CompiledText:
-    """The text as machine code."""
+    """The solver of one method in machine code."""
     return CompiledText(one, SOLVERS[way])
 
 
@@ -177,7 +177,7 @@ def whole(M: np.ndarray, h: np.ndarray, A: np.ndarray, beta: np.ndarray, J: np.n
 
 def smallest_force(M: np.ndarray, h: np.ndarray, A: np.ndarray, beta: np.ndarray, J: np.ndarray) -> Solution:
     """x = x₀ + M^(−1/2) B⁺(β − A x₀) with B = A M^(−1/2): (3.22)–(3.35) of papers/poincare, by the symmetric root of M."""
-    V, values, _ = svd(M)  # M = V values Vᵀ, for M is symmetric and has no negative values
+    V, values, _ = svd(M)  # M = V values Vᵀ, because M is symmetric and positive semidefinite
     if not rank.above(values, rank.DEFINITE).all():
         return where_mass_is_singular(M, h, A, beta, J)
     half = (V * (1 / np.sqrt(values))) @ V.T  # M^(−1/2)
@@ -213,7 +213,7 @@ def in_null_space(M: np.ndarray, h: np.ndarray, A: np.ndarray, beta: np.ndarray,
 
 
 def along_directions(M: np.ndarray, h: np.ndarray, G: np.ndarray, beta: np.ndarray, J: np.ndarray) -> Solution:
-    """[DᵀM; G] x = [Dᵀh; β], (2.7) of papers/phong: redundant rows left out in step 1, trial vectors chosen in step 2."""
+    """[DᵀM; G] x = [Dᵀh; β], (2.7) of papers/phong: redundant rows removed in step 1, trial vectors chosen in step 2."""
     rows, D = free_directions(G)
     left = np.concatenate((D.T @ M, G[rows]))
     x = solve(left, np.concatenate((D.T @ h, beta[rows])))  # (2.7)
@@ -231,33 +231,33 @@ SOLVERS: dict[Numeric, Solver] = {
 
 
 class Plan(NamedTuple):
-    """What the text has to know of a form, in front of the tables of numbers."""
+    """The layout of a form, which precedes the numeric tables."""
 
     inputs: int
     outputs: int
     parts: int  # the address of the program of the parts
-    power: int  # that of the powers, 0 where there is none
-    parts_tables: int  # where their tables begin
+    power: int  # the address of the program of the powers, 0 if there is none
+    parts_tables: int  # the offsets of their tables
     power_tables: int
     n_parts: int
     n_q: int
     n_v: int
-    n_x: int  # unknowns: v̇ and what is behind it
+    n_x: int  # unknowns: v̇ and the additional ones
     n_rows: int
     n_lam: int
     n_work: int  # powers
-    own: int  # multipliers are among the unknowns, and move q
-    apart: int  # J is not A
-    accelerations: int  # q̇, q̈ and λ are asked for, not q̇, v̇ and the powers
+    own: int  # multipliers are among the unknowns, and contribute to q̇
+    apart: int  # J differs from A
+    accelerations: int  # the outputs are q̇, q̈ and λ, not q̇, v̇ and the powers
     even: int  # in units of equal energy
-    most: int  # rows are combined, into no more than these; −1: they are taken as they are
+    most: int  # the maximum number of combined rows; −1: rows are not combined
 
 
 HEAD = len(Plan._fields)
 
 
 def unknowns(plan: Plan, solver: Solver, numbers: np.ndarray, parts: np.ndarray) -> Solution:
-    """x and λ of M x = h + Jᵀλ, A x = β; not a number where the parts are not finite."""
+    """x and λ of M x = h + Jᵀλ, A x = β; NaN where the parts are not finite."""
     m, r, k, n = plan.n_x, plan.n_rows, plan.n_v, plan.n_q
     h = m * m
     rows = h + m
@@ -279,7 +279,7 @@ def unknowns(plan: Plan, solver: Solver, numbers: np.ndarray, parts: np.ndarray)
 
 
 def motion(plan: Plan, parts: np.ndarray, x: np.ndarray, lam: np.ndarray, moved: np.ndarray, out: np.ndarray) -> None:
-    """Write (q̇, q̈), and what is asked for, but for powers that have a program of their own."""
+    """Write (q̇, q̈) and the outputs, except for powers that have a separate program."""
     m, r, k, n = plan.n_x, plan.n_rows, plan.n_v, plan.n_q
     W = m * m + m + r * m + r
     qd = W + n * k + (r * m if plan.apart else 0)
@@ -309,7 +309,7 @@ def motion(plan: Plan, parts: np.ndarray, x: np.ndarray, lam: np.ndarray, moved:
 
 
 def one(solver: Solver, x: np.ndarray, p: np.ndarray, tables: np.ndarray, out: np.ndarray) -> None:
-    """What is asked for at one state, with the signature of programs behind the solver."""
+    """The outputs at one state, with the signature of a program after the solver."""
     plan = as_record(Plan, tables)
     n, k = plan.n_q, plan.n_v
     parts, moved = np.empty(plan.n_parts), np.empty(2 * n)
@@ -322,26 +322,26 @@ def one(solver: Solver, x: np.ndarray, p: np.ndarray, tables: np.ndarray, out: n
 
 
 class Rules(NamedTuple):
-    """How the rows of a form are taken."""
+    """How the rows of a form are scaled and combined."""
 
     even: bool  # v is measured in units of equal energy
-    most: int  # rows are combined, into no more than these; −1: they are taken as they are
-    positions: np.ndarray  # (n,) by how much coordinates move
-    sizes: np.ndarray  # (r,) how large the rows are by nature
+    most: int  # the maximum number of combined rows; −1: rows are not combined
+    positions: np.ndarray  # (n,) the scales of the coordinates
+    sizes: np.ndarray  # (r,) the characteristic magnitudes of the rows
 
 
 def independent(rules: Rules, M: np.ndarray, A: np.ndarray, W: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The units of v and combinations T of the rows, in which M x = h + Jᵀλ, A x = β is solved; q̇ = W v.
+    """The units of v and the row combinations T in which M x = h + Jᵀλ, A x = β is solved; q̇ = W v.
 
-    Where a formalism solves by its own way, v is measured in M_ii^(−1/2). Roots of M and orthogonal factors mix the
-    velocities: with lengths in micrometres M has entries from 1e-12 to 1, and what is small drowns in the rounding of what is
-    large. In units of equal energy the diagonal of M is 1.
+    If a formalism has its own solution method, v is measured in M_ii^(−1/2). Square roots of M and orthogonal factors mix the
+    velocities: with lengths in micrometers M has entries from 1e-12 to 1, and the small ones are lost in the rounding errors of
+    the large ones. In units of equal energy the diagonal of M is 1.
     """
     unit = rank.inertia_scale(M, A) if rules.even else np.ones(len(M))
     if rules.most < 0:
         return unit, np.eye(len(A))
     move = np.linalg.norm((W * unit).T * (1 / rules.positions), axis=-1)
-    step = inverse(move > 0, move, 1.0)  # of v: what moves the coordinates by their scales
+    step = inverse(move > 0, move, 1.0)  # of v: the changes that move the coordinates by their scales
     rows = dimensionless(A * unit, step, rules.sizes)
     return unit, rank.combined(rows, step, rules.most) * (1 / rules.sizes)
 
@@ -355,7 +355,7 @@ def where_mass_is_singular(M: np.ndarray, h: np.ndarray, A: np.ndarray, beta: np
 
 
 def free_directions(G: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Independent rows, and D at one state, with orthonormal columns.
+    """The independent rows, and D with orthonormal columns, at one state.
 
     >>> rows, D = free_directions(np.array([[2.0, 0.0, 0.0], [1.0, 0.0, 0.0]]))
     >>> rows.tolist(), D.shape
@@ -370,7 +370,7 @@ def free_directions(G: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
             rows[count] = i
             basis[count] = b / length
             count += 1
-    for k in range(count, n):  # step 2, with the unit vector that is farthest from what is there
+    for k in range(count, n):  # step 2, with the unit vector farthest from the span of the basis
         rest = np.eye(n) - basis.T @ basis
         d = apart(basis, rest[np.argmax(np.diagonal(rest))])
         basis[k] = d / np.sqrt(np.sum(d * d))
@@ -378,6 +378,6 @@ def free_directions(G: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def apart(basis: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """What is left of b without its part along orthonormal rows; twice, for rounding."""
+    """The component of b orthogonal to orthonormal rows; projected twice because of rounding."""
     b = b - basis.T @ (basis @ b)
     return b - basis.T @ (basis @ b)

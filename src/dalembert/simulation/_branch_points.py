@@ -1,9 +1,9 @@
-"""Singular positions on the way: where constraints become dependent, branches of the motion cross.
+"""Singular configurations along a run: branches of the motion cross where the constraints become dependent.
 
-The motion q(t) is analytic through such a time t*, only the equations are 0/0 there. Next to it, at a distance δ, rounding ε
-enters the Taylor coefficient of order k with ε/δ^(k+1): a step of length h magnifies it by (h/δ)^k. So no step begins or ends
-close to t*: one begins at some δ before it and ends as far behind it, with those orders only that stand out from rounding.
-Then it is looked at whether positions, velocities and energy continue; if they do not, the run ends with time and names.
+The motion q(t) is analytic through such a time t*; only the equations are 0/0 there. At a distance δ from t*, a rounding error ε
+enters the Taylor coefficient of order k as ε/δ^(k+1), and a step of length h amplifies it by (h/δ)^k. Therefore no step begins or
+ends close to t*: one step begins at some δ before t* and ends as far after it, using only the orders above rounding.
+Positions, velocities and energy must then be continuous; otherwise the run ends and reports the time and the constraints.
 """
 
 from __future__ import annotations
@@ -19,34 +19,34 @@ from dalembert.simulation.integrators.base import Burst, Guide, Method, Step, li
 from dalembert.simulation.integrators.interpolant import Polynomial
 from dalembert.simulation.integrators.taylor import Taylor
 
-_SINGULAR = 1e-6  # independence, by the largest on the way, at which branches cross
-_CLOSE = 1e-3  # and at which it is told
-_LANDING = 1e-5  # and at which a step may not end
-_DISTANCE = 0.35  # of a usual step: where the step across begins
-_AWAY = 0.7  # behind t*, steps are shorter than this share of the way back to it
-_NEARER = 3.0  # a crossing that fails is tried again from this much nearer
-_TRIES = 3
-_JUMP = 1e-6  # of the velocity, that a projection may correct after a crossing
-_DRIFT = 1e-8  # of the energy, that a crossing may change
-_GOOD = 1e-11  # of the energy: a crossing that changes more is tried again from nearer, as long as tries are left
-_ROUNDING = 2e-14  # of the way: branches that are closer cross
-_FOLLOWED = 1e-11  # of the way: branches that are further apart are followed
+_SINGULAR = 1e-6  # independence relative to its maximum along the run, below which branches cross
+_CLOSE = 1e-3  # the same, below which a note is added
+_END_LIMIT = 1e-5  # the same, below which no step may end
+_CROSSING_DISTANCE = 0.35  # of a usual step: the distance at which the crossing step begins
+_MAX_STEP_AFTER = 0.7  # after t*, steps are shorter than this fraction of the distance from it
+_RETRY_FACTOR = 3.0  # a failed crossing is repeated from a distance reduced by this factor
+_MAX_TRIES = 3
+_MAX_JUMP = 1e-6  # of the velocity: the maximum correction by the projection after a crossing
+_MAX_DRIFT = 1e-8  # of the energy: the maximum change by a crossing
+_GOOD_DRIFT = 1e-11  # of the energy: above it a crossing is repeated from nearer while tries remain
+_ROUNDING = 2e-14  # of the path length: branches closer than this cross
+_MIN_SEPARATION = 1e-11  # of the path length: branches farther apart than this can be distinguished
 _GRID = 9
-_SHARES = np.linspace(0.0, 1.0, 7)  # of the steps of other methods, at which they are looked at
-_OTHERS = "Use the integrator taylor, which keeps clear of it, or rk4 with another `step`. "
+_FRACTIONS = np.linspace(0.0, 1.0, 7)  # fractions of a step at which other methods are checked
+_ADVICE = "Use the integrator taylor, which ends no step there, or rk4 with another `step`. "
 
 
 class BranchPoints(Guide):
-    """The guide across singular positions; remembers them for the whole run, whatever choices are made on the way.
+    """The guide across singular configurations; it records them for the entire run, across repartitions.
 
-    With `lead` False it only looks, for runs that are left to themselves.
+    With `lead` False it only monitors, for runs without projection.
     """
 
     def __init__(self, mechanics: Mechanics, lead: bool = True) -> None:
         self.mechanics, self._lead = mechanics, lead  # of the equations in use
         self.looks_inside = lead
         self._independence = Independence(len(mechanics.manifold.rows))
-        self._natural = 0.0  # the length of steps where nothing disturbs
+        self._natural = 0.0  # the step length away from singular configurations
         self._last = -np.inf  # the singular time passed last
         self._tries = 0
         self._least, self._when = 1.0, 0.0
@@ -54,32 +54,32 @@ class BranchPoints(Guide):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What is worth telling."""
+        """The singular configurations of the run, in words."""
         if self._passed:
-            return (f"the motion passed singular configurations, on its branch, at t = {listed(self._passed)}",)
+            return (f"the motion passed singular configurations on its branch at t = {listed(self._passed)}",)
         if self._least > _CLOSE:
             return ()
         return (
-            f"the motion passes close to a singular configuration at t = {self._when:.6g}: the constraints are "
-            f"{self._least:.1e} times as independent as elsewhere. Look at the result beyond with care",
+            f"the motion passes close to a singular configuration at t = {self._when:.6g}: the smallest singular value of the "
+            f"constraints falls to {self._least:.1e} of its maximum. Check the results after this time",
         )
 
     def measure_anew(self) -> None:
-        """Forget how independent the constraints have been: parameters that they or the masses contain have other values."""
+        """Reset the reference independence: parameters of the constraints or masses have changed."""
         self._independence.usual = 0.0
 
     def limit(self, t: float) -> float:
-        """Behind a singular time, rounding is magnified by steps that are longer than the way back to it."""
+        """After a singular time, steps longer than the distance from it amplify rounding errors."""
         behind = t - self._last
-        return t + _AWAY * behind if behind < 3 * self._natural else np.inf
+        return t + _MAX_STEP_AFTER * behind if behind < 3 * self._natural else np.inf
 
     def look(self, t: float, y: np.ndarray) -> float:
-        """How independent the constraints are at a state of the run; remembered where it is least."""
+        """The independence of the constraints at a state of the run; its minimum is recorded."""
         found = self._independence.measure(*self.mechanics.rows(np.array([t]), y[:, None]))
         return float(self._remember(np.array([t]), found, np.array([True]))[0])
 
     def mend(self, stepper: Method, step: Step, end: float) -> Step:
-        """The step, or one that keeps clear of a singular time, or one that crosses it."""
+        """The step, or one that ends before a singular time, or one that crosses it."""
         if not self._lead:
             self.look(step.t1, step.y1)
             return step
@@ -92,13 +92,13 @@ class BranchPoints(Guide):
             if step.t1 < end and step.t0 - self._last >= 3 * self._natural:
                 self._natural, self._tries = h, 0
             return step
-        goal = _DISTANCE * usual / _NEARER**self._tries
+        goal = _CROSSING_DISTANCE * usual / _RETRY_FACTOR**self._tries
         if ahead <= 1.3 * goal:
             return self._across(stepper, step, ahead, end)
         return step if ahead - h >= goal else stepper.go_on(step, ahead - goal)
 
     def _ahead(self, t0: float, polynomial: Polynomial, h: float, reach: float) -> float | None:
-        """How far ahead the first singular time lies; None when there is none within reach."""
+        """The time until the first singular time; None if there is none within `reach`."""
         s = np.linspace(0.0, reach, _GRID)
         found = self._independence.measure(*self.mechanics.rows(t0 + s, polynomial.values(s)))
         sizes = self._remember(t0 + s, found, s <= 1.0001 * h)
@@ -111,7 +111,7 @@ class BranchPoints(Guide):
         return None
 
     def _remember(self, t: np.ndarray, found: np.ndarray, passed: np.ndarray) -> np.ndarray:
-        """The independence by the largest on the way; of the times that are passed, the largest and the least are kept."""
+        """The independence relative to its maximum along the run; updates the maximum and minimum at `passed` times."""
         self._independence.usual = max(self._independence.usual, float(found[passed].max()))
         sizes = found / max(self._independence.usual, 1e-300)
         k = int(np.argmin(np.where(passed, sizes, np.inf)))
@@ -120,18 +120,18 @@ class BranchPoints(Guide):
         return sizes
 
     def _crossing(self, t: float, y: np.ndarray, span: float) -> bool:
-        """Do branches cross at this singular position? φ tells: where it does not vanish they pass each other by.
+        """True if branches cross at this singular configuration: φ vanishes there; otherwise they are separate.
 
-        φ is measured by the way that the motion goes in the time `span`. Between rounding and what Taylor steps can follow
-        round the corner lies a gap in which nothing can be told.
+        φ is relative to the path length of the motion in the time `span`. Between rounding and the smallest separation that
+        Taylor steps can follow, neither can be decided.
         """
         A, M = (part[..., 0] for part in self.mechanics.rows(np.array([t]), y[:, None]))
         qd = self.mechanics.velocities(t, y)
-        way = max(float(np.sqrt(max(qd @ M @ qd, 0.0))) * span, 1e-300)
-        gap = self._independence.missed(A, M, self.mechanics.violation(t, y), _CLOSE) / way
-        if _ROUNDING < gap < _FOLLOWED:
+        path_length = max(float(np.sqrt(max(qd @ M @ qd, 0.0))) * span, 1e-300)
+        gap = self._independence.missed(A, M, self.mechanics.violation(t, y), _CLOSE) / path_length
+        if _ROUNDING < gap < _MIN_SEPARATION:
             raise self._stuck(
-                t, y, f"the branches pass by each other at {gap:.1e} of the way, which rounding does not tell from 0"
+                t, y, f"the branches are {gap:.1e} of the path length apart, which rounding cannot distinguish from 0"
             )
         return gap <= _ROUNDING
 
@@ -140,7 +140,7 @@ class BranchPoints(Guide):
         return found / max(self._independence.usual, 1e-300)
 
     def _closest(self, t0: float, polynomial: Polynomial, low: float, high: float) -> tuple[float, float]:
-        """Where between two times the independence is least, by ever finer grids."""
+        """The minimum of the independence between two times, by successive grid refinement."""
         where, least = low, np.inf
         for _ in range(18):
             s = np.linspace(low, high, _GRID)
@@ -153,7 +153,7 @@ class BranchPoints(Guide):
         return where, least
 
     def _across(self, stepper: Taylor, step: Step, ahead: float, end: float) -> Step:
-        """The step that begins `ahead` before a singular time and ends as far behind it."""
+        """The step that begins `ahead` before a singular time and ends at the same distance after it."""
         s, polynomial = 2 * ahead, Polynomial(step.coefficients if step.coefficients is not None else np.zeros((0, 0)))
         singular, order = step.t0 + ahead, polynomial.best_order(2 * ahead)
         if step.t0 + s >= end:
@@ -164,12 +164,12 @@ class BranchPoints(Guide):
             n = self.mechanics.positions
             y1, corrected = self.mechanics.settled(step.t0 + s, y1, short.rate.value(s)[:n])
             drift = self._drift(step, y1, step.t0 + s)
-            failed = corrected > _JUMP or drift > _DRIFT
-            if failed or (drift > _GOOD and self._tries + 1 < _TRIES):
+            failed = corrected > _MAX_JUMP or drift > _MAX_DRIFT
+            if failed or (drift > _GOOD_DRIFT and self._tries + 1 < _MAX_TRIES):
                 self._tries += 1
-                if self._tries >= _TRIES:
+                if self._tries >= _MAX_TRIES:
                     raise self._stuck(singular, polynomial.value(ahead), _broken(corrected, drift))
-                return stepper.go_on(step, ahead * (1 - 1 / _NEARER))
+                return stepper.go_on(step, ahead * (1 - 1 / _RETRY_FACTOR))
         self._last, self._tries = singular, 0
         self._passed.append(singular)
         out = stepper.go_on(step, s, y1, order)
@@ -177,27 +177,27 @@ class BranchPoints(Guide):
         return replace(out, sure=lambda t: abs(t - singular) > 0.5 * ahead)
 
     def _drift(self, step: Step, y1: np.ndarray, t1: float) -> float:
-        """The change of the energy balance in a step, by the size of the energies."""
+        """The change of the energy balance in a step, relative to the energies."""
         start = step.coefficients[:, 0] if step.coefficients is not None else step.at(step.t0)
         before, size = self.mechanics.balance(step.t0, start)
         after, other = self.mechanics.balance(t1, y1)
         return abs(after - before) / max(size, other, 1e-300)
 
     def _checked(self, stepper: Method, step: Step) -> Step:
-        """A step of another method: it may not end at a singular time, and may cross one only when the motion continues."""
+        """A step of another method: it must not end at a singular time, and may cross one only if the motion is continuous."""
         last = self.look(step.t1, step.y1)
-        if last < _LANDING:
-            raise self._stuck(step.t1, step.y1, "a step ends at it, where rounding is magnified without bound", _OTHERS)
+        if last < _END_LIMIT:
+            raise self._stuck(step.t1, step.y1, "a step ends at it, where rounding is amplified without bound", _ADVICE)
         if not stepper.capabilities.adaptive and last > 0.1:
             return step
-        s = step.t0 + (step.t1 - step.t0) * _SHARES
+        s = step.t0 + (step.t1 - step.t0) * _FRACTIONS
         sizes = self._independence.measure(*self.mechanics.rows(s, np.stack([step.at(float(t)) for t in s], axis=1)))
         if _dips(sizes[None])[0]:
             self._verify(stepper, step, float(s[np.argmin(sizes)]))
         return step
 
     def watch(self, stepper: Method, burst: Burst, end: float) -> None:
-        """Look at the ends of steps, and within them where that is asked; `_checked` takes those that are suspect."""
+        """Check the ends of the steps, and points within them if required; `_checked` handles suspect steps."""
         if not len(burst):
             return
         steps, measure, rows = burst.steps, self._independence.measure, self.mechanics.rows
@@ -207,9 +207,9 @@ class BranchPoints(Guide):
         found = measure(*rows(np.append(steps.t0[0], steps.t1), np.column_stack([steps.powers[0, :, 0], steps.y1.T])))
         last = self._remember(steps.t1, found[1:], np.full(len(burst), True))
         within = np.flatnonzero((last <= 0.1) | (stepper.capabilities.adaptive))
-        suspect = last < _LANDING
+        suspect = last < _END_LIMIT
         if len(within):
-            inner = _SHARES[1:-1]
+            inner = _FRACTIONS[1:-1]
             sizes = measure(*rows(*burst.inside(inner, within)))
             ends = (found[within, None], sizes.reshape(len(within), len(inner)), found[within + 1, None])
             suspect[within] |= _dips(np.concatenate(ends, axis=1))
@@ -217,14 +217,14 @@ class BranchPoints(Guide):
             self._checked(stepper, burst.step(int(k)))
 
     def _verify(self, stepper: Method, step: Step, singular: float) -> None:
-        """A step across a singular time, as its slopes tell, must leave energy and velocities continuous."""
+        """A step across a singular time must leave energy and velocities continuous; otherwise raise."""
         qd = self.mechanics.velocities(step.t1, step.y1)
         y1, corrected = self.mechanics.settled(step.t1, step.y1, qd)
         drift = self._drift(step, y1, step.t1)
         before = self.mechanics.velocities(step.t0, step.at(step.t0))
-        turned = 1 - float(before @ qd) / max(float(np.linalg.norm(before) * np.linalg.norm(qd)), 1e-300)
-        if corrected > max(1e-3, 10 * stepper.tolerance) or drift > max(1e-6, 10 * stepper.tolerance) or turned > 0.2:
-            raise self._stuck(singular, step.at(singular), _broken(corrected, drift), _OTHERS)
+        bend = 1 - float(before @ qd) / max(float(np.linalg.norm(before) * np.linalg.norm(qd)), 1e-300)
+        if corrected > max(1e-3, 10 * stepper.tolerance) or drift > max(1e-6, 10 * stepper.tolerance) or bend > 0.2:
+            raise self._stuck(singular, step.at(singular), _broken(corrected, drift), _ADVICE)
         self._passed.append(singular)
 
     def _stuck(self, t: float, y: np.ndarray, what: str, others: str = "") -> SimulationError:
@@ -235,12 +235,12 @@ class BranchPoints(Guide):
         return SimulationError(
             f"at t = {t:.9g} the motion passes a singular configuration: {who} dependent, and "
             f"branches of the motion meet. Expected a step across it that continues the motion, but {what}. {others}Change "
-            "the dimensions a little, so that the branches cross exactly or keep clear of each other."
+            "the dimensions slightly, so that the branches either cross exactly or stay apart."
         )
 
 
 def _dips(sizes: np.ndarray) -> np.ndarray:
-    """In which steps the independence (steps, shares) is least within, and falls to about half of what is beside it."""
+    """The steps whose independence (steps, fractions) has an interior minimum at about half of its neighbors."""
     i, steps = sizes.argmin(axis=1), np.arange(len(sizes))
     inner = np.clip(i, 1, sizes.shape[1] - 2)
     beside = np.maximum(sizes[steps, inner - 1], sizes[steps, inner + 1])
@@ -248,4 +248,4 @@ def _dips(sizes: np.ndarray) -> np.ndarray:
 
 
 def _broken(corrected: float, drift: float) -> str:
-    return f"the step does not continue it: its velocity is off by {corrected:.1e}, its energy by {drift:.1e}"
+    return f"the step does not continue it: its velocity error is {corrected:.1e}, its energy error {drift:.1e}"

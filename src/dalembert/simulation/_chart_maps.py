@@ -1,4 +1,4 @@
-"""The user's angles, rates, accelerations and generalized forces along a stretch that was integrated in other angles."""
+"""The user's angles, rates, accelerations and generalized forces along a segment integrated in other angles."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ import numpy as np
 from dalembert.model.frozen import Value
 from dalembert.symbolic.rotations import EulerAngles, solved, swept_angle
 
-_FULL = 2 * np.pi
+_FULL_TURN = 2 * np.pi
 Sequences = tuple[str | None, ...]  # for every attitude: the sequence in use, None for the user's angles
 
 
 @dataclass(frozen=True)
 class ChangedAngles:
-    """One attitude whose angles were changed: the user's angles and those in use, at these places among the coordinates."""
+    """One attitude with changed angles: the user's angles, those in use, and their rows among the coordinates."""
 
     rows: tuple[int, int, int]
     user: EulerAngles
@@ -27,7 +27,7 @@ class ChangedAngles:
         return x[list(self.rows)]
 
     def angles(self, q: np.ndarray) -> np.ndarray:
-        """The user's angles (3, ...), the first and third up to whole turns."""
+        """The user's angles (3, ...), the first and third modulo 2π."""
         return self.user.angles(self.used.rotation(self._rows(q)), self.side)
 
     def rates(self, q: np.ndarray, qd: np.ndarray, angles: np.ndarray) -> np.ndarray:
@@ -36,19 +36,19 @@ class ChangedAngles:
         return solved(self.user.columns(angles), spin)
 
     def accelerations(self, q: np.ndarray, qd: np.ndarray, qdd: np.ndarray, angles: np.ndarray) -> np.ndarray:
-        """The second rates of the user's angles."""
+        """The second derivatives of the user's angles."""
         own, rates = self._rows(q), self.rates(q, qd, angles)
         spun = np.einsum("ij...,j...->i...", self.used.columns(own), self._rows(qdd))
         spun = spun + self.used.turning(own, self._rows(qd)) - self.user.turning(angles, rates)
         return solved(self.user.columns(angles), spun)
 
     def forces(self, q: np.ndarray, Q: np.ndarray, angles: np.ndarray) -> np.ndarray:
-        """The generalized forces on the user's angles, of those on the angles in use; momenta likewise."""
+        """The generalized forces on the user's angles from those on the angles in use; momenta likewise."""
         moment = solved(np.swapaxes(self.used.columns(self._rows(q)), 0, 1), self._rows(Q))
         return np.einsum("ji...,j...->i...", self.user.columns(angles), moment)
 
     def into(self, q: np.ndarray, qd: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """The angles in use and their rates, of the user's."""
+        """The angles in use and their rates, from the user's."""
         own = self._rows(q)
         angles = self.used.angles(self.user.rotation(own), 1.0)
         return angles, solved(self.used.columns(angles), self.user.columns(own) @ self._rows(qd))
@@ -56,7 +56,7 @@ class ChangedAngles:
     def follow(
         self, before: np.ndarray, rates: tuple[np.ndarray, np.ndarray], h: float, angles: np.ndarray
     ) -> np.ndarray:
-        """The angles behind a step with the whole turns that continue those before it."""
+        """The angles after a step, with multiples of 2π that make them continuous."""
         sigma = float(self.user.common(angles))
         sums = [each[0] + sigma * each[2] for each in rates]  # regular next to the singularity
         states = [self.user.pointer(each, speed) for each, speed in ((before, rates[0]), (angles, rates[1]))]
@@ -66,13 +66,13 @@ class ChangedAngles:
 
 
 def _next_to(angle: np.ndarray, expected: np.ndarray) -> np.ndarray:
-    """An angle with the whole turns that bring it next to what is expected."""
-    return angle + _FULL * np.round((expected - angle) / _FULL)
+    """The angle plus the multiple of 2π that is nearest to the expected value."""
+    return angle + _FULL_TURN * np.round((expected - angle) / _FULL_TURN)
 
 
 @dataclass(frozen=True)
 class Chart(Value):
-    """The angles of a stretch that are not the user's, and the user's at the ends of its steps."""
+    """The angles in use along a segment, and the user's angles at the ends of its steps."""
 
     sequences: Sequences
     changed: tuple[ChangedAngles, ...]
@@ -97,7 +97,7 @@ class Chart(Value):
         return out
 
     def accelerations(self, q: np.ndarray, qd: np.ndarray, qdd: np.ndarray) -> np.ndarray:
-        """The second rates of the user's coordinates."""
+        """The second derivatives of the user's coordinates."""
         out = qdd.copy()
         for each in self.changed:
             out[list(each.rows)] = each.accelerations(q, qd, qdd, each.angles(q))
@@ -111,7 +111,7 @@ class Chart(Value):
         return out
 
     def into(self, q: np.ndarray, qd: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Coordinates and rates in use, of one state in the user's."""
+        """The coordinates and rates in use, from one state in the user's."""
         out, rates = q.copy(), qd.copy()
         for each in self.changed:
             out[list(each.rows)], rates[list(each.rows)] = each.into(q, qd)
@@ -119,7 +119,7 @@ class Chart(Value):
 
 
 def joined_charts(charts: Sequence[Chart]) -> Chart | None:
-    """The charts of stretches one behind the other as one; None where there are none."""
+    """The charts of consecutive segments as one; None if there are none."""
     if not charts:
         return None
     times, angles = (np.concatenate([getattr(each, key) for each in charts], axis=-1) for key in ("times", "angles"))
@@ -127,7 +127,7 @@ def joined_charts(charts: Sequence[Chart]) -> Chart | None:
 
 
 class Track:
-    """The user's angles at the ends of the steps of a stretch."""
+    """The user's angles at the ends of the steps of a segment."""
 
     def __init__(self, t: float, angles: Sequence[np.ndarray]) -> None:
         self._times = [t]
@@ -153,7 +153,7 @@ class Track:
             self._rates.append(own)
 
     def end(self, chart: Chart, t: float, q: np.ndarray, qd: np.ndarray) -> Chart:
-        """The chart with the steps until `t`, where the stretch ends."""
+        """The chart with the steps up to `t`, the end of the segment."""
         count = max(1, int(np.searchsorted(self._times, t, side="left")))
         self._times, self._angles, self._rates = self._times[:count], self._angles[:count], self._rates[:count]
         if t > self._times[-1]:

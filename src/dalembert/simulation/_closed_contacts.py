@@ -1,4 +1,4 @@
-"""Closed contacts beside the constraints: the states at which gaps are closed and what sticks does not slip."""
+"""Closed contacts as additional constraints: zero gaps, and zero slip of sticking contacts."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from dalembert.symbolic.algebra_base import stack, vector
 
 
 class Resting(Manifold):
-    """The constraints with the gaps of some contacts, and the slips of some of these, as further rows."""
+    """The constraints with the gaps of some contacts, and the slips of some of these, as additional rows."""
 
     def __init__(self, manifold: Manifold, closed: tuple[str, ...], sticking: tuple[str, ...]) -> None:
         super().__init__(manifold.system)
@@ -29,13 +29,13 @@ class Resting(Manifold):
 
     @property
     def sizes(self) -> np.ndarray:
-        """The sizes of all rows: gaps and slips are lengths."""
+        """The characteristic magnitudes of all rows: gaps and slips are lengths."""
         length = self.system.facts.scales.length
         return np.concatenate([super().sizes, np.full(len(self._closed) + len(self._sticking), length)])
 
     @cached_property
     def _contacts(self) -> Function:
-        """Gaps, their rates and slips, and the slopes of rates and slips by q̇, of (q, q̇, t)."""
+        """Gaps, gap rates, slips, and the derivatives of gap rates and slips by q̇, as a function of (q, q̇, t)."""
         system = self.system
         loads = {load.name: load for load in system.model.loads}
         openings = {name: loads[name].opening(system.motion) for name in self._closed}
@@ -52,7 +52,7 @@ class Resting(Manifold):
     def evaluate(
         self, q: np.ndarray, qd: np.ndarray, t: float | np.ndarray, parameters: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        """φ with the gaps, behind zeros for rows without, the velocity residual, A and M at one state."""
+        """φ followed by zeros for nonholonomic rows and by the gaps, the velocity residual, A and M at one state."""
         phi, velocity, A, M = self._manifold.evaluate(q, qd, t, parameters)
         out = self._contacts(np.concatenate([q, qd, [float(t)]]), parameters)
         m, n = len(self._closed), len(q)

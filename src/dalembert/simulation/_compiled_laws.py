@@ -1,7 +1,7 @@
-"""Laws that Numba has compiled, called from the machine code of the rates: no step of an explicit method comes back to Python.
+"""Control laws compiled by Numba, called from the machine code of the rates: explicit steps never return to Python.
 
-A law law(t, q, qd, out) is one of the user's own functions; only then is Numba imported. Around it goes a text with the signature
-of the rates, which copies the constants, lets the law write its inputs among them, and goes on to the rates.
+A law law(t, q, qd, out) is a function of the user; Numba is imported only for such laws. A wrapper with the signature of the
+rates copies the constants, evaluates the law, writes its outputs into the constants, and calls the rates.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from dalembert.codegen.compiled_loop import Machine, as_record, call
 
 
 class Sizes(NamedTuple):
-    """What the rates take: coordinates, states in all, and constants."""
+    """The numbers of coordinates, states and constants of the rates."""
 
     positions: int
     states: int
@@ -24,13 +24,13 @@ class Sizes(NamedTuple):
 
 
 class Head(NamedTuple):
-    """What the text knows of a law, in front of its tables: the places of the inputs, then tables of velocities and rates."""
+    """The header of the tables of a law: input rows follow, then the tables of velocities and rates."""
 
     law: int  # the address of a function of (q, q̇, t)
-    rates: int  # that of the rates
-    velocities: int  # that of q̇ from v, 0 where v are q̇
-    inputs: int  # what the law gives
-    velocity_tables: int  # where they begin
+    rates: int  # the address of the rates
+    velocities: int  # the address of q̇ from v, 0 if v = q̇
+    inputs: int  # the number of outputs of the law
+    velocity_tables: int  # offset of these tables
     rate_tables: int
     positions: int
     states: int
@@ -43,7 +43,7 @@ HEAD = len(Head._fields)
 def with_law(
     law: Callable[..., Any], rows: Sequence[int], rates: Machine, velocities: Machine | None, sizes: Sizes
 ) -> Machine:
-    """The rates with what a compiled law gives at `rows` of their constants; `velocities` make q̇ of v, None where v are q̇."""
+    """The rates with the outputs of a compiled law at `rows` of the constants; `velocities` maps v to q̇, None if v = q̇."""
     moves = Machine(0, np.zeros(0), np.zeros(0)) if velocities is None else velocities
     assert isinstance(rates.one, int)
     assert isinstance(moves.one, int)
@@ -55,7 +55,7 @@ def with_law(
 
 
 def one(x: np.ndarray, p: np.ndarray, tables: np.ndarray, out: np.ndarray) -> None:
-    """The rates at one state, with the inputs of the law among the constants."""
+    """The rates at one state, with the outputs of the law among the constants."""
     head = as_record(Head, tables)
     n = head.positions
     constants, qd, u = p[: head.constants].copy(), np.empty(n), np.zeros(head.inputs)
@@ -76,7 +76,7 @@ def _address() -> int:
     return c_functions({one: ()})[0]
 
 
-_COMPILED: list[object] = []  # code lives as long as the object that owns it
+_COMPILED: list[object] = []  # machine code is freed with the object that owns it
 
 
 @lru_cache(maxsize=64)

@@ -1,7 +1,7 @@
-"""Coordinates that fail along a run: where the inertia along a combination of them vanishes, they have no accelerations.
+"""Coordinate singularities along a run: where the inertia along a combination of coordinates vanishes, q̈ is undefined.
 
-Rounding enters accelerations with ε divided by the inertia that is left, so a run that ends a step there ends with the names of
-the coordinates. A long step may lead across: then the samples on both sides show it, and the run says so.
+Rounding errors of the accelerations are ε divided by the remaining inertia, so a run with a step that ends there raises and names
+the coordinates. A long step may cross the singularity: it is then detected from the samples on both sides, and noted.
 """
 
 from __future__ import annotations
@@ -16,18 +16,18 @@ from dalembert.simulation.guides import Mechanics
 from dalembert.simulation.integrators.base import Burst, Guide, Method, Step, describe
 from dalembert.simulation.integrators.interpolant import hermite
 
-STOP = 1e-10  # the least inertia, by the largest, at which a run ends
-CLOSE = 1e-8  # and at which it is noted
-FAILED = 1e-6  # and at which a run that failed has failed for it
-_SHORT = 0.1  # of the longest step: shorter ones are looked at
-_DIP = 0.5  # of the neighbours: the square root of the inertia at a sample between which a singularity is looked for
-_DIPS = 4
-_HALVINGS = 48
-_INVOLVED = 0.1  # of the direction without inertia: coordinates with a larger share are named
+STOP = 1e-10  # the smallest inertia relative to the largest, at which a run ends
+CLOSE = 1e-8  # the same, below which a note is added
+FAILED = 1e-6  # the same, below which it is the cause of a failed run
+_SHORT_STEP = 0.1  # of the longest step: shorter ones are checked
+_DIP_RATIO = 0.5  # of its neighbors: a smaller square root of the inertia at a sample starts a search for a singularity
+_MAX_DIPS = 4
+_SEARCH_ITERATIONS = 48
+_NAMED_SHARE = 0.1  # of the direction without inertia: coordinates with a larger component are named
 
 
 class SingularInertia(Guide):
-    """Watches the inertia of the motions that constraints leave free."""
+    """Monitors the inertia of the motions that the constraints permit."""
 
     looks_inside = False
 
@@ -39,27 +39,27 @@ class SingularInertia(Guide):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Where coordinates came close to failing."""
+        """The coordinate singularity that the motion passes, if any."""
         if self._least > CLOSE:
             return ()
         return (
             f"the motion passes a singularity of the coordinates {self._which} at t = {self._when:.6g}: the inertia along a "
-            f"combination of them falls to {self._least:.1e} of the largest, as at gimbal lock or at a pole. Look at the result "
-            "beyond with care",
+            f"combination of them falls to {self._least:.1e} of the largest, as at gimbal lock or at a pole. Check the results "
+            "after this time",
         )
 
     def mend(self, stepper: Method, step: Step, end: float) -> Step:
-        """The step itself; raises where coordinates have failed at the end of a short one."""
+        """The step itself; raises if coordinates are singular at the end of a short step."""
         h = step.t1 - step.t0
         if h > self._longest or not self._sizes.any():
             self._longest = max(h, self._longest)
             self._measure(step.t1, step.y1)
-        elif h < _SHORT * self._longest:
+        elif h < _SHORT_STEP * self._longest:
             self._require_inertia(step.t1, step.y1)
         return step
 
     def watch(self, stepper: Method, burst: Burst, end: float) -> None:
-        """Look at the end of the shortest of some steps, and at the last; at all of them where the run has failed."""
+        """Check the end of the shortest step and of the last; of all steps if the run has failed."""
         if not len(burst):
             return
         if burst.failure is not None:
@@ -69,14 +69,14 @@ class SingularInertia(Guide):
             self._require_inertia(float(burst.steps.t1[k]), burst.steps.y1[k])
 
     def _require_sound(self, burst: Burst) -> None:
-        """Raise where coordinates came close to failing before a run has."""
+        """Raise if coordinates were close to singular before a run failed."""
         for k in np.flatnonzero(np.isfinite(burst.steps.y1).all(axis=1)):
             y = burst.steps.y1[k]
             if self._measure(float(burst.steps.t1[k]), y) < FAILED:
                 raise self._failed(float(burst.steps.t1[k]), y) from burst.failure
 
     def review(self, t: np.ndarray, y: np.ndarray) -> None:
-        """Look along samples (states, K) for singularities that were passed, also between them."""
+        """Search samples (states, K) for singularities at or between them."""
         if len(t) < 2:
             return
         _, M = self.mechanics.rows(t, y)
@@ -84,18 +84,18 @@ class SingularInertia(Guide):
         scaled = np.moveaxis(M, 2, 0) / np.sqrt(np.outer(self._sizes, self._sizes).clip(1e-300))
         size = np.abs(np.linalg.det(scaled)) ** 0.5
         around = np.maximum(np.roll(size, 1), np.roll(size, -1))
-        dips = [k for k in np.flatnonzero(size <= _DIP * around).tolist() if 0 < k < len(t) - 1]
-        for k in sorted(dips, key=lambda k: size[k])[:_DIPS]:
+        dips = [k for k in np.flatnonzero(size <= _DIP_RATIO * around).tolist() if 0 < k < len(t) - 1]
+        for k in sorted(dips, key=lambda k: size[k])[:_MAX_DIPS]:
             for i in (k - 1, k):
                 self._closest(t, y, i)
 
     def _closest(self, t: np.ndarray, y: np.ndarray, i: int) -> None:
-        """Find the least inertia between two samples, on the cubic that fits both."""
+        """Record the smallest inertia between two samples, along their cubic Hermite interpolant."""
         n, (t0, t1) = self.mechanics.positions, t[i : i + 2].tolist()
         rates = self.mechanics.velocities(t[i : i + 2], y[:, i : i + 2])
         cubic = hermite(t0, t1, (y[:n, i], y[:n, i + 1]), (rates[:, 0], rates[:, 1]))
         low, high = t0, t1
-        for _ in range(_HALVINGS):
+        for _ in range(_SEARCH_ITERATIONS):
             a, b = low + (high - low) / 3, high - (high - low) / 3
             if self._inertia(a, cubic(a), rates[:, 0])[0] < self._inertia(b, cubic(b), rates[:, 0])[0]:
                 high = b
@@ -119,7 +119,7 @@ class SingularInertia(Guide):
         if least < self._least:
             self._least, self._when = least, t
             share = np.abs(direction) / max(float(np.abs(direction).max()), 1e-300)
-            self._which = ", ".join(name for name, part in zip(self._names, share, strict=True) if part > _INVOLVED)
+            self._which = ", ".join(name for name, part in zip(self._names, share, strict=True) if part > _NAMED_SHARE)
 
     def _require_inertia(self, t: float, y: np.ndarray) -> None:
         if self._measure(t, y) <= STOP:
@@ -128,8 +128,8 @@ class SingularInertia(Guide):
     def _failed(self, t: float, y: np.ndarray) -> SimulationError:
         return SimulationError(
             f"at t = {t:.9g} the motion is at a singularity of the coordinates {self._which}: the inertia along a combination of "
-            f"them is {self._least:.1e} of the largest, and runs end at {STOP:g}, or where they fail. "
-            f"{describe(self._names, y[: len(self._names)])} Angles fail so at gimbal lock, and polar coordinates at the pole; "
-            "the motion itself may be regular. Describe it by bodies in spherical or free joints, whose angles are changed along "
-            "a run, by a quaternion, or by Cartesian coordinates with a constraint."
+            f"them is {self._least:.1e} of the largest; runs end at {STOP:g}, or where they fail. "
+            f"{describe(self._names, y[: len(self._names)])} Angles are singular at gimbal lock, polar coordinates at the pole; "
+            "the motion itself may be regular. Use bodies with spherical or free joints, whose angles are changed along a run, "
+            "a quaternion, or Cartesian coordinates with a constraint."
         )

@@ -1,8 +1,8 @@
 """Sign changes of functions of the state along a run: discontinuity surfaces, contacts, and the events of a user.
 
-All roots within a step are isolated (`root_isolation`), in order, whatever the method and the direction. The first one that ends
-the stretch cuts the step; those before it that do not are recorded, and the search goes on behind them. Equations are continued
-smoothly beyond a discontinuity surface (see `model/discontinuities`), so that the interpolant is smooth on both sides of the
+All roots within a step are isolated (`root_isolation`), in order, for every method and direction. The first one that ends the
+segment cuts the step; those before it are recorded, and the search continues after them. The equations are extended smoothly
+beyond a discontinuity surface (see `model/discontinuities`), so that the interpolant is smooth on both sides of the
 root.
 """
 
@@ -31,9 +31,9 @@ from dalembert.simulation.integrators.interpolant import Piece
 from dalembert.simulation.integrators.taylor import Taylor
 
 _ROUNDING = 8.9e-16  # relative rounding error of a state; roots closer than this share of a step coincide
-_START_NOISE = 8.0  # times the effect of rounding: what counts as zero for a function that is zero at the start
+_START_NOISE = 8.0  # times the effect of rounding: the zero threshold of a function that is zero at the start
 _GRADED = np.concatenate([[0.0], np.exp2([-60.0, -45.0, -30.0, -18.0, -9.0, -4.0, 0.0])])
-_SECANT = 1e-8  # of an interval: so close to a root a secant is exact to rounding
+_SECANT = 1e-8  # of an interval: this close to a root a secant is accurate to rounding
 _FIRST_WINDOW, _WINDOW = 128, 2048  # intervals that are divided at the same time, at first and later
 _MAX_WINDOWS = 1000  # in one search
 _FIRST_GROUP = 4  # steps of a burst searched together at first; then twice as many each time
@@ -45,33 +45,33 @@ States = Callable[
 
 @dataclass(frozen=True)
 class Watched:
-    """sign × (function `row` − offset), which is positive until it is crossed."""
+    """sign × (function `row` − offset), which is positive until a crossing."""
 
     row: int
     sign: float
     offset: float = 0.0
-    fresh: bool = False  # it is zero at the start of the stretch, and only a later return counts
-    follows: bool = False  # where it is fresh, its sign is the side to which the motion goes, not one it must keep
-    up: bool = True  # a crossing from below to above ends the stretch; else it is recorded, and the stretch goes on
+    fresh: bool = False  # zero at the start of the segment; only a later return counts
+    follows: bool = False  # if fresh, its sign is that of the motion after the start, not a side it must keep
+    up: bool = True  # an upward crossing ends the segment; otherwise it is recorded, and the segment continues
     down: bool = True
-    starts_up: bool = False  # where it is fresh and becomes positive, that is a crossing at the start
+    starts_up: bool = False  # if fresh, becoming positive is a crossing at the start
     starts_down: bool = False
     title: str = "a condition of the model"
 
 
 class Change(NamedTuple):
-    """A sign change of a watched function between two shares of a step."""
+    """A sign change of a monitored function between two shares of a step."""
 
     step: int
     which: int
     low: float
     high: float
     up: bool
-    interval: int = -1  # of the separation, where it is the only one between the two
+    interval: int = -1  # of the separation, if there is only one between the two
 
 
 class Samples(NamedTuple):
-    """Values and noise of a function at the ends of the intervals of a step, of which `first` is the first."""
+    """Values and noise of a function at the ends of the intervals of a step; `first` is the index of the first interval."""
 
     step: int
     which: int
@@ -92,7 +92,7 @@ class Root(NamedTuple):
 
 @dataclass(frozen=True)
 class Interpolants:
-    """The states within steps in a row."""
+    """The states within consecutive steps."""
 
     count: int
     degree: int
@@ -101,7 +101,7 @@ class Interpolants:
 
 
 class Crossings(Guide):
-    """The guide that ends a stretch at the first crossing that counts."""
+    """The guide that ends a segment at the first terminal crossing."""
 
     def __init__(
         self,
@@ -119,23 +119,23 @@ class Crossings(Guide):
         self._sides = np.array([each.sign for each in watched])
         self._fresh = np.array([each.fresh for each in watched], dtype=bool)
         self._begins = True  # until a step has been searched
-        self.met: Halt | None = None  # where the stretch ended
-        self.also: tuple[Halt, ...] = ()  # what is crossed at the same instant
-        self.noted: list[Halt] = []  # crossings that do not end it
+        self.met: Halt | None = None  # where the segment ended
+        self.also: tuple[Halt, ...] = ()  # other crossings at the same instant
+        self.noted: list[Halt] = []  # crossings that do not end the segment
 
     @property
     def halted(self) -> bool:
-        """True behind a crossing that ends the stretch."""
+        """True after a crossing that ends the segment."""
         return self.met is not None
 
     @property
     def fresh(self) -> set[tuple[int, float]]:
-        """Rows and offsets of functions that have been zero all along."""
+        """Rows and offsets of functions that have been zero since the start."""
         pairs = zip(self._watched, self._fresh, strict=True)
         return {(each.row, each.offset) for each, fresh in pairs if fresh}
 
     def mend(self, stepper: Method, step: Step, end: float) -> Step:
-        """The step, or as much of it as comes before the first crossing."""
+        """The step, or its part before the first crossing."""
         if not len(self._rows):
             return step
         piece, h = step.piece, step.t1 - step.t0
@@ -154,7 +154,7 @@ class Crossings(Guide):
         return Step(step.t0, t, y, lambda: Piece(step.t0, t, piece.unit, piece.polynomial), sure=step.sure)
 
     def cut(self, burst: Burst) -> tuple[int, Halt] | None:
-        """The first crossing that ends the stretch in a row of accepted steps, and its step."""
+        """The first crossing that ends the segment in consecutive accepted steps, and its step."""
         if not len(burst) or not len(self._rows):
             return None
         degree, last = burst.steps.powers.shape[2] - 1, bool(burst.steps.t1[-1] >= self._end)
@@ -162,12 +162,12 @@ class Crossings(Guide):
         return None if k is None or self.met is None else (k, self.met)
 
     def watch(self, stepper: Method, burst: Burst, end: float) -> None:
-        """Nothing: see `cut`."""
+        """Does nothing: see `cut`."""
 
     # the search
 
     def _search(self, steps: Interpolants) -> int | None:
-        """The step with the first crossing that ends the stretch; crossings before it are recorded."""
+        """The step with the first crossing that ends the segment; crossings before it are recorded."""
         b, functions, first = basis_for(steps.degree), self._functions(steps), 0
         if self._begins:  # another crossing may follow soon: intervals become shorter towards the start
             self._begins, first = False, 1
@@ -193,7 +193,7 @@ class Crossings(Guide):
     def _unsettled(
         self, c: np.ndarray, error: np.ndarray, steps: np.ndarray, low: np.ndarray, high: np.ndarray, last: bool
     ) -> Intervals:
-        """The intervals of functions that may leave their side, from coefficients (functions, I, P); of all at the end."""
+        """The intervals of functions that may change sign, from coefficients (functions, I, P); of all functions at the end."""
         stays = keeps_sign(c, error) & (np.sign(c[..., 0]) == self._sides[:, None])
         rows = np.flatnonzero(~stays.all(axis=1) | self._fresh | last)
         count, each = len(steps), np.tile(np.arange(len(steps)), len(rows))
@@ -201,7 +201,7 @@ class Crossings(Guide):
         return Intervals(np.repeat(rows, count), *parts)
 
     def _suspect(self, c: np.ndarray, error: np.ndarray) -> np.ndarray:
-        """In which of some steps a function may have a root, or begins on another side than the step before ended."""
+        """The steps in which a function may have a root, or begins with another sign than the preceding step ended."""
         safe = keeps_sign(c, error)
         sign = np.where(safe, np.sign(c[..., 0]), 0.0)
         before = np.concatenate([np.where(self._fresh, 0.0, self._sides)[:, None], sign[:, :-1]], axis=1)
@@ -215,7 +215,7 @@ class Crossings(Guide):
         return functions
 
     def _perturbed(self, steps: Interpolants) -> Callable[[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]]:
-        """The functions, and how much they change where the state is off by rounding."""
+        """The functions, and their change when the state is perturbed by rounding."""
 
         def perturbed(which: np.ndarray, s: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
             t, y, count = _rounded(*steps.states(which, s))
@@ -225,7 +225,7 @@ class Crossings(Guide):
         return perturbed
 
     def _advance(self, steps: Interpolants, found: Intervals, b: Basis) -> int | None:
-        """Search some steps, one after the other; the step that ends the stretch."""
+        """Search steps in order; the step that ends the segment."""
         if not len(found):
             return None
         functions, perturbed = self._functions(steps), self._perturbed(steps)
@@ -243,17 +243,17 @@ class Crossings(Guide):
         raise self._too_many(steps, found)
 
     def _too_many(self, steps: Interpolants, found: Intervals) -> SimulationError:
-        """The error for a function with more roots in a step than can be found, such as rounding noise."""
+        """The error for a function with too many roots in a step, such as rounding noise."""
         n = int(np.argmin(found.step + found.low))
         t, _ = steps.states(found.step[n : n + 1], found.low[n : n + 1, None])
         return SimulationError(
-            f"{self._watched[found.row[n]].title} changes its sign some {_MAX_WINDOWS * 1000} times within one step of the "
-            f"integrator, before t = {t[0]:.9g}. Look for rounding noise in the formula, such as a difference of equal terms, "
-            "or give a smaller `max_step`."
+            f"{self._watched[found.row[n]].title} changes its sign about {_MAX_WINDOWS * 1000} times within one step of the "
+            f"integrator, before t = {t[0]:.9g}. Check the formula for rounding noise, such as a difference of equal terms, "
+            "or set a smaller `max_step`."
         )
 
     def _changes(self, steps: Interpolants, separation: Separation) -> Iterator[Change]:
-        """Sign changes in the order of steps; sides are followed."""
+        """Sign changes in the order of steps; the signs are updated."""
         found, first = separation.intervals, separation.first
         if not len(found):
             return
@@ -291,7 +291,7 @@ class Crossings(Guide):
             yield Change(k, j, 1.0, 1.0, bool(self._sides[j] > 0))
 
     def _left(self, k: int, j: int, up: bool) -> Iterator[Change]:
-        """A function that was zero at the start leaves it: a crossing there, or the side that it has from now on."""
+        """A function that was zero at the start becomes nonzero: a crossing there, or its new sign."""
         each = self._watched[j]
         counts = (each.starts_up if up else each.starts_down) if each.follows else up != (self._sides[j] > 0)
         if counts:
@@ -303,7 +303,7 @@ class Crossings(Guide):
         return self._watched[which].up if up else self._watched[which].down
 
     def _until_end(self, changes: list[Change]) -> list[Change]:
-        """The changes that may come before the first one that ends the stretch, or with it."""
+        """The changes that may precede or coincide with the first one that ends the segment."""
         ending = [(each.step, each.high) for each in changes if self._ends(each.which, each.up)]
         limit = min(ending, default=(np.inf, np.inf))
         return [each for each in changes if (each.step, each.low - _ROUNDING) <= limit]
@@ -332,7 +332,7 @@ class Crossings(Guide):
     def _polished(
         self, steps: Interpolants, changes: list[Change], guess: np.ndarray, off: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Roots by a secant across the interval in which an estimate is certain, and where that fails."""
+        """Roots by a secant across the error interval of an estimate, and where that fails."""
         low, high = np.array([each.low for each in changes]), np.array([each.high for each in changes])
         a, b = np.maximum(guess - off, low), np.minimum(guess + off, high)
         fa, fb = self._each_at(steps, changes)(np.stack([a, b], axis=1)).T
@@ -341,7 +341,7 @@ class Crossings(Guide):
         return root, ~((fa * fb < 0) & (b - a <= _SECANT * (high - low)) & np.isfinite(root))
 
     def _record(self, steps: Interpolants, roots: list[Root]) -> int | None:
-        """Record crossings up to the first one that ends the stretch; its step."""
+        """Record crossings up to the first one that ends the segment; its step."""
         n = next((n for n, root in enumerate(roots) if self._ends(root.which, root.up)), None)
         if n is None:
             self.noted += self._halts(steps, roots)
@@ -371,7 +371,7 @@ def _ordered(roots: list[Root]) -> list[Root]:
 
 
 def _groups(steps: np.ndarray) -> Iterator[np.ndarray]:
-    """Steps in groups that grow."""
+    """Steps in groups of increasing size."""
     first, size = 0, _FIRST_GROUP
     while first < len(steps):
         yield steps[first : first + size]
@@ -379,7 +379,7 @@ def _groups(steps: np.ndarray) -> Iterator[np.ndarray]:
 
 
 def _estimate(change: Change, intervals: Intervals) -> tuple[float, float]:
-    """The root by the Chebyshev series of its interval, and how far it may be off; infinitely far where there is none."""
+    """The root by the Chebyshev series of its interval, and its error bound; infinite if there is no series."""
     half = 0.5 * (change.high - change.low)
     if change.interval < 0:
         return change.low + half, np.inf
@@ -389,19 +389,19 @@ def _estimate(change: Change, intervals: Intervals) -> tuple[float, float]:
 
 
 def _nearest(g: np.ndarray, low: int, high: int) -> int:
-    """Where between two points a function is nearest to zero; a jump is found at the first point."""
+    """The point in a range at which a function is nearest to zero; for a jump, the first point."""
     return low + int(np.argmin(np.abs(g[low : high + 1])))
 
 
 def _rounded(t: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray, int]:
-    """Times (K,) and states (n, K), C times: as they are, and off by rounding."""
+    """Times (K,) and states (n, K), C copies: unperturbed, and perturbed by rounding."""
     return perturbed_states(t, y, _ROUNDING * t, _ROUNDING * y)
 
 
 def perturbed_states(
     t: np.ndarray, y: np.ndarray, dt: np.ndarray, dy: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, int]:
-    """Times (K,) and states (n, K), C times: as they are, and off by dt and dy, any two states alike and oppositely."""
+    """Times (K,) and states (n, K), C copies: unperturbed, and perturbed by dt and dy, any two states equally and oppositely."""
     n = len(y)
     bits = (np.arange(n)[:, None] >> np.arange(max(n.bit_length(), 1))) & 1
     signs = np.concatenate([np.ones((n, 1)), 2.0 * bits - 1], axis=1)

@@ -1,4 +1,4 @@
-"""Constraints in phase space as compiled functions: is a state (q, p) on them, and the way back onto them."""
+"""Phase-space constraints as compiled functions: consistency check and projection of states (q, p)."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from dalembert.formalisms.shared.linear_form import LinearForm
 from dalembert.formalisms.shared.phase_space import Surface
 from dalembert.symbolic.algebra_base import stack, vector
 
-_CLOSE = 1e-8
-_ROUNDS = 10
+_TOLERANCE = 1e-8
+_MAX_ITERATIONS = 10
 _ROUNDING = 1e-14
-_LOST = 1e-9
+_MAX_VIOLATION = 1e-9
 _SINGULAR = 1e-12
 
 
 class Phase:
-    """c(q, p, t) = 0 of a form that has constraints on momenta."""
+    """The constraints c(q, p, t) = 0 of a form with constraints on momenta."""
 
     def __init__(self, form: LinearForm, surface: Surface) -> None:
         self._form, self._surface = form, surface
@@ -46,39 +46,39 @@ class Phase:
         return c, c_q.reshape(k, n), c_p.reshape(k, n)
 
     def violations(self, y: np.ndarray, t: np.ndarray, parameters: np.ndarray) -> np.ndarray:
-        """The values of the constraints along states (2n, samples), those that are implied included."""
+        """The values of the constraints at states (2n, samples), including implied ones."""
         return self._function(np.concatenate([y, t[None]]), parameters)[: len(self.names)]
 
     def require_on(self, y: np.ndarray, t: float, parameters: np.ndarray) -> None:
-        """Raise with every constraint that the state violates, and where their multipliers are not determined."""
+        """Raise if the state violates constraints, naming all of them, or if their multipliers are not determined."""
         c, c_q, c_p = self._evaluate(y, t, parameters)
         n = c_q.shape[1]
         size = np.abs(c_q) @ (1 + np.abs(y[:n])) + np.abs(c_p) @ (1 + np.abs(y[n:]))
         broken = [
             f"'{name}' is {value:.6g}"
             for name, value, s in zip(self.names, c, size, strict=True)
-            if not abs(value) <= _CLOSE * max(1.0, s)
+            if not abs(value) <= _TOLERANCE * max(1.0, s)
         ]
         if broken:
             symbols = (*self._form.system.q, *self._form.velocity.v)
-            shown = ", ".join(f"{x} = {value:.6g}" for x, value in zip(symbols, y, strict=True))
+            state = ", ".join(f"{x} = {value:.6g}" for x, value in zip(symbols, y, strict=True))
             raise InconsistentStateError(
-                f"the state at t = {t:.9g} does not fulfil the constraints: {'; '.join(broken)}. Expected 0. State: {shown}. "
-                "The initial rates give the momenta p = ∂L/∂q̇; start from a state that fulfils them."
+                f"the state at t = {t:.9g} does not fulfil the constraints: {'; '.join(broken)}. Expected 0. State: {state}. "
+                "The initial rates give the momenta p = ∂L/∂q̇. Start from a state that fulfils them."
             )
 
         D = c_p @ c_q.T - c_q @ c_p.T
         scale = np.sqrt(np.maximum(np.abs(D).max(axis=1), 1e-300))
         if np.linalg.svd(D / np.outer(scale, scale), compute_uv=False)[-1] <= _SINGULAR:
             raise SingularError(
-                f"at t = {t:.9g} the brackets of {', '.join(self.names)} are singular, so that their multipliers are not "
+                f"at t = {t:.9g} the brackets of {', '.join(self.names)} are singular, so their multipliers are not "
                 "determined in this state. Start from another state."
             )
 
     def project(self, y: np.ndarray, t: float, parameters: np.ndarray) -> np.ndarray:
         """The state moved onto the constraints along the directions of the multipliers, δq = −c_pᵀΛ and δp = c_qᵀΛ."""
         out = y.copy()
-        for _ in range(_ROUNDS):
+        for _ in range(_MAX_ITERATIONS):
             c, c_q, c_p = self._evaluate(out, t, parameters)
             n = c_q.shape[1]
             left = np.abs(c) / (np.abs(c_q) @ np.abs(out[:n]) + np.abs(c_p) @ np.abs(out[n:]) + 1e-300)
@@ -88,9 +88,9 @@ class Phase:
             out[:n] -= c_p.T @ Lambda
             out[n:] += c_q.T @ Lambda
         c, *_ = self._evaluate(out, t, parameters)
-        if not np.max(np.abs(c)) < _LOST:
+        if not np.max(np.abs(c)) < _MAX_VIOLATION:
             raise SimulationError(
-                f"at t = {t:.9g} the state could not be brought back onto the constraints: the largest violation is "
+                f"at t = {t:.9g} the state could not be projected onto the constraints: the largest violation is "
                 f"{np.max(np.abs(c)):.3g}. The brackets of the constraints are close to singular there."
             )
         return out

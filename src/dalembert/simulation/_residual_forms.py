@@ -2,9 +2,9 @@
 
     q̇ − W v − X = 0,     M v̇ − f − C − Jᵀλ = 0,     A v̇ − β = 0,     (ẇork − powers = 0)
 
-The constraints stand on acceleration level, so the index is one; the multipliers are the algebraic unknowns.
+The constraints are on acceleration level, so the index is one; the multipliers are the algebraic unknowns.
 
-The equations of one kernel as they stand, constraints not differentiated: n rows of (q, q̇, q̈, t), with their slopes.
+The unreduced equations of one kernel, constraints not differentiated: n rows of (q, q̇, q̈, t), with their derivatives.
 
 Dᵀ(M q̈ − h) = 0,     φ(q, t) = 0,     ψ(q, q̇, t) = 0          (2.7) and (2.1) of papers/phong
 """
@@ -70,7 +70,7 @@ class DaeFunctions:
         full = np.concatenate([y, np.zeros(self.algebraic)])
         moving = np.concatenate([rates, np.zeros(self.algebraic)])
         if self.algebraic:
-            # the residual is linear in the multipliers, and they make it vanish
+            # the residual is linear in the multipliers and vanishes at the solution
             slope = self.jacobian(t, full, moving, 0.0)[:, len(y) :]
             full[len(y) :] = np.linalg.lstsq(slope, -self.residual(t, full, moving), rcond=None)[0]
         return full, moving
@@ -88,17 +88,17 @@ class DaeFunctions:
 
 
 class UnreducedFunctions:
-    """Rows and slopes of one kernel, compiled at first use."""
+    """Rows and derivatives of one kernel, compiled at first use."""
 
     def __init__(self, kernel: Kernel, constants: np.ndarray) -> None:
         if kernel.form.unreduced is None:
             raise InputError(
-                "the integrator 'collocation' takes equations whose constraints stand as they are, Dᵀ(M q̈ − h) = 0 with "
-                "g(q, t) = 0: those of the formalism phong, without servo constraints. Derive by phong, or use radau or ida."
+                "the integrator 'collocation' requires equations with undifferentiated constraints, Dᵀ(M q̈ − h) = 0 with "
+                "g(q, t) = 0: those of the formalism phong, without servo constraints. Use formalism phong, or radau or ida."
             )
         self._kernel, self._constants = kernel, constants
         self.rows = kernel.form.unreduced()
-        # how often each row is differentiated until q̈ stands in it
+        # the number of differentiations of each row until q̈ appears
         self.depths = np.repeat([0, 2, 1], [len(part) for part in self.rows])
         self.n = len(kernel.form.system.q)
 

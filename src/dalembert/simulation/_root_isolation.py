@@ -1,10 +1,10 @@
 """Isolation of all roots of functions along the interpolants of integration steps.
 
 Along a step the state is a polynomial of s in [0, 1]. A function of the state is expanded in Chebyshev polynomials on an interval
-of s. The coefficients bound the function and its slope: where |c₀| > Σ|cₖ| there is no root, where the same holds for the
-slope there is at most one. Every other interval is divided. A function whose coefficients have not decayed to rounding on an
-interval is evaluated again on its parts, so the sampling density follows the variation of the function. Where the function is a
-polynomial of the state whose degree along the step is below the number of nodes, the expansion is exact, and no root is lost.
+of s. The coefficients bound the function and its derivative: if |c₀| > Σ|cₖ| there is no root, if the same holds for the
+derivative there is at most one. Every other interval is divided. A function whose coefficients have not decayed to rounding on an
+interval is evaluated again on its parts, so the sampling density follows the variation of the function. If the function is a
+polynomial of the state whose degree along the step is below the number of nodes, the expansion is exact, and no root is missed.
 
 References: J. P. Boyd, Solving Transcendental Equations (SIAM, 2014), chapters 2 and 3; L. N. Trefethen, Approximation Theory and
 Approximation Practice (SIAM, 2013), chapters 4, 8 and 18.
@@ -22,18 +22,18 @@ from numpy.polynomial import chebyshev
 Functions = Callable[[np.ndarray, np.ndarray], np.ndarray]  # steps (I,), shares s (I, P) → values (functions, I, P)
 
 _EPS = float(np.finfo(float).eps)
-_TAIL = 4  # last coefficients, from which the truncation error is estimated
+_TAIL = 4  # last coefficients, which estimate the truncation error
 _TEST_POINTS = np.array([-0.7390851332151607, 0.1415926535897932, 0.5671432904097838])  # nodes of no grid
-_FEWEST_NODES, _MOST_NODES = 9, 33
+_MIN_NODES, _MAX_NODES = 9, 33
 _SMALLEST_SHARE = 2.0**-60  # intervals that end before this share of a step are not divided
-_PARTS = 4  # an interval is divided into
-_ROUNDING = 64  # times the noise: errors of series as small as this come from rounding
+_PARTS = 4  # into which an interval is divided
+_ROUNDING = 64  # times the noise: smaller errors of a series are rounding
 _NOISE_LEVELS = 2  # divisions between two comparisons with rounding noise
 _CHUNK = 1024  # intervals evaluated in one call
 _MAX_REFINEMENTS = 60
-_EVEN = (1 - np.cos(np.pi * np.arange(9) / 8)) / 2  # where a bracket is evaluated at first
-_EVENLY = np.array([0.0, 0.25, 0.5, 0.75, 1.0])
-_AROUND = np.array([-1e-2, -1e-4, -1e-7, -1e-11, 0.0, 1e-11, 1e-7, 1e-4, 1e-2])  # of the width, around an estimate
+_FIRST_POINTS = (1 - np.cos(np.pi * np.arange(9) / 8)) / 2  # first evaluation points of a bracket
+_EVEN_POINTS = np.array([0.0, 0.25, 0.5, 0.75, 1.0])
+_OFFSETS = np.array([-1e-2, -1e-4, -1e-7, -1e-11, 0.0, 1e-11, 1e-7, 1e-4, 1e-2])  # of the width, around an estimate
 _STENCIL = np.arange(-2, 4)  # points of the inverse interpolation, from the one before a sign change
 
 
@@ -96,7 +96,7 @@ def basis(nodes: int) -> Basis:
 
 def basis_for(degree: int) -> Basis:
     """The basis in which squares of an interpolant of some degree are exact, as far as the largest grid allows."""
-    return basis(int(np.clip(2 * degree + 1, _FEWEST_NODES, _MOST_NODES)))
+    return basis(int(np.clip(2 * degree + 1, _MIN_NODES, _MAX_NODES)))
 
 
 @dataclass(frozen=True)
@@ -114,7 +114,7 @@ class Intervals:
         return len(self.row)
 
     def chosen(self, which: np.ndarray) -> Intervals:
-        """Some of them."""
+        """The selected intervals."""
         parts = (self.row, self.step, self.low, self.high, self.c, self.error)
         return Intervals(*(part[which] for part in parts))
 
@@ -131,7 +131,7 @@ class Separation:
     intervals: Intervals
     first: np.ndarray  # the first interval of each pair of step and function, and the number of intervals
     edge: tuple[float, float]  # the step and the share up to which roots of all functions are separated
-    later: Intervals | None  # where roots are very many: intervals behind these, still to be divided
+    later: Intervals | None  # if there are very many roots: later intervals that are still to be divided
 
 
 def keeps_sign(c: np.ndarray, error: np.ndarray) -> np.ndarray:
@@ -152,10 +152,10 @@ def expand(
 
 
 def separate_roots(functions: Functions, noise: Functions, start: Intervals, b: Basis, most: int = 1024) -> Separation:
-    """Divide intervals until each contains at most one root of its function, or nothing but rounding noise.
+    """Divide intervals until each contains at most one root of its function, or only rounding noise.
 
-    Where there are more than `most` to be divided, the first half of these is; `Separation.later` has the others.
-    `noise` gives the effect of rounding on all functions, with the arguments of `functions`.
+    If more than `most` are to be divided, only the first half is; `Separation.later` contains the others.
+    `noise` returns the effect of rounding on all functions, with the arguments of `functions`.
     """
     ends: list[Intervals] = []
     later: list[Intervals] = []
@@ -179,7 +179,7 @@ def separate_roots(functions: Functions, noise: Functions, start: Intervals, b: 
 
 
 def _separation(found: Intervals, later: list[Intervals]) -> Separation:
-    """Finished intervals in order; those behind the first unfinished one wait for it."""
+    """Finished intervals in order; those after the first unfinished one are postponed."""
     edge = (np.inf, 0.0)
     if later:
         rest = joined(later)
@@ -193,7 +193,7 @@ def _separation(found: Intervals, later: list[Intervals]) -> Separation:
 
 
 def joined(parts: list[Intervals]) -> Intervals:
-    """Lists of intervals in one."""
+    """The concatenated intervals."""
     if len(parts) == 1:
         return parts[0]
     fields = zip(*((x.row, x.step, x.low, x.high, x.c, x.error) for x in parts), strict=True)
@@ -201,7 +201,7 @@ def joined(parts: list[Intervals]) -> Intervals:
 
 
 def _finished(work: Intervals, b: Basis) -> np.ndarray:
-    """True where there is no root, or one at most, or nothing left to divide."""
+    """True where there is at most one root, or the interval is too short to divide."""
     settled = keeps_sign(work.c, work.error) | (work.size + work.error == 0) | np.isnan(work.error)
     settled |= keeps_sign(work.c @ b.slope, (b.nodes - 1) ** 2 * work.error)
     width = work.high - work.low
@@ -214,7 +214,7 @@ def _rough(work: Intervals, b: Basis) -> np.ndarray:
 
 
 def _divided(functions: Functions, work: Intervals, b: Basis) -> Intervals:
-    """The parts of intervals: by their series while these are accurate enough, else evaluated again."""
+    """The parts of intervals: from their series if these are accurate enough, otherwise evaluated again."""
     if not len(work):
         return work
     cuts = work.low[:, None] + (work.high - work.low)[:, None] * np.arange(_PARTS + 1) / _PARTS
@@ -242,7 +242,7 @@ def _expand_again(functions: Functions, parts: Intervals, stale: np.ndarray, b: 
 
 
 def estimate_root(c: np.ndarray, error: float) -> tuple[float, float]:
-    """The root of a monotonic Chebyshev series in [-1, 1], and how far it may be off; Newton's method within a bracket.
+    """The root of a monotonic Chebyshev series in [-1, 1], and its error bound; Newton's method within a bracket.
 
     >>> x, off = estimate_root(np.array([0.25, 1.0, 0.125]), 1e-15)  # x²/4 + x + 1/8
     >>> abs(x - (3.5**0.5 - 2)) < 1e-15, off < 1e-14
@@ -276,15 +276,15 @@ def _clenshaw(c: list[float], x: float) -> tuple[float, float]:
 def refine_roots(at: Callable[[np.ndarray], np.ndarray], low: np.ndarray, high: np.ndarray) -> np.ndarray:
     """The roots of R functions, each between two shares (R,) where its signs differ, to rounding.
 
-    `at` gives the values of each function at P shares of its own, (R, P) → (R, P). In each round all functions are evaluated at
+    `at` returns the values of each function at its P shares, (R, P) → (R, P). In each iteration all functions are evaluated at
     several points: around an estimate by inverse interpolation, and evenly between the ends, so that a bracket
-    shrinks to a fourth at least.
+    shrinks by a factor of at least four.
 
     >>> root = refine_roots(lambda s: np.array([[0.3], [0.5]]) - s**3, np.zeros(2), np.ones(2))
     >>> bool(np.abs(root**3 - [0.3, 0.5]).max() < 1e-15)
     True
     """
-    s, each = low[:, None] + (high - low)[:, None] * _EVEN, np.arange(len(low))
+    s, each = low[:, None] + (high - low)[:, None] * _FIRST_POINTS, np.arange(len(low))
     s[:, -1] = high
     g, guess = at(s), low
     for _ in range(_MAX_REFINEMENTS):
@@ -298,8 +298,8 @@ def refine_roots(at: Callable[[np.ndarray], np.ndarray], low: np.ndarray, high: 
         guess = np.where(zero, s[each, np.argmax(g == 0, axis=1)], guess)
         if (zero | (b - a <= 4 * _EPS * b)).all():
             break
-        around = np.clip(guess[:, None] + (b - a)[:, None] * _AROUND, a[:, None], b[:, None])
-        even = a[:, None] + (b - a)[:, None] * _EVENLY
+        around = np.clip(guess[:, None] + (b - a)[:, None] * _OFFSETS, a[:, None], b[:, None])
+        even = a[:, None] + (b - a)[:, None] * _EVEN_POINTS
         even[:, -1] = b
         s = np.sort(np.concatenate([around, even], axis=1), axis=1)
         g = at(s)

@@ -1,12 +1,12 @@
-"""Equations that slide along switching surfaces.
+"""Sliding modes along switching surfaces.
 
-On a surface g = 0 a motion that neither side lets go follows the mixture of both sides that keeps ġ = 0, Filippov's solution:
+On a surface g = 0 that attracts the motion from both sides, the motion follows the combination with ġ = 0, Filippov's solution:
 
     ẏ = f₀ + Σ αⱼ (fⱼ − f₀),   ġᵢ(α) = 0,   0 ≤ α ≤ 1,
 
-f₀ with the conditions of all surfaces false and fⱼ with the j-th one true. Forces that switch enter linearly, so α solves a
-linear system; where dry friction sticks, it is the share of the friction that is needed. A closed rigid contact is of the same
-sort: g is the rate of its gap, or its slip where it sticks, and α the force that keeps it at zero, without bounds.
+f₀ with the conditions of all surfaces false and fⱼ with the j-th one true. Switching forces enter linearly, so α solves a
+linear system; for sticking dry friction it is the required share of the friction. A closed rigid contact has the same form:
+g is the rate of its gap, or its slip if it sticks, and α is the unbounded force that keeps it at zero.
 """
 
 from __future__ import annotations
@@ -29,42 +29,42 @@ Sliding = tuple[Switch | KeptRate, ...]
 
 @dataclass(frozen=True)
 class SlidingKernel(Kernel):
-    """The compiled functions of a form that slides along surfaces, each with the parameter that holds its condition or force."""
+    """The compiled functions of a form that slides along surfaces, each with the parameter of its condition or force."""
 
     surfaces: Sliding = ()
 
     @classmethod
     def of(cls, kernel: Kernel, surfaces: Sliding) -> SlidingKernel:
-        """The same form on surfaces; made once."""
+        """The same form on surfaces; cached."""
         if surfaces not in kernel.kept:
             kernel.kept[surfaces] = cls(kernel.form, kernel.residual, kernel.mode, surfaces)
         return kernel.kept[surfaces]
 
     @cached_property
     def rows(self) -> list[int]:
-        """Which of the parameters hold the conditions of the surfaces."""
+        """The rows of the parameters of the surfaces."""
         known = list(map(str, self.parameters))
         return [known.index(switch.parameter) for switch in self.surfaces]
 
     @cached_property
     def _units(self) -> list[float]:
-        """How far each parameter is changed to find its effect: 1 for a condition, the model's scale for a force.
+        """The change of each parameter that measures its effect: 1 for a condition, the model's scale for a force.
 
-        In large or small units a force of 1 changes accelerations by less than their rounding, or by so much that they drown.
+        In large or small units a force of 1 would change accelerations by less than rounding, or dominate them.
         """
         force = self.form.system.facts.scales.force
         return [1.0 if isinstance(each, Switch) else force for each in self.surfaces]
 
     @cached_property
     def _graph(self) -> tuple[Array, Array, Array]:
-        """α, ẏ and the slopes of ġ by α in the graph."""
+        """α, ẏ and ∂ġ/∂α as expressions."""
         system, names = self.form.system, [switch.parameter for switch in self.surfaces]
         units = dict(zip(names, self._units, strict=True))
-        algebra, whole, n, size = system.algebra, super().rates, len(system.q), self.form.n_states
+        algebra, rates, n, size = system.algebra, super().rates, len(system.q), self.form.n_states
         g = self.in_state(vector([switch.at(system.motion) for switch in self.surfaces]), system.qdd)
 
         def side(true: str | None) -> tuple[Array, Array]:
-            f = algebra.substitute(whole, {name: units[name] if name == true else 0 for name in names})
+            f = algebra.substitute(rates, {name: units[name] if name == true else 0 for name in names})
             return f, algebra.total_derivative(g, (system.q, f[:n]), (self.form.velocity.v, f[n:size]), system.clock)
 
         f0, g0 = side(None)
@@ -91,12 +91,12 @@ class SlidingKernel(Kernel):
         return self._compile(self._graph[0])
 
     def mixture(self, y: np.ndarray, t: npt.ArrayLike, constants: np.ndarray) -> np.ndarray:
-        """α at states y = (q, v[, work]), one or many."""
+        """α at one state y = (q, v[, work]) or many."""
         inputs = stacked(y[: self.form.n_states], t)
         return self._mixture(inputs, constants) if self.fused else self.in_numbers(inputs, constants)[0]
 
     def held(self, y: np.ndarray, t: npt.ArrayLike, constants: np.ndarray) -> np.ndarray:
-        """The values of the parameters of the surfaces at many states: shares between 0 and 1, forces and grips anywhere."""
+        """The parameters of the surfaces at many states: shares are clipped to [0, 1], forces and friction are not."""
         found = self.mixture(y, t, constants)
         shares = [isinstance(each, Switch) and each.grip is None for each in self.surfaces]
         return np.where(np.array(shares)[:, None], np.clip(found, 0.0, 1.0), found)
@@ -106,17 +106,17 @@ class SlidingKernel(Kernel):
         return self._compile(self._graph[2].ravel())
 
     def responses(self, y: np.ndarray, t: npt.ArrayLike, constants: np.ndarray) -> np.ndarray:
-        """The slopes ∂ġᵢ/∂αⱼ at many states, (K, surfaces, surfaces)."""
+        """The derivatives ∂ġᵢ/∂αⱼ at many states, (K, surfaces, surfaces)."""
         inputs, m = stacked(y[: self.form.n_states], t), len(self.surfaces)
         if not self.fused:
             return np.moveaxis(self.in_numbers(inputs, constants)[2], -1, 0)
         return np.moveaxis(self._responses(inputs, constants).reshape(m, m, -1), -1, 0)
 
-    # where the form is solved in numbers
+    # for forms that are solved numerically
 
     @cached_property
     def _slopes_of(self) -> Function:
-        """∂g/∂q, ∂g/∂q̇ and ∂g/∂t of (q, q̇, t)."""
+        """∂g/∂q, ∂g/∂q̇ and ∂g/∂t as a function of (q, q̇, t)."""
         system = self.form.system
         g = vector([switch.at(system.motion) for switch in self.surfaces])
         x = stack(system.q, system.qd, vector([system.t]))
@@ -151,7 +151,7 @@ class SlidingKernel(Kernel):
 
 
 class Mixed(Function):
-    """ẏ on the surfaces, in numbers."""
+    """ẏ on the surfaces, solved numerically."""
 
     def __init__(self, kernel: SlidingKernel) -> None:
         form = kernel.form

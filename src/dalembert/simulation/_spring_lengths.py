@@ -1,4 +1,4 @@
-"""The lengths of springs and dampers as a compiled function: where one is zero its force is 0/0."""
+"""The lengths of springs and dampers as a compiled function: the force is 0/0 at zero length."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from dalembert.mechanics.system import System
 from dalembert.model.loads.base import Span
 from dalembert.symbolic.algebra_base import stack, vector
 
-_LITTLE = 1e-9  # of the scales of the model: how much later, or how far off, the ends of dampers do not meet any more
-_NOTHING = 1e-14  # of the distances of the ends from the origin: below it a length is zero
+_OFFSET = 1e-9  # of the scales of the model: the offset in time or position that separates the ends of dampers
+_ZERO = 1e-14  # of the distances of the ends from the origin: smaller lengths are zero
 
 
 class Lengths:
@@ -37,7 +37,7 @@ class Lengths:
         return compile_function(system.algebra, inputs, stack(*parts), parameters, system.engine)
 
     def evaluate(self, q: np.ndarray, t: np.ndarray, parameters: np.ndarray) -> tuple[np.ndarray, ...]:
-        """Vectors between the ends (elements, 3, K), sizes of their positions (elements, K) and natural lengths (elements, K)."""
+        """Vectors between the ends (elements, 3, K), norms of their positions (elements, K) and natural lengths (elements, K)."""
         out = self._function(np.concatenate([q, np.broadcast_to(t, q.shape[1:])[None]]), parameters)
         parts = out.reshape(len(self.spans), 7, -1)
         first, second, natural = parts[:, :3], parts[:, 3:6], parts[:, 6]
@@ -45,7 +45,7 @@ class Lengths:
         return second - first, size, natural
 
     def require_nonzero(self, q: np.ndarray, t: float | np.ndarray, parameters: np.ndarray) -> None:
-        """Raise with the name of an element whose ends meet at one of the states (n, K), and whose force has no limit there."""
+        """Raise if an element without a regular force has zero length at one of the states (n, K)."""
         if not self.spans:
             return
         time = np.broadcast_to(np.asarray(t, dtype=float), q.shape[1:])
@@ -55,7 +55,7 @@ class Lengths:
                 raise InputError(_meeting(self.spans[i], float(time[k]), float(natural[i, k])))
 
     def meet(self, q: np.ndarray, t: float | np.ndarray, parameters: np.ndarray) -> np.ndarray:
-        """At which of the states (n, K) the ends of a damper meet."""
+        """True at the states (n, K) where a damper has zero length."""
         regular = [span.regular for span in self.spans]
         if not any(regular):
             return np.zeros(q.shape[1], dtype=bool)
@@ -63,26 +63,26 @@ class Lengths:
         return np.asarray(met[regular].any(axis=0))
 
     def _met(self, q: np.ndarray, t: np.ndarray, parameters: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Which ends meet (elements, K), and the natural lengths."""
+        """True where the length is zero (elements, K), and the natural lengths."""
         between, size, natural = self.evaluate(q, t, parameters)
-        return np.linalg.norm(between, axis=1) <= _NOTHING * size, natural
+        return np.linalg.norm(between, axis=1) <= _ZERO * size, natural
 
     def apart(
         self, q: np.ndarray, qd: np.ndarray, t: float | np.ndarray, parameters: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Positions (n, K) and times (K,) at which no ends of dampers meet: where they do, as they are a little later.
+        """Positions (n, K) and times (K,) with nonzero damper lengths: states of zero length are advanced slightly in time.
 
-        The force of a damper is there what it is at the meeting, as far as it goes along the rate of the vector between its ends;
-        where this rate vanishes, the force does, and any other position serves.
+        The damper force there is the limit at zero length, along the rate of the vector between its ends; if this rate vanishes,
+        so does the force, and any nearby position is valid.
         """
         time = np.broadcast_to(np.asarray(t, dtype=float), q.shape[1:])
         if not (met := self.meet(q, time, parameters)).any():
             return q, time
         out, later, scales = q.copy(), time.copy(), self._system.facts.scales
-        later[met] += _LITTLE * scales.time
-        out[:, met] += _LITTLE * scales.time * qd[:, met]
+        later[met] += _OFFSET * scales.time
+        out[:, met] += _OFFSET * scales.time * qd[:, met]
         still = self.meet(out, later, parameters)
-        out[:, still] += (_LITTLE * scales.positions * np.cos(1.0 + np.arange(len(q))))[:, None]
+        out[:, still] += (_OFFSET * scales.positions * np.cos(1.0 + np.arange(len(q))))[:, None]
         for k in np.flatnonzero(self.meet(out, later, parameters)):
             parts = self._met(out[:, [k]], later[[k]], parameters if parameters.ndim == 1 else parameters[:, [k]])[0][
                 :, 0
@@ -92,24 +92,24 @@ class Lengths:
 
 
 def _together(span: Span, t: float) -> str:
-    """What is wrong with an element whose ends are never apart."""
+    """The message for an element whose ends always coincide."""
     return (
-        f"{span.kind} '{span.name}': at t = {t:.9g} its ends meet, and no motion of the model parts them. Expected two points "
-        "that move against each other. Remove it, or give it other points."
+        f"{span.kind} '{span.name}': at t = {t:.9g} its ends coincide, and no motion of the model separates them. Expected two "
+        "points with relative motion. Remove it, or choose other points."
     )
 
 
 def _meeting(span: Span, t: float, natural: float) -> str:
-    """What is wrong with an element of length zero."""
+    """The message for an element of length zero."""
     if span.kind != "spring":
         inside = "a damping" if span.kind == "damper" else "a load"
-        why, hint = "", f"Start with its ends apart, or use {inside} inside the joint."
+        why, hint = "", f"Start with its ends apart, or use {inside} in the joint."
     elif natural == 0:
         why = " although its natural length is 0"
-        hint = "Write natural_length = 0 as a number, then its force is regular; or start with its ends apart."
+        hint = "Set natural_length = 0 as a number, then its force is regular; or start with its ends apart."
     else:
-        why, hint = f" and its natural length is {natural:.6g}", "Start with its ends apart, by however little."
+        why, hint = f" and its natural length is {natural:.6g}", "Start with its ends apart, even slightly."
     return (
-        f"{span.kind} '{span.name}': at t = {t:.9g} its ends meet{why}, so its force has no direction (0/0). "
+        f"{span.kind} '{span.name}': at t = {t:.9g} its ends coincide{why}, so its force has no direction (0/0). "
         f"Expected a length above 0, got 0. {hint}"
     )

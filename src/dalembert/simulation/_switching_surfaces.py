@@ -1,4 +1,4 @@
-"""The surfaces at which a run changes its mode, as compiled functions: switches, lines of tables, and events."""
+"""The switching surfaces of a run as compiled functions: switches, table segments, and events."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from dalembert.simulation._crossings import perturbed_states
 from dalembert.simulation.workspace import Workspace
 from dalembert.symbolic.algebra_base import Scalar, vector
 
-SAME_INSTANT = 1e-13  # of the time, or of the time of the model: crossings as close as this are at one instant
-_LATER = 4 * SAME_INSTANT  # how much later surfaces of time alone are evaluated, to know the side behind an instant
-_ZERO = 1e-15  # of a state and its scale: what this changes a surface by is zero
+SAME_INSTANT = 1e-13  # of the time, or of the time scale of the model: closer crossings are simultaneous
+_LATER = 4 * SAME_INSTANT  # the delay at which surfaces of time alone are evaluated, for the side after an instant
+_ZERO = 1e-15  # of a state and its scale: a smaller change of a surface is zero
 
 
 @dataclass
 class SwitchingSurfaces:
     """The functions g(q, q̇, t) of a model whose zeros change the mode of a run."""
 
-    space: Workspace  # in the coordinates in use: other angles may take the place of the user's
+    space: Workspace  # in the coordinates in use, which may have other angles than the user's
     held: Held
     events: Sequence[Event]
     duration: float
@@ -48,7 +48,7 @@ class SwitchingSurfaces:
         return [one.at(motion) for one in self.held.surfaces] + [motion.lower(event.when) for event in self.events]
 
     def changes(self, state: np.ndarray, values: np.ndarray) -> np.ndarray:
-        """The values that events set parameters and rates to, one after the other, at (q, q̇, t)."""
+        """The values to which events set parameters and rates, in order, at (q, q̇, t)."""
         return self._compiled(self._change_formulas)(state, values)
 
     def _change_formulas(self, system: System) -> list[Scalar]:
@@ -56,7 +56,7 @@ class SwitchingSurfaces:
         return [system.motion.lower(formula) for formula in formulas]
 
     def grips(self, state: np.ndarray, values: np.ndarray) -> np.ndarray:
-        """The least and the greatest mixture of each switch at which it sticks, one after the other."""
+        """The minimum and the maximum mixture at which each switch sticks, in order."""
         return self._compiled(self._grip_formulas)(state, values)
 
     def _grip_formulas(self, system: System) -> list[Scalar]:
@@ -65,12 +65,12 @@ class SwitchingSurfaces:
 
     @cached_property
     def kinematic(self) -> frozenset[str]:
-        """The parameters that joints, constraints and energies name."""
+        """The parameters in joints, constraints and energies."""
         return kinematic_names(self.held.description)
 
     @cached_property
     def timed(self) -> np.ndarray:
-        """Which surfaces belong to prescribed motions and depend on time alone."""
+        """True for surfaces of prescribed motions that depend on time alone."""
         return np.array([one.kinematic and one.timed for one in self.held.surfaces], dtype=bool)
 
     def instant(self, t: float) -> float:
@@ -78,7 +78,7 @@ class SwitchingSurfaces:
         return self.space.facts.scales.instant(t, self.duration)
 
     def noise(self, t: float, q: np.ndarray, qd: np.ndarray, values: np.ndarray) -> np.ndarray:
-        """How much rounding changes each surface: of the state, of the scales of the model, and of the time."""
+        """The change of each surface by rounding of the state, of the scales of the model, and of the time."""
         scales, state, instant = self.space.facts.scales, np.concatenate([q, qd]), self.instant(t)
         moved = np.concatenate([np.abs(qd) * instant, scales.velocities * (instant / scales.time)])
         size = np.abs(state) + np.concatenate([scales.positions, scales.velocities]) + moved
@@ -89,7 +89,7 @@ class SwitchingSurfaces:
             return np.nan_to_num(np.abs(g - g[:, :1]).max(axis=1), nan=0.0, posinf=0.0)
 
     def just_after(self, t: float, q: np.ndarray, qd: np.ndarray, values: np.ndarray) -> np.ndarray:
-        """The functions of all surfaces, those of prescribed motions in time alone a little later."""
+        """The functions of all surfaces; those of prescribed motions in time alone slightly later."""
         now, later = (np.concatenate([q, qd, [x]]) for x in (t, t + _LATER * self.instant(t)))
         g = self.at(now, values)
         if (rows := self.timed).any():
@@ -97,7 +97,7 @@ class SwitchingSurfaces:
         return g
 
     def just_passed(self, g: np.ndarray, after: np.ndarray) -> set[tuple[int, float]]:
-        """The rows and offsets of the surfaces of time alone that lie at t, where only a later return counts."""
+        """The rows and offsets of surfaces of time alone that are zero at t, for which only a later return counts."""
         count, out = len(self.held.switches), set[tuple[int, float]]()
         for i in np.flatnonzero(self.timed).tolist():
             near = 4 * abs(float(after[i] - g[i]))

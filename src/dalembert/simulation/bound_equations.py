@@ -1,4 +1,4 @@
-"""Equations of motion with values of their parameters: what a simulation, and everything that evaluates equations, works with."""
+"""Equations of motion bound to parameter values, the input of simulations and of all evaluations."""
 
 from __future__ import annotations
 
@@ -23,21 +23,21 @@ from dalembert.simulation.workspace import Workspace
 
 @dataclass(frozen=True, repr=False)
 class BoundEquations(Value):
-    """A derivation with the values of its parameters; `Equations` adds how it is read and evaluated."""
+    """A derivation with the values of its parameters; `Equations` adds display and evaluation."""
 
     derivation: Derivation
-    changes: Frozen[str, float] = Frozen()  # noqa: RUF009 (it cannot change) values of parameters other than the model's
+    changes: Frozen[str, float] = Frozen()  # noqa: RUF009 (immutable) parameter values that differ from the model's
 
-    # what was derived
+    # the derivation
 
     @property
     def about(self) -> About:
-        """What the formalism says of itself."""
+        """The metadata of the formalism."""
         return self.derivation.about
 
     @property
     def workspace(self) -> Workspace:
-        """What is worked out and compiled for the model."""
+        """The derived and compiled quantities of the model."""
         return self.derivation.workspace
 
     @property
@@ -47,7 +47,7 @@ class BoundEquations(Value):
 
     @cached_property
     def values(self) -> np.ndarray:
-        """The values of the parameters in use, in the order of their declaration."""
+        """The parameter values in use, in the order of declaration."""
         known = self.model.parameter_values
         return np.array([self.changes.get(name, value) for name, value in known.items()], dtype=float)
 
@@ -58,7 +58,7 @@ class BoundEquations(Value):
 
     @property
     def model(self) -> Description:
-        """The model, as it was when the equations were derived."""
+        """The model from which the equations were derived."""
         return self.workspace.model
 
     @property
@@ -78,7 +78,7 @@ class BoundEquations(Value):
 
     @property
     def working(self) -> tuple[str, ...]:
-        """What can do work on the system, by name: loads, forces, and constraints that move with time or are not ideal.
+        """The names of elements that can do work on the system: loads, forces, rheonomic and non-ideal constraints.
 
         >>> import dalembert as dl
         >>> model = dl.load("simple-pendulum").copy().joint_friction("bob", viscous=0.1, name="bearing")
@@ -93,19 +93,19 @@ class BoundEquations(Value):
         return self.derivation.machine.kernel
 
     def with_choice(self, choice: Choice) -> Self:
-        """The equations of the same model by the same formalism in other speeds and with other independent constraints."""
+        """The equations of the same model and formalism with other generalized speeds and independent constraints."""
         return replace(self, derivation=self.derivation.with_choice(choice))
 
     def singular_coordinates(self, q: np.ndarray, t: float) -> str | None:
-        """A sentence that names the coordinates that are singular at a state, such as polar ones at r = 0; else None."""
+        """A clause that names the coordinates that are singular at a state, such as polar ones at r = 0; else None."""
         known, values = self.workspace.facts, zip(self.model.parameter_values, self.values.tolist(), strict=True)
         return singular_coordinates(self.model, known.levels, known.scales, q, t, dict(values))
 
     @property
     def constraint_names(self) -> tuple[str, ...]:
-        """The names of the rows of `multipliers`: every constraint, contacts and norms of quaternions written out.
+        """The names of the rows of `multipliers`: all constraints, including those of contacts and quaternion norms.
 
-        With constraints on momenta they are those of c(q, p, t) in (5.287) of papers/desapio, implied ones included.
+        With constraints on momenta they are those of c(q, p, t) in (5.287) of papers/desapio, including implied ones.
 
         >>> import dalembert as dl
         >>> dl.derive(dl.load("rolling-disk"), "lagrange").constraint_names
@@ -118,10 +118,10 @@ class BoundEquations(Value):
 
     @checked
     def with_parameters(self, values: Mapping[Any, float | str] | None = None, **more: float | str) -> Self:
-        """The same equations with other parameter values, by name or SymPy symbol; nothing is derived or compiled again.
+        """The same equations with other parameter values, by name or SymPy symbol, without deriving or compiling again.
 
-        Values that change what was found before deriving (which constraints are independent, which coordinates are
-        ignorable) are refused: those need equations of their own.
+        Raises for values that change a structural fact of the derivation (the independent constraints, the ignorable
+        coordinates): derive the equations again for those.
         """
         changes = self.changes | parameter_changes(self.model, {**(values or {}), **more})
         self.derivation.require_same_structure(changes)
@@ -129,11 +129,11 @@ class BoundEquations(Value):
 
     @property
     def parameters(self) -> dict[str, float]:
-        """The values of the parameters in use; what laws in Python give is none of them."""
-        given = {name for controller in self.model.controllers for name in controller.inputs}
+        """The parameter values in use, without the outputs of laws in Python."""
+        outputs = {name for controller in self.model.controllers for name in controller.inputs}
         both = zip(self.model.parameter_values, self.values.tolist(), strict=True)
-        return {name: value for name, value in both if name not in given}
+        return {name: value for name, value in both if name not in outputs}
 
     def loaded_model(self, model: Elements) -> Elements:
-        """The model with the loads that act, of the model in use."""
+        """The model with the loads that act on it."""
         return model

@@ -1,10 +1,10 @@
-"""Other angles along a run: what is integrated near gimbal lock, and how the user's angles are found from it.
+"""Chart changes along a run: integration in other angles near gimbal lock, and recovery of the user's angles.
 
-A run looks at the ends of its steps how far the angles of every attitude are from their singularity. Next to it the
-run goes on with another sequence of axes, derived and compiled once, and the user's angles, rates, accelerations and generalized
-forces are found from its motion. They follow the motion continuously: turns are counted from step to step. Only a
-motion that passes the singularity itself, within rounding, lets the first and the third angle jump by half a turn, opposite or
-alike.
+At the ends of its steps a run checks the distance of the angles of every attitude from their singularity. Near it the
+run continues with another sequence of axes, derived and compiled once, and the user's angles, rates, accelerations and
+generalized forces are computed from its motion. They are continuous: full turns are counted from step to step. Only if the
+motion passes the singularity itself, within rounding, do the first and the third angle jump by π, in opposite or equal
+directions.
 """
 
 from __future__ import annotations
@@ -32,17 +32,17 @@ from dalembert.symbolic.rotations import EulerAngles, solved
 if TYPE_CHECKING:
     from dalembert.simulation.bound_equations import BoundEquations
 
-NEAR = 0.1  # |sin B| at which a run goes on with other angles
-GOOD = 0.3  # and from which on the user's take their place again
-STOP = 1e-3  # and at which a run ends that cannot
-SINGULAR = 1e-4  # the least inertia, by the largest, at which angles at gimbal lock are held by nothing else
-_MOST = 2000
+NEAR = 0.1  # |sin B| below which a run continues with other angles
+GOOD = 0.3  # |sin B| above which it returns to the user's angles
+STOP = 1e-3  # |sin B| below which a run ends that cannot change angles
+SINGULAR = 1e-4  # relative inertia below which no constraint fixes the angles at gimbal lock
+_MAX_CHANGES = 2000
 _CLEAR = float(np.arcsin(NEAR))  # radians
 Singular = Callable[[int], bool]
 
 
 def equations_in(equations: BoundEquations, sequences: Sequences) -> BoundEquations:
-    """The equations by the same formalism with other angles; raises where the formalism cannot treat them."""
+    """The equations by the same formalism with other angles; raises if the formalism does not support them."""
     derivation = equations.derivation
     model = derivation.setup.declared
     pairs = zip(attitudes_of(model), sequences, strict=True)
@@ -53,7 +53,7 @@ def equations_in(equations: BoundEquations, sequences: Sequences) -> BoundEquati
 
 
 def chart_of(equations: BoundEquations, sequences: Sequences, sides: Sequence[float]) -> Chart | None:
-    """The chart of sequences, None where all angles are the user's."""
+    """The chart of sequences; None if all angles are the user's."""
     if not any(sequences):
         return None
     model = equations.derivation.setup.declared
@@ -71,7 +71,7 @@ def chart_of(equations: BoundEquations, sequences: Sequences, sides: Sequence[fl
 
 
 def gimbal_locks(equations: BoundEquations) -> list[tuple[int, float]]:
-    """The place of the second angle of every attitude, and a value of it at which the angles are singular."""
+    """The row of the second angle of every attitude, and a singular value of it."""
     model = equations.derivation.setup.declared
     known, names = (
         dict(zip(equations.model.parameter_values, equations.values.tolist(), strict=True)),
@@ -84,11 +84,11 @@ def gimbal_locks(equations: BoundEquations) -> list[tuple[int, float]]:
 
 
 class Charts:
-    """The angles that a run uses, and when they have served."""
+    """The angles that a run uses, and when they must be changed."""
 
     def __init__(self, equations: BoundEquations, forbidden: str | None = None) -> None:
         self._equations = equations  # in the user's angles
-        self._forbidden = forbidden  # why a run must not go on with other angles
+        self._forbidden = forbidden  # why a run must not change angles
         self.attitudes = attitudes_of(equations.derivation.setup.declared)
         self.sequences: Sequences = (None,) * len(self.attitudes)
         self.chart: Chart | None = None
@@ -96,13 +96,13 @@ class Charts:
         self._known: dict[Sequences, BoundEquations] = {self.sequences: equations}
         self._sides = [1.0] * len(self.attitudes)
         self._sheets: list[float] = []
-        self._forced: set[int] = set()  # attitudes whose next step would lead through the singularity
+        self._forced: set[int] = set()  # attitudes whose next step would cross the singularity
         self._changes: list[tuple[float, str]] = []
-        self._leaps: list[tuple[float, str]] = []
+        self._crossed: list[tuple[float, str]] = []
 
     @property
     def equations(self) -> BoundEquations:
-        """The equations with the angles in use, as first derived."""
+        """The equations with the angles in use, as derived."""
         return self._known[self.sequences]
 
     @cached_property
@@ -131,25 +131,25 @@ class Charts:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Where angles were changed, or a step led through their singularity."""
+        """The changes of angles, and steps across their singularity."""
         out = []
         if self._changes:
             t, title = self._changes[0]
-            often = f", and {len(self._changes)} times in all" if len(self._changes) > 1 else ""
+            often = f", and {len(self._changes)} times in total" if len(self._changes) > 1 else ""
             out.append(
-                f"{title} came close to gimbal lock at t = {t:.6g}{often}: the run went on with another sequence of axes, and "
-                "the angles are found from its motion"
+                f"{title} came close to gimbal lock at t = {t:.6g}{often}: the run used another sequence of axes, and "
+                "the angles are computed from its motion"
             )
-        if self._leaps:
-            t, title = self._leaps[0]
+        if self._crossed:
+            t, title = self._crossed[0]
             out.append(
-                f"a step that ends at t = {t:.6g} led through gimbal lock of {title}. Look at the result beyond with care, or "
-                "shorten the steps by `max_step` or `step`"
+                f"the step that ends at t = {t:.6g} crossed gimbal lock of {title}. Check the results after this time, or "
+                "shorten the steps with `max_step` or `step`"
             )
         return tuple(out)
 
     def begin(self, t: float, q: np.ndarray, singular: Singular) -> bool:
-        """Take up the start, in the user's coordinates; True where other angles should begin."""
+        """Initialize at the start, in the user's coordinates; True if the run must begin with other angles."""
         self._sides = [user.side(q[rows]) for user, rows in zip(self._users, self._rows, strict=True)]
         self._look_at(q)
         return self.poor(np.array([t]), q[:, None], singular) is not None
@@ -158,7 +158,7 @@ class Charts:
         self._sheets = [float(self._used(i).sheet(q[rows])) for i, rows in enumerate(self._rows)]
 
     def stays_clear(self, coefficients: np.ndarray, h: float) -> bool:
-        """True where the user's angles cannot come close along a step: the terms of its polynomial (states, orders) are small."""
+        """True if a step with this polynomial (states, orders) stays away from gimbal lock: its terms are small."""
         if self.chart is not None:
             return False
         powers = h ** np.arange(1, coefficients.shape[1])
@@ -169,7 +169,7 @@ class Charts:
         )
 
     def _gap(self, i: int, angle: float) -> float:
-        """How far the second of the user's angles, the i-th coordinate, is from gimbal lock, in radians."""
+        """The distance of the second of the user's angles, the i-th coordinate, from gimbal lock, in radians."""
         halves = (angle + self._offsets[i]) / np.pi
         return abs(halves - round(halves)) * np.pi
 
@@ -177,8 +177,8 @@ class Charts:
     def _offsets(self) -> dict[int, float]:
         return {rows[1]: user.offset for rows, user in zip(self._rows, self._users, strict=True)}
 
-    def _at_ease(self, q: np.ndarray) -> bool:
-        """True where one state in the user's angles is far from gimbal lock, and no step has led through."""
+    def _is_clear(self, q: np.ndarray) -> bool:
+        """True if one state in the user's angles is far from gimbal lock, and no step has crossed it."""
         for (_, k, _), sheet in zip(self._rows, self._sheets, strict=True):
             angle = float(q[k])
             if self._gap(k, angle) < _CLEAR or np.floor((angle + self._offsets[k]) / np.pi) != sheet:
@@ -186,11 +186,11 @@ class Charts:
         return self.chart is None
 
     def poor(self, t: np.ndarray, q: np.ndarray, singular: Singular) -> int | None:
-        """The first of K ends of steps (n, K) at which other angles should go on; raises where none can.
+        """The first of K ends of steps (n, K) at which the angles must be changed; raises if they cannot be.
 
-        `singular` says of the k-th whether the equations are singular there: constraints may hold what has no inertia.
+        `singular(k)` is True if the equations are singular there; constraints may remove motions without inertia.
         """
-        if len(t) == 1 and self._at_ease(q[:, 0]):
+        if len(t) == 1 and self._is_clear(q[:, 0]):
             return None
         found = [k for i in range(len(self.attitudes)) if (k := self._poor(i, t, q, singular)) is not None]
         if not found:
@@ -210,19 +210,19 @@ class Charts:
         why = self._obstacles[i]
         if why is not None:
             if singular(k):
-                raise self._stop(i, float(t[k]), own[:, k], why)
+                raise self._locked(i, float(t[k]), own[:, k], why)
             return None
         if k in near:
             return k
-        if k:  # the step behind this one leads through
+        if k:  # the next step crosses gimbal lock
             self._forced.add(i)
             return k - 1
-        self._leaps.append((float(t[0]), self.attitudes[i].title))
+        self._crossed.append((float(t[0]), self.attitudes[i].title))
         self._sheets[i] = float(used.sheet(own)[0])
         return self._poor(i, t, q, singular)
 
     def served(self, q: np.ndarray) -> np.ndarray:
-        """At which of K states (n, K) along a step the angles in use serve."""
+        """True at the K states (n, K) along a step where the angles in use are regular."""
         out = np.ones(q.shape[1], dtype=bool)
         for i, rows in enumerate(self._rows):
             used, own = self._used(i), q[rows]
@@ -235,33 +235,33 @@ class Charts:
             self._track.go_on(self.chart, t, q, qd)
 
     def end(self, t: float, q: np.ndarray, qd: np.ndarray) -> Chart | None:
-        """The chart of the stretch that ends here, with the user's angles along it."""
+        """The chart of the segment that ends here, with the user's angles along it."""
         if self.chart is None or self._track is None:
             return None
         return self._track.end(self.chart, t, q, qd)
 
-    def _stop(self, i: int, t: float, angles: np.ndarray, why: str) -> SimulationError:
-        """The error where no other angles can go on."""
+    def _locked(self, i: int, t: float, angles: np.ndarray, why: str) -> SimulationError:
+        """The error at gimbal lock if the angles cannot be changed."""
         attitude, used = self.attitudes[i], self._used(i)
         values = ", ".join(f"{name} = {x:.6g}" for name, x in zip(attitude.coordinates, angles, strict=True))
         first, _, third = attitude.coordinates
         best = self._best(i, used.rotation(angles))
         return SimulationError(
-            f"at t = {t:.9g} {attitude.title} are at gimbal lock: the axes of {first} and {third} are parallel but for "
-            f"{float(used.distance(angles)):.1e}, and runs end at {STOP:g}. State: {values}. The run cannot go on with other "
-            f"angles, since {why}. Turn the body by a quaternion (a spherical or free joint with `quaternion`), or by the "
+            f"at t = {t:.9g} {attitude.title} are at gimbal lock: the axes of {first} and {third} are parallel within "
+            f"{float(used.distance(angles)):.1e}, and runs end at {STOP:g}. State: {values}. The run cannot continue with other "
+            f"angles, because {why}. Use a quaternion (a spherical or free joint with `quaternion`), or the "
             f"sequence of axes {best}, which is regular here."
         )
 
     def _best(self, i: int, rotation: np.ndarray) -> str:
-        """A sequence that is regular here, and at the initial state, from which facts about a model are found."""
+        """A sequence that is regular here and at the initial state, where facts about a model are determined."""
         start, _ = self._equations.derivation.setup.declared.initial
         rotations = np.stack([rotation, self._users[i].rotation(start[self._rows[i]])], axis=2)
         return best_sequence(self._users[i], rotations, GOOD, self.sequences[i])
 
     def change(self, t: float, q: np.ndarray, qd: np.ndarray) -> tuple[BoundEquations, np.ndarray, np.ndarray]:
-        """The equations with angles that serve here, and the state in them; q and q̇ are in the angles in use."""
-        shown, new, out, rates = self._shown(q), list(self.sequences), q.copy(), qd.copy()
+        """The equations with angles that are regular here, and the state in them; q and q̇ are in the angles in use."""
+        angles, new, out, rates = self._user_angles(q), list(self.sequences), q.copy(), qd.copy()
         for i, rows in enumerate(self._rows):
             used, user, own = self._used(i), self._users[i], q[rows]
             forced = i in self._forced
@@ -272,29 +272,29 @@ class Charts:
                 continue
             new[i] = None if back else self._best(i, rotation)
             other = user if back else sequence_angles(new[i] or "")
-            out[rows] = shown[i] if back else other.angles(rotation, 1.0)
+            out[rows] = angles[i] if back else other.angles(rotation, 1.0)
             rates[rows] = solved(other.columns(out[rows]), spin)
-        self._write_down(t, new)
+        self._record(t, new)
         self._forced, self.sequences = set(), tuple(new)
         equations = self._equations_now(t)
         self.chart = chart_of(self._equations, self.sequences, self._sides)
-        self._track = Track(t, [shown[i] for i, each in enumerate(new) if each is not None])
+        self._track = Track(t, [angles[i] for i, each in enumerate(new) if each is not None])
         self._look_at(out)
         return equations, out, rates
 
-    def _shown(self, q: np.ndarray) -> list[np.ndarray]:
-        """The user's angles of every attitude at the end of a stretch."""
+    def _user_angles(self, q: np.ndarray) -> list[np.ndarray]:
+        """The user's angles of every attitude at the end of a segment."""
         last = iter([] if self._track is None else self._track.last)
         pairs = zip(self._rows, self.sequences, strict=True)
         return [q[rows] if sequence is None else next(last) for rows, sequence in pairs]
 
-    def _write_down(self, t: float, new: Sequence[str | None]) -> None:
+    def _record(self, t: float, new: Sequence[str | None]) -> None:
         changed = next(i for i, each in enumerate(new) if each != self.sequences[i])
         self._changes.append((t, self.attitudes[changed].title))
-        if len(self._changes) > _MOST:
+        if len(self._changes) > _MAX_CHANGES:
             raise SimulationError(
-                f"at t = {t:.9g} {self.attitudes[changed].title} have been replaced {_MOST} times, always close to gimbal lock. "
-                "Turn the body by a quaternion."
+                f"at t = {t:.9g} {self.attitudes[changed].title} have been replaced {_MAX_CHANGES} times, always close to gimbal "
+                "lock. Use a quaternion for this body."
             )
 
     def _equations_now(self, t: float) -> BoundEquations:
@@ -304,8 +304,8 @@ class Charts:
                 self._known[self.sequences] = equations_in(self._equations, self.sequences)
             except DalembertError as error:
                 raise SimulationError(
-                    f"at t = {t:.9g} {self._changes[-1][1]} are close to gimbal lock, the first and the third axis parallel but "
-                    f"for {NEAR:g}, and the run cannot go on with another sequence of axes: {error} Turn the body by a "
-                    "quaternion, or derive by another formalism."
+                    f"at t = {t:.9g} {self._changes[-1][1]} are close to gimbal lock, the first and the third axis parallel "
+                    f"within {NEAR:g}, and the run cannot continue with another sequence of axes: {error} Use a "
+                    "quaternion, or another formalism."
                 ) from error
         return self._known[self.sequences]

@@ -1,4 +1,4 @@
-"""The constraints as compiled functions: violations, Jacobians, and the mass matrix that weighs a projection."""
+"""The constraints as compiled functions: violations, Jacobians, and the mass matrix that weights a projection."""
 
 from __future__ import annotations
 
@@ -20,24 +20,24 @@ from dalembert.symbolic.algebra_base import Array, stack, vector
 _TOLERANCE = 1e-8  # of a constraint, relative to the size of its terms
 
 
-_SAME = 1e-7  # of a velocity, relative to the largest and to the scale of its own
+_SAME = 1e-7  # of a velocity, relative to the largest and to its scale
 
 
 ROUNDS = 10
 
 
-Look = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray, np.ndarray]]  # what is to vanish at x, its slope, and M
+Look = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray, np.ndarray]]  # the residual at x, its derivative, and M
 
 
 class Manifold:
-    """The set of states on which the constraints hold."""
+    """The set of states that satisfy the constraints."""
 
     def __init__(self, system: System) -> None:
         self.system = system
         # servo constraints are driven to zero by feedback, never by projection
-        held = [i for i in system.facts.rows if not system.facts.levels.servo[i]]
-        self.holonomic = [i for i in held if i < system.facts.levels.held]
-        self.rows = held
+        rows = [i for i in system.facts.rows if not system.facts.levels.servo[i]]
+        self.holonomic = [i for i in rows if i < system.facts.levels.held]
+        self.rows = rows
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -46,12 +46,12 @@ class Manifold:
 
     @property
     def sizes(self) -> np.ndarray:
-        """The sizes that rows have by nature."""
+        """The characteristic magnitudes of the rows."""
         return np.array(self.system.facts.sizes, dtype=float)
 
     @cached_property
     def function(self) -> Function:
-        """φ, the velocity residual, A and M of (q, q̇, t), end to end."""
+        """φ, the velocity residual, A and M as a function of (q, q̇, t), concatenated."""
         system, known = self.system, self.system.constraints
         inputs = stack(system.q, system.qd, vector([system.t]))
         outputs = stack(known.phi, known.velocity, known.A.ravel(), self._mass().ravel())
@@ -77,7 +77,7 @@ class Manifold:
 
 
 def require_consistent(manifold: Manifold, q: np.ndarray, qd: np.ndarray, t: float, parameters: np.ndarray) -> None:
-    """Raise with every violated constraint, its size, time and state, unless all constraints hold."""
+    """Raise if the state violates constraints, naming all of them with their values, the time and the state."""
     known = manifold.system.facts
     if not known.levels.names:
         return
@@ -91,29 +91,29 @@ def require_consistent(manifold: Manifold, q: np.ndarray, qd: np.ndarray, t: flo
         if not servo[i] and not abs(value) <= _TOLERANCE * size[i]
     ]
     if broken:
-        shown = ", ".join(
+        state = ", ".join(
             f"{name} = {x:.6g} (rate {xd:.6g})"
             for name, x, xd in zip(manifold.system.model.coordinate_names, q, qd, strict=True)
         )
         raise InconsistentStateError(
             f"the state at t = {t:.9g} does not fulfil the constraints: {'; '.join(broken)}. Expected 0. "
-            f"State: {shown}. Start from a state that fulfils them."
+            f"State: {state}. Start from a state that fulfils them."
         )
 
 
 def are_consistent(manifold: Manifold, q: np.ndarray, qd: np.ndarray, t: float, parameters: np.ndarray) -> np.ndarray:
-    """Which of many states (n, K) with parameters (m, K) `require_consistent` takes."""
+    """True for the states (n, K) with parameters (m, K) that `require_consistent` accepts."""
     phi, velocity, A, _ = manifold.evaluate(q, qd, t, parameters)
-    known, held = manifold.system.facts, len(phi)
+    known, count = manifold.system.facts, len(phi)
     sizes, counts = np.array(known.sizes)[:, None], ~np.array(known.levels.servo, dtype=bool)
     scale = sizes + np.einsum("knb,nb->kb", np.abs(A), np.abs(q))
     pace = sizes / known.scales.time + np.einsum("knb,nb->kb", np.abs(A), np.abs(qd))
     fits = (np.abs(velocity) <= _TOLERANCE * pace)[counts].all(axis=0)
-    return fits & (np.abs(phi) <= _TOLERANCE * scale[:held])[counts[:held]].all(axis=0)
+    return fits & (np.abs(phi) <= _TOLERANCE * scale[:count])[counts[:count]].all(axis=0)
 
 
 def require_same_velocities(model: Elements, scales: Scales, given: np.ndarray, rebuilt: np.ndarray) -> None:
-    """Raise when velocities that were rebuilt from quasi-velocities are not the given ones: those break a constraint."""
+    """Raise if velocities rebuilt from quasi-velocities differ from the given ones, which then violate a constraint."""
     unit = scales.velocities.reshape(-1, *(1 for _ in given.shape[1:]))
     gap, allowed = np.abs(given - rebuilt), _SAME * unit * (1 + np.abs(given / unit).max(axis=0))
     if (gap <= allowed).all():
@@ -129,24 +129,24 @@ def require_same_velocities(model: Elements, scales: Scales, given: np.ndarray, 
 
 
 class Independence:
-    """The smallest singular value that should not vanish, of constraint rows without dimensions.
+    """The smallest singular value, at the nominal rank, of dimensionless constraint rows.
 
-    Columns are scaled by diag(M)^(-1/2), rows by the largest length they have had. A row's own length at a state would hide
-    rows that vanish as a whole, as those of a parallelogram do where it lies flat.
+    Columns are scaled by diag(M)^(-1/2), rows by their maximum norm so far. The norm of a row at the same state would hide
+    rows that vanish entirely, as those of a flat parallelogram do.
 
     >>> rows, M = np.array([[1.0, 0.0], [1.0, 1.0]])[..., None], np.eye(2)[..., None]
-    >>> kept = Independence(2)
-    >>> float(kept.measure(rows, M)[0]) > 0.5, float(kept.measure(rows * [[[1e-3]], [[1.0]]], M)[0]) < 1e-2
+    >>> value = Independence(2)
+    >>> float(value.measure(rows, M)[0]) > 0.5, float(value.measure(rows * [[[1e-3]], [[1.0]]], M)[0]) < 1e-2
     (True, True)
     """
 
     def __init__(self, rank: int) -> None:
         self.rank = rank
-        self.usual = 0.0  # the largest value on the way, kept by whoever measures
+        self.usual = 0.0  # the maximum value along the run, updated by the caller
         self._longest = np.zeros(1)
 
     def scaled(self, A: np.ndarray, M: np.ndarray) -> np.ndarray:
-        """Rows without dimensions; A is (r, n, K), M is (n, n, K), the result (K, r, n)."""
+        """Dimensionless rows; A is (r, n, K), M is (n, n, K), the result (K, r, n)."""
         diagonal = np.sqrt(np.maximum(np.einsum("iik->ik", M), 0.0))
         largest = diagonal.max(axis=0, initial=0.0)
         weights = 1 / np.maximum(diagonal, 1e-8 * np.where(largest > 0, largest, 1.0))
@@ -156,28 +156,28 @@ class Independence:
         return rows / np.where(self._longest > 0, self._longest, 1.0)[:, None]
 
     def measure(self, A: np.ndarray, M: np.ndarray) -> np.ndarray:
-        """The value at every state."""
+        """The smallest singular value at every state."""
         return singular_value(self.scaled(A, M), self.rank - 1)
 
     def missed(self, A: np.ndarray, M: np.ndarray, phi: np.ndarray, below: float) -> float:
-        """φ in the directions of small singular values, by the lengths of rows: how far from a crossing the branches are."""
+        """φ in the directions of small singular values, scaled by the rows: the separation of the branches."""
         left, small = self._small(A, M, below)
         return float(np.linalg.norm(left[:, small].T @ (phi / np.where(self._longest > 0, self._longest, 1.0))))
 
     def spoilers(self, A: np.ndarray, M: np.ndarray, below: float) -> list[int]:
-        """The rows that are dependent on others, or vanish, at one state: those with a share in small singular values."""
+        """The rows that are dependent or vanish at one state: those with components in small singular vectors."""
         left, small = self._small(A, M, below)
         share = np.linalg.norm(left[:, small], axis=1)
         return [int(i) for i in np.flatnonzero(share > 0.3 * share.max())]
 
     def _small(self, A: np.ndarray, M: np.ndarray, below: float) -> tuple[np.ndarray, list[int]]:
-        """Left singular vectors at one state, and which of them belong to small singular values."""
+        """The left singular vectors at one state, and the indices of small singular values."""
         left, sizes, _ = np.linalg.svd(self.scaled(A[..., None], M[..., None])[0])
         return left, [i for i in range(self.rank) if sizes[i] <= below * self.usual] or [self.rank - 1]
 
 
 def onto_positions(manifold: Manifold, q: np.ndarray, t: float, parameters: np.ndarray) -> np.ndarray:
-    """The q nearest in the metric of M with φ(q, t) = 0; at rounding level it stays as it is."""
+    """The q nearest in the metric of M with φ(q, t) = 0; unchanged if the violation is within rounding."""
     facts, rows = manifold.system.facts, manifold.holonomic
     if not rows:
         return q
@@ -190,7 +190,7 @@ def onto_positions(manifold: Manifold, q: np.ndarray, t: float, parameters: np.n
     if not found.good[0]:
         worst = int(np.argmax(found.share[0]))
         raise SimulationError(
-            f"at t = {t:.9g} the state could not be brought back onto the constraints: the largest violation is "
+            f"at t = {t:.9g} the state could not be projected onto the constraints: the largest violation is "
             f"{found.residual[0, worst]:.3g}, of '{manifold.names[rows[worst]]}'. "
             "The configuration is close to a singular one."
         )
@@ -198,7 +198,7 @@ def onto_positions(manifold: Manifold, q: np.ndarray, t: float, parameters: np.n
 
 
 def onto_velocities(manifold: Manifold, q: np.ndarray, qd: np.ndarray, t: float, parameters: np.ndarray) -> np.ndarray:
-    """The q̇ nearest in the metric of M with φ̇ = 0 and ψ = 0; several rounds where ψ is nonlinear."""
+    """The q̇ nearest in the metric of M with φ̇ = 0 and ψ = 0; several iterations if ψ is nonlinear."""
     facts, rows = manifold.system.facts, manifold.rows
     if not rows:
         return qd
@@ -211,7 +211,7 @@ def onto_velocities(manifold: Manifold, q: np.ndarray, qd: np.ndarray, t: float,
 
 
 def _nearest(look: Look, x: np.ndarray, scales: np.ndarray, sizes: np.ndarray) -> newton.Projected:
-    """Newton's method from x, its steps weighed by the mass matrix that was looked at last."""
+    """Newton's method from x; its steps are weighted by the last evaluated mass matrix."""
     M = np.zeros((0, 0))
 
     def residual(x: np.ndarray, which: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -1,4 +1,4 @@
-"""A derivation as a value: what was derived, by which formalism, and the facts it rests on. Compiled code stays behind."""
+"""A derivation as a value: the model, the formalism, and the facts it depends on, without compiled code."""
 
 from __future__ import annotations
 
@@ -19,42 +19,40 @@ from dalembert.model.description import Description
 from dalembert.model.frozen import Frozen, Value
 from dalembert.simulation.workspace import Machine, Setup, Workspace, workspace_of
 
-_NEXT = 1e-3  # relative distance of the values next to a given one
+_NEARBY = 1e-3  # relative distance of neighboring parameter values
 
 
 @dataclass(frozen=True)
 class Derivation(Value):
-    """One model by one formalism."""
+    """One model with one formalism."""
 
     setup: Setup
     formalism: str
     known: Facts | None = field(
         default=None, compare=False, repr=False
-    )  # they follow from the setup; None: not asked yet
-    alpha: float = 0.0  # of ċ = −αc, where the formalism has it
-    modules: Frozen[str, tuple[str, ...]] | None = (
-        None  # the bodies of each kinematic module, where the user names them
-    )
-    trials: tuple[tuple[float, ...], ...] | None = None  # the trial vectors of phong, where the user names them
+    )  # they follow from the setup; None: not computed yet
+    alpha: float = 0.0  # of ċ = −αc, for formalisms that have it
+    modules: Frozen[str, tuple[str, ...]] | None = None  # the bodies of each kinematic module, if the user defines them
+    trials: tuple[tuple[float, ...], ...] | None = None  # the trial vectors of phong, if the user defines them
 
     @property
     def about(self) -> About:
-        """What the formalism says of itself."""
+        """The metadata of the formalism."""
         return catalogue.find(self.formalism).ABOUT
 
     @property
     def told(self) -> dict[str, object]:
-        """What its blocks and steps are told besides the system."""
+        """The options of its blocks and steps besides the system."""
         return {} if self.modules is None else {"modules": self.modules}
 
     @cached_property
     def workspace(self) -> Workspace:
-        """What is compiled for the setup, from the store of this process."""
+        """The compiled quantities of the setup, from the cache of this process."""
         return workspace_of(self.setup, self.known)
 
     @property
     def facts(self) -> Facts:
-        """What is known of the model."""
+        """The structural facts of the model."""
         return self.workspace.facts
 
     @cached_property
@@ -67,19 +65,19 @@ class Derivation(Value):
 
     @cached_property
     def derived(self) -> Derived:
-        """Its quantities and laws over the algebra of the engine, with the modules that the user names."""
+        """Its quantities and laws over the algebra of the engine, with the user's kinematic modules."""
         machine = self.machine
         return machine.derived if self.modules is None else machine.derive(self.workspace.system, **self.told)
 
     @cached_property
     def needs(self) -> frozenset[str]:
-        """The parameters whose values the constant momenta in these equations rest on."""
+        """The parameters on whose values the constant momenta in these equations depend."""
         constant = self.machine.form.constants.symbols.size
         return frozenset(name for names in self.facts.needs.values() for name in names) if constant else frozenset()
 
     @cached_property
     def rests_on(self) -> frozenset[str]:
-        """The parameters that the facts behind these equations rest on."""
+        """The parameters on which the facts of these equations depend."""
         known, model = self.facts, self.workspace.model
         if model.canonical_constraints:
             return frozenset(model.parameter_values)
@@ -87,7 +85,7 @@ class Derivation(Value):
 
     @property
     def _orders(self) -> tuple[str, ...]:
-        """The orders of elimination that are used, by their names in the facts."""
+        """The elimination orders in use, by their names in the facts."""
         velocities, mixed, form = self.about.velocities, self.facts.reduced_mixed, self.machine.form
         found = ["order"] if self.about.uses_speeds else []
         found += ["reduced_order"] if velocities.are_reduced else []
@@ -96,12 +94,12 @@ class Derivation(Value):
 
     @cached_property
     def free_parameters(self) -> dict[str, float]:
-        """The parameters on which no fact rests as long as they keep their sign, with the model's values."""
+        """The parameters on which no fact depends as long as their sign is unchanged, with the model's values."""
         known = self.setup.declared.parameter_values
         return {name: value for name, value in known.items() if value and name not in self.rests_on}
 
     def with_choice(self, choice: Choice) -> Derivation:
-        """The same model by the same formalism with other speeds, independent constraints and dependent coordinates.
+        """The same model and formalism with other generalized speeds, independent constraints and dependent coordinates.
 
         Dependent coordinates replace the user's trial vectors.
         """
@@ -110,7 +108,7 @@ class Derivation(Value):
         return replace(self, setup=other, known=workspace_of(other).facts, trials=trials)
 
     def require_same_structure(self, changes: Mapping[str, float]) -> None:
-        """Raise when other values of parameters change a fact that the equations rest on."""
+        """Raise if other parameter values change a fact on which the equations depend."""
         free = self.free_parameters
         if all(name in free and value * free[name] > 0 for name, value in changes.items()):
             return
@@ -124,14 +122,14 @@ class Derivation(Value):
             )
 
     def _lost(self, changed: Description, changes: Mapping[str, float]) -> str | None:
-        """Which fact does not hold for the changed model, as a sentence."""
+        """The fact that does not hold for the changed model, as a clause; else None."""
         known, before = self.facts, self.workspace.model.parameter_values
         moved = {name for name, value in changes.items() if value != before[name]}
         if moved & self.needs:
             now = facts_of(changed, self.setup.choice)
             lost = sorted(set(known.ignorable) - set(now.ignorable))
             if lost:
-                return self._while_given(lost)
+                return self._ignorable_only(lost)
         reason = lost_fact(changed, known, self._orders)
         if (
             reason is None
@@ -141,56 +139,56 @@ class Derivation(Value):
             reason = f"{self.formalism} would find other constraints in phase space"
         return reason
 
-    def _while_given(self, lost: Sequence[int]) -> str:
-        """Which coordinates are no longer ignorable, and the values with which they are."""
+    def _ignorable_only(self, lost: Sequence[int]) -> str:
+        """The coordinates that are no longer ignorable, and the values for which they are, as a clause."""
         model, values = self.workspace.model, self.workspace.model.parameter_values
         names = [model.coordinate_names[i] for i in lost]
         needed = dict.fromkeys(parameter for name in names for parameter in self.facts.needs[name])
-        given = ", ".join(f"{name} = {values[name]:g}" for name in needed)
-        return f"{', '.join(names)} would no longer be ignorable (ignorable only while {given})"
+        values_of = ", ".join(f"{name} = {values[name]:g}" for name in needed)
+        return f"{', '.join(names)} would no longer be ignorable (ignorable only while {values_of})"
 
     def require_differentiable_by(self, names: Sequence[str], who: str) -> None:
-        """Raise for parameters whose given values are special: a fact would not hold for values next to them."""
+        """Raise for parameters with special values: a fact would not hold for neighboring values."""
         values = self.workspace.model.parameter_values
         for name in names:
             if name not in self.rests_on:
                 continue
-            for factor in (1 - _NEXT, 1 + _NEXT):
+            for factor in (1 - _NEARBY, 1 + _NEARBY):
                 try:
-                    self.require_same_structure({name: values[name] * factor or math.copysign(_NEXT, factor - 1)})
+                    self.require_same_structure({name: values[name] * factor or math.copysign(_NEARBY, factor - 1)})
                 except InputError as error:
                     raise NotApplicableError(
-                        f"{who}: the equations hold for {name} = {values[name]:g} and not for values next to it: {error}"
+                        f"{who}: the equations hold for {name} = {values[name]:g} but not for neighboring values: {error}"
                     ) from error
 
     def require_same_rank(
         self, before: Mapping[str, float], after: Mapping[str, float], here: States, who: str
     ) -> None:
-        """Raise when values that change along a run change a fact of the constraints or masses at a state."""
+        """Raise if parameters that change along a run change a fact of the constraints or masses at a state."""
         known, model = self.facts, self.workspace.model
         moved = sorted(name for name, value in after.items() if value != before[name])
         if model.canonical_constraints and moved:
             self.require_same_structure({name: after[name] for name in moved})
-        if not (resting := [name for name in moved if name in known.structural | known.inertial]):
+        if not (structural := [name for name in moved if name in known.structural | known.inertial]):
             return
         (rank, own, regular), (rank_after, own_after, regular_after) = (
             rank_at(model, known, here, values) for values in (before, after)
         )
         if rank_after != rank or own_after < own:
-            what = f"{rank_after} of the constraints are independent in place of {rank}"
+            what = f"{rank_after} of the constraints are independent instead of {rank}"
         elif known.regular_mass and regular and not regular_after:
             what = "the mass matrix is singular"
         else:
             return
-        given = ", ".join(f"{name} = {after[name]:g}" for name in resting)
+        values_of = ", ".join(f"{name} = {after[name]:g}" for name in structural)
         raise SimulationError(
-            f"{who} gives {given} at t = {here.t[0]:.9g}: with these values {what}, so the derived equations do not hold "
-            "from there on. Run the model up to there, and begin another run with model.with_parameters(...)."
+            f"{who} sets {values_of} at t = {here.t[0]:.9g}: with these values {what}, so the derived equations do not hold "
+            "after this time. Simulate up to this time, then start a new run from model.with_parameters(...)."
         )
 
 
 def derivation_of(known: Setup, formalism: str, alpha: float = 0.0) -> Derivation:
-    """The derivation by a formalism that can treat the model; else which element stands against it, and which formalisms can."""
+    """The derivation by a formalism; raises if it does not support the model, with the reason and the formalisms that do."""
     about, space = catalogue.find(formalism).ABOUT, workspace_of(known)
     reason = catalogue.refusal(about, space.model, space.facts)
     if reason is not None:

@@ -1,4 +1,4 @@
-"""The equations in use, as a guide along a run asks for them."""
+"""The equations in use, as the guides along a run evaluate them."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ class Mechanics:
     kernel: Kernel
     manifold: Manifold
     lengths: Lengths
-    energy: Callable[[float, np.ndarray, np.ndarray], tuple[float, float]]  # at (t, q, q̇), and the size of its parts
+    energy: Callable[[float, np.ndarray, np.ndarray], tuple[float, float]]  # at (t, q, q̇), and its magnitude
     values: np.ndarray  # of the parameters
     constants: np.ndarray  # the same with the constants of the motion; a run may write other inputs into them
-    inputs: Inputs | None = None  # where continuous laws in Python give some of them
-    resting: Resting | None = None  # the constraints with closed contacts, where some are
+    inputs: Inputs | None = None  # if continuous laws in Python compute some of them
+    resting: Resting | None = None  # the constraints with closed contacts, if any
 
     @property
     def positions(self) -> int:
@@ -48,21 +48,21 @@ class Mechanics:
         return catalogue.find(self.kernel.form.formalism).ABOUT.velocities
 
     @cached_property
-    def _held(self) -> list[int]:
-        """The constraints that no feedback drives to zero."""
+    def _rows(self) -> list[int]:
+        """The indices of the constraints without feedback."""
         return [i for i, servo in enumerate(self.manifold.system.facts.levels.servo) if not servo]
 
     @property
     def names(self) -> tuple[str, ...]:
         """The names of the rows of `rows`."""
-        return tuple(self.manifold.system.facts.levels.names[i] for i in self._held)
+        return tuple(self.manifold.system.facts.levels.names[i] for i in self._rows)
 
     def rates(self, t: float, y: np.ndarray) -> np.ndarray:
         """ẏ at one state."""
         return self.kernel.state_rates(y, t, self.constants_at(t, y))
 
     def constants_at(self, t: float | np.ndarray, y: np.ndarray) -> np.ndarray:
-        """The constants with what laws in Python give at one state or many; laws are asked here."""
+        """The constants with the outputs of laws in Python at one state or many; evaluates the laws."""
         if self.inputs is None:
             return self.constants
         return self.inputs.filled(t, y[: self.positions], self.velocities(t, y), self.constants)
@@ -76,21 +76,21 @@ class Mechanics:
     def rows(self, t: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Constraint rows (r, n, K) and mass matrices (n, n, K) at K states."""
         _, _, A, M = self.manifold.evaluate(y[: self.positions], self.velocities(t, y), t, self.values)
-        return A[self._held], M
+        return A[self._rows], M
 
     def violation(self, t: float, y: np.ndarray) -> np.ndarray:
-        """φ of the same rows at one state; zero for those without."""
+        """φ of the same rows at one state; zero for nonholonomic rows."""
         n = self.positions
         phi, *_ = self.manifold.evaluate(y[:n], np.zeros(n), t, self.values)
-        return np.array([phi[i] if i < len(phi) else 0.0 for i in self._held])
+        return np.array([phi[i] if i < len(phi) else 0.0 for i in self._rows])
 
     def between(self, t: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, ...]:
-        """Vectors between the ends of springs and dampers at K states, sizes and natural lengths; see `Lengths`."""
+        """Vectors between the ends of springs and dampers at K states, norms and natural lengths; see `Lengths`."""
         return self.lengths.evaluate(y[: self.positions], t, self.values)
 
     @property
     def drifts(self) -> bool:
-        """True when a step leaves the constraints, so that there is something to bring back."""
+        """True if steps drift from the constraints and must be projected."""
         known = self._velocities
         return bool(
             self.resting
@@ -100,14 +100,14 @@ class Mechanics:
         )
 
     def project(self, t: float, y: np.ndarray) -> np.ndarray:
-        """The state on the constraints that is nearest; quasi-velocities keep the velocity constraints by construction."""
+        """The nearest state on the constraints; quasi-velocities satisfy the velocity constraints by construction."""
         n, out = self.positions, y.copy()
         out[:n] = constraint_manifold.onto_positions(self.resting or self.manifold, y[:n], t, self.values)
-        kept = self._velocities.keep_constraints and self.resting is None
-        return out if kept else self._with_velocities(t, out, self.velocities(t, out))
+        done = self._velocities.keep_constraints and self.resting is None
+        return out if done else self._with_velocities(t, out, self.velocities(t, out))
 
     def settled(self, t: float, y: np.ndarray, qd: np.ndarray) -> tuple[np.ndarray, float]:
-        """The state on the constraints nearest to y with velocities q̇, and how much of the motion had to be corrected."""
+        """The state on the constraints nearest to y with velocities q̇, and the relative correction of the velocities."""
         n, out = self.positions, y.copy()
         try:
             out[:n] = constraint_manifold.onto_positions(self.manifold, y[:n], t, self.values)
@@ -128,16 +128,16 @@ class Mechanics:
 
     @cached_property
     def machine(self) -> MachineCode | None:
-        """The rates in machine code, and the constraints to bring states back onto; None where an engine has none."""
+        """The rates in machine code, and the constraints for projection; None if the engine has no machine code."""
         rates = self._rates()
         if rates is None:
             return None
-        held = self.kernel.phase is None and self.drifts and self.resting is None
-        surface = self.surface() if held else None
+        projects = self.kernel.phase is None and self.drifts and self.resting is None
+        surface = self.surface() if projects else None
         return MachineCode(rates, self.kernel.form.n_states, surface)
 
     def _rates(self) -> Machine | None:
-        """The rates in machine code, with laws that are machine code, too; None where one is not."""
+        """The rates in machine code, with laws in machine code; None if one of them is not."""
         rates = _machine(self.kernel.rates_function, self.constants)
         if self.inputs is None or rates is None:
             return rates
@@ -150,7 +150,7 @@ class Mechanics:
         return rates
 
     def surface(self) -> Surface | None:
-        """The constraints in machine code; None where an engine has none."""
+        """The constraints in machine code; None if the engine has no machine code."""
         kernel, manifold, facts = self.kernel, self.manifold, self.manifold.system.facts
         padded = np.concatenate([self.values, np.zeros(len(self.constants) - len(self.values))])
         constraints = _machine(manifold.function, self.values)
@@ -182,13 +182,13 @@ class Mechanics:
         )
 
     def balance(self, t: float, y: np.ndarray) -> tuple[float, float]:
-        """Energy less the work put in, and the size of the energies."""
+        """The energy minus the work done on the system, and the magnitude of the energies."""
         energy, size = self.energy(t, y[: self.positions], self.velocities(t, y))
         return energy - float(y[self.kernel.form.n_states :].sum()), size
 
 
 def _machine(function: Function, parameters: np.ndarray) -> Machine | None:
-    """A function with its parameters, where it is machine code."""
+    """A function with its parameters; None if it is not machine code."""
     native = function.native
     if native is None:
         return None

@@ -1,8 +1,8 @@
-"""The simulation of a user's equations as a state machine.
+"""The simulation of equations of motion as a state machine.
 
 A run is a sequence of segments. `advance` integrates one, in compiled code for every explicit method, until the run ends, an
 event is located, or the present speeds, constraints or angles become ill-conditioned; `apply_event` and `repartition` then change
-state or equations, and `advance` goes on from there. What happens inside a segment is done by parts that do not know each other:
+state or equations, and `advance` continues from there. A segment is processed by independent parts:
 the integrator and its step control (`integrators`), event location (`crossings`), mode changes (`mode_changes`), the partition
 with its charts (`partition`), projection (`constraint_manifold`), and recording (`api/recording`).
 """
@@ -39,12 +39,12 @@ from dalembert.simulation.trajectory_data import EventRecord, Impulse
 if TYPE_CHECKING:
     from dalembert.simulation.bound_equations import BoundEquations
 
-_DOUBLE = float(np.finfo(float).eps)  # the tolerance of a method that has none of its own
+_EPS = float(np.finfo(float).eps)  # the tolerance of a method without one
 
 
 @dataclass(frozen=True)
 class Task:
-    """What a run is asked for; None leaves the choice to the model."""
+    """The options of a run; None selects the value of the model."""
 
     duration: float | None = None
     q0: Start = None
@@ -55,52 +55,52 @@ class Task:
     times: Sequence[float] | np.ndarray | None = None
     project: bool = True
     settings: Settings = field(default_factory=Settings)
-    change_charts: bool = True  # go on with other angles next to gimbal lock
-    rechoose: bool = True  # speeds, trial vectors and independent constraints are chosen again where they fail
+    change_charts: bool = True  # use other angles near gimbal lock
+    rechoose: bool = True  # repartition speeds, trial vectors and constraints that become ill-conditioned
 
     def grid(self, model: Description) -> np.ndarray:
-        """The sample times, beginning at the start."""
+        """The sample times, including the start."""
         if self.times is not None:
             grid = numbers_given(self.times, "simulate, times")
             if grid.ndim != 1 or len(grid) < 2 or not (np.diff(grid) > 0).all():
-                raise InputError("simulate: times must be at least two increasing numbers, the first being the start.")
+                raise InputError("simulate: times must be at least two increasing numbers, the first one the start.")
             return grid
         duration = model.duration if self.duration is None else self.duration
         samples = model.samples if self.samples is None else self.samples
         if not duration > 0:
             raise InputError(f"simulate: the duration is {duration}. Expected a positive number of seconds.")
         if samples < 2:
-            raise InputError(f"simulate: samples is {samples}. Expected a whole number of at least 2.")
+            raise InputError(f"simulate: samples is {samples}. Expected an int of at least 2.")
         return np.linspace(self.t0, self.t0 + duration, int(samples))
 
 
-_SMALLEST, _LARGEST, _FIXED_STEP = 1e-9, 5e-2, 1e-3
-_FEW = 50  # steps: errors of single steps grow along the motion
+_MIN_ERROR, _MAX_ERROR, _FIXED_STEP_ERROR = 1e-9, 5e-2, 1e-3
+_MIN_STEPS = 50  # steps: errors of single steps accumulate along the motion
 
 
 @dataclass(frozen=True)
 class Accuracy:
-    """What a run was made with: the relative tolerance of its method (None: steps of one length), projection and feedback."""
+    """The accuracy settings of a run: the relative tolerance of its method (None: fixed steps), and projection."""
 
     tolerance: float | None
     projected: bool
 
     def allowed(self, steps: int) -> float:
-        """The relative error that a right run of so many steps may have.
+        """The relative error that a correct run with this number of steps may have.
 
         >>> Accuracy(1e-10, projected=True).allowed(400), Accuracy(None, projected=True).allowed(400)
         (8e-08, 0.001)
         """
         if not self.projected:
-            return _LARGEST
+            return _MAX_ERROR
         if self.tolerance is None:
-            return _FIXED_STEP
-        return min(_LARGEST, max(_SMALLEST, 2 * self.tolerance * max(steps, _FEW)))
+            return _FIXED_STEP_ERROR
+        return min(_MAX_ERROR, max(_MIN_ERROR, 2 * self.tolerance * max(steps, _MIN_STEPS)))
 
 
 @dataclass(frozen=True)
 class Stretches:
-    """A run as it was integrated: every stretch between two switchings, events or choices for itself."""
+    """A run as it was integrated: its segments between switchings, events and repartitions."""
 
     parts: tuple[Part, ...]
     integrator: str
@@ -113,7 +113,7 @@ class Stretches:
 
 
 class State(NamedTuple):
-    """Where a segment begins."""
+    """The state at which a segment begins."""
 
     t: float
     q: np.ndarray
@@ -121,9 +121,9 @@ class State(NamedTuple):
 
 
 class Phase(Enum):
-    """What a simulation does next."""
+    """The next phase of a simulation."""
 
-    DEPART = auto()  # from a start at which the ends of dampers meet
+    DEPART = auto()  # from a start at which dampers have zero length
     ADVANCE = auto()
     APPLY_EVENT = auto()
     REPARTITION = auto()
@@ -167,17 +167,17 @@ class Simulation:
         self._end = np.zeros(0)  # its last state y
 
     def _consistent_equations(self, state: State) -> BoundEquations:
-        """The equations that hold at the start; raises where it does not fulfil the constraints."""
+        """The equations that hold at the start; raises if it violates the constraints."""
         equations, (t, q, qd) = self._equations, state
-        held = equations if self._modes is None else self._modes.settle(t, q, qd)
-        if equations.kernel.phase is None:  # else the start is checked in momenta, where a segment begins
-            constraint_manifold.require_consistent(held.workspace.manifold, q, qd, t, held.values)
-        return held
+        active = equations if self._modes is None else self._modes.settle(t, q, qd)
+        if equations.kernel.phase is None:  # otherwise momenta are checked where a segment begins
+            constraint_manifold.require_consistent(active.workspace.manifold, q, qd, t, active.values)
+        return active
 
     # the phases
 
     def start(self) -> tuple[Phase, State]:
-        """Impacts at the start, and the speeds, constraints and angles that the run begins with."""
+        """Apply impacts at the start, and choose the initial speeds, constraints and angles."""
         t, q, qd, task, modes = float(self._grid[0]), self._q0, self._qd0, self._task, self._modes
         equations = self._initial
         if modes is not None:
@@ -190,11 +190,11 @@ class Simulation:
         return Phase.DEPART if meet else Phase.ADVANCE, State(t, q, qd)
 
     def depart(self, state: State) -> tuple[Phase, State]:
-        """A first short segment from a start at which the ends of dampers meet."""
+        """A first short segment from a start at which dampers have zero length."""
         mechanics, y, constants = self._problems.start(self._partition.equations, *state)
         piece = depart(mechanics, state.t, y, float(self._grid[1]))
         end, dense = (piece.t1, piece(piece.t1)), (piece,) if self._settings.dense else ()
-        self._keep(Solution(np.array([state.t]), y[:, None], Status.MET, 1, 2, dense, end), constants)
+        self._store(Solution(np.array([state.t]), y[:, None], Status.MET, 1, 2, dense, end), constants)
         return Phase.ADVANCE, self._last_state()
 
     def advance(self, state: State) -> tuple[Phase, State]:
@@ -202,14 +202,14 @@ class Simulation:
         times = np.concatenate([[state.t], self._grid[self._grid > state.t]])
         problem, constants = self._problems.problem(self._partition, *state)
         settings = self._with_progress(state.t)
-        stepper = self._method(problem, settings, float(times[-1]))  # compiles what it needs
+        stepper = self._method(problem, settings, float(times[-1]))  # compiles the functions it needs
         begun = time.process_time()
         with _naming_singular_coordinates(self._partition.equations, state):
             solution = integrate(problem, stepper, times, settings)
         self._cpu_seconds += time.process_time() - begun
         if stepper.capabilities.adaptive:
-            self._tolerance = stepper.tolerance or settings.rtol or _DOUBLE
-        self._keep(solution, constants)
+            self._tolerance = stepper.tolerance or settings.rtol or _EPS
+        self._store(solution, constants)
         self._problems.review(solution)
         if self._modes is not None:
             self._modes.note(
@@ -235,7 +235,7 @@ class Simulation:
         run.equations, qd, ends = modes.cross(crossings.met, crossings.also, q, qd, run.equations)
         run.show_happened(modes.happened, since)
         self._add_energies(t, q, before, qd)
-        if _has_other_measures(before[0], run.equations):
+        if _structure_changed(before[0], run.equations):
             run.measure_anew()
             problems.measure_anew()
         if ends:
@@ -243,7 +243,7 @@ class Simulation:
         return Phase.END if ends else Phase.ADVANCE, State(t, q, qd)
 
     def repartition(self, state: State) -> tuple[Phase, State]:
-        """Go on with the speeds, constraints, trial vectors or angles that are best at this state."""
+        """Continue with the speeds, constraints, trial vectors or angles that are best conditioned at this state."""
         q, qd = self._partition.rechoose(*state)
         self._use_coordinates()
         return Phase.ADVANCE, State(state.t, q, qd)
@@ -260,16 +260,16 @@ class Simulation:
             found, notes=notes + modes.notes, happened=tuple(modes.happened), held=modes.equations, impulses=impulses
         )
 
-    # what several phases do
+    # shared by several phases
 
-    def _keep(self, solution: Solution, constants: np.ndarray) -> None:
-        """Keep a finished segment."""
+    def _store(self, solution: Solution, constants: np.ndarray) -> None:
+        """Store a finished segment."""
         self._constants = constants
         self._end = solution.y[:, -1] if solution.end is None else solution.end[1]
         self._partition.keep(solution, self._problems.constants_along(solution, constants))
 
     def _last_state(self) -> State:
-        """Where the last segment ended."""
+        """The state at the end of the last segment."""
         solution = self._partition.parts[-1].solution
         t = float(solution.t[-1]) if solution.end is None else solution.end[0]
         return State(t, *self._partition.state(t, self._end, self._constants))
@@ -288,7 +288,7 @@ class Simulation:
                 run.jump(name, energy)
 
     def _with_progress(self, t: float) -> Settings:
-        """The settings, with a progress that counts from the beginning of the run."""
+        """The settings, with progress relative to the entire run."""
         report, grid = self._settings.progress, self._grid
         if report is None:
             return self._settings
@@ -298,7 +298,7 @@ class Simulation:
 
 @contextmanager
 def _naming_singular_coordinates(equations: BoundEquations, state: State) -> Iterator[None]:
-    """Name the coordinates that are singular where a segment begins in the error that ends it."""
+    """Add to an error the coordinates that are singular at the start of the segment."""
     try:
         yield
     except SimulationError as error:
@@ -308,7 +308,7 @@ def _naming_singular_coordinates(equations: BoundEquations, state: State) -> Ite
 
 
 def _integrator_of(equations: BoundEquations, task: Task) -> tuple[Settings, type[Method]]:
-    """The integrator and its settings; raises where it cannot take the model."""
+    """The integrator and its settings; raises if it does not support the model."""
     model, settings = equations.model, task.settings
     usual = "taylor" if has_series(equations) and model.longest_table <= LONG else "dop853"
     name = task.integrator or model.integrator or usual
@@ -321,41 +321,41 @@ def _integrator_of(equations: BoundEquations, task: Task) -> tuple[Settings, typ
 
 
 def _require_capabilities(model: Description, inputs: Inputs, method: type[Method]) -> None:
-    """Raise where the model has laws or contacts that a method cannot take."""
+    """Raise if the model has laws or contacts that a method does not support."""
     if inputs.continuous and not method.capabilities.continuous_laws:
         raise InputError(
-            f"the integrator '{method.name}' needs formulas, and {inputs.continuous[0][0].title} is a continuous one in Python. "
+            f"the integrator '{method.name}' needs formulas, but {inputs.continuous[0][0].title} is a continuous law in Python. "
             "Use integrator='dop853', rk45, rk4 or radau; or sample the law with a period, such as period=0.001."
         )
     if model.rigid and not method.capabilities.rigid_contacts:
         *others, last = (each.name for each in INTEGRATORS if each.capabilities.rigid_contacts)
         raise InputError(
-            f"the integrator '{method.name}' does not find the forces of rigid contacts, and {model.rigid[0].title} is one. "
-            f"Use {', '.join(others)} or {last}; or give the contact a stiffness in place of restitution."
+            f"the integrator '{method.name}' does not support rigid contacts such as {model.rigid[0].title}. "
+            f"Use {', '.join(others)} or {last}; or give the contact a stiffness instead of restitution."
         )
 
 
 def _require_short_tables(equations: BoundEquations, start: float, end: float) -> None:
-    """Raise where tables with too many points to switch between their lines prescribe velocities that jump."""
+    """Raise if tables with too many points for event location prescribe velocities that jump."""
     model = equations.model
     if model.longest_table <= LONG:
         return
     values = dict(zip(model.parameter_values, equations.values.tolist(), strict=True))
     for kink in time_kinks(model, start, end, values, long_tables=True):
         raise InputError(
-            f"{kink.title}: at t = {kink.t:.9g} the velocity that it prescribes jumps by {kink.jump:.6g}, at a point of a table "
+            f"{kink.title}: at t = {kink.t:.9g} the prescribed velocity jumps by {kink.jump:.6g}, at a point of a table "
             f"of {model.longest_table} points. Expected a smooth motion, or at most {LONG} points, each of which is an impact. "
             "Use a spline through the points, as `drive` does with (times, values)."
         )
 
 
-def _has_other_measures(before: BoundEquations, after: BoundEquations) -> bool:
-    """True where parameters in constraints or masses have other values than before."""
+def _structure_changed(before: BoundEquations, after: BoundEquations) -> bool:
+    """True if parameters in constraints or masses have changed."""
     known = after.workspace.facts
     return any(before.changes.get(name) != after.changes.get(name) for name in known.structural | known.inertial)
 
 
 def _energy(equations: BoundEquations, t: float, q: np.ndarray, qd: np.ndarray) -> float:
     """The Jacobi function, which is T + V unless bodies move explicitly with time."""
-    seen = equations.workspace.observables.along(np.array([t]), q[:, None], qd[:, None], equations.values)
-    return float(seen.jacobi[0])
+    found = equations.workspace.observables.along(np.array([t]), q[:, None], qd[:, None], equations.values)
+    return float(found.jacobi[0])

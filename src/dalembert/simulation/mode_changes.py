@@ -1,9 +1,9 @@
 """Mode changes of a run at switches, tables, events and rigid contacts.
 
 Between two crossings every condition is fixed (see `model/discontinuities`), so that the equations are smooth. At a crossing a
-condition is reversed, a table continues with its next line, or an event is applied. Where the forces on both sides of a surface
-push the motion onto it, it slides along: the mixture of both sides that keeps ġ = 0 takes their place (Filippov), which for dry
-friction is sticking, until one side is enough. The modes of rigid contacts are found again at every crossing: `rigid_contacts`.
+condition is reversed, a table continues with its next segment, or an event is applied. If the forces on both sides of a surface
+push the motion onto it, it slides along the surface: the mixture of both sides with ġ = 0 replaces them (Filippov; sticking for
+dry friction) until one side suffices. The modes of rigid contacts are determined again at every crossing: `rigid_contacts`.
 """
 
 from __future__ import annotations
@@ -36,68 +36,68 @@ if TYPE_CHECKING:
     from dalembert.simulation.right_hand_side import Kernel
 
 
-_MOST = 100  # crossings that follow each other within no time, and
-_EACH = 4  # for each surface that is watched
-_IMPACTS = 40  # and of rigid contacts, before it is looked at whether their energy is negligible
-_ZENO = 1e-10  # of the time: what is left until events that come ever faster come all at once
-_LEFT = 1e-11  # of the energies: what is left of the work of an impact is rounding
+_MAX_CROSSINGS = 100  # at the same instant, plus
+_PER_SURFACE = 4  # for each monitored surface
+_MAX_IMPACTS = 40  # of rigid contacts at the same instant, before their energy must be negligible
+_ZENO = 1e-10  # of the time: the remaining time to an accumulation point at which a run ends
+_NEGLIGIBLE = 1e-11  # of the energies: a smaller remainder of the work of an impact is rounding
 
 
 class ModeManager:
-    """What holds the equations of a run, and the surfaces at which it changes."""
+    """The modes of the equations of a run, and the surfaces at which they change."""
 
     def __init__(self, equations: BoundEquations, start: float = 0.0, end: float = np.inf) -> None:
         self._end = end  # of the run
         derivation = equations.derivation
         declared = derivation.setup.declared
-        self._held, self._events = held(declared.replaced(events=())), declared.events
-        # the events stay declared: what they set is no ground for facts
-        setup = replace(derivation.setup, declared=self._held.description.replaced(events=declared.events))
-        constraints = zip(declared.formula_constraints, self._held.description.formula_constraints, strict=True)
+        self._fixed, self._events = held(declared.replaced(events=())), declared.events
+        # events stay declared, so that no fact depends on the parameters they set
+        setup = replace(derivation.setup, declared=self._fixed.description.replaced(events=declared.events))
+        constraints = zip(declared.formula_constraints, self._fixed.description.formula_constraints, strict=True)
         switching = any(constraint.formula != own.formula for constraint, own in constraints)
-        facts = None if switching else equations.workspace.facts  # facts hold the formulas of constraints
+        facts = None if switching else equations.workspace.facts  # facts contain the formulas of constraints
         known = replace(derivation, setup=setup, known=facts)
-        self.equations: BoundEquations = replace(equations, derivation=known)  # with every condition held
-        self._surfaces = SwitchingSurfaces(self.equations.workspace, self._held, self._events, end - start)
+        self.equations: BoundEquations = replace(equations, derivation=known)  # with every condition fixed
+        self._surfaces = SwitchingSurfaces(self.equations.workspace, self._fixed, self._events, end - start)
         self.happened: list[EventRecord] = []
-        self._modes = np.zeros(len(self._held.switches))
-        self._lines = np.zeros(len(self._held.tables), dtype=np.intp)
+        self._modes = np.zeros(len(self._fixed.switches))
+        self._lines = np.zeros(len(self._fixed.tables), dtype=np.intp)
         self._signs = np.zeros(len(self._events))
         self._sliding: tuple[int, ...] = ()
-        self._fresh: set[tuple[int, float]] = set()  # rows and offsets that are zero where the present stretch begins
+        self._fresh: set[tuple[int, float]] = set()  # rows and offsets that are zero at the start of the segment
         self._begins = True  # until the run has left its start
         self._still_zero: set[tuple[int, float]] | None = None  # of `_fresh`, after a segment without a crossing
-        self._turned: dict[int, tuple[float, int]] = {}  # when each switch was last turned over, and how often then
-        self.event: str | None = None  # what has just changed the state, by name
-        self._at_once = (-np.inf, 0)  # the last instant of a crossing, and how many there were
-        self.accumulated: str | None = None  # what ends a run whose events come ever faster
+        self._flips: dict[int, tuple[float, int]] = {}  # the time of the last reversal of each switch, and its count
+        self.event: str | None = None  # the names of the events that have just changed the state
+        self._at_once = (-np.inf, 0)  # the instant of the last crossing, and the count
+        self.accumulated: str | None = None  # the note for a run that ends at an accumulation of events
         self._watched: list[Watched] = []
-        self._known_felt: dict[tuple[float, ...], tuple[bool, ...]] = {}
+        self._known_active: dict[tuple[float, ...], tuple[bool, ...]] = {}
         self.contacts = RigidContacts(self.equations)
-        self._contact_watches: dict[int, Watch] = {}  # by their place among what is watched
-        self._impulses = 0  # how many there were before the last crossing
-        self._by_joints: set[int] = set()  # which of those at it are of joints that move with time
-        self._leapt = False  # True where velocities jumped at it
+        self._contact_watches: dict[int, Watch] = {}  # by index of the monitored function
+        self._impulses = 0  # their number before the last crossing
+        self._by_joints: set[int] = set()  # those at the last crossing that belong to rheonomic joints
+        self._jumps = False  # True if velocities jumped at the last crossing
 
     @property
     def idle(self) -> bool:
-        """True where nothing can change on the way: parameters alone decide, such as inputs that are cut off at limits."""
-        return not (self._held.surfaces or self._events or self.contacts)
+        """True if no mode can change along the run: the conditions depend on parameters alone, such as input limits."""
+        return not (self._fixed.surfaces or self._events or self.contacts)
 
     def use(self, space: Workspace) -> None:
-        """Go on with a model in these coordinates: other angles may have taken the place of the user's."""
+        """Continue with the model in these coordinates, which may have other angles than the user's."""
         self._surfaces.space = space
 
-    # what holds now
+    # present modes
 
     def settle(self, t: float, q: np.ndarray, qd: np.ndarray) -> BoundEquations:
-        """The equations that hold at a state, with every condition as it is there."""
+        """The equations that hold at a state, with every condition evaluated there."""
         return self._settle(t, q, qd, self.equations)
 
     def begin(
         self, t: float, q: np.ndarray, qd: np.ndarray, equations: BoundEquations
     ) -> tuple[BoundEquations, np.ndarray]:
-        """The equations with what rigid contacts do at the start of a run, and the velocities behind an impact there."""
+        """The equations with the modes of rigid contacts at the start of a run, and the velocities after an impact there."""
         self._require_facts(self.equations, equations, (t, q, qd), "the start")
         if self.contacts:
             self.contacts.require_apart(t, q, qd, equations.values)
@@ -113,10 +113,10 @@ class ModeManager:
         wanted: Mapping[int, Mode] | None = None,
         calm: bool = False,
     ) -> np.ndarray:
-        """Find anew what rigid contacts do; the velocities behind their impulses."""
+        """Update the modes of rigid contacts; returns the velocities after their impulses."""
         if not self.contacts:
             return qd
-        stuck = tuple(self._held.switches[k] for k in self._sliding)
+        stuck = tuple(self._fixed.switches[k] for k in self._sliding)
         count = len(self.contacts.impulses)
         after, changes = self.contacts.settle(t, q, qd, self._now(equations), stuck, wanted, calm)
         if hit := dict.fromkeys(each.name for each in self.contacts.impulses[count:]):
@@ -125,8 +125,8 @@ class ModeManager:
         return after
 
     def _settle(self, t: float, q: np.ndarray, qd: np.ndarray, equations: BoundEquations) -> BoundEquations:
-        """Find every condition anew; conditions may stand inside others. Those of time alone are as they are just behind t."""
-        count, tables = len(self._modes), self._held.tables
+        """Evaluate all conditions, which may be nested; those of time alone are evaluated just after t."""
+        count, tables = len(self._modes), self._fixed.tables
         self._sliding = ()
         g = self._surfaces.just_after(t, q, qd, equations.values)
         for _ in range(count):
@@ -142,33 +142,33 @@ class ModeManager:
         self._lines = np.array(found, dtype=np.intp)
         exact = self._surfaces.at(np.concatenate([q, qd, [t]]), equations.values)
         signs, is_zero = exact[count + len(tables) :], np.abs(exact) <= self._surfaces.noise(t, q, qd, equations.values)
-        kept = np.where(self._signs == 0, 1.0, self._signs)
-        self._signs = np.where(is_zero[count + len(tables) :], kept, np.sign(signs))
+        last = np.where(self._signs == 0, 1.0, self._signs)
+        self._signs = np.where(is_zero[count + len(tables) :], last, np.sign(signs))
         zero = np.flatnonzero(is_zero).tolist()
-        self._sliding = tuple(i for i in zero if i < count and self._held.switches[i].grip is not None)
+        self._sliding = tuple(i for i in zero if i < count and self._fixed.switches[i].grip is not None)
         self._fresh = {(i, 0.0) for i in zero if not count <= i < count + len(tables) and i not in self._sliding}
         self._fresh |= self._surfaces.just_passed(exact, g)
         return self._now(equations)
 
     @property
-    def _felt(self) -> tuple[bool, ...]:
-        """Which switches matter now: where a body is in flight, the friction of its contact does not."""
+    def _active(self) -> tuple[bool, ...]:
+        """True for switches that affect the equations now: the friction of an open contact does not."""
         free = set(self._sliding)
         key = tuple(0.5 if i in free else mode for i, mode in enumerate(self._modes.tolist()))
-        if key not in self._known_felt:
-            pairs = zip(self._held.switches, self._modes, strict=True)
+        if key not in self._known_active:
+            pairs = zip(self._fixed.switches, self._modes, strict=True)
             modes = {one.parameter: float(mode) for i, (one, mode) in enumerate(pairs) if i not in free}
-            self._known_felt[key] = self._held.felt(modes)
-        return self._known_felt[key]
+            self._known_active[key] = self._fixed.felt(modes)
+        return self._known_active[key]
 
-    def _awake(
+    def _refresh(
         self, before: tuple[bool, ...], t: float, q: np.ndarray, qd: np.ndarray, equations: BoundEquations
     ) -> None:
-        """Behind a crossing: find conditions anew that did not matter `before`, and let go what no longer matters."""
+        """After a crossing: evaluate conditions that had no effect `before`, and release those that have none now."""
         state, known = np.concatenate([q, qd, [t]]), np.array(before)
         while True:
             g = self._surfaces.at(state, self._now(equations).values)[: len(before)]
-            felt = self._felt
+            felt = self._active
             self._sliding = tuple(k for k in self._sliding if felt[k])
             new = [k for k, matters in enumerate(felt) if matters and not known[k]]
             if not new:
@@ -179,20 +179,20 @@ class ModeManager:
         self._fresh |= {(k, 0.0) for k in still if k not in self._sliding}
 
     def _now(self, equations: BoundEquations) -> BoundEquations:
-        """The equations with what holds now."""
-        held = {one.parameter: float(mode) for one, mode in zip(self._held.switches, self._modes, strict=True)}
-        for one, k in zip(self._held.tables, self._lines, strict=True):
-            held |= dict(zip(one.parameters, one.line(int(k)), strict=True))
-        held |= self.contacts.held
-        return replace(equations, changes=equations.changes | held)
+        """The equations in the present modes."""
+        values = {one.parameter: float(mode) for one, mode in zip(self._fixed.switches, self._modes, strict=True)}
+        for one, k in zip(self._fixed.tables, self._lines, strict=True):
+            values |= dict(zip(one.parameters, one.line(int(k)), strict=True))
+        values |= self.contacts.held
+        return replace(equations, changes=equations.changes | values)
 
     def kernel(self, kernel: Kernel) -> Kernel:
-        """The compiled equations of the present stretch."""
-        sliding = (*(self._held.switches[k] for k in self._sliding), *self.contacts.kept)
+        """The compiled equations of the present segment."""
+        sliding = (*(self._fixed.switches[k] for k in self._sliding), *self.contacts.kept)
         return SlidingKernel.of(kernel, sliding) if sliding else kernel
 
     def guide(self, mechanics: Mechanics) -> Crossings:
-        """What looks for the next crossing."""
+        """The guide that locates the next crossing."""
         n, values, kernel = mechanics.positions, mechanics.values, mechanics.kernel
 
         def surfaces(t: np.ndarray, y: np.ndarray) -> np.ndarray:
@@ -208,15 +208,15 @@ class ModeManager:
         count, rows = len(self._modes), len(self._modes) + len(self._lines)
         watched = [
             Watched(i, 1.0 if mode > 0 else -1.0)
-            for i, (mode, felt) in enumerate(zip(self._modes, self._felt, strict=True))
+            for i, (mode, felt) in enumerate(zip(self._modes, self._active, strict=True))
             if felt and i not in self._sliding
         ]
-        for i, (one, k) in enumerate(zip(self._held.tables, self._lines, strict=True), start=count):
+        for i, (one, k) in enumerate(zip(self._fixed.tables, self._lines, strict=True), start=count):
             low, high = one.ends(int(k))
             watched += [Watched(i, sign, end) for sign, end in ((1.0, low), (-1.0, high)) if np.isfinite(end)]
         for i, (event, sign) in enumerate(zip(self._events, self._signs, strict=True), start=rows):
-            up, down = (event.acts and event.counts(up=way) for way in (True, False))
-            starts = [self._begins and event.direction == way for way in ("up", "down")]
+            up, down = (event.acts and event.counts(up=upward) for upward in (True, False))
+            starts = [self._begins and event.direction == side for side in ("up", "down")]
             watched.append(Watched(i, float(sign), 0.0, False, True, up, down, *starts, title=event.title))
         grips = self._surfaces.grips(np.zeros(2 * n + 1), values).reshape(-1, 2) if self._sliding else []
         for i, k in enumerate(self._sliding, start=rows + len(self._events)):
@@ -230,14 +230,14 @@ class ModeManager:
         return Crossings(surfaces, self._watched, self._end)
 
     def _marked(self, one: Watched) -> Watched:
-        """A function to watch, no longer fresh where it has left zero since the last crossing."""
+        """A monitored function, no longer fresh if it has left zero since the last crossing."""
         known = self._still_zero
         return one if known is None or (one.row, one.offset) in known else replace(one, fresh=False)
 
-    # what happens
+    # crossings and events
 
     def note(self, crossings: Crossings, state: Callable[[Halt], tuple[np.ndarray, np.ndarray]]) -> None:
-        """Write down the events along a stretch that do not end it."""
+        """Record the events along a segment that do not end it."""
         first = len(self._modes) + len(self._lines)
         self._begins, self._still_zero = False, crossings.fresh
         for passed in crossings.noted:
@@ -250,17 +250,17 @@ class ModeManager:
     def cross(
         self, halt: Halt, also: Sequence[Halt], q: np.ndarray, qd: np.ndarray, equations: BoundEquations
     ) -> tuple[BoundEquations, np.ndarray, bool]:
-        """The equations and velocities behind a crossing, and whether the run ends there."""
+        """The equations and velocities after a crossing, and whether the run ends there."""
         met, count, self._still_zero = self._watched[halt.which], len(self._modes), None
         self.event, self._impulses = None, len(self.contacts.impulses)
-        self._by_joints, self._leapt = set(), False
+        self._by_joints, self._jumps = set(), False
         if not self._count(halt.t):
             self._fresh = set()
         if (touched := self._contact_watches.get(halt.which)) is not None:
             if touched.contact < 0:
                 raise self.contacts.jam(halt.t, q, qd, equations)
             wanted = {} if touched.wanted is None else {touched.contact: touched.wanted}
-            qd = self._touch(halt.t, q, qd, equations, wanted, calm=self._at_once[1] > _IMPACTS)
+            qd = self._touch(halt.t, q, qd, equations, wanted, calm=self._at_once[1] > _MAX_IMPACTS)
             return self._now(equations), qd, False
         tables, events = count + len(self._lines), count + len(self._lines) + len(self._events)
         if tables <= met.row < events:
@@ -268,60 +268,60 @@ class ModeManager:
             for each in here:
                 k = self._watched[each.which].row - tables
                 if 0 <= k < len(self._events):
-                    equations, qd, last = self._happen(k, each, q, qd, equations)
+                    equations, qd, last = self._apply(k, each, q, qd, equations)
                     ends = ends or last
             rows = {self._watched[each.which].row for each in here}
             self._fresh |= {(row, 0.0) for row in rows if tables <= row < events}
             qd = self._touch(halt.t, q, qd, equations)
             return self._now(equations), qd, ends
-        before, turned = self._felt, [met.row]
+        before, crossed = self._active, [met.row]
         self._fresh |= {(met.row, met.offset)}
-        given = self._now(equations)
+        former = self._now(equations)
         if met.row < count:
-            self._turn(met.row, halt.t, q, qd)
+            self._flip(met.row, halt.t, q, qd)
         elif met.row < tables:
             self._lines[met.row - count] += 1 if met.sign < 0 else -1
         else:
-            turned = []
+            crossed = []
             k = self._sliding[met.row - events]
             self._modes[k] = 1.0 if met.sign < 0 else 0.0
             self._fresh |= {(k, 0.0)}
             self._sliding = tuple(i for i in self._sliding if i != k)
-            if not self._just_turned(k, halt.t):
-                self._tell(k, halt.t, q, qd)
-        qd = self._jump(halt.t, q, qd, equations, turned + self._turn_with(turned, halt.t, q, qd, equations))
-        self._awake(before, halt.t, q, qd, equations)
-        titles = [each.title for each in (*self._held.switches, *self._held.tables)]
+            if not self._just_flipped(k, halt.t):
+                self._record(k, halt.t, q, qd)
+        qd = self._jump(halt.t, q, qd, equations, crossed + self._flip_with(crossed, halt.t, q, qd, equations))
+        self._refresh(before, halt.t, q, qd, equations)
+        titles = [each.title for each in (*self._fixed.switches, *self._fixed.tables)]
         who = titles[met.row] if met.row < tables else "a switch"
-        self._require_facts(given, self._now(equations), (halt.t, q, qd), who)
+        self._require_facts(former, self._now(equations), (halt.t, q, qd), who)
         qd = self._touch(halt.t, q, qd, equations)
         return self._now(equations), qd, False
 
-    def _turn_with(
-        self, turned: Sequence[int], t: float, q: np.ndarray, qd: np.ndarray, equations: BoundEquations
+    def _flip_with(
+        self, crossed: Sequence[int], t: float, q: np.ndarray, qd: np.ndarray, equations: BoundEquations
     ) -> list[int]:
-        """Let every other surface of time alone follow that is crossed at the same instant; their rows."""
-        surfaces, timed, count, out = self._held.surfaces, self._surfaces.timed, len(self._modes), list[int]()
-        if not turned or not surfaces[turned[0]].timed or not timed.any():
+        """Also cross every other surface of time alone that is zero at the same instant; returns their rows."""
+        surfaces, timed, count, out = self._fixed.surfaces, self._surfaces.timed, len(self._modes), list[int]()
+        if not crossed or not surfaces[crossed[0]].timed or not timed.any():
             return out
         exact = self._surfaces.at(np.concatenate([q, qd, [t]]), self._now(equations).values)
         g = self._surfaces.just_after(t, q, qd, self._now(equations).values)
-        for i in (i for i in np.flatnonzero(timed).tolist() if i not in turned):
+        for i in (i for i in np.flatnonzero(timed).tolist() if i not in crossed):
             if i < count and (g[i] > 0) != self._modes[i] and i not in self._sliding:
-                self._turn(i, t, q, qd)
+                self._flip(i, t, q, qd)
                 out.append(i)
             elif i >= count:
-                line = int(np.searchsorted(self._held.tables[i - count].table.times, g[i], side="right"))
+                line = int(np.searchsorted(self._fixed.tables[i - count].table.times, g[i], side="right"))
                 out += [i] if line != self._lines[i - count] else []
                 self._lines[i - count] = line
         self._fresh |= self._surfaces.just_passed(exact, g)
         return out
 
     def _jump(
-        self, t: float, q: np.ndarray, qd: np.ndarray, before: BoundEquations, turned: Sequence[int]
+        self, t: float, q: np.ndarray, qd: np.ndarray, before: BoundEquations, crossed: Sequence[int]
     ) -> np.ndarray:
-        """The velocities behind a crossing of these surfaces: they jump where positions or constraints have a kink."""
-        met = [self._held.surfaces[i] for i in turned if self._held.surfaces[i].kinematic]
+        """The velocities after a crossing of these surfaces: they jump if positions or constraints have a kink."""
+        met = [self._fixed.surfaces[i] for i in crossed if self._fixed.surfaces[i].kinematic]
         if not met or before.kernel.phase is not None:
             return qd
         names = tuple(dict.fromkeys(one.owner for one in met))
@@ -329,9 +329,9 @@ class ModeManager:
         return self._jumped(kink)
 
     def _jumped(self, kink: Kink) -> np.ndarray:
-        """The velocities behind a kink; its impulses are written down."""
+        """The velocities after a kink; its impulses are recorded."""
         qd, of_constraints, of_joints = VelocityJump(kink).solve()
-        count, self._leapt = len(self.contacts.impulses), True
+        count, self._jumps = len(self.contacts.impulses), True
         if qd is kink.qd and not of_joints:
             return qd
         self.contacts.impulses += of_joints + of_constraints
@@ -343,7 +343,7 @@ class ModeManager:
         return qd
 
     def _renew(self, kink: Kink, qd: np.ndarray) -> None:
-        """Find the conditions anew that a jump of the velocities has changed."""
+        """Evaluate again the conditions that a jump of the velocities has changed."""
         count, values = len(self._modes), kink.after.values
         old, new = (self._surfaces.at(np.concatenate([kink.q, x, [kink.t]]), values)[:count] for x in (kink.qd, qd))
         noise = self._surfaces.noise(kink.t, kink.q, qd, kink.after.values)[:count]
@@ -352,65 +352,65 @@ class ModeManager:
             self._fresh.discard((i, 0.0))
             if (new[i] > 0) != self._modes[i]:
                 self._modes[i] = float(new[i] > 0)
-                self._tell(i, kink.t, kink.q, qd)
+                self._record(i, kink.t, kink.q, qd)
 
     def energies(self, total: float, size: float) -> dict[str, float]:
-        """What came in at the last crossing, by name, of a total: by contacts, by an event, or by what moves with time.
+        """The shares of `total`, the energy added at the last crossing, by name: contacts, an event, or rheonomic motion.
 
-        `size` is that of the energies.
+        `size` is the magnitude of the energies.
         """
         found: dict[str, float] = {}
         for i, each in enumerate(self.contacts.impulses[self._impulses :], start=self._impulses):
-            if i not in self._by_joints:  # theirs is part of the prescribed motion
+            if i not in self._by_joints:  # their energy is part of the prescribed motion
                 found[each.name] = found.get(each.name, 0.0) + each.energy
         rest = total - sum(found.values())
         if self.event is not None:
             return found | {self.event: rest}
-        if not found and abs(rest) <= _LEFT * size:
+        if not found and abs(rest) <= _NEGLIGIBLE * size:
             return {}
         name = max(found, key=lambda key: abs(found[key]), default=MOVING)
-        name = name if abs(rest) <= _LEFT * size else MOVING
+        name = name if abs(rest) <= _NEGLIGIBLE * size else MOVING
         return found | {name: found.get(name, 0.0) + rest}
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What is worth telling."""
+        """Notes on accumulations and contacts."""
         return ((self.accumulated,) if self.accumulated else ()) + self.contacts.notes
 
     @property
     def acted(self) -> bool:
-        """True where the last crossing changed the state."""
-        return self.event is not None or self._leapt or len(self.contacts.impulses) > self._impulses
+        """True if the last crossing changed the state."""
+        return self.event is not None or self._jumps or len(self.contacts.impulses) > self._impulses
 
-    def _turn(self, k: int, t: float, q: np.ndarray, qd: np.ndarray) -> None:
-        """Turn a switch over; one that grips, or that both sides turn at this instant, stays between them.
+    def _flip(self, k: int, t: float, q: np.ndarray, qd: np.ndarray) -> None:
+        """Reverse a switch; one with a sticking range, or that both sides reverse at this instant, slides.
 
-        The motion along a step is known to the tolerance only, so a crossing may be found where there is none. The other side
-        then leads back at once, and the switch is turned back; only where this side leads away again, too, it slides.
+        The motion along a step is accurate to the tolerance only, so a crossing may be spurious. The other side
+        then leads back at once, and the switch is reversed again; it slides only if this side also leads away again.
         """
-        turns = self._turned[k][1] + 1 if self._just_turned(k, t) else 1
-        self._turned[k] = t, turns
-        grips = self._held.switches[k].grip is not None
+        turns = self._flips[k][1] + 1 if self._just_flipped(k, t) else 1
+        self._flips[k] = t, turns
+        grips = self._fixed.switches[k].grip is not None
         if turns > 2 or grips:
             self._sliding = tuple(sorted({*self._sliding, k}))
             self._fresh.discard((k, 0.0))
             if turns == 1 or not grips:
-                self._tell(k, t, q, qd)
+                self._record(k, t, q, qd)
             return
         self._modes[k] = 1.0 - self._modes[k]
         if turns == 1:
-            self._tell(k, t, q, qd)
+            self._record(k, t, q, qd)
         else:
-            title = self._held.switches[k].title
+            title = self._fixed.switches[k].title
             self.happened.pop(max(i for i, each in enumerate(self.happened) if each.name == title))
 
-    def _just_turned(self, k: int, t: float) -> bool:
-        return k in self._turned and abs(t - self._turned[k][0]) <= SAME_INSTANT * self._surfaces.instant(t)
+    def _just_flipped(self, k: int, t: float) -> bool:
+        return k in self._flips and abs(t - self._flips[k][0]) <= SAME_INSTANT * self._surfaces.instant(t)
 
-    def _tell(self, k: int, t: float, q: np.ndarray, qd: np.ndarray) -> None:
-        self.happened.append(EventRecord(self._held.switches[k].title, t, q, qd, qd, switching=True))
+    def _record(self, k: int, t: float, q: np.ndarray, qd: np.ndarray) -> None:
+        self.happened.append(EventRecord(self._fixed.switches[k].title, t, q, qd, qd, switching=True))
 
-    def _happen(
+    def _apply(
         self, k: int, halt: Halt, q: np.ndarray, qd: np.ndarray, equations: BoundEquations
     ) -> tuple[BoundEquations, np.ndarray, bool]:
         event, after, t = self._events[k], qd.copy(), halt.t
@@ -425,75 +425,75 @@ class ModeManager:
             names = equations.model.coordinate_names
             for name, rate in zip(event.reset, new[len(event.set) :], strict=False):
                 after[names.index(name)] = rate
-            given, held = equations, (self._modes.copy(), self._lines.copy())
+            former, modes = equations, (self._modes.copy(), self._lines.copy())
             equations = self._settle(t, q, after, replace(equations, changes=equations.changes | values))
-            if not event.reset and equations.kernel.phase is None and self._moves_bodies(event, *held):
-                after = self._jumped(Kink(t, q, qd, given, equations, (event.title,), timed=True, event=True))
+            if not event.reset and equations.kernel.phase is None and self._moves_bodies(event, *modes):
+                after = self._jumped(Kink(t, q, qd, former, equations, (event.title,), timed=True, event=True))
                 equations = self._now(equations)
             self._require_sound(event, t, q, after, equations)
-            self._require_facts(given, equations, (t, q, after), event.title)
+            self._require_facts(former, equations, (t, q, after), event.title)
         self.happened.append(EventRecord(event.name, t, q, qd, after))
-        return equations, after, event.stop or self._comes_ever_faster(event.name)
+        return equations, after, event.stop or self._accumulates(event.name)
 
     def _require_facts(
         self, before: BoundEquations, after: BoundEquations, here: tuple[float, np.ndarray, np.ndarray], who: str
     ) -> None:
-        """Raise where values that change along the run change a fact that the equations rest on."""
+        """Raise if values that change along the run change a fact on which the equations depend."""
         t, q, qd = here
         known, new = (dict(zip(e.model.parameter_values, e.values.tolist(), strict=True)) for e in (before, after))
         after.derivation.require_same_rank(known, new, one_state(q, qd, t), who)
 
     def _moves_bodies(self, event: Event, modes: np.ndarray, lines: np.ndarray) -> bool:
-        """True where an event changes what bodies or constraints move by, or has changed one of their conditions."""
-        turned = np.concatenate([modes != self._modes, lines != self._lines])
-        kinematic = [one.kinematic for one in self._held.surfaces]
-        return bool((turned & np.array(kinematic, dtype=bool)).any() or self._surfaces.kinematic & event.set.keys())
+        """True if an event changes parameters or conditions of the motion of bodies or of constraints."""
+        crossed = np.concatenate([modes != self._modes, lines != self._lines])
+        kinematic = [one.kinematic for one in self._fixed.surfaces]
+        return bool((crossed & np.array(kinematic, dtype=bool)).any() or self._surfaces.kinematic & event.set.keys())
 
     def _require_sound(self, event: Event, t: float, q: np.ndarray, qd: np.ndarray, equations: BoundEquations) -> None:
-        """Raise where an event leads to no state that the run could go on from."""
+        """Raise if the run cannot continue from the state after an event."""
         names = equations.model.coordinate_names
         new = {name: equations.changes[name] for name in event.set} | dict(zip(names, qd.tolist(), strict=True))
         for name, value in new.items():
             if not np.isfinite(value):
-                fact = f"at t = {t:.9g} {event.title} gives '{name}' the value {value}"
+                fact = f"at t = {t:.9g} {event.title} sets '{name}' to {value}"
                 raise SimulationError(f"{fact}. Expected a finite number.")
         try:
             constraint_manifold.require_consistent(equations.workspace.manifold, q, qd, t, equations.values)
         except InconsistentStateError as error:
-            advice = "Reset all rates that the constraints tie together."
-            raise SimulationError(f"{event.title} breaks a constraint: {error} {advice}") from error
+            advice = "Reset all rates that the constraints couple."
+            raise SimulationError(f"{event.title} violates a constraint: {error} {advice}") from error
 
-    def _comes_ever_faster(self, name: str) -> bool:
-        """True where the intervals of an event shrink so that all that are left come within rounding."""
+    def _accumulates(self, name: str) -> bool:
+        """True if the intervals of an event decrease so that the accumulation point is within rounding."""
         times = [each.t for each in self.happened[-4 * FASTER :] if each.name == name]
         if (found := accumulation(times)) is None or found[1] > _ZENO * self._surfaces.instant(times[-1]):
             return False
         ratio, left = found
         self.accumulated = (
-            f"event '{name}' comes ever faster, each interval {ratio:.3g} of the one before: all that are left come "
-            f"before t = {times[-1] + left:.12g}, and the run ends there"
+            f"event '{name}' accumulates (Zeno behavior), each interval {ratio:.3g} of the one before: the run ends at "
+            f"the accumulation point t = {times[-1] + left:.12g}"
         )
         return True
 
     def _count(self, t: float) -> bool:
-        """True where the last crossing was at the same instant; raises where they do not end."""
+        """True if the last crossing was at the same instant; raises if these do not end."""
         last, count = self._at_once
         count = count + 1 if abs(t - last) <= SAME_INSTANT * self._surfaces.instant(t) else 0
         self._at_once = t, count
-        if count > _MOST + _EACH * len(self._watched):
-            names = sorted({each.name for each in self.happened[-_MOST:]})
+        if count > _MAX_CROSSINGS + _PER_SURFACE * len(self._watched):
+            names = sorted({each.name for each in self.happened[-_MAX_CROSSINGS:]})
             raise SimulationError(
-                f"at t = {t:.9g} {count} crossings follow each other within no time: {', '.join(names[:3])}. There is no side to "
-                "which the motion can go on. Look for conditions or events that undo each other, or for events that "
-                "reset velocities so that the same event happens again at once."
+                f"at t = {t:.9g} {count} crossings occur at the same instant: {', '.join(names[:3])}. The motion cannot "
+                "continue to either side. Check for conditions or events that undo each other, or for events that "
+                "reset velocities so that the same event occurs again at once."
             )
         return count > 0
 
 
 def mode_manager_of(equations: BoundEquations, start: float = 0.0, end: float = np.inf) -> ModeManager | None:
-    """What follows the switchings and events of a run; None where nothing can change."""
+    """The mode manager of a run; None if no mode can change."""
     model = equations.model
     if not (model.switching or model.events or model.rigid):
         return None
-    board = ModeManager(equations, start, end)
-    return None if board.idle else board
+    manager = ModeManager(equations, start, end)
+    return None if manager.idle else manager

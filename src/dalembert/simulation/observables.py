@@ -1,6 +1,6 @@
-"""What can be observed along a motion: energies, momenta, speeds and violations, compiled as one function.
+"""Observables along a motion: energies, momenta, speeds and constraint violations, compiled as one function.
 
-Errors are the norms of papers/volterra: 2-norms over the samples, relative to the initial value where there is one.
+Errors are the norms of papers/volterra: 2-norms over the samples, relative to the initial value unless it is zero.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class Observed:
     potential: np.ndarray
     jacobi: np.ndarray  # q̇·∂L/∂q̇ − L
     momenta: np.ndarray  # generalized momenta ∂L/∂q̇, (n, samples)
-    linear_momentum: np.ndarray  # Σ m V_G, world axes, (3, samples); zero for models given by energies
+    linear_momentum: np.ndarray  # Σ m V_G, world axes, (3, samples); zero for models defined by energies
     angular_momentum: np.ndarray  # about the world origin, world axes, (3, samples)
     speeds: np.ndarray  # u, (d, samples)
     position_violation: np.ndarray  # φ, (holonomic, samples)
@@ -81,17 +81,17 @@ class Observables:
 
     @cached_property
     def _interpreted(self) -> Function:
-        """Energies and generalized momenta in NumPy: nothing is compiled."""
+        """Energies and generalized momenta in NumPy, without compilation."""
         system = self.system
         inputs = stack(system.q, system.qd, vector([system.t]))
         parameters = system.algebra.symbols(list(system.model.parameter_values))
         return compile_function(system.algebra, inputs, stack(*self._parts[:2]), parameters, "python")
 
     def energies(self, t: np.ndarray, q: np.ndarray, qd: np.ndarray, parameters: np.ndarray) -> Energies:
-        """Energies and generalized momenta at a few samples (t, q, q̇); machine code is used where it exists already."""
+        """Energies and generalized momenta at a few samples (t, q, q̇); machine code is used if it already exists."""
         if "_function" in self.__dict__:
-            seen = self.along(t, q, qd, parameters)
-            return Energies(seen.kinetic, seen.potential, seen.jacobi, seen.momenta)
+            found = self.along(t, q, qd, parameters)
+            return Energies(found.kinetic, found.potential, found.jacobi, found.momenta)
         out = self._interpreted(np.concatenate([q, qd, t[None]], axis=0), parameters)
         return Energies(out[0], out[1], out[2], out[3:])
 
@@ -115,7 +115,7 @@ def body_momenta(system: System) -> tuple[Array, Array]:
 def relative_drift(values: np.ndarray, size: float = 0.0) -> float:
     """‖(x − x₀)/x₀‖₂ over the samples.
 
-    Where x₀ is only rounding beside `size`, the size of what x is the sum of, that size takes its place; where both are
+    If x₀ is only rounding relative to `size`, the magnitude of the terms of x, it is replaced by `size`; if both are
     zero the drift is absolute.
 
     >>> relative_drift(np.array([2.0, 2.0, 3.0]))
@@ -134,7 +134,7 @@ def violation(values: np.ndarray) -> float:
 
 
 def drive_names(model: Elements) -> tuple[str, ...]:
-    """The drives: torques and forces inside joints, and constraints that prescribe the motion of a coordinate."""
+    """The drives: torques and forces in joints, and constraints that prescribe the motion of a coordinate."""
     loads = tuple(load.name for load in model.loads if load.drives)
     return (*loads, *(c.name for c in model.holonomic_constraints if c.prescribed))
 
@@ -142,7 +142,7 @@ def drive_names(model: Elements) -> tuple[str, ...]:
 def joint_efforts(
     model: Elements, parameters: Mapping[str, float], t: np.ndarray, q: np.ndarray, qd: np.ndarray
 ) -> dict[str, np.ndarray]:
-    """The torque or force of every drive inside a joint along the samples, positive on the child.
+    """The torque or force of every drive in a joint along the samples, positive on the child.
 
     >>> from dalembert.model.model import Model
     >>> model = Model("arm").parameters(k=2.0).coordinates("a")
@@ -169,10 +169,10 @@ def joint_efforts(
 def load_forces(
     model: Elements, parameters: Mapping[str, float], t: np.ndarray, q: np.ndarray, qd: np.ndarray
 ) -> dict[str, np.ndarray]:
-    """What every load exerts along the samples, by name.
+    """The forces and torques of every load along the samples, by name.
 
-    Forces and torques on bodies have world axes, (3, samples); between two points it is the pull on the second. Loads inside
-    joints are one number along the motion, positive on the child, (1, samples).
+    On bodies they are in world axes, (3, samples); between two points it is the force on the second. Loads in
+    joints are scalars along the joint motion, positive on the child, (1, samples).
 
     >>> from dalembert.model.model import Model
     >>> model = Model("block").parameters(k=2.0).coordinates("x")
@@ -184,7 +184,7 @@ def load_forces(
         return {}
     motion, out = at(model, States(q, qd, t), parameters), {}
     for load in model.loads:
-        # a spring with a damper acts twice on one motion, and a torque has its opposite by another name
+        # a spring with a damper contributes twice, and the reaction of a torque has another name
         parts = [part.force for part in load.applied(motion) if part.name == load.name]
         total = sum(parts[1:], start=parts[0]) if parts else zeros(1)
         out[load.name] = numbers(total, len(t))

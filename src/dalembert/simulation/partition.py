@@ -1,10 +1,10 @@
-"""Choices that are made again on the way: a run in parts, each with the speeds and constraints that serve there.
+"""Repartitioning along a run: segments with different generalized speeds and independent constraints.
 
-A velocity that is independent at the start of a closed mechanism can vanish later, as a rocker's does where it turns back; a
-trial vector of a projection can become orthogonal to the motions left free; and of redundant constraints those that were
-independent can become dependent, as two wheels on one axle show when they have turned by a right angle. The run then continues
-with others, whether or not drift is corrected, and next to gimbal lock with other angles (`chart_changes`). Every choice is
-derived and compiled once, however often it comes back.
+An independent velocity of a closed mechanism can vanish later, as that of a rocker at its reversal; a trial vector of a
+projection can become orthogonal to the admissible motions; and among redundant constraints an independent set can
+become dependent, as for two wheels on one axle after a rotation by 90°. The run then continues
+with another choice, with or without projection, and near gimbal lock with other angles (`chart_changes`). Every choice is
+derived and compiled once, however often it is used.
 """
 
 from __future__ import annotations
@@ -36,24 +36,24 @@ if TYPE_CHECKING:
     from dalembert.simulation.derivation import Derivation
     from dalembert.simulation.trajectory_data import EventRecord
 
-_WORN = 0.2  # a choice has served when it determines the motion five times worse than where it was made
-_BETTER = 2.5  # and another is this much better
+_LOSS = 0.2  # a choice is replaced if its conditioning falls to this fraction of its initial value
+_BETTER = 2.5  # and another is better by this factor
 _POOR = 1e-3
 _SINGULAR = (
-    1e-3  # of how independent constraints are where a choice was made: below it branches meet, and no choice is made
+    1e-3  # of the independence of the constraints at the last choice: below it branches meet, and no choice is made
 )
-_MOST = 2000
-Place = tuple[float, np.ndarray, np.ndarray]  # t, q, q̇
+_MAX_CHOICES = 2000
+At = tuple[float, np.ndarray, np.ndarray]  # t, q, q̇
 
 
 @dataclass(frozen=True)
 class Part(Value):
-    """A stretch of a run with one choice; its works begin at zero."""
+    """A segment of a run with one choice; its works begin at zero."""
 
     equations: BoundEquations
     solution: Solution
     constants: np.ndarray
-    jumps: Frozen[str, float] = Frozen()  # noqa: RUF009 (it cannot change) energy that came in where it begins, by name
+    jumps: Frozen[str, float] = Frozen()  # noqa: RUF009 (immutable) energy added at its start, by name
     chart: Chart | None = None  # None: its angles are the user's
 
     @property
@@ -63,7 +63,7 @@ class Part(Value):
         return q if self.chart is None else self.chart.positions(self.solution.t, q)
 
     def shown_motion(self, found: np.ndarray) -> np.ndarray:
-        """q̇, or q̇ and q̈, (1 or 2, n, samples) of the user's coordinates, of those in use."""
+        """q̇, or q̇ and q̈, (1 or 2, n, samples) of the user's coordinates, from those in use."""
         if self.chart is None:
             return found
         q = self.solution.y[: found.shape[1]]
@@ -71,12 +71,12 @@ class Part(Value):
         return np.stack([rates, self.chart.accelerations(q, *found)]) if len(found) > 1 else rates[None]
 
     def shown_forces(self, forces: np.ndarray) -> np.ndarray:
-        """Generalized forces or momenta (n, samples) of the user's coordinates, of those in use."""
+        """Generalized forces or momenta (n, samples) of the user's coordinates, from those in use."""
         return forces if self.chart is None else self.chart.forces(self.solution.y[: len(forces)], forces)
 
     @property
     def work(self) -> dict[str, np.ndarray]:
-        """The work since its start, by what did it."""
+        """The work since its start, by element."""
         rows = self.solution.y[self.equations.n_states :]
         return dict(zip(self.equations.working, rows, strict=True))
 
@@ -88,7 +88,7 @@ class Part(Value):
 
 
 def work_along(parts: Sequence[Part]) -> list[dict[str, np.ndarray]]:
-    """The work since the start of the first part along each of them, jumps included, all under the same names."""
+    """The work since the start of the first part along each part, including jumps, with the same names in all."""
     names = dict.fromkeys(name for part in parts for name in (*part.equations.working, *part.jumps))
     done, out = dict.fromkeys(names, 0.0), list[dict[str, np.ndarray]]()
     for part in parts:
@@ -100,7 +100,7 @@ def work_along(parts: Sequence[Part]) -> list[dict[str, np.ndarray]]:
 
 
 def joined(parts: Sequence[Part]) -> tuple[Part, ...]:
-    """The same run with stretches put together that differ in their constants only, which then stand at each sample."""
+    """The same run with segments merged that differ only in their constants, which are then stored at each sample."""
     out: list[Part] = []
     group: list[Part] = []
     for part in parts:
@@ -112,7 +112,7 @@ def joined(parts: Sequence[Part]) -> tuple[Part, ...]:
 
 
 def _one(group: Sequence[Part]) -> Part:
-    """Stretches one behind the other as one."""
+    """Consecutive segments as one."""
     if len(group) == 1:
         return group[0]
     first, size, end = group[0], group[0].equations.n_states, group[0].solution.end
@@ -146,20 +146,18 @@ def _one(group: Sequence[Part]) -> Part:
 
 
 class Partition(Guide):
-    """The parts of a run so far, and the equations it goes on with."""
+    """The parts of a run so far, and the equations of the next segment."""
 
     looks_inside = False
 
     def __init__(self, equations: BoundEquations, *, change_charts: bool = True, fixed: bool = False) -> None:
-        forbidden = (
-            None if change_charts else "derivatives of the motion are asked for, and they are those of its own angles"
-        )
+        forbidden = None if change_charts else "derivatives of the motion are required in its own angles"
         self.equations, self._fixed = equations, fixed
         self.parts: list[Part] = []
         self.charts = Charts(equations, forbidden)
-        self._chart_served = True  # False: the next stretch goes on with other angles
+        self._chart_served = True  # False: the next segment uses other angles
         known = equations.workspace.facts
-        # trial vectors that a user gave are not such a choice
+        # the user's trial vectors are not such a choice
         dependent = known.dependent if equations.derivation.trials is None else ()
         self._known: dict[tuple[Sequences, Choice], BoundEquations] = {
             (self.charts.sequences, _ordered(Choice(known.speeds, known.rows, dependent))): equations
@@ -167,26 +165,26 @@ class Partition(Guide):
         self._maps: dict[Derivation, Function] = {}  # Y of each choice
         self._mechanics: Mechanics | None = None
         self._independence = Independence(len(known.rows))
-        self._fresh: tuple[float, float] | None = None
+        self._reference: tuple[float, float] | None = None
         self._usual = 0.0
         self._jumps: dict[str, float] = {}
-        self._again = 0  # how often the choice was made again
+        self._count = 0  # number of repartitions
         self._in_speeds = equations.about.uses_speeds
 
     @property
     def watched(self) -> bool:
-        """True when a choice can wear out: angles, speeds or independent constraints."""
+        """True if a choice can become ill-conditioned: angles, speeds or independent constraints."""
         return bool(self.charts.attitudes) or self.choosable
 
     @property
     def choosable(self) -> bool:
-        """True when there are constraints, and the equations depend on speeds, trial vectors or a choice of constraints."""
+        """True if there are constraints, and the equations depend on speeds, trial vectors or a choice of constraints."""
         chosen = self._in_speeds or self._drops or self._trials is not None
         return bool(self.equations.workspace.facts.rows) and chosen and not self._fixed
 
     @property
     def _trials(self) -> np.ndarray | None:
-        """The trial vectors (m, n) that the compiled equations project along, where these can fail."""
+        """The trial vectors (m, n) of the compiled equations, if these can become ill-conditioned."""
         return _trials_of(self.equations)
 
     @property
@@ -196,35 +194,35 @@ class Partition(Guide):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """How often the choice was made again."""
-        times = self._again
+        """The number of repartitions, and the notes on angles."""
+        times = self._count
         if not times:
             return self.charts.notes
         what = "speeds" if self._in_speeds else "independent constraints" if self._drops else "trial vectors"
         often = "once" if times == 1 else f"{times} times"
-        again = f"the {what} were chosen again {often} on the way, among {len(self._known)} choices"
+        again = f"the {what} were repartitioned {often}, among {len(self._known)} choices"
         return (*self.charts.notes, again)
 
     def keep(self, solution: Solution, constants: np.ndarray) -> None:
-        """Remember a stretch."""
+        """Store a segment."""
         chart = self._ended_chart(solution)
         self.parts.append(Part(self.equations, solution, constants, Frozen(self._jumps), chart))
         self._jumps = {}
 
     def _ended_chart(self, solution: Solution) -> Chart | None:
-        """The user's angles along a stretch whose angles are others."""
+        """The user's angles along a segment in other angles."""
         if self.charts.chart is None:
             return None
         t, y = solution.end or (float(solution.t[-1]), solution.y[:, -1])
-        _, q, qd = self._place(t, y)
+        _, q, qd = self._at(t, y)
         return self.charts.end(t, q, qd)
 
     def jump(self, name: str, energy: float) -> None:
-        """Account for energy that comes in at once where the next stretch begins, such as by an impact, under a name."""
+        """Record energy added at the start of the next segment, such as by an impact, under a name."""
         self._jumps[name] = self._jumps.get(name, 0.0) + energy
 
     def end(self, t: float, y: np.ndarray) -> None:
-        """End the last stretch with a sample at its very end."""
+        """Add a sample at the end of the last segment."""
         last = self.parts[-1]
         found, known = last.solution, last.constants
         if t > found.t[-1]:
@@ -233,89 +231,89 @@ class Partition(Guide):
             self.parts[-1] = replace(last, solution=found, constants=known)
 
     def enter(self, t: float, q: np.ndarray, qd: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """The state at the start of the run in the angles it begins with."""
+        """The state at the start of the run in its initial angles."""
         if self.charts.attitudes and self.charts.begin(t, q, lambda _: self._is_singular((t, q, qd))):
             self.equations, q, qd = self.charts.change(t, q, qd)
         self.begin(t, q, qd)
         return q, qd
 
     def begin(self, t: float, q: np.ndarray, qd: np.ndarray) -> None:
-        """Look at the start: a choice that is poor there, such as a user's speed that vanishes, is made again at once."""
+        """Check the start: a choice that is ill-conditioned there, such as a vanishing speed of the user, is replaced at once."""
         if not self.choosable:
             return
         here = (t, q, qd)
         now = self._measures(here)
         if min(now) >= _POOR:
-            self._fresh, self._usual = now, self._held(here)
+            self._reference, self._usual = now, self._rank(here)
         elif min(self._measures(here, self._best(here))) > _BETTER * min(now):
             self._rechoose(t, q, qd)
 
     def measure_anew(self) -> None:
-        """Forget how well the choice served: parameters that constraints or masses contain have other values."""
-        self._fresh = None
+        """Reset the reference conditioning: parameters of constraints or masses have changed."""
+        self._reference = None
 
     def failing(self, t: np.ndarray, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
-        """At which of K states the present choice is poor."""
+        """The indices of the K states at which the present choice is ill-conditioned."""
         if not self.choosable:
             return np.zeros(0, dtype=np.intp)
         return np.flatnonzero(np.minimum(*self._now(t, q, qd)) < _POOR)
 
     def use(self, mechanics: Mechanics) -> None:
-        """Go on with these equations."""
+        """Continue with these equations."""
         self._mechanics = mechanics
 
     def turn(self, t: np.ndarray, y: np.ndarray) -> int | None:
-        """The first of K states (states, K) at which the angles in use or the present choice have become poor."""
+        """The first of K states (states, K) at which the angles in use or the present choice are ill-conditioned."""
         chart = self._poor_chart(t, y) if self.charts.attitudes else None
         choice = self.worn(t, y) if self.choosable else None
         self._chart_served = chart is None or (choice is not None and choice < chart)
         return choice if self._chart_served else chart
 
     def _poor_chart(self, t: np.ndarray, y: np.ndarray) -> int | None:
-        """The first of K states at which other angles should go on."""
+        """The first of K states at which the angles must be changed."""
         assert self._mechanics is not None
         q = y[: self._mechanics.positions]
         if self.charts.chart is not None:
             self.charts.follow(t, q, self._mechanics.velocities(t, y))
-        return self.charts.poor(t, q, lambda k: self._is_singular(self._place(float(t[k]), y[:, k])))
+        return self.charts.poor(t, q, lambda k: self._is_singular(self._at(float(t[k]), y[:, k])))
 
-    def _is_singular(self, here: Place) -> bool:
-        """True where the motions that constraints leave free have next to no inertia."""
+    def _is_singular(self, here: At) -> bool:
+        """True if an admissible motion has almost no inertia."""
         t, q, qd = here
         manifold = self.equations.workspace.manifold
         _, _, A, M = manifold.evaluate(q, qd, t, self.equations.values)
         return reciprocal_condition(M, A[manifold.rows] if manifold.rows else A[:0])[0] < SINGULAR
 
     def worn(self, t: np.ndarray, y: np.ndarray) -> int | None:
-        """The first of K states (states, K) at which the present choice has become poor."""
+        """The first of K states (states, K) at which the present choice is ill-conditioned."""
         assert self._mechanics is not None
-        if self._fresh is None:
-            here = self._place(float(t[0]), y[:, 0])
-            self._fresh, self._usual = self._measures(here), self._held(here)
+        if self._reference is None:
+            here = self._at(float(t[0]), y[:, 0])
+            self._reference, self._usual = self._measures(here), self._rank(here)
         measures = self._now(t, y[: self._mechanics.positions], self._mechanics.velocities(t, y))
-        poor = np.any([now < _WORN * fresh for now, fresh in zip(measures, self._fresh, strict=True)], axis=0)
+        poor = np.any([now < _LOSS * fresh for now, fresh in zip(measures, self._reference, strict=True)], axis=0)
         for k in np.flatnonzero(poor):
-            here = self._place(float(t[k]), y[:, k])
-            if self._held(here) < _SINGULAR * self._usual:
+            here = self._at(float(t[k]), y[:, k])
+            if self._rank(here) < _SINGULAR * self._usual:
                 continue
             if min(self._measures(here, self._best(here))) > _BETTER * min(now[k] for now in measures):
                 return int(k)
         return None
 
-    def _place(self, t: float, y: np.ndarray) -> Place:
+    def _at(self, t: float, y: np.ndarray) -> At:
         assert self._mechanics is not None
         return t, y[: self._mechanics.positions], self._mechanics.velocities(t, y)
 
     def mend(self, stepper: Method, step: Step, end: float) -> Step:
-        """The step, or as much of it as the choice serves for: a step must not leap over the place where it fails."""
+        """The step, or its part with a well-conditioned choice: a step must not cross the state where it fails."""
         if not isinstance(stepper, Taylor) or step.coefficients is None:
             return step
         h = step.t1 - step.t0
-        if self._fresh is None and (not self.charts.attitudes or self.charts.stays_clear(step.coefficients, h)):
+        if self._reference is None and (not self.charts.attitudes or self.charts.stays_clear(step.coefficients, h)):
             return step
         polynomial = Polynomial(step.coefficients)
         s = np.linspace(0.0, h, 7)
-        for _ in range(5):  # ever finer, until the first place where it fails is known
+        for _ in range(5):  # refine the grid to locate the first failure
             served = self._serves(step.t0 + s, polynomial.values(s))
             if served.all() or not served[0]:
                 return step
@@ -324,65 +322,65 @@ class Partition(Guide):
         return stepper.go_on(step, float(s[-1])) if s[-1] < h else step
 
     def watch(self, stepper: Method, burst: Burst, end: float) -> None:
-        """Nothing: how a choice serves is asked at the ends of steps, by `worn`."""
+        """Does nothing: the choice is checked at the ends of steps, by `worn`."""
 
     def _serves(self, t: np.ndarray, y: np.ndarray) -> np.ndarray:
-        """At which of many states the angles in use and the present choice serve."""
+        """True at the states where the angles in use and the present choice are well-conditioned."""
         assert self._mechanics is not None
         q = y[: self._mechanics.positions]
         served = self.charts.served(q)
-        if self._fresh is None:
+        if self._reference is None:
             return served
         first, second = self._now(t, q, self._mechanics.velocities(t, y))
-        return served & (first >= 0.9 * _WORN * self._fresh[0]) & (second >= 0.9 * _WORN * self._fresh[1])
+        return served & (first >= 0.9 * _LOSS * self._reference[0]) & (second >= 0.9 * _LOSS * self._reference[1])
 
     def state(self, t: float, y: np.ndarray, constants: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """q and q̇ at the end of a stretch."""
+        """q and q̇ at the end of a segment."""
         n, size = len(self.equations.model.coordinate_names), self.equations.n_states
         return y[:n].copy(), self.equations.kernel.velocities(y[:size], t, constants)
 
     def shown_state(self, t: float, y: np.ndarray, constants: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """The user's q and q̇ at a state of the last stretch."""
-        q, qd = self._shown(t, *self.state(t, y, constants))
+        """The user's q and q̇ at a state of the last segment."""
+        q, qd = self._user(t, *self.state(t, y, constants))
         return q, qd
 
-    def _shown(self, t: float, q: np.ndarray, *rates: np.ndarray) -> tuple[np.ndarray, ...]:
-        """The user's coordinates and rates at a time of the last stretch."""
+    def _user(self, t: float, q: np.ndarray, *rates: np.ndarray) -> tuple[np.ndarray, ...]:
+        """The user's coordinates and rates at a time of the last segment."""
         chart = self.parts[-1].chart
         if chart is None:
             return (q, *rates)
         return (chart.positions(np.array([t]), q[:, None])[:, 0], *(chart.rates(q, qd) for qd in rates))
 
     def show_happened(self, happened: list[EventRecord], since: int) -> None:
-        """Write what happened at the end of the last stretch in the user's coordinates."""
+        """Convert the events at the end of the last segment to the user's coordinates."""
         for k, each in enumerate(happened[since:], start=since):
-            q, qd, after = self._shown(each.t, each.q, each.qd, each.after)
+            q, qd, after = self._user(each.t, each.q, each.qd, each.after)
             happened[k] = replace(each, q=q, qd=qd, after=after)
 
     def rechoose(self, t: float, q: np.ndarray, qd: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Go on with what serves best at this position, angles or speeds and constraints; the state in it."""
+        """Continue with the best angles, or speeds and constraints, at this position; the state in them."""
         if self._chart_served:
             self._rechoose(t, q, qd)
             return q, qd
         changes = self.equations.changes
         equations, q, qd = self.charts.change(t, q, qd)
-        self.equations, self._fresh = replace(equations, changes=changes), None
+        self.equations, self._reference = replace(equations, changes=changes), None
         self.begin(t, q, qd)
         return q, qd
 
     def _rechoose(self, t: float, q: np.ndarray, qd: np.ndarray) -> None:
-        """Go on with the speeds and constraints that are best at this position."""
-        self._again += 1
-        if self._again > _MOST:
+        """Continue with the best speeds and constraints at this position."""
+        self._count += 1
+        if self._count > _MAX_CHOICES:
             raise SimulationError(
-                f"at t = {t:.9g} speeds or constraints have been chosen again {_MOST} times. The mechanism stays close to a "
-                "singular configuration. Derive with mode='assembled' and a formalism in velocities, such as lagrange."
+                f"at t = {t:.9g} speeds or constraints have been repartitioned {_MAX_CHOICES} times. The mechanism stays close "
+                "to a singular configuration. Derive with mode='assembled' and a formalism in velocities, such as lagrange."
             )
         self.equations = self._with_choice(self._best((t, q, qd)))
-        self._fresh, self._usual = self._measures((t, q, qd)), self._held((t, q, qd))
+        self._reference, self._usual = self._measures((t, q, qd)), self._rank((t, q, qd))
 
     def _with_choice(self, choice: Choice) -> BoundEquations:
-        """The equations with another choice, derived once."""
+        """The equations with another choice, cached."""
         facts, changes = self.equations.workspace.facts, self.equations.changes
         choice = replace(choice, steady=not changes.keys() & (facts.structural | facts.inertial))
         key = self.charts.sequences, _ordered(choice)
@@ -390,13 +388,13 @@ class Partition(Guide):
             self._known[key] = self.equations.with_choice(choice)
         return replace(self._known[key], changes=self.equations.changes)
 
-    def _held(self, here: Place) -> float:
-        """How independent the constraints are among themselves, whatever is chosen of them."""
+    def _rank(self, here: At) -> float:
+        """The independence of all constraints, whatever the choice."""
         rank = len(self.equations.workspace.facts.rows)
         return float(np.linalg.svd(self._rows(here)[0], compute_uv=False)[rank - 1]) if rank else 1.0
 
-    def _best(self, here: Place) -> Choice:
-        """The speeds, independent constraints and dependent coordinates that serve best at a state."""
+    def _best(self, here: At) -> Choice:
+        """The best speeds, independent constraints and dependent coordinates at a state."""
         t, q, _ = here
         known, (scaled, A) = self.equations.workspace.facts, self._rows(here)
         rows = best_rows(scaled, len(known.rows)) if self._drops else known.rows
@@ -406,10 +404,10 @@ class Partition(Guide):
         free = best_coordinates(A[list(rows)], known.scales.positions)
         return Choice(speeds, rows, tuple(i for i in range(len(q)) if i not in free))
 
-    def _measures(self, here: Place, choice: Choice | None = None) -> tuple[float, float]:
+    def _measures(self, here: At, choice: Choice | None = None) -> tuple[float, float]:
         """Both measures of the present choice, or of another, at one state."""
         t, q, qd = here
-        if choice is not None and self._in_speeds and not self._square:  # nothing has to be derived for it
+        if choice is not None and self._in_speeds and not self._square:  # does not require a derivation
             (scaled, A), rows = self._rows(here), list(choice.rows)
             Y = speed_rows(self.equations.model, choice.speeds, q, t)
             first = completeness(Y[None], A[None, rows], self.equations.workspace.facts.scales.positions)
@@ -420,7 +418,7 @@ class Partition(Guide):
 
     @property
     def _square(self) -> bool:
-        """True where n quasi-velocities are used: d speeds, and rates that complete them."""
+        """True if n quasi-velocities are used: d speeds, and rates that complete them."""
         return self.equations.about.velocities is Velocities.SQUARE_SPEEDS
 
     def _now(self, t: np.ndarray, q: np.ndarray, qd: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -430,7 +428,7 @@ class Partition(Guide):
     def _measured(
         self, equations: BoundEquations, t: np.ndarray, q: np.ndarray, qd: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
-        """How well speeds or trial vectors determine the velocities, and how independent the chosen constraints are."""
+        """The conditioning of speeds or trial vectors, and the independence of the chosen constraints."""
         known, one = equations.workspace.facts, np.ones(len(t))
         _, _, A, M = equations.workspace.manifold.evaluate(q, qd, t, equations.values)
         rows, trials = list(known.rows), _trials_of(equations)
@@ -450,8 +448,8 @@ class Partition(Guide):
         out = self._maps[equations.derivation](np.concatenate([q, t[None]]), equations.values)
         return np.moveaxis(out.reshape(-1, *q.shape), -1, 0)
 
-    def _rows(self, here: Place) -> tuple[np.ndarray, np.ndarray]:
-        """The constraint rows without dimensions, and as they are."""
+    def _rows(self, here: At) -> tuple[np.ndarray, np.ndarray]:
+        """The dimensionless constraint rows, and A."""
         t, q, qd = here
         _, _, A, M = self.equations.workspace.manifold.evaluate(q, qd, t, self.equations.values)
         return self._independence.scaled(A[..., None], M[..., None])[0], A
@@ -469,7 +467,7 @@ def _ordered(choice: Choice) -> Choice:
     return replace(choice, speeds=tuple(sorted(choice.speeds, key=str)))
 
 
-def _share(rows: np.ndarray, kept: list[int]) -> np.ndarray:
-    """How independent the kept of many rows (K, r, n) are, by how independent the best of them can be."""
-    place = len(kept) - 1
-    return singular_value(rows[:, kept], place) / np.maximum(singular_value(rows, place), 1e-300)
+def _share(rows: np.ndarray, chosen: list[int]) -> np.ndarray:
+    """The independence of the chosen rows among rows (K, r, n), relative to that of all rows."""
+    last = len(chosen) - 1
+    return singular_value(rows[:, chosen], last) / np.maximum(singular_value(rows, last), 1e-300)

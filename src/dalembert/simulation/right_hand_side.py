@@ -1,4 +1,4 @@
-"""The compiled equations of one formalism: everything a simulation asks for, as functions of numbers."""
+"""The compiled equations of one formalism: the numerical functions of a simulation."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ from dalembert.symbolic.symbols import Kind
 class Kernel:
     """Compiled functions of one form, each compiled when it is first used.
 
-    Fused, the whole right-hand side is one graph; assembled, M, f, A and β are compiled and solved in numbers. States are
-    y = (q, v, work), where work are the integrals of the powers in (80), one of everything that can do work.
+    If fused, the right-hand side is one expression graph; if assembled, M, f, A and β are compiled and solved numerically. States
+    are y = (q, v, work), where work are the integrals of the powers in (80), one for each element that can do work.
     """
 
     form: LinearForm
@@ -40,7 +40,7 @@ class Kernel:
 
     @property
     def fused(self) -> bool:
-        """True when the linear system is solved inside the graph."""
+        """True if the linear system is solved within the graph."""
         return self.mode == "fused"
 
     @cached_property
@@ -51,22 +51,22 @@ class Kernel:
 
     @cached_property
     def _powers(self) -> tuple[tuple[str, ...], Array]:
-        """What does work, and its powers: of (q, q̇, q̈, t), or (a, b) of a + b·Λ where multipliers are among the unknowns."""
+        """The elements that do work, and their powers: of (q, q̇, q̈, t), or (a, b) of a + b·Λ if multipliers are unknowns."""
         return powers_into(self.form.system) if self._own is None else (self._own.working, self._own.power)
 
     @property
     def working(self) -> tuple[str, ...]:
-        """What does work: each has its work as a state, the integral of its power."""
+        """The elements that do work: the work of each is a state, the integral of its power."""
         return self._powers[0]
 
     @property
     def power(self) -> Array:
-        """The powers as functions of (q, q̇, q̈, t); none where the form has its own."""
+        """The powers as functions of (q, q̇, q̈, t); empty if the form defines them."""
         return self._powers[1] if self._own is None else zeros(0)
 
     @property
     def _own(self) -> Multipliers | None:
-        """What multipliers among the unknowns do, where the form has such."""
+        """The effects of multipliers among the unknowns, if the form has them."""
         return self.form.own_multipliers
 
     @property
@@ -76,7 +76,7 @@ class Kernel:
 
     @cached_property
     def _unknowns(self) -> tuple[Array, Array]:
-        """v̇ with the unknowns behind it, and λ, in the graph."""
+        """v̇ with the additional unknowns, and λ, in the graph."""
         return fused(self.form)
 
     @cached_property
@@ -105,7 +105,7 @@ class Kernel:
 
     @cached_property
     def _qdd(self) -> Array:
-        """q̈ in the graph: where the multipliers of canonical constraints move q, from the rate that is integrated."""
+        """q̈ in the graph; with canonical constraints it is the derivative of the integrated rate."""
         velocity, system = self.form.velocity, self.form.system
         vd, _ = self._solution
         if not self._canonical:
@@ -119,23 +119,23 @@ class Kernel:
 
     @cached_property
     def reactions_in_graph(self) -> tuple[Array, Array]:
-        """Aᵀλ + C and Aᵀλ as expressions of (q, v, t), by the formalism's own road."""
+        """Aᵀλ + C and Aᵀλ as expressions of (q, v, t), by the method of the formalism."""
         C = self.in_state(self._C, self._qdd)
         if self.residual is not None:
-            whole = self.in_state(self.residual(self.form.system), self._qdd)
-            return whole, whole - C
+            total = self.in_state(self.residual(self.form.system), self._qdd)
+            return total, total - C
         carried = self.in_state(self.form.directions, self._qdd).T @ self._solution[1]
         return carried + C, carried
 
     @cached_property
     def phase(self) -> Phase | None:
-        """The constraints in phase space, where some of them are on momenta."""
+        """The constraints in phase space, if some of them are on momenta."""
         own = self._own
         return Phase(self.form, own.surface) if own is not None and own.surface.on_momenta else None
 
     @property
     def _canonical(self) -> bool:
-        """True when S x does not vanish on the constraints."""
+        """True if S x does not vanish on the constraints."""
         return self.phase is not None
 
     def in_state(self, f: Array, qdd: Array) -> Array:
@@ -154,7 +154,7 @@ class Kernel:
 
     @cached_property
     def start_function(self) -> Function:
-        """v and the constants of the motion, of (q, q̇, t)."""
+        """v and the constants of motion as a function of (q, q̇, t)."""
         system = self.form.system
         outputs = stack(self.form.velocity.v_from_qd, self.form.constants.values)
         return self._compile(outputs, stack(system.q, system.qd, vector([system.t])))
@@ -167,7 +167,7 @@ class Kernel:
 
     @property
     def rates_function(self) -> Function:
-        """ẏ of (q, v, t)."""
+        """ẏ as a function of (q, v, t)."""
         return self._rates
 
     @cached_property
@@ -192,24 +192,24 @@ class Kernel:
 
     @cached_property
     def taylor(self) -> TaylorMachine:
-        """The maker of Taylor integrators."""
+        """The factory of Taylor integrators."""
         return TaylorMachine(self.program)
 
     @cached_property
     def program(self) -> Program:
-        """ẏ as a program on (q, v, t) and the parameters, with as few operations as are found: a run asks for it often."""
+        """ẏ as a program of (q, v, t) and the parameters, with a minimized number of operations."""
         system = self.form.system
         inputs = [str(x) for x in (*system.q, *self.form.velocity.v, system.t)]
         return program_of(self.shortened_rates, inputs, [str(p) for p in self.parameters])
 
     @cached_property
     def shortened_rates(self) -> list[Node]:
-        """The outputs of `program` as nodes: what is proved to equal `rates`."""
+        """The outputs of `program` as nodes, which are proved to equal `rates`."""
         return shortened(nodes(self.form.system.algebra, self.rates))
 
     @cached_property
     def kept(self) -> dict[object, Any]:
-        """What others work out from these equations and would like to find again."""
+        """A cache of quantities that other modules derive from these equations."""
         return {}
 
     @cached_property
@@ -220,25 +220,25 @@ class Kernel:
     def start(
         self, q: np.ndarray, qd: np.ndarray, t: npt.ArrayLike, parameters: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
-        """v and the constants of the motion at a state (q, q̇, t)."""
+        """v and the constants of motion at a state (q, q̇, t)."""
         out = self.start_function(stacked(q, qd, t), _padded(parameters, len(self.form.constants.symbols)))
         return out[: self._size], out[self._size :]
 
     def velocities(self, y: np.ndarray, t: npt.ArrayLike, constants: np.ndarray) -> np.ndarray:
-        """The velocities that belong to v at states y = (q, v): q̇, but for the part that multipliers add to it."""
+        """The velocities that correspond to v at states y = (q, v): q̇ without the contribution of multipliers."""
         return self.velocities_function(stacked(y[: self.form.n_states], t), constants)
 
     @cached_property
     def velocities_function(self) -> Function:
-        """The velocities that belong to v, of (q, v, t)."""
+        """The velocities that correspond to v, as a function of (q, v, t)."""
         return self._compile(self.form.velocity.qd)
 
     def state_rates(self, y: np.ndarray, t: npt.ArrayLike, constants: np.ndarray) -> np.ndarray:
-        """ẏ for states y = (q, v[, work]); `constants` are parameters and constants of the motion."""
+        """ẏ for states y = (q, v[, work]); `constants` are parameters and constants of motion."""
         return self._rates(stacked(y[: self.form.n_states], t), constants)
 
     def second_rates(self, y: np.ndarray, t: npt.ArrayLike, constants: np.ndarray, vd: np.ndarray) -> np.ndarray:
-        """q̈ = W v̇ + b that belongs to given v̇ at states y = (q, v)."""
+        """q̈ = W v̇ + b for v̇ at states y = (q, v)."""
         out, n = self._second_rates(stacked(y[: self.form.n_states], t), constants), len(self.form.system.q)
         W = out[:-n].reshape(n, self._size, *out.shape[1:])
         return np.einsum("nv...,v...->n...", W, vd) + out[-n:]
@@ -252,7 +252,7 @@ class Kernel:
         return Slopes(self.program, self.program.inputs[:-1], self.form.system.engine)
 
     def state_slopes(self, y: np.ndarray, t: float, constants: np.ndarray) -> np.ndarray:
-        """∂ẏ/∂y at one state, where the form is fused; nothing depends on the work."""
+        """∂ẏ/∂y at one state, if the form is fused; nothing depends on the work."""
         size = self.form.n_states
         return self._slopes(np.append(y[:size], t), constants, np.eye(size, len(y)))
 
@@ -272,9 +272,9 @@ class Kernel:
         constants: np.ndarray,
         solution: tuple[np.ndarray, np.ndarray, np.ndarray] | None = None,
     ) -> np.ndarray:
-        """The generalized reaction forces Aᵀλ + C at states (q, v, t), by the formalism's own road.
+        """The generalized reaction forces Aᵀλ + C at states (q, v, t), by the method of the formalism.
 
-        `solution` are the accelerations there, where they are known already.
+        `solution` are the accelerations there, if they are already known.
         """
         qd, qdd, lam = solution or self.accelerations(q, v, t, constants)
         if self.residual is not None:
@@ -297,7 +297,7 @@ class Kernel:
         return self.ideal.reactions(q, v, t, constants)
 
     def carried(self, q: np.ndarray, v: np.ndarray, t: npt.ArrayLike, constants: np.ndarray) -> np.ndarray:
-        """Aᵀλ of M q̈ = h + C + Aᵀλ at states (q, v, t): the reaction less C."""
+        """Aᵀλ of M q̈ = h + C + Aᵀλ at states (q, v, t): the reaction without C."""
         return self.ideal_part(self.reactions(q, v, t, constants), q, v, t, constants)
 
     def ideal_part(
@@ -314,7 +314,7 @@ class Kernel:
 
     @property
     def _C(self) -> Array:
-        """The non-ideal force as a function of (q, q̇, t); zeros where all constraints of the form are ideal."""
+        """The non-ideal force as a function of (q, q̇, t); zeros if all constraints of the form are ideal."""
         C = None if self.form.linear.C is None else non_ideal_forces(self.form.system.motion)
         return zeros(len(self.form.system.q)) if C is None else C
 
@@ -330,12 +330,12 @@ class Kernel:
 
 
 def stacked(first: np.ndarray, *parts: npt.ArrayLike) -> np.ndarray:
-    """Arrays and a time end to end, batch on the last axis."""
+    """The concatenation of arrays and a time, batch on the last axis."""
     *arrays, t = parts
     time = np.broadcast_to(np.asarray(t, dtype=float), first.shape[1:])[None]
     return np.concatenate([first, *arrays, time], axis=0)
 
 
 def _padded(parameters: np.ndarray, count: int) -> np.ndarray:
-    """Parameters followed by zeros in the place of constants that are not known yet."""
+    """Parameters followed by zeros for constants that are not known yet."""
     return np.concatenate([parameters, np.zeros((count, *parameters.shape[1:]))], axis=0)

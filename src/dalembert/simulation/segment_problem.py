@@ -1,7 +1,7 @@
 """The initial value problem of each segment of a run.
 
-A segment ends at an event, a mode change or a repartition. What does not depend on the segment, such as Taylor's machine code,
-the sizes of the states and what the monitors have seen, is carried over to the next.
+A segment ends at an event, a mode change or a repartition. Data that do not depend on the segment, such as Taylor machine code,
+the magnitudes of the states and the records of the monitors, are reused in the next.
 """
 
 from __future__ import annotations
@@ -36,12 +36,12 @@ from dalembert.simulation.partition import Partition
 from dalembert.simulation.right_hand_side import Kernel
 from dalembert.symbolic.symbols import Kind
 
-_AWAY = 0.3  # distance from the start, in scales of the coordinates, at which the sizes of states are measured again
+_AWAY = 0.3  # distance from the start, in scales of the coordinates, at which state magnitudes are measured again
 _Machines = dict[tuple[int, float | None, tuple[float, ...]], tuple[Kernel, TaylorIntegrator]]
 
 
 class SegmentSystem(FirstOrderSystem):
-    """The compiled equations of one segment, as integrators ask for them."""
+    """The compiled equations of one segment, as integrators use them."""
 
     def __init__(self, equations: BoundEquations, mechanics: Mechanics, machines: _Machines) -> None:
         self._equations, self._mechanics, self._machines = equations, mechanics, machines
@@ -53,11 +53,11 @@ class SegmentSystem(FirstOrderSystem):
         return self._mechanics.rates(t, y)
 
     def check(self, t: float, y: np.ndarray) -> None:
-        """Raise where a continuous law gives something else than finite numbers."""
+        """Raise if a continuous law returns values that are not finite."""
         self._mechanics.constants_at(t, y)
 
     def jacobian(self, t: float, y: np.ndarray) -> np.ndarray | None:
-        """∂ẏ/∂y where the rates are formulas."""
+        """∂ẏ/∂y if the rates are formulas."""
         if not self._kernel.fused or self._has_continuous_laws:
             return None
         return self._kernel.state_slopes(y, t, self._mechanics.constants)
@@ -67,7 +67,7 @@ class SegmentSystem(FirstOrderSystem):
         return self._mechanics.machine
 
     def taylor(self, tolerance: float | None, sizes: np.ndarray) -> TaylorIntegrator | None:
-        """heyoka's integrator, the same for every segment with these equations."""
+        """heyoka's integrator, shared by all segments with these equations."""
         if not has_series(self._equations):
             return None
         key, constants = (id(self._kernel), tolerance, tuple(sizes)), self._mechanics.constants
@@ -90,7 +90,7 @@ class SegmentSystem(FirstOrderSystem):
 
 
 class SegmentProblems:
-    """The problems of all segments of a run, with the monitors that follow it from start to end."""
+    """The problems of all segments of a run, with the monitors of the entire run."""
 
     def __init__(self, project: bool, modes: ModeManager | None, inputs: Inputs, sampling: Sampling | None) -> None:
         self._project, self._modes = project, modes
@@ -136,7 +136,7 @@ class SegmentProblems:
         return InitialValueProblem(names, t, y, system, self._usual_sizes(equations), parts), constants
 
     def _guides(self, mechanics: Mechanics) -> tuple[Guide, ...]:
-        """The monitors, on the equations of this segment; without projection branch points are only reported."""
+        """The monitors with the equations of this segment; without projection branch points are only reported."""
         if not self._monitors:
             meetings = (ZeroLengths(mechanics),) if mechanics.lengths.spans else ()
             branches = (BranchPoints(mechanics, lead=self._project),) if mechanics.manifold.rows else ()
@@ -152,7 +152,7 @@ class SegmentProblems:
         return (*self._monitors, self._crossings)
 
     def _usual_sizes(self, equations: BoundEquations) -> np.ndarray:
-        """The sizes of the states, the same for every segment with the same variables."""
+        """The magnitudes of the states, shared by all segments with the same variables."""
         key = id(equations.kernel)
         if key not in self._sizes:
             self._sizes[key] = equations.kernel, usual_sizes(equations)
@@ -164,21 +164,21 @@ class SegmentProblems:
             monitor.review(solution.t, solution.y)
 
     def measure_anew(self) -> None:
-        """Let monitors forget what they measured with other values of parameters."""
+        """Reset the measurements of monitors after a change of parameters."""
         for monitor in self._monitors:
             if isinstance(monitor, BranchPoints):
                 monitor.measure_anew()
 
     def constants_along(self, solution: Solution, constants: np.ndarray) -> np.ndarray:
-        """The constants of a segment, at each sample where laws or sliding modes change them along it."""
+        """The constants of a segment, at each sample if laws or sliding modes change them along it."""
         kernel, t, y = self._kernel, solution.t, solution.y
         assert kernel is not None
         if not isinstance(kernel, SlidingKernel) and not self.inputs.controllers:
             return constants
         along = np.repeat(constants[:, None], len(t), axis=1)
         if self.sampling is not None:
-            rows, given = self.sampling.along(t)
-            along[rows] = given
+            rows, outputs = self.sampling.along(t)
+            along[rows] = outputs
         if self.inputs.continuous:
             n = len(self.inputs.coordinates)
             along = self.inputs.filled(t, y[:n], kernel.velocities(y, t, along), along)
@@ -206,26 +206,26 @@ class SegmentProblems:
 
 
 def has_series(equations: BoundEquations) -> bool:
-    """True where heyoka can step the equations: laws in Python have no series."""
+    """True if heyoka can integrate the equations: laws in Python have no Taylor series."""
     return equations.kernel.fused and heyoka_backend.is_installed() and not equations.model.inputs.continuous
 
 
 def mechanics_of(
     equations: BoundEquations, kernel: Kernel, constants: np.ndarray, inputs: Inputs, resting: Resting | None = None
 ) -> Mechanics:
-    """The equations as the guides ask for them."""
+    """The equations as the guides evaluate them."""
     space, values = equations.workspace, equations.values
 
     def energy(t: float, q: np.ndarray, qd: np.ndarray) -> tuple[float, float]:
-        seen = space.observables.along(np.array([t]), q[:, None], qd[:, None], values)
-        return float(seen.jacobi[0]), float(np.abs(seen.kinetic[0]) + np.abs(seen.potential[0]))
+        found = space.observables.along(np.array([t]), q[:, None], qd[:, None], values)
+        return float(found.jacobi[0]), float(np.abs(found.kinetic[0]) + np.abs(found.potential[0]))
 
-    asked = inputs if inputs.continuous else None
-    return Mechanics(kernel, space.manifold, space.lengths, energy, values, constants, asked, resting)
+    laws = inputs if inputs.continuous else None
+    return Mechanics(kernel, space.manifold, space.lengths, energy, values, constants, laws, resting)
 
 
 def _projection(equations: BoundEquations, mechanics: Mechanics) -> Rates | None:
-    """The function that projects a state onto the constraints; None where steps do not leave them."""
+    """The function that projects a state onto the constraints; None if steps do not drift."""
     size, values = equations.n_states, equations.values
     if (phase := equations.kernel.phase) is not None:
         return lambda t, y: np.concatenate([phase.project(y[:size], t, values), y[size:]])
@@ -233,15 +233,15 @@ def _projection(equations: BoundEquations, mechanics: Mechanics) -> Rates | None
 
 
 def usual_sizes(equations: BoundEquations) -> np.ndarray:
-    """The sizes of the states (q, v, work), rounded to powers of two so that dividing by them is exact."""
+    """The typical magnitudes of the states (q, v, work), rounded to powers of two so that division is exact."""
     return sizes_by_values(equations, equations.values[:, None])[:, 0]
 
 
 def sizes_by_values(equations: BoundEquations, values: np.ndarray) -> np.ndarray:
-    """The same (states, K) for K columns of parameters.
+    """The magnitudes (states, K) for K columns of parameters.
 
-    Coordinates have the scales of the model. Each velocity variable, be it q̇, a quasi-velocity or a momentum, is as large as
-    the velocities of the model's scale make it, at the start and next to it; the work is measured by mass × length² / time².
+    Coordinates have the scales of the model. The magnitude of a velocity variable (q̇, quasi-velocity or momentum) follows from
+    the velocity scales of the model, at the start and near it; that of the work is mass × length² / time².
     """
     kernel, model, scales = equations.kernel, equations.model, equations.workspace.facts.scales
     n, K = len(scales.q), values.shape[1]
@@ -251,9 +251,9 @@ def sizes_by_values(equations: BoundEquations, values: np.ndarray) -> np.ndarray
     moves = np.concatenate([np.zeros((n, 1)), np.diag(scales.velocities)], axis=1)
     columns = np.repeat(values, n + 1, axis=1)
     for q in (q0, away):
-        places, rates = np.repeat(q[:, None], K * (n + 1), axis=1), np.tile(qd0[:, None] + moves, (1, K))
+        positions, rates = np.repeat(q[:, None], K * (n + 1), axis=1), np.tile(qd0[:, None] + moves, (1, K))
         with np.errstate(all="ignore"):
-            found = kernel.start(places, rates, 0.0, columns)[0].reshape(len(speeds), K, n + 1)
+            found = kernel.start(positions, rates, 0.0, columns)[0].reshape(len(speeds), K, n + 1)
             v = np.nan_to_num(np.abs(found[..., 1:] - found[..., :1]), nan=0.0, posinf=0.0)
         speeds = np.maximum(speeds, v.max(axis=2, initial=0.0))
     work = np.full((len(kernel.working), K), scales.mass * (scales.length / scales.time) ** 2)

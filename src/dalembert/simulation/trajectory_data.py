@@ -1,4 +1,4 @@
-"""A simulated motion as data: arrays over the samples with their names; reading them derives and compiles nothing.
+"""A simulated motion as data: named arrays over the samples; reading them does not derive or compile anything.
 
 Coordinates are on the first axis, samples on the last. `simulate` records everything here, except for models with more than
 `MAX_BODIES` bodies: motions of bodies, forces of loads and efforts of drives are then added by `Equations.evaluate(run)`.
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
 
-MAX_BODIES = 40  # of models whose bodies and loads are recorded in every run
+MAX_BODIES = 40  # maximum number of bodies for which bodies and loads are recorded in every run
 
 
 ORIGIN = (0.0, 0.0, 0.0)
@@ -45,7 +45,7 @@ MOTIONS = (
 )
 
 
-TRANSMITTED = ("force", "moment")  # of the joint between a body and its parent, or of a joint that closes a loop
+TRANSMITTED = ("force", "moment")  # of the joint between a body and its parent, or of a loop joint
 
 
 Arrays = Frozen[str, np.ndarray]
@@ -56,13 +56,13 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class EventRecord(Value):
-    """An event of a run, or a switching: its time, and the state on both sides."""
+    """An event or a switching of a run: its time, and the state before and after."""
 
     name: str
     t: float
     q: np.ndarray
     qd: np.ndarray  # just before
-    after: np.ndarray  # q̇ just behind
+    after: np.ndarray  # q̇ just after
     switching: bool = False
 
     def __repr__(self) -> str:
@@ -71,14 +71,14 @@ class EventRecord(Value):
 
 @dataclass(frozen=True)
 class Impulse(Value):
-    """What a rigid contact exerted in no time."""
+    """The impulse of a rigid contact or of a kink."""
 
     name: str
     t: float
     vector: np.ndarray  # on the body, in world axes
     approach: float  # the rate at which its gap closed just before
-    departure: float  # and opened just behind
-    energy: float  # what it gave the system, negative where it is lost
+    departure: float  # the rate at which its gap opened just after
+    energy: float  # the energy added to the system, negative if lost
 
     def __repr__(self) -> str:
         return f"<impulse of '{self.name}' at t = {self.t:.9g}: {np.linalg.norm(self.vector):.6g}>"
@@ -88,8 +88,8 @@ class Impulse(Value):
 class Segment(Value):
     """A part of a run that was integrated with one choice of speeds, dependent coordinates and angles."""
 
-    t: float  # where it begins
-    jumps: Frozen[str, float]  # energy that came in at its beginning, by name
+    t: float  # its start
+    jumps: Frozen[str, float]  # energy added at its start, by name
     speeds: tuple[str, ...]  # formulas
     dependent: tuple[int, ...]  # coordinates
     sequences: tuple[str | None, ...] | None = None  # of the angles in use; None: the user's
@@ -106,7 +106,7 @@ class BodyMotion(Value):
     acceleration: np.ndarray  # (bodies, 6, samples)
 
     def pose(self, body: str) -> Pose:
-        """Where a body is in the world."""
+        """The pose of a body in the world."""
         i = self.names.index(body)
         return Pose(body, WORLD, self.rotation[i], self.position[i])
 
@@ -132,20 +132,20 @@ def _cross(a: np.ndarray, b: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class TrajectoryData(Value):
-    """The arrays of a run, with what names and draws them."""
+    """The arrays of a run, with the data to label and draw them."""
 
-    description: Description  # the model as it was declared
-    model: Description  # the same with contacts and norms of quaternions as constraints
+    description: Description  # the declared model
+    model: Description  # the same with contacts and quaternion norms as constraints
     formalism: str
     engine: str
     integrator: str
-    parameters: Frozen[str, float]  # at the start; what laws in Python give is none of them
-    values: np.ndarray  # of all parameters in use: (parameters,), or (parameters, samples) where they change
+    parameters: Frozen[str, float]  # at the start, without outputs of laws in Python
+    values: np.ndarray  # of all parameters in use: (parameters,), or (parameters, samples) if they change
     t: np.ndarray
     q: np.ndarray
-    qd: np.ndarray  # the rate that is integrated, with the term of the multipliers that dirac has
+    qd: np.ndarray  # the integrated rate, including the multiplier term of dirac
     qdd: np.ndarray
-    v: np.ndarray  # velocity variables of the formalism; in those of the start where they were chosen again
+    v: np.ndarray  # velocity variables of the formalism; the initial ones if they were repartitioned
     velocities_are_rates: bool  # v is q̇
     speeds: np.ndarray  # quasi-velocities u, (d, samples)
     speed_names: tuple[str, ...]
@@ -153,8 +153,8 @@ class TrajectoryData(Value):
     kinetic: np.ndarray
     potential: np.ndarray
     jacobi: np.ndarray  # q̇·∂L/∂q̇ − L
-    balance: np.ndarray  # energy less work, constant in an exact motion: (80) of papers/volterra
-    work: Work  # of everything without a potential, from the start: arrays by name, and `total`; T + V grows by it
+    balance: np.ndarray  # energy minus work, constant in an exact motion: (80) of papers/volterra
+    work: Work  # of all elements without a potential, from the start: arrays by name, and `total`
     powers: Arrays  # the rate of each of them
     momenta: np.ndarray  # ∂L/∂q̇, (n, samples)
     linear_momentum: np.ndarray  # Σ m V_G, world axes
@@ -162,24 +162,24 @@ class TrajectoryData(Value):
     ignorable: tuple[int, ...]  # coordinates with constant momenta
     constraint_names: tuple[str, ...]  # rows of `multipliers`; see `Equations.constraint_names`
     servo: tuple[str, ...]  # constraints with feedback
-    multipliers: np.ndarray  # λ of M q̈ = h + C + Aᵀλ; the smallest where not unique
+    multipliers: np.ndarray  # λ of M q̈ = h + C + Aᵀλ; the minimum norm if not unique
     reactions: np.ndarray  # generalized reaction forces Aᵀλ + C, (n, samples)
     ideal_reactions: np.ndarray  # the same if C were zero: first part of (3.47) in papers/poincare
     violation: np.ndarray  # φ, then φ̇ and ψ; in phase space with constraints on momenta
     violation_names: tuple[str, ...]
     position_rows: int  # of `violation`
-    inputs: Arrays  # what laws in Python gave, by load: (samples,), or (3, samples) for a force
+    inputs: Arrays  # outputs of laws in Python, by load: (samples,), or (3, samples) for a force
     force_scale: float  # mass × length / time² of the model
     status: str
     steps: int
     evaluations: int | None
     cpu_seconds: float
     notes: tuple[str, ...] = ()
-    records: tuple[EventRecord, ...] = ()  # events and switchings, in their order
-    impulses: tuple[Impulse, ...] = ()  # of rigid contacts, in their order
+    records: tuple[EventRecord, ...] = ()  # events and switchings, in order
+    impulses: tuple[Impulse, ...] = ()  # of rigid contacts, in order
     segments: tuple[Segment, ...] = ()
     dense: tuple[Piece | Interpolant, ...] = field(default=())  # the states (q, v, ...) between the samples
-    by_recursion: bool = False  # a tree that was run link by link
+    by_recursion: bool = False  # a tree that was integrated by recursion
     bodies: BodyMotion | None = None
     joints: JointForces | None = None  # in world axes
     loads: Arrays | None = None
@@ -187,12 +187,12 @@ class TrajectoryData(Value):
 
     @property
     def events(self) -> tuple[EventRecord, ...]:
-        """The events along the run, each with its name, its time and the state on both sides: see `Model.event`."""
+        """The events along the run, with names, times and the states before and after: see `Model.event`."""
         return tuple(each for each in self.records if not each.switching)
 
     @property
     def switchings(self) -> tuple[EventRecord, ...]:
-        """Where formulas changed their branch along the run."""
+        """The switchings along the run, where formulas changed their branch."""
         return tuple(each for each in self.records if each.switching)
 
     @property
@@ -202,7 +202,7 @@ class TrajectoryData(Value):
 
     @property
     def non_ideal_reactions(self) -> np.ndarray:
-        """The second part of (3.47) in papers/poincare along the run, (n, samples): what C adds to the reactions."""
+        """The second part of (3.47) in papers/poincare along the run, (n, samples): the contribution of C."""
         return self.reactions - self.ideal_reactions
 
     @property
@@ -233,7 +233,7 @@ class TrajectoryData(Value):
 
     @checked
     def power(self, name: str) -> np.ndarray:
-        """The power of one of `work` along the run: its rate, by the formulas that are integrated.
+        """The power of one element of `work` along the run, by the integrated formulas.
 
         >>> import dalembert as dl
         >>> model = dl.load("simple-pendulum").copy().joint_friction("bob", viscous=0.1, name="bearing")
@@ -249,7 +249,7 @@ class TrajectoryData(Value):
     def at(self, t: float) -> np.ndarray:
         """The state (q, v) at any time of the run; needs `simulate(dense=True)`."""
         if not self.dense:
-            raise InputError("this run kept only its samples. Simulate with dense=True to ask for other times.")
+            raise InputError("this run has no dense output. Simulate with dense=True to evaluate it between samples.")
         if not self.t[0] <= t <= self.t[-1]:
             raise InputError(f"t = {t:g} is outside the run. Expected {self.t[0]:g} to {self.t[-1]:g}.")
         index = max(0, int(np.searchsorted([piece.t0 for piece in self.dense], t, side="right")) - 1)
@@ -259,9 +259,9 @@ class TrajectoryData(Value):
 
     @property
     def load_forces(self) -> Arrays:
-        """What every load exerts along the run, by name: world axes (3, samples), or along the motion of its joint (1, samples).
+        """The force or torque of every load, by name: world axes (3, samples), or along the joint motion (1, samples).
 
-        Between two points it is the pull on the second.
+        Between two points it is the force on the second.
 
         >>> import dalembert as dl
         >>> model = dl.load("simple-pendulum").copy().joint_torque("bob", "2*t", name="motor")
@@ -272,7 +272,7 @@ class TrajectoryData(Value):
 
     @property
     def drives(self) -> Arrays:
-        """What every drive exerts along the run, by name: torques and forces in joints, and the λ of prescribed motions.
+        """The effort of every drive along the run, by name: torques and forces in joints, and λ of prescribed motions.
 
         >>> import dalembert as dl
         >>> model = dl.load("simple-pendulum").copy().drive("theta", "pi/2 + 0*t")
@@ -284,18 +284,18 @@ class TrajectoryData(Value):
 
     @property
     def knows_joints(self) -> bool:
-        """True where the run has `joint_reactions`."""
+        """True if the run has `joint_reactions`."""
         return self.joints is not None
 
     @checked
     def joint_reactions(self, frame: str = "world") -> JointForces:
         """The force and moment in the joints along the run, by the name of the child body.
 
-        What the parent exerts on the child through the joint, drives included, at the origin of the joint's moved frame, in the
-        axes of `frame`: `world`, `parent` or `child`. A constraint that is a formula of one coordinate, and C of non-ideal
-        ones, act through their coordinates, as drives do; contacts (knife edges, rolling discs) act at their point. A formula
-        of several coordinates does not say where its force acts: the joints between its bodies are not determined and left
-        out, see `undetermined` and `notes` of the result. The generalized forces are in `reactions`.
+        They are the action of the parent on the child through the joint, including drives, at the origin of the joint frame on
+        the child, in the axes of `frame`: `world`, `parent` or `child`. A constraint that is a formula of one coordinate, and C
+        of non-ideal ones, act through their coordinates, as drives do; contacts (knife edges, rolling disks) act at their point.
+        The point of action of a formula of several coordinates is unknown: the joints between its bodies are not determined and
+        omitted, see `undetermined` and `notes` of the result. The generalized forces are in `reactions`.
 
         >>> import dalembert as dl
         >>> found = dl.simulate("slider-crank-2", 0.1, samples=2).joint_reactions()
@@ -309,28 +309,28 @@ class TrajectoryData(Value):
             )
         if self.by_recursion:
             raise InputError(
-                f"joint_reactions, frame '{frame}': runs link by link have none. Expected a run of equations that are written "
-                "out: `dl.simulate` of a model with fewer bodies, or by another formalism."
+                f"joint_reactions, frame '{frame}': runs by recursion have none. Expected a run of explicit equations: "
+                "`dl.simulate` of a model with fewer bodies, or with another formalism."
             )
         self.model.refuse_canonical("joint_reactions")
-        moved = self._moved("joint_reactions")
+        motion = self._motion("joint_reactions")
         return self._recorded(self.joints, "joint_reactions").in_frame(
-            frame, dict(zip(moved.names, moved.rotation, strict=True))
+            frame, dict(zip(motion.names, motion.rotation, strict=True))
         )
 
     # bodies
 
     def pose(self, body: str, *, relative_to: str = WORLD) -> Pose:
-        """Where a body is along the run: `.rotation` (3, 3, samples), `.position` (3, samples), `.matrix`, `.quaternion`.
+        """The pose of a body along the run: `.rotation` (3, 3, samples), `.position` (3, samples), `.matrix`, `.quaternion`.
 
-        With `relative_to`, here and below, it is seen from another body: positions and motions relative to it, in its axes.
+        With `relative_to`, here and below, positions and motions are relative to another body, in its axes.
 
         >>> import dalembert as dl
         >>> run = dl.simulate("four-bar", 1.0, samples=11)
         >>> run.pose("coupler").rotation.shape
         (3, 3, 11)
         """
-        pose = self._moved("pose", body).pose(body)
+        pose = self._motion("pose", body).pose(body)
         return pose if relative_to == WORLD else relative.seen_pose(pose, self.pose(relative_to))
 
     def frames(self) -> dict[str, Pose]:
@@ -340,18 +340,18 @@ class TrajectoryData(Value):
         >>> list(dl.simulate("double-pendulum", 1.0, samples=11).frames())
         ['upper', 'lower']
         """
-        moved = self._moved("frames")
-        return {name: moved.pose(name) for name in moved.names}
+        motion = self._motion("frames")
+        return {name: motion.pose(name) for name in motion.names}
 
     def path(self, body: str, point: npt.ArrayLike = ORIGIN, *, relative_to: str = WORLD) -> np.ndarray:
-        """Where a point goes, given in axes of its body, (3, samples).
+        """The path of a point, given in axes of its body, (3, samples).
 
         >>> import dalembert as dl
         >>> run = dl.simulate("four-bar", 1.0, samples=11)
         >>> run.path("coupler", (0.1, 0.0, 0.0)).shape
         (3, 11)
         """
-        p = self._moved("path", body).pose(body).at(_point(point, body))
+        p = self._motion("path", body).pose(body).at(_point(point, body))
         return p if relative_to == WORLD else relative.seen_position(p, self.pose(relative_to))
 
     def velocity(self, body: str, point: npt.ArrayLike = ORIGIN, *, relative_to: str = WORLD) -> PointMotion:
@@ -361,26 +361,26 @@ class TrajectoryData(Value):
         >>> dl.simulate("simple-pendulum", 1.0, samples=11).velocity("bob").linear.shape
         (3, 11)
         """
-        v = self._moved("velocity", body).velocity_of(body, _point(point, body))
+        v = self._motion("velocity", body).velocity_of(body, _point(point, body))
         if relative_to == WORLD:
             return v
         return relative.seen_velocity(self.path(body, point), v, self.pose(relative_to), self.velocity(relative_to))
 
     def acceleration(self, body: str, point: npt.ArrayLike = ORIGIN, *, relative_to: str = WORLD) -> PointMotion:
-        """The acceleration of a point along the run, `.linear`, and the angular one of its body, `.angular`, (3, samples).
+        """The acceleration of a point, `.linear`, and the angular acceleration of its body, `.angular`, (3, samples).
 
         >>> import dalembert as dl
         >>> dl.simulate("simple-pendulum", 1.0, samples=11).acceleration("bob").angular.shape
         (3, 11)
         """
-        a = self._moved("acceleration", body).acceleration_of(body, _point(point, body))
+        a = self._motion("acceleration", body).acceleration_of(body, _point(point, body))
         if relative_to == WORLD:
             return a
         p, v, base = self.path(body, point), self.velocity(body, point), self.pose(relative_to)
         return relative.seen_acceleration(p, v, a, base, self.velocity(relative_to), self.acceleration(relative_to))
 
     def of_element(self, name: str, what: str) -> np.ndarray:
-        """What is known of a body, of the joint that carries it or closes a loop, or of a load."""
+        """A recorded quantity of a body, of its parent joint or a loop joint, or of a load."""
         known: dict[str, tuple[str, ...]] = {loop.name: TRANSMITTED for loop in self.model.loops}
         known |= {body.name: MOTIONS + TRANSMITTED for body in self.model.bodies}
         known |= {load: ("force",) for load in self.load_forces if load not in known}
@@ -397,14 +397,14 @@ class TrajectoryData(Value):
             pose = self.pose(name)
             return pose.quaternion if what == "orientation" else getattr(pose, what)
         part, _, quantity = what.rpartition("_")
-        moved = self.velocity(name) if quantity == "velocity" else self.acceleration(name)
-        return moved.angular if part else moved.linear
+        motion = self.velocity(name) if quantity == "velocity" else self.acceleration(name)
+        return motion.angular if part else motion.linear
 
-    def _moved(self, what: str, body: str | None = None) -> BodyMotion:
-        """The motions of bodies, where they are recorded."""
+    def _motion(self, what: str, body: str | None = None) -> BodyMotion:
+        """The motions of bodies, if they are recorded."""
         if not self.model.bodies:
             raise InputError(
-                f"model '{self.model.name}' is given by its energies, so nothing is known of places. Expected bodies. "
+                f"model '{self.model.name}' is given by its energies, so it has no positions of bodies. Expected bodies. "
                 "Describe it by bodies and joints."
             )
         names = [each.name for each in self.model.bodies]
@@ -415,8 +415,8 @@ class TrajectoryData(Value):
     def _recorded(self, found: T | None, what: str) -> T:
         if found is None:
             raise InputError(
-                f"{what}: this run does not hold it: '{self.model.name}' has {len(self.model.bodies)} bodies, more than the "
-                f"{MAX_BODIES} up to which `simulate` records them. Add them by run = eom.evaluate(run)."
+                f"{what}: not recorded in this run: '{self.model.name}' has {len(self.model.bodies)} bodies, more than the "
+                f"{MAX_BODIES} up to which `simulate` records them. Add them with run = eom.evaluate(run)."
             )
         return found
 
@@ -429,12 +429,12 @@ def _point(point: npt.ArrayLike, body: str) -> np.ndarray:
 
 
 def joined_arrays(values: Sequence[np.ndarray]) -> np.ndarray:
-    """Arrays along the segments of a run as one: each later segment begins with the sample the earlier ended with."""
+    """Arrays along the segments of a run as one: each segment begins with the last sample of the preceding one."""
     return np.concatenate([each[..., i > 0 :] for i, each in enumerate(values)], axis=-1)
 
 
 class Work(Mapping[str, np.ndarray], Tabular):
-    """The work of everything that can do work, from the start: arrays over the samples by name, and their sum `total`.
+    """The work of all elements from the start: arrays over the samples by name, and their sum `total`.
 
     >>> done = Work({"motor": np.array([0.0, 3.0]), "friction": np.array([0.0, -1.0])}, 2)
     >>> done["motor"], done.total
@@ -466,11 +466,11 @@ class Work(Mapping[str, np.ndarray], Tabular):
         return sum(self._found.values(), start=np.zeros(self._samples))
 
     def missing(self, name: str) -> str:
-        """What is said of a name that does no work."""
+        """The message for a name that does no work."""
         return f"nothing called '{name}' does work. {nearest(name, self) if self else 'Nothing does here.'}"
 
     def tables(self) -> tuple[Table, ...]:
-        """Each at the end, with its smallest and largest value."""
+        """The final, minimum and maximum values."""
         rows = [
             (name, *(short(float(x)) for x in (values[-1], values.min(), values.max())))
             for name, values in (*self.items(), ("total", self.total))

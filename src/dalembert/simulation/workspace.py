@@ -1,4 +1,4 @@
-"""What is worked out and compiled for a model on an engine, found once per process by the content of the model."""
+"""The derived and compiled quantities of a model on an engine, cached per process by the content of the model."""
 
 from __future__ import annotations
 
@@ -48,22 +48,22 @@ def count(form: LinearForm) -> int:
 T = TypeVar("T")
 Mode = Literal["fused", "assembled"]
 Options = Frozen[str, Any]
-Maker = Callable[[System], Array]
+Formulas = Callable[[System], Array]
 MODES: tuple[Mode, ...] = ("fused", "assembled")
 
 
 @dataclass(frozen=True)
 class Setup:
-    """What equations are derived from: a description as declared, an engine, and what was chosen."""
+    """The input of a derivation: a declared description, an engine, and the choices."""
 
     declared: Description
     engine: str
-    mode: Mode | None = None  # None: what the constraints need
-    choice: Choice | None = None  # speeds and rows of a run on its way
+    mode: Mode | None = None  # None: the mode that the constraints require
+    choice: Choice | None = None  # speeds and rows after a repartition
 
 
 def setup(model: Elements, engine: str | None = None, mode: str | None = None, choice: Choice | None = None) -> Setup:
-    """The setup of a sound model."""
+    """The setup of a valid model."""
     if mode not in (None, *MODES):
         raise InputError(f"there is no mode '{mode}'. {nearest(mode or '', MODES)} Expected 'fused' or 'assembled'.")
     model.require_sound()
@@ -71,7 +71,7 @@ def setup(model: Elements, engine: str | None = None, mode: str | None = None, c
 
 
 class Workspace:
-    """Everything about one setup that is worked out or compiled, each when it is first asked for."""
+    """The derived and compiled quantities of one setup, each computed at first use."""
 
     def __init__(self, known: Setup, facts: Facts | None = None) -> None:
         self.setup = known
@@ -79,40 +79,40 @@ class Workspace:
         self.model: Description = with_contacts(known.declared).description
         self._facts = facts
         self._machines: dict[tuple[str, Options], Machine] = {}
-        self._functions: dict[Maker, Function] = {}
+        self._functions: dict[Formulas, Function] = {}
         self._memo: dict[Hashable, Any] = {}
 
     @cached_property
     def facts(self) -> Facts:
-        """What is known of the model; large trees that run link by link never ask."""
+        """The structural facts of the model; not needed for large trees that run by recursion."""
         return self._facts or facts_of(self.model, self.setup.choice)
 
     def machine(self, formalism: str, options: Options | None = None) -> Machine:
-        """The equations by one formalism; `options` are what its `derive` is told besides the system."""
+        """The equations by one formalism; `options` are the arguments of its `derive` besides the system."""
         key = formalism, options or Frozen()
         if key not in self._machines:
             self._machines[key] = Machine(self, *key)
         return self._machines[key]
 
     def mode(self, about: About) -> Mode:
-        """Assembled where a solve in numbers is needed: (nearly) dependent constraints, or a singular mass matrix."""
+        """Assembled if a numerical solution is required: (nearly) dependent constraints, or a singular mass matrix."""
         known = self.facts
         if self.setup.mode == "assembled":
             return "assembled"
         dependent = (bool(known.dropped) and about.redundant == "takes") or (known.nearly_dependent and not known.mix)
         if self.setup.mode == "fused" and not dependent and known.regular_mass:
             return "fused"
-        # Python solves in numbers, so that the two engines share no solver
+        # the engine python solves numerically, so that the two engines share no solver
         return "assembled" if self.engine == "python" or dependent or not known.regular_mass else "fused"
 
     @cached_property
     def system(self) -> System:
-        """The facts every formalism shares, over the algebra of the engine."""
+        """The system shared by all formalisms, over the algebra of the engine."""
         return system_of(self.model, "rolled", self.facts, self.engine)
 
     @cached_property
     def symbolic(self) -> System:
-        """The same facts over SymEngine, for reading."""
+        """The same system over SymEngine, for display."""
         return system_of(self.model, "symbolic", self.facts)
 
     @cached_property
@@ -121,7 +121,7 @@ class Workspace:
         return Manifold(self.system)
 
     def memoized(self, key: Hashable, make: Callable[[System], T]) -> T:
-        """What `make` gives of the system, made once for each key."""
+        """The result of `make(system)`, cached by key."""
         if key not in self._memo:
             self._memo[key] = make(self.system)
         return self._memo[key]
@@ -138,19 +138,19 @@ class Workspace:
 
     @cached_property
     def carries(self) -> bool:
-        """True when bodies move explicitly with time, so that T + V is not the Jacobi function."""
+        """True if bodies move explicitly with time, so that T + V is not the Jacobi function."""
         return not self.system.algebra.is_zero(carried_along(self.system))
 
     def compiled(self, outputs: Array, *inputs: Array) -> Function:
         """Outputs over the algebra of the engine as a compiled function of inputs and time, and of the parameters."""
         system, names = self.system, list(self.model.parameter_values)
-        places = stack(*inputs, vector([system.t]))
-        return compile_function(system.algebra, places, outputs, system.algebra.symbols(names), self.engine)
+        arguments = stack(*inputs, vector([system.t]))
+        return compile_function(system.algebra, arguments, outputs, system.algebra.symbols(names), self.engine)
 
     def evaluated(
-        self, make: Maker, state: Sequence[np.ndarray], t: npt.ArrayLike, parameters: np.ndarray
+        self, make: Formulas, state: Sequence[np.ndarray], t: npt.ArrayLike, parameters: np.ndarray
     ) -> np.ndarray:
-        """What `make` gives of a system, at (q, q̇) or (q, q̇, q̈) and t, one state or many; compiled once for each `make`."""
+        """The outputs of `make(system)` at (q, q̇) or (q, q̇, q̈) and t, one state or many; compiled once for each `make`."""
         if make not in self._functions:
             system = self.system
             inputs = (system.q, system.qd, system.qdd)[: len(state)]
@@ -169,7 +169,7 @@ class Workspace:
 
     @property
     def values(self) -> np.ndarray:
-        """The values of the parameters in their order."""
+        """The values of the parameters in order."""
         return np.array(list(self.model.parameter_values.values()), dtype=float)
 
     @cached_property
@@ -187,7 +187,7 @@ def _free_motion(system: System) -> Array:
 
 
 class Machine:
-    """The equations by one formalism, derived and compiled, each when it is first asked for."""
+    """The equations by one formalism, derived and compiled at first use."""
 
     def __init__(self, workspace: Workspace, formalism: str, options: Options) -> None:
         self._module, self._options, self._workspace = catalogue.find(formalism), options, workspace
@@ -208,7 +208,7 @@ class Machine:
 
     @cached_property
     def symbolic(self) -> LinearForm:
-        """The form over SymEngine, for reading."""
+        """The form over SymEngine, for display."""
         return self.derive(self._workspace.symbolic).form
 
     @cached_property
@@ -218,27 +218,27 @@ class Machine:
 
     @cached_property
     def operations(self) -> int:
-        """The number of arithmetic operations in one evaluation of the whole right-hand side."""
+        """The number of arithmetic operations in one evaluation of the right-hand side."""
         return count(self.form)
 
 
-_MOST = 64  # setups whose compiled code is kept
-_KNOWN: OrderedDict[Setup, Workspace] = OrderedDict()
+_MAX_WORKSPACES = 64  # maximum number of cached workspaces
+_WORKSPACES: OrderedDict[Setup, Workspace] = OrderedDict()
 _LOCK = RLock()
 
 
 def workspace_of(known: Setup, facts: Facts | None = None) -> Workspace:
-    """The workspace of a setup, found by content: the one store of compiled code in this process. The oldest leave it."""
+    """The workspace of a setup, cached by content: the only cache of compiled code in this process; the oldest are evicted."""
     with _LOCK:
-        if known not in _KNOWN:
-            _KNOWN[known] = Workspace(known, facts)
-        _KNOWN.move_to_end(known)
-        while len(_KNOWN) > _MOST:
-            _KNOWN.popitem(last=False)
-        return _KNOWN[known]
+        if known not in _WORKSPACES:
+            _WORKSPACES[known] = Workspace(known, facts)
+        _WORKSPACES.move_to_end(known)
+        while len(_WORKSPACES) > _MAX_WORKSPACES:
+            _WORKSPACES.popitem(last=False)
+        return _WORKSPACES[known]
 
 
 def forget_workspaces() -> None:
-    """Empty the store; equations that are held find or make what they need again."""
+    """Clear the cache; existing equations derive or compile again what they need."""
     with _LOCK:
-        _KNOWN.clear()
+        _WORKSPACES.clear()

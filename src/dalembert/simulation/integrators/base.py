@@ -1,7 +1,7 @@
-"""The contract of an integrator: the initial value problem, steps, and what a method states of itself.
+"""The interface of an integrator: the initial value problem, steps, and the capabilities of a method.
 
 Integrator, step control (`Settings`) and the parts that act on accepted steps (`StepParts`: projection, monitors, repartition,
-sampled laws) are independent of each other. A system offers what it has beyond its rates; a method states what it can do.
+sampled laws) are independent of each other. A system may offer more than its rates; a method declares its capabilities.
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ Rates = Callable[[float, np.ndarray], np.ndarray]
 
 
 class Status(Enum):
-    """How a simulation ended; the value is the sentence people read."""
+    """How a simulation ended; the value is the message for users."""
 
     FINISHED = "The simulation reached its end."
-    TURNED = "The simulation waits for other speeds."
+    TURNED = "Repartitioning of the generalized speeds is required."
     MET = "The simulation was ended by an event."
     STOPPED = "The simulation was stopped by its progress callback before its end."
 
 
 class Halt(NamedTuple):
-    """Where a run ends before its time, and which of the things that are watched ends it."""
+    """Where a run ends early, and which of the monitored functions ends it."""
 
     t: float
     y: np.ndarray
@@ -43,35 +43,35 @@ class Halt(NamedTuple):
 
 
 class Guide(ABC):
-    """Looks ahead along every step for places where the equations fail or bend, and leads the run across or ends it."""
+    """Monitors every step for states where the equations are singular or switch, and changes the step or ends the run."""
 
-    looks_inside: bool = True  # it asks for the motion within steps
+    looks_inside: bool = True  # it requires the motion within steps
 
     def limit(self, t: float) -> float:
-        """The time that a step from `t` may not go beyond."""
+        """The time that a step from `t` must not exceed."""
         return np.inf
 
     @abstractmethod
     def mend(self, stepper: Method, step: Step, end: float) -> Step:
-        """The step to take in place of this one, often the same; raises when there is no way on."""
+        """The step to take instead of this one, often the same; raises if the run cannot continue."""
 
     @property
     def halted(self) -> bool:
-        """True when the last step was cut where the run must end, whatever comes then."""
+        """True if the last step was cut where the run must end."""
         return False
 
     def cut(self, burst: Burst) -> tuple[int, Halt] | None:
-        """Among steps that are taken already: the first in which the run must end, and where."""
+        """Among accepted steps, the first in which the run must end, and where."""
         return None
 
     def watch(self, stepper: Method, burst: Burst, end: float) -> None:
-        """Look at steps that are taken already; raises when there was no way on."""
+        """Check accepted steps; raises if the run cannot continue."""
         for k in range(len(burst)):
             self.mend(stepper, burst.step(k), end)
 
 
 class Clock(ABC):
-    """Instants at which constants of the equations change, whatever the motion does: a step ends at each of them."""
+    """Instants at which constants of the equations change, independent of the motion: a step ends at each of them."""
 
     @property
     @abstractmethod
@@ -80,19 +80,19 @@ class Clock(ABC):
 
     @abstractmethod
     def tick(self, t: float, y: np.ndarray) -> None:
-        """Change the constants, in their place, at an instant and the state there; asked once."""
+        """Change the constants in place, at an instant and its state; called once."""
 
 
 class MachineCode(NamedTuple):
-    """The rates of a problem in machine code, and its constraints where those are machine code too."""
+    """The rates of a problem in machine code, and its constraints if they are machine code too."""
 
     rates: Machine
-    inputs: int  # how many of the states enter the rates
+    inputs: int  # the number of states that enter the rates
     surface: Surface | None
 
 
 class TaylorIntegrator(Protocol):
-    """heyoka's adaptive integrator, as far as it is used here; the arrays are its own memory."""
+    """heyoka's adaptive integrator, as far as it is used here; the arrays are views of its memory."""
 
     time: float
 
@@ -112,22 +112,22 @@ class TaylorIntegrator(Protocol):
         ...
 
     def step(self, max_delta_t: float, write_tc: bool) -> tuple[object, float]:
-        """Take one step; its outcome and its length."""
+        """Take one step; returns its outcome and its length."""
         ...
 
 
 class FirstOrderSystem(ABC):
-    """ẏ = f(t, y), and what else of it an integrator may ask for: None where the system does not have it."""
+    """ẏ = f(t, y), with optional quantities that an integrator may use: None if the system does not have them."""
 
-    positions: int = 0  # how many of the states are coordinates; the velocity variables follow them
-    constants: np.ndarray | None = None  # what a clock changes; rates and machine code read them in place
+    positions: int = 0  # the number of coordinates among the states; the velocity variables follow them
+    constants: np.ndarray | None = None  # changed by a clock; rates and machine code read them in place
 
     @abstractmethod
     def rates(self, t: float, y: np.ndarray) -> np.ndarray:
         """ẏ at one state."""
 
     def check(self, t: float, y: np.ndarray) -> None:
-        """Raise where something outside the equations, such as a law of the user, has no value at a state."""
+        """Raise if something outside the equations, such as a user's law, has no finite value at a state."""
         return
 
     def jacobian(self, t: float, y: np.ndarray) -> np.ndarray | None:
@@ -135,7 +135,7 @@ class FirstOrderSystem(ABC):
         return None
 
     def machine_code(self) -> MachineCode | None:
-        """The rates as machine code, with the constraints where these are machine code too."""
+        """The rates as machine code, with the constraints if these are machine code too."""
         return None
 
     def taylor(self, tolerance: float | None, sizes: np.ndarray) -> TaylorIntegrator | None:
@@ -147,13 +147,13 @@ class FirstOrderSystem(ABC):
         return None
 
     def unreduced(self) -> UnreducedFunctions | None:
-        """The same equations with their constraints on positions and velocities, not differentiated."""
+        """The same equations with undifferentiated constraints on positions and velocities."""
         return None
 
 
 @dataclass(frozen=True)
 class PlainSystem(FirstOrderSystem):
-    """A system that is known by its rates as a function, and perhaps by their Jacobian or machine code."""
+    """A system defined by its rates as a function, and optionally by their Jacobian or machine code."""
 
     function: Rates
     positions: int = 0
@@ -165,19 +165,19 @@ class PlainSystem(FirstOrderSystem):
         return self.function(t, y)
 
     def jacobian(self, t: float, y: np.ndarray) -> np.ndarray | None:
-        """∂ẏ/∂y where it was given."""
+        """∂ẏ/∂y if it was given."""
         return None if self.slope is None else self.slope(t, y)
 
     def machine_code(self) -> MachineCode | None:
-        """What was given."""
+        """The machine code, if it was given."""
         return self.machine
 
 
 @dataclass(frozen=True)
 class StepParts:
-    """What acts on accepted steps, each independent of the others and of the method."""
+    """The parts that act on accepted steps, independent of each other and of the method."""
 
-    projection: Rates | None = None  # (t, y) to the nearest state on the constraints
+    projection: Rates | None = None  # maps (t, y) to the nearest state on the constraints
     guides: tuple[Guide, ...] = ()
     repartition: Callable[[np.ndarray, np.ndarray], int | None] | None = None  # the first of K states to stop at
     clock: Clock | None = None
@@ -185,7 +185,7 @@ class StepParts:
 
 @dataclass(frozen=True)
 class InitialValueProblem:
-    """ẏ = f(t, y) with y(t0) = y0; `sizes` are the usual sizes of the states, None for 1."""
+    """ẏ = f(t, y) with y(t0) = y0; `sizes` are the typical magnitudes of the states, None for 1."""
 
     names: tuple[str, ...]
     t0: float
@@ -195,20 +195,20 @@ class InitialValueProblem:
     parts: StepParts = StepParts()
 
     def errors(self, tolerance: float) -> np.ndarray:
-        """The absolute error allowed in each state by a tolerance that has no unit."""
+        """The absolute error allowed in each state by a dimensionless tolerance."""
         return tolerance * (np.ones(len(self.y0)) if self.sizes is None else self.sizes)
 
 
 @dataclass(frozen=True)
 class Settings:
-    """What the user may choose; None leaves the choice to the method."""
+    """The integrator settings of the user; None selects the default of the method."""
 
     rtol: float | None = None
     atol: float | None = None
     max_step: float | None = None
     step: float | None = None
     dense: bool = False
-    progress: Callable[[float], bool | None] | None = None  # gets the fraction done; True stops the run
+    progress: Callable[[float], bool | None] | None = None  # called with the completed fraction; True stops the run
     max_steps: int = 10_000_000
 
     def __post_init__(self) -> None:
@@ -225,8 +225,8 @@ class Step:
     t0: float
     t1: float
     y1: np.ndarray
-    between: Callable[[], Piece]  # asked before the next step is taken, if at all
-    coefficients: np.ndarray | None = None  # (states, orders) of the powers of t − t0, where the method has them
+    between: Callable[[], Piece]  # called before the next step is taken, if at all
+    coefficients: np.ndarray | None = None  # (states, orders) of the powers of t − t0, if the method has them
     sure: Callable[[float], bool] = lambda _: True  # False where the constraints are too dependent to project onto
 
     @cached_property
@@ -241,12 +241,12 @@ class Step:
 
 @dataclass(frozen=True)
 class Burst:
-    """Accepted steps in a row."""
+    """Consecutive accepted steps."""
 
     steps: Taken
-    done: int  # samples there are
-    left: bool = False  # the last step has not been brought back onto the constraints
-    failure: SimulationError | None = None  # with which the run ends
+    done: int  # number of written samples
+    left: bool = False  # the last step has not been projected onto the constraints
+    failure: SimulationError | None = None  # the error that ends the run
 
     def __len__(self) -> int:
         return len(self.steps.t0)
@@ -280,7 +280,7 @@ class Burst:
 
 @dataclass(frozen=True)
 class Solution:
-    """Samples of a solution, and how it was reached."""
+    """Samples of a solution, with its status and statistics."""
 
     t: np.ndarray
     y: np.ndarray  # (states, samples)
@@ -288,18 +288,18 @@ class Solution:
     steps: int
     evaluations: int | None
     dense: tuple[Piece, ...] = field(default=(), repr=False)
-    end: tuple[float, np.ndarray] | None = field(default=None, repr=False)  # where the last step led
-    before: tuple[float, np.ndarray] | None = field(default=None, repr=False)  # where it began
+    end: tuple[float, np.ndarray] | None = field(default=None, repr=False)  # the end of the last step
+    before: tuple[float, np.ndarray] | None = field(default=None, repr=False)  # the start of the last step
 
 
 @dataclass(frozen=True)
 class Capabilities:
-    """What a method can do, stated once on its class."""
+    """The capabilities of a method, declared on its class."""
 
-    continuous_laws: bool = True  # laws in Python: it needs the values of the rates only
-    rigid_contacts: bool = True  # forces that are found from the accelerations
+    continuous_laws: bool = True  # laws in Python: it needs only values of the rates
+    rigid_contacts: bool = True  # forces that are computed from the accelerations
     adaptive: bool = True  # the step size follows the tolerances
-    restarts: bool = True  # a new state at the end of a step costs it nothing; else only samples are projected
+    restarts: bool = True  # it can restart from a projected state; otherwise only samples are projected
 
 
 class Method(ABC):
@@ -316,15 +316,15 @@ class Method(ABC):
 
     @abstractmethod
     def restart(self, y: np.ndarray) -> None:
-        """Go on from `y` at the present time (after a projection)."""
+        """Continue from `y` at the present time (after a projection)."""
 
     @abstractmethod
     def renew(self, y: np.ndarray) -> None:
-        """Go on from `y` at the present time with other constants, in memory of the pace."""
+        """Continue from `y` at the present time with other constants, with the present step size."""
 
 
 class Stepper(Method):
-    """A method that is led step by step."""
+    """A method that takes one step at a time."""
 
     @abstractmethod
     def advance(self, limit: float) -> Step:
@@ -332,43 +332,43 @@ class Stepper(Method):
 
 
 class Runner(Method):
-    """A method that takes many steps in one go, with samples and projections."""
+    """A method that takes many steps in one call, with samples and projections."""
 
     @abstractmethod
     def head_for(self, end: float) -> None:
-        """Let a step end at `end`, and none go beyond."""
+        """Let a step end at `end`, and none beyond it."""
 
     @abstractmethod
     def burst(self, times: np.ndarray, samples: np.ndarray, done: int, stop: float, most: int) -> Burst:
-        """Up to `most` steps, none that begins behind `stop`; writes samples (times, states), of which `done` are there."""
+        """Take up to `most` steps, none that begins after `stop`; writes samples (times, states) from index `done`."""
 
 
 def not_finite(problem: InitialValueProblem, t: float, y: np.ndarray, new: np.ndarray) -> SimulationError:
-    """The error for a step from y that leads to what has no value."""
+    """The error for a step from y to values that are not finite."""
     bad = [name for name, value in zip(problem.names, new, strict=True) if not np.isfinite(value)]
     return SimulationError(
         f"at t = {t:.9g} the next step gives values that are not finite for {', '.join(bad[:6])}. "
         f"{describe(problem.names, y)} "
-        "The motion ends here: look for a singular configuration, a division by zero or a force that grows without bound."
+        "Check for a singular configuration, a division by zero or a force that grows without bound."
     )
 
 
 def collapse(problem: InitialValueProblem, t: float, h: float, y: np.ndarray) -> SimulationError:
-    """The error for a step size that has become too small to move on."""
+    """The error for a step size that has become too small."""
     return SimulationError(
-        f"at t = {t:.9g} the step size fell to {h:.3g}, too small to go on. {describe(problem.names, y)} "
+        f"at t = {t:.9g} the step size fell to {h:.3g}, too small to continue. {describe(problem.names, y)} "
         "The motion has a singularity here, or the tolerances are too tight for it."
     )
 
 
 def listed(times: Sequence[float]) -> str:
-    """Times in words, shortened when they are many."""
+    """A list of times for messages, abbreviated if it is long."""
     more = f" and {len(times) - 8} more" if len(times) > 8 else ""
     return ", ".join(f"{t:.6g}" for t in times[:8]) + more
 
 
 def describe(names: Sequence[str], y: np.ndarray) -> str:
-    """A state in words, shortened when it is long."""
-    shown = ", ".join(f"{name} = {value:.6g}" for name, value in list(zip(names, y, strict=True))[:12])
+    """A state for messages, abbreviated if it is long."""
+    values = ", ".join(f"{name} = {value:.6g}" for name, value in list(zip(names, y, strict=True))[:12])
     more = f", and {len(names) - 12} more" if len(names) > 12 else ""
-    return f"State: {shown}{more}."
+    return f"State: {values}{more}."

@@ -1,7 +1,7 @@
-"""Collocation of Radau IIA on equations whose constraints stand as they are: (2.7) with (2.1) of papers/phong, as the paper asks.
+"""Radau IIA collocation on equations with undifferentiated constraints: (2.7) with (2.1) of papers/phong.
 
-At each of five points of a step the accelerations fulfil Dᵀ(M q̈ − h) = 0 together with g(q, t) = 0 itself, which is never
-differentiated. The last point is the end of the step, so the constraints on positions hold there to rounding, without projection.
+At each of the five points of a step the accelerations satisfy Dᵀ(M q̈ − h) = 0 together with g(q, t) = 0 itself, which is never
+differentiated. The last point is the end of the step, so the position constraints hold there to rounding, without projection.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from dalembert.simulation.integrators.base import Capabilities, InitialValueProb
 from dalembert.simulation.integrators.interpolant import Piece, Polynomial
 
 _STAGES = 5
-_ROUNDS = 12  # of Newton's method
-_CLOSE = 1e-12  # of the accelerations: what Newton's method may leave
-_LOOSE = 1e-6  # of the accelerations: where rounding stops it earlier, it may leave this
+_MAX_ITERATIONS = 12  # of Newton's method
+_CLOSE = 1e-12  # of the accelerations: the tolerance of Newton's method
+_STALLED = 1e-6  # of the accelerations: the tolerance if rounding stops convergence earlier
 
 
 def _points() -> np.ndarray:
@@ -35,11 +35,11 @@ ERROR = A[-1] - np.append(0.0, (1 / np.arange(1, _STAGES)) @ _LOWER)
 
 
 class Collocation(Stepper):
-    """Five points of Radau IIA, order 9 in positions; velocities are as good when they are projected, else of order 5.
+    """Radau IIA with five points, order 9 in positions; velocities have the same order if projected, otherwise order 5.
 
-    `rtol` (1e-9 unless told otherwise) and `atol` (of each coordinate's usual size 1e-9) bound the difference of positions to a
-    formula of order 5, so that the motion itself is better by far. Velocities have no say: off the constraints by a little, as
-    they may be without projection, they would ask for ever shorter steps.
+    `rtol` (default 1e-9) and `atol` (default 1e-9 of each coordinate's typical magnitude) bound the difference of positions to a
+    formula of order 5, so that the motion itself is much more accurate. Velocities do not enter the error estimate: without
+    projection they deviate slightly from the constraints, which would require ever shorter steps.
     """
 
     name = "collocation"
@@ -48,29 +48,29 @@ class Collocation(Stepper):
     def __init__(self, problem: InitialValueProblem, settings: Settings, end: float) -> None:
         functions = problem.system.unreduced()
         if functions is None:
-            raise InputError("the integrator 'collocation' takes equations of the formalism phong. Use radau or ida.")
+            raise InputError("the integrator 'collocation' requires the formalism phong. Use radau or ida.")
         self._problem, self._functions = problem, functions
         self._n = self._functions.n
         self.tolerance, self.evaluations = settings.rtol or 1e-9, 0
         self._errors = settings.atol or problem.errors(1e-9)[: self._n]
-        self._most = settings.max_step or np.inf
+        self._max_step = settings.max_step or np.inf
         self._t, self._y = problem.t0, problem.y0
         self._qdd = problem.system.rates(problem.t0, problem.y0)[self._n : 2 * self._n]
-        self._h = min(self._most, (end - problem.t0) / 100)
+        self._h = min(self._max_step, (end - problem.t0) / 100)
 
     def restart(self, y: np.ndarray) -> None:
-        """Go on from another state."""
+        """Continue from another state."""
         self._y = y
 
     def renew(self, y: np.ndarray) -> None:
-        """Go on with other accelerations."""
+        """Continue with other accelerations."""
         self._y, self._qdd = y, self._problem.system.rates(self._t, y)[self._n : 2 * self._n]
 
     def advance(self, limit: float) -> Step:
         """One accepted step."""
-        room = limit - self._t
+        rest = limit - self._t
         while True:
-            h = min(self._h, room / 2 if self._h < room < 2 * self._h else room)
+            h = min(self._h, rest / 2 if self._h < rest < 2 * self._h else rest)
             if not h > 1e-14 * max(abs(self._t), abs(limit)):
                 raise collapse(self._problem, self._t, h, self._y)
             found = self._solved(h)
@@ -80,9 +80,9 @@ class Collocation(Stepper):
             a, power = found
             size = self._errors + self.tolerance * np.abs(self._y[: self._n])
             worst = float(np.max(np.abs(h**2 * a @ ERROR) / size, initial=1e-30))
-            self._h = min(self._most, h * min(4.0, max(0.2, 0.9 * worst ** (-1 / (_STAGES + 1)))))
+            self._h = min(self._max_step, h * min(4.0, max(0.2, 0.9 * worst ** (-1 / (_STAGES + 1)))))
             if worst <= 1:
-                return self._taken(h, a, power)
+                return self._accepted(h, a, power)
 
     def _stages(self, h: float, a: np.ndarray) -> np.ndarray:
         """(q, q̇, q̈, t) at all points, for accelerations (n, stages)."""
@@ -92,10 +92,10 @@ class Collocation(Stepper):
         return np.concatenate([q, v, a, (self._t + h * C)[None]])
 
     def _solved(self, h: float) -> tuple[np.ndarray, np.ndarray] | None:
-        """Accelerations and power at all points, by Newton's method; None where it does not converge."""
+        """Accelerations and power at all points, by Newton's method; None if it does not converge."""
         n, s, weights = self._n, _STAGES, h ** -self._functions.depths.astype(float)
         a, before = np.repeat(self._qdd[:, None], s, axis=1), np.inf
-        for _ in range(_ROUNDS):
+        for _ in range(_MAX_ITERATIONS):
             state = self._stages(h, a)
             rows, power = self._functions.residual(state)
             self.evaluations = (self.evaluations or 0) + s
@@ -106,13 +106,13 @@ class Collocation(Stepper):
                 return None
             a = a - step.reshape(s, n).T
             change = float(np.abs(step).max()) / max(float(np.abs(a).max()), 1e-300)
-            if change <= _CLOSE or (change > before / 2 and change <= _LOOSE):
+            if change <= _CLOSE or (change > before / 2 and change <= _STALLED):
                 return a, power
             before = change
         return None
 
     def _newton(self, h: float, state: np.ndarray, rows: np.ndarray, weights: np.ndarray) -> np.ndarray | None:
-        """The change of the accelerations, stage by stage; rows are measured so that h drops out."""
+        """The change of the accelerations, stage by stage; rows are scaled so that h cancels."""
         n, s = self._n, _STAGES
         matrix = np.zeros((s, n, s, n))
         square = A @ A
@@ -128,7 +128,7 @@ class Collocation(Stepper):
         except np.linalg.LinAlgError:
             return None
 
-    def _taken(self, h: float, a: np.ndarray, power: np.ndarray) -> Step:
+    def _accepted(self, h: float, a: np.ndarray, power: np.ndarray) -> Step:
         t0, y0, n = self._t, self._y, self._n
         state = self._stages(h, a)
         moving = np.concatenate([state[n : 3 * n], power])

@@ -1,4 +1,4 @@
-"""Explicit methods: tables of numbers that one compiled loop steps with (`native_steps`)."""
+"""Explicit methods: tables of coefficients for one compiled loop (`explicit_steps`)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 
 from dalembert.codegen.compiled_loop import Machine
 from dalembert.errors import SimulationError
-from dalembert.simulation.integrators import explicit_steps as text
+from dalembert.simulation.integrators import explicit_steps as loop
 from dalembert.simulation.integrators.base import (
     Burst,
     Capabilities,
@@ -30,23 +30,23 @@ class Explicit(Runner):
 
     def __init__(self, problem: InitialValueProblem, settings: Settings, end: float) -> None:
         self._problem, n = problem, len(problem.y0)
-        self._pace = 0.0  # the longest step since the last goal
+        self._pace = 0.0  # the longest step since the last target time
         self._scheme = self.scheme()._replace(positions=problem.system.positions)
         K = np.zeros((len(self._scheme.c), n))
         self._now = Now(problem.y0.astype(float), K, np.array([problem.t0, 0.0]), np.zeros(4, dtype=np.int64))
         if self._scheme.carried:
             K[0] = problem.system.rates(problem.t0, problem.y0)
-            self._now.counts[text.CALLS] = self._now.counts[text.KNOWN] = 1
+            self._now.counts[loop.CALLS] = self._now.counts[loop.KNOWN] = 1
         with np.errstate(all="ignore"):
             h, rule = self.rule(problem, settings, end)
-        self._now.clock[text.H], self.tolerance = h, rule.rtol
+        self._now.clock[loop.H], self.tolerance = h, rule.rtol
         keep = settings.dense or any(guide.looks_inside for guide in problem.parts.guides)
         self._control = rule._replace(kind=self.kind, start=problem.t0, end=end, inputs=n, keep=keep)
-        self._surface = unheld(text.FREE if problem.parts.projection is None else text.ASK)
-        self._burst, self._rates = text.burst, Machine(_as_machine(problem.system.rates), np.zeros(0), np.zeros(0))
+        self._surface = unheld(loop.FREE if problem.parts.projection is None else loop.ASK)
+        self._burst, self._rates = loop.burst, Machine(_as_machine(problem.system.rates), np.zeros(0), np.zeros(0))
         machine = problem.system.machine_code()
         if machine is not None:
-            self._burst, self._rates = text.compiled, machine.rates
+            self._burst, self._rates = loop.compiled, machine.rates
             self._control = self._control._replace(inputs=machine.inputs)
             if problem.parts.projection is not None and machine.surface is not None:
                 self._surface = machine.surface
@@ -54,41 +54,41 @@ class Explicit(Runner):
     @classmethod
     @abstractmethod
     def scheme(cls) -> Scheme:
-        """The numbers of the method."""
+        """The coefficients of the method."""
 
     @abstractmethod
     def rule(self, problem: InitialValueProblem, settings: Settings, end: float) -> tuple[float, Control]:
-        """The first step, and what of `Control` is the method's own."""
+        """The first step, and the step control of the method."""
 
     def first_slope(self) -> np.ndarray:
         """ẏ at the start."""
         return self._now.K[0]
 
     def count(self, calls: int) -> None:
-        """The rates were asked for outside the loop."""
-        self._now.counts[text.CALLS] += calls
+        """Count evaluations of the rates outside the loop."""
+        self._now.counts[loop.CALLS] += calls
 
     def restart(self, y: np.ndarray) -> None:
-        """Go on from a projected state."""
+        """Continue from a projected state."""
         if not np.array_equal(y, self._now.y):
             self._now.y[:] = y
-            self._now.counts[text.KNOWN] = 0
+            self._now.counts[loop.KNOWN] = 0
 
     def renew(self, y: np.ndarray) -> None:
-        """Go on with other constants; the slope here is another, too."""
-        self._now.y[:], self._now.counts[text.KNOWN] = y, 0
+        """Continue with other constants; the derivative changes too."""
+        self._now.y[:], self._now.counts[loop.KNOWN] = y, 0
 
     def head_for(self, end: float) -> None:
-        """Let a step end at `end`; one that was short to end at the last such time does not set the pace."""
+        """Let a step end at `end`; a step shortened to reach the previous target does not limit the next."""
         if end != self._control.end:
             self._control = self._control._replace(end=end)
-            self._now.clock[text.H] = max(self._now.clock[text.H], self._pace)
+            self._now.clock[loop.H] = max(self._now.clock[loop.H], self._pace)
             self._pace = 0.0
 
     def burst(self, times: np.ndarray, samples: np.ndarray, done: int, stop: float, most: int) -> Burst:
-        """Up to `most` steps with their samples (times, states), of which `done` are there already."""
+        """Take up to `most` steps; write their samples (times, states) from index `done`."""
         n, orders, now = len(self._now.y), self._scheme.P.shape[1] + 1, self._now
-        now.counts[text.SAMPLE] = done
+        now.counts[loop.SAMPLE] = done
         taken = Taken(
             np.empty(most),
             np.empty(most),
@@ -98,27 +98,27 @@ class Explicit(Runner):
             np.empty((most, n, orders)),
             np.empty(most, dtype=np.int64),
         )
-        with np.errstate(all="ignore"):  # what is not finite is told
+        with np.errstate(all="ignore"):  # non-finite values are reported below
             count, why = self._burst(
                 self._scheme, self._control, self._rates, self._surface, now, taken, times, samples, stop, most
             )
         if self._problem.parts.clock is not None:
             self._pace = max(self._pace, *taken.h[:count].tolist(), 0.0)
-        self.evaluations = int(now.counts[text.CALLS])
-        done, failure = int(now.counts[text.SAMPLE]), self._failure(why, taken, count)
-        return Burst(taken.until(count), done, why == text.LEFT, failure)
+        self.evaluations = int(now.counts[loop.CALLS])
+        done, failure = int(now.counts[loop.SAMPLE]), self._failure(why, taken, count)
+        return Burst(taken.until(count), done, why == loop.LEFT, failure)
 
     def _failure(self, why: int, taken: Taken, count: int) -> SimulationError | None:
-        """The error with which a burst ends, if it does."""
+        """The error that ends a burst, or None."""
         problem, (t, h) = self._problem, self._now.clock.tolist()
-        if why in (text.COLLAPSED, text.NOT_FINITE):
+        if why in (loop.COLLAPSED, loop.NOT_FINITE):
             self._check_ahead(t, float(taken.h[count - 1]) if count else h)
-        if why == text.COLLAPSED:
+        if why == loop.COLLAPSED:
             return collapse(problem, t, h, self._now.y)
-        return not_finite(problem, t, self._now.y, taken.y1[count]) if why == text.NOT_FINITE else None
+        return not_finite(problem, t, self._now.y, taken.y1[count]) if why == loop.NOT_FINITE else None
 
     def _check_ahead(self, t: float, h: float) -> None:
-        """Let the system name a law that has no value just ahead: machine code does not see which of them fails."""
+        """Let the system name a law without a finite value just ahead: machine code cannot identify it."""
         system, y = self._problem.system, self._now.y
         system.check(t, y)
         slope = system.rates(t, y)
@@ -130,10 +130,10 @@ class FixedStepper(Explicit):
     """Equal steps of size `step` (default: a thousandth of the run) that end exactly at the end."""
 
     capabilities = Capabilities(adaptive=False)
-    kind = text.FIXED
+    kind = loop.FIXED
 
     def rule(self, problem: InitialValueProblem, settings: Settings, end: float) -> tuple[float, Control]:
-        """Their length and number."""
+        """The step length and the number of steps."""
         self._wanted = settings.step or min(settings.max_step or np.inf, (end - problem.t0) / 1000)
         h, count = self._equal(end - problem.t0)
         return h, Control(atol=np.zeros(len(problem.y0)), number=count)
@@ -143,16 +143,16 @@ class FixedStepper(Explicit):
         return span / count, count
 
     def head_for(self, end: float) -> None:
-        """Equal steps from here to `end`, no longer than asked for."""
+        """Equal steps from here to `end`, at most as long as requested."""
         if end != self._control.end:
-            t = float(self._now.clock[text.T])
-            self._now.clock[text.H], count = self._equal(end - t)
-            self._now.counts[text.DONE] = 0
+            t = float(self._now.clock[loop.T])
+            self._now.clock[loop.H], count = self._equal(end - t)
+            self._now.counts[loop.DONE] = 0
             self._control = self._control._replace(start=t, end=end, number=count)
 
 
 def unheld(mode: int) -> Surface:
-    """No constraints that machine code knows of."""
+    """No constraints in machine code."""
     none, number, rows = Machine(0, np.zeros(0), np.zeros(0)), np.zeros(0), np.zeros(0, dtype=np.int64)
     numbers = (rows, rows, number, number, number, number, np.zeros(4), 0)
     return Surface(mode, none, none, none, True, 0, 0, 0, 0, 0, *numbers)

@@ -1,10 +1,10 @@
-"""The text of explicit steps: many of them in one go, each brought back onto the constraints, with the samples on the way.
+"""The loop of explicit Runge–Kutta steps: many steps per call, each projected onto the constraints, with samples.
 
-Plain functions on arrays of floats, which run as they stand or as machine code (`compiled`). Right-hand sides are machine code
-`void one(const double *x, const double *p, const double *tables, double *out)`, known by its address, or Python functions of the
-same arguments. A method is a table of numbers (`Scheme`), so this text is compiled once.
+Functions on arrays of floats, which run in Python or as machine code (`compiled`). Right-hand sides are machine code
+`void one(const double *x, const double *p, const double *tables, double *out)`, called by address, or Python functions of the
+same arguments. A method is a table of coefficients (`Scheme`), so this loop is compiled once.
 
-What is rare is left to Python: a projection that Newton's plain method does not settle at once ends the burst.
+Rare cases are handled in Python: a projection for which the plain Newton method does not converge ends the burst.
 """
 
 from __future__ import annotations
@@ -16,21 +16,21 @@ import numpy as np
 from dalembert.codegen.compiled_loop import CompiledLoop, Machine, call
 from dalembert.codegen.linear_algebra import cholesky_in_place, solve_lower, solve_lower_transposed
 
-FIXED, ODE45, HAIRER = 0, 1, 2  # how steps are chosen: all equal, as MATLAB's ode45, as Hairer, Nørsett and Wanner
-FREE, HELD, ASK = 0, 1, 2  # after a step: nothing to bring back, brought back here, by Python
+FIXED, ODE45, HAIRER = 0, 1, 2  # step control: fixed, of MATLAB's ode45, of Hairer, Nørsett and Wanner
+FREE, HELD, ASK = 0, 1, 2  # projection after a step: none, here, in Python
 WENT, COLLAPSED, NOT_FINITE, LEFT = 0, 1, 2, 3  # how a burst ended
-T, H = 0, 1  # places in `Now.clock`
-DONE, CALLS, KNOWN, SAMPLE = 0, 1, 2, 3  # places in `Now.counts`
-_FLOOR = 1e-12  # of the size of its terms: what is left of a constraint and does not shrink any more is rounding
-_DEPENDENT = 1e-5  # rows closer to each other than this are left to Python
+T, H = 0, 1  # indices of `Now.clock`
+DONE, CALLS, KNOWN, SAMPLE = 0, 1, 2, 3  # indices of `Now.counts`
+_FLOOR = 1e-12  # of the size of its terms: a residual that no longer decreases is rounding
+_DEPENDENT = 1e-5  # rows closer to dependence than this are handled in Python
 
 
 class Scheme(NamedTuple):
     """A Runge–Kutta method: K_i = f(t + c_i h, y + h Σ A_ij K_j).
 
-    A[ends] are the weights of the solution, K[ends] is the slope at its end; stages behind it only serve the output between,
-    y + h Σ K_i P_ij xʲ⁺¹. Where the slope at the end is not `carried` to the next step, there is one stage, and K[1] is the mean
-    slope: K[0], and for positions `bend` h v̇ more.
+    A[ends] are the weights of the solution, K[ends] is the derivative at its end; later stages are only for the dense output,
+    y + h Σ K_i P_ij xʲ⁺¹. If the derivative at the end is not `carried` to the next step, there is one stage, and K[1] is the
+    mean derivative: K[0], plus `bend` h v̇ for positions.
     """
 
     c: np.ndarray
@@ -44,7 +44,7 @@ class Scheme(NamedTuple):
 
 
 class Control(NamedTuple):
-    """How long steps are."""
+    """Step control."""
 
     atol: np.ndarray  # ode45: the size below which a state is measured absolutely
     rtol: float = 0.0
@@ -53,43 +53,43 @@ class Control(NamedTuple):
     kind: int = FIXED
     start: float = 0.0
     end: float = 0.0
-    inputs: int = 0  # how many of the states enter their rates
-    keep: bool = False  # the motion within every step is asked for
+    inputs: int = 0  # the number of states that enter the rates
+    keep: bool = False  # the motion within every step is required
 
 
 class Now(NamedTuple):
-    """Where a run is; written as it goes on."""
+    """The present state of a run; modified in place."""
 
     y: np.ndarray
-    K: np.ndarray  # stages; K[0] is the slope here where `KNOWN`
+    K: np.ndarray  # stages; K[0] is the present derivative if `KNOWN`
     clock: np.ndarray  # t, h
-    counts: np.ndarray  # steps, evaluations, is the slope known, samples
+    counts: np.ndarray  # steps, evaluations, is the derivative known, samples
 
 
 class Taken(NamedTuple):
-    """Steps in a row, on the first axis; written by a burst."""
+    """Consecutive steps, on the first axis; written by a burst."""
 
     t0: np.ndarray
     t1: np.ndarray
     h: np.ndarray
-    y1: np.ndarray  # as the method has it
-    last: np.ndarray  # on the constraints
+    y1: np.ndarray  # before the projection
+    last: np.ndarray  # after the projection
     powers: np.ndarray  # (steps, states, orders) of (t − t0) / h
     calls: np.ndarray  # evaluations so far
 
     def until(self, count: int) -> Taken:
-        """The first of them."""
+        """The first `count` steps."""
         return Taken(*[part[:count] for part in self])
 
 
 class Surface(NamedTuple):
-    """The constraints, and what brings a state (q, v) back onto them."""
+    """The constraints, and the data to project a state (q, v) onto them."""
 
     mode: int
     constraints: Machine  # (q, q̇, t) → φ, the velocity residual, A, M
     velocities: Machine  # (q, v, t) → q̇
     start: Machine  # (q, q̇, t) → v and more
-    keeps: bool  # velocities keep the constraints by construction
+    keeps: bool  # velocities satisfy the constraints by construction
     n: int
     inputs: int
     started: int  # outputs of `start`
@@ -117,7 +117,7 @@ def burst(
     stop: float,
     most: int,
 ) -> tuple[int, int]:
-    """Take up to `most` steps, no more once `stop` is reached; the number of good ones, and how it ended."""
+    """Take up to `most` steps, until `stop` is reached; the number of accepted steps, and how the burst ended."""
     x, count, n = np.empty(control.inputs + 1), 0, len(now.y)
     y, K, clock, counts = now.y, now.K, now.clock, now.counts
     while count < most and clock[T] < stop:
@@ -148,7 +148,7 @@ def burst(
 def _finite(y: np.ndarray) -> bool:
     total = 0.0
     for i in range(len(y)):
-        total += 0.0 * y[i]  # 0, or without a value
+        total += 0.0 * y[i]  # 0, or NaN
     return total == 0.0
 
 
@@ -163,7 +163,7 @@ def _stages(
     x: np.ndarray,
     room: np.ndarray,
 ) -> None:
-    """Stages first, ..., after − 1; the state of the last one stays in `room`."""
+    """Stages first, ..., after − 1; the state of the last one is returned in `room`."""
     A, c, p, tables, y, K = scheme.A, scheme.c, rates.p, rates.tables, now.y, now.K
     n, m = len(y), len(x) - 1
     for i in range(first, after):
@@ -210,7 +210,7 @@ def _powers(P: np.ndarray, y: np.ndarray, h: float, K: np.ndarray, out: np.ndarr
 def _chosen(
     scheme: Scheme, control: Control, rates: Machine, now: Now, x: np.ndarray, new: np.ndarray
 ) -> tuple[float, float]:
-    """The time at the end of the next step and its length; nan where steps have become too short."""
+    """The time at the end of the next step and its length; NaN if steps have become too short."""
     t, end = now.clock[T], control.end
     if control.kind == ODE45:
         return _ode45(scheme, control, rates, now, x, new)
@@ -225,7 +225,7 @@ def _chosen(
 def _ode45(
     scheme: Scheme, control: Control, rates: Machine, now: Now, x: np.ndarray, new: np.ndarray
 ) -> tuple[float, float]:
-    """Relative to the largest error of all states; a step that failed once is halved, and the next is no longer."""
+    """Control by the largest relative error; repeated rejections halve the step, and the next step is not longer."""
     t, rest, rtol = now.clock[T], control.end - now.clock[T], control.rtol
     smallest, power, failed = 16 * np.spacing(abs(t)), 0.2, False
     h = min(control.largest, max(smallest, now.clock[H]))
@@ -249,7 +249,7 @@ def _ode45(
 
 
 def _largest_error(scheme: Scheme, control: Control, now: Now, new: np.ndarray) -> float:
-    """Of the error estimate by the size of the states; nan where it has no value."""
+    """The largest error estimate relative to the states; NaN if it is not finite."""
     largest, E, K, y, atol = 0.0, scheme.E, now.K, now.y, control.atol
     for k in range(len(new)):
         total = 0.0
@@ -279,7 +279,7 @@ def _hairer(
         if error < 1:
             break
         shrink = 0.9 * error**power
-        h *= shrink if shrink > 0.2 else 0.2  # 0.2 for what has no value, too
+        h *= shrink if shrink > 0.2 else 0.2  # 0.2 for NaN, too
         failed = True
     factor = min(10.0, 0.9 * error**power) if error > 0 else 10.0
     now.clock[H] = h * (min(1.0, factor) if failed else factor)
@@ -287,7 +287,7 @@ def _hairer(
 
 
 def _error_norm(scheme: Scheme, control: Control, now: Now, new: np.ndarray) -> float:
-    """|e₅|² / √(n (|e₅|² + |e₃|²/100)), by the tolerances."""
+    """|e₅|² / √(n (|e₅|² + |e₃|²/100)), relative to the tolerances."""
     fifth, third, n, E, K, y, atol = 0.0, 0.0, len(new), scheme.E, now.K, now.y, control.atol
     for k in range(n):
         scale = atol[k] + max(abs(y[k]), abs(new[k])) * control.rtol
@@ -304,11 +304,11 @@ def _error_norm(scheme: Scheme, control: Control, now: Now, new: np.ndarray) -> 
     return fifth / np.sqrt((fifth + 0.01 * third) * n)
 
 
-# onto the constraints
+# projection onto the constraints
 
 
 def _brought_back(surface: Surface, now: Now, taken: Taken, i: int, times: np.ndarray, samples: np.ndarray) -> bool:
-    """The samples of step i and its end, on the constraints; False where Python has to go on with them."""
+    """Project the samples of step i and its end onto the constraints; False if Python has to continue."""
     t0, t1, h, counts, state, y = taken.t0[i], taken.t1[i], taken.h[i], now.counts, taken.last[i], now.y
     powers = taken.powers[i]
     while counts[SAMPLE] < len(times) and times[counts[SAMPLE]] < t1:
@@ -334,7 +334,7 @@ def _brought_back(surface: Surface, now: Now, taken: Taken, i: int, times: np.nd
 
 
 def _projected(surface: Surface, t: float, y: np.ndarray) -> bool:
-    """Move y = (q, v, ...) onto the constraints, positions first; False, and y as it was, where that is not settled here."""
+    """Project y = (q, v, ...) onto the constraints, positions first; False, and y unchanged, if this does not converge."""
     n, m = surface.n, surface.inputs
     here = np.empty(max(2 * n, m) + 1)
     q, qd, v = here[:n], np.zeros(n), np.empty(surface.started)
@@ -361,7 +361,7 @@ def _projected(surface: Surface, t: float, y: np.ndarray) -> bool:
 
 
 def _settled(surface: Surface, t: float, q: np.ndarray, qd: np.ndarray, moving: bool) -> bool:
-    """Newton's method on q at rest, or on q̇, as `mechanics.newton.onto` takes it where steps are good; False where not."""
+    """Newton's method on q, or on q̇ if `moving`, as `mechanics.newton.onto` with good steps; False if it does not converge."""
     n, rounding, good = surface.n, surface.limits[0], surface.limits[1]
     rows, scale, sizes, first = surface.rows_q, surface.scale_q, surface.size_q, 0
     if moving:
@@ -407,7 +407,7 @@ def _settled(surface: Surface, t: float, q: np.ndarray, qd: np.ndarray, moving: 
 def _newton(
     rows: np.ndarray, first: int, slopes: int, mass: int, limits: np.ndarray, here: np.ndarray, step: np.ndarray
 ) -> bool:
-    """The smallest step in the metric of M that removes what is left to first order; False where rows depend on each other.
+    """The smallest step in the metric of M that removes the residual to first order; False if rows are dependent.
 
     M = U⁻¹ L Lᵀ U⁻¹ with a diagonal U. Rows are L⁻¹ U a, made orthonormal one by one.
     """
@@ -428,7 +428,7 @@ def _newton(
         for k in range(n):
             Q[i, k] /= size
         w[i] = here[first + rows[i]] / size
-        for _ in range(2):  # twice is enough
+        for _ in range(2):  # Gram–Schmidt, twice because of rounding
             for j in range(i):
                 along = 0.0
                 for k in range(n):
@@ -455,7 +455,7 @@ def _newton(
 
 
 def _factored(here: np.ndarray, mass: int, limits: np.ndarray, L: np.ndarray, unit: np.ndarray) -> bool:
-    """L of U M U = L Lᵀ with a unit diagonal; False where M is singular."""
+    """L of U M U = L Lᵀ with a unit diagonal; False if M is singular."""
     n, heaviest = len(unit), 0.0
     for i in range(n):
         heaviest = max(heaviest, here[mass + i * n + i])

@@ -8,13 +8,13 @@ from dalembert.errors import EngineError, InputError
 from dalembert.simulation.integrators.base import Capabilities, InitialValueProblem, Settings, Step, Stepper, collapse
 from dalembert.simulation.integrators.interpolant import hermite
 
-_ANY = 1e100  # an error nobody asks about, in any units
+_NO_LIMIT = 1e100  # an absolute tolerance without effect, in any units
 
 
 class Ida(Stepper):
     """IDA on the index-reduced equations with analytic Jacobians.
 
-    Tolerances are 1e-9 and, of each state's usual size, 1e-11 unless told otherwise.
+    Default tolerances are 1e-9 and 1e-11 of each state's typical magnitude.
     """
 
     name = "ida"
@@ -25,12 +25,12 @@ class Ida(Stepper):
             from sksundae.ida import IDA
         except ImportError as error:
             raise EngineError(
-                "the integrator 'ida' needs scikit-sundae, which is not installed here. Install dalembert[ida], or use radau."
+                "the integrator 'ida' needs scikit-sundae, which is not installed. Install dalembert[ida], or use radau."
             ) from error
         residuals = problem.system.residuals()
         if residuals is None:
             raise InputError(
-                "the integrator 'ida' cannot treat this formalism, whose unknowns are more than velocities and multipliers. "
+                "the integrator 'ida' does not support this formalism, which has unknowns besides velocities and multipliers. "
                 "Use another integrator, or another formalism such as lagrange."
             )
         self._problem, self._dae, self._size = problem, residuals, len(problem.y0)
@@ -42,8 +42,8 @@ class Ida(Stepper):
             self._fill,
             jacfn=self._fill_jacobian,
             rtol=settings.rtol or 1e-9,
-            # multipliers follow from the states and have no say in the step size
-            atol=np.concatenate([atol, np.full(len(algebraic), _ANY)]),
+            # multipliers follow from the states and do not affect the step size
+            atol=np.concatenate([atol, np.full(len(algebraic), _NO_LIMIT)]),
             max_step=settings.max_step or 0.0,
             max_num_steps=100_000,
             algebraic_idx=algebraic if len(algebraic) else None,
@@ -61,12 +61,12 @@ class Ida(Stepper):
         JJ[:, :] = self._dae.jacobian(t, y, yp, cj)
 
     def restart(self, y: np.ndarray) -> None:
-        """Begin again from another state."""
+        """Restart from another state."""
         self._y, self._yd = self._dae.start(self._t, y)
         self._solver.init_step(self._t, self._y, self._yd)
 
     def renew(self, y: np.ndarray) -> None:
-        """Begin again: what was remembered belongs to other constants."""
+        """Restart: the history of the method belongs to other constants."""
         self.restart(y)
 
     def advance(self, limit: float) -> Step:

@@ -1,4 +1,4 @@
-"""The loop over the steps of every integrator: sampling, projection, monitors, progress, and the errors that end a run."""
+"""The step loop of every integrator: sampling, projection, monitors, progress, and the errors that end a run."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ from dalembert.simulation.integrators.base import (
 )
 from dalembert.simulation.integrators.interpolant import Piece
 
-_WINDOW = 20_000  # steps after which the progress in time is checked
+_WINDOW = 20_000  # number of steps between checks of the progress in time
 _BURST = 256  # steps of a compiled loop between two checks in Python
-_FEW = 16  # the same at first, where a crossing may end the run
-_PROGRESS_REPORTS = 128  # along a compiled loop
+_FIRST_BURST = 16  # the first burst, if a crossing may end the run
+_PROGRESS_REPORTS = 128  # per run of a compiled loop
 
 
 def integrate(problem: InitialValueProblem, method: Method, times: np.ndarray, settings: Settings) -> Solution:
-    """The solution at `times` (increasing, the first is the start)."""
+    """The solution at `times` (increasing; the first is the start)."""
     run = _Run(problem, method, np.array(times, dtype=float), settings)
     while run.done < len(times) and run.status is Status.FINISHED:
         run.go_on()
@@ -38,7 +38,7 @@ def integrate(problem: InitialValueProblem, method: Method, times: np.ndarray, s
 
 
 class _Run:
-    """A run so far."""
+    """A run in progress."""
 
     def __init__(self, problem: InitialValueProblem, method: Method, times: np.ndarray, settings: Settings) -> None:
         self._problem, self._method, self._times, self._settings = problem, method, times, settings
@@ -46,23 +46,23 @@ class _Run:
         self._samples[0] = self._last = problem.y0
         self.done, self._steps, self.status = 1, 0, Status.FINISHED
         self._start, self._end = float(times[0]), float(times[-1])
-        self._t = self._mark = self._start
-        self._before = (self._start, problem.y0)  # where the last step began
-        self._kept: list[Piece] = []
-        # behind a crossing the next may be near: steps beyond it would be taken in vain
-        self._most = _FEW if any(guide.looks_inside for guide in problem.parts.guides) else _BURST
+        self._t = self._window_start = self._start
+        self._before = (self._start, problem.y0)  # the start of the last step
+        self._pieces: list[Piece] = []
+        # another crossing may follow soon, and steps beyond it would be discarded
+        self._burst_size = _FIRST_BURST if any(guide.looks_inside for guide in problem.parts.guides) else _BURST
 
     @property
     def solution(self) -> Solution:
-        """What has been found."""
+        """The solution up to the present time."""
         y, end = self._samples[: self.done].T.copy(), (self._t, self._last)
         calls = self._method.evaluations
         return Solution(
-            self._times[: self.done], y, self.status, self._steps, calls, tuple(self._kept), end, self._before
+            self._times[: self.done], y, self.status, self._steps, calls, tuple(self._pieces), end, self._before
         )
 
     def go_on(self) -> None:
-        """One step, or a burst of them, from where constants have changed if they do."""
+        """Take one step, or a burst of steps, after updating constants that change now."""
         clock = self._problem.parts.clock
         if clock is not None and clock.next <= self._t:
             clock.tick(self._t, self._last)
@@ -71,20 +71,20 @@ class _Run:
             self._run(self._method)
         else:
             assert isinstance(self._method, Stepper)
-            self._lead(self._method)
-        told = self._settings.progress
-        if told is not None and told((self._t - self._start) / (self._end - self._start)):
+            self._step(self._method)
+        report = self._settings.progress
+        if report is not None and report((self._t - self._start) / (self._end - self._start)):
             self.status = Status.STOPPED
 
     @property
     def _goal(self) -> float:
-        """Where the present constants end."""
+        """The time up to which the present constants are valid."""
         clock = self._problem.parts.clock
         return self._end if clock is None else min(self._end, clock.next)
 
-    def _lead(self, stepper: Stepper) -> None:
+    def _step(self, stepper: Stepper) -> None:
         problem = self._problem
-        with np.errstate(all="ignore"):  # what is not finite is told below
+        with np.errstate(all="ignore"):  # non-finite values are reported below
             limits = [guide.limit(self._t) for guide in problem.parts.guides]
             step = stepper.advance(min([self._goal, *limits]) if limits else self._goal)
         self._steps += 1
@@ -96,18 +96,18 @@ class _Run:
         self._require_pace(step.t1, step.y1)
         self._sample(step)
         if self._settings.dense:
-            self._kept.append(step.piece)
+            self._pieces.append(step.piece)
         self._before = (self._t, self._last)
         self._settle(step)
         if any(guide.halted for guide in problem.parts.guides):
             self.status = Status.MET
-        elif problem.parts.repartition is not None and self._turn(np.array([self._t]), self._last[None]) is not None:
+        elif problem.parts.repartition is not None and self._poor(np.array([self._t]), self._last[None]) is not None:
             self.status = Status.TURNED
 
     def _run(self, runner: Runner) -> None:
         problem, settings, times = self._problem, self._settings, self._times
-        most = min(self._most, _WINDOW - self._steps % _WINDOW, settings.max_steps - self._steps)
-        self._most = min(2 * self._most, _BURST)
+        most = min(self._burst_size, _WINDOW - self._steps % _WINDOW, settings.max_steps - self._steps)
+        self._burst_size = min(2 * self._burst_size, _BURST)
         stop = goal = self._goal
         if settings.progress is not None:
             stop = min(goal, self._t + (self._end - self._start) / _PROGRESS_REPORTS)
@@ -115,15 +115,15 @@ class _Run:
             runner.head_for(goal)
         burst = runner.burst(times, self._samples, self.done, stop, most)
         self.done, sure = burst.done, len(burst) - burst.left
-        turned = self._turn(burst.steps.t1[:sure], burst.steps.last[:sure])
-        if turned is not None:
-            steps, self.status = burst.steps.until(turned + 1), Status.TURNED
+        index = self._poor(burst.steps.t1[:sure], burst.steps.last[:sure])
+        if index is not None:
+            steps, self.status = burst.steps.until(index + 1), Status.TURNED
             burst = Burst(steps, int(np.searchsorted(times, steps.t1[-1], side="right")))
             self.done, runner.evaluations = burst.done, int(steps.calls[-1])
         halt = self._halt(burst)
         if halt is not None:
-            turned, k = None, halt[0]
-            if burst.left and k == len(burst) - 1:  # it has no samples yet
+            index, k = None, halt[0]
+            if burst.left and k == len(burst) - 1:  # its samples are not written yet
                 self._sample(replace(burst.step(k), t1=float(np.nextafter(halt[1].t, np.inf))))
             burst = Burst(burst.steps.until(k + 1), int(np.searchsorted(times, halt[1].t, side="right")))
             self.done, self.status, runner.evaluations = burst.done, Status.MET, int(burst.steps.calls[-1])
@@ -131,7 +131,7 @@ class _Run:
             guide.watch(runner, burst, self._end)
         self._steps += len(burst)
         if settings.dense:
-            self._kept += [burst.piece(k) for k in range(len(burst))]
+            self._pieces += [burst.piece(k) for k in range(len(burst))]
         if halt is not None:
             self._stop(burst, halt[1])
             return
@@ -141,7 +141,7 @@ class _Run:
             step = burst.step(len(burst) - 1)
             self._sample(step)
             self._settle(step)
-            if self._turn(np.array([self._t]), self._last[None]) is not None:
+            if self._poor(np.array([self._t]), self._last[None]) is not None:
                 self.status = Status.TURNED
         if burst.failure is not None:
             raise burst.failure
@@ -154,34 +154,34 @@ class _Run:
         return min(found, key=lambda halt: halt[1].t, default=None)
 
     def _stop(self, burst: Burst, halt: Halt) -> None:
-        """End within the last step of a burst."""
+        """End the run within the last step of a burst."""
         k, project = len(burst) - 1, self._problem.parts.projection
         if k > 0:
             self._t, self._last = float(burst.steps.t1[k - 1]), burst.steps.last[k - 1].copy()
         self._before = (self._t, self._last)
         if self._settings.dense:
-            self._kept[-1] = replace(self._kept[-1], t1=halt.t)
+            self._pieces[-1] = replace(self._pieces[-1], t1=halt.t)
         self._t, self._last = halt.t, halt.y if project is None else project(halt.t, halt.y)
 
-    def _turn(self, t: np.ndarray, y: np.ndarray) -> int | None:
-        """The first of the ends of steps (steps, states) at which other variables should go on."""
-        count = int(np.searchsorted(t, self._end, side="left"))  # at the end nothing goes on
+    def _poor(self, t: np.ndarray, y: np.ndarray) -> int | None:
+        """The first of the ends of steps (steps, states) at which a repartition is required."""
+        count = int(np.searchsorted(t, self._end, side="left"))  # no repartition at the end
         repartition = self._problem.parts.repartition
         return None if repartition is None or not count else repartition(t[:count], y[:count].T)
 
     def _sample(self, step: Step) -> None:
-        """The samples within a step."""
+        """Write the samples within a step."""
         times, project = self._times, self._problem.parts.projection
         while self.done < len(times) and times[self.done] < step.t1:
             t = float(times[self.done])
             y = step.at(t)
-            if project is not None and step.sure(t):  # what is interpolated is off too
+            if project is not None and step.sure(t):  # interpolated states drift too
                 y = project(t, y)
             self._samples[self.done] = y
             self.done += 1
 
     def _settle(self, step: Step) -> None:
-        """The end of a step, on the constraints."""
+        """Project the end of a step onto the constraints, and write the samples there."""
         last = step.y1
         if self._problem.parts.projection is not None and step.sure(step.t1):
             last = self._problem.parts.projection(step.t1, step.y1)
@@ -195,18 +195,18 @@ class _Run:
     def _require_few(self, t: float, y: np.ndarray) -> None:
         if self._steps >= self._settings.max_steps:
             raise SimulationError(
-                f"the simulation took {self._steps} steps and is only at t = {t:.9g}. "
-                f"{describe(self._problem.names, y)} Shorten it, or loosen its tolerances."
+                f"the simulation reached the maximum of {self._steps} steps at t = {t:.9g}. "
+                f"{describe(self._problem.names, y)} Shorten the run, or loosen the tolerances."
             )
 
     def _require_pace(self, t: float, y: np.ndarray) -> None:
-        """Raise when steps have become so short that the run would not end within its number of steps."""
+        """Raise if steps have become so short that the run would exceed its maximum number of steps."""
         if self._steps % _WINDOW or not self._steps:
             return
-        if t - self._mark < _WINDOW * (self._end - self._start) / self._settings.max_steps:
+        if t - self._window_start < _WINDOW * (self._end - self._start) / self._settings.max_steps:
             raise SimulationError(
-                f"at t = {t:.9g} the simulation creeps: its last {_WINDOW} steps advanced by {t - self._mark:.3g} in all. "
-                f"{describe(self._problem.names, y)} The motion is close to a singular configuration, or the tolerances are "
-                "too tight for it. Fixed steps may carry it across: integrator rk4 with a `step`."
+                f"at t = {t:.9g} the step size collapsed: the last {_WINDOW} steps advanced by {t - self._window_start:.3g} in "
+                f"total. {describe(self._problem.names, y)} The motion is close to a singular configuration, or the tolerances "
+                "are too tight for it. Fixed steps may cross it: use rk4 with a `step`."
             )
-        self._mark = t
+        self._window_start = t

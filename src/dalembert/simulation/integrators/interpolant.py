@@ -1,4 +1,4 @@
-"""The polynomial of a step: its values, its rate, how far it can be believed, which orders are above rounding."""
+"""The interpolants of steps: values, derivatives, range of validity, and orders above rounding."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Polynomial:
         return np.abs(self.coefficients).max(axis=0) * abs(s) ** np.arange(self.coefficients.shape[1])
 
     def reach(self, error: float) -> float:
-        """How far the last three orders stay below an error, by the size of the state."""
+        """The range in which the last three orders stay below an error relative to the state."""
         sizes = np.abs(self.coefficients).max(axis=0)
         orders = np.arange(len(sizes))[-3:]
         scale = max(float(sizes[:2].max()), 1e-300)
@@ -51,10 +51,10 @@ class Polynomial:
             return float(np.min((error * scale / sizes[-3:]) ** (1 / orders)))
 
     def best_order(self, s: float) -> int:
-        """The order at which terms stop to fall: beyond it there is rounding, magnified.
+        """The order at which terms stop decreasing: higher orders are amplified rounding errors.
 
-        Rounding lies across the constraints and is projected away afterwards, what is left out lies along them; so two orders
-        more are taken than the smallest pair of terms says.
+        Rounding errors are normal to the constraints and removed by projection, truncation errors are tangential; therefore two
+        orders more are used than the smallest pair of terms suggests.
         """
         terms = self.terms(s)
         return min(int(np.argmin(terms[:-1] + terms[1:])) + 2, len(terms) - 1)
@@ -87,7 +87,7 @@ class Piece:
 
 @dataclass(frozen=True)
 class Interpolant:
-    """The motion between t0 and t1 by its values (states, nodes) at Chebyshev points, in the barycentric form.
+    """The motion between t0 and t1 from its values (states, nodes) at Chebyshev points, in barycentric form.
 
     >>> nodes = Interpolant.nodes(0.0, 2.0)
     >>> bool(np.allclose(Interpolant(0.0, 2.0, np.sin(nodes)[None])(0.7), np.sin(0.7), atol=1e-14))
@@ -115,7 +115,7 @@ class Interpolant:
 
 
 def hermite(t0: float, t1: float, ends: tuple[np.ndarray, np.ndarray], slopes: tuple[np.ndarray, np.ndarray]) -> Piece:
-    """The cubic that fits both ends and both slopes.
+    """The cubic Hermite interpolant of both ends and both derivatives.
 
     >>> cubic = hermite(0.0, 2.0, (np.zeros(1), np.ones(1) * 8), (np.zeros(1), np.ones(1) * 12))  # t³
     >>> float(cubic(1.0)[0])

@@ -1,11 +1,11 @@
-"""The text of many runs at once: one in each lane, with its own constants, step length and end.
+"""The loop of many simultaneous runs: one in each lane, with its own constants, step length and end.
 
-It takes the steps of `native_steps` with the same operations in the same order, so a run in a lane is the run alone to the last
-bit, whatever runs are beside it. Each round every lane tries a step; a lane whose run is over takes the next one that waits. What
-Newton's plain method does not settle, a step that becomes too short, values that are not finite, and constraints that come
-close to dependence end the run here: it is `LEFT`, to be made alone.
+It takes the steps of `explicit_steps` with the same operations in the same order, so a run in a lane equals the single run to the
+last bit, independent of the other lanes. In each round every lane tries a step; a lane whose run has ended takes the next pending
+run. A projection that does not converge, a step that becomes too short, values that are not finite, and constraints that become
+nearly dependent end the run here: it is `LEFT`, to be repeated as a single run.
 
-Arrays over lanes are flat: the numbers of one state of all lanes lie side by side.
+Arrays over lanes are flat: the values of one state of all lanes are contiguous.
 """
 
 from __future__ import annotations
@@ -17,19 +17,19 @@ import numpy as np
 from dalembert.codegen.compiled_loop import CompiledLoop, call, call_many
 from dalembert.simulation.integrators.explicit_steps import HAIRER, HELD, Control, Scheme, Surface, _finite, _projected
 
-WAITS, DONE, LEFT = 0, 1, 2  # what became of a run
-_CLOSE = 1e-3  # independence of constraints, by the largest on the way, below which a run is looked at alone
-_INNER = 3  # places within a step at which constraints are looked at
+WAITS, DONE, LEFT = 0, 1, 2  # outcome of a run
+_CLOSE = 1e-3  # independence of constraints relative to its maximum, below which a run is repeated as a single run
+_INNER = 3  # points within a step at which constraints are checked
 
 
 class Crowd(NamedTuple):
-    """The rates of many states: machine code, its tables, and where inputs and outputs lie, a row for each stage."""
+    """The rates of many states: machine code, its tables, and the layout of inputs and outputs, a row for each stage."""
 
     many: int
-    none: np.ndarray  # of parameters: they are among the inputs
+    none: np.ndarray  # no parameters: they are among the inputs
     tables: np.ndarray
     inputs: np.ndarray
-    outputs: np.ndarray  # (stages + 1, 3); the last are slopes where steps begin
+    outputs: np.ndarray  # (stages + 1, 3); the last row is for the derivatives at the start of steps
 
 
 class Runs(NamedTuple):
@@ -45,12 +45,12 @@ class Runs(NamedTuple):
 
 
 class Lanes(NamedTuple):
-    """Where every lane is."""
+    """The state of all lanes."""
 
     y: np.ndarray  # states × lanes
     stage: np.ndarray  # the state of a stage
     new: np.ndarray  # the end of the step
-    fresh: np.ndarray  # slopes where steps begin, for lanes that do not know them
+    fresh: np.ndarray  # derivatives at the start of steps, for lanes without them
     K: np.ndarray  # (stages, states × lanes)
     atol: np.ndarray
     powers: np.ndarray  # (orders, states × lanes)
@@ -63,18 +63,18 @@ class Lanes(NamedTuple):
     error: np.ndarray
     who: np.ndarray  # the run in each lane, −1 for none
     sample: np.ndarray
-    known: np.ndarray  # is the slope at the start known?
+    known: np.ndarray  # is the derivative at the start known?
     failed: np.ndarray  # has this step failed before?
     row: np.ndarray  # one state
     place: np.ndarray  # q, q̇ and t of one state
     there: np.ndarray  # the constraints there
     rows: np.ndarray  # (constraints, coordinates) of one state
     longest: np.ndarray  # (lanes, constraints)
-    usual: np.ndarray  # the largest independence so far
-    before: np.ndarray  # the independence where the step begins
-    seconds: np.ndarray  # places of the second angles of attitudes
-    singular: np.ndarray  # a value of each at gimbal lock, which comes again every half turn
-    near: np.ndarray  # (1,) radians from there at which a run is looked at alone
+    usual: np.ndarray  # the maximum independence so far
+    before: np.ndarray  # the independence at the start of the step
+    seconds: np.ndarray  # rows of the second angles of attitudes
+    singular: np.ndarray  # a value of each at gimbal lock, which repeats every π
+    near: np.ndarray  # (1,) distance from gimbal lock in radians, below which a run is repeated as a single run
 
 
 def fly(
@@ -88,7 +88,7 @@ def fly(
     times: np.ndarray,
     most: int,
 ) -> int:
-    """Take all runs to their ends, each by at most so many steps; the number of rounds."""
+    """Integrate all runs to their ends, each with at most `most` steps; the number of rounds."""
     waiting, active, rounds, count = 0, 0, 0, len(lanes.t)
     for b in range(count):
         lanes.who[b] = -1
@@ -121,7 +121,7 @@ def fly(
 
 
 def _board(surface: Surface, guarded: bool, runs: Runs, lanes: Lanes, times: np.ndarray, b: int, run: int) -> None:
-    """A run takes a lane."""
+    """Start a run in a lane."""
     count = len(lanes.t)
     for k in range(len(lanes.row)):
         lanes.y[k * count + b] = runs.samples[run, 0, k] = runs.y0[run, k]
@@ -144,7 +144,7 @@ def _board(surface: Surface, guarded: bool, runs: Runs, lanes: Lanes, times: np.
 
 
 def _load(surface: Surface, lanes: Lanes, b: int) -> None:
-    """The constants of a lane, for functions of one state."""
+    """Load the constants of a lane, for functions of one state."""
     count, held, whole, start = len(lanes.t), surface.constraints.p, surface.velocities.p, surface.start.p
     for k in range(len(whole)):
         whole[k] = lanes.p[k * count + b]
@@ -153,7 +153,7 @@ def _load(surface: Surface, lanes: Lanes, b: int) -> None:
 
 
 def _aim(control: Control, lanes: Lanes) -> None:
-    """How far every lane tries to go."""
+    """The end of the next step of every lane."""
     for b in range(len(lanes.t)):
         t = lanes.t[b]
         if control.kind == HAIRER:
@@ -206,7 +206,7 @@ def _attempt(scheme: Scheme, rates: Crowd, lanes: Lanes) -> None:
 
 
 def _weigh(scheme: Scheme, control: Control, lanes: Lanes) -> None:
-    """|e₅|² / √(n (|e₅|² + |e₃|²/100)) h by the tolerances, of every lane."""
+    """|e₅|² / √(n (|e₅|² + |e₃|²/100)) h relative to the tolerances, of every lane."""
     count, h, error = len(lanes.t), lanes.h, lanes.error
     n, first, second, fifth, third = len(lanes.row), lanes.sums[0], lanes.sums[1], lanes.sums[2], lanes.sums[3]
     for b in range(count):
@@ -223,7 +223,7 @@ def _weigh(scheme: Scheme, control: Control, lanes: Lanes) -> None:
                 second[b] += other * slopes[b]
         for b in range(count):
             scale = atol[b] + max(abs(y[b]), abs(new[b])) * control.rtol
-            error[b] += 0.0 * scale  # without a value where there is no scale
+            error[b] += 0.0 * scale  # NaN if the scale is not finite
             fifth[b] += (first[b] / scale) ** 2
             third[b] += (second[b] / scale) ** 2
     for b in range(count):
@@ -233,7 +233,7 @@ def _weigh(scheme: Scheme, control: Control, lanes: Lanes) -> None:
 
 
 def _ends_behind_samples(lanes: Lanes, times: np.ndarray) -> bool:
-    """Is there a lane whose step is good and has samples within?"""
+    """True if an accepted step of a lane contains samples."""
     found = False
     for b in range(len(lanes.t)):
         if lanes.who[b] >= 0 and lanes.error[b] < 1 and times[lanes.sample[b]] < lanes.t1[b]:
@@ -270,7 +270,7 @@ def _landed(
     b: int,
     most: int,
 ) -> bool:
-    """The step of one lane is taken, or tried again shorter; True where its run is over."""
+    """Accept the step of one lane, or shorten it; True if its run has ended."""
     run, count, h, error, power = lanes.who[b], len(lanes.t), lanes.h[b], lanes.error[b], -1 / 8
     runs.steps[run] += 1
     if not error < 1:
@@ -301,7 +301,7 @@ def _landed(
 
 
 def _away_from_gimbal_lock(lanes: Lanes, b: int) -> bool:
-    """Do all second angles stay away from where the first and the third axis are parallel? A step must not lead through."""
+    """True if all second angles stay away from gimbal lock; a step must not cross it."""
     count = len(lanes.t)
     for i in range(len(lanes.seconds)):
         k = lanes.seconds[i]
@@ -312,7 +312,7 @@ def _away_from_gimbal_lock(lanes: Lanes, b: int) -> bool:
 
 
 def _moved_on(scheme: Scheme, runs: Runs, lanes: Lanes, times: np.ndarray, b: int) -> bool:
-    """The next step begins where this one ended; True at the end."""
+    """Continue from the end of the step; True at the end of the run."""
     run, count, first, last = lanes.who[b], len(lanes.t), lanes.K[0], lanes.K[scheme.ends]
     lanes.known[b] = 1
     for k in range(len(lanes.row)):
@@ -332,7 +332,7 @@ def _moved_on(scheme: Scheme, runs: Runs, lanes: Lanes, times: np.ndarray, b: in
 
 
 def _sampled(surface: Surface, runs: Runs, lanes: Lanes, times: np.ndarray, b: int) -> bool:
-    """The samples within a step, and its end, on the constraints; False where that is not settled."""
+    """Project the samples within a step, and its end, onto the constraints; False if this does not converge."""
     run, count, t0, t1, h, powers = lanes.who[b], len(lanes.t), lanes.t[b], lanes.t1[b], lanes.h[b], lanes.powers
     while lanes.sample[b] < len(times) and times[lanes.sample[b]] < t1:
         t, sample = float(times[lanes.sample[b]]), runs.samples[run, lanes.sample[b]]
@@ -346,11 +346,11 @@ def _sampled(surface: Surface, runs: Runs, lanes: Lanes, times: np.ndarray, b: i
     return surface.mode != HELD or _projected(surface, t1, lanes.row)
 
 
-# how independent the constraints are
+# independence of the constraints
 
 
 def _clear(scheme: Scheme, surface: Surface, lanes: Lanes, b: int) -> bool:
-    """Do the constraints stay independent along a step? Within it q is the cubic that fits both ends and both slopes."""
+    """True if the constraints stay independent along a step, where q is the cubic Hermite interpolant."""
     n, count, t0, h = surface.n, len(lanes.t), lanes.t[b], lanes.h[b]
     first, last, place = lanes.K[0], lanes.K[scheme.ends], lanes.place
     older, old, dips = lanes.before[b], lanes.before[b], False
@@ -373,9 +373,9 @@ def _clear(scheme: Scheme, surface: Surface, lanes: Lanes, b: int) -> bool:
 
 
 def _independence(surface: Surface, lanes: Lanes, b: int) -> float:
-    """The least distance of a constraint from the span of those before it; rows and columns without dimensions.
+    """The minimum distance of a constraint from the span of the preceding ones; rows and columns are dimensionless.
 
-    Columns are scaled by diag(M)^(−1/2), rows by the largest length they have had, as `Independence` does it.
+    Columns are scaled by diag(M)^(−1/2), rows by their maximum norm so far, as in `Independence`.
     """
     n, there, Q, heaviest = surface.n, lanes.there, lanes.rows, 0.0
     slopes, mass = surface.n_phi + surface.n_rows, surface.n_phi + surface.n_rows * (n + 1)

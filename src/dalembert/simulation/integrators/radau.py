@@ -10,11 +10,11 @@ import numpy as np
 from dalembert.simulation.integrators.base import InitialValueProblem, Settings, Step, Stepper, collapse
 from dalembert.simulation.integrators.interpolant import Piece, Polynomial
 
-_SHARE = 2.0**-26  # the root of the rounding of a double
+_SQRT_EPS = 2.0**-26  # the square root of the machine epsilon
 
 
 class RadauIIA(Stepper):
-    """SciPy's class; tolerances 1e-10 and, of each state's usual size, 1e-12 unless told otherwise."""
+    """SciPy's Radau; default tolerances are 1e-10 and 1e-12 of each state's typical magnitude."""
 
     name = "radau"
 
@@ -42,13 +42,13 @@ class RadauIIA(Stepper):
             )
 
     def restart(self, y: np.ndarray) -> None:
-        """Go on from a projected state, with the step size already found."""
+        """Continue from a projected state, with the present step size."""
         solver = self._solver
         if solver.t < self._end and not np.array_equal(y, solver.y):
             self.renew(y)
 
     def renew(self, y: np.ndarray) -> None:
-        """Begin again, with the step size already found."""
+        """Restart, with the present step size."""
         solver, self._before = self._solver, self._before + self._solver.nfev
         self._solver = self._begin(solver.t, y, min(solver.h_abs, self._end - solver.t))
 
@@ -66,20 +66,20 @@ class RadauIIA(Stepper):
         return Step(t0, t1, solver.y.copy(), lambda: Piece(t0, t1, t1 - t0, _polynomial(solver.dense_output())))
 
     def _jacobian(self, t: float, y: np.ndarray) -> np.ndarray:
-        """∂(rates)/∂y as the problem knows it; by differences where it does not, or where a formula has no slope."""
+        """∂(rates)/∂y of the problem; by finite differences if it has none, or if a derivative is not finite."""
         if (found := self._problem.system.jacobian(t, y)) is not None and np.isfinite(found).all():
             return found
         return self._differences(t, y)
 
     def _differences(self, t: float, y: np.ndarray) -> np.ndarray:
-        """∂(rates)/∂y by differences over steps of a fixed share of each state's usual size.
+        """∂(rates)/∂y by finite differences with steps of a fixed share of each state's magnitude.
 
-        SciPy's own differences widen the step for a state that moves nothing, such as an ignorable coordinate, without bound.
+        SciPy's finite differences increase the step without bound for a state without effect, such as an ignorable coordinate.
         """
-        self._before += len(y) + 1  # evaluations that SciPy does not see
-        rates, steps = self._problem.system.rates, _SHARE * np.maximum(np.abs(y), self._problem.errors(1.0))
+        self._before += len(y) + 1  # evaluations that SciPy does not count
+        rates, steps = self._problem.system.rates, _SQRT_EPS * np.maximum(np.abs(y), self._problem.errors(1.0))
         moved = y[:, None] + np.diag(steps)
-        steps = moved.diagonal() - y  # as the numbers of the machine have it
+        steps = moved.diagonal() - y  # exact in floating point
         here = rates(t, y)
         return np.stack([(rates(t, column) - here) / step for column, step in zip(moved.T, steps, strict=True)], axis=1)
 

@@ -1,4 +1,4 @@
-"""Integrators: one file each, one loop that drives them all."""
+"""The registry of integrators."""
 
 from __future__ import annotations
 

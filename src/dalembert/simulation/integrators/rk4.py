@@ -17,17 +17,17 @@ _A = np.array(
         [1 / 6, 1 / 3, 1 / 3, 1 / 6, 0],  # the solution
     ]
 )
-# between the steps the cubic that fits both ends and both slopes
+# dense output: cubic Hermite interpolation
 _FIRST, _LAST, _MEAN = np.eye(5)[0], np.eye(5)[4], _A[4]
 _P = np.stack([_FIRST, 3 * _MEAN - 2 * _FIRST - _LAST, _FIRST + _LAST - 2 * _MEAN], axis=1)
 
 
 class RungeKutta4(FixedStepper):
-    """Between its steps the cubic that fits both ends and both slopes."""
+    """RK4 with cubic Hermite dense output."""
 
     name = "rk4"
 
     @classmethod
     def scheme(cls) -> Scheme:
-        """Kutta's numbers."""
+        """Kutta's coefficients."""
         return Scheme(_C, _A, _P, np.zeros((2, 5)), 4)

@@ -1,7 +1,7 @@
 """Dormand and Prince's pair of orders 5 and 4 with the step control of MATLAB's ode45, for comparison with the papers.
 
-Relative tolerance 1e-3, absolute 1e-6 unless told otherwise; output between steps by the pair's quartic interpolant. As in
-MATLAB the absolute tolerance is a number in the units of the states: where those are far from 1, give `atol`.
+Default tolerances are 1e-3 (relative) and 1e-6 (absolute); dense output by the quartic interpolant of the pair. As in
+MATLAB the absolute tolerance has the units of the states: set `atol` if their magnitudes are far from 1.
 """
 
 from __future__ import annotations
@@ -48,11 +48,11 @@ class RungeKutta45(Explicit):
 
     @classmethod
     def scheme(cls) -> Scheme:
-        """Dormand and Prince's numbers."""
+        """The coefficients of Dormand and Prince."""
         return Scheme(_C, _A, _P, np.stack([_E, _E]), 6)
 
     def rule(self, problem: InitialValueProblem, settings: Settings, end: float) -> tuple[float, Control]:
-        """The first step is what the slope at the start allows."""
+        """The first step follows from the derivative at the start."""
         rtol, span = settings.rtol or 1e-3, end - problem.t0
         floor = (settings.atol or 1e-6) / rtol
         largest = settings.max_step or span / 10

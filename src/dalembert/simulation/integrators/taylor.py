@@ -1,4 +1,4 @@
-"""Taylor's method as heyoka has it: adaptive in order and step, at the accuracy of the machine unless told otherwise."""
+"""heyoka's Taylor method: adaptive in order and step size, with machine precision by default."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from dalembert.errors import EngineError
 from dalembert.simulation.integrators.base import Capabilities, InitialValueProblem, Settings, Step, Stepper, collapse
 from dalembert.simulation.integrators.interpolant import Piece, Polynomial
 
-_USUAL = 8  # sizes from 2⁻⁸ to 2⁸ are left as they are: they cost two digits of sixteen at most
+_MAX_LOG2 = 8  # magnitudes from 2⁻⁸ to 2⁸ are not scaled: they cost at most two digits of sixteen
 
 
 class Taylor(Stepper):
-    """heyoka's adaptive integrator, stepped one by one."""
+    """heyoka's adaptive integrator, one step at a time."""
 
     name = "taylor"
     capabilities = Capabilities(continuous_laws=False)
@@ -23,32 +23,32 @@ class Taylor(Stepper):
         machine = problem.system.taylor(settings.rtol, self._sizes)
         if machine is None:
             raise EngineError(
-                "the integrator 'taylor' needs heyoka (Linux) and equations that are solved as formulas, and these are solved in "
-                "numbers. Use integrator='dop853', or derive with engine='native' where heyoka is installed."
+                "the integrator 'taylor' needs heyoka (Linux) and symbolically solved equations, but these are solved "
+                "numerically. Use integrator='dop853', or derive with engine='native' and heyoka installed."
             )
         self._problem = problem
         self._largest = settings.max_step or np.inf
         self._machine = machine
         self._machine.time = problem.t0
-        self._state, self._tc = self._machine.state, self._machine.tc  # windows on heyoka's own memory
+        self._state, self._tc = self._machine.state, self._machine.tc  # views of heyoka's memory
         self._state[:] = problem.y0 / self._sizes
         self._last = 0.0
 
     def restart(self, y: np.ndarray) -> None:
-        """Go on from a projected state."""
+        """Continue from a projected state."""
         self._state[:] = y / self._sizes
 
     def renew(self, y: np.ndarray) -> None:
-        """Go on with other parameters of the machine."""
+        """Continue with other parameters of the integrator."""
         assert self._problem.system.constants is not None
         self._machine.pars[:] = self._problem.system.constants[: len(self._machine.pars)]
         self.restart(y)
 
     def go_on(self, step: Step, s: float, y: np.ndarray | None = None, order: int | None = None) -> Step:
-        """The same step with another length s, and perhaps another end y or fewer orders; the next begins there."""
+        """The same step with another length s, and optionally another end y or fewer orders; the next step begins there."""
         assert step.coefficients is not None
-        whole = Polynomial(step.coefficients)
-        used = whole if order is None else whole.cut(order)
+        full = Polynomial(step.coefficients)
+        used = full if order is None else full.cut(order)
         t1, end = step.t0 + s, used.value(s) if y is None else y
         self._machine.time = t1
         self._state[:] = end / self._sizes
@@ -61,7 +61,7 @@ class Taylor(Stepper):
         before = state.copy()
         longest = min(limit - t0, self._largest)
         _, h = machine.step(max_delta_t=longest, write_tc=True)
-        if h > 2 * self._last:  # a sudden long step may be one without a bound
+        if h > 2 * self._last:  # a sudden long step may be unbounded
             safe = _safe_step(self._tc, before)
             if h > 1.5 * safe:
                 machine.time = t0
@@ -81,19 +81,19 @@ class Taylor(Stepper):
 
 
 def unusual_sizes(sizes: np.ndarray) -> np.ndarray:
-    """The sizes far from 1, and 1 in place of the others.
+    """The magnitudes that are far from 1; the others are replaced by 1.
 
-    heyoka measures all errors by the largest state, or by 1 where all are smaller. With micrometres beside radians that costs
-    digits, so such states are divided by their size; powers of two, so that nothing is rounded.
+    heyoka measures all errors relative to the largest state, or to 1 if all are smaller. For micrometers and radians this loses
+    digits, so such states are divided by their magnitude; a power of two, so that nothing is rounded.
     """
-    return np.where(np.abs(np.log2(sizes)) > _USUAL, sizes, 1.0)
+    return np.where(np.abs(np.log2(sizes)) > _MAX_LOG2, sizes, 1.0)
 
 
 def _safe_step(coefficients: np.ndarray, state: np.ndarray) -> float:
-    """The step that the last eight orders allow.
+    """The step that the last eight orders permit.
 
-    heyoka looks at the last two orders only, and both can vanish in a state of symmetry, such as a pendulum at rest at
-    half height; then its step has no bound.
+    heyoka uses only the last two orders, and both can vanish in a symmetric state, such as a horizontal pendulum at
+    rest; then its step is unbounded.
     """
     order = coefficients.shape[1] - 1
     orders = np.arange(max(1, order - 7), order + 1)

@@ -1,4 +1,4 @@
-"""The schemes printed in papers/desapio, so that the textbook's figures can be reproduced."""
+"""The schemes of papers/desapio, to reproduce the figures of the textbook."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from dalembert.symbolic.symbols import Kind, kind_of
 
 
 class _Printed(FixedStepper):
-    """One look at the rates in a step, straight lines between the steps; for velocity variables of one kind."""
+    """One evaluation of the rates per step, linear interpolation; for velocity variables of one kind."""
 
     capabilities = Capabilities(adaptive=False, rigid_contacts=False)
     variables: ClassVar[Kind]
     steps: ClassVar[str]
-    formalisms: ClassVar[str]  # that have it
+    formalisms: ClassVar[str]  # that have these variables
     bend: ClassVar[float] = 0.0
 
     def __init__(self, problem: InitialValueProblem, settings: Settings, end: float) -> None:
@@ -35,7 +35,7 @@ class _Printed(FixedStepper):
 
     @classmethod
     def scheme(cls) -> Scheme:
-        """y + ẏΔt, and what positions gain on it."""
+        """y + ẏΔt, with the second-order term of the positions."""
         along = np.array([[0.0, 0.0], [1.0, 0.0]])
         return Scheme(np.array([0.0, 1.0]), along, np.array([[0.0], [1.0]]), np.zeros((2, 2)), 1, False, cls.bend)
 
@@ -50,7 +50,7 @@ class Algorithm3(_Printed):
 
 
 class Algorithm4(Algorithm3):
-    """Algorithm 4: the same steps on equations with Baumgarte's stabilisation, given as `stabilization=(α, β)`."""
+    """Algorithm 4: the same steps on equations with Baumgarte's stabilization, set by `stabilization=(α, β)`."""
 
     name = "algorithm4"
 
