@@ -91,6 +91,12 @@ def through_pickle(x: Surd) -> Surd:
     return pickle.loads(pickle.dumps(x))  # noqa: S301 - trusted bytes
 
 
+@given(st.tuples(*[st.floats(-1e3, 1e3).filter(lambda x: abs(x) > 1e-6)] * 3))
+def test_normalizing_twice_changes_nothing(direction):
+    once = [float(x) for x in unit([Fraction(x) for x in direction])]
+    assert [float(x) for x in unit([Fraction(x) for x in once])] == once
+
+
 @pytest.mark.parametrize("again", [copy.copy, copy.deepcopy, through_pickle])
 @pytest.mark.parametrize(
     "a", [root(Fraction(1, 2)), Surd({}), unit([1, 2, 3])[1], Surd({1: Fraction(1, 3), 2: Fraction(-1)})]

@@ -15,6 +15,8 @@ import symengine as se
 
 from dalembert.symbolic.algebra_base import Operand
 
+_UNIT_ROUNDING = Fraction(1, 2**51)  # of the squared length of a unit vector whose components are rounded to floats
+
 
 @total_ordering
 class Surd:
@@ -157,11 +159,16 @@ def unit(direction: Sequence[Fraction | int]) -> tuple[Component, Component, Com
     >>> unit([0, 0, 2]), unit([0, 3, 4])
     ((0, 0, 1), (0, 0.6, 0.8))
     """
-    largest = max(abs(Fraction(x)) for x in direction)  # normalization prevents overflow of squares
-    direction = [Fraction(x) / largest for x in direction]
+    given = [Fraction(x) for x in direction]
+    is_unit = (
+        abs(sum(x * x for x in given) - 1) <= _UNIT_ROUNDING
+    )  # it keeps its digits, so a unit vector stays as it is
+    largest = max(map(abs, given))  # normalization prevents overflow of squares
+    direction = [x / largest for x in given]
     square = sum((x * x for x in direction), start=Fraction(0))
     inverse, length = root(1 / square), hypot(*map(float, direction))
-    x, y, z = (_short((inverse * x).terms, float(x) / length) for x in direction)
+    values = map(float, given) if is_unit else (float(x) / length for x in direction)
+    x, y, z = (_short((inverse * x).terms, value) for x, value in zip(direction, values, strict=True))
     return x, y, z
 
 
