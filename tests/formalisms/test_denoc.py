@@ -430,7 +430,7 @@ def test_numbers_of_a_long_rope():
 def test_the_command_prints_blocks_and_steps(capsys):
     assert main(["derive", "simple-pendulum", "--formalism", "denoc", "--blocks", "N_d,I", "--set", "l=0.5,m=2"]) == 0
     out = capsys.readouterr().out
-    assert "N_d (9b): lets every joint move; 6×1" in out
+    assert "N_d (9b): joint motions, block diagonal; 6×1" in out
     assert "[1/2]" in out
     assert main(["derive", "simple-pendulum", "--formalism", "denoc", "--steps", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)

@@ -21,7 +21,7 @@ def said(name: str, key: str) -> str:
         ("cart-pendulum", "dirac", "the constraint 'wheel' is nonholonomic, and a stationary action"),
         ("appell-hamel", "kane", "is nonlinear in the velocities"),
         ("appell-hamel", "gibbs_appell", "is nonlinear in the velocities"),
-        ("tracking", "volterra", "has feedback, so its velocity level does not hold on the way to the target"),
+        ("tracking", "volterra", "has feedback, so its velocity level is violated until it converges"),
         ("rolling-disk", "dirac", "is nonholonomic"),
     ],
 )

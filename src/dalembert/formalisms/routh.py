@@ -1,4 +1,4 @@
-"""Routh's equations: ignorable coordinates leave the Lagrangian, their constant momenta stay in the Routhian.
+"""Routh's equations: the constant momenta of ignorable coordinates enter the Routhian, which replaces L.
 
 Source: papers/volterra, introduction, (13)–(16), (22)–(26) and Table 1.
 
@@ -99,7 +99,7 @@ def derive(system: System) -> Derived:
 
 
 def reaction(system: System) -> Array:
-    """d/dt ∂R/∂q̇_NI − ∂R/∂q_NI − Q_NI, and nothing on the ignorable coordinates: papers/volterra (18)(19)."""
+    """d/dt ∂R/∂q̇_NI − ∂R/∂q_NI − Q_NI, zero for the ignorable coordinates: papers/volterra (18)(19)."""
     linear, out = derive(system).form.linear, zeros(len(system.q))
     N = [i for i in range(len(system.q)) if i not in system.facts.ignorable]
     out[N] = linear.M @ system.qdd[N] - linear.f
