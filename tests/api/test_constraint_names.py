@@ -96,4 +96,4 @@ def test_data_sets_carry_both_parts_where_constraints_do_work():
 def test_the_smallest_multipliers_are_flagged():
     for key in ("lagrange", "udwadia_kalaba"):
         eom = dl.derive(dl.load("over-constrained"), key)
-        assert any(note.endswith("multipliers are the smallest ones") for note in eom.notes)
+        assert any(note.endswith("multipliers have minimum norm") for note in eom.notes)

@@ -91,7 +91,7 @@ def test_wrong_wishes_are_named(run, options, message):
 
 
 def test_a_model_alone_makes_no_film(tmp_path):
-    with pytest.raises(dl.InputError, match="a model alone does not move"):
+    with pytest.raises(dl.InputError, match="a model without a run has no motion"):
         dl.animate("simple-pendulum", tmp_path / "a.gif")
     assert not list(tmp_path.iterdir())
 

@@ -107,9 +107,9 @@ def test_without_a_writer_of_netcdf_csv_is_offered(
 ) -> None:
     dataset.from_trajectory(run)  # imports what it needs while modules can still be found
     monkeypatch.setattr(dataset.importlib.util, "find_spec", lambda name: None)
-    with pytest.raises(EngineError, match=r"save the run as \.csv"):
+    with pytest.raises(EngineError, match=r"save as \.csv"):
         dataset.save(run, tmp_path / "run.nc")
-    with pytest.raises(EngineError, match=r"nothing here writes Parquet\. Install pyarrow"):
+    with pytest.raises(EngineError, match=r"no installed package writes Parquet\. Install pyarrow"):
         dataset.save(run, tmp_path / "run.parquet")
     assert not list(tmp_path.iterdir())
 

@@ -230,7 +230,7 @@ def test_short_equations_have_no_intermediates() -> None:
 
 def test_a_notebook_is_not_flooded() -> None:
     shown = latex.display(page("three-bodies", "volterra"))
-    assert "latex() writes them all" in shown
+    assert "use latex() for all" in shown
     assert shown.count("\\\\") < 200
 
 

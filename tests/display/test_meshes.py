@@ -136,4 +136,4 @@ def test_a_mesh_that_is_missing_becomes_a_drawn_shape_and_a_note(tmp_path):
     (tmp_path / "arm.urdf").write_text(URDF.format("package://gone.stl"), encoding="utf-8")
     scene = scene_of(dl.load(tmp_path / "arm.urdf"))
     assert any(shape.role == "body" for shape in scene.bodies[1].shapes)
-    assert scene.notes == ("The mesh 'package://gone.stl' of 'rod' is not drawn: it was not found.",)
+    assert scene.notes == ("The mesh 'package://gone.stl' of 'rod' is not drawn: file not found.",)

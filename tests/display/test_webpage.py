@@ -74,7 +74,7 @@ def test_a_source_tree_without_a_viewer_says_how_to_build_it(tmp_path, monkeypat
 
 def test_a_viewer_that_would_end_its_own_element_is_refused(viewer, scene):
     (viewer / "viewer.js").write_text("'</script>'", encoding="utf-8")
-    with pytest.raises(dl.InputError, match="cannot stand in a page"):
+    with pytest.raises(dl.InputError, match="cannot be embedded in a page"):
         webpage.page(scene)
 
 
