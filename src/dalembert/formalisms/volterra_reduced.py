@@ -100,7 +100,7 @@ def derive(system: System) -> Derived:
     ud, (push, plus) = rates(system, speeds.u), along_speeds(system, speeds)
     define.law(f"M_NI u̇_NI = L_NI{plus}", ("M_NI", "L_NI"), lambda: (M @ ud, L + push), "(64)")
     define.law("q̇ = W_NI u_NI + X_NI", ("W_NI", "X_NI"), lambda: (system.qd, speeds.qd), "(43)")
-    note = "no coordinate is ignorable, so there is nothing to reduce: the equations are Volterra's own"
+    note = "no coordinate is ignorable, so there is nothing to reduce: these are Volterra's equations"
     if known.s:
         remaining = ", ".join(known.speed_names[i] for i in known.reduced)
         ignored = ", ".join(system.model.coordinate_names[i] for i in known.ignorable)
