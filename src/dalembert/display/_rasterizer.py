@@ -134,7 +134,7 @@ def surface_of(shape: Shape) -> Surface:
         local = _capsule(*shape.size)
     elif shape.kind in ("cylinder", "disc", "cone"):
         radius, length = shape.size
-        local = _turned(radius, 0.0 if shape.kind == "cone" else radius, length)
+        local = _rotated(radius, 0.0 if shape.kind == "cone" else radius, length)
     else:
         return Surface(np.zeros((0, 3, 3)), np.zeros((0, 3, 3)))
     return Surface(local.corners @ shape.turn.T + shape.at, local.normals @ shape.turn.T)
@@ -177,7 +177,7 @@ def _capsule(radius: float, length: float) -> Surface:
     return Surface(corners, normals)
 
 
-def _turned(low: float, high: float, length: float) -> Surface:
+def _rotated(low: float, high: float, length: float) -> Surface:
     """A cylinder or cone about z with its end faces."""
     side = _revolved(np.array([low, high]), np.array([-length / 2, length / 2]))
     around = side * np.array([1, 1, 0])

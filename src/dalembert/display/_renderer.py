@@ -39,12 +39,12 @@ class Lens:
 
     def __call__(self, points: np.ndarray) -> np.ndarray:
         """Project points (..., 3) to (..., 3): x, y and inverse depth."""
-        seen = (points - self.target) @ self.axes.T
+        in_view_axes = (points - self.target) @ self.axes.T
         if self.distance is None:
-            return seen
-        away = np.maximum(self.distance - seen[..., 2:], 0.02 * self.distance)
+            return in_view_axes
+        away = np.maximum(self.distance - in_view_axes[..., 2:], 0.02 * self.distance)
         # straight lines in space stay straight in these coordinates, with the inverse depth 1/away
-        return np.concatenate([seen[..., :2] * self.distance / away, self.distance / away], axis=-1)
+        return np.concatenate([in_view_axes[..., :2] * self.distance / away, self.distance / away], axis=-1)
 
 
 @dataclass(frozen=True)
@@ -233,9 +233,9 @@ def coil(a: np.ndarray, b: np.ndarray, width: float, toward: np.ndarray) -> np.n
 def ribbon(points: np.ndarray, width: float, least: float, lens: Lens) -> np.ndarray:
     """Return a line through world points as projected triangles, at least `least` wide; points behind the viewer are clipped."""
     share = np.linspace(0, 1, _LINE_SEGMENTS + 1 if len(points) <= 3 else 2)
-    starts, ways = points[:-1, None], np.diff(points, axis=0)[:, None]
-    a = lens((starts + share[:-1, None] * ways).reshape(-1, 3))
-    b = lens((starts + share[1:, None] * ways).reshape(-1, 3))
+    starts, segments = points[:-1, None], np.diff(points, axis=0)[:, None]
+    a = lens((starts + share[:-1, None] * segments).reshape(-1, 3))
+    b = lens((starts + share[1:, None] * segments).reshape(-1, 3))
     near = np.ones(len(a)) if lens.distance is None else a[:, 2]
     a, b, near = a[near < 8], b[near < 8], near[near < 8]
     side = np.stack([a[:, 1] - b[:, 1], b[:, 0] - a[:, 0], np.zeros(len(a))], axis=1)

@@ -255,9 +255,7 @@ def speed_units(run: TrajectoryData) -> tuple[str, ...]:
     """
     units = units_of(run)
     known = {Kind.RATE.of(name): units.rate(name) for name in run.model.coordinate_names}
-    known |= {
-        formula: "rad/s" for formula in run.speed_formulas if formula.startswith("omega_")
-    }  # speeds of quaternion joints
+    known |= {speed: "rad/s" for speed in run.speed_formulas if speed.startswith("omega_")}  # quaternion joints
     if set(run.speed_formulas) <= set(known):  # as for tree dynamics, which has no other speeds
-        return tuple(known[formula] for formula in run.speed_formulas)
-    return tuple(units.of(run.model.formula(formula)) for formula in run.speed_formulas)
+        return tuple(known[speed] for speed in run.speed_formulas)
+    return tuple(units.of(run.model.formula(speed)) for speed in run.speed_formulas)

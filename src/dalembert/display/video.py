@@ -142,10 +142,10 @@ class Film:
                 "macOS: brew install ffmpeg; Windows: winget install ffmpeg), or write a .gif or .html."
             )
         size = f"{self.pixels}x{self.pixels}"
-        given = ["-f", "rawvideo", "-pix_fmt", "rgba", "-s", size, "-r", f"{self.fps:g}", "-i", "-"]
-        made = ["-an", "-c:v", "libx264", "-pix_fmt", "yuv420p", "-movflags", "+faststart", str(path)]
+        source = ["-f", "rawvideo", "-pix_fmt", "rgba", "-s", size, "-r", f"{self.fps:g}", "-i", "-"]
+        target = ["-an", "-c:v", "libx264", "-pix_fmt", "yuv420p", "-movflags", "+faststart", str(path)]
         with subprocess.Popen(
-            [program, "-loglevel", "error", "-y", *given, *made], stdin=subprocess.PIPE, stderr=subprocess.PIPE
+            [program, "-loglevel", "error", "-y", *source, *target], stdin=subprocess.PIPE, stderr=subprocess.PIPE
         ) as process:
             assert process.stdin is not None
             for frame in self.frames(_MAX_FRAMES[".mp4"]):

@@ -124,6 +124,6 @@ def reaction(system: System) -> Array:
     """Q_c = Gᵀ S_c with S_c = M_s ṡ − S: (3.8)."""
     form = derive(system).form
     s = form.velocity.v_from_qd  # (2.2)
-    there = {str(x): value for x, value in zip(form.velocity.v, s, strict=True)}
-    S_c = form.linear.M @ system.derivative(s) - system.algebra.substitute(form.linear.f, there)
+    at_state = {str(x): value for x, value in zip(form.velocity.v, s, strict=True)}
+    S_c = form.linear.M @ system.derivative(s) - system.algebra.substitute(form.linear.f, at_state)
     return with_rates(system).Y.T @ S_c

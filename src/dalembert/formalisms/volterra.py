@@ -65,9 +65,7 @@ def derive(system: System) -> Derived:
     T_u = algebra.gradient(T, speeds.u)
     M = define("M", algebra.jacobian(T_u, speeds.u), "∂²T/∂u∂u", "(2)")
     A = define("A", system.rate_of(T_u, speeds), "d/dt ∂T/∂u at u̇ = 0", "(2)")
-    K = define(
-        "K", momenta_on_changing_directions(system, speeds), "momenta times the rates of partial velocities", "(2)"
-    )
+    K = define("K", momenta_on_changing_directions(system, speeds), "momenta times partial velocity rates", "(2)")
     L = define.velocity_terms("L", U + K - A, "terms without u̇, U + K − A", "(2)")
     ud, (push, plus) = rates(system, speeds.u), along_speeds(system, speeds)
     words = f"d/dt ∂T/∂u − Σ [P·d/dt(∂V_G/∂u) + H_G·d/dt(∂ω/∂u)] = U{plus}"

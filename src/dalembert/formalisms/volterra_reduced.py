@@ -88,7 +88,7 @@ def derive(system: System) -> Derived:
     A = lambda: system.rate_of(M @ u + N, speeds)  # noqa: E731 (of ∂T/∂u_NI = M_NI u_NI + N_NI, (50))
     define("A_NI", A, "d/dt ∂T/∂u_NI at u̇_NI = 0", "(52)")
     K = lambda: momenta_on_changing_directions(system, speeds)  # noqa: E731
-    define("K_NI", K, "momenta times the rates of partial velocities", "(63)")
+    define("K_NI", K, "momenta times partial velocity rates", "(63)")
     U = active_forces(system.motion, apart.W)  # Q_I = 0: Definition 1
     U = define("U_NI", U, "applied forces along the speeds", "(33)")
     # Σ [d/dt P·∂V_G/∂u_NI + d/dt H_G·∂ω/∂u_NI] of (38) at constant q̇_I, whose rate adds W_NIᵀ M′ᵀ q̈_I = 0

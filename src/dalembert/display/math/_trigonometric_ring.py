@@ -67,9 +67,9 @@ def _times(waves: dict[Wave, int], kind: str, index: int) -> dict[Wave, int]:
         for step, sign in zip((1, -1), _SIGNS[name, kind], strict=True):
             angle = (*counts[:index], counts[index] + step, *counts[index + 1 :])
             flip = next((c < 0 for c in angle if c), False)
-            turned = tuple(-c for c in angle) if flip else angle
+            flipped = tuple(-c for c in angle) if flip else angle
             if result == "cos" or any(angle):
-                out[result, turned] += -amount * sign if flip and result == "sin" else amount * sign
+                out[result, flipped] += -amount * sign if flip and result == "sin" else amount * sign
     return out
 
 

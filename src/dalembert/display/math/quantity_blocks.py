@@ -39,7 +39,7 @@ _MAX_OPERATIONS = 20_000  # of a printed value
 _EMPTY = "it has no entries"  # without free coordinates, or without constraints
 _MAX_ENTRY = 120  # operations of an entry without named parts
 _MAX_ROWS = 16  # of a printed matrix
-_MAX_ROW_OPERATIONS = 400  # of a printed row
+_MAX_ROW = 400  # operations of a printed row
 
 
 @dataclass(frozen=True)
@@ -260,11 +260,11 @@ class Block(Value):
             return None
         rows = _rows(self.entries)
         cells = [[self._in_latex(x) for x in row] for row in rows]
-        turned = self.entries.ndim == 1 and len(cells) > 1
-        room = limit - line_breaking.width(letter) - 40
-        for table, mark in ([([[row[0] for row in cells]], r"^{\mathsf{T}}")] if turned else []) + [(cells, "")]:
+        transposed = self.entries.ndim == 1 and len(cells) > 1
+        available = limit - line_breaking.width(letter) - 40
+        for table, mark in ([([[row[0] for row in cells]], r"^{\mathsf{T}}")] if transposed else []) + [(cells, "")]:
             wide = sum(max(line_breaking.width(row[j], 1) + 10 for row in table) for j in range(len(table[0])))
-            if len(table) <= _MAX_ROWS and len(table[0]) <= latex.MOST_COLUMNS and wide <= room:
+            if len(table) <= _MAX_ROWS and len(table[0]) <= latex.MOST_COLUMNS and wide <= available:
                 return latex.brackets(table) + mark if rows.size != 1 else cells[0][0]
         return None
 
@@ -374,9 +374,7 @@ class WrittenLaw(Value):
         """True if a row is too long to print."""
         if self.unwritten:
             return True
-        return any(
-            se.count_ops(a) + se.count_ops(b) > _MAX_ROW_OPERATIONS for a, b in zip(self.left, self.right, strict=True)
-        )
+        return any(se.count_ops(a) + se.count_ops(b) > _MAX_ROW for a, b in zip(self.left, self.right, strict=True))
 
     @cached_property
     def proved(self) -> Verdict:

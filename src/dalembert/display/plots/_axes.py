@@ -141,11 +141,11 @@ def _logarithmic(axis: Axes, lines: Sequence[Line]) -> None:
     if not lines:
         axis.set_yticks([])
         return
-    seen = [np.maximum(line.y[line.y > 0], FLOOR) for line in lines]
+    positive = [np.maximum(line.y[line.y > 0], FLOOR) for line in lines]
     axis.set_yscale("log")
     # the first samples, where a drift rises from zero, must not stretch the axis
-    low = min(float(np.quantile(values, 0.03)) for values in seen)
-    high = max(float(values.max()) for values in seen)
+    low = min(float(np.quantile(values, 0.03)) for values in positive)
+    high = max(float(values.max()) for values in positive)
     axis.set_ylim(min(low / 3, high / 30), high * 3)
     axis.yaxis.set_major_locator(LogLocator(numticks=6))
     axis.yaxis.set_minor_locator(NullLocator())

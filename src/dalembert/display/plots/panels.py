@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 MOST_LINES = 8  # in one panel: the number of colors
 _MAX_LINES_PER_UNIT = 60
 _MAX_PORTRAITS = 9
-_MAX_DESCRIPTION = 52  # characters in a legend
+_WIDE = 52  # characters of a description in a legend
 _OFF_TARGET = 1e-3  # initial error of a servo constraint, relative to its maximum, above which it starts off its target
 _ROUNDING = 1e-10  # relative to the largest momentum or force
 FLOOR = 1e-17  # below this an error is rounding
@@ -201,9 +201,7 @@ def _label(name: str, description: str) -> str:
     if not description:
         return for_plot(name)
     short = (
-        description
-        if len(description) <= _MAX_DESCRIPTION
-        else description[: _MAX_DESCRIPTION - 1].rsplit(" ", 1)[0].rstrip(" ,;:.") + " …"
+        description if len(description) <= _WIDE else description[: _WIDE - 1].rsplit(" ", 1)[0].rstrip(" ,;:.") + " …"
     )
     return f"{for_plot(name)}  {for_words(short)}"
 

@@ -98,11 +98,11 @@ def trajectory(run: TrajectoryData, path: Path | None = None, panels: Sequence[s
     return figure
 
 
-def _time_panels(figure: Figure, place: SubplotSpec, run: TrajectoryData, panels: Sequence[Panel]) -> None:
+def _time_panels(figure: Figure, cell: SubplotSpec, run: TrajectoryData, panels: Sequence[Panel]) -> None:
     """Draw panels over time in two columns, each with one time axis."""
     unit_label, rows = units_of(run).shown, (len(panels) + 1) // 2
     columns = [column for column in (panels[:rows], panels[rows:]) if column]
-    halves = place.subgridspec(1, len(columns))
+    halves = cell.subgridspec(1, len(columns))
     for half, column in enumerate(columns):
         heights = [_EMPTY_HEIGHT if panel.zero else 1.0 for panel in column]
         cells = halves[0, half].subgridspec(len(column), 1, height_ratios=heights)
@@ -395,7 +395,7 @@ def sweep_panels(found: xarray.Dataset) -> list[Panel]:
 
 
 def _panel(found: xarray.Dataset, name: str, good: xarray.DataArray) -> Panel:
-    values, over = found[name], [str(place) for place in good.dims]
+    values, over = found[name], [str(dimension) for dimension in good.dims]
     if "time" in values.dims:
         rows = values.values.reshape(-1, found.sizes["time"])[good.values.ravel()]
         lines = [Line(text, np.quantile(rows, share, axis=0), found["time"].values) for share, text in _QUANTILES]

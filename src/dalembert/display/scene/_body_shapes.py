@@ -112,14 +112,14 @@ class Sketch:
         index, motion = next((i, m) for i, m in enumerate(placed.motions) if m.along is not None)
         if not motion.first or motion.along is None:
             return []
-        way, travel = motion.before.R @ motion.along, self.travel[name, index]
+        direction, travel = motion.before.R @ motion.along, self.travel[name, index]
         role = "ground" if placed.body.parent == WORLD else "joint"
         color = _primitives.GROUND if role == "ground" else _primitives.JOINT
         if self._telescopes(placed, travel):
-            start, end = motion.before.p, motion.before.p + 0.62 * travel.low * way
+            start, end = motion.before.p, motion.before.p + 0.62 * travel.low * direction
             return [_primitives.rod(start, end, 1.5 * self.radius, color, role, "cylinder")]
         low, high = travel.low - 0.12 * self.unit, travel.high + 0.12 * self.unit
-        a, b = motion.before.p + low * way, motion.before.p + high * way
+        a, b = motion.before.p + low * direction, motion.before.p + high * direction
         return [_primitives.rod(a, b, 0.45 * self.radius, color, role, "cylinder")]
 
     def _telescopes(self, placed: Placed, travel: Travel) -> bool:
@@ -181,9 +181,9 @@ class Sketch:
         """True if the mass center lies off the lines from the joint of the body to its ends."""
         start = points[0]
         for end in points[1:]:
-            way = end - start
-            share = np.clip((placed.center - start) @ way / (way @ way), 0, 1)
-            if np.linalg.norm(start + share * way - placed.center) < 0.35 * self.unit:
+            direction = end - start
+            share = np.clip((placed.center - start) @ direction / (direction @ direction), 0, 1)
+            if np.linalg.norm(start + share * direction - placed.center) < 0.35 * self.unit:
                 return False
         return placed.mass > 0
 
@@ -198,23 +198,23 @@ class Sketch:
     def _leaf(self, placed: Placed, color: str) -> list[Shape]:
         """Return the shapes of the last body of a chain, from its mass center and inertia."""
         hung, center, (edges, axes) = placed.hung.p, placed.center, placed.box
-        most = float(edges.max())
+        span = float(edges.max())
         if placed.mass <= 0:  # a massless frame
             return []
-        if most < 0.04 * self.unit:  # a point
+        if span < 0.04 * self.unit:  # a point
             ball = Shape("sphere", (3.2 * self.radius,), color, "body", center)
             return (
                 [ball] if self._near(center, hung) else [_primitives.rod(hung, center, 0.7 * self.radius, color), ball]
             )
         order = np.argsort(edges)
-        if edges[order[1]] < SLENDER * most:
-            way = axes[:, order[2]] * most / 2
-            a, b = center - way, center + way
+        if edges[order[1]] < SLENDER * span:
+            direction = axes[:, order[2]] * span / 2
+            a, b = center - direction, center + direction
             near = a if np.linalg.norm(a - hung) < np.linalg.norm(b - hung) else b
             rods = [_primitives.rod(a, b, self.radius, color)]
-            between = np.linalg.norm(np.cross(way, hung - center)) / np.linalg.norm(way)
-            beyond = np.linalg.norm(hung - center) > 1.05 * most / 2
-            return rods + ([_primitives.rod(hung, near, self.radius, color)] if between > 0.05 * most or beyond else [])
+            between = np.linalg.norm(np.cross(direction, hung - center)) / np.linalg.norm(direction)
+            beyond = np.linalg.norm(hung - center) > 1.05 * span / 2
+            return rods + ([_primitives.rod(hung, near, self.radius, color)] if between > 0.05 * span or beyond else [])
         inside = np.all(np.abs(axes.T @ (hung - center)) < 0.55 * np.maximum(edges, 2 * self.radius))
         neck = [] if inside else [_primitives.rod(hung, center, self.radius, color)]
         return [*self._block(placed, color), *neck]
@@ -247,8 +247,8 @@ class Sketch:
         if edges.max() < 0.04 * self.unit:
             shapes = [Shape("sphere", (3.2 * self.radius,), color, "body", placed.center)]
         elif np.sort(edges)[1] < SLENDER * edges.max():
-            way = axes[:, int(np.argmax(edges))] * edges.max() / 2
-            shapes = [_primitives.rod(placed.center - way, placed.center + way, self.radius, color)]
+            direction = axes[:, int(np.argmax(edges))] * edges.max() / 2
+            shapes = [_primitives.rod(placed.center - direction, placed.center + direction, self.radius, color)]
         else:
             shapes = self._block(placed, color)
         for end in ends:
@@ -293,8 +293,8 @@ class Sketch:
         if motion.along is None:
             return []
         far = 3 * max(abs(self.travel[name, index].low), abs(self.travel[name, index].high), self.unit)
-        way = placed.hung.R @ motion.along * far
-        ends = placed.hung.p - way, placed.hung.p + way
+        direction = placed.hung.R @ motion.along * far
+        ends = placed.hung.p - direction, placed.hung.p + direction
         return [_primitives.rod(*ends, 0.3 * self.radius, _primitives.GROUND, "ground", "cylinder")]
 
     def _carriage(self, name: str, placed: Placed, color: str) -> list[Shape]:
@@ -305,14 +305,14 @@ class Sketch:
         travel = self.travel[name, index]
         if motion.along is None or placed.turns:
             return []
-        way = placed.hung.R @ motion.along
+        direction = placed.hung.R @ motion.along
         if self._telescopes(placed, travel):
             back = travel.high - 0.6 * travel.low
-            return [_primitives.rod(placed.hung.p - back * way, placed.hung.p, 0.9 * self.radius, color)]
+            return [_primitives.rod(placed.hung.p - back * direction, placed.hung.p, 0.9 * self.radius, color)]
         across = self.normal if self.normal is not None else None
-        turn = _primitives.along(way)
-        if across is not None and abs(across @ way) < 1e-9:
-            turn = np.column_stack([np.cross(across, way), across, way])
+        turn = _primitives.along(direction)
+        if across is not None and abs(across @ direction) < 1e-9:
+            turn = np.column_stack([np.cross(across, direction), across, direction])
         edges = np.array([5.0, 4.0, 8.0]) * self.radius
         return [_primitives.box(placed.hung.p, turn, edges, color)]
 
@@ -391,13 +391,13 @@ def spokes(wheel: Shape) -> list[Shape]:
     """Return marks on both faces of a wheel, one of them bright, that make its rotation visible."""
     radius, thick = wheel.size
     angles = np.arange(3) * np.pi / 3
-    ways = np.stack([np.cos(angles), np.sin(angles), np.zeros(3)], axis=1) * 0.92 * radius
+    directions = np.stack([np.cos(angles), np.sin(angles), np.zeros(3)], axis=1) * 0.92 * radius
     out = []
     for side in (-1, 1):
         lift = np.array([0.0, 0.0, side * (0.5 * thick + 0.004 * radius)])
-        for k, way in enumerate(ways):
-            first = np.zeros(3) if k == 0 else -way
-            ends = np.array([first + lift, way + lift]) @ wheel.turn.T + wheel.at
+        for k, direction in enumerate(directions):
+            first = np.zeros(3) if k == 0 else -direction
+            ends = np.array([first + lift, direction + lift]) @ wheel.turn.T + wheel.at
             shade = _primitives.CENTER if k == 0 else _primitives.darker(wheel.color)
             out.append(_primitives.line(ends, 0.03 * radius, shade))
     return out

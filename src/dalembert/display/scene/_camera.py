@@ -18,7 +18,7 @@ def fitted(
     clouds: dict[str, np.ndarray], places: Places, gravity: np.ndarray, normal: np.ndarray | None, unit: float
 ) -> View:
     """Return the view of points (3, k, samples) of every body; `places` are the poses of the bodies at the samples."""
-    everything = np.concatenate(list(clouds.values()), axis=1)
+    all_points = np.concatenate(list(clouds.values()), axis=1)
     bodies = [name for name in clouds if name != WORLD]
     moving = np.concatenate([clouds[name] for name in bodies], axis=1)
     apart = moving - moving.mean(axis=1, keepdims=True)
@@ -27,30 +27,30 @@ def fitted(
     follow = bodies[0] if travelled > _FOLLOW_DISTANCE * spread else None
     if follow is not None:
         origin = places[follow][1][:, None]
-        everything = moving - origin + origin[:, :, :1]
+        all_points = moving - origin + origin[:, :, :1]
     up = upwards(gravity, normal)
     toward = normal if normal is not None else oblique(up)
     right = np.cross(up, toward)
     axes = np.array([right / np.linalg.norm(right), np.cross(toward, right / np.linalg.norm(right)), toward])
-    seen = axes @ everything.reshape(3, -1)
-    middle = (seen.min(axis=1) + seen.max(axis=1)) / 2
-    distance = _distance(seen - middle[:, None], normal is not None, unit)
+    in_view_axes = axes @ all_points.reshape(3, -1)
+    middle = (in_view_axes.min(axis=1) + in_view_axes.max(axis=1)) / 2
+    distance = _distance(in_view_axes - middle[:, None], normal is not None, unit)
     if normal is None:  # perspective enlarges near objects, which shifts the center of the image
         for _ in range(3):
-            near = distance / np.maximum(distance - seen[2] + middle[2], 0.02 * distance)
-            shown = (seen[:2] - middle[:2, None]) * near
-            middle[:2] += (shown.min(axis=1) + shown.max(axis=1)) / 2
-            distance = _distance(seen - middle[:, None], False, unit)
+            near = distance / np.maximum(distance - in_view_axes[2] + middle[2], 0.02 * distance)
+            projected = (in_view_axes[:2] - middle[:2, None]) * near
+            middle[:2] += (projected.min(axis=1) + projected.max(axis=1)) / 2
+            distance = _distance(in_view_axes - middle[:, None], False, unit)
     target = axes.T @ middle
     size = 2 * distance * float(np.tan(ANGLE / 2))
     return View(up, normal is not None, target + distance * toward, target, size, unit, follow)
 
 
-def _distance(seen: np.ndarray, planar: bool, unit: float) -> float:
+def _distance(in_view_axes: np.ndarray, planar: bool, unit: float) -> float:
     """Return the camera distance at which all points (right, up, toward) are in the image."""
     slope = _FILL * np.tan(ANGLE / 2)
-    toward = np.zeros(seen.shape[1]) if planar else seen[2]
-    return max(float((np.abs(seen[:2]).max(axis=0) / slope + toward).max()), unit / 2 / slope)
+    toward = np.zeros(in_view_axes.shape[1]) if planar else in_view_axes[2]
+    return max(float((np.abs(in_view_axes[:2]).max(axis=0) / slope + toward).max()), unit / 2 / slope)
 
 
 def upwards(gravity: np.ndarray, normal: np.ndarray | None) -> np.ndarray:
@@ -77,8 +77,8 @@ def oblique(up: np.ndarray) -> np.ndarray:
     right = right - (right @ up) * up
     right = right / np.linalg.norm(right)
     front = np.cross(right, up)
-    way = 0.55 * right + front + 0.5 * up
-    return way / np.linalg.norm(way)
+    direction = 0.55 * right + front + 0.5 * up
+    return direction / np.linalg.norm(direction)
 
 
 def normal_of(layout: Layout) -> np.ndarray | None:
@@ -120,11 +120,11 @@ def _normal_of_slides(layout: Layout, slides: list[np.ndarray]) -> np.ndarray | 
         return None
     if len(sizes) > 1 and sizes[1] > _STRAIGHT:
         return _forward(np.cross(axes[0], axes[1]))
-    way = axes[0]
+    direction = axes[0]
     gravity = layout.vector(layout.model.gravity)
-    across = np.cross(way, gravity)
+    across = np.cross(direction, gravity)
     if np.linalg.norm(across) < _STRAIGHT:
-        across = np.cross(way, np.eye(3)[int(np.argmin(np.abs(way)))])
+        across = np.cross(direction, np.eye(3)[int(np.argmin(np.abs(direction)))])
     return _forward(across / np.linalg.norm(across))
 
 

@@ -19,13 +19,13 @@ from dalembert.model.values import WORLD
 _MAX_GRID_LINES = 24  # of a floor, in each direction
 
 
-def shapes(sketch: Sketch, view: View, gravity: np.ndarray, clouds: dict[str, np.ndarray], held: Held) -> list[Shape]:
+def shapes(sketch: Sketch, view: View, gravity: np.ndarray, clouds: dict[str, np.ndarray], fixed: Held) -> list[Shape]:
     """Return supports of hinges on the world, rails from constraint formulas, and contact surfaces, or a floor in space."""
     floor = _floor(sketch, view, gravity, clouds)
     level = None if floor is None else floor.level
-    hinges = _hinges(sketch, [(point, None) for point in held.points])
+    hinges = _hinges(sketch, [(point, None) for point in fixed.points])
     found = [shape for point, axis in hinges for shape in _support(sketch, view, point, axis, level)]
-    for a, b in held.lines:
+    for a, b in fixed.lines:
         beyond = 0.12 * sketch.unit * (b - a) / np.linalg.norm(b - a)
         rail = a - beyond, b + beyond, 0.45 * sketch.radius
         found.append(_primitives.rod(*rail, _primitives.GROUND, "ground", "cylinder"))
@@ -45,10 +45,10 @@ def _boxes(sketch: Sketch) -> list[Shape]:
 
 
 def _hinges(
-    sketch: Sketch, held: list[tuple[np.ndarray, np.ndarray | None]]
+    sketch: Sketch, fixed: list[tuple[np.ndarray, np.ndarray | None]]
 ) -> list[tuple[np.ndarray, np.ndarray | None]]:
     """Return the distinct hinges on the world with their axes."""
-    layout, found = sketch.layout, [*held]
+    layout, found = sketch.layout, [*fixed]
     meshes = {shape.body for shape in layout.model.shapes if shape.kind == "mesh"}  # these include their supports
     for placed in layout.placed.values():
         if placed.body.parent == WORLD and placed.turns and not placed.slides and placed.body.name not in meshes:
@@ -104,7 +104,7 @@ def _stands(sketch: Sketch, up: np.ndarray, point: np.ndarray) -> bool:
     """True if the center of mass of all bodies is initially above a point."""
     layout = sketch.layout
     masses = [(placed.mass, layout.poses[name].of(placed.center) - point) for name, placed in layout.placed.items()]
-    return sum(mass * float(way @ up) for mass, way in masses) > 0
+    return sum(mass * float(offset @ up) for mass, offset in masses) > 0
 
 
 @dataclass(frozen=True)

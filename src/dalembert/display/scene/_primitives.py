@@ -86,11 +86,11 @@ def along(direction: np.ndarray) -> np.ndarray:
 
 def rod(a: np.ndarray, b: np.ndarray, radius: float, color: str, role: str = "body", kind: str = "capsule") -> Shape:
     """Return a capsule, cylinder or cone from a to b."""
-    way = b - a
-    length = float(np.linalg.norm(way))
+    difference = b - a
+    length = float(np.linalg.norm(difference))
     if length < 1e-12:
         return Shape("sphere", (radius,), color, role, a)
-    return Shape(kind, (radius, length), color, role, (a + b) / 2, along(way))
+    return Shape(kind, (radius, length), color, role, (a + b) / 2, along(difference))
 
 
 def pin(at: np.ndarray, axis: np.ndarray, radius: float, length: float, color: str, role: str = "joint") -> Shape:

@@ -80,9 +80,9 @@ def _points(
         case PointOnLine():
             return _straight(np.array(contact.axis, dtype=float), path, unit)
         case PointInPlane() if across is not None:
-            way = np.cross(across, np.array(contact.normal, dtype=float))
-            long = float(np.linalg.norm(way))
-            return _straight(way / long, path, unit) if long > 1e-9 else None
+            direction = np.cross(across, np.array(contact.normal, dtype=float))
+            long = float(np.linalg.norm(direction))
+            return _straight(direction / long, path, unit) if long > 1e-9 else None
         case PointOnCurve():
             return _trace(lambda x: _surfaces(contact, layout, x), path, unit)
         case OnSurfaces() if across is not None:
@@ -96,11 +96,11 @@ def _points(
     return None
 
 
-def _straight(way: np.ndarray, path: np.ndarray, unit: float) -> np.ndarray:
-    along = way @ path
+def _straight(direction: np.ndarray, path: np.ndarray, unit: float) -> np.ndarray:
+    along = direction @ path
     ends = along.min() - _MARGIN * unit, along.max() + _MARGIN * unit
-    middle = path.mean(axis=1) - along.mean() * way
-    return np.array([middle + end * way for end in ends])
+    middle = path.mean(axis=1) - along.mean() * direction
+    return np.array([middle + end * direction for end in ends])
 
 
 def _surfaces(contact: OnSurfaces, layout: Layout, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -128,9 +128,9 @@ def _half(rows: Rows, path: np.ndarray, step: float, far: float) -> tuple[list[n
     points, before = [path[:, 0]], np.zeros(3)
     for k in range(_MAX_POINTS):
         _, slopes = rows(points[-1])
-        way = np.cross(*slopes)
-        way = way / np.linalg.norm(way) * (np.sign(way @ before) or np.sign(step))
-        x = points[-1] + abs(step) * way
+        direction = np.cross(*slopes)
+        direction = direction / np.linalg.norm(direction) * (np.sign(direction @ before) or np.sign(step))
+        x = points[-1] + abs(step) * direction
         for _ in range(2):
             value, slopes = rows(x)
             if not (np.isfinite(value).all() and np.isfinite(slopes).all()):
@@ -142,7 +142,7 @@ def _half(rows: Rows, path: np.ndarray, step: float, far: float) -> tuple[list[n
         if k > 2 and np.linalg.norm(x - points[0]) < 0.75 * abs(step):
             return points, True
         points.append(x)
-        before = way
+        before = direction
     return points, False
 
 
@@ -158,11 +158,11 @@ def particles(layout: Layout) -> list[Particle]:
     """Return the bodies whose position is three coordinates."""
     out = []
     for placed in layout.placed.values():
-        ways = np.array([m.before.R @ m.along for m in placed.motions if m.along is not None]).reshape(-1, 3)
+        directions = np.array([m.before.R @ m.along for m in placed.motions if m.along is not None]).reshape(-1, 3)
         symbols = [motion.formula for motion in placed.motions]
-        free = len(ways) == len(symbols) == 3 and all(isinstance(x, se.Symbol) for x in symbols)
-        if free and placed.body.parent == WORLD and np.array_equal(np.sort(ways, axis=0)[-1], np.ones(3)):
-            order = np.argmax(ways, axis=1)
+        free = len(directions) == len(symbols) == 3 and all(isinstance(x, se.Symbol) for x in symbols)
+        if free and placed.body.parent == WORLD and np.array_equal(np.sort(directions, axis=0)[-1], np.ones(3)):
+            order = np.argmax(directions, axis=1)
             names = [str(symbols[int(np.flatnonzero(order == axis)[0])]) for axis in range(3)]
             out.append(Particle(placed, (names[0], names[1], names[2])))
     return out

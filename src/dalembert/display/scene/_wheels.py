@@ -42,9 +42,9 @@ class Wheel:
         """Approximate height of the teeth above the pitch circle."""
         return 2 * self.radius / self.teeth if self.teeth else 0.0
 
-    def missed(self, way: np.ndarray) -> float:
-        """Return the offset of a direction behind a tooth, in pitches; `way` in body axes."""
-        x, y, _ = self.turn.T @ way
+    def missed(self, direction: np.ndarray) -> float:
+        """Return the offset of a direction behind a tooth, in pitches; `direction` in body axes."""
+        x, y, _ = self.turn.T @ direction
         return float((np.arctan2(y, x) - self.phase) * self.teeth / (2 * np.pi) % 1.0)
 
 
@@ -128,18 +128,18 @@ class Wheels:
             return
         # the pitch circles touch on the line of centers: r₁ + r₂ = distance, r₂ = ratio r₁, with signs
         first = apart / (1 + ratio)
-        way = across / apart * np.sign(first)
+        direction = across / apart * np.sign(first)
         radii = abs(first), abs(ratio * first)
         large = 0 if radii[0] > radii[1] else 1
         inside = [ratio < 0 and k == large for k in (0, 1)]
         known = self._known(one.body.name, radii[0])
         if known is None:
             teeth, level = _teeth(abs(ratio)), max(len(self.wheels.get(body, [])) for body in gear.bodies)
-            phase = _angle(one, way, n)
+            phase = _angle(one, direction, n)
             known = self._add(one, radii[0], p, n, teeth=teeth, phase=phase, inside=inside[0], level=level)
         count = max(3, round(known.teeth * abs(ratio)))
-        lag = known.missed(one.pose.R.T @ way)
-        side = -way if ratio > 0 else way
+        lag = known.missed(one.pose.R.T @ direction)
+        side = -direction if ratio > 0 else direction
         turn = lag - 0.5 if ratio > 0 else -lag - 0.5
         phase = _angle(two, side, n) + turn * 2 * np.pi / count
         place = r - ((r - p) @ n) * n
@@ -150,20 +150,20 @@ class Wheels:
         slides = bar.motions
         if hinge is None or len(slides) != 1 or slides[0].along is None or slides[0].about is not None:
             return
-        (pinion, p, n), way = hinge, slides[0].before.R @ slides[0].along
-        if pinion.body.parent != bar.body.parent or abs(n @ way) > _PARALLEL:
+        (pinion, p, n), direction = hinge, slides[0].before.R @ slides[0].along
+        if pinion.body.parent != bar.body.parent or abs(n @ direction) > _PARALLEL:
             return
         radius = self.layout.number(rack.radius)
-        side = np.cross(way, n) * np.sign(radius)  # where the rim moves with the rack
+        side = np.cross(direction, n) * np.sign(radius)  # where the rim moves with the rack
         known = self._known(pinion.body.name, abs(radius))
         if known is None:
             level = len(self.wheels.get(pinion.body.name, []))
             known = self._add(pinion, abs(radius), p, n, teeth=18, phase=_angle(pinion, side, n), level=level)
         back, pitch = bar.pose.inverse, 2 * np.pi * abs(radius) / known.teeth
         lag = known.missed(pinion.pose.R.T @ side)
-        spin = float(np.sign(np.cross(n, side) @ way))
-        at = p + abs(radius) * side + (0.5 - lag) * spin * pitch * way
-        turn = np.column_stack([back.R @ way, back.R @ -side, back.R @ np.cross(way, -side)])
+        spin = float(np.sign(np.cross(n, side) @ direction))
+        at = p + abs(radius) * side + (0.5 - lag) * spin * pitch * direction
+        turn = np.column_stack([back.R @ direction, back.R @ -side, back.R @ np.cross(direction, -side)])
         self.bars[bar.body.name] = Bar(bar.body.name, back.of(at), turn, pitch, known.level * (back.R @ n))
 
     def _belt(self, belt: Belt) -> None:
@@ -204,10 +204,10 @@ def _teeth(ratio: float) -> int:
     return min(trials, key=lambda k: (round(abs(k * ratio - round(k * ratio)), 6), k))
 
 
-def _angle(placed: Placed, way: np.ndarray, axis: np.ndarray) -> float:
+def _angle(placed: Placed, direction: np.ndarray, axis: np.ndarray) -> float:
     """Return the angle of a direction of the parent about the axis of a wheel."""
     back = placed.pose.R.T
-    x, y, _ = _primitives.along(back @ axis).T @ (back @ way)
+    x, y, _ = _primitives.along(back @ axis).T @ (back @ direction)
     return float(np.arctan2(y, x))
 
 
@@ -217,8 +217,8 @@ def _wheel(wheel: Wheel, color: str, thin: float) -> Iterator[Shape]:
     if not wheel.teeth:
         yield Shape("cylinder", (wheel.radius, thick), color, "body", at, wheel.turn)
         return
-    pitch, way = 2 * np.pi / wheel.teeth, -1 if wheel.inside else 1
-    corners = [(k + along, way * across) for k in range(wheel.teeth) for along, across in _TOOTH]
+    pitch, sign = 2 * np.pi / wheel.teeth, -1 if wheel.inside else 1
+    corners = [(k + along, sign * across) for k in range(wheel.teeth) for along, across in _TOOTH]
     angles = wheel.phase + pitch * np.array([x for x, _ in corners])
     rim = wheel.radius + wheel.module * np.array([y for _, y in corners])
     base = np.full(len(rim), wheel.radius + 4 * wheel.module if wheel.inside else 1e-3 * wheel.radius)
@@ -262,6 +262,6 @@ def prism(
         quad(high + last, low + last, under + last, over + last)
     # faces are oriented outwards: the rim runs to the left of the direction from base to rim
     along, out = np.diff(rim, axis=0), (rim - base)[:-1]
-    turned = float(np.sum(along[:, 0] * out[:, 1] - along[:, 1] * out[:, 0])) > 0
-    corners = np.array(faces)[:, ::-1] if turned else np.array(faces)
+    inverted = float(np.sum(along[:, 0] * out[:, 1] - along[:, 1] * out[:, 0])) > 0
+    corners = np.array(faces)[:, ::-1] if inverted else np.array(faces)
     return Shape("mesh", (1.0, 1.0, 1.0), color, "body", points=points, faces=corners)

@@ -89,9 +89,9 @@ class _SceneBuilder:
     @cached_property
     def states(self) -> tuple[np.ndarray, np.ndarray]:
         """The samples for the view: q (n, k) and t."""
-        if (way := self.run or self.motion) is not None:
-            few = np.unique(np.linspace(0, len(way.t) - 1, _VIEW_SAMPLES).astype(int))
-            return way.q[:, few], way.t[few]
+        if (source := self.run or self.motion) is not None:
+            chosen = np.unique(np.linspace(0, len(source.t) - 1, _VIEW_SAMPLES).astype(int))
+            return source.q[:, chosen], source.t[chosen]
         q, t = self.declared.initial[0], np.zeros(1)
         closure = self.forms.closure
         if closure is not None:
@@ -214,8 +214,8 @@ class _SceneBuilder:
                 limits = self.declared.limits.get(str(motion.formula))
                 if limits is None or limits.lower is None or limits.upper is None:
                     continue
-                slid, room = self.states[0][names.index(str(motion.formula))], limits.upper - limits.lower
-                if slid.min() < limits.lower - room or slid.max() > limits.upper + room:
+                slid, span = self.states[0][names.index(str(motion.formula))], limits.upper - limits.lower
+                if slid.min() < limits.lower - span or slid.max() > limits.upper + span:
                     out.add(name)
         return out
 
@@ -256,8 +256,8 @@ class _SceneBuilder:
         world, *bodies = parts
         paths = {name: self.places[name][1] for name in self.layout.placed}
         below = tracks.surfaces(self.layout, self.surfaces, self.forms.values, self.view.up, paths) if self.run else ()
-        held = tracks.held(self.layout, self.places) if self.declared.holonomic_constraints else tracks.Held()
-        fixed = [*below] or _ground.shapes(self.sketch, self.view, self.gravity, self.clouds, held)
+        fixed_points = tracks.held(self.layout, self.places) if self.declared.holonomic_constraints else tracks.Held()
+        fixed = [*below] or _ground.shapes(self.sketch, self.view, self.gravity, self.clouds, fixed_points)
         recorded = self.motion
         if self.run is not None:
             recorded = recorded_of(self.run, self.layout, self.forms.poses, self.sketch.unit)
@@ -325,9 +325,9 @@ class _SceneBuilder:
         """Return the visible duration of a trail in seconds, limited for readability."""
         t, path = self.states[1], moved(self.places, name, point)
         length = float(np.linalg.norm(np.diff(path, axis=1), axis=0).sum())
-        whole = float(t[-1] - t[0])
+        duration = float(t[-1] - t[0])
         free = self.view.follow is not None or not length
-        return whole if free else whole * min(1.0, _MAX_TRAIL * self.view.size / length)
+        return duration if free else duration * min(1.0, _MAX_TRAIL * self.view.size / length)
 
     @property
     def cords(self) -> tuple[Cord, ...]:

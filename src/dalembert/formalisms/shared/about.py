@@ -82,9 +82,7 @@ class About:
     key: str
     title: str
     source: str
-    needs: Literal[
-        "bodies", "energies"
-    ]  # models that are defined by energies support only formulations with "energies"
+    needs: Literal["bodies", "energies"]  # models without bodies support only "energies"
     velocities: Velocities
     count: Literal["n", "d", "d − s", "n − s", "6N"]  # number of dynamic equations, Table 1 of papers/volterra
     citation: str

@@ -260,8 +260,8 @@ def written_inverse(
 ) -> Array:
     """M⁻¹; if it is too large to print, define it without entries."""
     if _only_symbols(define, algebra, M):
-        text = f"of a {len(M)}×{len(M)} matrix; entries omitted"
-        define(key, lambda: np.array([text], dtype=object), "an inverse", equation)
+        note = f"of a {len(M)}×{len(M)} matrix; entries omitted"
+        define(key, lambda: np.array([note], dtype=object), "an inverse", equation)
     return inverse(algebra, M, symmetric=symmetric, symbols=key if define.notation.by_symbols else "")
 
 
