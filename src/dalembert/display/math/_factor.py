@@ -200,7 +200,7 @@ def factored(total: Formula) -> tuple[Formula, Formula]:
 
 
 def exact_quotient(total: Formula, by: Formula) -> Formula | None:
-    """total / by for sums of products of symbols where that is one too, else None: division of leading terms.
+    """Return total / by for sums of products of symbols if it is one too, else None: division of leading terms.
 
     >>> x, y = se.symbols("x y")
     >>> exact_quotient(x**2 - y**2, x + y), exact_quotient(x**2 + y**2, x + y)

@@ -33,7 +33,7 @@ class Quantity:
     [[1, 0], [0, 1]]
     """
 
-    key: str  # its letter in ASCII: accents and indices behind underscores, as in M_tilde and w_1
+    key: str  # its letter in ASCII: accents and indices after underscores, as in M_tilde and w_1
     given: Array | Callable[[], Array]  # its value, or a function that computes it on first read
     meaning: str
     equation: str  # its number in the paper of the formulation
