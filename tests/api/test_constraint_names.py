@@ -96,4 +96,4 @@ def test_datasets_contain_ideal_and_non_ideal_reactions():
 def test_minimum_norm_multipliers_are_noted():
     for key in ("lagrange", "udwadia_kalaba"):
         eom = dl.derive(dl.load("over-constrained"), key)
-        assert any(note.endswith("multipliers are the smallest ones") for note in eom.notes)
+        assert any(note.endswith("multipliers have minimum norm") for note in eom.notes)

@@ -79,7 +79,7 @@ def read_everything(run, folder) -> None:
         try:
             run.plot(*panel)
         except dl.InputError as error:
-            assert "Leave it out" in str(error)  # noqa: PT017 (the run has no such panel)
+            assert "Remove it" in str(error)  # noqa: PT017 (the run has no such panel)
     run.to_xarray()
     run.to_dataframe()
     assert run["kinetic"].shape == run.t.shape

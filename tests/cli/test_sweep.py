@@ -39,7 +39,7 @@ def test_unavailable_file_format_is_refused_before_running(run, monkeypatch, tmp
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     found = run(*SOME, "--observe", "theta", "--to", "found.parquet")
     assert found.code == 1
-    assert "Install pyarrow; or choose .csv or .nc" in found.err
+    assert "Install pyarrow, or choose .csv or .nc" in found.err
     assert list(tmp_path.iterdir()) == []
 
 

@@ -1,4 +1,4 @@
-"""Films, snapshots and pages of runs."""
+"""Videos, snapshots and pages of runs."""
 
 import shutil
 from pathlib import Path
@@ -19,24 +19,24 @@ def run():
     return dl.simulate("simple-pendulum", 1.0, samples=11)
 
 
-def colourful(image: np.ndarray) -> float:
-    """The share of pixels that are neither white nor grey."""
+def colored_share(image: np.ndarray) -> float:
+    """Fraction of pixels that are neither white nor gray."""
     rgb = image[..., :3].astype(float)
     return float((np.ptp(rgb, axis=-1) > 40).mean())
 
 
 def test_snapshots_show_the_mechanism(run, tmp_path):
-    shown = run.animate(tmp_path / "a.png", frames=3)
+    output = run.animate(tmp_path / "a.png", frames=3)
     with Image.open(tmp_path / "a.png") as picture:
         image = np.asarray(picture.convert("RGB"))
     assert image.shape[1] == 3 * image.shape[0]
     panels = np.split(image, 3, axis=1)
-    assert all(0.005 < colourful(panel) < 0.5 for panel in panels)
+    assert all(0.005 < colored_share(panel) < 0.5 for panel in panels)
     assert not np.array_equal(panels[0], panels[2])
-    assert shown.scene.name == "simple-pendulum"
+    assert output.scene.name == "simple-pendulum"
 
 
-def test_a_film_as_gif_has_its_frames_and_its_time(run, tmp_path):
+def test_gif_has_frames_and_duration(run, tmp_path):
     run.animate(tmp_path / "a.gif", fps=5, speed=0.5, pixels=96)
     film: Any
     with Image.open(tmp_path / "a.gif") as film:
@@ -45,7 +45,7 @@ def test_a_film_as_gif_has_its_frames_and_its_time(run, tmp_path):
         assert film.size == (96, 96)
 
 
-def test_models_in_space_are_lit_surfaces():
+def test_spatial_models_are_lit_surfaces():
     scene = dl.animate("three-bodies").scene
     figure = video.Film(scene).snapshots(dpi=40)
     (axis,) = figure.axes
@@ -55,7 +55,7 @@ def test_models_in_space_are_lit_surfaces():
     assert len(np.unique((data[..., :3] * 12).astype(int).reshape(-1, 3), axis=0)) > 6  # shades
 
 
-def test_a_point_is_drawn_where_it_is(run):
+def test_point_is_drawn_at_its_position(run):
     scene = run.scene()
     figure = video.Film(scene).snapshots(1)
     (axis,) = figure.axes
@@ -64,7 +64,7 @@ def test_a_point_is_drawn_where_it_is(run):
     assert np.allclose(lens(scene.view.target + np.array([1.0, 2.0, 0.0]))[:2], [1.0, 2.0])
 
 
-def test_mp4_without_ffmpeg_says_what_to_install(run, tmp_path, monkeypatch):
+def test_mp4_without_ffmpeg_reports_what_to_install(run, tmp_path, monkeypatch):
     monkeypatch.setattr(shutil, "which", lambda _: None)
     with pytest.raises(dl.DalembertError, match=r"need the program ffmpeg.*apt install ffmpeg"):
         run.animate(tmp_path / "a.mp4")
@@ -72,7 +72,7 @@ def test_mp4_without_ffmpeg_says_what_to_install(run, tmp_path, monkeypatch):
 
 
 @pytest.mark.skipif(shutil.which("ffmpeg") is None, reason="ffmpeg is not installed")
-def test_a_film_as_mp4(run, tmp_path):
+def test_mp4(run, tmp_path):
     run.animate(tmp_path / "a.mp4", fps=5, pixels=96)
     assert b"ftyp" in (tmp_path / "a.mp4").read_bytes()[:16]
 
@@ -85,31 +85,31 @@ def test_a_film_as_mp4(run, tmp_path):
         ({"frames": -1}, "animate, frames: got -1"),
     ],
 )
-def test_wrong_wishes_are_named(run, options, message):
+def test_invalid_settings_are_rejected(run, options, message):
     with pytest.raises(dl.InputError, match=message):
         run.animate(**options)
 
 
-def test_a_model_alone_makes_no_film(tmp_path):
-    with pytest.raises(dl.InputError, match="a model alone does not move"):
+def test_model_without_run_has_no_video(tmp_path):
+    with pytest.raises(dl.InputError, match="a model without a run has no motion"):
         dl.animate("simple-pendulum", tmp_path / "a.gif")
     assert not list(tmp_path.iterdir())
 
 
-def test_a_run_shows_itself_in_a_notebook(run, monkeypatch, tmp_path):
+def test_run_displays_in_a_notebook(run, monkeypatch, tmp_path):
     monkeypatch.setattr("dalembert.display.viewer.files", lambda _: tmp_path)
     assert "<iframe" not in run._repr_html_()
     assert run.animate()._repr_html_() is None
     for name in ("viewer.js", "viewer.css", "math.css"):
         (tmp_path / name).write_text("", encoding="utf-8")
-    shown = run._repr_html_()
-    assert "<table" in shown
-    assert "<iframe" in shown
+    output = run._repr_html_()
+    assert "<table" in output
+    assert "<iframe" in output
     run.animate(tmp_path / "a.html")
     assert "dalembert-data" in (tmp_path / "a.html").read_text(encoding="utf-8")
 
 
-def test_energies_alone_keep_their_table():
+def test_energy_model_keeps_its_table():
     model = dl.Model.from_energies("bare", coordinates=["x"], kinetic="dot(x)**2/2").start([0], [1])
     run = dl.simulate(model, 1.0, samples=3)
     assert "<iframe" not in run._repr_html_()
@@ -117,7 +117,7 @@ def test_energies_alone_keep_their_table():
         run.animate()
 
 
-def test_the_command_line_animates(tmp_path, capsys):
+def test_command_line_animates(tmp_path, capsys):
     out = Path(tmp_path / "a.png")
     assert main(["simulate", "simple-pendulum", "--duration", "0.5", "--samples", "6", "--animate", str(out)]) == 0
     assert out.read_bytes()[1:4] == b"PNG"

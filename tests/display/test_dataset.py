@@ -1,4 +1,4 @@
-"""Runs on disk are the runs in memory."""
+"""Saved runs equal the runs in memory."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def run(request: pytest.FixtureRequest) -> Trajectory:
     return equations_of(model, "kane").with_parameters(l=0.3).simulate(0.5, samples=6, integrator="dop853")
 
 
-def test_dataset_names_what_it_holds(run: Trajectory) -> None:
+def test_dataset_has_names_units_and_descriptions(run: Trajectory) -> None:
     data = dataset.from_trajectory(run)
     model = run.model
     for index, name in enumerate(model.coordinate_names):
@@ -41,11 +41,11 @@ def test_dataset_names_what_it_holds(run: Trajectory) -> None:
         np.testing.assert_array_equal(data[name], getattr(run, name))
 
 
-def test_attributes_say_where_a_run_comes_from(run: Trajectory) -> None:
-    said = dataset.from_trajectory(run).attrs
-    assert (said["formalism"], said["integrator"], said["status"]) == ("kane", "dop853", run.status)
-    assert json.loads(said["parameters"])["l"] == 0.3
-    assert said["dalembert_version"]
+def test_attributes_record_the_origin_of_a_run(run: Trajectory) -> None:
+    attributes = dataset.from_trajectory(run).attrs
+    assert (attributes["formalism"], attributes["integrator"], attributes["status"]) == ("kane", "dop853", run.status)
+    assert json.loads(attributes["parameters"])["l"] == 0.3
+    assert attributes["dalembert_version"]
 
 
 def test_netcdf_reads_back_equal(run: Trajectory, tmp_path: Path) -> None:
@@ -72,13 +72,13 @@ def test_csv_reads_back_equal(run: Trajectory, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("name", "got"), [("run.xlsx", r"as '\.xlsx'"), ("run", "without an ending")])
-def test_other_formats_are_refused(name: str, got: str, run: Trajectory, tmp_path: Path) -> None:
+def test_other_formats_are_rejected(name: str, got: str, run: Trajectory, tmp_path: Path) -> None:
     with pytest.raises(InputError, match=rf"a run cannot be saved {got}\. Expected a name that ends in \.nc, \.csv"):
         dataset.save(run, tmp_path / name)
 
 
 @pytest.mark.parametrize("suffix", dataset.FORMATS)
-def test_a_failure_leaves_no_part_of_a_file(
+def test_failure_leaves_no_partial_file(
     suffix: str, run: Trajectory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = tmp_path / f"run{suffix}"
@@ -96,20 +96,18 @@ def test_a_failure_leaves_no_part_of_a_file(
     assert list(tmp_path.iterdir()) == [path]
 
 
-def test_a_place_that_cannot_be_written_is_named(run: Trajectory, tmp_path: Path) -> None:
+def test_unwritable_path_is_reported(run: Trajectory, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("not a folder")
     with pytest.raises(WorkError, match=r"run\.csv: the file cannot be written"):
         dataset.save(run, tmp_path / "file" / "run.csv")
 
 
-def test_without_a_writer_of_netcdf_csv_is_offered(
-    run: Trajectory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    dataset.from_trajectory(run)  # imports what it needs while modules can still be found
+def test_missing_netcdf_engine_suggests_csv(run: Trajectory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    dataset.from_trajectory(run)  # import everything before modules are hidden
     monkeypatch.setattr(dataset.importlib.util, "find_spec", lambda name: None)
-    with pytest.raises(EngineError, match=r"save the run as \.csv"):
+    with pytest.raises(EngineError, match=r"save as \.csv"):
         dataset.save(run, tmp_path / "run.nc")
-    with pytest.raises(EngineError, match=r"nothing here writes Parquet\. Install pyarrow"):
+    with pytest.raises(EngineError, match=r"no installed package writes Parquet\. Install pyarrow"):
         dataset.save(run, tmp_path / "run.parquet")
     assert not list(tmp_path.iterdir())
 
@@ -137,7 +135,7 @@ def test_parquet_reads_back_equal(run: Trajectory, tmp_path: Path) -> None:
     pandas.testing.assert_frame_equal(table, run.to_dataframe())
 
 
-def test_tables_hold_what_the_run_knows(run: Trajectory) -> None:
+def test_tables_contain_all_series_of_the_run(run: Trajectory) -> None:
     table = run.to_dataframe()
     units, model = table.attrs["units"], run.model
     assert table.shape[0] == len(run.t)
@@ -156,7 +154,7 @@ def test_tables_hold_what_the_run_knows(run: Trajectory) -> None:
     np.testing.assert_array_equal(run["ddot(theta1)" if len(run.q) > 1 else "ddot(theta)"], run.qdd[0])
 
 
-def test_a_coordinate_may_be_called_as_a_column_is() -> None:
+def test_coordinate_may_have_the_name_of_a_column() -> None:
     model = Model("names").coordinates("energy", "x")
     model.body("block", joint=model.prismatic((1, 0, 0), "energy"), mass=2)
     model.body("other", joint=model.prismatic((1, 0, 0), "x"), mass=1).start([1, 0], [2, 0])
@@ -188,7 +186,7 @@ def test_constraints_on_momenta_have_multipliers_and_no_joint_forces() -> None:
 
 @pytest.mark.nightly
 @pytest.mark.parametrize("name", gallery.names())
-def test_every_model_of_the_gallery_has_a_table_with_units(name: str, tmp_path: Path) -> None:
+def test_every_gallery_model_has_a_table_with_units(name: str, tmp_path: Path) -> None:
     run = equations_of(load(name), "lagrange").simulate(0.01, samples=3)
     table = run.to_dataframe()
     assert len(table) == 3

@@ -1,4 +1,4 @@
-"""Pages of HTML: well formed, escaped, with nothing from elsewhere; and names that no two things share."""
+"""HTML pages are well formed, escaped and self-contained, and printed names are distinct."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def formulas(page: str) -> list[ElementTree.Element]:
 
 
 @pytest.mark.parametrize("key", ["hamilton", "kane"])
-def test_a_page_is_whole_and_safe(key: str) -> None:
+def test_page_is_self_contained_and_escaped(key: str) -> None:
     reading = equations_of(cart("<script>alert(1)</script>&"), key, engine="python").reading
     page = html.document("<script>", [html.page(reading.page), html.steps("steps", reading.steps())])
     assert "<script" not in page
@@ -39,7 +39,7 @@ def test_a_page_is_whole_and_safe(key: str) -> None:
     assert "\\" not in body
 
 
-def test_matrices_dots_and_words() -> None:
+def test_matrices_dots_and_text() -> None:
     assert html.math(r"\ddot{\mathrm{panda\_joint1}}").count("panda_joint1") == 1
     grid = ElementTree.fromstring(html.math(latex.brackets([["a", "b"], ["c", "d"]]) + r"^{\mathsf{T}}"))
     power = next(grid.iter("msup"))
@@ -49,7 +49,7 @@ def test_matrices_dots_and_words() -> None:
     assert "a &lt; b" in html.math(r"\text{a \textless{} b}")
 
 
-def test_a_parameter_px_is_not_the_momentum_of_x() -> None:
+def test_parameter_px_differs_from_the_momentum_of_x() -> None:
     found = equations_of(cart(), "hamilton", engine="python").reading.page
     in_latex, in_text = latex.page(found), plain_text.page(found)
     assert r"\mathrm{px}" in in_latex
@@ -61,7 +61,7 @@ def test_a_parameter_px_is_not_the_momentum_of_x() -> None:
     assert "<msub><mi>p</mi>" in page
 
 
-def test_a_coordinate_s_is_not_the_vector_s() -> None:
+def test_coordinate_s_differs_from_the_vector_s() -> None:
     found = equations_of(cart(coordinate="s", mass="M"), "poincare", engine="python").reading
     written = plain_text.page(found.page)
     assert "q̇ = H 𝐬" in written
@@ -90,13 +90,13 @@ def test_no_two_names_look_the_same(given: list[str], ours: list[str]) -> None:
         assert len(set(looks)) == len(looks), looks
 
 
-def test_most_names_are_written_as_ever() -> None:
+def test_most_names_are_printed_unchanged() -> None:
     assert letters_of(["theta1", "x", "m", "l"], ["p(x)", "M[1,1]", "u1", "M"]).typed == frozenset()
     assert symbol_names.for_latex("left_hip_roll_joint") == r"\mathrm{left\_hip\_roll\_joint}"
     assert symbol_names.for_latex("p(panda_joint1)") == r"p_{\mathrm{panda\_joint1}}"
 
 
-def test_tables_escape_what_users_wrote() -> None:
+def test_tables_escape_user_strings() -> None:
     table = Table(("name",), (("<b>&",),), "50 %")
     assert "<b>&" not in table.html()
     assert "&lt;b&gt;&amp;" in table._repr_html_()
@@ -104,16 +104,16 @@ def test_tables_escape_what_users_wrote() -> None:
     assert "<b>&" in str(table)
 
 
-def test_everything_a_user_holds_shows_itself() -> None:
+def test_all_public_objects_have_notebook_output() -> None:
     import dalembert as dl
 
     model = dl.load("simple-pendulum")
     eom = dl.derive(model, "lagrange")
     run = eom.simulate(0.5, samples=3)
-    for held in (model, eom, eom.blocks["M"], eom.laws[0], dl.mobility(model), run, dl.dynamics(model)):
-        assert held._repr_html_().count("<") > 4
-        assert held._repr_latex_().startswith("$$")
-        assert len(str(held).splitlines()) > 1
-        assert "\n" not in repr(held)
+    for item in (model, eom, eom.blocks["M"], eom.laws[0], dl.mobility(model), run, dl.dynamics(model)):
+        assert item._repr_html_().count("<") > 4
+        assert item._repr_latex_().startswith("$$")
+        assert len(str(item).splitlines()) > 1
+        assert "\n" not in repr(item)
     assert "theta" in str(model)
     assert "t = 0.5" in str(run)

@@ -1,4 +1,4 @@
-"""The equations people read say the same as the equations the machine computes."""
+"""The printed equations equal the compiled equations."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from dalembert.model.description import Elements
 from dalembert.model.model import Model
 from dalembert.symbolic.parser import parse
 
-USUAL = ("lagrange", "kane", "volterra_reduced", "hamilton", "phong")  # the others at night
+USUAL = ("lagrange", "kane", "volterra_reduced", "hamilton", "phong")  # the others run nightly
 SMALL = ("simple-pendulum", "double-pendulum", "cart-pendulum")
 # the wheel of the cart pendulum is nonholonomic
 PAIRS = [
@@ -71,7 +71,7 @@ def numbers_for(form: LinearForm) -> dict[str, float]:
 
 
 def read_back(found: dict[str, Any], model: Elements, at: dict[str, float]) -> dict[str, np.ndarray]:
-    """The numbers behind the strings of `as_dict`, read by the parser of formulas."""
+    """Values of the strings of `as_dict`, parsed as formulas."""
     # momenta, constants and twists are named after coordinates and bodies: p(x), G(x), wz(rod)
     named = re.compile(r"\b(p|G|[vw][xyz])\(([\w-]+)\)")
     table = at | {named.sub(r"\1_\2", name): value for name, value in at.items()}
@@ -108,7 +108,7 @@ def test_strings_have_the_values_of_the_derivation(name: str, key: str) -> None:
     assert found["velocities"] == [re.sub(r"^(p|[vw][xyz])\((.+)\)$", r"\1_\2", str(v)) for v in form.velocity.v]
 
 
-def test_dictionary_names_everything() -> None:
+def test_dictionary_is_complete() -> None:
     found = text.as_dict(derive("cart-pendulum", "volterra_reduced"))
     assert found["ignorable"] == ["x"]
     assert list(found["constants"]) == ["G_x"]
@@ -119,7 +119,7 @@ def test_dictionary_names_everything() -> None:
 
 
 @pytest.mark.parametrize("key", [key for key in KEYS if key not in ("hamilton", "dirac", "newton_euler")])
-def test_pendulum_has_the_equation_of_the_textbooks(key: str) -> None:
+def test_pendulum_has_the_textbook_equation(key: str) -> None:
     eom = equations_of(gallery.load("simple-pendulum"), key)
     m, l, g = sympy.symbols("m l g")  # noqa: E741
     theta = dynamicsymbols("theta")
@@ -130,7 +130,7 @@ def test_pendulum_has_the_equation_of_the_textbooks(key: str) -> None:
 
 
 @pytest.mark.parametrize("key", ["hamilton", "dirac"])
-def test_pendulum_has_the_canonical_equation_of_the_textbooks(key: str) -> None:
+def test_pendulum_has_the_textbook_canonical_equation(key: str) -> None:
     eom = equations_of(gallery.load("simple-pendulum"), key)
     m, l, g, p = sympy.symbols("m l g p(theta)")  # noqa: E741
     theta = dynamicsymbols("theta")
@@ -145,7 +145,7 @@ def test_cart_pendulum_has_the_mass_matrix_of_the_paper() -> None:
     a, b, x = dynamicsymbols("theta1 theta2 x")
     rates = [q.diff() for q in (a, b, x)]
     half, third = sympy.Rational(1, 2), sympy.Rational(1, 3)
-    # rods about their ends and centres, written down by hand
+    # rods about their ends and centers, derived by hand
     first = half * m2 * (rates[2] ** 2 + l * sympy.cos(a) * rates[2] * rates[0] + third * l**2 * rates[0] ** 2)
     second = m2 * (rates[2] + l * sympy.cos(a) * rates[0] + l / 2 * sympy.cos(b) * rates[1]) ** 2 / 2
     second += m2 * (l * sympy.sin(a) * rates[0] + l / 2 * sympy.sin(b) * rates[1]) ** 2 / 2
@@ -163,7 +163,7 @@ def test_matrices_use_the_symbols_the_user_declared() -> None:
     assert moving[0] == q * q.diff()
 
 
-def test_matrices_know_speeds_constants_and_time() -> None:
+def test_matrices_contain_speeds_constants_and_time() -> None:
     model = gallery.load("cart-pendulum")
     entries = np.array([[se.Symbol("u1"), se.Symbol("G(x)"), se.Symbol("t")]], dtype=object)
     u1, G, t = latex.to_sympy_matrix(model, entries, ["u1"])
@@ -187,12 +187,12 @@ def test_latex_is_well_formed(name: str, key: str) -> None:
 
 
 @pytest.mark.parametrize("key", ["lagrange", "kane", "volterra_reduced"])
-def test_matplotlib_reads_every_expression(key: str) -> None:
+def test_matplotlib_parses_every_expression(key: str) -> None:
     parser = MathTextParser("path")
     for section in page("cart-pendulum", key).sections:
         for left, right in section.rows:
             written = f"${latex.expression(left)} = {latex.expression(right)}$"
-            parser.parse(re.sub(r"\\[Bb]ig[lr]", "", written))  # matplotlib knows no sizes of brackets
+            parser.parse(re.sub(r"\\[Bb]ig[lr]", "", written))  # matplotlib does not support bracket sizes
 
 
 def test_latex_has_dots_subscripts_fractions_and_the_sign_of_the_reactions() -> None:
@@ -209,7 +209,7 @@ def test_latex_has_dots_subscripts_fractions_and_the_sign_of_the_reactions() -> 
     assert r"\dot{p}_{\theta_{1}} &=" in canonical
 
 
-def test_text_reads_like_mathematics() -> None:
+def test_text_uses_mathematical_notation() -> None:
     written = text.page(page("cart-pendulum", "lagrange"))
     assert "d/dt ∂L/∂q̇ − ∂L/∂q = Q + Aᵀλ  (17)" in written
     assert "A q̈ = β  (17)" in written
@@ -218,7 +218,7 @@ def test_text_reads_like_mathematics() -> None:
 
 
 @pytest.mark.parametrize("name", ["cart-pendulum", "three-bodies"])
-def test_no_line_is_a_wall(name: str) -> None:
+def test_lines_are_short(name: str) -> None:
     for section in page(name, "volterra_reduced").sections:
         for row in section.rows:
             assert max(map(se.count_ops, row)) <= 3 * WALL
@@ -228,10 +228,10 @@ def test_short_equations_have_no_intermediates() -> None:
     assert prepare(derive("double-pendulum", "kane")).parts == ()
 
 
-def test_a_notebook_is_not_flooded() -> None:
-    shown = latex.display(page("three-bodies", "volterra"))
-    assert "latex() writes them all" in shown
-    assert shown.count("\\\\") < 200
+def test_notebook_output_is_truncated() -> None:
+    output = latex.display(page("three-bodies", "volterra"))
+    assert "use latex() for all" in output
+    assert output.count("\\\\") < 200
 
 
 def test_intermediates_avoid_the_names_of_the_user() -> None:
@@ -254,7 +254,7 @@ def test_constants_of_the_motion_avoid_the_names_of_the_user() -> None:
     assert r"\frac{\mathbf{G}_{x}}{\mathrm{G\_x} + m}" in equations_of(model, "volterra_reduced").latex()
 
 
-def test_branches_and_powers_can_be_read_back() -> None:
+def test_branches_and_powers_round_trip() -> None:
     model = Model("block").parameters(m=1.0, mu=0.3, c=2.0).coordinates("x")
     model.body("block", joint=model.prismatic((1, 0, 0), "x"), mass="m")
     model.force("block", ("-mu*sign(dot(x)) - c*abs(x)**1.5 + exp(-x)*sqrt(1 + x**2) + max(x, t, 0.25)", 0, 0))
@@ -286,7 +286,7 @@ def test_names(name: str, in_latex: str, in_text: str) -> None:
     assert symbol_names.for_text(name) == in_text
 
 
-def test_a_number_beside_a_long_denominator_is_not_drawn_into_it():
+def test_number_next_to_a_long_denominator_stays_outside():
     # SymPy writes 2 (a + b) as 2 a + 2 b, which cancels nothing
     letters: Any = se.symbols(
         "length_of_the_first_rod length_of_the_second_rod length_of_the_third_rod mass_of_the_fourth_rod"
@@ -298,29 +298,29 @@ def test_a_number_beside_a_long_denominator_is_not_drawn_into_it():
 
 
 @pytest.mark.parametrize(("key", "law"), [("dalembert", "(5.97)"), ("nullspace", "(5.301)"), ("hamilton", "(5.97)")])
-def test_stabilized_equations_have_headings_and_notes_of_their_own(key: str, law: str) -> None:
+def test_stabilized_equations_have_separate_headings_and_notes(key: str, law: str) -> None:
     plain = dl.derive("phong-pendulum", key)
-    held = plain.stabilized(25.0, 10.0)
-    (note,) = held.reading.page.notes
+    stabilized = plain.stabilized(25.0, 10.0)
+    (note,) = stabilized.reading.page.notes
     assert note.endswith("φ̈ + 10 φ̇ + 25 φ = 0 for pivot_x, pivot_y")
-    assert note in held.notes
+    assert note in stabilized.notes
     assert plain.reading.page.notes == ()
-    headings = {section.equation: section.heading for section in held.reading.page.sections}
+    headings = {section.equation: section.heading for section in stabilized.reading.page.sections}
     others = {section.heading for section in plain.reading.page.sections}
     assert headings[law] not in others
-    assert "Φ̇q̇ " not in text.page(held.reading.page).replace("(Φ̇q̇ + β Φ q̇ + α 𝛗)", "")
+    assert "Φ̇q̇ " not in text.page(stabilized.reading.page).replace("(Φ̇q̇ + β Φ q̇ + α 𝛗)", "")
 
 
 def test_stabilized_equations_of_dirac_contain_the_feedback() -> None:
-    held = dl.derive("phong-pendulum", "dirac").stabilized(3.0)
-    assert held.reading.page.notes == ("constraints stabilized by feedback: ċ = −3 c",)
-    assert "c_q q̇ + c_p ṗ + c_t + α c = 0" in text.page(held.reading.page)
-    (law,) = [law for law in held.laws if law.equation == "(5.294)"]
+    stabilized = dl.derive("phong-pendulum", "dirac").stabilized(3.0)
+    assert stabilized.reading.page.notes == ("constraints stabilized by feedback: ċ = −3 c",)
+    assert "c_q q̇ + c_p ṗ + c_t + α c = 0" in text.page(stabilized.reading.page)
+    (law,) = [law for law in stabilized.laws if law.equation == "(5.294)"]
     assert any("3*x" in str(side).replace(" ", "") for side in (*law.left, *law.right))
 
 
 @pytest.mark.parametrize(("key", "verb"), [("lagrange", "dropped"), ("udwadia_kalaba", "kept"), ("phong", "kept")])
-def test_a_redundant_row_is_either_dropped_or_kept(key: str, verb: str) -> None:
+def test_redundant_row_is_either_dropped_or_kept(key: str, verb: str) -> None:
     model = dl.Model.from_energies(
         "twice", coordinates=["x", "y"], kinetic="(dot(x)**2 + dot(y)**2)/2", holonomic=["x - y", "2*x - 2*y"]
     )

@@ -1,4 +1,4 @@
-"""Meshes: four kinds of files, and names and files that are not to be trusted."""
+"""Meshes: four file formats, and untrusted names and files."""
 
 import struct
 
@@ -53,21 +53,23 @@ FILES = {"a.stl": binary_stl(), "b.stl": text_stl(), "c.obj": obj(), "d.dae": co
 
 
 @pytest.mark.parametrize("name", FILES)
-def test_all_files_hold_the_same_tetrahedron(name, tmp_path):
+def test_all_formats_contain_the_same_tetrahedron(name, tmp_path):
     (tmp_path / name).write_bytes(FILES[name])
     found = mesh_of(name, str(tmp_path))
     assert not isinstance(found, str)
     points, faces = found
     a, b, c = np.moveaxis(points[faces], 1, 0)
     assert len(points) == 4
-    assert np.einsum("ix,ix->", a, np.cross(b, c)) / 6 == pytest.approx(1.0)  # the volume, so the faces look outwards
+    assert np.einsum("ix,ix->", a, np.cross(b, c)) / 6 == pytest.approx(
+        1.0
+    )  # positive volume: the faces point outwards
 
 
 @pytest.mark.parametrize(
     "name",
     ["../a.stl", "x/../../a.stl", "/etc/passwd", "file:///etc/passwd", "http://x/a.stl", "package://../a.stl", "link"],
 )
-def test_names_that_lead_elsewhere_are_not_followed(name, tmp_path):
+def test_paths_outside_the_folder_are_not_read(name, tmp_path):
     folder = tmp_path / "robot"
     (folder / "x").mkdir(parents=True)
     (tmp_path / "a.stl").write_bytes(FILES["a.stl"])
@@ -75,7 +77,7 @@ def test_names_that_lead_elsewhere_are_not_followed(name, tmp_path):
     assert mesh_file(name, folder) is None
 
 
-def test_packages_are_found_above_the_file(tmp_path):
+def test_packages_are_found_in_parent_folders(tmp_path):
     (tmp_path / "arm" / "urdf").mkdir(parents=True)
     (tmp_path / "arm" / "meshes").mkdir()
     (tmp_path / "arm" / "meshes" / "a.stl").write_bytes(FILES["a.stl"])
@@ -93,12 +95,12 @@ HOSTILE = {
 
 
 @pytest.mark.parametrize("name", HOSTILE)
-def test_files_that_are_no_meshes_are_left_out_with_a_reason(name, tmp_path):
+def test_invalid_mesh_files_are_omitted_with_a_reason(name, tmp_path):
     (tmp_path / name).write_bytes(HOSTILE[name])
     assert isinstance(mesh_of(name, str(tmp_path)), str)
 
 
-def test_fine_meshes_become_coarser():
+def test_fine_meshes_are_coarsened():
     angle = np.linspace(0, np.pi, 120)
     around = np.linspace(0, 2 * np.pi, 121)
     grid = np.stack(
@@ -122,7 +124,7 @@ URDF = """<robot name="arm"><link name="base"/><link name="rod">
 <joint name="swing" type="continuous"><parent link="base"/><child link="rod"/><axis xyz="0 1 0"/></joint></robot>"""
 
 
-def test_a_robot_is_drawn_with_its_mesh(tmp_path):
+def test_robot_is_drawn_with_its_mesh(tmp_path):
     (tmp_path / "a.stl").write_bytes(FILES["a.stl"])
     (tmp_path / "arm.urdf").write_text(URDF.format("package://a.stl"), encoding="utf-8")
     model = dl.load(tmp_path / "arm.urdf")
@@ -132,8 +134,8 @@ def test_a_robot_is_drawn_with_its_mesh(tmp_path):
     assert np.allclose(mesh.at, [0, 0, -1])
 
 
-def test_a_mesh_that_is_missing_becomes_a_drawn_shape_and_a_note(tmp_path):
+def test_missing_mesh_gives_a_default_shape_and_a_note(tmp_path):
     (tmp_path / "arm.urdf").write_text(URDF.format("package://gone.stl"), encoding="utf-8")
     scene = scene_of(dl.load(tmp_path / "arm.urdf"))
     assert any(shape.role == "body" for shape in scene.bodies[1].shapes)
-    assert scene.notes == ("The mesh 'package://gone.stl' of 'rod' is not drawn: it was not found.",)
+    assert scene.notes == ("The mesh 'package://gone.stl' of 'rod' is not drawn: file not found.",)

@@ -1,4 +1,4 @@
-"""Figures: what is on them, that nothing covers anything else, and how they reach the disk and the notebook."""
+"""Figures: their content, no overlaps, and output to files and notebooks."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def runs() -> dict[str, Trajectory]:
 
 @pytest.fixture(scope="module")
 def whole(runs: dict[str, Trajectory]) -> Plot:
-    """Every panel of a run, laid out."""
+    """All panels of a run, with layout."""
     figure = plot.trajectory(runs["lagrange"], panels=list(plot.PANELS))
     figure.draw_without_rendering()
     return figure
@@ -72,24 +72,24 @@ def legend_texts(axis: Axes) -> list[str]:
 
 
 def written(axis: Axes) -> list[Text]:
-    """All words and numbers on an axis but its legend."""
+    """All texts on an axis without its legend."""
     ticks = [*axis.get_xticklabels(), *axis.get_yticklabels()]
     found = [*ticks, *axis.texts, axis.xaxis.label, axis.yaxis.label, axis.xaxis.offsetText, axis.yaxis.offsetText]
     return [text for text in found if text.get_visible() and text.get_text()]
 
 
 def curves(axis: Axes) -> list[Line2D]:
-    """The lines of an axis without the samples beside names."""
+    """The lines of an axis without the line samples next to labels."""
     return [line for line in axis.get_lines() if len(np.asarray(line.get_xdata())) > 2]
 
 
 def cover(a: Bbox, b: Bbox) -> bool:
-    """Whether two boxes share more than an edge."""
+    """True if two boxes overlap."""
     both = Bbox.intersection(a, b)
     return both is not None and both.width > 0.5 and both.height > 0.5
 
 
-# what is drawn
+# content
 
 
 def test_panels_of_a_run(runs: dict[str, Trajectory]) -> None:
@@ -108,7 +108,7 @@ def test_panels_of_a_run(runs: dict[str, Trajectory]) -> None:
     assert "angle of the first rod" in legend_texts(figure.axes[0])[0]
 
 
-def test_speeds_take_the_place_of_velocities(runs: dict[str, Trajectory]) -> None:
+def test_speeds_replace_velocities(runs: dict[str, Trajectory]) -> None:
     assert "speeds [m/s]" in labels(plot.trajectory(runs["kane"]))
 
 
@@ -180,7 +180,7 @@ def test_different_units_have_their_own_axes() -> None:
     ]
 
 
-def test_errors_of_servo_constraints_are_seen_to_die_out() -> None:
+def test_errors_of_servo_constraints_decay_in_the_plot() -> None:
     model = Model("servo").coordinate("x", unit="m", start=1.0)
     model.body("slider", joint=model.prismatic((1, 0, 0), "x"), mass=1).drive("x", "0*t", feedback=(25.0, 10.0))
     run = equations_of(model, "lagrange").simulate(2.0, samples=41)
@@ -189,7 +189,7 @@ def test_errors_of_servo_constraints_are_seen_to_die_out() -> None:
     np.testing.assert_allclose(position.lines[0].y, (1 + 5 * run.t) * np.exp(-5 * run.t), atol=1e-6)
 
 
-def test_coordinates_without_units_are_told_apart_and_no_unit_is_made_up() -> None:
+def test_coordinates_without_units_are_separate_and_unlabeled() -> None:
     model = Model("two").coordinates("x", "a")
     model.body("rod", joint=[model.prismatic((1, 0, 0), "x"), model.revolute((0, 0, 1), "a")], mass=1, center=(1, 0, 0))
     figure = plot.trajectory(
@@ -207,7 +207,7 @@ def test_the_work_of_drives_is_the_work_of_the_run() -> None:
     assert np.trapezoid(power, run.t) == pytest.approx(run.work.total[-1], rel=1e-5)
 
 
-def test_names_from_urdf_are_names() -> None:
+def test_urdf_names_are_printed_unchanged() -> None:
     model = Model("robot").coordinate("panda_joint1", unit="rad", start_rate=1.0)
     model.body("link", joint=model.revolute((0, 0, 1), "panda_joint1"), mass=1, center=(1, 0, 0))
     figure = plot.trajectory(equations_of(model, "lagrange").simulate(0.2, samples=5))
@@ -229,7 +229,7 @@ def test_wrong_panels(runs: dict[str, Trajectory]) -> None:
         pendulum.plot("a.png", path="b.png")
 
 
-# nothing stands on anything else
+# no overlaps
 
 
 def test_legends_are_free(whole: Plot) -> None:
@@ -245,7 +245,7 @@ def test_legends_are_free(whole: Plot) -> None:
 
 
 @pytest.mark.parametrize(("size", "base", "power"), [(3e-6, 0.0, -6), (2e7, 0.0, 6), (1.0, 9e3, 0), (1e-15, 9.81, 0)])
-def test_powers_of_ten_stand_beside_the_unit(size: float, base: float, power: int) -> None:
+def test_powers_of_ten_are_next_to_the_unit(size: float, base: float, power: int) -> None:
     figure = Plot(layout="constrained")
     axis = figure.subplots()
     t = np.linspace(0, 1, 50)
@@ -258,7 +258,7 @@ def test_powers_of_ten_stand_beside_the_unit(size: float, base: float, power: in
     np.testing.assert_allclose([float(tick) * 10.0**power for tick in ticks], axis.get_yticks(), rtol=1e-8, atol=1e-300)
 
 
-def test_what_is_zero_is_said_in_words() -> None:
+def test_zero_lines_are_listed_as_text() -> None:
     nothing = np.zeros(3)
     for panel in (
         Panel("e", "m", (Line("a", nothing),), drift=True),
@@ -281,7 +281,7 @@ def test_what_is_zero_is_said_in_words() -> None:
 
 @dataclass
 class AsIf:
-    """A run that says it is by another formalism."""
+    """A run with the name of another formalism."""
 
     formalism: str
     t: np.ndarray
@@ -293,7 +293,7 @@ def crowd(run: Trajectory) -> Mapping[str, Trajectory]:
     return cast(Mapping[str, Trajectory], {key: AsIf(key, run.t, run.model, run.description) for key in catalogue.KEYS})
 
 
-def test_every_formalism_has_its_own_style_and_every_lineage_its_colour() -> None:
+def test_every_formalism_has_its_style_and_every_lineage_its_color() -> None:
     styles = {key: style_of(key) for key in catalogue.KEYS}
     assert len(set(styles.values())) == len(catalogue.KEYS)
     assert {key for keys in LINEAGES.values() for key in keys} == set(catalogue.KEYS)
@@ -310,7 +310,7 @@ def test_the_same_formalism_twice() -> None:
 
 
 @pytest.mark.parametrize("step", [0.0, 1e-3, 1.0])
-def test_names_at_the_right_edge_keep_apart(runs: dict[str, Trajectory], step: float) -> None:
+def test_labels_at_the_right_edge_do_not_overlap(runs: dict[str, Trajectory], step: float) -> None:
     run = runs["lagrange"]
     ends = [1e-9 * 10 ** (step * i) for i in range(len(catalogue.KEYS))]
     values = {
@@ -325,13 +325,13 @@ def test_names_at_the_right_edge_keep_apart(runs: dict[str, Trajectory], step: f
     assert set(names) == set(catalogue.KEYS)
     assert not [pair for pair in combinations(names, 2) if cover(names[pair[0]], names[pair[1]])]
     assert all(box.x0 > axis.bbox.x1 and box.x1 <= figure.bbox.x1 and box.y0 >= 0 for box in names.values())
-    # from above in the order of the ends
+    # from top to bottom in the order of the ends
     assert sorted(names, key=lambda key: names[key].y0) == list(catalogue.KEYS)
     styles = {(to_hex(line.get_color()), str(vars(line)["_dash_pattern"])) for line in curves(axis)}
     assert len(styles) == len(curves(axis)) == len(catalogue.KEYS)
 
 
-def test_equal_runs_are_drawn_once_under_all_names(runs: dict[str, Trajectory]) -> None:
+def test_equal_runs_are_drawn_once_with_all_names(runs: dict[str, Trajectory]) -> None:
     up, down = np.linspace(0, 1, 51), np.linspace(0, -1, 51)
     values = {"lagrange": up, "kane": down, "maggi": up + 1e-4}
     panel = Panel("x", "m", tuple(Line(key, y) for key, y in values.items()))
@@ -345,13 +345,13 @@ def test_equal_runs_are_drawn_once_under_all_names(runs: dict[str, Trajectory]) 
     assert [text.get_text() for text in axis.texts] == ["all 3"]
 
 
-def test_the_colours_are_explained(runs: dict[str, Trajectory]) -> None:
+def test_legend_explains_the_colors(runs: dict[str, Trajectory]) -> None:
     (legend,) = plot.comparison_figure(runs, ["energy"]).legends
     shown = grouped({key: catalogue.find(key).ABOUT.lineage for key in runs})
     assert [text.get_text() for text in legend.get_texts()] == [", ".join(lineage) for lineage in shown]
 
 
-def test_heights_that_are_too_many_stay_in_order_and_apart() -> None:
+def test_crowded_labels_stay_ordered_and_separate() -> None:
     wanted = np.random.default_rng(1).uniform(0.9, 1.0, 12).tolist()
     found = apart(wanted, 0.05)
     assert np.diff(np.sort(found)).min() > 0.05 - 1e-12
@@ -370,7 +370,7 @@ def test_comparison_draws_the_figures_of_the_paper(tmp_path: Path, runs: dict[st
     np.testing.assert_array_equal(drift.lines[0].y, running_maximum(runs["lagrange"].violation[-1]))
 
 
-def test_comparison_leaves_out_what_the_model_has_not(tmp_path: Path) -> None:
+def test_comparison_omits_figures_that_do_not_apply(tmp_path: Path) -> None:
     run = equations_of(gallery.load("double-pendulum"), "lagrange").simulate(0.2, samples=5)
     written = plot.comparison({"lagrange": run}, tmp_path)
     assert [path.stem for path in written] == ["energy", "coordinates"]
@@ -380,22 +380,22 @@ def test_comparison_leaves_out_what_the_model_has_not(tmp_path: Path) -> None:
         plot.comparison({"lagrange": run}, tmp_path, ["momentum"])
 
 
-# where figures go
+# output
 
 
-def test_a_notebook_shows_the_figure_and_pyplot_does_not_know_it(runs: dict[str, Trajectory]) -> None:
+def test_notebook_displays_the_figure_without_pyplot(runs: dict[str, Trajectory]) -> None:
     from matplotlib._pylab_helpers import Gcf
 
     for figure in (runs["kane"].plot("energy"), plot.comparison_figure(runs, ["energy"])):
         assert figure._repr_png_().startswith(b"\x89PNG")
-        assert figure._repr_html_() is None  # shown once
+        assert figure._repr_html_() is None  # displayed once
     assert not Gcf.get_all_fig_managers()
     again = pickle.loads(pickle.dumps(runs["kane"].plot("energy")))  # noqa: S301
     assert labels(again) == ["energy [J]"]
 
 
 @pytest.mark.parametrize(("suffix", "start"), [(".png", b"\x89PNG"), (".pdf", b"%PDF"), (".svg", b"<?xml")])
-def test_the_suffix_decides_the_format(suffix: str, start: bytes, tmp_path: Path, runs: dict[str, Trajectory]) -> None:
+def test_suffix_sets_the_format(suffix: str, start: bytes, tmp_path: Path, runs: dict[str, Trajectory]) -> None:
     path = tmp_path / "new" / "folder" / f"run{suffix}"
     runs["kane"].plot("energy", str(path))
     assert path.read_bytes().startswith(start)
@@ -403,12 +403,12 @@ def test_the_suffix_decides_the_format(suffix: str, start: bytes, tmp_path: Path
 
 
 @pytest.mark.parametrize("name", ["run.jpeg2", "run"])
-def test_other_formats_are_refused(name: str, tmp_path: Path, runs: dict[str, Trajectory]) -> None:
+def test_other_formats_are_rejected(name: str, tmp_path: Path, runs: dict[str, Trajectory]) -> None:
     with pytest.raises(InputError, match=r"a figure cannot be saved .*ends in \.png, \.pdf or \.svg"):
         runs["kane"].plot(path=tmp_path / name)
 
 
-def test_a_failure_leaves_no_part_of_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_failure_leaves_no_partial_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "run.png"
     path.write_text("before")
 
@@ -427,7 +427,7 @@ def test_a_failure_leaves_no_part_of_a_file(tmp_path: Path, monkeypatch: pytest.
 
 
 def test_energy_error_has_a_scale_when_the_energy_is_zero() -> None:
-    # the pendulum of the gallery starts with no energy at all
+    # the gallery pendulum starts with zero energy
     run = equations_of(gallery.load("simple-pendulum"), "lagrange").simulate(1.0, samples=11, integrator="dop853")
     assert abs(run.balance[0]) < 1e-12
     assert balance_error(run).max() < 1e-6

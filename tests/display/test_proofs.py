@@ -1,4 +1,4 @@
-"""What is shown is what the formalism computes: every tidied block and law is proved equal to its raw form."""
+"""The displayed equations are those of the formulation: every simplified block and law is proved equal to its raw form."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def hamilton() -> Reading:
 
 
 def unproved(reading: Reading) -> list[str]:
-    """The blocks and laws that are not proved; one that is too long to be written out claims nothing."""
+    """Blocks and laws without proof; those that are too long to print are not checked."""
     blocks = [key for key, block in reading.blocks.items() if not block.is_long and block.proved != "proved"]
     return [*blocks, *(law.words for law in reading.laws if not law.unwritten and law.proved != "proved")]
 
@@ -39,12 +39,12 @@ def unproved(reading: Reading) -> list[str]:
 def test_blocks_and_laws_are_proved(name: str, key: str) -> None:
     reading = equations_of(gallery.load(name), key).reading
     assert unproved(reading) == []
-    # proofs of nothing would pass too: something was tidied, and it is not the raw form
+    # trivial proofs would pass too: check that something was simplified
     assert any((block.raw != block.entries).any() for block in reading.blocks.values() if not block.is_text)
 
 
-def test_blocks_without_entries_say_so() -> None:
-    reading = equations_of(gallery.load("tracking"), "nullspace").reading  # nothing is free
+def test_blocks_without_entries_report_it() -> None:
+    reading = equations_of(gallery.load("tracking"), "nullspace").reading  # no degrees of freedom
     empty = [block for block in reading.blocks.values() if not block.entries.size]
     assert empty
     for block in empty:
@@ -55,7 +55,7 @@ def test_blocks_without_entries_say_so() -> None:
 
 
 def readable() -> list[tuple[str, str]]:
-    """All models of up to 8 coordinates by all formalisms."""
+    """All models with up to 8 coordinates by all formulations."""
     return [(name, key) for name in up_to(8) for key in catalogue.KEYS]
 
 
@@ -71,8 +71,8 @@ def test_all_blocks_and_laws_are_proved(name: str, key: str) -> None:
 
 def mutated(block: Block, change: se.Basic) -> Block:
     entries = block.entries.copy()
-    place = next(index for index in np.ndindex(*entries.shape) if entries[index] != 0)
-    entries[place] = entries[place] + change
+    nonzero = next(index for index in np.ndindex(*entries.shape) if entries[index] != 0)
+    entries[nonzero] = entries[nonzero] + change
     return replace(block, entries=entries)
 
 
@@ -86,7 +86,7 @@ def test_a_wrong_block_is_refuted(hamilton: Reading, change: se.Basic) -> None:
 def test_a_wrong_meaning_and_a_wrong_law_are_refuted(hamilton: Reading) -> None:
     block, law = hamilton.blocks["H"], hamilton.laws[-1]
     last = block.meanings[-1]
-    assert replace(block, entries=block.whole, meanings=()).proved == "different"  # the raw form goes by names
+    assert replace(block, entries=block.whole, meanings=()).proved == "different"  # the raw form uses names
     assert replace(block, entries=block.whole).proved == "proved"
     assert (
         replace(block, entries=block.whole, meanings=(*block.meanings[:-1], (last[0], 2 * last[1]))).proved
@@ -95,7 +95,7 @@ def test_a_wrong_meaning_and_a_wrong_law_are_refuted(hamilton: Reading) -> None:
     assert replace(law, left=-law.left).proved == "different"
 
 
-def test_without_time_the_raw_form_is_shown_and_said_to_be() -> None:
+def test_raw_form_is_displayed_and_reported_without_time() -> None:
     derivation = equations_of(gallery.load("double-pendulum"), "lagrange").derivation
     hurried, calm = Reading(derivation, budget=1e-9), Reading(derivation)
     assert hurried.blocks["M"].proved == "proved"
@@ -104,7 +104,7 @@ def test_without_time_the_raw_form_is_shown_and_said_to_be() -> None:
     assert calm.unfinished == ""
 
 
-def test_time_is_shared_and_told() -> None:
+def test_time_budget_is_shared_and_reported() -> None:
     x, m = se.Symbol("x"), se.Symbol("m")
     shares: list[float] = []
     short = Shortening([], seconds=100.0)

@@ -57,7 +57,7 @@ def _interpolated(table: dict, x: float) -> float:
 
 
 def interpreted(form: dict, inputs: list[float]) -> np.ndarray:
-    """What the page does: place by place."""
+    """Evaluate a program as the page does: line by line."""
     assert len(inputs) == form["inputs"]
     values = [*inputs, *form["numbers"], *form.get("tables", [])]
     for name, *places in form["lines"]:
@@ -72,7 +72,7 @@ def unpacked(array: dict) -> np.ndarray:
 
 
 def check_poses_and_closure(model, seed: int) -> None:
-    """The JSON of a model against the walk over plain numbers, and its Jacobian against differences."""
+    """Compare the JSON of a model with a numeric traversal, and its Jacobian with finite differences."""
     rng = np.random.default_rng(seed)
     data = json.loads(json.dumps(scene_of(model).to_dict(), allow_nan=False))
     q = np.array([c["start"] for c in data["coordinates"]]) + 0.1 * rng.normal(size=len(data["coordinates"]))
@@ -104,17 +104,17 @@ def check_poses_and_closure(model, seed: int) -> None:
 
 
 @pytest.mark.parametrize("name", ["cart-pendulum", "four-bar", "puma560", "three-bodies", "rolling-disk"])
-def test_the_page_finds_the_poses_of_python(name):
+def test_page_computes_the_same_poses_as_python(name):
     check_poses_and_closure(dl.load(name), 1)
 
 
 @pytest.mark.nightly
 @pytest.mark.parametrize("name", dl.gallery.names())
-def test_the_page_finds_the_poses_of_python_in_the_whole_gallery(name):
+def test_page_computes_the_same_poses_for_all_gallery_models(name):
     check_poses_and_closure(dl.load(name), 2)
 
 
-def test_tables_go_along():
+def test_tables_are_included():
     model = dl.Model("lift").coordinates("x")
     height = coordinate("x") + 2 * interpolation(table([0, 1, 2], [0, 3, 3]), TIME)
     up = model.prismatic((0, 0, 1), "x").with_values([height])
@@ -132,7 +132,7 @@ def test_parameters_are_folded_into_numbers():
     assert 7.0 in np.abs(longer.kinematics.form.program.numbers)
 
 
-def test_between_samples_the_motion_is_a_polynomial_of_degree_five():
+def test_interpolation_is_a_quintic_polynomial():
     x = np.polynomial.Polynomial([1.0, -2.0, 0.5, 0.3, -0.7, 0.2])
     t = np.array([0.0, 0.5, 1.3])
     run = Recorded("lagrange", t, x(t)[None], x.deriv()(t)[None], x.deriv(2)(t)[None], (), ())
@@ -140,8 +140,8 @@ def test_between_samples_the_motion_is_a_polynomial_of_degree_five():
     assert np.allclose(run.at(times)[0], x(times), rtol=0, atol=1e-13)
 
 
-def turned(model: dl.Model) -> dl.Model:
-    """A pendulum with two rods in a plane that lies askew."""
+def tilted_pendulum(model: dl.Model) -> dl.Model:
+    """A pendulum with two rods in a tilted plane."""
     first = model.revolute((0, 0, 1), "a", rotation=(0.3, 0.2, 0.1))
     model.body("one", joint=first, mass=1, center=(1, 0, 0))
     model.body("two", parent="one", joint=model.revolute((0, 0, 1), "b", (1, 0, 0)), mass=1, center=(1, 0, 0))
@@ -149,11 +149,11 @@ def turned(model: dl.Model) -> dl.Model:
 
 
 def test_planes_are_found_from_the_joints():
-    view = scene_of(turned(dl.Model("askew", gravity=(0, -9.81, 0)).coordinates("a", "b"))).view
+    view = scene_of(tilted_pendulum(dl.Model("askew", gravity=(0, -9.81, 0)).coordinates("a", "b"))).view
     toward = (view.eye - view.target) / np.linalg.norm(view.eye - view.target)
     assert view.planar
-    # two points that move stay at one height above the plane
-    scene = scene_of(turned(dl.Model("askew", gravity=(0, -9.81, 0)).coordinates("a", "b")))
+    # two moving points stay at a constant height above the plane
+    scene = scene_of(tilted_pendulum(dl.Model("askew", gravity=(0, -9.81, 0)).coordinates("a", "b")))
     q = np.random.default_rng(0).normal(size=(2, 9))
     assert np.ptp(toward @ scene.kinematics.at(q, 0.0)["two"][1]) < 1e-12
     assert abs(view.up @ toward) < 1e-12
@@ -162,11 +162,11 @@ def test_planes_are_found_from_the_joints():
 @pytest.mark.parametrize(
     ("name", "planar"), [("cart-pendulum", True), ("slider-crank", True), ("three-bodies", False), ("puma560", False)]
 )
-def test_which_models_are_seen_from_the_front(name, planar):
+def test_planar_models_are_viewed_from_the_front(name, planar):
     assert scene_of(dl.load(name)).view.planar is planar
 
 
-def test_an_arm_that_only_starts_in_a_plane_is_seen_in_space():
+def test_arm_that_only_starts_in_a_plane_is_spatial():
     model = dl.Model("bend").coordinates("a", "b")
     model.body("one", joint=model.revolute((0, 0, 1), "a"), mass=1, center=(1, 0, 0))
     model.body("two", parent="one", joint=model.universal(((0, 0, 1), (0, 1, 0)), ("b", 0)), mass=1, center=(1, 0, 0))
@@ -181,7 +181,7 @@ def test_gravity_points_downwards():
         assert view.up @ g < -0.9 * np.linalg.norm(g)
 
 
-def test_all_that_moves_is_in_view():
+def test_all_moving_points_are_in_view():
     run = dl.simulate("double-pendulum", 2.0, samples=41)
     scene = run.scene()
     view, places = scene.view, scene.kinematics.at(run.q, run.t)
@@ -193,7 +193,7 @@ def test_all_that_moves_is_in_view():
     assert math.isclose(np.linalg.norm(view.eye - view.target), view.size / 2 / math.tan(ANGLE / 2))
 
 
-def test_all_that_moves_is_in_view_in_perspective():
+def test_all_moving_points_are_in_view_in_perspective():
     run = dl.simulate("pendulum-on-balance", 2.0, samples=41)
     scene = run.scene()
     view, places = scene.view, scene.kinematics.at(run.q, run.t)
@@ -210,7 +210,7 @@ def test_all_that_moves_is_in_view_in_perspective():
     assert 0.85 < most / math.tan(ANGLE / 2) < 1
 
 
-def test_a_motion_that_leads_far_away_is_followed():
+def test_camera_follows_a_long_motion():
     model = dl.Model("sled").coordinates("x").start([0], [3])
     model.body("cart", joint=model.prismatic((1, 0, 0), "x"), mass=1, inertia=(0.01, 0.01, 0.01))
     scene = dl.simulate(model, 5.0, samples=11).scene()
@@ -220,7 +220,7 @@ def test_a_motion_that_leads_far_away_is_followed():
     assert np.ptp(scene.run.q) == pytest.approx(15)
 
 
-def test_a_mass_on_a_spring_is_seen_with_its_anchor():
+def test_view_contains_the_anchor_of_a_spring():
     model = dl.Model("hung", gravity=(0, -9.81, 0)).coordinates("y").start([-1], [0])
     model.body("mass", joint=model.prismatic((0, 1, 0), "y"), mass=1)
     scene = scene_of(model.spring(("world", "mass"), stiffness=30, natural_length=0.5))
@@ -244,7 +244,7 @@ def test_sizes_grow_with_the_unit_of_length():
             assert np.allclose(1e6 * np.array(first.size), second.size)
 
 
-def test_rods_go_from_joint_to_joint():
+def test_rods_connect_joints():
     scene = scene_of(dl.load("four-bar"))
     coupler = next(part for part in scene.bodies if part.name == "coupler")
     rod = next(shape for shape in coupler.shapes if shape.kind == "capsule")
@@ -258,7 +258,7 @@ def test_discs_have_the_radius_of_their_contact():
     assert disc.size[0] == model.parameter_values["r"]
 
 
-def test_what_is_round_is_drawn_in_its_size_and_stands_on_its_plane():
+def test_round_shapes_have_their_size_and_touch_their_plane():
     world, top = scene_of(dl.load("tippe-top")).bodies
     assert [shape.size for shape in top.shapes if shape.kind == "sphere" and shape.role == "body"] == [
         (0.015,),
@@ -271,8 +271,8 @@ def test_what_is_round_is_drawn_in_its_size_and_stands_on_its_plane():
     assert np.abs(mesh.points).max(axis=0) == pytest.approx([0.2, 0.03, 0.02])
     a, b, c = np.moveaxis(mesh.points[mesh.faces], 1, 0)
     outwards = np.sum(np.cross(b - a, c - a) * (a + b + c), axis=1)
-    assert outwards.min() > -1e-18  # the outside of every triangle is seen
-    # a foot is drawn beside its leg, and not in place of it
+    assert outwards.min() > -1e-18  # triangles are oriented outwards
+    # a foot is drawn in addition to its leg
     leg = dl.Model("leg", gravity=(0, 0, -1)).coordinates("a")
     leg.body("leg", joint=leg.revolute((0, 1, 0), "a"), mass=1, center=(0, 0, -0.5), inertia=(0.1, 0.1, 0))
     leg.sphere_on_plane("leg", radius=0.05, center=(0, 0, -1), point=(0, 0, -1.04), stiffness=1e3)
@@ -280,12 +280,12 @@ def test_what_is_round_is_drawn_in_its_size_and_stands_on_its_plane():
     assert {"capsule", "sphere"} <= set(kinds)
 
 
-def test_a_rod_without_a_child_has_the_length_its_inertia_tells():
+def test_rod_without_a_child_has_the_length_of_its_inertia():
     rods = [s for s in scene_of(dl.load("cart-pendulum")).bodies[3].shapes if s.kind == "capsule"]
     assert rods[0].size[1] == pytest.approx(0.2)
 
 
-def test_strings_and_surfaces_are_read_off_formulas():
+def test_strings_and_surfaces_are_derived_from_formulas():
     def particle(phi: str) -> dl.Model:
         model = dl.Model("particle", gravity=(0, 0, -9.81)).parameters(l=2.0, a=0.5).coordinates("x", "y", "z")
         axes = [model.prismatic(axis, name) for axis, name in zip(np.eye(3).tolist(), "xyz", strict=True)]
@@ -301,13 +301,13 @@ def test_strings_and_surfaces_are_read_off_formulas():
     assert np.allclose(3 * z, x**2 + 0.5 * y)
 
 
-def test_a_bead_on_a_turning_line_is_seen_with_its_wire():
+def test_bead_on_a_rotating_line_is_drawn_with_its_wire():
     (wire,) = scene_of(dl.load("bead-on-wire-cartesian")).cords
     assert wire.bodies == ("world", "bead")
     assert wire.points[0].tolist() == [0, 0, 0]
 
 
-def test_pivots_and_rails_that_formulas_state_are_drawn():
+def test_pivots_and_rails_from_formulas_are_drawn():
     def fixed(name: str) -> list:
         return [
             s for s in dl.simulate(name, 1.0, samples=21).scene().bodies[0].shapes if s.kind in ("mesh", "cylinder")
@@ -320,27 +320,27 @@ def test_pivots_and_rails_that_formulas_state_are_drawn():
     assert rail.at[1] == pytest.approx(0, abs=1e-9)
 
 
-def test_rods_are_seen_however_long_a_chain_is():
+def test_rods_are_visible_in_long_chains():
     for name in ("rope", "simple-pendulum"):
         scene = scene_of(dl.load(name))
         rod = next(shape for shape in scene.bodies[1].shapes if shape.kind == "capsule")
         assert 0.003 < rod.size[0] / scene.view.size < 0.05
 
 
-def test_the_panels_of_three_bodies_lie_beside_a_box_with_the_moments_of_the_file():
+def test_panels_of_three_bodies_are_next_to_a_box_with_the_inertia_of_the_file():
     values = dl.load("three-bodies").parameter_values
     box, panel = (part.shapes[0].size for part in scene_of(dl.load("three-bodies")).bodies[1:3])
     assert box[1] / 2 < values["a"] / 2 - panel[1] / 2
     assert values["Iyy"] == pytest.approx(values["m"] * (box[0] ** 2 + box[2] ** 2) / 12, rel=0.01)
 
 
-def test_energies_alone_cannot_be_drawn():
+def test_energy_models_cannot_be_drawn():
     model = dl.Model.from_energies("bare", coordinates=["x"], kinetic="dot(x)**2/2")
     with pytest.raises(dl.InputError, match="nothing to draw"):
         scene_of(model)
 
 
-def test_a_run_brings_its_histories_and_forces():
+def test_scene_of_a_run_contains_histories_and_forces():
     run = dl.simulate("simple-pendulum", 1.0, samples=11)
     data = json.loads(json.dumps(run.scene().to_dict(), allow_nan=False))
     channels = {channel["key"]: channel for channel in data["run"]["channels"]}
@@ -376,7 +376,7 @@ def test_loops_are_closed_before_they_are_drawn():
     assert np.abs(gap).max() < 1e-9
 
 
-def test_quaternions_turn_as_their_matrices():
+def test_quaternions_rotate_like_their_matrices():
     rng = np.random.default_rng(4)
     for _ in range(50):
         Q, _ = np.linalg.qr(rng.normal(size=(3, 3)))
@@ -399,6 +399,6 @@ def test_every_example_can_be_drawn_with_its_run(name):
     formalism = "denoc" if name == "rope" else "lagrange"
     scene = dl.simulate(model, min(model.duration, 1.0), samples=21, formalism=formalism).scene()
     json.dumps(scene.to_dict(), allow_nan=False)
-    # a link without mass and length is its joint alone
+    # a link without mass and length is drawn as its joint
     heavy = {body.name for body in model.bodies if model.number(str(body.mass), "mass") > 0}
     assert all(any(shape.role == "body" for shape in part.shapes) for part in scene.bodies if part.name in heavy)

@@ -1,4 +1,4 @@
-"""Sheets fit their page: what is measured on every day, and what pdflatex says of every sheet at night."""
+"""Sheets fit their page: measured widths in daily runs, and pdflatex on every sheet in nightly runs."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from dalembert.io import gallery
 from dalembert.simulation.workspace import setup, workspace_of
 
 TEXT_WIDTH = 483.7  # 17 cm, in points
-MOST = 8  # coordinates of the models whose sheets are all written
-TINY = 10.0  # points that nobody sees
+MOST = 8  # maximum coordinates of models with complete sheets
+TINY = 10.0  # tolerance in points
 
 
 def sheets(name: str, key: str) -> Iterator[str]:
-    """The page and the steps of a model by a formalism, in LaTeX."""
+    """LaTeX page and steps of a model by a formulation."""
     reading = equations(name, key).reading
     yield latex.page(reading.page)
     yield "\n\n".join(step.to_latex() for step in reading.steps())
@@ -36,40 +36,40 @@ def applicable(name: str) -> list[str]:
     return list(catalogue.applicable(space.model, space.facts))
 
 
-def complaints(found: list[tuple[str, str]], place: Path) -> list[str]:
-    """What pdflatex complains of: errors, and boxes that are too wide or too tall."""
+def pdflatex_problems(found: list[tuple[str, str]], folder: Path) -> list[str]:
+    """Errors of pdflatex, and boxes that are too wide or too tall."""
     if shutil.which("pdflatex") is None:
         pytest.fail("pdflatex is missing, so no sheet was tried. Install it: apt-get install texlive-latex-base.")
     body = "\n\n".join(f"\\typeout{{@@ {where}}}\n{sheet}" for where, sheet in found)
-    (place / "all.tex").write_text(latex.document([body]), encoding="utf-8")
+    (folder / "all.tex").write_text(latex.document([body]), encoding="utf-8")
     command = ["pdflatex", "-interaction=nonstopmode", "all.tex"]
-    subprocess.run(command, cwd=place, capture_output=True, check=False, timeout=300)
+    subprocess.run(command, cwd=folder, capture_output=True, check=False, timeout=300)
     out, where = [], ""
-    for line in (place / "all.log").read_text(encoding="utf-8", errors="replace").splitlines():
+    for line in (folder / "all.log").read_text(encoding="utf-8", errors="replace").splitlines():
         over = re.match(r"Overfull \\[hv]box \(([\d.]+)pt", line)
         if line.startswith("@@"):
             where = line[3:]
         elif line.startswith("!") or (over and float(over[1]) > TINY):
             out.append(f"{where}: {line}")
-    assert (place / "all.pdf").exists()
+    assert (folder / "all.pdf").exists()
     return out
 
 
 def malformed(sheet: str) -> list[str]:
-    """What LaTeX would set otherwise than meant: powers in parentheses, words as products of letters, unmatched braces."""
+    """Malformed LaTeX: powers in parentheses, words as products of letters, unmatched braces."""
     out = re.findall(r"\^\(.{0,20}|non_\{.{0,20}|\\mathbf\{[A-Z]\}(?: [a-z]\b){2,}", sheet)
     depth = list(accumulate({"{": 1, "}": -1}[brace] for brace in re.findall(r"(?<!\\)[{}]", sheet)))
     return out if not depth or (min(depth) >= 0 and depth[-1] == 0) else [*out, "braces do not match"]
 
 
-def test_malformed_latex_is_noticed() -> None:
+def test_malformed_latex_is_detected() -> None:
     for wrong in (r"\mathbf{M}_{s}^(-1/2)", r"\mathrm{non}_{ideal}", r"$\mathbf{P} o i n c a r e$", r"\dot{q", r"}{"):
         assert malformed(wrong.replace(r"\mathrm{non}_", "non_")), wrong
     assert malformed(r"\mathbf{M}_{s}^{-1/2} \{ a") == []
 
 
 @pytest.mark.parametrize("key", ["poincare", "udwadia_kalaba"])
-def test_powers_and_words_of_non_ideal_constraints(key: str) -> None:
+def test_powers_and_text_of_non_ideal_constraints(key: str) -> None:
     blocks = equations_of(gallery.load("rough-surface"), key).reading.blocks
     assert {"C", "S_nonideal"} & set(blocks)
     assert [problem for sheet in sheets("rough-surface", key) for problem in malformed(sheet)] == []
@@ -79,15 +79,15 @@ def test_powers_and_words_of_non_ideal_constraints(key: str) -> None:
 @pytest.mark.parametrize("name", up_to(MOST))
 def test_every_sheet_compiles_and_fits(name: str, tmp_path: Path) -> None:
     found = [(f"{name} by {key}", sheet) for key in applicable(name) for sheet in sheets(name, key)]
-    assert complaints(found, tmp_path) == []
+    assert pdflatex_problems(found, tmp_path) == []
     assert [f"{where}: {problem}" for where, sheet in found for problem in malformed(sheet)] == []
 
 
 @pytest.mark.nightly
-def test_what_does_not_fit_is_noticed(tmp_path: Path) -> None:
+def test_overfull_boxes_are_detected(tmp_path: Path) -> None:
     wide = "\\begin{align*}\nx &= " + " + ".join(f"a_{{{k}}}" for k in range(40)) + "\n\\end{align*}"
-    assert any("Overfull" in line for line in complaints([("wide", wide)], tmp_path))
-    assert any("Undefined" in line for line in complaints([("wrong", r"$\nosuchsign$")], tmp_path))
+    assert any("Overfull" in line for line in pdflatex_problems([("wide", wide)], tmp_path))
+    assert any("Undefined" in line for line in pdflatex_problems([("wrong", r"$\nosuchsign$")], tmp_path))
 
 
 @pytest.mark.parametrize(
@@ -105,13 +105,13 @@ def test_lines_are_measured_to_fit(name: str, key: str) -> None:
                 assert line_breaking.width(line.replace("&", "").removesuffix(r"\\")) <= TEXT_WIDTH, line
 
 
-def test_a_document_stands_alone() -> None:
+def test_document_is_complete() -> None:
     eom = equations_of(gallery.load("simple-pendulum"), "lagrange")
-    whole = eom.latex(standalone=True)
-    assert whole.startswith(r"\documentclass")
-    assert r"\usepackage{amsmath" in whole
-    assert whole.rstrip().endswith(r"\end{document}")
-    assert eom.latex() in whole
+    document = eom.latex(standalone=True)
+    assert document.startswith(r"\documentclass")
+    assert r"\usepackage{amsmath" in document
+    assert document.rstrip().endswith(r"\end{document}")
+    assert eom.latex() in document
     assert r"\documentclass" not in eom.latex()
 
 

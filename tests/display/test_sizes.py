@@ -1,4 +1,4 @@
-"""Equations have the size of a textbook's: operations of all lines together, and each short form proved to be the raw one."""
+"""Equations are as short as in textbooks: operations of all lines, and each short form is proved equal to the raw one."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ def system(name: str) -> System:
     return system_of(gallery.load(name), "symbolic")
 
 
-def printed(name: str, key: str, block: str) -> int:
-    """The operations of a block, with all names in it."""
+def n_operations(name: str, key: str, block: str) -> int:
+    """Number of operations of a block, with all names in it."""
     reading = equations_of(gallery.load(name), key).reading
     found, lines = reading.blocks[block], {}
     queue = list(found.entries.flat)
@@ -41,19 +41,19 @@ def printed(name: str, key: str, block: str) -> int:
     ("name", "most"), [("double-pendulum", 60), ("slider-crank-2", 60), ("heavy-top", 60), ("gyroscope", 500)]
 )
 def test_hamiltonians_are_short(name: str, most: int) -> None:
-    assert printed(name, "hamilton", "H") <= most
+    assert n_operations(name, "hamilton", "H") <= most
     found = equations_of(gallery.load(name), "hamilton").reading.blocks["H"]
     whole = found.whole
     assert proved_equal([canonical_of(system(name)).H], [whole[()]]) == "proved"
 
 
 def test_velocity_terms_of_a_chain() -> None:
-    assert printed("serial-arm", "dalembert", "b") <= 150
+    assert n_operations("serial-arm", "dalembert", "b") <= 150
 
 
 @pytest.mark.nightly
 def test_mass_matrix_of_the_reduced_boom() -> None:
-    assert printed("satellite-boom", "volterra_reduced", "M_NI") <= 40
+    assert n_operations("satellite-boom", "volterra_reduced", "M_NI") <= 40
 
 
 def test_page_of_the_reduced_cart_pendulum() -> None:
@@ -68,7 +68,7 @@ def test_sines_stay_sines() -> None:
     assert found == a * se.sin(x) ** 2 + b * se.cos(x) ** 2
 
 
-def test_quotients_are_cancelled() -> None:
+def test_quotients_are_canceled() -> None:
     assert tidy(m - m**2 / (m + d)) == m * d / (m + d)
     assert tidy((1 - se.cos(x) ** 2) / (1 + se.cos(x))) == 1 - se.cos(x)
 
@@ -81,7 +81,7 @@ def test_factor_in_front_of_a_matrix() -> None:
     ).all()
 
 
-def test_without_time_nothing_is_lost() -> None:
+def test_expressions_stay_equal_without_time() -> None:
     raw = m * se.sin(x) ** 2 + m * se.cos(x) ** 2
     assert tidy(raw, seconds=-1.0) == raw
 

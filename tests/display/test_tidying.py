@@ -1,4 +1,4 @@
-"""Tidying changes how an expression looks and never what it is."""
+"""Simplification changes the form of an expression, not its value."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_trigonometry_becomes_short() -> None:
     assert tidy(m * se.sin(x) ** 2 + m * se.cos(x) ** 2) == m
     assert tidy(se.cos(y - x) * se.cos(x) - se.sin(y - x) * se.sin(x)) == se.cos(y)
     assert tidy(se.cos(x) * se.cos(y) + se.sin(x) * se.sin(y)) == se.cos(x - y)
-    # products stay products where they are shorter than sums
+    # products are kept if they are shorter than sums
     assert tidy(se.cos(x) * se.cos(y)) == se.cos(x) * se.cos(y)
 
 

@@ -1,4 +1,4 @@
-"""The page: escaped, closed, complete."""
+"""The page is escaped, well formed and complete."""
 
 import base64
 import hashlib
@@ -17,7 +17,7 @@ EVIL = "</script><script>alert(1)</script><!-- "
 
 @pytest.fixture
 def viewer(tmp_path, monkeypatch):
-    """A viewer of three lines in place of the built one."""
+    """A viewer of three lines instead of the built one."""
     (tmp_path / "viewer.js").write_text("window.dalembert = {ready: true};", encoding="utf-8")
     (tmp_path / "viewer.css").write_text("body { margin: 0; }", encoding="utf-8")
     (tmp_path / "math.css").write_text("math { margin: 0; }", encoding="utf-8")
@@ -32,7 +32,7 @@ def scene():
     return scene_of(model)
 
 
-def test_no_text_of_a_model_becomes_markup(viewer, scene):
+def test_model_strings_are_escaped(viewer, scene):
     text = webpage.page(scene)
     assert text.lower().count("<script") == 2
     assert text.lower().count("</script>") == 2
@@ -44,7 +44,7 @@ def test_no_text_of_a_model_becomes_markup(viewer, scene):
     assert json.loads(data[1])["model"]["name"] == EVIL
 
 
-def test_the_policy_allows_the_viewer_and_nothing_else(viewer, scene):
+def test_policy_allows_only_the_viewer(viewer, scene):
     text = webpage.page(scene)
     policy = re.search(r'Content-Security-Policy" content="([^"]*)"', text)
     assert policy is not None
@@ -58,28 +58,28 @@ def test_the_policy_allows_the_viewer_and_nothing_else(viewer, scene):
     assert "http" not in text.split("dalembert-data")[0].replace("http-equiv", "")
 
 
-def test_tabs_stand_in_templates(viewer, scene):
+def test_tabs_are_templates(viewer, scene):
     text = webpage.page(scene, tabs=[webpage.Tab("Equations", "<math><mi>q</mi></math>")], title="<b>")
     assert '<template id="dalembert-tab-0"><math><mi>q</mi></math></template>' in text
     assert '"tabs":[{"title":"Equations"}]' in text
     assert "<title>&lt;b&gt;</title>" in text
 
 
-def test_a_source_tree_without_a_viewer_says_how_to_build_it(tmp_path, monkeypatch, scene):
+def test_missing_viewer_reports_how_to_build_it(tmp_path, monkeypatch, scene):
     monkeypatch.setattr("dalembert.display.viewer.files", lambda _: tmp_path)
     assert not is_built()
     with pytest.raises(dl.InputError, match=r"viewer.js is missing. Build it once: pip install -e ."):
         webpage.page(scene)
 
 
-def test_a_viewer_that_would_end_its_own_element_is_refused(viewer, scene):
+def test_viewer_that_would_end_its_element_is_rejected(viewer, scene):
     (viewer / "viewer.js").write_text("'</script>'", encoding="utf-8")
-    with pytest.raises(dl.InputError, match="cannot stand in a page"):
+    with pytest.raises(dl.InputError, match="cannot be embedded in a page"):
         webpage.page(scene)
 
 
-def test_a_notebook_gets_the_page_in_a_frame_of_its_own(viewer, scene):
-    shown = webpage.frame(scene, height=300)
-    assert shown.startswith('<iframe sandbox="allow-scripts')
-    assert shown.count("<") == 2  # all of the page is escaped
-    assert 'height="300"' in shown
+def test_notebook_gets_the_page_in_an_iframe(viewer, scene):
+    frame = webpage.frame(scene, height=300)
+    assert frame.startswith('<iframe sandbox="allow-scripts')
+    assert frame.count("<") == 2  # the complete page is escaped
+    assert 'height="300"' in frame

@@ -1,4 +1,4 @@
-"""Wheels, racks, belts, slots and cams of a scene follow the law that ties their bodies."""
+"""Wheels, racks, belts, slots and cams of a scene match the constraints of their bodies."""
 
 import numpy as np
 import pytest
@@ -16,7 +16,7 @@ def wheels_of(model: Model) -> Wheels:
     return Wheels(Layout(model, model.parameter_values, model.initial[0], 0.0))
 
 
-def turned(angle: float, way: np.ndarray) -> np.ndarray:
+def rotated(angle: float, way: np.ndarray) -> np.ndarray:
     c, s = np.cos(angle), np.sin(angle)
     return np.array([[c, -s, 0], [s, c, 0], [0, 0, 1]]) @ way
 
@@ -30,7 +30,7 @@ def pair(ratio: float, internal: bool = False, axis: tuple[int, ...] = Z) -> Mod
 
 
 @pytest.mark.parametrize(("ratio", "internal", "radii"), [(1.5, False, (0.2, 0.3)), (3, True, (0.25, 0.75))])
-def test_teeth_mesh_at_the_start_and_as_the_wheels_turn(ratio, internal, radii):
+def test_teeth_mesh_initially_and_during_rotation(ratio, internal, radii):
     found = wheels_of(pair(ratio, internal))
     (one,), (two,) = found.wheels["one"], found.wheels["two"]
     assert (one.radius, two.radius) == pytest.approx(radii)
@@ -40,17 +40,17 @@ def test_teeth_mesh_at_the_start_and_as_the_wheels_turn(ratio, internal, radii):
     way = 1 if internal else -1
     for step in np.linspace(0, 2, 9):
         a, b = 0.3 + step, 0.7 + way * step / ratio
-        first, second = one.missed(turned(-a, along)), two.missed(turned(-b, -way * -along if internal else -along))
-        # a tooth of one stands in a gap of the other
+        first, second = one.missed(rotated(-a, along)), two.missed(rotated(-b, -way * -along if internal else -along))
+        # a tooth of one is in a gap of the other
         gap = (first + second if not internal else second - first) % 1.0
         assert gap == pytest.approx(0.5, abs=1e-9)
 
 
-def test_wheels_of_axes_that_are_not_parallel_are_not_drawn():
+def test_wheels_with_nonparallel_axes_are_not_drawn():
     assert wheels_of(pair(2, axis=(1, 0, 0))).wheels == {}
 
 
-def test_the_wheel_between_two_others_is_one_wheel():
+def test_idler_is_one_wheel():
     found = wheels_of(dl.load("gear-train"))
     assert [round(wheel.radius, 12) for wheel in found.wheels["between"]] == [0.08]
     assert [round(wheel.radius, 12) for wheel in found.wheels["last"]] == [0.16, 0.06]
@@ -83,7 +83,7 @@ def test_a_cam_has_the_outline_of_its_surface():
     assert radius == pytest.approx(0.03 + 0.01 * (1 - np.cos(angle)), rel=1e-6)
 
 
-def test_a_slot_is_drawn_as_far_as_its_pin_goes_and_a_rod_between_its_ends():
+def test_slot_covers_the_travel_of_its_pin_and_rod_its_length():
     model = Model("yoke").coordinates("turn", "x").start({"x": 0.2}, {"turn": 7.0})
     model.body("crank", joint=model.revolute(Z, "turn"), mass=1, center=(0.1, 0, 0), inertia=(0, 0, 0.01))
     model.body("yoke", joint=model.prismatic((1, 0, 0), "x"), mass=0.5)

@@ -1,4 +1,4 @@
-"""What dalembert, maggi, udwadia_kalaba, gauss, phong, nullspace and newton_euler show: identities between the
+"""Blocks of dalembert, maggi, udwadia_kalaba, gauss, phong, nullspace and newton_euler: identities between the
 quantities, and laws that hold with the accelerations of Lagrange's equations."""
 
 from typing import Any
@@ -39,7 +39,7 @@ def state(name: str, seed: int = 7) -> tuple[np.ndarray, np.ndarray]:
     return rng.uniform(0.2, 1.0, n), rng.normal(size=n)
 
 
-def truth(name: str, q: np.ndarray, qd: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def lagrange_solution(name: str, q: np.ndarray, qd: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """q̈ and λ by Lagrange's equations."""
     lagrange = derived(name, "lagrange")
     A = lagrange.blocks_at(q, qd, keys=["A"])["A"] if lagrange.constraint_names else np.zeros((0, len(q)))
@@ -70,16 +70,16 @@ def rows_of_laws(equations: dl.Equations, q, qd, qdd, lam, w_C) -> dict[str, np.
 @pytest.mark.parametrize("name", MODELS)
 def test_every_law_holds_with_the_accelerations_and_multipliers_of_lagrange(name, formalism):
     q, qd = state(name)
-    qdd, lam = truth(name, q, qd)
+    qdd, lam = lagrange_solution(name, q, qd)
     equations, w_C = derived(name, formalism), np.zeros(0)
     if formalism == "newton_euler":
         at = equations.blocks_at(q, qd)
         t, td = at["N"] @ qd, at["N"] @ qdd + at["N_dot_qd"]
         w_C = at["M"] @ td + at["Omega"] @ at["M"] @ at["E"] @ t - at["w_E"]  # (48)
     if formalism in WITHOUT_MULTIPLIERS:
-        lam = lam[:0]  # a law that has them after all is refused
+        lam = lam[:0]  # a law that contains them is rejected
     laws = rows_of_laws(equations, q, qd, qdd, lam, w_C)
-    laws.pop("(2.1b)", None)  # the constraints themselves hold only on them
+    laws.pop("(2.1b)", None)  # satisfied only on the constraint surface
     assert laws
     for number, gap in laws.items():
         np.testing.assert_allclose(gap, 0, atol=1e-10, err_msg=number)
@@ -126,7 +126,7 @@ def test_the_root_of_the_mass_matrix_and_the_gaussian(name):
     q, qd = state(name)
     at = derived(name, "udwadia_kalaba").blocks_at(q, qd)
     np.testing.assert_allclose(at["B"] @ at["B"].T, at["A"] @ np.linalg.solve(at["M"], at["A"].T), atol=1e-12)
-    if name == HOLONOMIC:  # of 2×2 the root is the symmetric one
+    if name == HOLONOMIC:  # the root of a 2×2 matrix is symmetric
         values, vectors = np.linalg.eigh(at["M"])
         np.testing.assert_allclose(at["B"], at["A"] @ (vectors / np.sqrt(values)) @ vectors.T, atol=1e-12)
     np.testing.assert_allclose(at["qdd_free"], np.linalg.solve(at["M"], at["h"]), atol=1e-11)
@@ -134,7 +134,7 @@ def test_the_root_of_the_mass_matrix_and_the_gaussian(name):
     np.testing.assert_allclose(gauss.blocks_at(q, qd, keys=["gaussian"])["gaussian"], gauss.gaussian(q, qd))
 
 
-def test_the_wheel_and_the_pendulum_of_phong():
+def test_wheel_and_pendulum_of_phong():
     m, r, J, F, w, t, l, g, phi = se.symbols("m r J F w t l g phi")  # noqa: E741  # pyright: ignore[reportAssignmentType]
     sdd, xdd, ydd, phidd = (se.Symbol(Kind.ACCELERATION.of(x)) for x in ("s", "x", "y", "phi"))
     disk: Any = derived("phong-disk", "phong")
@@ -150,13 +150,13 @@ def test_the_wheel_and_the_pendulum_of_phong():
 
 
 @pytest.mark.parametrize("name", MODELS)
-def test_the_null_space_leaves_as_many_equations_as_degrees_of_freedom(name):
+def test_null_space_method_has_one_equation_per_degree_of_freedom(name):
     equations = derived(name, "nullspace")
     left, _ = recorded(equations).laws[0].sides()
     assert len(left) == equations.n_dynamic
 
 
-def test_large_inverses_come_in_numbers():
+def test_large_inverses_have_numeric_values():
     equations = derived("3-rrr", "dalembert")
     q, qd = equations.model.initial
     at = equations.blocks_at(q, qd, keys=["H", "Phi", "M"])
@@ -164,7 +164,7 @@ def test_large_inverses_come_in_numbers():
 
 
 @pytest.mark.nightly
-def test_large_inverses_are_read_by_the_names_of_their_entries():
+def test_large_inverses_are_printed_by_names_of_entries():
     equations = derived("3-rrr", "dalembert")
     assert equations.blocks["H"].is_text
     assert str(equations.laws[2]).startswith("λ = ")

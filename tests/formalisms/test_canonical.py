@@ -1,4 +1,4 @@
-"""Constraints on momenta: closed forms, what they imply, what is kept, and who refuses them."""
+"""Constraints on momenta: closed forms, secondary constraints, drift, and formulations that reject them."""
 
 import numpy as np
 import pytest
@@ -12,7 +12,7 @@ B, K = 3.0, 5.0
 
 
 def field() -> dl.Model:
-    """A particle of mass 2 on a spring, held to p = B/2 (−y, x)."""
+    """A particle of mass 2 on a spring, constrained to p = B/2 (−y, x)."""
     model = dl.Model("field").parameters(B=B, k=K).coordinate("x", 1.0).coordinate("y", 0.0, B / 4)
     model.body("particle", joint=[model.prismatic((1, 0, 0), "x"), model.prismatic((0, 1, 0), "y")], mass=2)
     model.joint_spring("particle", joint=0, stiffness="k").joint_spring("particle", joint=1, stiffness="k")
@@ -20,7 +20,7 @@ def field() -> dl.Model:
 
 
 def light() -> dl.Model:
-    """x has no momentum and follows y, which swings at the rate 2."""
+    """x has no momentum and follows y, which oscillates at the rate 2."""
     kinetic, potential = "dot(x)**2/2 + 2*dot(y)**2/2", "5*(x - y)**2/2 + 8*y**2/2"
     model = dl.Model.from_energies("light", coordinates=["x", "y"], kinetic=kinetic, potential=potential)
     return model.canonical("p(x)", name="light").start([1, 1], [0, 0])
@@ -39,7 +39,7 @@ def ball(*formulas: str) -> dl.Model:
 
 @pytest.mark.parametrize("mode", ["fused", "assembled"])
 @pytest.mark.parametrize("project", [True, False])
-def test_a_particle_in_a_strong_field_circles(mode, project):
+def test_particle_in_a_strong_field_moves_in_a_circle(mode, project):
     # on the constraints H = (k + B²/(4m)) r²/2 with the bracket {x, y} = −1/B
     eom = dl.derive(field(), "dirac", mode=mode)
     run = eom.simulate(10.0, samples=51, integrator="dop853", project=project, rtol=1e-11, atol=1e-11)
@@ -53,14 +53,14 @@ def test_a_particle_in_a_strong_field_circles(mode, project):
     assert not any("imply" in note for note in eom.notes)
 
 
-def test_the_motion_is_not_that_of_the_velocity_constraints():
-    # with p = 2 q̇ the same formulas would be velocities that turn at the rate B/4
+def test_motion_differs_from_that_of_velocity_constraints():
+    # with p = 2 q̇ the same formulas would be velocities that rotate at the rate B/4
     run = dl.derive(field(), "dirac").simulate(1.0, samples=3)
     assert np.abs(run.q[:, -1] - [np.cos(B / 4), np.sin(B / 4)]).max() > 0.1
 
 
 @pytest.mark.parametrize("engine", ["python", None])
-def test_a_coordinate_without_momentum_follows(engine):
+def test_coordinate_without_momentum_follows(engine):
     # ṗ(x) = 0 implies x = y, and then 2 ÿ = −8 y
     eom = dl.derive(light(), "dirac", engine=engine)
     assert any("rate of light" in note for note in eom.notes)
@@ -79,7 +79,7 @@ def test_a_coordinate_without_momentum_follows(engine):
         (("p(y) - 0.4*x + 0.24*cos(t)", "p(x) + 0.3*y"), [0.6, 0.0, -0.8], 4),
     ],
 )
-def test_with_other_constraints_and_time_everything_is_kept(formulas, start, count):
+def test_mixed_and_rheonomic_constraints_are_satisfied(formulas, start, count):
     eom = dl.derive(ball(*formulas).start(start, [0, 0, 0]), "dirac")
     h = 1e-5
     run = eom.simulate(times=[0, 0.08 - h, 0.08, 0.08 + h], project=False, integrator="dop853", rtol=1e-12, atol=1e-12)
@@ -96,13 +96,13 @@ def test_with_other_constraints_and_time_everything_is_kept(formulas, start, cou
         dl.derive(ball("p(y) - x*y"), "dirac").simulate(1.0)  # their bracket 2 y vanishes at this start
 
 
-def test_stabilisation_takes_the_place_of_projection():
+def test_stabilization_replaces_projection():
     run = dl.derive(light(), "dirac").simulate(3.0, samples=11, stabilization=5.0, integrator="rk45")
     assert np.abs(run.violation).max() < 1e-6
 
 
-def test_a_chain_of_implied_constraints_is_followed_to_its_end():
-    # p(x) = 0 implies V_x = z = 0, that p(z) = 0, and that x = −y: two rounds more, and y swings with 2 ÿ = −3 y
+def test_chain_of_secondary_constraints_is_complete():
+    # p(x) = 0 implies V_x = z = 0, that p(z) = 0, and that x = −y: two more rounds, and y oscillates with 2 ÿ = −3 y
     kinetic, potential = "dot(x)**2/2 + dot(y)**2 + dot(z)**2/2", "z*(x + y) + 3*y**2/2"
     model = dl.Model.from_energies("chain", coordinates=["x", "y", "z"], kinetic=kinetic, potential=potential)
     eom = dl.derive(model.canonical("p(x)", name="first").start([-1, 1, 0], [0, 0, 0]), "dirac")
@@ -118,7 +118,7 @@ def test_a_chain_of_implied_constraints_is_followed_to_its_end():
     assert np.abs(run.q - [-swing, swing, 0 * swing]).max() < 1e-9
 
 
-def test_a_start_off_the_constraints_is_refused_by_name():
+def test_initial_state_off_the_constraints_is_rejected_by_name():
     model = field().start([1, 0], [0, 1.0])
     with pytest.raises(dl.InconsistentStateError, match=r"'second' is 0\.5"):
         dl.derive(model, "dirac").simulate(1.0)
@@ -129,19 +129,19 @@ def test_a_start_off_the_constraints_is_refused_by_name():
 
 
 @pytest.mark.parametrize("formula", ["p(x)", "x*p(y) - y*p(x)"])
-def test_a_constraint_that_holds_by_itself_is_refused(formula):
+def test_first_class_constraint_is_rejected(formula):
     model = dl.Model.from_energies("free", coordinates=["x", "y"], kinetic="dot(x)**2 + dot(y)**2")
     with pytest.raises(dl.SingularError, match="multiplier of 'free' is not determined"):
         dl.derive(model.canonical(formula, name="free").start([1, 0], [0, 0]), "dirac")
 
 
-def test_constraints_that_contradict_each_other_are_refused():
+def test_contradictory_constraints_are_rejected():
     model = dl.Model.from_energies("fall", coordinates=["x"], kinetic="dot(x)**2/2", potential="3*x")
     with pytest.raises(dl.InconsistentStateError, match="p, rate of p"):
         dl.derive(model.canonical("p(x)", name="p"), "dirac")
 
 
-def test_every_other_formalism_refuses_by_name():
+def test_every_other_formalism_rejects_them_by_name():
     for key in catalogue.KEYS:
         if key != "dirac":
             with pytest.raises(
@@ -151,7 +151,7 @@ def test_every_other_formalism_refuses_by_name():
 
 
 @pytest.mark.parametrize(
-    "ask",
+    "call",
     [
         dl.verify,
         dl.assemble,
@@ -161,39 +161,39 @@ def test_every_other_formalism_refuses_by_name():
         lambda model: dl.derive(model, "dirac").joint_reactions(*model.initial),
     ],
 )
-def test_what_knows_nothing_of_them_says_so(ask):
+def test_unsupported_functions_raise(call):
     with pytest.raises(dl.NotApplicableError, match="'first' of model 'field' contains momenta"):
-        ask(field())
+        call(field())
 
 
-def test_mobility_does_not_count_them_and_says_so():
+def test_mobility_excludes_them_with_a_warning():
     found = dl.mobility(field())
     assert found.degrees_of_freedom == 2
     assert "'first' contains momenta" in found.warnings[0]
 
 
-def test_reactions_are_what_the_multipliers_add_to_the_momenta():
-    # ṗ = −k q + c_qᵀΛ, and p = B/2 (−y, x) turns with the particle
+def test_reactions_are_the_multiplier_terms_of_the_momenta():
+    # ṗ = −k q + c_qᵀΛ, and p = B/2 (−y, x) rotates with the particle
     eom = dl.derive(field(), "dirac")
     rate = (K + B**2 / 8) / B
     assert np.allclose(eom.reactions(*field().initial), [K - B / 2 * rate, 0])
 
 
-def test_files_hold_them():
+def test_files_round_trip():
     text = to_toml(field())
     assert '[[canonical]]\nname = "first"\nformula = "' in text
     again = loads_toml(text)
     assert again.canonical_constraints == field().canonical_constraints
 
 
-def test_what_is_wrong_with_them_is_told():
+def test_reports_every_problem():
     model = field()
-    for formula, said in (
+    for formula, message in (
         ("p(z)", "momentum of 'z', which is not a coordinate"),
         ("p(x + y)", "is not the momentum of a coordinate"),
         ("dot(x)", "velocities are not allowed here"),
     ):
-        with pytest.raises(dl.InputError, match=said):
+        with pytest.raises(dl.InputError, match=message):
             model.copy().canonical(formula)
     with pytest.raises(dl.InputError, match="momenta are not allowed here"):
         model.copy().nonholonomic("p(x)")
@@ -201,7 +201,7 @@ def test_what_is_wrong_with_them_is_told():
     assert "used 2 times" in str(model.copy().canonical("p(x)", name="first").check()[0])
 
 
-def test_a_coordinate_they_depend_on_is_not_ignorable():
+def test_coordinate_in_a_constraint_is_not_ignorable():
     model = dl.Model.from_energies("free", coordinates=["x", "y"], kinetic="dot(x)**2 + dot(y)**2", potential="y**2")
     assert dl.mobility(model).ignorable == ("x",)
     assert dl.mobility(model.canonical("p(y) - x")).ignorable == ()
@@ -226,15 +226,15 @@ def test_the_multipliers_of_a_particle_in_a_strong_field_have_their_closed_form(
 
 
 def test_implied_constraints_have_multipliers_by_name():
-    """c = (p_x, ṗ_x = −5 (x − y)): ẋ = p_x − Λ₁, and x = y swings at the rate 2."""
+    """c = (p_x, ṗ_x = −5 (x − y)): ẋ = p_x − Λ₁, and x = y oscillates at the rate 2."""
     run = dl.derive(light(), "dirac").simulate(1.0, samples=5, rtol=1e-11, atol=1e-11)
     assert run.constraint_names == ("light", "rate of light")
     assert np.abs(run.multipliers[0] - 2 * np.sin(2 * run.t)).max() < 1e-8
     assert np.abs(run.multipliers[1]).max() < 1e-8
 
 
-def test_the_page_does_not_print_the_free_momenta_as_if_they_held():
-    """It said p_x = 2 ẋ beside ẋ = p_x/2 − Λ₁."""
+def test_page_marks_the_momenta_of_the_free_system():
+    """The page must not print p_x = 2 ẋ next to ẋ = p_x/2 − Λ₁."""
     page = str(dl.derive(field(), "dirac"))
     assert "Momenta that define H(q, p): ∂L/∂q̇ of the free system at its velocities w = ∂H/∂p, which are not q̇" in page
     assert "p_x = 2·w_x" in page

@@ -1,4 +1,4 @@
-"""Accelerations and reactions that can be written down by hand."""
+"""Accelerations and reactions in closed form."""
 
 import math
 
@@ -22,7 +22,7 @@ def derive(model, key):
 
 
 def point(name, *coordinates, gravity=(0, -G, 0), **starts) -> Model:
-    """A unit mass moving along x, y, z by the coordinates given."""
+    """A unit mass that moves along x, y, z by coordinates."""
     model = Model(name, gravity=gravity)
     for coordinate in coordinates:
         model.coordinate(coordinate, *starts.get(coordinate, (0.0, 0.0)))
@@ -57,8 +57,8 @@ def test_a_pendulum_in_cartesian_coordinates(key):
 
 
 @by_every_formalism
-def test_a_bead_on_a_turning_hoop(key):
-    # rheonomic: the hoop turns about the vertical at w; θ̈ = w² sinθ cosθ − (g/r) sinθ
+def test_a_bead_on_a_rotating_hoop(key):
+    # rheonomic: the hoop rotates about the vertical at w; θ̈ = w² sinθ cosθ − (g/r) sinθ
     model = Model("hoop", gravity=(0, 0, -G)).parameters(w=3.0, r=0.5).coordinates("theta")
     joints = [model.revolute((0, 0, 1), "w*t"), model.revolute((0, -1, 0), "theta")]
     model.body("bead", joint=joints, mass=2, center=(0, 0, "-r"))
@@ -78,7 +78,7 @@ def test_an_atwood_machine(key):
 
 
 @by_every_formalism
-def test_an_elevator_carries_its_load_along(key):
+def test_elevator_load(key):
     # rheonomic holonomic constraint: y = 0.1 sin t, so ÿ = −0.1 sin t and the floor pushes with m (g + ÿ)
     model = point("load", "x", "y", y=(0.0, 0.1)).holonomic("y - 0.1*sin(t)", name="floor")
     eom, t = derive(model, key), 0.9
@@ -89,7 +89,7 @@ def test_an_elevator_carries_its_load_along(key):
 
 @by_every_nonholonomic
 def test_the_chaplygin_sleigh(key):
-    # blade a behind the mass centre, v along it: v̇ = aω², ω̇ = −(ma/(I+ma²)) vω
+    # blade a behind the mass center, v along it: v̇ = aω², ω̇ = −(ma/(I+ma²)) vω
     m, inertia, a = 2.0, 0.3, 0.4
     model = Model("sleigh").coordinates("x", "y", "phi")
     joints = [model.prismatic((1, 0, 0), "x"), model.prismatic((0, 1, 0), "y"), model.revolute((0, 0, 1), "phi")]
@@ -134,7 +134,7 @@ def test_appell_hamel_falls_at_a_fifth_of_gravity_on_a_constant_heading(key, eng
 
 
 @pytest.mark.parametrize("key", IN_SPEEDS)
-def test_constraints_nonlinear_in_velocity_are_refused_by_name(key):
+def test_constraints_nonlinear_in_velocity_are_rejected_by_name(key):
     with pytest.raises(NotApplicableError) as caught:
         derive(appell_hamel(), key)
     assert str(caught.value) == (

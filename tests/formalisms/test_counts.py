@@ -1,4 +1,4 @@
-"""Table 1 of papers/volterra: how many equations each formalism needs, and what it says of itself."""
+"""Table 1 of papers/volterra: the number of equations of each formulation, and its documentation."""
 
 import pytest
 
@@ -17,7 +17,7 @@ COUNTS = {
 }
 
 
-def test_every_example_is_counted():
+def test_every_gallery_model_has_counts():
     assert set(gallery.names()) >= set(COUNTS)
 
 
@@ -35,7 +35,7 @@ def test_table_1(name):
     table["newton_euler"] = 6 * len(model.bodies)
     if name == "cart-pendulum":  # its wheel is nonholonomic
         del table["dirac"]
-    if n > 3:  # the inverse of a mass matrix as a formula takes its time
+    if n > 3:  # the symbolic inverse of a mass matrix is slow
         del table["hamilton"], table["dirac"]
     found = {key: dl.derive(model, key, engine="python") for key in table}
     assert {key: eom.n_dynamic for key, eom in found.items()} == table
@@ -46,13 +46,13 @@ def test_table_1(name):
     assert {key: len(eom.velocity_names) for key, eom in found.items()} == states
 
 
-def test_an_unknown_formalism_is_told_with_the_nearest():
+def test_unknown_formalism_suggests_the_nearest():
     with pytest.raises(InputError, match=r"there is no formalism 'lagrang'\. Did you mean 'lagrange'\?"):
         dl.derive(dl.load("simple-pendulum"), "lagrang")
 
 
 @pytest.mark.parametrize("module", catalogue.FORMALISMS, ids=catalogue.KEYS)
-def test_every_formalism_says_what_it_is(module):
+def test_every_formalism_is_documented(module):
     about = module.ABOUT
     assert catalogue.find(about.key) is module
     assert about.source.startswith("papers/")
@@ -62,7 +62,7 @@ def test_every_formalism_says_what_it_is(module):
     assert "| symbol | name | meaning |" in module.__doc__
 
 
-def test_what_was_chosen_is_said():
+def test_chosen_speeds_are_reported():
     eom = dl.derive(dl.load("double-pendulum"), "kane", engine="python")
     assert eom.notes == ("speeds chosen automatically: u1 = dot(theta1), u2 = dot(theta2)",)
     assert eom.speeds == {"u1": "dot(theta1)", "u2": "dot(theta2)"}
@@ -75,7 +75,7 @@ def test_lagrange_needs_no_speeds():
     assert eom.velocity_names == ("dot(theta1)", "dot(theta2)")
 
 
-def test_what_reduction_found_is_said():
+def test_reduction_is_reported():
     cart = dl.derive(dl.load("cart-pendulum"), "volterra_reduced", engine="python")
     assert cart.notes == (
         "the momenta of x are constants of the motion; the speeds u1 remain",
@@ -84,6 +84,4 @@ def test_what_reduction_found_is_said():
     )
     assert list(cart.speeds) == ["u1"]
     free = dl.derive(dl.load("simple-pendulum"), "volterra_reduced", engine="python")
-    assert (
-        free.notes[0] == "no coordinate is ignorable, so there is nothing to reduce: the equations are Volterra's own"
-    )
+    assert free.notes[0] == "no coordinate is ignorable, so there is nothing to reduce: these are Volterra's equations"

@@ -1,4 +1,4 @@
-"""De Sapio's constraint space: ΦΦ̄ = 1, ΦΘ = 0, Θ a projection, and his explicit solution against a direct one."""
+"""De Sapio's constraint space: ΦΦ̄ = 1, ΦΘ = 0, Θ a projection, and his explicit solution compared with a direct one."""
 
 import numpy as np
 
@@ -39,7 +39,7 @@ def test_the_explicit_solution_is_that_of_the_full_system():
         assert np.allclose(plain(np.concatenate([qdd, lam])), expected, rtol=1e-9, atol=1e-10)
 
 
-def test_what_a_user_sees_of_it():
+def test_public_constraint_space():
     model = dl.load("spherical-pendulum")
     eom = dl.derive(model, "dalembert", engine="python")
     q, qd = model.initial

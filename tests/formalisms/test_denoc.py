@@ -1,4 +1,4 @@
-"""The DeNOC matrices, their recursions and what is shown of them: papers/denoc (1)–(54)."""
+"""The DeNOC matrices, their recursions and their display: papers/denoc (1)–(54)."""
 
 import json
 import pickle
@@ -37,7 +37,7 @@ ORDER += ["modules", "N_l_modules", "N_d_modules", "J"]
 
 
 def at_random(name: str, seed: int = 1, **options):
-    """A model of the gallery, a random state, and its blocks there."""
+    """A gallery model, a random state, and its blocks at this state."""
     eom = dl.derive(dl.load(name, **options), "denoc", engine="python")
     rng = np.random.default_rng(seed)
     n = len(eom.model.coordinate_names)
@@ -46,7 +46,7 @@ def at_random(name: str, seed: int = 1, **options):
 
 
 def parts_at(model, q, qd, t=0.0, centred=None):
-    """The matrices in numbers."""
+    """The numeric matrices."""
     tree = tree_of(model)
     known = {name: float(value) for name, value in model.parameter_values.items()}
     return complement_of(moving(tree, FLOATS, t, [*map(float, q)], [*map(float, qd)], known), centred=centred)
@@ -57,22 +57,22 @@ def parts_at(model, q, qd, t=0.0, centred=None):
 
 @pytest.mark.parametrize("name", [*SERIAL, *TREES])
 def test_n_times_the_joint_rates_are_the_twists_of_the_bodies(name):
-    # against poses alone, differentiated in numbers
+    # compared with numerically differentiated poses
     eom, q, qd = at_random(name)
     model = eom.model
     parts, h = parts_at(model, q, qd), 1e-6
     t = (parts.N @ vector([*qd])).astype(float)
     parameters = dict(model.parameter_values)
 
-    def place(body, x):
+    def pose(body, x):
         motion = move(model, FLOATS, 0.0, vector([*map(float, x)]), vector([0.0] * len(x)), parameters)
         frame = motion.frame(body)
         return frame.R.astype(float), frame.p.astype(float)
 
     for i, node in enumerate(parts.shape):
         for body in node.bodies:
-            (R0, p0), (R1, p1) = place(body, q - h * qd), place(body, q + h * qd)
-            R, p = place(body, q)
+            (R0, p0), (R1, p1) = pose(body, q - h * qd), pose(body, q + h * qd)
+            R, p = pose(body, q)
             spin = (R1 - R0) / (2 * h) @ R.T
             w = np.array([spin[2, 1], spin[0, 2], spin[1, 0]])
             v = (p1 - p0) / (2 * h) + np.cross(w, parts.links[i].point.astype(float) - p)
@@ -104,10 +104,10 @@ def test_propagation_is_a_group():
     assert (parts.B(2, 2) == np.eye(6, dtype=int)).all()
 
 
-def test_a_serial_chain_is_taken_about_mass_centres_and_a_tree_about_joint_origins():
+def test_serial_chain_uses_mass_centers_and_tree_uses_joint_origins():
     assert next(iter(dl.derive("stanford-arm", "denoc").blocks)) == "B"
     assert next(iter(dl.derive("four-bar", "denoc").blocks)) == "A"
-    # what is fixed is one link: the arm's six, though offsets stand between its joints
+    # fixed bodies form one link: the arm has six, despite the offsets between its joints
     assert len(nodes_of(tree_of(dl.load("stanford-arm")))) == 6
 
 
@@ -136,17 +136,17 @@ def test_convective_terms_are_the_velocity_terms_of_the_recursion(name, centred)
 
 
 @pytest.mark.parametrize("name", ["robot-2-link", "three-bodies", "rolling-disk", "satellite-boom"])
-def test_denoc_and_lagrange_are_one_function(name):
+def test_denoc_equals_lagrange(name):
     assert dl.prove(name, ["lagrange", "denoc"]).proved
 
 
 def test_large_trees_are_eliminated_link_by_link():
     counts = {n: dl.derive(dl.load("rope", links=n), "denoc").operations for n in (7, 10, 13)}
-    assert counts[13] - counts[10] <= 1.1 * (counts[10] - counts[7])  # a line, not a parabola
+    assert counts[13] - counts[10] <= 1.1 * (counts[10] - counts[7])  # linear, not quadratic
 
 
-def thrown() -> dl.Model:
-    """A body by a quaternion that carries an arm, and a rope that holds it."""
+def floating_arm_on_rope() -> dl.Model:
+    """A body with a quaternion joint that carries an arm, attached by a rope."""
     names = ("w", "x", "y", "z")
     model = dl.Model("thrown", gravity=(0, 0, -9.81)).coordinates("X", "Y", "Z", *names, "a").start({"w": 1}, {})
     model.body("hull", joint=model.free(("X", "Y", "Z"), quaternion=names), mass=2, inertia=(0.3, 0.4, 0.5))
@@ -157,8 +157,8 @@ def thrown() -> dl.Model:
 
 
 @pytest.mark.nightly
-def test_a_quaternion_turns_with_its_angular_velocity():
-    model = thrown()
+def test_quaternion_joint_rotates_with_its_angular_velocity():
+    model = floating_arm_on_rope()
     assert dl.prove(model, ["kane", "denoc"]).proved
     agreement = dl.verify(model, states=5, engines=["python"])
     assert agreement.formalisms["denoc"].status == "agrees"
@@ -166,7 +166,7 @@ def test_a_quaternion_turns_with_its_angular_velocity():
     assert eom.n_dynamic == 8
     q, qd = np.array([0.1, 0.2, 0.3, 0.5, 0.5, -0.5, 0.5, 0.7]), np.zeros(8)
     at = eom.blocks_at(q, qd)
-    assert at["I"].shape == (7, 7)  # seven joint rates: ω in place of four parts
+    assert at["I"].shape == (7, 7)  # seven joint rates: ω instead of four components
     assert at["U"] @ at["D"] @ at["U"].T == pytest.approx(at["I"], abs=1e-12)
     assert at["I"] == pytest.approx(dl.mass_matrix(model, q), abs=1e-12)
 
@@ -175,7 +175,7 @@ def test_a_quaternion_turns_with_its_angular_velocity():
 
 
 @pytest.mark.parametrize("name", ["four-bar", "slider-crank", "hoeken-linkage", "robotic-leg"])
-def test_j_is_what_the_twists_do_to_the_cut_joints(name):
+def test_j_maps_twists_to_the_cut_joints(name):
     eom, q, qd = at_random(name)
     motion = move(eom.model, FLOATS, 0.0, vector([*q]), vector([*qd]), dict(eom.model.parameter_values))
     a = np.array([row.a for row in loop_rows(motion)], dtype=float)
@@ -208,19 +208,19 @@ def test_the_four_bar_closes_by_51_and_not_by_the_printed_52b():
 
 
 @pytest.mark.parametrize("name", ["quadruped", "four-bar", "robotic-leg", "floating-arm"])
-def test_modules_give_what_the_links_give(name):
+def test_modules_agree_with_links(name):
     eom, q, qd = at_random(name)
     parts = parts_at(eom.model, q, qd)
-    whole = Modular(parts, modules_of(parts))
+    modular = Modular(parts, modules_of(parts))
     rng = np.random.default_rng(3)
     N = parts.N.astype(float)
-    assert (whole.N_l @ whole.N_d).astype(float) == pytest.approx(N, abs=1e-12)  # (43)–(45)
-    assert whole.twists(vector([*qd])).astype(float) == pytest.approx(N @ qd, abs=1e-12)
+    assert (modular.N_l @ modular.N_d).astype(float) == pytest.approx(N, abs=1e-12)  # (43)–(45)
+    assert modular.twists(vector([*qd])).astype(float) == pytest.approx(N @ qd, abs=1e-12)
     w = rng.normal(size=len(N))
-    assert whole.efforts(vector([*w])).astype(float) == pytest.approx(N.T @ w, abs=1e-11)
+    assert modular.efforts(vector([*w])).astype(float) == pytest.approx(N.T @ w, abs=1e-11)
     if parts.tree.decoupled:
         phi = rng.normal(size=len(qd))
-        found = whole.accelerations(vector([*phi])).astype(float)
+        found = modular.accelerations(vector([*phi])).astype(float)
         assert parts.inertia.astype(float) @ found == pytest.approx(phi, abs=1e-8)
 
 
@@ -253,15 +253,15 @@ NAMED = {
 
 @pytest.mark.parametrize("name", NAMED)
 def test_forces_by_modules_are_those_link_by_link(name):
-    """(40), (48) and (25) from module to module against the recursion from link to link."""
+    """(40), (48) and (25) module by module compared with the recursion link by link."""
     model, groups = dl.load(name), NAMED[name]
     system, rng = system_of(with_contacts(model), "graph"), np.random.default_rng(2)
     parts, tau = complement_of(in_motion(system)), vector([0] * len(system.q))
-    whole = Modular(parts, modules_of(parts, groups))
+    modular = Modular(parts, modules_of(parts, groups))
     for stage in stages(system, groups):
         for quantity in stage.quantities:
             if quantity.key.startswith("tau_bar"):
-                tau[whole.speeds(int(quantity.key.split("_")[-1]) - 1)] += quantity.value
+                tau[modular.speeds(int(quantity.key.split("_")[-1]) - 1)] += quantity.value
     q, qd, qdd = rng.uniform(-1, 1, (3, len(system.q)))
     known = system.algebra.symbols(list(model.parameter_values))
     inputs = stack(system.q, system.qd, system.qdd, vector([system.t]))
@@ -275,7 +275,7 @@ def test_forces_by_modules_are_those_link_by_link(name):
     assert ours == pytest.approx(expected, abs=1e-9 * (1 + np.abs(expected).max()))
 
 
-def test_modules_of_the_user_are_what_is_shown():
+def test_user_modules_are_displayed():
     groups = {"driver": ["crank"], "arm": ["output"], "hand": ["coupler"]}
     eom = dl.derive("four-bar", "denoc", modules=groups)
     assert eom.blocks["modules"].value == ("crank", "output", "coupler")
@@ -307,17 +307,17 @@ def test_modules_belong_to_denoc():
         ({"a": ["crnk", "output", "coupler"]}, "there is no body 'crnk'. Did you mean 'crank'?"),
     ],
 )
-def test_modules_that_are_none_are_told(groups, said):
+def test_invalid_modules_are_reported(groups, said):
     parts = parts_at(dl.load("four-bar"), [0.1, 0.2, 0.3], [0.0] * 3)
     with pytest.raises(InputError, match=re.escape(said)):
         modules_of(parts, groups)
 
 
-# what is shown
+# display
 
 
 @pytest.mark.parametrize("name", ["simple-pendulum", "double-pendulum", "robot-2-link", "four-bar", "heavy-top"])
-def test_symbols_and_numbers_are_the_same(name):
+def test_symbolic_and_numeric_values_agree(name):
     eom, q, qd = at_random(name)
     at = eom.blocks_at(q, qd)
     values: dict[Any, Any] = {sp.Symbol(k): v for k, v in eom.parameters.items()}
@@ -333,7 +333,7 @@ def test_symbols_and_numbers_are_the_same(name):
             assert found == pytest.approx(at[key], abs=1e-9 * (1 + np.abs(at[key]).max())), key
 
 
-def test_the_double_pendulum_is_the_textbooks():
+def test_double_pendulum_matches_the_textbook():
     blocks = dl.derive("double-pendulum", "denoc").blocks
     m1, m2, l1, l2 = sp.symbols("m1 m2 l1 l2")
     one, two = (sp.Function(f"theta{k}")(sp.Symbol("t")) for k in (1, 2))
@@ -345,15 +345,15 @@ def test_the_double_pendulum_is_the_textbooks():
 
 
 @pytest.mark.parametrize("name", ["stanford-arm", "four-bar", "double-pendulum"])
-def test_blocks_stand_in_the_papers_order_with_printed_numbers(name):
+def test_blocks_have_the_order_and_numbers_of_the_paper(name):
     blocks = dl.derive(name, "denoc").blocks
-    places = [ORDER.index(key) for key in blocks]
-    assert places == sorted(places)
+    indices = [ORDER.index(key) for key in blocks]
+    assert indices == sorted(indices)
     derived = denoc.derive(system_of(with_contacts(dl.load(name)), "symbolic"))
     assert {quantity.equation for quantity in derived.quantities.values()} <= PRINTED
 
 
-def test_steps_walk_outwards_inwards_and_through_the_elimination():
+def test_steps_go_outwards_inwards_and_through_the_elimination():
     steps = list(dl.derive("robot-2-link", "denoc").steps())
     assert [step.heading for step in steps] == [
         "Link 1, upper: outwards",
@@ -372,8 +372,8 @@ def test_steps_walk_outwards_inwards_and_through_the_elimination():
     assert str(steps[0]).startswith("Link 1, upper: outwards\n  t₁ (22): twist; 6\n")
 
 
-def test_what_the_steps_find_is_what_runs():
-    # the accelerations of (33), with all names put in, against the compiled equations
+def test_steps_agree_with_the_compiled_equations():
+    # the accelerations of (33), with all names substituted, compared with the compiled equations
     eom, q, qd = at_random("robot-2-link")
     known = {"q1": q[0], "q2": q[1], "dot(q1)": qd[0], "dot(q2)": qd[1]}
     at = eom.blocks_at(q, qd)
@@ -390,27 +390,27 @@ def test_what_the_steps_find_is_what_runs():
 
 
 def _put_in(block, known):
-    """Work out the entries of a block by the names known so far, and remember them; the accelerations are given back."""
+    """Evaluate the entries of a block with the known names, and record them; returns the accelerations."""
     letter, number = block.key.rsplit("_", 1)
     out = []
     for index in np.ndindex(*block.entries.shape):
         entry = se.sympify(block.entries[index])
         value = float(entry.subs({s: known[s.name] for s in entry.free_symbols}).n(53, real=True))
-        places = [i + 1 for i in index] if block.entries.size > 1 else []
-        known[f"{letter}[{','.join(map(str, [number, *places]))}]"] = value
+        indices = [i + 1 for i in index] if block.entries.size > 1 else []
+        known[f"{letter}[{','.join(map(str, [number, *indices]))}]"] = value
         out.append(value)
     return out if letter == "theta_ddot" else []
 
 
-def test_what_is_too_long_says_so():
-    blocks = Reading(dl.derive("stanford-arm", "denoc").derivation, budget=1e-9).blocks  # no time for a short form
+def test_long_blocks_are_reported():
+    blocks = Reading(dl.derive("stanford-arm", "denoc").derivation, budget=1e-9).blocks  # no time for simplification
     assert blocks["C"].is_long
     assert "too long to write out" in str(blocks["C"])
     with pytest.raises(InputError, match=r"block 'C' of 'stanford-arm' has \d+ operations .* eom.blocks_at"):
         blocks["C"].value  # noqa: B018 (it raises)
 
 
-def test_an_unknown_block_is_told():
+def test_unknown_block_is_reported():
     eom = dl.derive("simple-pendulum", "denoc")
     with pytest.raises(KeyError, match="there is no block 'N_x'"):
         eom.blocks["N_x"]
@@ -430,7 +430,7 @@ def test_numbers_of_a_long_rope():
 def test_the_command_prints_blocks_and_steps(capsys):
     assert main(["derive", "simple-pendulum", "--formalism", "denoc", "--blocks", "N_d,I", "--set", "l=0.5,m=2"]) == 0
     out = capsys.readouterr().out
-    assert "N_d (9b): lets every joint move; 6×1" in out
+    assert "N_d (9b): joint motions, block diagonal; 6×1" in out
     assert "[1/2]" in out
     assert main(["derive", "simple-pendulum", "--formalism", "denoc", "--steps", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
@@ -439,12 +439,12 @@ def test_the_command_prints_blocks_and_steps(capsys):
     assert r"\hat{m}_{1} &= l^{2} m" in capsys.readouterr().out
 
 
-def test_the_command_says_what_there_is_not(capsys):
+def test_command_reports_missing_blocks(capsys):
     assert main(["derive", "simple-pendulum", "--formalism", "denoc", "--blocks", "Nl"]) == 2
     assert "there is no block 'Nl'" in capsys.readouterr().err
 
 
-def test_set_puts_numbers_into_every_formalism(capsys):
+def test_set_substitutes_numbers_in_every_formalism(capsys):
     assert main(["derive", "simple-pendulum", "--set", "l=0.5"]) == 0
     assert "m·θ̈/4 + g·m·sin(θ)/2 = 0" in capsys.readouterr().out
 
@@ -458,14 +458,14 @@ def test_the_four_bar_has_a_determinate_and_an_indeterminate_subsystem():
     q, qd = model.initial
     qdd = dl.forward_dynamics(model, q, qd)
     found = dl.subsystem_dynamics(model, q, qd, qdd, actuated=["q1"])
-    told = [(part.name, part.bodies, part.determinate, part.drives) for part in found.subsystems]
-    assert told == [("II", ("output", "coupler"), True, ()), ("I", ("crank",), False, ("dot(q1)",))]
+    parts_found = [(part.name, part.bodies, part.determinate, part.drives) for part in found.subsystems]
+    assert parts_found == [("II", ("output", "coupler"), True, ()), ("I", ("crank",), False, ("dot(q1)",))]
     assert found.subsystems[0].multipliers == ("pin, x", "pin, y")
-    assert found.tau == pytest.approx(np.zeros(3), abs=1e-12)  # it falls: no drive
+    assert found.tau == pytest.approx(np.zeros(3), abs=1e-12)  # free fall: no drive
 
 
 @pytest.mark.parametrize(("name", "drives"), [("four-bar", ["q1"]), ("robotic-leg", ["q1"]), ("slider-crank", ["q1"])])
-def test_subsystems_give_what_the_whole_gives(name, drives):
+def test_subsystems_agree_with_the_complete_system(name, drives):
     model = dl.load(name)
     states = random_states.consistent(with_contacts(model), 3)
     for k in range(3):
@@ -490,7 +490,7 @@ def test_multipliers_of_subsystems_are_those_of_the_equations():
         assert value == pytest.approx(known[name], abs=1e-8)
 
 
-def test_drives_that_cannot_are_told():
+def test_invalid_drives_are_reported():
     model = dl.load("four-bar")
     q, qd = model.initial
     qdd = dl.forward_dynamics(model, q, qd, [1.0, 0.0, 0.0])

@@ -1,4 +1,4 @@
-"""Dirac: φ and its secondary constraint, both adjoined; the second multiplier vanishes where both hold."""
+"""Dirac: φ and its secondary constraint, both adjoined; the second multiplier vanishes if both are satisfied."""
 
 import numpy as np
 import pytest
@@ -30,7 +30,7 @@ def system_of_equations(model, q, p, t=0.0):
     return out[: size**2].reshape(size, size), out[size**2 :]
 
 
-def test_the_matrix_of_the_equations_is_that_of_the_hand():
+def test_matrix_of_the_equations_in_closed_form():
     # φ = r·r − 1, χ = 2 r·p/m: c_q = [2r; 2p/m], c_p = [0; 2r/m]
     q, p, m = np.array([0.6, -0.8]), np.array([1.6, 1.2]), 2.0
     M, f = system_of_equations(bob(), q, p)
@@ -61,7 +61,7 @@ def test_the_multiplier_of_the_secondary_constraint_vanishes():
     assert abs(np.linalg.solve(M, f)[3]) > 0.1
 
 
-def test_constraints_that_move_with_time_are_followed():
+def test_rheonomic_constraints_are_satisfied():
     model = bob("x**2 + y**2 - (1 + 0.2*sin(t))**2")
     one, other = (dl.derive(model, key, engine="python") for key in ("dirac", "lagrange"))
     states = random_states.consistent(model, 10)
@@ -70,7 +70,7 @@ def test_constraints_that_move_with_time_are_followed():
         assert np.allclose(*found, rtol=1e-11, atol=1e-11)
 
 
-def test_what_it_can_and_what_it_cannot_say():
+def test_nonholonomic_flag_and_equation_count():
     assert dirac.ABOUT.nonholonomic is False
     assert dl.derive(bob(), "dirac", engine="python").n_dynamic == 2
 
@@ -82,7 +82,7 @@ def test_what_it_can_and_what_it_cannot_say():
     ("integrator", "shrinks"), [("rk45", 100), pytest.param("dop853", 50, marks=pytest.mark.nightly)]
 )
 @pytest.mark.parametrize("name", ["four-bar", "slider-crank"])
-def test_without_projection_the_drift_is_a_small_part_of_that_by_hamilton(name, integrator, shrinks):
+def test_drift_without_projection_is_smaller_than_by_hamilton(name, integrator, shrinks):
     # with q̇ = H_p alone, the drift by dirac is that by hamilton or more: 0.11 and 0.098 for the four-bar by rk45;
     # measured ratios: four-bar 1280 (rk45) and 125 (dop853), slider-crank 34 and 26
     drifts = []
@@ -106,7 +106,7 @@ def test_coordinates_move_by_the_multipliers_off_the_surface(mode):
 
 @pytest.mark.parametrize("alpha", [0.0, 3.0])
 def test_off_the_surface_all_constraints_decay_at_the_rate_alpha(alpha):
-    # ċ = −αc (5.293): φ and χ die out as exp(−αt), whatever else moves
+    # ċ = −αc (5.293): φ and χ decay as exp(−αt), independently of the motion
     eom = dl.derive(bob(), "dirac", engine="python")
     eom = eom.stabilized(alpha) if alpha else eom
     y, step, m = np.array([0.7, -0.8, 1.7, 1.1]), 1e-3, 2.0
@@ -115,10 +115,10 @@ def test_off_the_surface_all_constraints_decay_at_the_rate_alpha(alpha):
         return np.array([y[:2] @ y[:2] - 1, 2 * y[:2] @ y[2:] / m])
 
     def rate(y):
-        return eom.kernel.state_rates(y, 0.0, eom.workspace.values)[:4]  # the work of the feedback aside
+        return eom.kernel.state_rates(y, 0.0, eom.workspace.values)[:4]  # without the work of the feedback
 
     start = c(y)
-    for _ in range(1000):  # Runge and Kutta's steps
+    for _ in range(1000):  # Runge–Kutta steps
         a = rate(y)
         b = rate(y + step / 2 * a)
         d = rate(y + step / 2 * b)
@@ -127,19 +127,19 @@ def test_off_the_surface_all_constraints_decay_at_the_rate_alpha(alpha):
     assert np.abs(start).min() > 0.1
 
 
-def test_a_stabilised_run_stays_closer_to_the_constraints():
+def test_stabilized_run_stays_closer_to_the_constraints():
     eom = dl.derive(dl.load("four-bar"), "dirac", engine="python")
     options = {"samples": 51, "integrator": "rk45"}
     free = eom.simulate(3.0, project=False, **options)
-    held = eom.simulate(3.0, stabilization=20.0, **options)
-    assert np.abs(held.violation).max() < 1e-2 * np.abs(free.violation).max()
+    stabilized = eom.simulate(3.0, stabilization=20.0, **options)
+    assert np.abs(stabilized.violation).max() < 1e-2 * np.abs(free.violation).max()
 
 
 def test_energies_belong_to_the_momenta():
     run = dl.derive(bob(), "dirac", engine="python").simulate(2.0, samples=11, integrator="rk45", project=False)
     assert np.allclose(run.momenta, run.v, rtol=1e-13)
     assert np.allclose(run.kinetic, (run.v**2).sum(axis=0) / 4, rtol=1e-13)
-    assert np.abs(run.qd - run.v / 2).max() > 1e-9  # q̇ itself is what was integrated
+    assert np.abs(run.qd - run.v / 2).max() > 1e-9  # q̇ was integrated
 
 
 def test_the_balance_of_energy_holds_with_drives_loads_and_non_ideal_forces():

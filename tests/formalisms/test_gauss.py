@@ -1,4 +1,4 @@
-"""Gauss: of all accelerations the constraints admit, the chosen one has the smallest Gaussian."""
+"""Gauss: of all admissible accelerations, the computed one has the smallest Gaussian."""
 
 import numpy as np
 import pytest
@@ -29,7 +29,7 @@ def test_no_admissible_acceleration_has_a_smaller_gaussian(seed):
     assert (gaussian(*batch, others) > gaussian(M[None], h[None], chosen[None])).all()
 
 
-def test_near_the_chosen_acceleration_the_gaussian_is_a_bowl():
+def test_gaussian_is_convex_near_the_solution():
     M, h, A, beta = random_equations(7)
     chosen, _ = least_gaussian(M, h, A, beta, A)
     free, least = np.linalg.svd(A)[2][2:], gaussian(M[None], h[None], chosen[None])[0]

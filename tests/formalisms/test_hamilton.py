@@ -1,4 +1,4 @@
-"""Hamilton: H is the energy, its canonical equations are the textbooks', and momenta follow from velocities."""
+"""Hamilton: H is the energy, its canonical equations match textbooks, and momenta follow from velocities."""
 
 import numpy as np
 import pytest
@@ -45,7 +45,7 @@ def test_the_canonical_equations_of_a_spherical_pendulum():
     assert np.allclose(rates, [float(e.subs(values)) for e in by_hand], rtol=1e-13)
 
 
-def test_momenta_and_velocities_go_back_and_forth():
+def test_momenta_and_velocities_round_trip():
     eom = dl.derive(spherical(), "hamilton", engine="python")
     q, qd = np.array([0.7, 0.1]), np.array([0.4, -1.3])
     p = momenta(eom, q, qd)
@@ -62,7 +62,7 @@ def test_the_hamiltonian_is_the_energy(name):
     assert np.allclose(values, run.energy, rtol=1e-10, atol=1e-10)
 
 
-def test_where_bodies_move_with_time_the_hamiltonian_is_the_jacobi_function():
+def test_hamiltonian_of_rheonomic_bodies_is_the_jacobi_function():
     model = dl.Model("hoop", gravity=(0, 0, -9.81)).parameters(w=3.0, r=0.5).coordinate("theta", 0.8, 1.2)
     joints = [model.revolute((0, 0, 1), "w*t"), model.revolute((0, -1, 0), "theta")]
     model.body("bead", joint=joints, mass=2, center=(0, 0, "-r"))
@@ -75,7 +75,7 @@ def test_where_bodies_move_with_time_the_hamiltonian_is_the_jacobi_function():
     assert H(np.concatenate([q, p, [t]]), space.values)[0] == pytest.approx(expected)
 
 
-def test_legendre_identities_hold_where_time_is_explicit(random_tree):
+def test_legendre_identities_with_explicit_time(random_tree):
     space = workspace_of(setup(random_tree(5, bodies=2, coordinates=2, motions=("driven",)), "native"))
     system, c = space.system, canonical_of(space.system)
     algebra = system.algebra
@@ -106,8 +106,8 @@ def test_multipliers_are_the_forces_of_the_rod():
     assert np.allclose(rates, [*qd, *(-tension * q + [0, -2 * 9.81])])
 
 
-def test_stabilisation_of_first_order_keeps_the_rate_and_lets_the_position_die_out():
-    # (5.285) differentiated once: φ̈ = −α φ̇, so that φ̇ + α φ keeps its value and φ̇ dies out as exp(−αt)
+def test_first_order_stabilization_makes_the_constraint_rate_decay():
+    # (5.285) differentiated once: φ̈ = −α φ̇, so that φ̇ + α φ is constant and φ̇ decays as exp(−αt)
     model = dl.Model("bob", gravity=(0, -9.81, 0)).coordinate("x", 0.6).coordinate("y", -0.8)
     model.body("bob", joint=[model.prismatic((1, 0, 0), "x"), model.prismatic((0, 1, 0), "y")], mass=2)
     eom = dl.derive(model.holonomic("x**2 + y**2 - 1", name="rod"), "hamilton", engine="python").stabilized(3.0)
@@ -120,7 +120,7 @@ def test_stabilisation_of_first_order_keeps_the_rate_and_lets_the_position_die_o
         return eom.kernel.state_rates(y, 0.0, eom.workspace.values)
 
     start = phi(y)
-    for _ in range(1000):  # Runge and Kutta's steps
+    for _ in range(1000):  # Runge–Kutta steps
         a = rate(y)
         b = rate(y + step / 2 * a)
         c = rate(y + step / 2 * b)
@@ -130,12 +130,12 @@ def test_stabilisation_of_first_order_keeps_the_rate_and_lets_the_position_die_o
     assert velocity + 3.0 * position == pytest.approx(start[1] + 3.0 * start[0], rel=1e-9)
 
 
-def test_one_gain_keeps_a_run_on_its_constraints():
+def test_one_gain_stabilizes_a_run():
     eom = dl.derive(dl.load("four-bar"), "hamilton", engine="python")
     options = {"samples": 31, "integrator": "rk45"}
     free = eom.simulate(3.0, project=False, **options)
-    held = eom.simulate(3.0, stabilization=20.0, **options)
-    assert np.abs(held.violation).max() < 1e-2 * np.abs(free.violation).max()
+    stabilized = eom.simulate(3.0, stabilization=20.0, **options)
+    assert np.abs(stabilized.violation).max() < 1e-2 * np.abs(free.violation).max()
 
 
 @pytest.mark.parametrize(
@@ -152,7 +152,7 @@ def test_one_gain_keeps_a_run_on_its_constraints():
         ("dirac", float("nan"), "finite"),
     ],
 )
-def test_gains_of_the_wrong_kind_are_told(key, given, said):
+def test_invalid_gains_are_reported(key, given, said):
     eom = dl.derive(dl.load("phong-pendulum"), key, engine="python")
     with pytest.raises(dl.InputError, match=said):
         eom.simulate(1.0, stabilization=given)

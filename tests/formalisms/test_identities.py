@@ -1,4 +1,4 @@
-"""Identities that single formalisms promise."""
+"""Identities of single formulations."""
 
 import numpy as np
 import pytest
@@ -36,7 +36,7 @@ def test_hamel_coefficients_are_antisymmetric(name):
     assert np.abs(gamma).max() > 0.1
 
 
-def test_hamel_coefficients_of_a_turning_body_are_the_levi_civita_symbol():
+def test_hamel_coefficients_of_a_rotating_body_are_the_levi_civita_symbol():
     # speeds 1 to 3 of the satellite are ω in body axes: dω^i has the structure of so(3)
     gamma = coefficients(dl.load("satellite-boom"))[:3, :3, :3, 0]
     symbol = np.zeros((3, 3, 3))
@@ -50,7 +50,7 @@ def test_hamel_coefficients_vanish_for_true_velocities():
 
 
 def moving_speeds() -> dl.Model:
-    """Quasi-velocities that depend on time, so that γ has its rheonomic companions."""
+    """Quasi-velocities that depend on time, so that γ has rheonomic terms."""
     model = dl.Model("moving speeds").coordinates("x", "y").coordinate("theta", start=0.3)
     joints = [model.prismatic((1, 0, 0), "x"), model.prismatic((0, 1, 0), "y"), model.revolute((0, 0, 1), "theta")]
     model.body("sled", joint=joints, mass=2, center=(0.3, 0, 0), inertia=(0, 0, 0.4))
@@ -59,7 +59,7 @@ def moving_speeds() -> dl.Model:
 
 
 @pytest.mark.parametrize("name", ["rolling-disk", "three-bodies", "moving speeds"])
-def test_the_sum_over_hamel_coefficients_is_what_they_say_one_by_one(name):
+def test_sum_over_hamel_coefficients_agrees_with_single_terms(name):
     model = moving_speeds() if name == "moving speeds" else dl.load(name)
     system = workspace_of(setup(model, "python")).system
     full = quasi_velocities.with_constraints(system)
@@ -114,7 +114,7 @@ def test_reactions_do_the_virtual_work_of_the_non_ideal_force_and_no_other(key):
     equations = dl.derive(model, key, engine="python")
     states = random_states.consistent(model, 10, seed=8)
     reaction = equations.reactions(states.q, states.qd, states.t)
-    directions = np.array([[1.0, 0.0, 0.3], [0.0, 1.0, 0.0]])  # what the plane leaves free
+    directions = np.array([[1.0, 0.0, 0.3], [0.0, 1.0, 0.0]])  # admissible directions of the plane
     C = -0.7 * states.qd
     np.testing.assert_allclose(directions @ reaction, directions @ C, atol=1e-12 * 20)
 
@@ -130,7 +130,7 @@ def test_a_vanishing_non_ideal_force_changes_nothing(key):
     np.testing.assert_allclose(got, without.accelerations(states.q, states.qd, states.t), atol=1e-13)
 
 
-def test_a_massless_coordinate_is_refused_by_name():
+def test_massless_coordinate_is_rejected_by_name():
     model = dl.Model("massless").coordinates("x", "y")
     model.body("a", joint=model.prismatic((1, 0, 0), "x"), mass=1)
     model.body("b", parent="a", joint=model.prismatic((0, 1, 0), "y"), mass=0)
@@ -139,7 +139,7 @@ def test_a_massless_coordinate_is_refused_by_name():
         dl.derive(model, "kane", engine="python")
 
 
-def test_a_singular_mass_matrix_is_treated_where_the_constraints_make_up_for_it():
+def test_singular_mass_matrix_is_supported_if_regular_on_the_constraints():
     model = dl.Model("geared").coordinates("a", "b")
     model.body("wheel", joint=model.revolute((0, 0, 1), "a"), inertia=(1, 1, 1))
     model.body("pinion", joint=model.revolute((0, 0, 1), "b"), inertia=(1, 1, 0))

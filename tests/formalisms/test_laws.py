@@ -1,4 +1,4 @@
-"""The final equations that a formalism shows are fulfilled by the motion."""
+"""The motion satisfies the final equations of every formulation."""
 
 from __future__ import annotations
 
@@ -37,9 +37,9 @@ PAIRS = [
 
 @cache
 def derived(model: str, key: str) -> Equations | None:
-    given = gallery.load(model)
+    description = gallery.load(model)
     try:
-        return equations_of(given, key)
+        return equations_of(description, key)
     except dl.NotApplicableError:
         return None
 
@@ -51,7 +51,7 @@ def reading(model: str, key: str) -> Reading | None:
 
 
 def moving(eom: Equations, state: dict[str, float]) -> dict[str, float]:
-    """Numbers for the velocity variables of a form and for their rates, and for its constants of the motion."""
+    """Values of the velocity variables of a form, their rates, and its constants of the motion."""
     form, system = eom.symbolic, eom.symbolic.system
     values = form.velocity.v_from_qd
     rates = system.derivative(values)
@@ -65,8 +65,8 @@ def moving(eom: Equations, state: dict[str, float]) -> dict[str, float]:
 
 
 def number(value: object, at: dict[str, float]) -> float:
-    whole = se.sympify(value)
-    return float(whole.subs({s: at[str(s)] for s in whole.free_symbols}).n(53, real=True))
+    expression = se.sympify(value)
+    return float(expression.subs({s: at[str(s)] for s in expression.free_symbols}).n(53, real=True))
 
 
 def in_motion(model: str) -> dict[str, float]:
@@ -86,13 +86,13 @@ def in_motion(model: str) -> dict[str, float]:
 
 
 @pytest.mark.parametrize(("model", "key"), PAIRS)
-def test_the_motion_fulfils_the_laws(model: str, key: str) -> None:
+def test_motion_satisfies_the_laws(model: str, key: str) -> None:
     found, eom = reading(model, key), derived(model, key)
     if found is None or eom is None:
         return
     state = in_motion(model)
     state |= moving(eom, state)
-    for name, meaning in found.meanings.items():  # each by those before it
+    for name, meaning in found.meanings.items():  # each in terms of the preceding ones
         state[name] = number(meaning, state)
     rows = [(a - b) for law in found.laws for a, b in zip(law.left, law.right, strict=True)]
     unknown = sorted({s for row in rows for s in row.free_symbols if str(s) not in state}, key=str)

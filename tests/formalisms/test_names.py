@@ -1,4 +1,4 @@
-"""Any name that a user may choose: symbols of our own are of a kind of their own and never clash with it."""
+"""User-defined names never clash with internal symbols."""
 
 import numpy as np
 import pytest
@@ -8,7 +8,7 @@ from dalembert.errors import InputError
 from dalembert.model.model import Model
 
 KEYS = ("lagrange", "kane", "hamilton", "volterra_reduced")
-# of ours, of heyoka's, of SymEngine's and SymPy's, of programs
+# internal names, and names of heyoka, SymEngine, SymPy and generated programs
 OURS = (
     "work",
     "lam",
@@ -94,19 +94,19 @@ def require_same_motion(key, engine, pairs):
 
 @pytest.mark.nightly
 @pytest.mark.parametrize("key", KEYS)
-def test_every_name_runs_to_the_same_motion(key):
+def test_motion_is_independent_of_names(key):
     require_same_motion(key, "native", PAIRS[KEYS.index(key) :: len(KEYS)])
 
 
 @pytest.mark.nightly
 @pytest.mark.parametrize("engine", ["native", "python"])
 @pytest.mark.parametrize("key", KEYS)
-def test_every_name_runs_to_the_same_motion_in_every_formalism(key, engine):
+def test_motion_is_independent_of_names_in_every_formalism(key, engine):
     require_same_motion(key, engine, PAIRS)
 
 
 @pytest.mark.parametrize(("name", "other"), PAIRS)
-def test_every_name_is_written(name, other):
+def test_every_name_is_printed(name, other):
     eom = dl.derive(cart(name, other), "volterra_reduced", engine="python")
     assert eom.latex()
     assert eom.mass_matrix.rows == eom.forcing.rows == eom.n_dynamic
@@ -114,7 +114,7 @@ def test_every_name_is_written(name, other):
 
 
 @pytest.mark.parametrize("name", REFUSED)
-def test_words_of_formulas_are_refused_where_they_are_declared(name):
+def test_reserved_words_are_rejected_at_declaration(name):
     with pytest.raises(InputError, match=f"coordinate '{name}': not a usable name"):
         cart(name, "k")
     with pytest.raises(InputError, match=f"parameter '{name}': not a usable name"):
@@ -122,6 +122,6 @@ def test_words_of_formulas_are_refused_where_they_are_declared(name):
 
 
 @pytest.mark.parametrize("name", ["work", "lam"])
-def test_the_implicit_integrator_has_room_for_every_name(name):
+def test_implicit_integrator_accepts_every_name(name):
     runs = [dl.derive(cart(each, "k"), "lagrange").simulate(0.3, samples=3, integrator="ida") for each in ("x", name)]
     assert np.allclose(runs[0].q, runs[1].q, atol=1e-9)

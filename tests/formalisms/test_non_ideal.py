@@ -33,7 +33,7 @@ def test_the_printed_multiplier_and_both_parts(key, engine):
 
 
 def coupled() -> dl.Model:
-    """A mass matrix that is full, and C along everything: a metric other than M would give other parts."""
+    """A full mass matrix, and C with all components: a metric other than M would give other parts."""
     model = dl.Model("coupled", gravity=(0, 0, -9.81)).parameters(m=2.0, k=0.3)
     model.coordinate("x", start=0.3).coordinate("y", start=-0.2).coordinate("theta", start=0.4)
     cart = [model.prismatic((1, 0, 0), "x"), model.prismatic((0, 1, 0), "y")]
@@ -45,7 +45,7 @@ def coupled() -> dl.Model:
 
 
 def parts_of_347(model: dl.Model, states: random_states.States) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Ideal part, non-ideal part and λ, from M, h + C, A and β in numbers, straight from the print."""
+    """Ideal part, non-ideal part and λ, from numeric M, h + C, A and β, as printed."""
     space = workspace_of(setup(model, "python"))
     ideal, work, lam = [], [], []
     bare = model.copy()
@@ -80,9 +80,9 @@ def test_every_formalism_gives_the_parts_of_347(name):
     states = random_states.consistent(model, 5)
     ideal, work, lam = parts_of_347(model, states)
     assert np.abs(work).max() > 0.1
-    asked = [m.ABOUT.key for m in catalogue.FORMALISMS if m.ABOUT.nonholonomic or not model.nonholonomic_constraints]
-    assert len(asked) >= 16
-    for key in asked:
+    keys = [m.ABOUT.key for m in catalogue.FORMALISMS if m.ABOUT.nonholonomic or not model.nonholonomic_constraints]
+    assert len(keys) >= 16
+    for key in keys:
         eom = dl.derive(model, key, engine="python")
         at = (states.q, states.qd, states.t)
         assert np.allclose(eom.ideal_reactions(*at), ideal, atol=1e-9), key
@@ -116,8 +116,8 @@ def test_ideal_constraints_have_no_second_part():
 
 
 @pytest.mark.parametrize("key", ["lagrange", "gauss", "kane"])
-def test_a_joint_carries_what_acts_through_its_coordinates_and_a_blade_its_multiplier(key):
-    """C acts through the coordinates, so the joint shows C, and the blade pushes with λ and nothing of C."""
+def test_joint_reaction_contains_c_and_blade_reaction_its_multiplier(key):
+    """C acts through the coordinates, so the joint reaction contains C, and the blade reaction is λ without C."""
     model = dl.Model("sleigh").parameters(m=2.0, J=0.3, a=0.4)
     model.coordinate("x").coordinate("y").coordinate("phi", start=0.2)
     joints = [model.prismatic((1, 0, 0), "x"), model.prismatic((0, 1, 0), "y"), model.revolute((0, 0, 1), "phi")]

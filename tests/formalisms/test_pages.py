@@ -1,4 +1,4 @@
-"""Every formalism shows the quantities of its own paper, by numbers that are printed there, and no two show the same page."""
+"""Every formulation displays the quantities of its paper with printed equation numbers, and all pages are distinct."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from dalembert.formalisms.shared.quantities import Derived
 
 MOST = 8  # coordinates
 BODIES = "r_G omega V_G Gamma Pi"
-# the keys in their order; those in brackets only where there is something to show
+# keys in order; those in brackets are optional
 KEYS = {
     "lagrange": "T V L p Q M h [phi] [psi] [A] [beta] [L_aug]",
     "dalembert": "M b g tau [Phi] [Phi_dot_qd] [H] [Phi_bar] [Theta] [alpha] [rho]",
@@ -38,7 +38,7 @@ KEYS = {
     "newton_euler": "M Omega E w_E",
     "denoc": "[B] [A] p N_l N_d N M_tilde I C U D I_inv [modules] [J]",
 }
-HELD = {  # what must be there where constraints are
+HELD = {  # required for constrained models
     "lagrange": "A beta",
     "dalembert": "Phi Phi_dot_qd H Phi_bar Theta alpha rho",
     "maggi": "A beta",
@@ -66,7 +66,7 @@ some_and_all = pytest.mark.parametrize(
 
 
 def equations(model: str, key: str) -> dl.Equations | None:
-    """None where the formalism refuses the model, with its reason."""
+    """Equations, or None with the reason if the formulation does not support the model."""
     try:
         return gallery_models.equations(model, key)
     except dl.NotApplicableError:
@@ -80,13 +80,13 @@ def recorded(model: str, key: str) -> Derived | None:
 
 
 def all_recorded(model: str) -> Iterator[tuple[str, Derived]]:
-    """What every formalism shows that takes the model."""
+    """Quantities and laws of every formulation that supports the model."""
     for key in KEYS:
         if (record := recorded(model, key)) is not None:
             yield key, record
 
 
-def test_the_table_names_every_formalism() -> None:
+def test_table_contains_every_formalism() -> None:
     assert set(KEYS) == set(catalogue.KEYS)
 
 
@@ -98,9 +98,9 @@ def test_blocks_have_the_keys_of_the_table_in_its_order(model: str) -> None:
         order = [word.strip("[]") for word in words]
         assert [k for k in found if k in order] == [k for k in order if k in found], key
         assert not {word for word in words if not word.startswith("[")} - set(found), key
-        held = equations(model, "lagrange").constraint_names  # pyright: ignore[reportOptionalMemberAccess]
+        constraints = equations(model, "lagrange").constraint_names  # pyright: ignore[reportOptionalMemberAccess]
         plain = {word.removesuffix("_prime") for word in found}  # stabilized constraints: Φ̇q̇′ of (5.97)
-        assert not held or not set(HELD.get(key, "").split()) - plain, key
+        assert not constraints or not set(HELD.get(key, "").split()) - plain, key
         assert record.laws, key
 
 
@@ -110,22 +110,22 @@ def test_numbers_of_equations_are_printed_in_the_paper(model: str) -> None:
         source = catalogue.find(key).ABOUT.source
         own = re.match(r"papers/(\w+)", source)
         assert own is not None, source
-        for shown in (*record.quantities.values(), *record.laws):
-            paper, _, number = shown.equation.rpartition(" ") if "(" in shown.equation else ("", "", shown.equation)
+        for item in (*record.quantities.values(), *record.laws):
+            paper, _, number = item.equation.rpartition(" ") if "(" in item.equation else ("", "", item.equation)
             if "(" not in number:
-                assert re.fullmatch(NO_NUMBER, number), (key, shown.equation)
+                assert re.fullmatch(NO_NUMBER, number), (key, item.equation)
                 continue
-            assert number.strip("()") in PRINTED[paper or own[1]], (key, shown.equation)
+            assert number.strip("()") in PRINTED[paper or own[1]], (key, item.equation)
 
 
 @some_and_all
-def test_no_two_formalisms_tell_the_same(model: str) -> None:
-    told = {}
+def test_formalisms_have_distinct_quantities(model: str) -> None:
+    content = {}
     for key, record in all_recorded(model):
         own = tuple(k for k in record.quantities if k not in BODIES.split())
-        told[key] = own, tuple(law.words for law in record.laws)
-    for one, other in combinations(told, 2):
-        assert told[one] != told[other], (one, other)
+        content[key] = own, tuple(law.words for law in record.laws)
+    for one, other in combinations(content, 2):
+        assert content[one] != content[other], (one, other)
 
 
 def body(model: str, key: str) -> str:
@@ -138,7 +138,7 @@ def body(model: str, key: str) -> str:
 @pytest.mark.parametrize(
     "model", [pytest.param(name, marks=() if name == "slider-crank-2" else pytest.mark.nightly) for name in up_to(MOST)]
 )
-def test_no_two_pages_are_alike(model: str) -> None:
+def test_pages_are_distinct(model: str) -> None:
     pages = {key: body(model, key) for key in KEYS if equations(model, key) is not None}
     assert len(pages) > 10
     for one, other in combinations(pages, 2):

@@ -54,7 +54,7 @@ def test_redundant_rows_are_found_in_the_first_step():
     assert np.allclose(np.array([first, second]) @ D, 0, atol=1e-13)
 
 
-def test_no_constraints_leave_all_directions():
+def test_all_directions_are_admissible_without_constraints():
     rows, D = free_directions(np.zeros((0, 3)))
     assert rows.tolist() == []
     assert np.allclose(D @ D.T, np.eye(3))
@@ -74,7 +74,7 @@ def test_reactions_are_found_afterwards():
     assert eom.n_dynamic == 1
 
 
-def test_a_redundant_constraint_is_kept_and_named():
+def test_redundant_constraint_is_kept_and_named():
     model = rod().holonomic("2*x - 2*l*sin(phi) + y + l*cos(phi)", name="both")
     eom = dl.derive(model, "phong", engine="python")
     once = dl.derive(rod(), "phong", engine="python")
@@ -84,7 +84,7 @@ def test_a_redundant_constraint_is_kept_and_named():
     assert eom.notes[0].startswith("redundant constraints kept: ")
 
 
-def test_the_trial_vectors_are_the_users_choice():
+def test_user_defined_trial_vectors():
     q, qd = [0.7 * np.sin(0.4), -0.7 * np.cos(0.4), 0.4], [0.7 * np.cos(0.4), 0.7 * np.sin(0.4), 1.0]
     first = dl.derive(rod(), "phong", engine="python")
     other = dl.derive(rod(), "phong", engine="python", trials=["y"])
@@ -108,7 +108,7 @@ def test_the_trial_vectors_are_the_users_choice():
         ([[0, 0, 0]], "is linearly dependent on the constraint rows and the preceding trial vectors"),
     ],
 )
-def test_trial_vectors_that_are_none(trials, message):
+def test_invalid_trial_vectors_are_rejected(trials, message):
     with pytest.raises(dl.InputError) as caught:
         dl.derive(rod(), "phong", engine="python", trials=trials)
     assert message in str(caught.value)

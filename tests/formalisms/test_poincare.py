@@ -1,4 +1,4 @@
-"""Poincaré: quasi-velocities that change with place and time, and constraint forces that do work, (3.47)."""
+"""Poincaré: quasi-velocities that depend on position and time, and constraint forces that do work, (3.47)."""
 
 import math
 
@@ -34,8 +34,8 @@ def random_equations(seed=1, n=5, r=2):
     )
 
 
-def test_quasi_velocities_may_depend_on_place_and_time():
-    # s1 = ẋ + t ẏ, s2 = ẏ cos x, completed by ż; a free particle falls all the same
+def test_quasi_velocities_may_depend_on_position_and_time():
+    # s1 = ẋ + t ẏ, s2 = ẏ cos x, completed by ż; the acceleration of free fall is unchanged
     eom = dl.derive(particle("dot(x) + t*dot(y)", "(2 + cos(x))*dot(y)"), "poincare", engine="python")
     q, qd, t = np.array([0.4, 0.1, 0.2]), np.array([1.0, -0.7, 0.3]), 1.7
     s, _ = eom.kernel.start(q, qd, t, eom.workspace.values)
@@ -47,13 +47,13 @@ def test_quasi_velocities_may_depend_on_place_and_time():
     assert np.allclose(sorted(rates), sorted(by_hand.values()))
 
 
-def test_only_the_homogeneous_part_of_the_speeds_is_taken():
+def test_only_the_homogeneous_part_of_the_speeds_is_used():
     eom = dl.derive(particle("dot(x) + sin(t)"), "poincare", engine="python")
     s, _ = eom.kernel.start(np.zeros(3), np.array([1.0, 2.0, 3.0]), 0.8, eom.workspace.values)
     assert np.allclose(sorted(s), [1, 2, 3])
 
 
-def test_under_constraints_it_agrees_with_lagrange_whatever_the_speeds():
+def test_agrees_with_lagrange_for_any_speeds():
     given = (), ("dot(x) + t*dot(y)",), ("(2 + cos(x))*dot(z)", "dot(y) - 0.3*t*dot(x)")
     states = random_states.consistent(constrained(), 5)
     exact = dl.derive(constrained(), "lagrange", engine="python").accelerations(states.q, states.qd, states.t)
@@ -78,7 +78,7 @@ def test_the_non_ideal_formula_as_it_is_printed():
     found, _ = smallest_force(M, S + C, A, b, A)
     assert np.allclose(M @ found - S, force)
     assert np.allclose(plain(solve_poincare(FLOATS, LinearSystem(M, S, A, b, C))[0]), found)
-    # the constraint holds, and along what it leaves free the force does the work of C
+    # the constraint is satisfied, and along admissible directions the force does the work of C
     free = np.linalg.svd(A)[2][2:]
     assert np.allclose(A @ found, b)
     assert np.allclose(free @ force, free @ C)

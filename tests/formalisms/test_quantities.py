@@ -1,4 +1,4 @@
-"""What formalisms let their users see: the Gaussian, the constraint space, the Hamiltonian, the directions D."""
+"""Public quantities of formulations: the Gaussian, the constraint space, the Hamiltonian, the directions D."""
 
 from typing import Any
 
@@ -28,7 +28,7 @@ def test_the_generalized_constrained_equation_holds(cart):
     np.testing.assert_allclose(np.linalg.inv(space.H), space.Phi @ np.linalg.inv(space.M) @ space.Phi.T)
 
 
-def test_nature_takes_the_smallest_gaussian(cart):
+def test_motion_has_the_smallest_gaussian(cart):
     equations = dl.derive(cart, "gauss")
     q, qd = cart.initial
     least, taken = equations.gaussian(q, qd), equations.accelerations(q, qd)

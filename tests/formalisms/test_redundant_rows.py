@@ -1,4 +1,4 @@
-"""One constraint declared many times is one constraint, in every formalism."""
+"""Repeated constraints act as one constraint, in every formulation."""
 
 import numpy as np
 import pytest
@@ -22,7 +22,7 @@ def bead(times: int) -> Model:
 
 
 def ball(times: int) -> Model:
-    """A body that does not turn, its centre on a sphere; with 6 rows for its twist."""
+    """A body that does not rotate, with its center on a sphere; 6 rows for its twist."""
     model = Model("ball", gravity=(0, 0, -G)).coordinates("x", "y", "z")
     axes = ((1, 0, 0), (0, 1, 0), (0, 0, 1))
     model.body(
@@ -65,18 +65,18 @@ def test_runs_are_the_same_as_with_one_row(integrator):
         assert np.allclose(one.q, many.q, atol=1e-6), key
 
 
-def test_the_type_of_the_rows_says_what_they_are_called():
+def test_names_of_the_rows_by_type():
     model = ball(7)
-    said = {key: dl.derive(model, key, engine="python").form for key in ("lagrange", "gauss", "newton_euler", "kane")}
-    facts = said["lagrange"].system.facts
-    assert {key: form.rows for key, form in said.items()} == {
+    forms = {key: dl.derive(model, key, engine="python").form for key in ("lagrange", "gauss", "newton_euler", "kane")}
+    facts = forms["lagrange"].system.facts
+    assert {key: form.rows for key, form in forms.items()} == {
         "lagrange": Rows.INDEPENDENT,
         "gauss": Rows.ALL,
         "newton_euler": Rows.JOINTS,
         "kane": Rows.NONE,
     }
     # six rows of joints and one constraint are seven rows, as many as were declared
-    assert len(said["newton_euler"].linear.beta) == len(facts.levels.names)
-    assert said["newton_euler"].rows.names(facts) == ("the joints", "sphere 0")
-    assert said["gauss"].rows.names(facts) == tuple(f"sphere {i}" for i in range(7))
-    assert said["kane"].rows.names(facts) == ()
+    assert len(forms["newton_euler"].linear.beta) == len(facts.levels.names)
+    assert forms["newton_euler"].rows.names(facts) == ("the joints", "sphere 0")
+    assert forms["gauss"].rows.names(facts) == tuple(f"sphere {i}" for i in range(7))
+    assert forms["kane"].rows.names(facts) == ()

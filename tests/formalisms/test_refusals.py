@@ -1,4 +1,4 @@
-"""A formalism that cannot treat a model says which element stands in the way, why, and which formalisms can."""
+"""An unsupported model raises an error with the element, the reason, and the formulations that support it."""
 
 import re
 
@@ -9,7 +9,7 @@ from dalembert.errors import NotApplicableError
 from dalembert.formalisms import catalogue
 
 
-def said(name: str, key: str) -> str:
+def message_of(name: str, key: str) -> str:
     with pytest.raises(NotApplicableError) as caught:
         dl.derive(dl.load(name), key, engine="python")
     return str(caught.value)
@@ -21,12 +21,12 @@ def said(name: str, key: str) -> str:
         ("cart-pendulum", "dirac", "the constraint 'wheel' is nonholonomic, and a stationary action"),
         ("appell-hamel", "kane", "is nonlinear in the velocities"),
         ("appell-hamel", "gibbs_appell", "is nonlinear in the velocities"),
-        ("tracking", "volterra", "has feedback, so its velocity level does not hold on the way to the target"),
+        ("tracking", "volterra", "has feedback, so its velocity level is violated until it converges"),
         ("rolling-disk", "dirac", "is nonholonomic"),
     ],
 )
-def test_the_sentence_names_the_element_and_the_alternatives(name, key, reason):
-    message = said(name, key)
+def test_message_contains_the_element_and_the_alternatives(name, key, reason):
+    message = message_of(name, key)
     assert message.startswith(f"formalism '{key}' cannot treat model '{name}': ")
     assert reason in message
     able = re.search(r"Formalisms that can: (.*)\.$", message)
@@ -37,23 +37,23 @@ def test_the_sentence_names_the_element_and_the_alternatives(name, key, reason):
     assert "lagrange" in others
 
 
-def test_what_is_named_as_able_is_able():
+def test_suggested_formalisms_support_the_model():
     model = dl.load("tracking")
-    able = said("tracking", "kane").rsplit(": ", 1)[1].rstrip(".").split(", ")
+    able = message_of("tracking", "kane").rsplit(": ", 1)[1].rstrip(".").split(", ")
     q, qd = model.initial
     known = dl.derive(model, "lagrange", engine="python").accelerations(q, qd)
     for key in able:
         assert dl.derive(model, key, engine="python").accelerations(q, qd) == pytest.approx(known, abs=1e-9)
 
 
-def test_energies_alone_do_not_serve_formalisms_of_bodies():
+def test_energy_models_do_not_support_formalisms_of_bodies():
     model = dl.Model.from_energies("spring", coordinates=["x"], kinetic="dot(x)**2/2", potential="x**2/2")
     for key in ("kane", "gibbs_appell", "volterra", "newton_euler", "denoc", "dalembert"):
         with pytest.raises(NotApplicableError, match="the model is given by its energies"):
             dl.derive(model, key, engine="python")
 
 
-def test_a_large_model_is_spared_what_compiles_slowly():
+def test_large_models_skip_slow_compilation():
     model = dl.load("rope", links=61)
     reason = catalogue.too_large(catalogue.find("hamilton").ABOUT, model)
     assert reason == "61 coordinates and 0 constraints make its equations too long to compile quickly"
@@ -62,7 +62,7 @@ def test_a_large_model_is_spared_what_compiles_slowly():
         assert catalogue.too_large(catalogue.find(key).ABOUT, dl.load("stewart-platform")) is None
 
 
-def test_verify_names_what_it_leaves_out(monkeypatch):
+def test_verify_lists_skipped_formalisms(monkeypatch):
     monkeypatch.setattr(catalogue, "LARGE", 1)
     found = dl.verify(dl.load("double-pendulum"), states=3, engines=["python"])
     left = {key for key, verdict in found.formalisms.items() if verdict.status == "left out"}
@@ -71,5 +71,5 @@ def test_verify_names_what_it_leaves_out(monkeypatch):
     assert not left & {"lagrange", "kane"}
     assert "2 coordinates and 0 constraints" in found.formalisms["maggi"].reason  # pyright: ignore[reportOperatorIssue]
     assert found.agrees
-    whole = dl.verify(dl.load("double-pendulum"), states=3, engines=["python"], everything=True)
-    assert {verdict.status for verdict in whole.formalisms.values()} == {"agrees"}
+    complete = dl.verify(dl.load("double-pendulum"), states=3, engines=["python"], everything=True)
+    assert {verdict.status for verdict in complete.formalisms.values()} == {"agrees"}

@@ -1,4 +1,4 @@
-"""Routh: ignorable coordinates leave, their momenta stay, and the effective potential is that of the textbooks."""
+"""Routh: ignorable coordinates are eliminated, their momenta are constants, and the effective potential matches textbooks."""
 
 from typing import Any
 
@@ -54,8 +54,8 @@ def test_the_ignorable_momentum_stays_along_a_run():
     assert np.allclose(run.energy, run.energy[0], rtol=1e-12)
 
 
-def test_a_moving_frame_leaves_its_drift_in_the_momentum():
-    # the arm is turned by φ + w t: p = m r² (φ̇ + w), so q̇_I has a part that does not depend on p
+def test_moving_frame_adds_drift_to_the_momentum():
+    # the arm is rotated by φ + w t: p = m r² (φ̇ + w), so q̇_I has a part that does not depend on p
     model = Model("turntable").parameters(m=M, w=1.5).coordinate("r", 1.0, 0.1).coordinate("phi", 0.0, 0.4)
     model.body("bead", joint=[model.revolute((0, 0, 1), "phi + w*t"), model.prismatic((1, 0, 0), "r")], mass="m")
     eom = dl.derive(model, "routh", engine="python")
@@ -69,8 +69,8 @@ def test_without_an_ignorable_coordinate_it_is_the_lagrangian():
     assert eom.n_dynamic == 2
 
 
-def test_constraints_act_on_what_is_left():
-    # the cart of the cart pendulum is ignorable, the wheel ties the other two
+def test_constraints_act_on_the_other_coordinates():
+    # the cart of the cart pendulum is ignorable, the wheel couples the other two
     eom = dl.derive(dl.load("cart-pendulum"), "routh", engine="python")
     assert eom.ignorable == ("x",)
     assert eom.constraint_matrix.shape == (1, 2)

@@ -1,4 +1,4 @@
-"""Lagrange's and Kane's equations against SymPy's own derivations, built from nothing of ours."""
+"""Lagrange's and Kane's equations compared with independent derivations by SymPy."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Projections along trial vectors (phong) and partitions (nullspace) fail only where the constraints are dependent."""
+"""Projections along trial vectors (phong) and partitions (nullspace) fail only if the constraints are dependent."""
 
 from itertools import pairwise
 
@@ -23,10 +23,10 @@ G = 9.81
 def chain(angles: list[float], length: float = 1.0, mass: float = 1.0) -> Model:
     """A pendulum of point masses on massless rods, in Cartesian coordinates, released at rest."""
     model = Model("cartesian-pendulum").parameters(m=mass, l=length, g=G)
-    places = np.cumsum([(length * np.sin(a), -length * np.cos(a)) for a in angles], axis=0)
+    positions = np.cumsum([(length * np.sin(a), -length * np.cos(a)) for a in angles], axis=0)
     names = [(f"x{i}", f"y{i}") for i in range(len(angles))]
-    for pair, place in zip(names, places, strict=True):
-        for name, value in zip(pair, place, strict=True):
+    for pair, position in zip(names, positions, strict=True):
+        for name, value in zip(pair, position, strict=True):
             model.coordinate(name, float(value))
     squares = "+".join(f"dot({name})**2" for pair in names for name in pair)
     model.set_energies(f"m/2*({squares})", "m*g*(" + "+".join(y for _, y in names) + ")")
@@ -62,7 +62,7 @@ def test_a_cartesian_pendulum_swings_from_every_angle(key, start):
     angle = swing(start, run.t)
     assert np.abs(run.q - [np.sin(angle), -np.cos(angle)]).max() < 1e-10
     assert run.energy_error < 1e-11
-    assert run.notes == ()  # D and W are cross products, which vanish nowhere
+    assert run.notes == ()  # D and W are cross products, which never vanish
 
 
 @pytest.mark.parametrize("key", PROJECTIONS)
@@ -95,13 +95,13 @@ def test_other_integrators_change_trial_vectors_too(key, integrator):
     assert np.abs(run.q[2] - np.sin(a) - np.sin(b)).max() < 1e-5
 
 
-def test_collocation_takes_the_constraints_as_they_stand():
+def test_collocation_uses_the_constraints_without_differentiation():
     run = dl.derive(chain([0.8]), "phong").simulate(1.2, samples=13, integrator="collocation")
     assert np.abs(run.q[0] - np.sin(swing(0.8, run.t))).max() < 1e-8
 
 
 @pytest.mark.parametrize("key", PROJECTIONS)
-def test_accelerations_where_trial_vectors_fail_are_those_of_others(key):
+def test_accelerations_where_trial_vectors_fail_agree_with_others(key):
     eom, known = (dl.derive(chain([0.9, 1.7]), formalism) for formalism in (key, "lagrange"))
     states = [(a, b) for a in (0.0, np.pi / 2, 0.4) for b in (0.0, np.pi / 2, np.pi)]
     q = np.array([[np.sin(a), -np.cos(a), np.sin(a) + np.sin(b), -np.cos(a) - np.cos(b)] for a, b in states]).T
@@ -112,8 +112,8 @@ def test_accelerations_where_trial_vectors_fail_are_those_of_others(key):
         assert np.allclose(getattr(eom, ask)(q[:, 0], qd[:, 0]), expected[:, 0], rtol=1e-10, atol=1e-10)
 
 
-def test_given_trial_vectors_are_replaced_where_they_fail():
-    # at the start, and on the way
+def test_user_trial_vectors_are_replaced_where_they_fail():
+    # initially, and during the run
     for trials in (["y0", "x1"], ["x0", "x1"]):
         eom = dl.derive(chain([0.0, 1.2]), "phong", trials=trials)
         run = eom.simulate(1.5, samples=11)
@@ -121,7 +121,7 @@ def test_given_trial_vectors_are_replaced_where_they_fail():
         assert np.abs(run.q[0] - np.sin(a)).max() < 1e-9
 
 
-def test_a_run_with_other_trial_vectors_is_saved_and_read_again(tmp_path):
+def test_run_with_other_trial_vectors_round_trips(tmp_path):
     run = dl.derive(chain([0.9, 1.7]), "nullspace").simulate(1.5, samples=11)
     again = dl.load_run(run.save(tmp_path / "run.nc"))
     assert again.segments == run.segments
@@ -145,7 +145,7 @@ def test_the_cross_product_spans_the_null_space(n):
             assert abs(found @ null_space(rows)[:, 0]) == pytest.approx(np.linalg.norm(found))
 
 
-def test_the_least_solution_is_moore_penroses():
+def test_minimum_norm_solution_equals_moore_penrose():
     rng = np.random.default_rng(3)
     for r, n in ((1, 2), (2, 5), (4, 6)):
         A, beta = rng.normal(size=(r, n)), rng.normal(size=r)
@@ -183,9 +183,9 @@ def test_random_points_on_random_quadrics_follow_an_independent_integration(key,
     def rates(_: float, y: np.ndarray) -> np.ndarray:
         q, qd = y[:n], y[n:]
         A = np.array([2 * s @ q for s in S])
-        whole = np.block([[np.diag(weights), -A.T], [A, np.zeros((r, r))]])
+        matrix = np.block([[np.diag(weights), -A.T], [A, np.zeros((r, r))]])
         right = np.concatenate([push, [-2 * qd @ s @ qd for s in S]])
-        return np.concatenate([qd, np.linalg.solve(whole, right)[:n]])
+        return np.concatenate([qd, np.linalg.solve(matrix, right)[:n]])
 
     t = np.linspace(0, 1.5, 16)
     known = solve_ivp(rates, (0, t[-1]), np.concatenate([q0, qd0]), "DOP853", t, rtol=1e-12, atol=1e-12)

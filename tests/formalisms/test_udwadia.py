@@ -40,7 +40,7 @@ def test_dependent_rows_change_nothing_but_the_multipliers():
     assert np.allclose(eom.reactions(q, qd), -tension * q)
     # the smallest λ with 2q (λ₁ − 2 λ₂) = −tension q
     assert np.allclose(eom.multipliers(q, qd), -tension / 2 / 5 * np.array([1, -2]))
-    assert eom.notes == ("redundant constraints kept: holonomic2; multipliers are the smallest ones",)
+    assert eom.notes == ("redundant constraints kept: holonomic2; multipliers have minimum norm",)
 
 
 @pytest.mark.parametrize("engine", ["native", "python"])
@@ -53,7 +53,7 @@ def test_a_run_with_dependent_rows_is_the_run_without_them(engine):
 
 
 def rod() -> Model:
-    """A bob at the end of a rod without mass, which a torque turns: M is singular in the angle."""
+    """A bob at the end of a massless rod with a torque: M is singular in the angle."""
     model = Model("rod", gravity=(0, -G, 0)).coordinates("x", "y", "th")
     model.body("bob", joint=[model.prismatic((1, 0, 0), "x"), model.prismatic((0, 1, 0), "y")], mass=2)
     model.body("rod", joint=model.revolute((0, 0, 1), "th")).torque("rod", (0, 0, 0.5))
@@ -62,7 +62,7 @@ def rod() -> Model:
 
 
 def reduced() -> Model:
-    """The same pendulum in its angle alone."""
+    """The same pendulum in its angle only."""
     model = Model("reduced", gravity=(0, -G, 0)).coordinate("th", 1.0)
     return model.body("bob", joint=model.revolute((0, 0, 1), "th"), mass=2, center=(0, -0.7, 0)).torque(
         "bob", (0, 0, 0.5)
@@ -73,7 +73,7 @@ REGULAR_ON_CONSTRAINTS = ("lagrange", "maggi", "kane", "boltzmann_hamel", "udwad
 
 
 @pytest.mark.parametrize("key", REGULAR_ON_CONSTRAINTS)
-def test_a_singular_mass_matrix_is_taken_where_the_constraints_make_up_for_it(key):
+def test_singular_mass_matrix_is_supported_if_regular_on_the_constraints(key):
     # Udwadia and Phohomsiri: [(1 − A⁺A)M; A] has full rank
     th, w = 0.8, 1.3
     q, qd = [0.7 * np.sin(th), -0.7 * np.cos(th), th], [0.7 * np.cos(th) * w, 0.7 * np.sin(th) * w, w]
@@ -82,7 +82,7 @@ def test_a_singular_mass_matrix_is_taken_where_the_constraints_make_up_for_it(ke
     ydd = 0.7 * (np.sin(th) * angular + np.cos(th) * w**2)
     eom = dl.derive(rod(), key, engine="python")
     assert np.allclose(eom.accelerations(q, qd), [xdd, ydd, angular])
-    # what holds the bob, and the moment that balances the torque on the rod
+    # reaction on the bob, and the moment that balances the torque on the rod
     assert np.allclose(eom.reactions(q, qd), [2 * xdd, 2 * (ydd + G), -0.5])
 
 

@@ -1,4 +1,4 @@
-"""The reduced Volterra equations by blocks: each block is the paper's, and no more operations than Kane's equations need."""
+"""The reduced Volterra equations by blocks: each block matches the paper, with at most the operations of Kane's equations."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ CASES = ("cart-pendulum", "three-bodies", "satellite-boom")  # of papers/volterr
 
 
 def driven(*speeds: tuple[str, str]) -> dl.Model:
-    """A cart in space, ignorable along x and z, that carries a turntable driven by time and a bob on it."""
+    """A spatial cart, ignorable along x and z, with a rheonomic turntable and a bob on it."""
     model = dl.Model("driven", gravity=(0, -9.81, 0)).coordinates("x", "z", "angle", "r")
     model.body("cart", joint=model.prismatic((1, 0, 0), "x"), mass=2)
     model.body("slide", parent="cart", joint=model.prismatic((0, 0, 1), "z"), mass=1)
@@ -41,8 +41,8 @@ MODELS: dict[str, Callable[[], dl.Model]] = {
 }
 
 
-def same(a: Array, b: Array) -> bool:
-    """Are these the same functions?"""
+def are_equal(a: Array, b: Array) -> bool:
+    """True if the functions are equal."""
     return all(y is ZERO for y in merged([node(x) for x in np.ravel(a - b)]))
 
 
@@ -60,13 +60,13 @@ def test_blocks_are_those_of_the_paper(told):
     system, block, speeds = told
     algebra, W = system.algebra, speeds.W
     if "M_prime" in block:
-        assert same(block["M_prime"] @ speeds.qd + block["N_prime"], np.zeros(system.facts.s, dtype=int))  # (25)
-    assert same(speeds.Y @ speeds.qd + speeds.Z, speeds.u)  # (42)
-    assert same(block["M_NI"], W.T @ mass_matrix(system.motion) @ W)  # (47)
+        assert are_equal(block["M_prime"] @ speeds.qd + block["N_prime"], np.zeros(system.facts.s, dtype=int))  # (25)
+    assert are_equal(speeds.Y @ speeds.qd + speeds.Z, speeds.u)  # (42)
+    assert are_equal(block["M_NI"], W.T @ mass_matrix(system.motion) @ W)  # (47)
     T_u = algebra.gradient(kinetic(system.motion, speeds.qd), speeds.u)  # (50)
-    assert same(block["A_NI"], system.rate_of(T_u, speeds))  # (52)
-    assert same(block["U_NI"], active_forces(system.motion, W))  # (33)
-    assert same(block["L_NI"], block["U_NI"] + block["K_NI"] - block["A_NI"])  # (65)
+    assert are_equal(block["A_NI"], system.rate_of(T_u, speeds))  # (52)
+    assert are_equal(block["U_NI"], active_forces(system.motion, W))  # (33)
+    assert are_equal(block["L_NI"], block["U_NI"] + block["K_NI"] - block["A_NI"])  # (65)
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -79,8 +79,8 @@ def test_no_more_operations_than_kane(name):
     "column", ["(1 - sin(y)**2 - cos(y)**2)", "(1 - sin(x)**2 - cos(x)**2)", "((x + 1)**2 - x**2 - 2*x - 1)", "c"]
 )
 @pytest.mark.parametrize("formalism", ["volterra_reduced", "routh"])
-def test_a_column_of_an_ignorable_coordinate_may_vanish_by_an_identity_only(column, formalism):
-    """The row says ẏ = ẇ: by hand T = ẋ²/2 + ẏ²/2 + |(ẋ + ẏ/√2, ẏ + ẏ/√2)|², p_x constant, one equation for y is left."""
+def test_column_of_an_ignorable_coordinate_may_vanish_only_by_an_identity(column, formalism):
+    """The row is ẏ = ẇ: by hand T = ẋ²/2 + ẏ²/2 + |(ẋ + ẏ/√2, ẏ + ẏ/√2)|², p_x constant, one equation for y is left."""
     model = dl.Model("identity").parameters(c=0.0).coordinates("x", "y", "w").start([0.1, 0.3, 0.2], [0.4, 0.2, 0.2])
     model.body("a", joint=[model.prismatic((1, 0, 0), "x"), model.prismatic((0, 1, 0), "y")], mass=1)
     model.body("b", parent="a", joint=model.prismatic((1, 1, 0), "w"), mass=2)

@@ -1,7 +1,7 @@
-"""Triangles to pixels: what lies in front is seen, exactly, whatever cuts through whatever.
+"""Rasterize triangles with exact hidden-surface removal, also for intersecting triangles.
 
-Every triangle is laid over its pixels row by row, all triangles at once; of what hits a pixel the nearest
-stays. Pixels are finer than those of the picture, so that edges become smooth.
+Every triangle is rasterized row by row, all triangles at once; in every pixel the nearest triangle is visible.
+The image is rendered with finer pixels and averaged, which makes edges smooth.
 """
 
 from __future__ import annotations
@@ -14,26 +14,26 @@ import numpy as np
 
 from dalembert.display.scene.scene_values import Shape
 
-FINE = 2  # fine pixels along each side of a pixel
-_MOST = 4_000_000  # fine pixels looked at in one go
-_AROUND, _ACROSS = 48, 7  # corners around an axis, and rings of a quarter of a ball
+FINE = 2  # fine pixels along each side of an image pixel
+_MAX_PIXELS = 4_000_000  # fine pixels processed at once
+_AROUND, _ACROSS = 48, 7  # vertices around an axis, and rings of a quarter sphere
 
 
 @dataclass(frozen=True)
 class Lit:
-    """Triangles as seen: corners (k, 3, 3) as across, upwards in fine pixels, and nearness; colours (k, 3, 4) in the corners."""
+    """Projected triangles: vertices (k, 3, 3) as x, y in fine pixels, and inverse depth; vertex colors (k, 3, 4)."""
 
     corners: np.ndarray
     colors: np.ndarray
 
 
 def picture(parts: list[Lit], width: int, height: int) -> np.ndarray:
-    """The picture (height, width, 4) with values from 0 to 1, its first row on top; clear where nothing is hit."""
+    """Return the image (height, width, 4) with values from 0 to 1, first row on top; transparent background."""
     w, h = FINE * width, FINE * height
     near, paint = np.full(w * h, -np.inf), np.zeros((w * h, 4), dtype=np.float32)
     for corners, colors in _portions(parts, w, h):
         _lay(corners, colors, (w, h), near, paint)
-    # colours count as much as they cover
+    # weight colors by their opacity
     paint[:, :3] *= paint[:, 3:]
     fine = paint.reshape(height, FINE, width, FINE, 4)
     out = np.zeros((height, width, 4), dtype=np.float32)
@@ -44,7 +44,7 @@ def picture(parts: list[Lit], width: int, height: int) -> np.ndarray:
 
 
 def _portions(parts: list[Lit], w: int, h: int) -> list[tuple[np.ndarray, np.ndarray]]:
-    """The triangles that reach into the picture, in portions of bounded work."""
+    """Yield the triangles inside the image, in chunks of bounded work."""
     corners = np.concatenate([part.corners for part in parts])
     colors = np.concatenate([part.colors for part in parts])
     flat = corners[:, :, :2]
@@ -52,34 +52,34 @@ def _portions(parts: list[Lit], w: int, h: int) -> list[tuple[np.ndarray, np.nda
     inside = np.all(np.isfinite(flat), axis=(1, 2)) & np.all((high > 0) & (low < (w, h)), axis=1)
     corners, colors = corners[inside], colors[inside]
     size = np.prod(np.minimum(high[inside], (w, h)) - np.maximum(low[inside], 0) + 2, axis=1)
-    cuts = np.flatnonzero(np.diff(np.cumsum(size) // _MOST)) + 1
+    cuts = np.flatnonzero(np.diff(np.cumsum(size) // _MAX_PIXELS)) + 1
     return list(zip(np.split(corners, cuts), np.split(colors, cuts), strict=True))
 
 
 def _lay(corners: np.ndarray, colors: np.ndarray, size: tuple[int, int], near: np.ndarray, paint: np.ndarray) -> None:
-    """Lay triangles over the pixels that are not hidden."""
+    """Draw triangles on the pixels where they are visible."""
     which, x, y = _pixels(corners, *size)
     a, ab, ac = corners[:, 0, :2], corners[:, 1, :2] - corners[:, 0, :2], corners[:, 2, :2] - corners[:, 0, :2]
     area = ab[:, 0] * ac[:, 1] - ab[:, 1] * ac[:, 0]
     inverse = 1 / np.where(np.abs(area) > 1e-9, area, np.inf)
-    # how much the second and the third corner count: linear over the picture
+    # barycentric weights of the second and third vertex: linear over the image
     dx, dy = x + 0.5 - a[which, 0], y + 0.5 - a[which, 1]
     second = (dx * ac[which, 1] - dy * ac[which, 0]) * inverse[which]
     third = (dy * ab[which, 0] - dx * ab[which, 1]) * inverse[which]
     z = corners[:, :, 2]
     depth = z[which, 0] + second * (z[:, 1] - z[:, 0])[which] + third * (z[:, 2] - z[:, 0])[which]
-    place = y * size[0] + x
-    order = np.flatnonzero(depth > near[place])
+    pixel = y * size[0] + x
+    order = np.flatnonzero(depth > near[pixel])
     order = order[np.argsort(depth[order], kind="stable")]
-    which, place, second, third = which[order], place[order], second[order, None], third[order, None]
-    # of several assignments to one place the last stays: the nearest
-    near[place] = depth[order]
+    which, pixel, second, third = which[order], pixel[order], second[order, None], third[order, None]
+    # the last of several assignments to one pixel is the nearest triangle
+    near[pixel] = depth[order]
     first = colors[:, 0]
-    paint[place] = first[which] + second * (colors[:, 1] - first)[which] + third * (colors[:, 2] - first)[which]
+    paint[pixel] = first[which] + second * (colors[:, 1] - first)[which] + third * (colors[:, 2] - first)[which]
 
 
 def _pixels(corners: np.ndarray, w: int, h: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The pixels inside the triangles, row by row: number of the triangle, x and y."""
+    """Return the pixels inside the triangles, row by row: index of the triangle, x and y."""
     up = corners[:, :, 1]
     low = np.clip(np.ceil(up.min(axis=1) - 0.5), 0, h).astype(int)
     high = np.clip(np.floor(up.max(axis=1) - 0.5), -1, h - 1).astype(int)
@@ -99,7 +99,7 @@ def _pixels(corners: np.ndarray, w: int, h: int) -> tuple[np.ndarray, np.ndarray
 
 
 def _ranges(low: np.ndarray, high: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """All whole numbers from low to high of every range, each with the number of its range.
+    """Return all integers from low to high of every range, each with the index of its range.
 
     >>> [x.tolist() for x in _ranges(np.array([3, 0]), np.array([4, 0]))]
     [[0, 0, 1], [3, 4, 0]]
@@ -111,14 +111,14 @@ def _ranges(low: np.ndarray, high: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 @dataclass(frozen=True)
 class Surface:
-    """Triangles (k, 3, 3) in the axes of a body, and the normals in their corners."""
+    """Triangles (k, 3, 3) in body axes, and the normals at their vertices."""
 
     corners: np.ndarray
     normals: np.ndarray
 
 
 def surface_of(shape: Shape) -> Surface:
-    """The surface of a shape, its triangles seen counterclockwise from outside; of lines and frames there is none.
+    """Return the surface of a shape, its triangles counterclockwise from outside; lines and frames have none.
 
     >>> surface_of(Shape("box", (1.0, 1.0, 1.0), "#000000")).corners.shape
     (12, 3, 3)
@@ -134,7 +134,7 @@ def surface_of(shape: Shape) -> Surface:
         local = _capsule(*shape.size)
     elif shape.kind in ("cylinder", "disc", "cone"):
         radius, length = shape.size
-        local = _turned(radius, 0.0 if shape.kind == "cone" else radius, length)
+        local = _rotated(radius, 0.0 if shape.kind == "cone" else radius, length)
     else:
         return Surface(np.zeros((0, 3, 3)), np.zeros((0, 3, 3)))
     return Surface(local.corners @ shape.turn.T + shape.at, local.normals @ shape.turn.T)
@@ -167,7 +167,7 @@ def _ball() -> np.ndarray:
 
 
 def _capsule(radius: float, length: float) -> Surface:
-    """Two half balls and what is between them."""
+    """Two hemispheres and the cylinder between them."""
     angle = np.linspace(0, np.pi / 2, _ACROSS + 1)
     radii = np.concatenate([np.sin(angle), np.cos(angle)])
     heights = np.concatenate([-np.cos(angle), np.sin(angle)])
@@ -177,8 +177,8 @@ def _capsule(radius: float, length: float) -> Surface:
     return Surface(corners, normals)
 
 
-def _turned(low: float, high: float, length: float) -> Surface:
-    """A cylinder or cone about z with both its ends."""
+def _rotated(low: float, high: float, length: float) -> Surface:
+    """A cylinder or cone about z with its end faces."""
     side = _revolved(np.array([low, high]), np.array([-length / 2, length / 2]))
     around = side * np.array([1, 1, 0])
     middle = np.where(np.linalg.norm(around, axis=2, keepdims=True) > 0, around, around.sum(axis=1, keepdims=True))
@@ -195,7 +195,7 @@ def _turned(low: float, high: float, length: float) -> Surface:
 
 
 def _revolved(radii: np.ndarray, heights: np.ndarray) -> np.ndarray:
-    """The surface of rings about z, from the first to the last."""
+    """Surface of revolution through rings about z."""
     angle = np.linspace(0, 2 * np.pi, _AROUND, endpoint=False)
     ring = np.stack([np.cos(angle), np.sin(angle)], axis=1)
     rings = np.stack([np.column_stack([r * ring, np.full(_AROUND, z)]) for r, z in zip(radii, heights, strict=True)])

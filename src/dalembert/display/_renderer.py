@@ -1,6 +1,6 @@
-"""A scene as a drawing of matplotlib: plane models as outlines from the front, others as lit surfaces in perspective.
+"""Draw a scene with matplotlib: planar models as outlines from the front, others as lit surfaces in perspective.
 
-No window and no browser is needed.
+This needs no window and no browser.
 """
 
 from __future__ import annotations
@@ -23,52 +23,52 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 _ROLES = {"ground": 0, "body": 1, "joint": 2, "center": 3}
-_TURNS = 7  # of the coil of a spring
-_LIGHT = np.array([-0.35, 0.75, 0.6]) / np.linalg.norm([-0.35, 0.75, 0.6])  # right, up, toward the reader
-_PIECES = 24  # of a long line
+_COIL_TURNS = 7  # of a spring
+_LIGHT = np.array([-0.35, 0.75, 0.6]) / np.linalg.norm([-0.35, 0.75, 0.6])  # right, up, toward the viewer
+_LINE_SEGMENTS = 24  # of a long line
 
 
 @dataclass(frozen=True)
 class Lens:
-    """From the world to the picture: right, up and toward the reader, from the middle of the view."""
+    """Projection from the world to the image: right, up and toward the viewer, from the center of the view."""
 
     axes: np.ndarray  # rows: right, up, toward
     target: np.ndarray
-    distance: float | None  # of the eye; None: from far away
-    scale: float  # points of the picture for each length
+    distance: float | None  # of the camera; None: parallel projection
+    scale: float  # points of the image per length
 
     def __call__(self, points: np.ndarray) -> np.ndarray:
-        """Points (..., 3) as (..., 3): across, upwards, and how near they are."""
-        seen = (points - self.target) @ self.axes.T
+        """Project points (..., 3) to (..., 3): x, y and inverse depth."""
+        in_view_axes = (points - self.target) @ self.axes.T
         if self.distance is None:
-            return seen
-        away = np.maximum(self.distance - seen[..., 2:], 0.02 * self.distance)
-        # what is straight in space stays straight in these coordinates, as nearness 1/away is
-        return np.concatenate([seen[..., :2] * self.distance / away, self.distance / away], axis=-1)
+            return in_view_axes
+        away = np.maximum(self.distance - in_view_axes[..., 2:], 0.02 * self.distance)
+        # straight lines in space stay straight in these coordinates, with the inverse depth 1/away
+        return np.concatenate([in_view_axes[..., :2] * self.distance / away, self.distance / away], axis=-1)
 
 
 @dataclass(frozen=True)
 class Moment:
-    """What one drawing shows: the k-th of the places, and the paths (3, m) that points have left, by number of the trail."""
+    """Content of one drawing: the k-th sample of the poses, and the paths (3, m) of points, by index of the trail."""
 
     places: Places
     k: int
     paths: dict[int, np.ndarray]
 
     def points(self, body: str, points: np.ndarray) -> np.ndarray:
-        """Points (..., 3) of a body in the world."""
+        """Transform points (..., 3) of a body to world axes."""
         R, p = self.places[body]
         return points @ R[:, :, self.k].T + p[:, self.k]
 
 
 @dataclass(frozen=True)
 class Painter:
-    """Draws moments of a scene."""
+    """Draws a scene at given times."""
 
     scene: Scene
 
     def draw(self, axis: Axes, moment: Moment) -> None:
-        """Draw one moment; the axes take the window of the view."""
+        """Draw the scene at one time; the axes get the limits of the view."""
         lens = self._lens(axis, moment)
         if self.scene.view.planar:
             self._flat(axis, lens, moment)
@@ -96,11 +96,11 @@ class Painter:
 
     @cached_property
     def _home(self) -> np.ndarray:
-        """Where the body that is followed begins."""
+        """Return the initial position of the body that the camera follows."""
         q, t = self.scene.start
         return self.scene.kinematics.at(q[:, None], t)[str(self.scene.view.follow)][1][:, 0]
 
-    # plane models: outlines
+    # planar models: outlines
 
     def _flat(self, axis: Axes, lens: Lens, moment: Moment) -> None:
         found = []
@@ -136,7 +136,7 @@ class Painter:
         axis.add_patch(patch)
 
     def _notched(self, axis: Axes, shape: Shape, triangles: np.ndarray, z: float) -> None:
-        """A mesh that is not convex, by the faces (k, 3, 2) that are seen and the edges that only one of them has."""
+        """Draw a nonconvex mesh by its visible faces (k, 3, 2) and the edges that belong to only one of them."""
         from matplotlib.collections import LineCollection, PolyCollection
 
         front = triangles[[_area(each) > 1e-12 * self.scene.view.size**2 for each in triangles]]
@@ -152,7 +152,7 @@ class Painter:
 
     @cached_property
     def _surfaces(self) -> list[tuple[str, Shape, Surface]]:
-        """The surfaces of all shapes, with their bodies."""
+        """Return the surfaces of all shapes, with their bodies."""
         found = [(part.name, shape) for part in self.scene.bodies for shape in part.shapes if shape.role != "center"]
         return [(name, shape, surface_of(shape)) for name, shape in found if shape.kind not in ("line", "frame")]
 
@@ -163,7 +163,7 @@ class Painter:
         thin = max(0.0022 * view.size, 1.5 / fine)
         opaque = [self._lit(lens, moment, *each) for each in self._surfaces]
         parts = [
-            # from lengths about the middle to fine pixels from the lower left corner
+            # from lengths about the center to fine pixels from the lower left corner
             _rasterizer.Lit(
                 np.concatenate([(lit.corners[..., :2] + view.size / 2) * fine, lit.corners[..., 2:]], axis=-1),
                 lit.colors,
@@ -176,12 +176,12 @@ class Painter:
         )
 
     def _lit(self, lens: Lens, moment: Moment, body: str, shape: Shape, surface: Surface) -> _rasterizer.Lit:
-        """The triangles that face the reader, as seen, with their colours."""
+        """Return the triangles that face the viewer, projected, with their colors."""
         world = moment.points(body, surface.corners)
         normals = surface.normals @ moment.places[body][0][:, :, moment.k].T
         eye = lens.target + (lens.distance or 0.0) * lens.axes[2]
         front = np.einsum("ijx,ijx->ij", normals, eye - world).mean(axis=1) > 0
-        if shape.kind == "mesh":  # whatever way its faces are turned
+        if shape.kind == "mesh":  # with any orientation of its faces
             normals, front = np.where(front[:, None, None], normals, -normals), np.ones(len(world), dtype=bool)
         bright = normals[front] @ (_LIGHT @ lens.axes)
         shine = np.clip(bright, 0, 1) ** 24 * 0.18
@@ -192,7 +192,7 @@ class Painter:
         return _rasterizer.Lit(lens(world[front]), np.concatenate([paint, alpha], axis=-1))
 
     def _lines(self, lens: Lens, moment: Moment, thin: float) -> list[_rasterizer.Lit]:
-        """Grids, marks, springs and trails as ribbons that face the reader."""
+        """Return grids, marks, springs and trails as ribbons that face the viewer."""
         found = [
             (moment.points(part.name, shape.points), shape.size[0], shape.color, 0.6 if shape.role == "ground" else 1.0)
             for part in self.scene.bodies
@@ -204,7 +204,7 @@ class Painter:
         return [_painted(ribbon(points, width, thin, lens), color, alpha) for points, width, color, alpha in found]
 
     def _cord(self, cord: Cord, lens: Lens, moment: Moment) -> np.ndarray:
-        """The points of a spring or rope in the world."""
+        """Return the points of a spring or rope in world axes."""
         a, b = (moved(moment.places, *end)[:, moment.k] for end in zip(cord.bodies, cord.points, strict=True))
         return coil(a, b, 0.018 * self.scene.view.size, lens.axes[2]) if cord.kind == "spring" else np.array([a, b])
 
@@ -215,7 +215,7 @@ def _painted(triangles: np.ndarray, color: str, alpha: float) -> _rasterizer.Lit
 
 
 def coil(a: np.ndarray, b: np.ndarray, width: float, toward: np.ndarray) -> np.ndarray:
-    """A zigzag from a to b, as springs are drawn, seen from the direction `toward`.
+    """Return the zigzag of a spring from a to b, viewed from the direction `toward`.
 
     >>> coil(np.zeros(3), np.array([1.0, 0.0, 0.0]), 0.1, np.array([0.0, 0.0, 1.0]))[[0, -1], :2].tolist()
     [[0.0, 0.0], [1.0, 0.0]]
@@ -224,18 +224,18 @@ def coil(a: np.ndarray, b: np.ndarray, width: float, toward: np.ndarray) -> np.n
     size = float(np.linalg.norm(across))
     if size < 1e-12:
         return np.array([a, b])
-    shares = np.linspace(0.12, 0.88, 2 * _TURNS + 1)
+    shares = np.linspace(0.12, 0.88, 2 * _COIL_TURNS + 1)
     signs = np.where(np.arange(len(shares)) % 2, 1.0, -1.0)
     middle = a + shares[:, None] * (b - a) + (signs * width / size)[:, None] * across
     return np.array([a, a + 0.08 * (b - a), *middle, a + 0.92 * (b - a), b])
 
 
 def ribbon(points: np.ndarray, width: float, least: float, lens: Lens) -> np.ndarray:
-    """A line through points of the world as triangles, as seen, nowhere thinner than `least`; nothing lies behind the reader."""
-    share = np.linspace(0, 1, _PIECES + 1 if len(points) <= 3 else 2)
-    starts, ways = points[:-1, None], np.diff(points, axis=0)[:, None]
-    a = lens((starts + share[:-1, None] * ways).reshape(-1, 3))
-    b = lens((starts + share[1:, None] * ways).reshape(-1, 3))
+    """Return a line through world points as projected triangles, at least `least` wide; points behind the viewer are clipped."""
+    share = np.linspace(0, 1, _LINE_SEGMENTS + 1 if len(points) <= 3 else 2)
+    starts, segments = points[:-1, None], np.diff(points, axis=0)[:, None]
+    a = lens((starts + share[:-1, None] * segments).reshape(-1, 3))
+    b = lens((starts + share[1:, None] * segments).reshape(-1, 3))
     near = np.ones(len(a)) if lens.distance is None else a[:, 2]
     a, b, near = a[near < 8], b[near < 8], near[near < 8]
     side = np.stack([a[:, 1] - b[:, 1], b[:, 0] - a[:, 0], np.zeros(len(a))], axis=1)
@@ -245,13 +245,13 @@ def ribbon(points: np.ndarray, width: float, least: float, lens: Lens) -> np.nda
 
 
 def _area(ring: np.ndarray) -> float:
-    """The area inside a ring of points (k, 2), negative where it goes clockwise."""
+    """Return the signed area of a polygon (k, 2), negative if clockwise."""
     x, y = ring.T
     return float(x @ np.roll(y, -1) - y @ np.roll(x, -1)) / 2
 
 
 def _outline(shape: Shape) -> np.ndarray:
-    """Points whose hull is the silhouette of a shape; those of a line one after the other."""
+    """Return points whose convex hull is the silhouette of a shape; for a line, its points in order."""
     if shape.kind == "line" and shape.points is not None:
         return shape.points
     return corners(shape) if shape.kind == "frame" else surface_of(shape).corners.reshape(-1, 3)

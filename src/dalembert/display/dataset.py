@@ -1,4 +1,4 @@
-"""A run as an xarray Dataset, as a table, and as NetCDF, CSV, MATLAB and Parquet files."""
+"""Convert a run to an xarray Dataset and a table, and save it as NetCDF, CSV, MATLAB and Parquet files."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ Record = tuple[dict[str, str], dict[str, tuple[tuple[str, ...], np.ndarray]]]
 
 @dataclass(frozen=True)
 class Series:
-    """What is written of a run: its dimensions besides time, the name of a column, what it is, and its unit.
+    """One series of a run: its dimensions besides time, column name, description and unit.
 
-    The unit may be that of each entry: then it is the name of the coordinate that holds them.
+    If every entry has its own unit, `unit` is the name of the coordinate with the units.
     """
 
     places: tuple[str, ...]
@@ -51,21 +51,21 @@ _SERIES = {
     "kinetic": Series((), "kinetic", "kinetic energy T", "J"),
     "potential": Series((), "potential", "potential energy V", "J"),
     "energy": Series((), "energy", "total energy T + V", "J"),
-    "work": Series((), "work", "work of all that has no potential, from the start", "J"),
+    "work": Series((), "work", "work of all forces without potential, from the start", "J"),
     "work_of": Series(("working",), Kind.WORK.of("{}"), "work of loads, forces and constraints by name", "J"),
-    "power_of": Series(("working",), "power({})", "rate of the work of each of them", "W"),
-    "balance": Series((), "balance", "energy less work, constant in an exact motion", "J"),
+    "power_of": Series(("working",), "power({})", "power of each of them", "W"),
+    "balance": Series((), "balance", "energy minus work, constant in an exact motion", "J"),
     "momenta": Series(_Q, Kind.MOMENTUM.of("{}"), "generalized momenta ∂L/∂q̇", "momentum_unit"),
     "linear_momentum": Series(_XYZ, "linear_momentum_{}", "linear momentum, world axes", "kg·m/s"),
     "angular_momentum": Series(_XYZ, "angular_momentum_{}", "about the world origin", "kg·m²/s"),
     "multipliers": Series(("constraint",), Kind.MULTIPLIER.of("{}"), "λ of M q̈ = h + C + Aᵀλ", "constraint_unit"),
     "reactions": Series(_Q, "reaction({})", "generalized reaction forces Aᵀλ + C", "force_unit"),
     "ideal_reactions": Series(_Q, "ideal_reaction({})", "reactions if C were zero", "force_unit"),
-    "non_ideal_reactions": Series(_Q, "non_ideal_reaction({})", "what C adds to the reactions", "force_unit"),
+    "non_ideal_reactions": Series(_Q, "non_ideal_reaction({})", "part of the reactions due to C", "force_unit"),
     "load_force": Series(
         ("load",), "load({})", "forces and torques of loads, world axes or along a joint", "load_unit"
     ),
-    "inputs": Series(("input",), Kind.INPUT.of("{}"), "what laws in Python gave to their loads", "input_unit"),
+    "inputs": Series(("input",), Kind.INPUT.of("{}"), "inputs of loads from Python functions", "input_unit"),
     "joint_force": Series(_IN_JOINT, "joint_force_{1}({0})", "force of the parent on the child, world axes", "N"),
     "joint_moment": Series(_IN_JOINT, "joint_moment_{1}({0})", "moment of the parent on the child, world axes", "N·m"),
     "violation": Series(("violation_of",), "violation({})", "φ, then φ̇ and ψ", "violation_unit"),
@@ -73,7 +73,7 @@ _SERIES = {
 
 
 def from_trajectory(run: TrajectoryData) -> xarray.Dataset:
-    """The run as a Dataset over time, coordinates, speeds, constraints, loads and joints, with units and descriptions.
+    """Return the run as a Dataset over time, coordinates, speeds, constraints, loads and joints, with units and descriptions.
 
     >>> import dalembert as dl
     >>> run = dl.derive(dl.load("cart-pendulum"), "kane").simulate(1.0, samples=11)
@@ -83,7 +83,7 @@ def from_trajectory(run: TrajectoryData) -> xarray.Dataset:
     """
     import xarray
 
-    places = _places(run)
+    places = _coordinates(run)
     apart = {"work", "work_of", "power_of", "load_force", "inputs", "joint_force", "joint_moment"}
     apart |= set() if run.model.non_ideal_forces else {"ideal_reactions", "non_ideal_reactions"}
     values = {name: getattr(run, name) for name in _SERIES if name not in apart}
@@ -103,68 +103,68 @@ def from_trajectory(run: TrajectoryData) -> xarray.Dataset:
 Places = dict[str, tuple[str, np.ndarray] | tuple[str, np.ndarray, dict[str, str]]]
 
 
-def _places(run: TrajectoryData) -> Places:
-    """The names along every dimension, with units and descriptions."""
+def _coordinates(run: TrajectoryData) -> Places:
+    """Return the names along every dimension, with units and descriptions."""
     model, units = run.model, units_of(run)
-    names, said = model.coordinate_names, {speed.name: speed.description for speed in model.generalized_speeds}
+    names, descriptions = model.coordinate_names, {speed.name: speed.description for speed in model.generalized_speeds}
     of_each = {"rate": units.rate, "acceleration": units.acceleration, "momentum": units.momentum, "force": units.force}
     return {
         "time": ("time", run.t, _about("time", "s")),
-        "coordinate": ("coordinate", _words(names)),
-        "speed": ("speed", _words(run.speed_names)),
-        "constraint": ("constraint", _words(run.constraint_names)),
-        "violation_of": ("violation_of", _words(run.violation_names)),
-        "axis": ("axis", _words("xyz")),
-        "coordinate_unit": ("coordinate", _words(c.unit for c in model.generalized_coordinates)),
-        **{f"{what}_unit": ("coordinate", _words(units.shown(of(x)) for x in names)) for what, of in of_each.items()},
-        "constraint_unit": ("constraint", _words(units.shown(units.multiplier(x)) for x in run.constraint_names)),
-        "violation_unit": ("violation_of", _words(units.shown(units.violation(x)) for x in run.violation_names)),
-        "coordinate_description": ("coordinate", _words(c.description for c in model.generalized_coordinates)),
-        "speed_unit": ("speed", _words(map(units.shown, speed_units(run)))),
-        "speed_formula": ("speed", _words(run.speed_formulas)),
-        "speed_description": ("speed", _words(said.get(name, "") for name in run.speed_names)),
+        "coordinate": ("coordinate", _strings(names)),
+        "speed": ("speed", _strings(run.speed_names)),
+        "constraint": ("constraint", _strings(run.constraint_names)),
+        "violation_of": ("violation_of", _strings(run.violation_names)),
+        "axis": ("axis", _strings("xyz")),
+        "coordinate_unit": ("coordinate", _strings(c.unit for c in model.generalized_coordinates)),
+        **{f"{what}_unit": ("coordinate", _strings(units.shown(of(x)) for x in names)) for what, of in of_each.items()},
+        "constraint_unit": ("constraint", _strings(units.shown(units.multiplier(x)) for x in run.constraint_names)),
+        "violation_unit": ("violation_of", _strings(units.shown(units.violation(x)) for x in run.violation_names)),
+        "coordinate_description": ("coordinate", _strings(c.description for c in model.generalized_coordinates)),
+        "speed_unit": ("speed", _strings(map(units.shown, speed_units(run)))),
+        "speed_formula": ("speed", _strings(run.speed_formulas)),
+        "speed_description": ("speed", _strings(descriptions.get(name, "") for name in run.speed_names)),
     }
 
 
 def _work(run: TrajectoryData) -> tuple[dict[str, np.ndarray], Places]:
-    """The work, in all and by what did it, and the powers."""
+    """Return the total work, the work of each source, and the powers."""
     done = run.work
     if not done:
         return {"work": done.total}, {}
     found = {"work_of": np.stack(list(done.values())), "power_of": np.stack([run.power(name) for name in done])}
-    return {"work": done.total, **found}, {"working": ("working", _words(done))}
+    return {"work": done.total, **found}, {"working": ("working", _strings(done))}
 
 
 def _by_component(
-    run: TrajectoryData, place: str, key: str, found: Mapping[str, np.ndarray]
+    run: TrajectoryData, dimension: str, key: str, found: Mapping[str, np.ndarray]
 ) -> tuple[dict[str, np.ndarray], Places]:
-    """Values of loads with one or three components each, under a key along a dimension."""
+    """Return values of loads with one or three components each, under a key along a dimension."""
     units = units_of(run)
     if not found:
         return {}, {}
     parts = [(name, end) for name, force in found.items() for end in (("",) if len(force) == 1 else ("_x", "_y", "_z"))]
     places: Places = {
-        place: (place, _words(f"{name}{end}" for name, end in parts)),
-        f"{place}_unit": (place, _words(units.shown(units.load(name)) for name, _ in parts)),
+        dimension: (dimension, _strings(f"{name}{end}" for name, end in parts)),
+        f"{dimension}_unit": (dimension, _strings(units.shown(units.load(name)) for name, _ in parts)),
     }
     return {key: np.concatenate(list(found.values()))}, places
 
 
 def _joints(run: TrajectoryData) -> tuple[dict[str, np.ndarray], Places]:
-    """The forces and moments in the joints, loops included, where they can be had."""
+    """Return the forces and moments in the joints, loops included, if they are determined."""
     if not (found := run.joints):
         return {}, {}
     places: Places = {
-        "joint": ("joint", _words(found)),
-        "joint_child": ("joint", _words(each.body for each in found.values())),
-        "joint_parent": ("joint", _words(each.parent for each in found.values())),
+        "joint": ("joint", _strings(found)),
+        "joint_child": ("joint", _strings(each.body for each in found.values())),
+        "joint_parent": ("joint", _strings(each.parent for each in found.values())),
     }
     force, moment = (np.stack([getattr(each, part) for each in found.values()]) for part in ("force", "moment"))
     return {"joint_force": force, "joint_moment": moment}, places
 
 
 class Column(NamedTuple):
-    """One row of numbers over time."""
+    """One time series."""
 
     name: str
     values: np.ndarray
@@ -172,12 +172,12 @@ class Column(NamedTuple):
 
     @property
     def title(self) -> str:
-        """Its name with its unit."""
+        """Name with unit."""
         return f"{self.name} [{self.unit}]" if self.unit else self.name
 
 
 def columns_of(data: xarray.Dataset) -> list[Column]:
-    """Everything a Dataset of a run holds as columns over time, each with a name of its own.
+    """Return the content of a Dataset of a run as columns over time, with unique names.
 
     >>> import dalembert as dl
     >>> data = from_trajectory(dl.simulate("simple-pendulum", 1.0, samples=11))
@@ -190,11 +190,11 @@ def columns_of(data: xarray.Dataset) -> list[Column]:
             continue
         values = data[key].to_numpy()
         for index in np.ndindex(values.shape[:-1]):
-            labels = [data[place].to_numpy()[i] for place, i in zip(series.places, index, strict=True)]
+            labels = [data[dimension].to_numpy()[i] for dimension, i in zip(series.places, index, strict=True)]
             own = series.unit in data.coords
             unit = data[series.unit].to_numpy()[index[0]] if own else data[key].attrs.get("units", "")
             name = series.column.format(*labels)
-            if name in out and key == "speeds":  # some speeds are rates, which stand there already
+            if name in out and key == "speeds":  # some speeds are rates, which are columns already
                 continue
             name = f"{name} ({key})" if name in out else name
             out[name] = Column(name, values[index], str(unit))
@@ -202,7 +202,7 @@ def columns_of(data: xarray.Dataset) -> list[Column]:
 
 
 def frame_of(data: xarray.Dataset) -> pandas.DataFrame:
-    """The columns as a table of pandas over time; `attrs` hold the units and where the run comes from."""
+    """Return the columns as a pandas DataFrame over time; `attrs` contain the units and the origin of the run."""
     import pandas
 
     time, *rest = columns_of(data)
@@ -212,9 +212,9 @@ def frame_of(data: xarray.Dataset) -> pandas.DataFrame:
 
 
 def save(run: TrajectoryData, path: Path, record: Callable[[], Record] | None = None) -> Path:
-    """Write a run to NetCDF (.nc), CSV (.csv), MATLAB (.mat) or Parquet (.parquet); the file appears only when it is complete.
+    """Write a run to NetCDF (.nc), CSV (.csv), MATLAB (.mat) or Parquet (.parquet); the file is written completely or not at all.
 
-    `record` gives what else a NetCDF file is to hold: attributes and variables.
+    `record` returns further attributes and variables of a NetCDF file.
 
     >>> import dalembert as dl, tempfile
     >>> run = dl.derive(dl.load("simple-pendulum"), "lagrange").simulate(1.0, samples=11)
@@ -237,11 +237,11 @@ def save(run: TrajectoryData, path: Path, record: Callable[[], Record] | None = 
 
 
 def require_writer(suffix: str) -> None:
-    """Raise where nothing here writes such files."""
+    """Raise if no installed package writes such files."""
     if suffix == ".nc":
         _engine()
     if suffix == ".parquet" and importlib.util.find_spec("pyarrow") is None:
-        raise EngineError("nothing here writes Parquet. Install pyarrow; or choose .csv or .nc.")
+        raise EngineError("no installed package writes Parquet. Install pyarrow, or choose .csv or .nc.")
 
 
 def write_netcdf(data: xarray.Dataset, path: Path) -> None:
@@ -250,12 +250,12 @@ def write_netcdf(data: xarray.Dataset, path: Path) -> None:
 
 
 def netcdf_bytes(data: xarray.Dataset) -> bytes:
-    """The content of a file, made in memory: on a full disk HDF5 ends the interpreter."""
+    """Return the content of a file, built in memory: on a full disk HDF5 terminates the interpreter."""
     return bytes(data.to_netcdf(engine=_engine()))
 
 
 def _write_csv(data: xarray.Dataset, path: Path) -> None:
-    """One row for each sample; the first row names the columns, with their units."""
+    """Write one row per sample; the first row contains the column names with units."""
     columns = columns_of(data)
     with path.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
@@ -265,7 +265,7 @@ def _write_csv(data: xarray.Dataset, path: Path) -> None:
 
 
 def _write_mat(data: xarray.Dataset, path: Path) -> None:
-    """The arrays of the Dataset under their names, samples last; words are cell arrays, units and origin structures."""
+    """Write the arrays of the Dataset under their names, samples last; strings as cell arrays, units and origin as structs."""
     from scipy.io import savemat
 
     values = {str(name): each.to_numpy() for name, each in data.variables.items()}
@@ -299,14 +299,14 @@ def _about(description: str, unit: str = "") -> dict[str, str]:
     return {"description": description, **({"units": unit} if unit else {})}
 
 
-def _words(words: Iterable[str]) -> np.ndarray:
+def _strings(words: Iterable[str]) -> np.ndarray:
     return np.array(list(words), dtype=object)
 
 
 def _engine() -> Literal["h5netcdf", "netcdf4"]:
-    """What writes NetCDF here; h5netcdf needs h5py, which it does not always bring along."""
+    """Return the installed NetCDF engine; h5netcdf needs h5py, which it does not always install."""
     if all(importlib.util.find_spec(name) for name in ("h5netcdf", "h5py")):
         return "h5netcdf"
     if importlib.util.find_spec("netCDF4"):
         return "netcdf4"
-    raise EngineError("nothing here writes NetCDF. Install h5netcdf and h5py, or netCDF4; or save the run as .csv.")
+    raise EngineError("no installed package writes NetCDF. Install h5netcdf and h5py, or netCDF4; or save as .csv.")

@@ -1,7 +1,7 @@
-"""Units of what is drawn and written: declared ones of coordinates and parameters, and what follows from them.
+"""Units in plots and files: the declared units of coordinates and parameters, and those derived from them.
 
-A unit is read as powers of base units. That of a formula follows from its symbols; a number in it may have any unit. Radians
-count only where nothing else but time is left: r θ̇ is m/s.
+A unit is parsed to powers of base units. That of a formula follows from its symbols; a number in it may have any unit. Radians
+are dropped unless time is the only other base unit: r θ̇ is m/s.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from dalembert.symbolic.symbols import TIME, Formula, Kind
 if TYPE_CHECKING:
     from dalembert.simulation.trajectory_data import TrajectoryData
 
-Powers = dict[str, Fraction]  # of base units
+Powers = dict[str, Fraction]  # exponents of base units
 
 _DERIVED = {"N": "kg·m/s²", "J": "kg·m²/s²", "W": "kg·m²/s³", "Pa": "kg/m/s²", "Hz": "1/s"}
 _SUPERSCRIPTS = str.maketrans("⁻⁰¹²³⁴⁵⁶⁷⁸⁹", "-0123456789")
@@ -35,14 +35,14 @@ _ANGLES = (se.asin, se.acos, se.atan, se.atan2)
 
 
 def read(unit: str) -> Powers | None:
-    """The powers of base units; None for no unit, and for one that cannot be read.
+    """Parse a unit to powers of base units; None for no unit or an unknown one.
 
     >>> read("N·m/rad") == read("kg·m²/s²/rad"), read("")
     (True, None)
     """
     out: Powers = {}
-    for sign, text in re.findall(r"(^|[·*/])([^·*/]+)", unit.replace(" ", "")):
-        factor = _FACTOR.fullmatch(text)
+    for sign, factor_text in re.findall(r"(^|[·*/])([^·*/]+)", unit.replace(" ", "")):
+        factor = _FACTOR.fullmatch(factor_text)
         if factor is None:
             return None
         power = Fraction((factor[2] or "1").translate(_SUPERSCRIPTS)) * (-1 if sign == "/" else 1)
@@ -52,7 +52,7 @@ def read(unit: str) -> Powers | None:
 
 
 def written(powers: Powers | None) -> str:
-    """The unit in words, nothing where it is not known.
+    """Return the unit as a str, empty if it is unknown.
 
     >>> written(read("kg·m/s²")), written(read("m·rad/s")), written(read("1/s")), written({})
     ('N', 'm/s', '1/s', '1')
@@ -85,7 +85,7 @@ def _without_radians(powers: Powers) -> Powers:
 
 
 def of_formula(formula: Formula, known: Mapping[str, Powers | None]) -> Powers | None:
-    """The unit of a formula, given those of its symbols; None where they do not tell.
+    """Return the unit of a formula from the units of its symbols; None if it is undetermined.
 
     >>> known = {"x": read("m"), "r": read("m"), "theta": read("rad")}
     >>> x, r, theta = se.symbols("x r theta")
@@ -96,7 +96,7 @@ def of_formula(formula: Formula, known: Mapping[str, Powers | None]) -> Powers |
         return known.get(formula.name)
     if isinstance(
         formula, se.Add
-    ):  # the unit of all terms; where they differ, without those behind a number other than ±1
+    ):  # common unit of all terms; if they differ, without terms with a numeric factor other than ±1
         terms = [term for term in formula.args if not term.is_Number]
         plain = [t for t in terms if not (isinstance(t, se.Mul) and t.args[0].is_Number and t.args[0] != -1)]
         for candidates in (terms, plain):
@@ -112,8 +112,8 @@ def of_formula(formula: Formula, known: Mapping[str, Powers | None]) -> Powers |
         base, exponent = of_formula(formula.args[0], known), formula.args[1]
         if not base:  # unknown, or a number
             return base
-        whole = isinstance(exponent, se.Rational | se.Integer)
-        return _times({}, base, Fraction(str(exponent))) if whole else None
+        is_rational = isinstance(exponent, se.Rational | se.Integer)
+        return _times({}, base, Fraction(str(exponent))) if is_rational else None
     if isinstance(formula, se.Piecewise):
         return of_formula(formula.args[0], known)
     if isinstance(formula, _ANGLES):
@@ -124,9 +124,9 @@ def of_formula(formula: Formula, known: Mapping[str, Powers | None]) -> Powers |
 
 @dataclass(frozen=True)
 class Units:
-    """The units of a model, each as text: '' where nothing is known.
+    """The units of a model as str, '' if unknown.
 
-    Coordinates without a unit are angles where a joint says so, else lengths; they are told apart, and nothing is written.
+    Coordinates without a unit are angles if their joint rotates, else lengths; they stay distinct, and no unit is printed.
 
     >>> import dalembert as dl
     >>> units = Units(dl.load("cart-pendulum").description)
@@ -135,11 +135,11 @@ class Units:
     """
 
     model: Elements
-    contacts: tuple[Contact, ...] = ()  # those that the model has written out as formulas
+    contacts: tuple[Contact, ...] = ()  # contacts that the model expands to formulas
 
     @cached_property
     def symbols(self) -> dict[str, Powers | None]:
-        """The unit of every symbol of a formula."""
+        """Units of all symbols of formulas."""
         out: dict[str, Powers | None] = {p.name: read(p.unit) for p in self.model.declared_parameters}
         out[TIME.name] = read("s")
         for name, unit in self._coordinates.items():
@@ -183,12 +183,12 @@ class Units:
         return written(of_formula(formula, self.symbols))
 
     def drive(self, name: str) -> str:
-        """The unit of what a drive exerts: a load inside a joint, or a constraint that prescribes a motion."""
+        """Return the unit of the effort of a drive: a load inside a joint, or a constraint that prescribes a motion."""
         driving = any(load.drives and load.name == name for load in self.model.loads)
         return self.load(name) if driving else self.multiplier(name)
 
     def load(self, name: str) -> str:
-        """The unit of what a load exerts."""
+        """Return the unit of the force or torque of a load."""
         bodies = {body.name: body for body in self.model.bodies}
         load = next(load for load in self.model.loads if load.name == name)
         turning = isinstance(load, Torque)
@@ -198,7 +198,7 @@ class Units:
 
     @cached_property
     def _rows(self) -> dict[str, Powers | None]:
-        """The unit of every row of the constraints on velocities, by name."""
+        """Units of the rows of the constraints on velocity level, by name."""
         m, model = read("m/s"), self.model
         out: dict[str, Powers | None] = {}
         for c in model.holonomic_constraints:
@@ -221,18 +221,18 @@ class Units:
         return written(self._rows.get(name))
 
     def multiplier(self, name: str) -> str:
-        """The unit of the multiplier of a row: times the row on velocities it is a power."""
+        """Return the unit of the multiplier of a row: its product with the row on velocity level is a power."""
         unit = self._rows.get(name)
         return "" if unit is None else written(_times(read("W") or {}, _without_radians(unit), -1))
 
     @cached_property
     def declared(self) -> bool:
-        """True where the coordinates have units of the SI, so that newtons and joules can be named."""
+        """True if the coordinates have SI units, so that newtons and joules are meaningful."""
         units = [read(c.unit) for c in self.model.generalized_coordinates]
         return any(unit is not None for unit in units) and all(set(unit) <= _SI for unit in units if unit is not None)
 
     def shown(self, unit: str) -> str:
-        """What is said of a unit: nothing where the number is pure, or metres and kilograms are not the model's own words."""
+        """Return the printed unit: empty for dimensionless numbers, or if the model does not declare SI units."""
         known = self.declared or not {"kg", "m"} & set(read(unit) or {})
         return unit if known and unit != "1" else ""
 
@@ -242,12 +242,12 @@ def _per_second(unit: Powers | None) -> Powers | None:
 
 
 def units_of(run: TrajectoryData) -> Units:
-    """The units of what a run holds."""
+    """Return the units of a run."""
     return Units(run.model, run.description.contacts)
 
 
 def speed_units(run: TrajectoryData) -> tuple[str, ...]:
-    """The unit of every speed of a run, '' where nothing is known.
+    """Return the unit of every speed of a run, '' if unknown.
 
     >>> import dalembert as dl
     >>> speed_units(dl.simulate("cart-pendulum", 0.1, formalism="kane", samples=2))
@@ -255,7 +255,7 @@ def speed_units(run: TrajectoryData) -> tuple[str, ...]:
     """
     units = units_of(run)
     known = {Kind.RATE.of(name): units.rate(name) for name in run.model.coordinate_names}
-    known |= {text: "rad/s" for text in run.speed_formulas if text.startswith("omega_")}  # of quaternions
-    if set(run.speed_formulas) <= set(known):  # as those of a tree, which knows no other
-        return tuple(known[text] for text in run.speed_formulas)
-    return tuple(units.of(run.model.formula(text)) for text in run.speed_formulas)
+    known |= {speed: "rad/s" for speed in run.speed_formulas if speed.startswith("omega_")}  # quaternion joints
+    if set(run.speed_formulas) <= set(known):  # as for tree dynamics, which has no other speeds
+        return tuple(known[speed] for speed in run.speed_formulas)
+    return tuple(units.of(run.model.formula(speed)) for speed in run.speed_formulas)

@@ -1,4 +1,4 @@
-"""Films and snapshots of a scene, without a browser: frames by the painter, GIF by Pillow, MP4 by ffmpeg where it is."""
+"""Videos and snapshots of a scene, without a browser: matplotlib frames, GIF by Pillow, MP4 by ffmpeg if installed."""
 
 from __future__ import annotations
 
@@ -28,16 +28,16 @@ if TYPE_CHECKING:
     from dalembert.display.plots.figure import Plot
 
 
-_PATH = 400  # points of a trail
-_MOST = {".gif": 240, ".mp4": 1800}  # frames
-_ACROSS = 4  # snapshots beside each other
+_TRAIL_POINTS = 400
+_MAX_FRAMES = {".gif": 240, ".mp4": 1800}
+_COLUMNS = 4  # snapshots in a row
 SUFFIXES = (".html", ".mp4", ".gif", ".png", ".pdf", ".svg")
-_LARGEST = 8_000_000  # characters of a page that a notebook takes
+_MAX_NOTEBOOK_CHARACTERS = 8_000_000  # of a page embedded in a notebook
 
 
 @dataclass(frozen=True)
 class Film:
-    """How a run is shown: `fps` frames a second, `speed` seconds of the run in each second, pictures of `pixels` each side."""
+    """Video settings: `fps` frames per second, `speed` seconds of the run per second, square images of `pixels`."""
 
     scene: Scene
     fps: float = 25.0
@@ -46,11 +46,11 @@ class Film:
 
     @cached_property
     def painter(self) -> Painter:
-        """Who draws it."""
+        """The renderer."""
         return Painter(self.scene)
 
     def times(self, most: int) -> np.ndarray:
-        """The times of the frames; a motion that is too long for them goes faster."""
+        """Return the times of the frames; a motion that is too long is played faster."""
         first, last = self._span
         count = round((last - first) / self.speed * self.fps) + 1
         return np.linspace(first, last, max(2, min(count, most)))
@@ -61,37 +61,37 @@ class Film:
         return (0.0, 0.0) if run is None else (float(run.t[0]), float(run.t[-1]))
 
     def states(self, times: np.ndarray) -> np.ndarray:
-        """The coordinates at the times; those of the start where there is no run."""
+        """Return the coordinates at the times; the initial ones if there is no run."""
         if self.scene.run is None:
             return np.repeat(self.scene.start[0][:, None], len(times), axis=1)
         return self.scene.run.at(times)
 
     def moments(self, times: np.ndarray) -> Iterator[Moment]:
-        """What the frames show."""
+        """Yield the content of the frames."""
         places = self.scene.kinematics.at(self.states(times), times)
         for k, t in enumerate(times):
             yield Moment(places, k, self._paths(float(t)))
 
     def _paths(self, t: float) -> dict[int, np.ndarray]:
-        """The trails that have been left by the time t."""
+        """Return the trails up to time t."""
         first, _ = self._span
         out = {}
         for index, trail in enumerate(self.scene.trails):
             start = max(first, t - trail.seconds)
             if t > start:
-                times = np.linspace(start, t, _PATH)
+                times = np.linspace(start, t, _TRAIL_POINTS)
                 places = self.scene.kinematics.at(self.states(times), times)
                 out[index] = moved(places, trail.body, trail.point)
         return out
 
-    # pictures
+    # images
 
     def snapshots(self, count: int = 4, dpi: float = 200) -> Plot:
-        """Moments of the run side by side, as one figure."""
+        """Return snapshots of the run side by side, as one figure."""
         from dalembert.display.plots.figure import Plot
 
         times = np.linspace(*self._span, count) if self.scene.run is not None else np.zeros(1)
-        across = min(_ACROSS, len(times))
+        across = min(_COLUMNS, len(times))
         down = -(-len(times) // across)
         figure = Plot(figsize=(3.0 * across, 3.0 * down), dpi=dpi)
         for k, moment in enumerate(self.moments(times)):
@@ -102,7 +102,7 @@ class Film:
         return figure
 
     def frames(self, most: int) -> Iterator[np.ndarray]:
-        """The frames (pixels, pixels, 4) of the film, as bytes."""
+        """Yield the frames (pixels, pixels, 4) of the video, as bytes."""
         from matplotlib.backends.backend_agg import FigureCanvasAgg
 
         from dalembert.display.plots.figure import Plot
@@ -118,17 +118,17 @@ class Film:
             yield np.asarray(canvas.buffer_rgba()).copy()
 
     def write(self, path: Path) -> None:
-        """Write a GIF or an MP4, as the name says."""
+        """Write a GIF or an MP4, by the suffix."""
         if self.scene.run is None:
             raise InputError(
-                f"{path}: a model alone does not move. Give a run: dl.simulate(model).animate('{path.name}')."
+                f"{path}: a model without a run has no motion to animate. Use a run: dl.simulate(model).animate('{path.name}')."
             )
         (self._gif if path.suffix.lower() == ".gif" else self._mp4)(path)
 
     def _gif(self, path: Path) -> None:
         from PIL import Image
 
-        most = _MOST[".gif"]
+        most = _MAX_FRAMES[".gif"]
         pictures = [Image.fromarray(frame).convert("RGB").quantize(128) for frame in self.frames(most)]
         first, last = self._span
         pause = max(20, round(1000 * (last - first) / self.speed / len(pictures)))
@@ -138,21 +138,21 @@ class Film:
         program = shutil.which("ffmpeg")
         if program is None:
             raise WorkError(
-                f"{path}: films as MP4 need the program ffmpeg, which is not installed. Install it (Debian: apt install ffmpeg; "
+                f"{path}: MP4 videos need the program ffmpeg, which is not installed. Install it (Debian: apt install ffmpeg; "
                 "macOS: brew install ffmpeg; Windows: winget install ffmpeg), or write a .gif or .html."
             )
         size = f"{self.pixels}x{self.pixels}"
-        given = ["-f", "rawvideo", "-pix_fmt", "rgba", "-s", size, "-r", f"{self.fps:g}", "-i", "-"]
-        made = ["-an", "-c:v", "libx264", "-pix_fmt", "yuv420p", "-movflags", "+faststart", str(path)]
+        source = ["-f", "rawvideo", "-pix_fmt", "rgba", "-s", size, "-r", f"{self.fps:g}", "-i", "-"]
+        target = ["-an", "-c:v", "libx264", "-pix_fmt", "yuv420p", "-movflags", "+faststart", str(path)]
         with subprocess.Popen(
-            [program, "-loglevel", "error", "-y", *given, *made], stdin=subprocess.PIPE, stderr=subprocess.PIPE
+            [program, "-loglevel", "error", "-y", *source, *target], stdin=subprocess.PIPE, stderr=subprocess.PIPE
         ) as process:
             assert process.stdin is not None
-            for frame in self.frames(_MOST[".mp4"]):
+            for frame in self.frames(_MAX_FRAMES[".mp4"]):
                 process.stdin.write(frame.tobytes())
-            _, told = process.communicate()
+            _, stderr = process.communicate()
         if process.returncode:
-            raise WorkError(f"{path}: ffmpeg could not write the film: {told.decode(errors='replace').strip()[:400]}")
+            raise WorkError(f"{path}: ffmpeg failed: {stderr.decode(errors='replace').strip()[:400]}")
 
 
 def _label(axis: Axes, t: float) -> None:
@@ -161,7 +161,7 @@ def _label(axis: Axes, t: float) -> None:
 
 @dataclass(frozen=True)
 class Animation:
-    """A scene with the choices of its film: frames a second, speed, size and number of snapshots.
+    """A scene with video settings: frames per second, speed, size and number of snapshots.
 
     >>> import dalembert as dl
     >>> animation = dl.animate("four-bar")
@@ -182,51 +182,51 @@ class Animation:
                 raise InputError(f"animate, {name}: got {value}. Expected a positive number below 10000.")
 
     def save(self, path: str | Path) -> Path:
-        """Write a page (.html), a film (.mp4, .gif) or snapshots side by side (.png, .pdf, .svg), complete or not at all."""
-        place = Path(path)
-        require_suffix(place, SUFFIXES, "an animation")
-        kind = place.suffix.lower()
+        """Write a page (.html), a video (.mp4, .gif) or snapshots side by side (.png, .pdf, .svg), completely or not at all."""
+        file = Path(path)
+        require_suffix(file, SUFFIXES, "an animation")
+        kind = file.suffix.lower()
         if kind == ".html":
-            write_text(place, self.html())
-            return place
-        with complete(place) as part:
+            write_text(file, self.html())
+            return file
+        with complete(file) as part:
             if kind in (".gif", ".mp4"):
-                self._film.write(part)
+                self._video.write(part)
             else:
                 self.snapshots().savefig(part)
-        return place
+        return file
 
     def html(self) -> str:
-        """The page as one text."""
+        """Return the page as a str."""
         return webpage.page(self.scene)
 
     def snapshots(self) -> Plot:
-        """Moments side by side, as a figure."""
-        return self._film.snapshots(self.frames)
+        """Return snapshots side by side, as a figure."""
+        return self._video.snapshots(self.frames)
 
     @property
-    def _film(self) -> Film:
+    def _video(self) -> Film:
         return Film(self.scene, self.fps, self.speed, 2 * round(self.pixels / 2))
 
     def _repr_html_(self) -> str | None:
-        """The viewer in a frame, where it is built and the page is not too large."""
+        """Return the viewer in a frame, if it is built and the page is not too large."""
         if not is_built():
             return None
-        shown = webpage.frame(self.scene)
-        return shown if len(shown) <= _LARGEST else None
+        page = webpage.frame(self.scene)
+        return page if len(page) <= _MAX_NOTEBOOK_CHARACTERS else None
 
     def _repr_png_(self) -> bytes | None:
-        """Snapshots, where a notebook cannot show the viewer."""
+        """Return snapshots, for notebooks that cannot display the viewer."""
         return self.snapshots()._repr_png_()
 
 
 def animate(model: Elements, path: str | Path | None = None, *, frames: int = 1, pixels: int = 480) -> Animation:
-    """A model as it stands at its start, to be moved by hand: sliders move its coordinates, and loops stay closed.
+    """Return the interactive view of a model in its initial state: sliders move its coordinates, and loops stay closed.
 
-    A notebook shows it; where a path is given it is written, as a page (.html) or as a picture (.png, .pdf, .svg). The motion
-    of a run is shown by `run.animate`.
+    Notebooks display it; with a path it is also written, as a page (.html) or as an image (.png, .pdf, .svg). Use
+    `run.animate` for the motion of a run.
     """
-    shown = Animation(scene_of(model), pixels=pixels, frames=frames)
+    animation = Animation(scene_of(model), pixels=pixels, frames=frames)
     if path is not None:
-        shown.save(path)
-    return shown
+        animation.save(path)
+    return animation

@@ -1,8 +1,8 @@
-"""The page of a scene: one HTML file that needs nothing else, no network and no server.
+"""The page of a scene: one self-contained HTML file, without network or server.
 
-The viewer comes with the package, built from `viewer/`. Data stand in the page as JSON in which no `<` occurs, so no text of a
-model can end its element. The content security policy names the one script and the one stylesheet by their hashes: whatever else
-might get into the page does not run.
+The viewer is part of the package, built from `viewer/`. The page contains the data as JSON without any `<`, so that no string of
+a model can end its element. The content security policy allows one script and one stylesheet by their hashes: no other script
+in the page is executed.
 """
 
 from __future__ import annotations
@@ -46,19 +46,19 @@ _POLICY = (
 
 @dataclass(frozen=True)
 class Tab:
-    """A tab beside the time histories: its title, and HTML that is safe already."""
+    """A tab next to the time histories: its title, and HTML that is already escaped."""
 
     title: str
     html: str
 
 
 def page(scene: Scene, *, tabs: Sequence[Tab] = (), title: str | None = None) -> str:
-    """The page of a scene as one text."""
+    """Return the page of a scene as a str."""
     return page_of(scene.to_dict(), tabs, title or scene.name)
 
 
 def page_of(data: Mapping[str, object], tabs: Sequence[Tab], title: str) -> str:
-    """The page of the plain data of a scene."""
+    """Return the page of the plain data of a scene."""
     script, style = bundle()
     templates = "".join(f'<template id="dalembert-tab-{k}">{tab.html}</template>\n' for k, tab in enumerate(tabs))
     return _PAGE.format(
@@ -72,7 +72,7 @@ def page_of(data: Mapping[str, object], tabs: Sequence[Tab], title: str) -> str:
 
 
 def frame(scene: Scene, *, height: int = 560) -> str:
-    """The page in a frame of its own, as a notebook shows it."""
+    """Return the page in an iframe for a notebook."""
     words = escape(page(scene), quote=True)
     return (
         f'<iframe sandbox="allow-scripts allow-downloads" srcdoc="{words}" width="100%" height="{int(height)}" '
@@ -81,23 +81,23 @@ def frame(scene: Scene, *, height: int = 560) -> str:
 
 
 def embedded(data: object) -> str:
-    """Data as JSON that can stand in a page: no `<` occurs in it.
+    """Return data as JSON that can be embedded in a page: it contains no `<`.
 
     >>> embedded({"name": "</script><script>"})
     '{"name":"\\\\u003c/script>\\\\u003cscript>"}'
     """
     text = json.dumps(data, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-    # the two separators end lines in old scripts, not in JSON
+    # the two separators are line ends in old JavaScript, not in JSON
     return text.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
 
 
 def _hash(text: str) -> str:
-    """The hash of an element's text, as the policy names it."""
+    """Return the hash of the content of an element, as in the policy."""
     return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode('ascii')}'"
 
 
 def markdown(text: str) -> str:
-    """Paragraphs, headings, lists, tables and code; headings one level lower, since a page has its own title.
+    """Convert Markdown to HTML; headings are one level lower, since a page has its own title.
 
     >>> markdown("# Pendulum\\n\\nIt *swings* <b>free</b>.")
     '<h2>Pendulum</h2>\\n<p>It <em>swings</em> &lt;b&gt;free&lt;/b&gt;.</p>\\n'
@@ -108,7 +108,7 @@ def markdown(text: str) -> str:
         if token.type.startswith("heading"):
             token.tag = f"h{min(int(token.tag[1:]) + 1, 6)}"
         elif token.type == "inline":
-            # links to paths inside a repository lead nowhere from a page; their words stay
+            # links to repository paths do not work from a page; keep only their text
             token.children = [x for x in token.children or () if x.type not in ("link_open", "link_close")]
     return parser.renderer.render(tokens, parser.options, {})
 

@@ -1,14 +1,14 @@
-"""The Boltzmann–Hamel equations: Lagrange's equations in n quasi-velocities, corrected by Hamel's coefficients.
+"""The Boltzmann–Hamel equations: Lagrange's equations in n quasi-velocities, with Hamel's coefficients as correction.
 
 Source: papers/volterra, refs. [12, 29, 30]; quasi-velocities from its (3)–(5), Table 1 for the count.
 
 | symbol | name | meaning |
 |---|---|---|
 | w = (u, a q̇ + b) | `w` | all n quasi-velocities; the last ones vanish on the constraints |
-| w = Y q̇ + Z, q̇ = W w + X | `Y`, `Z`, `W`, `X` | the square maps |
+| w = Y q̇ + Z, q̇ = W w + X | `Y`, `Z`, `W`, `X` | the square velocity maps |
 | T*(q, w, t) | `T` | kinetic energy in quasi-velocities |
 | γⁱ_jl | `gamma` | Hamel's coefficients, antisymmetric in j and l |
-| ∂/∂π_j = Σ W_kj ∂/∂q_k | | derivative by a quasi-coordinate |
+| ∂/∂π_j = Σ W_kj ∂/∂q_k | | derivative with respect to a quasi-coordinate |
 
     d/dt ∂T*/∂w_j − ∂T*/∂π_j + Σ_i ∂T*/∂w_i (Σ_l γⁱ_jl w_l + γⁱ_j) = U_j − ∂V/∂π_j,   j = 1 … d
 
@@ -56,11 +56,11 @@ def derive(system: System) -> Derived:
     define, algebra, d = Definitions(system), system.algebra, len(system.speeds.u)
     define_bodies(define, system)
     full = with_constraints(system)
-    W = define("W", full.W, "∂q̇/∂w: the columns of the speeds, then those of the constraints", "(5)")
+    W = define("W", full.W, "∂q̇/∂w: columns of the speeds, then of the constraints", "(5)")
     X = define("X", full.X, "q̇ at w = 0", "(5)")
     full = replace(full, W=W, X=X)
     M, f = _operators(define, system, full, d)
-    # now, and only now, the constrained quasi-velocities vanish
+    # set the constrained quasi-velocities to zero after all differentiation
     zero = {str(w): 0 for w in full.u[d:]}
     M, f = algebra.substitute(M[:, :d], zero), algebra.substitute(f, zero)
     (push, plus), ud = along_speeds(system, system.speeds), rates(system, system.speeds.u)
@@ -80,14 +80,14 @@ def _operators(define: Definitions, system: System, full: Speeds, count: int) ->
     by_pi = full.W.T @ algebra.gradient(T - potential(system.motion), system.q)  # ∂L/∂π at constant w
     U = full.W.T @ system.at_rates(generalized_forces(system.motion), full.qd)
     U = define("U", U, "applied forces without potential along the quasi-velocities", "(9)")
-    turning = hamel_terms(system, full, T_w)
-    return algebra.jacobian(T_w[j], full.u), U[j] + by_pi[j] - turning[j] - system.rate_of(T_w[j], full)
+    correction = hamel_terms(system, full, T_w)
+    return algebra.jacobian(T_w[j], full.u), U[j] + by_pi[j] - correction[j] - system.rate_of(T_w[j], full)
 
 
 def reaction(system: System) -> Array:
-    """Yᵀ (M ẇ − f) with all n equations: those of the constrained w have the reaction on their right."""
+    """Yᵀ (M ẇ − f) of all n equations: the constraint reaction is the residual of the constrained w."""
     full = with_constraints(system)
     M, f = _operators(Definitions(system), system, full, len(system.q))
     w = full.Y @ system.qd + full.Z
-    there = {str(x): value for x, value in zip(full.u, w, strict=True)}
-    return full.Y.T @ (M @ system.derivative(w) - system.algebra.substitute(f, there))
+    at_state = {str(x): value for x, value in zip(full.u, w, strict=True)}
+    return full.Y.T @ (M @ system.derivative(w) - system.algebra.substitute(f, at_state))

@@ -1,4 +1,4 @@
-"""One file per formalism; they never import each other, and each states the shared facts it rests on: its lineage."""
+"""Registry of the formulations, the models that each supports, and their citations."""
 
 from __future__ import annotations
 
@@ -49,13 +49,13 @@ FORMALISMS: tuple[ModuleType, ...] = (
     newton_euler,
     denoc,
 )
-# coordinates and constraints of a system that every formalism compiles quickly; see `About.compiles`
+# maximum number of coordinates and constraints that every formulation compiles quickly; see `About.compiles`
 LARGE = 60
 KEYS: tuple[str, ...] = tuple(module.ABOUT.key for module in FORMALISMS)
 
 
 def find(key: str) -> ModuleType:
-    """The module of the formalism called `key`.
+    """Return the module of a formulation by its key.
 
     >>> find("kane").ABOUT.count
     'd'
@@ -67,25 +67,25 @@ def find(key: str) -> ModuleType:
 
 
 def refusal(about: About, model: Elements, known: Facts) -> str | None:
-    """Why a formalism cannot treat a model, or None when it can."""
+    """Return why a formulation does not support a model, or None if it does."""
     if about.needs == "bodies" and model.energies is not None:
         return "the model is given by its energies, and this formalism needs the momenta of bodies"
     velocity = [c.name for c in model.nonholonomic_constraints]
     if velocity and not about.nonholonomic:
-        return f"the constraint '{velocity[0]}' is nonholonomic, and a stationary action gives it another motion than d'Alembert"
+        return f"the constraint '{velocity[0]}' is nonholonomic, and a stationary action contradicts d'Alembert's principle"
     if model.canonical_constraints and not about.canonical:
         return (
-            f"the constraint '{model.canonical_constraints[0].name}' contains momenta, and its multiplier moves coordinates "
-            "as well as momenta, which is not d'Alembert's principle"
+            f"the constraint '{model.canonical_constraints[0].name}' contains momenta, and its multiplier changes coordinates "
+            "as well as momenta, which contradicts d'Alembert's principle"
         )
     servo = [name for name, driven in zip(known.levels.names, known.levels.servo, strict=True) if driven]
     if servo and not about.servo:
-        return f"the constraint '{servo[0]}' has feedback, so its velocity level does not hold on the way to the target"
+        return f"the constraint '{servo[0]}' has feedback, so its velocity level is violated until it converges"
     if not known.regular_mass and not about.singular_mass:
         which = ", ".join(model.coordinate_names[i] for i in known.massless) or "some combination of the coordinates"
         return (
-            f"the mass matrix is singular, and this formalism needs its inverse; without inertia: {which}. Give it mass, or "
-            "take a formalism that solves for accelerations and multipliers together, such as lagrange"
+            f"the mass matrix is singular, and this formalism needs its inverse; without inertia: {which}. Add mass, or use "
+            "a formalism that solves for accelerations and multipliers together, such as lagrange"
         )
     curved = [name for name, linear in zip(known.levels.names, known.levels.linear, strict=True) if not linear]
     if curved and not about.nonlinear:
@@ -96,12 +96,12 @@ def refusal(about: About, model: Elements, known: Facts) -> str | None:
 
 
 def applicable(model: Elements, known: Facts) -> tuple[str, ...]:
-    """The keys of the formalisms that can treat a model."""
+    """Return the keys of the formulations that support a model."""
     return tuple(m.ABOUT.key for m in FORMALISMS if refusal(m.ABOUT, model, known) is None)
 
 
 def too_large(about: About, model: Elements) -> str | None:
-    """Why the equations of a formalism would take minutes to compile, or None when they would not."""
+    """Return why the equations of a formulation would take minutes to compile, or None if they would not."""
     n, rows = len(model.generalized_coordinates), len(model.constraint_names) + len(model.canonical_constraints)
     quick = about.compiles == "large" or (about.compiles == "large open" and not rows)
     if quick or n + rows <= LARGE:
@@ -110,8 +110,25 @@ def too_large(about: About, model: Elements) -> str | None:
 
 
 def citation(formalism: str) -> str:
-    """The BibTeX entry of the source of a formalism.
+    """Return the BibTeX entry of the source of a formulation.
 
+    Parameters
+    ----------
+    formalism : str
+        Key of the formulation, such as "kane".
+
+    Returns
+    -------
+    str
+        BibTeX entry.
+
+    Raises
+    ------
+    InputError
+        If there is no formulation with this key.
+
+    Examples
+    --------
     >>> citation("kane").splitlines()[0]
     '@book{kane1985,'
     """

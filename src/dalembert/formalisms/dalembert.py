@@ -1,10 +1,10 @@
-"""D'Alembert's principle of virtual work: Jacobian sums over the bodies, each in its own frame, and an explicit solution.
+"""D'Alembert's principle of virtual work: sums over the bodies with Jacobians in body frames, and an explicit solution.
 
 Source: papers/desapio (5.49)–(5.59), constrained (5.86)–(5.93), generalized constrained equation (5.152)–(5.154).
 
 | symbol | name | meaning |
 |---|---|---|
-| Γ, Π | `Gamma`, `Pi` | Jacobians of mass centre and rotation, both in the frame of the body |
+| Γ, Π | `Gamma`, `Pi` | Jacobians of mass center and rotation, both in the body frame |
 | M, b, g, τ | `M`, `b`, `g`, `tau` | τ = M q̈ + b + g |
 | Φ | `system.A` | constraint matrix |
 | H = (Φ M⁻¹ Φᵀ)⁻¹ | `H` | constraint space mass matrix (5.90) |
@@ -75,7 +75,7 @@ def derive(system: System) -> Derived:
         if load.potential is None:
             tau = tau + load.J.T @ load.force
         else:
-            g = g - load.J.T @ load.force  # springs count with gravity
+            g = g - load.J.T @ load.force  # springs are included in g
     M = define("M", M, "mass matrix", "(5.56)")
     b = define.velocity_terms("b", b, "centrifugal and Coriolis forces", "(5.57)")
     g = define("g", g, "gravity and springs", "(5.58)")
@@ -90,7 +90,7 @@ def derive(system: System) -> Derived:
 
 
 def _constrained(define: Definitions, system: System, parts: Parts) -> None:
-    """The constraints, and the equations with multipliers."""
+    """Define the constraints and the equations with multipliers."""
     qdd, (M, b, g, tau) = system.qdd, parts
     define_constraints(define, system, ("(5.87)", "(5.87)"))
     Phi = define("Phi", system.A, "constraint matrix", "(5.81)")
@@ -106,16 +106,16 @@ def _constrained(define: Definitions, system: System, parts: Parts) -> None:
 def _constraint_space(
     define: Definitions, system: System, parts: Parts, Phi: Array, drift: Array, names: tuple[str, str]
 ) -> None:
-    """The constraint space, the multipliers, and the equation without them."""
+    """Define the constraint space, the multipliers, and the equation without multipliers."""
     qdd, (M, b, g, applied), (key, letters) = system.qdd, parts, names
     drift, Phi = define.symbols(key, drift), define.symbols("Phi", Phi)
     MiPt = inverse_mass(define, system.algebra, M, "(5.56)") @ Phi.T
     meaning = "constraint space mass matrix, (Φ M⁻¹ Φᵀ)⁻¹"
     H = define_inverse(define, system.algebra, "H", Phi @ MiPt, meaning, "(5.90)")
     Phi_bar = define.named("Phi_bar", MiPt @ H, "mass-weighted inverse of Φ, M⁻¹ Φᵀ H", "(5.91)")
-    Theta = define("Theta", identity(len(M)) - Phi_bar @ Phi, "onto the null space of Φ, 1 − Φ̄ Φ", "(5.95)")
-    alpha = define("alpha", Phi_bar.T @ b - H @ drift, f"Φ̄ᵀ b − H {letters}: b at the constraints", "(5.152)")
-    rho = define("rho", Phi_bar.T @ g, "Φ̄ᵀ g: gravity at the constraints", "(5.153)")
+    Theta = define("Theta", identity(len(M)) - Phi_bar @ Phi, "projection onto the null space of Φ, 1 − Φ̄ Φ", "(5.95)")
+    alpha = define("alpha", Phi_bar.T @ b - H @ drift, f"Φ̄ᵀ b − H {letters}: b in constraint space", "(5.152)")
+    rho = define("rho", Phi_bar.T @ g, "Φ̄ᵀ g: gravity in constraint space", "(5.153)")
     Theta, alpha, rho = (define.symbols(key, x) for key, x in (("Theta", Theta), ("alpha", alpha), ("rho", rho)))
     lam, number = multipliers(system, len(drift)), "(5.93)" if letters == "Φ̇q̇" else "(5.100)"
     words, uses = f"λ = −Φ̄ᵀ(τ − b − g) − H {letters}", ("Phi_bar", "H", key)

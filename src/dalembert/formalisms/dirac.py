@@ -1,4 +1,4 @@
-"""Dirac's equations: constraints among coordinates and momenta, all of them adjoined to the Hamiltonian.
+"""Dirac's equations: constraints on coordinates and momenta, all adjoined to the Hamiltonian.
 
 Source: papers/desapio (5.287)–(5.295).
 
@@ -6,22 +6,22 @@ Source: papers/desapio (5.287)–(5.295).
 |---|---|---|
 | H(q, p, t) | `H` | the Hamiltonian |
 | φ(q, t) | | the holonomic constraints |
-| χ(q, p, t) = φ̇ with q̇ = H_p | | their secondary constraints, which hold because φ does |
-| φ(q, p, t) | `canonical` | the constraints on momenta, (5.287), with what they imply |
-| c | `c`, `c_q`, `c_p`, `c_t` | all of these, and their derivatives |
+| χ(q, p, t) = φ̇ with q̇ = H_p | | their secondary constraints |
+| φ(q, p, t) | `canonical` | the constraints on momenta, (5.287), and their secondary constraints |
+| c | `c`, `c_q`, `c_p`, `c_t` | all of them, and their derivatives |
 | Λ | | multipliers of c |
-| D = c_p c_qᵀ − c_q c_pᵀ | `brackets` | what multiplies Λ in ċ |
+| D = c_p c_qᵀ − c_q c_pᵀ | `brackets` | coefficient matrix of Λ in ċ |
 
     q̇ = H_p − c_pᵀ Λ (5.291),   ṗ = τ − H_q + c_qᵀ Λ (5.292),   c_q q̇ + c_p ṗ + c_t + α c = 0 (5.294)
 
-Both are integrated with their Λ terms. q̇ differs from H_p by S Λ, S = −c_pᵀ: for holonomic constraints this vanishes on
-the surface c = 0, and off it leads along the surface instead of away from it. α = 0 unless a run is stabilised.
+Both are integrated with their Λ terms. q̇ differs from H_p by S Λ, S = −c_pᵀ: for holonomic constraints this term vanishes on
+the surface c = 0, and off the surface it prevents drift away from it. α = 0 unless a run is stabilized.
 
-Deviates: c_t is added in (5.294), so that constraints may move with time, and C, the non-ideal force, to τ. (5.295) is
-singular where D is, which it is for φ(q) alone, since φ_p = 0, and for any odd number of constraints, since D is
-antisymmetric. Then the rates of the constraints concerned are constraints too, as Dirac has it, until D is regular;
-where it never is, the constraint is refused. Constraints on velocities are refused: making the action stationary under
-them gives another motion than d'Alembert's principle does.
+Deviates: c_t is added in (5.294) for constraints that depend on time, and C, the non-ideal force, is added to τ. (5.295) is
+singular if D is singular: for φ(q) alone, since φ_p = 0, and for any odd number of constraints, since D is
+antisymmetric. Then the rates of these constraints are added as secondary constraints, as in Dirac's method, until D is regular.
+Constraints for which D stays singular are rejected. Constraints on velocities are rejected: a stationary action under such
+constraints gives a motion that differs from that of d'Alembert's principle.
 """
 
 from __future__ import annotations
@@ -115,7 +115,7 @@ def derive(system: System, alpha: float = 0.0) -> Derived:
 
 
 def _powers(system: System, can: Canonical, known: Surface, change: Array) -> tuple[tuple[str, ...], Array]:
-    """Ḣ = H_t + τ·H_p − (change + c_p τ)·Λ, with (5.291), (5.292) and (5.294), by what works: names, and (a, b) of a + b·Λ."""
+    """Ḣ = H_t + τ·H_p − (change + c_p τ)·Λ, with (5.291), (5.292) and (5.294), by power source: names, and (a, b) of a + b·Λ."""
     drift, found = zeros(1)[0], list[tuple[str, Array]]()
     for each in working_forces(system.motion):
         Q = system.at_rates(stack(each.Q, vector([each.drift])), can.H_p)
@@ -125,7 +125,7 @@ def _powers(system: System, can: Canonical, known: Surface, change: Array) -> tu
     found.append((MOVING, stack(vector([can.H_t - drift]), zeros(len(change)))))
     apart, given = told_apart(system), known.given if told_apart(system) else 1
     for i in range(given):
-        # the multipliers of rows that are implied vanish where all rows hold
+        # multipliers of implied rows vanish if all rows are satisfied
         own = vector([0, *(-x if j % given == i else 0 for j, x in enumerate(change))])
         found.append((known.names[i] if apart else CONSTRAINTS, own))
     return channels_of(system, found)
@@ -140,13 +140,13 @@ def _equations(define: Definitions, system: System, can: Canonical, known: Surfa
     push = generalized_forces(system.motion) + can.L_q
     push = system.at_rates(push if C is None else push + C, H_p)
     if constrained:
-        words = "constraints on coordinates and momenta, with what they imply: c(q, p, t) = 0"
+        words = "constraints on coordinates and momenta, with secondary constraints: c(q, p, t) = 0"
         define("c", lambda: system.at_rates(known.c, H_p), words, "(5.287)", known.names)
     words = "the augmented Hamiltonian" + (", H − Λᵀc" if constrained else ": H, without constraints")
     define("H_aug", lambda: np.array(H - Lambda @ known.c, dtype=object), words, "(5.288)")
     if constrained:
         words = f"(c_p c_qᵀ − c_q c_pᵀ) Λ = −(c_q ∂H/∂p + c_p (τ − ∂H/∂q) + {rate})"
-        words, found = f"multipliers, by the brackets of the constraints: {words}", (known, change, H_p, push)
+        words, found = f"multipliers, from the Poisson brackets of the constraints: {words}", (known, change, H_p, push)
         define("Lambda", lambda: _multipliers(system, *found), words, "(5.295)")
     plus = (" = ∂H/∂p − c_pᵀΛ", " = τ − ∂H/∂q + c_qᵀΛ") if constrained else ("", "")
     define.law(f"q̇ = ∂H_aug/∂p{plus[0]}", ("qd",), lambda: (system.qd, H_p - known.c_p.T @ Lambda), "(5.291)")
@@ -157,7 +157,7 @@ def _equations(define: Definitions, system: System, can: Canonical, known: Surfa
 
 
 def _multipliers(system: System, known: Surface, change: Array, H_p: Array, push: Array) -> Array:
-    """Λ of (5.295), which keeps ċ + α c = 0; for c = (φ, χ) block by block, as D = [0 −S; S K] with S = Φ H_pp Φᵀ."""
+    """Λ of (5.295), which enforces ċ + α c = 0; for c = (φ, χ) block by block, as D = [0 −S; S K] with S = Φ H_pp Φᵀ."""
     short = system.notation.short
     D, free = short(known.brackets), short(known.c_q @ H_p + known.c_p @ push + change)
     if known.on_momenta:
@@ -169,10 +169,10 @@ def _multipliers(system: System, known: Surface, change: Array, H_p: Array, push
 
 
 def _notes(known: Surface, alpha: float) -> tuple[str, ...]:
-    """What constraints on momenta imply, and the feedback."""
+    """Return the notes on secondary constraints and on the feedback."""
     implied = known.names[known.given :] if known.on_momenta else ()
     notes = (
-        f"constraints on momenta imply secondary ones, which are kept too: {', '.join(implied)}" if implied else "",
+        f"secondary constraints of the constraints on momenta, also enforced: {', '.join(implied)}" if implied else "",
         f"constraints stabilized by feedback: ċ = −{alpha:g} c" if alpha else "",
     )
     return tuple(filter(None, notes))

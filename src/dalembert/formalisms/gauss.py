@@ -1,4 +1,4 @@
-"""Gauss's principle of least constraint: of all admitted accelerations nature takes the one nearest to the free one.
+"""Gauss's principle of least constraint: the acceleration is the admissible one nearest to the free acceleration.
 
 Source: papers/poincare (3.36), (3.37), with s = q̇.
 
@@ -6,10 +6,10 @@ Source: papers/poincare (3.36), (3.37), with s = q̇.
 |---|---|---|
 | q̈₀ = M⁻¹ h | `qdd_free` | acceleration without constraints |
 | G(q̈) | `gaussian` | (q̈ − q̈₀)ᵀ M (q̈ − q̈₀), (3.36) |
-| A q̈ = β | | the admitted accelerations |
+| A q̈ = β | | the admissible accelerations |
 
-The minimisation itself is done: in numbers by least squares under linear equations, with orthogonal factors, in the graph by the
-condition that the gradient of G is a combination of the rows of A.
+G is minimized numerically by equality-constrained least squares with orthogonal factors, and in the expression graph by the
+condition that the gradient of G is a linear combination of the rows of A.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ ABOUT = About(
 
 
 def derive(system: System) -> Derived:
-    """M and h of the Gaussian, and the rows A q̈ = β of the admitted accelerations; reactions are half of ∂G/∂q̈."""
+    """M and h of the Gaussian, and the rows A q̈ = β of the admissible accelerations; reactions are half of ∂G/∂q̈."""
     define = Definitions(system)
     define_bodies(define, system, ("(2.11)", "(2.11)"))
     M, h = free_equations(system, define, ("(2.12)", "(2.15)"))
@@ -63,7 +63,7 @@ def derive(system: System) -> Derived:
         qdd_free = M_inv @ define_push(define, system, define.symbols("h", h))
         qdd_free = define.named("qdd_free", qdd_free, "acceleration without constraints, M⁻¹ h", "(3.22)")
         gap = system.qdd - qdd_free
-        G, words = gap @ symmetric_symbols(define, "M", M) @ gap, "least among all q̈ that are admitted"
+        G, words = gap @ symmetric_symbols(define, "M", M) @ gap, "minimal among all admissible q̈"
         define("gaussian", G, f"(q̈ − q̈₀)ᵀ M (q̈ − q̈₀), {words}", "(3.36)")
         A, beta = define_rows(define, system, "(3.5)", ("(3.1)", "(3.2)"))
         if not len(beta):

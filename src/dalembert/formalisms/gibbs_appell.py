@@ -1,4 +1,4 @@
-"""The Gibbs–Appell equations: one scalar, the energy of acceleration, differentiated by the quasi-accelerations.
+"""The Gibbs–Appell equations: derivatives of the energy of acceleration with respect to the quasi-accelerations.
 
 Source: papers/volterra (4)–(6), (9) and refs. [9, 28]; ∂S/∂u̇ = U with S = Σ ½ m a·a + ½ α·I α + α·(ω × I ω).
 
@@ -6,7 +6,7 @@ Source: papers/volterra (4)–(6), (9) and refs. [9, 28]; ∂S/∂u̇ = U with S
 |---|---|---|
 | S | `S` | energy of acceleration |
 | u̇ | `ud` | quasi-accelerations |
-| a, α | `a`, `alpha` | accelerations of the mass centre (world axes) and of the rotation (body axes) |
+| a, α | `a`, `alpha` | accelerations of the mass center (world axes) and of the rotation (body axes) |
 | U | `U` | generalized active forces |
 """
 
@@ -50,7 +50,7 @@ def derive(system: System) -> Derived:
     speeds = define_speeds(define, system, system.speeds)
     ud = rates(system, speeds.u)
     S = _energy_of_acceleration(system, speeds.qd, (system.q, speeds.qd), *speeds.named, (speeds.u, ud))
-    S = define("S", S, "the energy of acceleration, Σ ½ m a·a + ½ α·I α + α·(ω × I ω)", "ref. [9]")
+    S = define("S", S, "energy of acceleration, Σ ½ m a·a + ½ α·I α + α·(ω × I ω)", "ref. [9]")
     U = define("U", active_forces(system.motion, speeds.W), "applied forces along the speeds", "(9)")
     S_ud = algebra.gradient(S, ud)  # ∂S/∂u̇
     M, rest = algebra.jacobian(S_ud, ud), algebra.substitute(S_ud, {str(x): 0 for x in ud})
@@ -61,19 +61,19 @@ def derive(system: System) -> Derived:
 
 
 def reaction(system: System) -> Array:
-    """∂S/∂q̈ − Q with all n accelerations free: the reaction of the constraints."""
+    """∂S/∂q̈ − Q with all n accelerations free: the constraint reactions."""
     S = _energy_of_acceleration(system, system.qd, (system.q, system.qd), (system.qd, system.qdd))
     return system.algebra.gradient(S, system.qdd) - active_forces(system.motion, identity(len(system.q)))
 
 
 def _energy_of_acceleration(system: System, qd: Array, *along: tuple[Array, Array]) -> Scalar:
-    """S = Σ ½ m a·a + ½ α·I α + α·(ω × I ω) for velocities q̇ that change along the given rates."""
+    """S = Σ ½ m a·a + ½ α·I α + α·(ω × I ω) for velocities q̇ with the rates in `along`."""
     S: Scalar = 0
     for body, velocity in velocities(system.motion, qd):
         V, w = velocity.V, velocity.w  # (6)
         a = V.rate(lambda f: system.algebra.total_derivative(f, *along, system.clock))
         alpha = system.algebra.total_derivative(w, *along, system.clock)
         half = system.algebra.half
-        turning = alpha @ (half * (body.inertia @ alpha) + cross(w, body.inertia @ w))
-        S = S + half * body.mass * a.dot(a) + turning
+        rotation = alpha @ (half * (body.inertia @ alpha) + cross(w, body.inertia @ w))
+        S = S + half * body.mass * a.dot(a) + rotation
     return S

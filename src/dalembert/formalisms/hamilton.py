@@ -1,4 +1,4 @@
-"""Hamilton's canonical equations: momenta instead of velocities, with multipliers where there are constraints.
+"""Hamilton's canonical equations: momenta instead of velocities, with multipliers for the constraints.
 
 Source: papers/desapio (5.270)–(5.286).
 
@@ -75,7 +75,7 @@ def derive(system: System) -> Derived:
 
 
 def _equations(define: Definitions, system: System, c: Canonical, linear: LinearSystem) -> None:
-    """q̇ = H_p and ṗ = τ − H_q + Φᵀλ, with H_q = −∂L/∂q by velocities, which the first equation gives."""
+    """q̇ = H_p and ṗ = τ − H_q + Φᵀλ, with H_q = −∂L/∂q in velocities, which follow from the first equation."""
     qd, _ = define_hamiltonian(define, system, c)
     pd, constrained, levels = rates(system, c.p), linear.constrained, system.facts.levels
     lam, C = multipliers(system, len(linear.beta)), non_ideal_forces(system.motion)

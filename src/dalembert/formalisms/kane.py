@@ -1,11 +1,11 @@
-"""Kane's equations: the active and inertia forces of every body, each projected on its partial velocities, sum to zero.
+"""Kane's equations: active and inertia forces of all bodies, projected on partial velocities, sum to zero.
 
 Source: papers/volterra (4)–(6), (9) and refs. [13, 14]; Σ partial velocity · (active + inertia force) = 0.
 
 | symbol | name | meaning |
 |---|---|---|
 | ∂V_G/∂u, ∂ω/∂u | `V_u`, `w_u` | partial velocities: B W (world axes) and D W (body axes) |
-| a, α | `a`, `alpha` | accelerations; those with u̇ = 0 are the remainders |
+| a, α | `a`, `alpha` | accelerations; at u̇ = 0 they are the velocity-dependent parts |
 | −m a, −(I α + ω × I ω) | | inertia force and inertia torque |
 | U | `U` | generalized active forces |
 """
@@ -73,7 +73,7 @@ def derive(system: System) -> Derived:
 
 
 def reaction(system: System) -> Array:
-    """What active and inertia forces, projected on all n velocities q̇, leave over: the reaction of the constraints."""
+    """Residual of active and inertia forces projected on all n velocities q̇: the constraint reactions."""
     total = -active_forces(system.motion, identity(len(system.q)))
     for body in system.motion.masses:
         force, moment = system.inertia_of(body)

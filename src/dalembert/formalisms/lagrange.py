@@ -1,4 +1,4 @@
-"""Lagrange's equations with multipliers: the energies know everything, the constraints add their forces.
+"""Lagrange's equations with multipliers: equations from the energies, with constraint forces added by multipliers.
 
 Source: papers/volterra (7), (13), (17).
 
@@ -55,7 +55,7 @@ def derive(system: System) -> Derived:
     Q = define("Q", generalized_forces(system.motion), "applied forces without potential", "(17)")
     M = define("M", algebra.jacobian(p, qd), "mass matrix, ∂p/∂q̇", "(13)")
     h = Q + algebra.gradient(L, q) - algebra.total_derivative(p, (q, qd), system.clock)
-    h = define.velocity_terms("h", h, "all that is free of q̈: M q̈ = h + Aᵀλ", "(17)")
+    h = define.velocity_terms("h", h, "terms without q̈: M q̈ = h + Aᵀλ", "(17)")
     A, beta = define_rows(define, system, "(17)")
     lam, C = multipliers(system, len(beta)), non_ideal_forces(system.motion)
     if len(beta) and system.facts.levels.held == len(system.facts.levels.names):

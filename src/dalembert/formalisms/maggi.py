@@ -1,11 +1,11 @@
-"""Maggi's equations: Lagrange's operators projected on the directions the constraints leave free, closed by A q̈ = β.
+"""Maggi's equations: Lagrange's operators projected on the directions that the constraints admit, completed by A q̈ = β.
 
-Source: papers/volterra, ref. [11], in the form its authors compute with; W from (4)(5).
+Source: papers/volterra, ref. [11], in the form that its authors use; W from (4)(5).
 
 | symbol | name | meaning |
 |---|---|---|
 | M q̈ − h | `M`, `h` | Lagrange's operators d/dt ∂L/∂q̇ − ∂L/∂q − Q |
-| W | `W` | q̇ = W u + X; its columns span the free directions |
+| W | `W` | q̇ = W u + X; its columns span the admissible directions |
 | A q̈ = β | `A`, `beta` | constraints at acceleration level |
 """
 
@@ -50,11 +50,11 @@ ABOUT = About(
 
 
 def derive(system: System) -> Derived:
-    """[WᵀM; A] q̈ = [Wᵀh; β]; reactions are what Lagrange's operators leave over, M q̈ − h."""
+    """[WᵀM; A] q̈ = [Wᵀh; β]; reactions are the residual of Lagrange's operators, M q̈ − h."""
     define, qdd = Definitions(system), system.qdd
     define_bodies(define, system)
     M, h = free_equations(system, define, ("(13)", "(17)"))
-    W = define("W", system.speeds.W, "∂q̇/∂u: its columns span the free directions", "(5)")
+    W = define("W", system.speeds.W, "∂q̇/∂u: its columns span the admissible directions", "(5)")
     A, beta = define_rows(define, system, "(17)")
 
     def laws() -> None:

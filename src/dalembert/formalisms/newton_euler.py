@@ -1,19 +1,19 @@
-"""The Newton–Euler equations: every body on its own, with absolute twists, held together by the wrenches of its joints.
+"""The Newton–Euler equations: balance of every body in absolute twists, coupled by joint wrenches.
 
-Source: papers/denoc (11)–(15), about the mass centre of each body.
+Source: papers/denoc (11)–(15), about the mass center of each body.
 
 | symbol | name | meaning |
 |---|---|---|
 | t = (V_G, ω) of all bodies | `twists` | absolute twists, 6N entries: V_G in world axes, ω in body axes |
 | 𝓜 = diag(m 1, I) | `Mass` | mass matrix of all bodies (14) |
 | w_A | `wrench` | applied wrenches |
-| t = N q̇ + e | `N`, `e` | what the joints admit |
-| w_C | | joint wrenches, with Nᵀ w_C = τ + Aᵀλ: no power in what the joints admit, but for drives and constraints |
+| t = N q̇ + e | `N`, `e` | twists that the joints admit |
+| w_C | | joint wrenches, with Nᵀ w_C = τ + Aᵀλ: no power in the admissible twists, except by drives and constraints |
 
     𝓜 ṫ + (0, ω × I ω) = w_A + w_C (13),   ṫ = N q̈ + Ṅ q̇ + ė,   A q̈ = β
 
 Deviates: below (16) the paper prints ṫ = Nᵀθ̈ + …, where N is meant. Its twists are (ω, v) about the joint origin and
-its joint wrenches do no work at all; ours are (V_G, ω), and drives and constraints act through the joints.
+its joint wrenches do no work; ours are (V_G, ω), and drives and constraints act through the joints.
 """
 
 from __future__ import annotations
@@ -107,19 +107,19 @@ def derive(system: System) -> Derived:
 
 
 def _equations(define: Definitions, system: System, t: Array, inertia: Pair, loads: Pair, joints: Pair) -> None:
-    """Every body on its own, and what its joints take from it: (48), (9a), and the wrenches that do no work."""
+    """Define the balance of every body, its joint constraints (48), (9a), and the workless joint wrenches."""
     (M, gyro), (wrench, tau), (N, e), size = inertia, loads, joints, len(t)
     Omega, E = zeros(size, size), zeros(size, size)
     for i in range(0, size, 6):
         Omega[i : i + 3, i : i + 3] = Omega[i + 3 : i + 6, i + 3 : i + 6] = skew(t[i + 3 : i + 6])
         E[i + 3 : i + 6, i + 3 : i + 6] = identity(3)
-    define("M", M, "mass matrix of all bodies, about their mass centres", "(14)")
+    define("M", M, "mass matrix of all bodies, about their mass centers", "(14)")
     define("Omega", Omega, "ω × of all bodies", "(47b)")
-    define("E", E, "takes ω from a twist (V_G, ω)", "(47b)")
+    define("E", E, "selects ω of a twist (V_G, ω)", "(47b)")
     w_E = define("w_E", wrench, "applied wrenches: forces in world axes, moments in body axes", "(16)")
     td, w_C = rates(system, t), system.algebra.symbols([f"w_C[{i + 1}]" for i in range(size)])
     define.law("M ṫ + Ω M E t = w_E + w_C", ("M", "w_E"), lambda: (M @ td + gyro, w_E + w_C), "(48)")
-    N = define("N", N, "joint rows: the twists that the joints admit, t = N q̇", "(9a)")
+    N = define("N", N, "twists that the joints admit, t = N q̇", "(9a)")
     drift = system.algebra.total_derivative(N @ system.qd + e, (system.q, system.qd), system.clock)
     drift = define.named("N_dot_qd", drift, "Ṅ q̇ of ṫ = N q̈ + Ṅ q̇", "(16)")
     define.law("ṫ = N q̈ + Ṅ q̇", ("N", "N_dot_qd"), lambda: (td, N @ system.qdd + drift), "(9a)")
@@ -137,11 +137,11 @@ def _equations(define: Definitions, system: System, t: Array, inertia: Pair, loa
 
 
 def reaction(system: System) -> Array:
-    """Nᵀ(𝓜 ṫ + (0, ω×Iω) − w_A) − τ: what the joints and drives cannot explain is the reaction of the constraints."""
+    """Nᵀ(𝓜 ṫ + (0, ω×Iω) − w_A) − τ: constraint reactions, without joint wrenches and drives."""
     wrench, tau = body_wrenches(system)
     total = -tau
     for i, body in enumerate(system.motion.masses):
         force, moment = system.inertia_of(body)
-        applied, turning = wrench[6 * i : 6 * i + 3], wrench[6 * i + 3 : 6 * i + 6]
-        total = total + body.B.T @ (force - applied) + body.D.T @ (moment - turning)
+        force_applied, moment_applied = wrench[6 * i : 6 * i + 3], wrench[6 * i + 3 : 6 * i + 6]
+        total = total + body.B.T @ (force - force_applied) + body.D.T @ (moment - moment_applied)
     return total

@@ -1,4 +1,4 @@
-"""The null space method: multipliers vanish when the equations are projected on a basis of the motions left free.
+"""The null space method: projection on a basis of the admissible motions eliminates the multipliers.
 
 Source: papers/desapio (5.296)–(5.306).
 
@@ -10,11 +10,11 @@ Source: papers/desapio (5.296)–(5.306).
 
     q̈ = A⁺β + W z,   WᵀM W z = Wᵀ(h − M A⁺β)
 
-Deviates: a basis from QR or SVD is not smooth in q, so W is never differentiated as (5.304) would; A⁺β takes its place.
-The graph and the reader take the basis of a partition of the coordinates, [−A_d⁻¹A_i; 1], which needs no square roots: q_p are
-the free coordinates themselves, and Ẇ q̇_p = [A_d⁻¹β; 0]. Where A_d is nearly singular a run continues with another partition.
-With one degree of freedom and up to six coordinates the graph has the cross product of the rows of A for W, which vanishes
-nowhere, and A⁺β.
+Deviates: a basis from QR or SVD is not smooth in q, so W is not differentiated as in (5.304); A⁺β is used instead.
+The expression graph and the printed equations use the basis of a coordinate partition, [−A_d⁻¹A_i; 1], without square roots:
+q_p are the independent coordinates, and Ẇ q̇_p = [A_d⁻¹β; 0]. If A_d is nearly singular, a run continues with another partition.
+With one degree of freedom and up to six coordinates the graph uses for W the cross product of the rows of A, which never
+vanishes, and A⁺β.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ def derive(system: System) -> Derived:
 
 
 def _projection(define: Definitions, system: System, M: Array, free: list[int]) -> None:
-    """W by a partition of the coordinates, whose free ones are q_p, and what it makes of M, b, g and τ."""
+    """Define W from a partition with independent coordinates q_p, and the projections of M, b, g and τ."""
     b, g, tau = free_parts(system)
     b = define("b", b, "centrifugal and Coriolis forces", "(5.217)")
     g = define("g", g, "∂V/∂q", "(5.296)")

@@ -1,24 +1,24 @@
-"""Phong's equations: reactions of ideal constraints are orthogonal to D, and D comes from Gram–Schmidt in two steps.
+"""Phong's equations: ideal reactions are orthogonal to D, which a two-step Gram–Schmidt process computes.
 
 Source: papers/phong (2.1)–(2.10) and the two-step algorithm of section 2.
 
 | symbol | name | meaning |
 |---|---|---|
 | G | `G` | Jacobian of the constraints (2.6) |
-| b_i | `b` | step 1: the rows of G made orthogonal; a row that vanishes is redundant |
+| b_i | `b` | step 1: orthogonalized rows of G; a row that vanishes is redundant |
 | x_i | `x` | trial vectors: unit vectors chosen at sample states, or the user's |
 | D | `D` | step 2: columns orthogonal to every b and to each other, G D = 0 (2.6) |
 | r | `reaction` | generalized reactions, r = M q̈ − h afterwards (2.4) |
 
     Dᵀ(M q̈ − h) = 0 (2.7)   with   G q̈ = β
 
-Deviates: (2.7) is closed by G q̈ = β, the constraints on acceleration level, where the paper takes g(q, t) = 0
-itself; the integrator `collocation` does as the paper does. The columns are not normalized, since (2.6) does not ask for it
-and square roots only make D longer; our h has the opposite sign. Example 2 prints ℓ/√… as the first entry of B where 1/√… is
-meant. Constraints on velocities enter by their rows A in the same way. In the compiled equations of models with up to six
-coordinates the last column of D has no factor that its trial vector brings in: it is the cross product of the rows of G and the
-columns before it, which Gram–Schmidt multiplies by a factor that vanishes where the trial vector lies in their span. So D of a
-mechanism with one degree of freedom vanishes nowhere; where other columns would, a run continues with other trial vectors.
+Deviates: (2.7) is completed by G q̈ = β, the constraints on acceleration level, where the paper uses g(q, t) = 0;
+the integrator `collocation` follows the paper. The columns are not normalized, since (2.6) does not require it
+and square roots would make D longer; our h has the opposite sign. Example 2 prints ℓ/√… as the first entry of B where 1/√… is
+meant. Constraints on velocities enter by their rows A likewise. In the compiled equations of models with up to six
+coordinates the last column of D is independent of its trial vector: it is the cross product of the rows of G and the other
+columns. Gram–Schmidt multiplies this product by a factor that vanishes if the trial vector lies in their span. So D of a
+mechanism with one degree of freedom never vanishes; if other columns nearly do, a run continues with other trial vectors.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ ABOUT = About(
 
 
 def derive(system: System, trials: Sequence[Sequence[float]] | None = None) -> Derived:
-    """Dᵀ M q̈ = Dᵀ h, d equations, closed by the constraints themselves; `trials` are the x_i of step 2."""
+    """Dᵀ M q̈ = Dᵀ h, d equations, completed by the constraints; `trials` are the x_i of step 2."""
     define, algebra, x = Definitions(system), system.algebra, trial_vectors(system, trials)
     define_bodies(define, system, ("(2.3)", "(2.3)"))
     M, h = free_equations(system, define, ("(2.3)", "(2.3)"))
@@ -93,29 +93,29 @@ def derive(system: System, trials: Sequence[Sequence[float]] | None = None) -> D
         D = compiled_directions(algebra, system.A, x, units)
         return D.T @ (M @ system.qdd - form.linear.push), *constraint_levels(system)  # (2.7), (2.1)
 
-    # feedback fulfils constraints only in time
+    # constraints with feedback are satisfied only asymptotically
     return define.derived(form if any(system.facts.levels.servo) else replace(form, unreduced=unreduced))
 
 
 def _projection(define: Definitions, system: System, M: Array, h: Array, x: Array) -> None:
-    """The two steps, the equations of motion with the constraints that close them, and the reactions after."""
+    """Define the two steps, the equations of motion with the constraints, and the reactions."""
     algebra, n, constrained, G = system.algebra, len(system.q), len(system.facts.rows) > 0, system.A
     if constrained:
         define_constraints(define, system, ("(2.1b)", "(2.1b)"))
         G = define.named("G", G, "Jacobian of the constraints", "(2.6)")
     b = columns(gram_schmidt(algebra, list(G), [], define, "b"), n)
     if b.size:
-        define("b", b, "the rows of G made orthogonal, one column each", "Step 1")
-    meaning = "trial vectors, one column each: none lies in what the constraints and those before it take"
+        define("b", b, "orthogonalized rows of G, one column each", "Step 1")
+    meaning = "trial vectors, one column each: linearly independent of the rows of G and of each other"
     define("x", x, meaning, "Step 2")
     D = columns(gram_schmidt(algebra, list(x.T), list(define.symbols("b", b).T), define, "D"), n)
-    D = define("D", D, "directions that the constraints admit, G D = 0; their lengths are free", "(2.6)")
+    D = define("D", D, "admissible directions, G D = 0; their lengths are arbitrary", "(2.6)")
     push, D = define_push(define, system, h), define.symbols("D", D)
     if constrained:
         define("r", M @ system.qdd - h, "generalized reactions M q̈ − h, once q̈ is known", "(2.4)")
     words = "Dᵀ(M q̈ − h) = 0" if push is h else "Dᵀ(M q̈ − h − C) = 0"
     define.law(words, ("D", "M", "h"), lambda: vanishing(D.T @ (M @ system.qdd - push)), "(2.7)")
-    if constrained and any(system.facts.levels.servo):  # feedback fulfils them only in time
+    if constrained and any(system.facts.levels.servo):  # satisfied only asymptotically
         define.law("G q̈ = β", ("G",), lambda: (system.A @ system.qdd, system.beta), "(2.1b)")
     elif constrained:
         define.law("g(q, t) = 0", (), lambda: vanishing(stack(*constraint_levels(system))), "(2.1b)")

@@ -1,4 +1,4 @@
-"""Poincaré's equations under constraints: quasi-velocities s = G(q,t) q̇, all n of them, ideal constraints or not.
+"""Poincaré's equations under constraints: n quasi-velocities s = G(q,t) q̇, with ideal or non-ideal constraints.
 
 Source: papers/poincare (2.2)–(2.16), (3.5), (3.25), (3.35), non-ideal (3.44)–(3.47).
 
@@ -14,7 +14,7 @@ Source: papers/poincare (2.2)–(2.16), (3.5), (3.25), (3.35), non-ideal (3.44)�
 
     S_c = M_s^(1/2) B_s⁺ (b_s − A_s a_s) + M_s^(1/2) (1 − B_s⁺B_s) M_s^(−1/2) C_s       (3.47)
 
-G is made of the user's speeds (their homogeneous part) completed by rates of coordinates.
+G consists of the user's speeds (their homogeneous part) and of coordinate rates that complete them.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ def derive(system: System) -> Derived:
     total = Q - algebra.gradient(potential(system.motion), q)
     inner = total - (P_dot - R) @ T_ss + algebra.gradient(T_s, q)
     S = H.T @ inner - algebra.total_derivative(T_ss, (q, qd), clock)  # P⁻¹ = Hᵀ
-    S = define("S", S, "all that is free of ṡ: M_s ṡ = S without constraints", "(2.15)")
+    S = define("S", S, "terms without ṡ: M_s ṡ = S without constraints", "(2.15)")
     A = system.at_rates(system.constraints.A, qd)
     beta = system.at_rates(system.constraints.beta, qd)
     bias = algebra.total_derivative(qd, (q, qd), clock)  # Ḣ s
@@ -94,7 +94,7 @@ def derive(system: System) -> Derived:
 
 
 def _constrained(define: Definitions, system: System, sd: Array, linear: LinearSystem) -> None:
-    """A_s, b_s, B_s and S_c, and M_s ṡ = S + S_c: (3.23) with (3.25), or with (3.47) where constraints are not ideal."""
+    """A_s, b_s, B_s and S_c, and M_s ṡ = S + S_c: (3.23) with (3.25), or with (3.47) for non-ideal constraints."""
     if not linear.constrained:
         return define.law("M_s ṡ = S", ("M_s", "S"), lambda: (linear.M @ sd, linear.f), "(2.14)")
     A_s = define("A_s", linear.A, "constraints on quasi-accelerations: A_s ṡ = b_s", "(3.5)")
@@ -114,7 +114,7 @@ def _constrained(define: Definitions, system: System, sd: Array, linear: LinearS
         meaning = "M_s^(1/2) (1 − B_s⁺B_s) M_s^(−1/2) C_s"
         define("S_nonideal", lambda: force(known) - force(ideal), meaning, "(3.47)")
         words, number = f"{words} + {meaning}", "(3.47)"
-    define("S_c", lambda: force(known), "the force of the constraints", "(3.47)")
+    define("S_c", lambda: force(known), "constraint force", "(3.47)")
     S_c = system.algebra.symbols([f"S_c[{i + 1}]" for i in range(len(linear.f))])
     define.law(words, ("M_s", "S"), lambda: (linear.M @ sd, linear.f + S_c), number)
     return define.law("A_s ṡ = b_s", ("A_s", "b_s"), lambda: (A_s @ sd, b_s), "(3.5)")
@@ -124,6 +124,6 @@ def reaction(system: System) -> Array:
     """Q_c = Gᵀ S_c with S_c = M_s ṡ − S: (3.8)."""
     form = derive(system).form
     s = form.velocity.v_from_qd  # (2.2)
-    there = {str(x): value for x, value in zip(form.velocity.v, s, strict=True)}
-    S_c = form.linear.M @ system.derivative(s) - system.algebra.substitute(form.linear.f, there)
+    at_state = {str(x): value for x, value in zip(form.velocity.v, s, strict=True)}
+    S_c = form.linear.M @ system.derivative(s) - system.algebra.substitute(form.linear.f, at_state)
     return with_rates(system).Y.T @ S_c

@@ -1,4 +1,4 @@
-"""Routh's equations: ignorable coordinates leave the Lagrangian, their constant momenta stay in the Routhian.
+"""Routh's equations: the constant momenta of ignorable coordinates enter the Routhian, which replaces L.
 
 Source: papers/volterra, introduction, (13)–(16), (22)–(26) and Table 1.
 
@@ -60,19 +60,19 @@ def derive(system: System) -> Derived:
         M22 = algebra.jacobian(momenta, system.qd[I])  # (14)
         rest = algebra.substitute(momenta, {str(x): 0 for x in system.qd[I]})  # M₂₁ q̇_NI + N₂, (23)
         qd_I = define("qd_I", ldl_solve(algebra, M22, G - rest), "rates of the ignorable coordinates", "(23)")
-    gone = {str(x): value for x, value in zip(system.qd[I], qd_I, strict=True)}
-    (L,) = algebra.substitute(vector([T - potential(system.motion)]), gone)
+    eliminated = {str(x): value for x, value in zip(system.qd[I], qd_I, strict=True)}
+    (L,) = algebra.substitute(vector([T - potential(system.motion)]), eliminated)
     R = define("R", L - G @ qd_I if I else L, "the Routhian, L − G_I·q̇_I", "Table 1")
     p = algebra.gradient(R, v)
     qd, W, bias = zeros(len(q)), zeros(len(q), len(N)), zeros(len(q))
     qd[N], qd[I] = v, qd_I
     along = ((q, qd), system.clock)
     Q, C = generalized_forces(system.motion), non_ideal_forces(system.motion)
-    f = algebra.substitute(Q[N], gone) + algebra.gradient(R, q)[N] - algebra.total_derivative(p, *along)
+    f = algebra.substitute(Q[N], eliminated) + algebra.gradient(R, q)[N] - algebra.total_derivative(p, *along)
     W[N], W[I] = identity(len(N)), algebra.jacobian(qd_I, v)
     bias[I] = algebra.total_derivative(qd_I, *along)
-    A, beta = algebra.substitute(system.A[:, N], gone), algebra.substitute(system.beta, gone)
-    C = None if C is None else algebra.substitute(C[N], gone)
+    A, beta = algebra.substitute(system.A[:, N], eliminated), algebra.substitute(system.beta, eliminated)
+    C = None if C is None else algebra.substitute(C[N], eliminated)
     M = algebra.jacobian(p, v)
     push, lam, qdd_N = f if C is None else f + C, multipliers(system, len(beta)), system.qdd[N]
     words = "d/dt ∂R/∂q̇_NI − ∂R/∂q_NI = Q_NI" + (" + A_NIᵀλ" if len(beta) else "")
@@ -99,7 +99,7 @@ def derive(system: System) -> Derived:
 
 
 def reaction(system: System) -> Array:
-    """d/dt ∂R/∂q̇_NI − ∂R/∂q_NI − Q_NI, and nothing on the ignorable coordinates: papers/volterra (18)(19)."""
+    """d/dt ∂R/∂q̇_NI − ∂R/∂q_NI − Q_NI, zero for the ignorable coordinates: papers/volterra (18)(19)."""
     linear, out = derive(system).form.linear, zeros(len(system.q))
     N = [i for i in range(len(system.q)) if i not in system.facts.ignorable]
     out[N] = linear.M @ system.qdd[N] - linear.f

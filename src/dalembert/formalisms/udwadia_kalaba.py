@@ -1,4 +1,4 @@
-"""The Udwadia–Kalaba equation: the free acceleration, corrected by the smallest force that keeps the constraints.
+"""The Udwadia–Kalaba equation: the free acceleration, corrected by the smallest force that satisfies the constraints.
 
 Source: papers/poincare (3.22), (3.27), (3.34), (3.35) with s = q̇. Where M is singular but regular together with the
 constraints: Udwadia and Phohomsiri (2006).
@@ -7,11 +7,11 @@ constraints: Udwadia and Phohomsiri (2006).
 |---|---|---|
 | q̈₀ = M⁻¹ h | `qdd_free` | acceleration without constraints |
 | B = A M^(−1/2) | `B` | constraint matrix in the metric of M |
-| B⁺ | `B_plus` | Moore–Penrose inverse: dependent constraints are welcome |
+| B⁺ | `B_plus` | Moore–Penrose inverse; supports dependent constraints |
 
     q̈ = q̈₀ + M^(−1/2) B⁺ (β − A q̈₀)
 
-Any square root of M gives the same q̈; the graph takes M = (L√D)(L√D)ᵀ, the numbers take the symmetric root.
+Any square root of M gives the same q̈; the expression graph uses M = (L√D)(L√D)ᵀ, the numerical code the symmetric root.
 """
 
 from __future__ import annotations
@@ -85,13 +85,13 @@ def _equation(define: Definitions, system: System, M: Array, h: Array) -> None:
     define("B", A @ root, f"A {which}", "(3.27)")
     pull = M_inv @ A.T  # M^(−1/2) Bᵀ
     K = pull @ written_inverse(define, algebra, "BB_inv", A @ pull, "(3.35)")  # B⁺ = Bᵀ (B Bᵀ)⁻¹ for independent rows
-    K = define.named("K", K, "M^(−1/2) B⁺: from what the free motion misses to accelerations", "(3.35)")
+    K = define.named("K", K, "M^(−1/2) B⁺: maps the constraint residual to accelerations", "(3.35)")
     words, uses = "q̈ = q̈₀ + M^(−1/2) B⁺ (β − A q̈₀)", ("qdd_free", "K", "beta", "A")
     return define.law(words, uses, lambda: (system.qdd, qdd_free + K @ (beta - A @ qdd_free)), "(3.35)")
 
 
 def _principle(define: Definitions, system: System, M: Array, h: Array) -> None:
-    """Where M is singular there is no q̈₀: d'Alembert's principle for all directions that A admits, and A q̈ = β."""
+    """Without q̈₀, for a singular M: d'Alembert's principle for all admissible directions, and A q̈ = β."""
     A, beta = define_rows(define, system, "(3.5)", ("(3.1)", "(3.2)"))
     left = M @ system.qdd - define_push(define, system, h)
     free = identity(len(h)) - A.T @ written_inverse(define, system.algebra, "AA_inv", A @ A.T, "(3.19)") @ A

@@ -1,4 +1,4 @@
-"""Volterra's equations: kinetic energy in quasi-velocities, corrected by the momenta along the changing partial velocities.
+"""Volterra's equations: kinetic energy in quasi-velocities, corrected by momenta times the rates of partial velocities.
 
 Source: papers/volterra (2)–(9).
 
@@ -10,7 +10,7 @@ Source: papers/volterra (2)–(9).
 | ∂V_G/∂u, ∂ω/∂u | `V_u`, `w_u` | partial velocities |
 | U | `U` | generalized forces in quasi-velocity space |
 
-d/dt of a vector is meant in the inertial frame: with ω in body axes, ω × (∂ω/∂u) is added.
+d/dt of a vector is taken in the inertial frame: with ω in body axes, ω × (∂ω/∂u) is added.
 """
 
 from __future__ import annotations
@@ -60,13 +60,13 @@ def derive(system: System) -> Derived:
     P = lambda: of_bodies(system, lambda b: b.mass * (b.B @ speeds.qd + b.C))  # noqa: E731
     define("P", P, "linear momenta m V_G, world axes", "(8)", names)
     H = lambda: of_bodies(system, lambda b: b.inertia @ (b.D @ speeds.qd + b.E))  # noqa: E731
-    define("H_G", H, "angular momenta about the mass centres, body axes", "(8)", names)
+    define("H_G", H, "angular momenta about the mass centers, body axes", "(8)", names)
     U = define("U", active_forces(system.motion, speeds.W), "applied forces along the speeds", "(9)")
     T_u = algebra.gradient(T, speeds.u)
     M = define("M", algebra.jacobian(T_u, speeds.u), "∂²T/∂u∂u", "(2)")
     A = define("A", system.rate_of(T_u, speeds), "d/dt ∂T/∂u at u̇ = 0", "(2)")
-    K = define("K", momenta_on_changing_directions(system, speeds), "momenta along changing directions", "(2)")
-    L = define.velocity_terms("L", U + K - A, "all that is free of u̇, U + K − A", "(2)")
+    K = define("K", momenta_on_changing_directions(system, speeds), "momenta times partial velocity rates", "(2)")
+    L = define.velocity_terms("L", U + K - A, "terms without u̇, U + K − A", "(2)")
     ud, (push, plus) = rates(system, speeds.u), along_speeds(system, speeds)
     words = f"d/dt ∂T/∂u − Σ [P·d/dt(∂V_G/∂u) + H_G·d/dt(∂ω/∂u)] = U{plus}"
     define.law(words, ("M", "A", "K", "U"), lambda: (M @ ud + A - K, U + push), "(2)")

@@ -1,14 +1,14 @@
-"""The reduced Volterra equations: the constant momenta of ignorable coordinates join the constraints, so d − s equations remain.
+"""The reduced Volterra equations: constant momenta of ignorable coordinates are added to the constraints; d − s equations.
 
 Source: papers/volterra (10)–(67).
 
 | symbol | name | meaning |
 |---|---|---|
-| q_I | `ignorable` | coordinates that Definition 1 finds ignorable |
+| q_I | `ignorable` | coordinates that are ignorable by Definition 1 |
 | M′ q̇ + N′ = 0 | `M_prime`, `N_prime` | dynamical constraints, N′ = N₂ − G_I |
 | G_I | `G` | constant momenta, from the initial state |
 | u_NI, W_NI, X_NI | `speeds` | q̇ = W_NI u_NI + X_NI |
-| q̇_I | `last` | velocities of ignorable coordinates: eliminated by M₂₂, after the others |
+| q̇_I | `last` | velocities of ignorable coordinates: eliminated last, by M₂₂ |
 | B_NI, C_NI | `B_NI`, `C_NI` | d/dt of the partial velocities, in the inertial frame |
 | M_NI, K_NI, L_NI | `M`, `K`, `L` | M_NI u̇_NI = L_NI |
 
@@ -77,18 +77,18 @@ def derive(system: System) -> Derived:
     last, u = _last(system), speeds.u
     W, X, W_I, v_I = speeds.W.copy(), speeds.X.copy(), speeds.W[last], system.qd[last]
     W[last], X[last] = 0, v_I
-    apart = replace(speeds, W=W, X=X)  # q̇_I stands for itself
-    # M_NI = W_NIᵀ M W_NI and N_NI = W_NIᵀ (M X_NI + N); by (44) M′ W_NI = 0: of M_NI only the rows of M beside M′ are
-    # needed, and to N_NI the ignorable velocities add nothing
+    apart = replace(speeds, W=W, X=X)  # q̇_I stays symbolic
+    # M_NI = W_NIᵀ M W_NI and N_NI = W_NIᵀ (M X_NI + N); by (44) M′ W_NI = 0: M_NI needs only the rows of M other than M′,
+    # and the ignorable velocities add nothing to N_NI
     T = kinetic(system.motion, apart.qd)
     p, p_I = algebra.gradient(T, u), algebra.gradient(T, v_I)
     M = algebra.jacobian(p, u) + algebra.jacobian(p, v_I) @ W_I
-    M = define("M_NI", M, "mass matrix of the speeds that remain", "(47)")
+    M = define("M_NI", M, "mass matrix of the reduced speeds", "(47)")
     N = algebra.substitute(p + W_I.T @ p_I, {str(v): 0 for v in (*u, *v_I)})  # (48)
     A = lambda: system.rate_of(M @ u + N, speeds)  # noqa: E731 (of ∂T/∂u_NI = M_NI u_NI + N_NI, (50))
     define("A_NI", A, "d/dt ∂T/∂u_NI at u̇_NI = 0", "(52)")
     K = lambda: momenta_on_changing_directions(system, speeds)  # noqa: E731
-    define("K_NI", K, "momenta along changing directions", "(63)")
+    define("K_NI", K, "momenta times partial velocity rates", "(63)")
     U = active_forces(system.motion, apart.W)  # Q_I = 0: Definition 1
     U = define("U_NI", U, "applied forces along the speeds", "(33)")
     # Σ [d/dt P·∂V_G/∂u_NI + d/dt H_G·∂ω/∂u_NI] of (38) at constant q̇_I, whose rate adds W_NIᵀ M′ᵀ q̈_I = 0
@@ -96,11 +96,11 @@ def derive(system: System) -> Derived:
     found = rates_of_momenta(system, apart, both)
     changing = found[: len(u)] + W_I.T @ found[len(u) :]  # ∂q̇_I/∂u_NI is W_NI too
     L = U - system.at_rates(changing, speeds.qd)  # K_NI − A_NI by (39)
-    L = define.velocity_terms("L_NI", L, "all that is free of u̇_NI, U_NI + K_NI − A_NI", "(65)")  # corrected
+    L = define.velocity_terms("L_NI", L, "terms without u̇_NI, U_NI + K_NI − A_NI", "(65)")  # corrected
     ud, (push, plus) = rates(system, speeds.u), along_speeds(system, speeds)
     define.law(f"M_NI u̇_NI = L_NI{plus}", ("M_NI", "L_NI"), lambda: (M @ ud, L + push), "(64)")
     define.law("q̇ = W_NI u_NI + X_NI", ("W_NI", "X_NI"), lambda: (system.qd, speeds.qd), "(43)")
-    note = "no coordinate is ignorable, so there is nothing to reduce: the equations are Volterra's own"
+    note = "no coordinate is ignorable, so there is nothing to reduce: these are Volterra's equations"
     if known.s:
         remaining = ", ".join(known.speed_names[i] for i in known.reduced)
         ignored = ", ".join(system.model.coordinate_names[i] for i in known.ignorable)
@@ -122,12 +122,12 @@ def _speeds(define: Definitions, system: System, momenta: Array, G: Array) -> Sp
         N_prime = define("N_prime", algebra.substitute(momenta, rest) - G, "N₂ − G_I", "(25)")
     Y = define("Y_NI", full.Y[chosen], "of the speeds u_NI = Y_NI q̇ + Z_NI", "(42)")
     Z = define("Z_NI", full.Z[chosen], "of the speeds u_NI = Y_NI q̇ + Z_NI", "(42)")
-    assert known.reduced_order is not None  # refused before where no speeds serve
+    assert known.reduced_order is not None  # such models are rejected earlier
     last = _last(system)
-    # (44) by blocks: a is free of q̇_I, and u_NI mostly too; then q̇_I stands for itself until the others are known
+    # (44) by blocks: a does not contain q̇_I, nor does u_NI in most models; then q̇_I is eliminated last
     dynamical = (identity(len(system.q))[last], -system.qd[last]) if last else (M_prime, N_prime)
     A = system.A.copy()
-    A[:, list(known.ignorable)] = 0  # proved to vanish, though maybe only by an identity such as sin² + cos² = 1
+    A[:, list(known.ignorable)] = 0  # proved to vanish, possibly only by an identity such as sin² + cos² = 1
     reduced = invert(system.motion, full.u[chosen], Y, Z, [dynamical, (A, system.b)], known.reduced_order)
     if last:
         reduced = _with_momenta(system, reduced, G)
@@ -135,12 +135,12 @@ def _speeds(define: Definitions, system: System, momenta: Array, G: Array) -> Sp
 
 
 def _last(system: System) -> list[int]:
-    """The ignorable coordinates, whose velocities are eliminated after all others; none where u_NI contains some of them."""
+    """Return the ignorable coordinates, whose velocities are eliminated last; empty if u_NI contains some of them."""
     return [] if system.facts.reduced_mixed else list(system.facts.ignorable)
 
 
 def _with_momenta(system: System, speeds: Speeds, G: Array) -> Speeds:
-    """The speeds with q̇_I by M₂₂: M₂₂ q̇_I = G_I − M₂₁ q̇_NI − N₂, (23) with (22)."""
+    """Return the speeds with q̇_I solved for by M₂₂: M₂₂ q̇_I = G_I − M₂₁ q̇_NI − N₂, (23) with (22)."""
     algebra, last = system.algebra, _last(system)
     qd_I = system.qd[last]
     momenta = algebra.gradient(kinetic(system.motion, speeds.qd), qd_I)
@@ -153,7 +153,7 @@ def _with_momenta(system: System, speeds: Speeds, G: Array) -> Speeds:
 
 
 def reaction(system: System) -> Array:
-    """(64) written for u = q̇, all n of them, against (18)(19); on ignorable coordinates it vanishes by Definition 1."""
+    """(64) for all n velocities u = q̇, compared with (18)(19); zero on ignorable coordinates by Definition 1."""
     out = reaction_by_momenta(system)
     out[list(system.facts.ignorable)] = 0
     return out

@@ -1,4 +1,4 @@
-"""Sums written shortly: what several terms share is taken out, the most rewarding first."""
+"""Factor sums: common factors of several terms are factored out, the largest saving first."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ import symengine as se
 
 from dalembert.symbolic.symbols import Formula
 
-_MOST_TERMS = 120  # of a sum that is taken apart
+_MAX_TERMS = 120  # of a sum that is factored
 _ONE = se.Integer(1)
-_KEPT = 20_000  # results that are remembered: the same sums return in many ways to write an expression
+_CACHE_SIZE = 20_000  # cached results: the same sums recur in many forms of an expression
 
 
 @dataclass(frozen=True)
@@ -33,15 +33,15 @@ class _Term:
         return number(self.number) * se.Mul(*(base**power for base, power in self.powers.items()))
 
 
-@lru_cache(maxsize=_KEPT)
+@lru_cache(maxsize=_CACHE_SIZE)
 def collected(total: Formula) -> Formula:
-    """The sum with its common factors in front, and what parts of it share in front of these parts.
+    """Factor out the common factors of a sum, and those of groups of its terms.
 
     >>> a, b, c, x, y = se.symbols("a b c x y")
     >>> collected(a * x + b * x + c * y)
     c*y + x*(a + b)
     """
-    while 1 < len(parts := terms(total)) <= _MOST_TERMS:
+    while 1 < len(parts := terms(total)) <= _MAX_TERMS:
         found = [term for part in parts if (term := _term(part)) is not None]
         if len(found) < len(parts):
             return total
@@ -53,7 +53,7 @@ def collected(total: Formula) -> Formula:
 
 
 def collected_by(total: Formula, leads: Callable[[Formula], bool]) -> Formula:
-    """The sum with one coefficient for each product of the factors that lead, common factors in front.
+    """Collect a sum by products of the leading factors, with common factors in front.
 
     >>> a, b, x, y = se.symbols("a b x y")
     >>> collected_by(a * x + b * x + a * y + b, lambda factor: factor in (x, y))
@@ -68,7 +68,7 @@ def collected_by(total: Formula, leads: Callable[[Formula], bool]) -> Formula:
 
 
 def grouped(total: Formula, leads: Callable[[Formula], bool]) -> dict[Formula, list[Formula]]:
-    """The terms of a sum by the product of their factors that lead, each without it."""
+    """Group the terms of a sum by the product of their leading factors, and divide by it."""
     groups: defaultdict[Formula, list[Formula]] = defaultdict(list)
     for term in terms(total):
         leading = se.Mul(*(base**power for base, power in factors(term) if leads(base)))
@@ -77,7 +77,7 @@ def grouped(total: Formula, leads: Callable[[Formula], bool]) -> dict[Formula, l
 
 
 def _with_factor(parts: Sequence[_Term], inside: Callable[[Sequence[_Term]], Formula]) -> Formula:
-    """What all terms share, times the sum of the rest."""
+    """Return the common factor of all terms times the sum of the rest."""
     if len(parts) < 2:
         return _plain_sum(parts)
     shared = _shared(parts)
@@ -94,7 +94,7 @@ def _collected(parts: Sequence[_Term]) -> Formula:
 
 
 def _sum(parts: Sequence[_Term]) -> Formula:
-    """A sum without a common factor: a square, or the most rewarding group of its terms apart from the rest."""
+    """Return a sum without common factor as a square, or with its best group of terms factored."""
     if (root := _root(parts)) is not None:
         return root**2
     group = _group(parts)
@@ -106,7 +106,7 @@ def _sum(parts: Sequence[_Term]) -> Formula:
 
 
 def _root(parts: Sequence[_Term]) -> Formula | None:
-    """The sum whose square the terms are, None where they are no square."""
+    """Return the square root of the sum of the terms, None if it is no square."""
     k = (math.isqrt(8 * len(parts) + 1) - 1) // 2
     if len(parts) < 3 or 2 * len(parts) != k * (k + 1):
         return None
@@ -131,7 +131,7 @@ def _root_of_term(part: _Term) -> Formula | None:
 
 
 def _group(parts: Sequence[_Term]) -> list[_Term]:
-    """The terms that share the factor whose removal saves most operations; none where nothing is saved."""
+    """Return the terms with the common factor that saves most operations; empty if none saves any."""
     users: dict[tuple[Formula, bool], list[_Term]] = {}
     for part in parts:
         for base, power in part.powers.items():
@@ -147,13 +147,13 @@ def _group(parts: Sequence[_Term]) -> list[_Term]:
     return best
 
 
-@lru_cache(maxsize=_KEPT)
+@lru_cache(maxsize=_CACHE_SIZE)
 def _cost(base: Formula, power: int) -> int:
     return int(se.count_ops(base**power))
 
 
 def _shared(parts: Sequence[_Term]) -> dict[Formula, int]:
-    """The factors of all terms, to the power that all have."""
+    """Return the common factors of all terms with their common powers."""
     shared = dict(parts[0].powers)
     for part in parts[1:]:
         both = {b: (p, part.powers[b]) for b, p in shared.items() if p * part.powers.get(b, 0) > 0}
@@ -162,14 +162,14 @@ def _shared(parts: Sequence[_Term]) -> dict[Formula, int]:
 
 
 def _content(numbers: Sequence[Fraction]) -> Fraction:
-    """The number that is worth taking out: most terms have it, and what remains is no worse to read."""
+    """Return the numeric factor worth factoring out: most terms have it, and the rest stays as readable."""
     counted = Counter(numbers)
     if len(counted) == 1:
         return numbers[0]
     finest = max(n.denominator for n in numbers)
     best, most = Fraction(1), (len(numbers) - counted[Fraction(1)], finest != 1)
     for candidate, count in sorted(counted.items(), key=lambda item: (-item[1], item[0].denominator, str(item[0]))):
-        # terms with this number need none any more, all others do
+        # terms with this number then need no number, all others do
         if candidate == 1 or 1 + len(numbers) - count > most[0]:
             continue
         rest = max((n / candidate).denominator for n in counted)
@@ -200,7 +200,7 @@ def factored(total: Formula) -> tuple[Formula, Formula]:
 
 
 def exact_quotient(total: Formula, by: Formula) -> Formula | None:
-    """total / by for sums of products of symbols where that is one too, else None: division of leading terms.
+    """Return total / by for sums of products of symbols if it is one too, else None: division of leading terms.
 
     >>> x, y = se.symbols("x y")
     >>> exact_quotient(x**2 - y**2, x + y), exact_quotient(x**2 + y**2, x + y)
@@ -217,20 +217,20 @@ def exact_quotient(total: Formula, by: Formula) -> Formula | None:
     while left:
         top = max(left)
         powers = tuple(a - b for a, b in zip(top, lead, strict=True))
-        if min(powers) < 0 or len(quotient) > _MOST_TERMS:
+        if min(powers) < 0 or len(quotient) > _MAX_TERMS:
             return None
         share = left[top] / divisor[lead]
         quotient[powers] = share
         for key, value in divisor.items():
-            place = tuple(a + b for a, b in zip(key, powers, strict=True))
-            left[place] = left.get(place, Fraction(0)) - share * value
-            if not left[place]:
-                del left[place]
+            exponents = tuple(a + b for a, b in zip(key, powers, strict=True))
+            left[exponents] = left.get(exponents, Fraction(0)) - share * value
+            if not left[exponents]:
+                del left[exponents]
     return _plain_sum([_Term(value, dict(zip(symbols, key, strict=True))) for key, value in quotient.items()])
 
 
 def _polynomial(total: Formula, symbols: Sequence[Formula]) -> dict[tuple[int, ...], Fraction] | None:
-    """A sum of products by the powers of the symbols, None where it is no polynomial in them."""
+    """Return a sum of products by the powers of the symbols, None if it is no polynomial."""
     out: dict[tuple[int, ...], Fraction] = {}
     for part in terms(total):
         term = _term(part)
@@ -241,7 +241,7 @@ def _polynomial(total: Formula, symbols: Sequence[Formula]) -> dict[tuple[int, .
 
 
 def greatest_factor(expressions: Iterable[Formula]) -> Formula:
-    """What all expressions have as a factor, as they are written.
+    """Return the common factor of all expressions, without expansion.
 
     >>> x, y = se.symbols("x y")
     >>> greatest_factor([2 * x * (1 + y), x / 2])
@@ -254,30 +254,30 @@ def greatest_factor(expressions: Iterable[Formula]) -> Formula:
 
 
 def number(value: Fraction) -> Formula:
-    """A fraction as a number of formulas."""
+    """Convert a fraction to a number in formulas."""
     return se.Integer(value.numerator) / se.Integer(value.denominator)
 
 
 def terms(total: Formula) -> tuple[Formula, ...]:
-    """The terms of a sum."""
+    """Return the terms of a sum."""
     return total.args if isinstance(total, se.Add) else (total,)
 
 
-@lru_cache(maxsize=_KEPT)
+@lru_cache(maxsize=_CACHE_SIZE)
 def factors(term: Formula) -> tuple[tuple[Formula, Formula], ...]:
-    """The factors of a product as (base, exponent)."""
+    """Return the factors of a product as (base, exponent)."""
     parts = term.args if isinstance(term, se.Mul) else (term,)
     return tuple(tuple(part.args) if isinstance(part, se.Pow) else (part, _ONE) for part in parts)
 
 
 def number_in(product: Formula) -> Formula:
-    """The number among the factors of a product."""
+    """Return the numeric factor of a product."""
     return next((factor for factor, _ in factors(product) if factor.is_Number), se.Integer(1))
 
 
-@lru_cache(maxsize=_KEPT)
+@lru_cache(maxsize=_CACHE_SIZE)
 def _term(part: Formula) -> _Term | None:
-    """A term by its factors; None where it has a number that is no fraction."""
+    """Return a term by its factors; None if it has a number that is no fraction."""
     value, powers = Fraction(1), dict[Formula, int]()
     for factor in part.args if isinstance(part, se.Mul) else (part,):
         if isinstance(factor, se.Rational):

@@ -1,7 +1,7 @@
-"""Long expressions through named intermediates, so that no line is a wall; rows of velocity terms through what they share.
+"""Named intermediates for long expressions; rows of velocity terms in terms of common subexpressions.
 
-Two things make such rows short, as b_k = Σ c_ij sin(θ_i − θ_j) ω_j² along a chain of bodies: rates of summed angles have names,
-ω₂ = q̇₁ + q̇₂, and so have the coefficients c sin(…) that stand in several rows.
+Such rows, as b_k = Σ c_ij sin(θ_i − θ_j) ω_j² along a chain of bodies, become short with names for the rates of summed angles,
+ω₂ = q̇₁ + q̇₂, and for the coefficients c sin(…) that occur in several rows.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ from dalembert.display.math.simplify import sum_of_waves_of, tidy, turns
 from dalembert.symbolic.formula_writer import rebuild
 from dalembert.symbolic.symbols import Formula, Kind, fold
 
-WALL = 40  # operations in one line, above which parts that return get names
-MOST = 120  # operations in one line, above which parts that do not return get names too
+WALL = 40  # operations in one line, above which repeated parts get names
+MOST = 120  # operations in one line, above which other parts get names too
 TRIVIAL = 4  # operations of a part that needs no name
-Line = tuple[str, Formula]  # a name and what it stands for
+Line = tuple[str, Formula]  # a name and its expression
 Products = dict[Formula, dict[Formula, Formula]]  # coefficient -> product of velocities -> number
-_GAIN = 0.8  # how long rows by shared terms may be against rows by themselves
-_NAMELESS = 2  # operations of a coefficient that needs no name
+_MAX_RATIO = 0.8  # length of rows with shared terms relative to separate rows
+_MAX_UNNAMED = 2  # operations of a coefficient that needs no name
 
 
 def operations(expressions: Sequence[Formula]) -> int:
-    """The operations of expressions whose shared parts are computed once."""
+    """Return the number of operations of expressions whose shared parts are computed once."""
     if not expressions:
         return 0
     shared, results = se.cse(list(expressions))
@@ -38,10 +38,10 @@ def operations(expressions: Sequence[Formula]) -> int:
 def name_parts(
     expressions: Sequence[Formula], taken: Collection[str], given: Sequence[Line] = ()
 ) -> tuple[list[Line], list[Formula]]:
-    """(named intermediates in the order they can be computed, the expressions by these names).
+    """Return named intermediates in order of computation, and the expressions in terms of these names.
 
-    `given` are lines whose names the expressions use already. Other parts get numbers where expressions are long. Short
-    expressions stay as they are. `taken` are the names that are in use.
+    `given` are lines whose names the expressions use already. In long expressions other parts get numbered names. Short
+    expressions stay unchanged. `taken` are the names in use.
 
     >>> x, y = se.symbols("x y")
     >>> name_parts([x + y], ["x", "y"])
@@ -62,7 +62,7 @@ def name_parts(
 
 
 def uses(expression: Formula) -> Counter[Formula]:
-    """How often each symbol is written in an expression."""
+    """Count the occurrences of each symbol in an expression."""
     found: Counter[Formula] = Counter()
     stack = [se.sympify(expression)]
     while stack:
@@ -74,7 +74,7 @@ def uses(expression: Formula) -> Counter[Formula]:
 
 
 class _Naming:
-    """Gives names to parts, leaves trivial ones where they stand, and takes walls apart."""
+    """Names parts of expressions, keeps trivial parts inline, and splits expressions that are too long."""
 
     def __init__(self) -> None:
         self.found: list[tuple[Formula, Formula]] = []
@@ -83,16 +83,16 @@ class _Naming:
         self._own: set[Formula] = set()
 
     def known(self, expression: Formula) -> Formula:
-        """The expression with every shared part by its name or as it is."""
+        """Return the expression with every shared part by its name or inline."""
         return _by_table(se.sympify(expression), self._table)
 
     def define(self, symbol: Formula, part: Formula) -> None:
-        """Keep a shared part: by a name, or as it is when it is trivial."""
+        """Record a shared part: by a name, or inline if it is trivial."""
         part = self.known(part)
         self._table[symbol] = self._name(self.without_walls(part))
 
     def without_walls(self, expression: Formula) -> Formula:
-        """The expression with so many of its parts named that it is short."""
+        """Name parts of the expression until it is short."""
         if se.count_ops(expression) <= WALL or isinstance(expression, se.Piecewise):
             return expression
         parts = [self.without_walls(part) for part in expression.args]
@@ -101,7 +101,7 @@ class _Naming:
         return rebuild(expression, [self._name(part) for part in parts])
 
     def _bundled(self, kind: Formula, parts: list[Formula]) -> Formula:
-        """The sum or product with its longest operands named, and operands in named bundles where there are many."""
+        """Name the longest operands of a sum or product, and groups of operands if there are many."""
         ordered = sorted(parts, key=lambda part: (se.count_ops(part), str(part)))
         while se.count_ops(kind(*ordered)) > WALL and se.count_ops(ordered[-1]) > WALL // 3:
             ordered = [self._name(ordered[-1]), *ordered[:-1]]
@@ -114,7 +114,7 @@ class _Naming:
         return kind(*out, *bundle)
 
     def _name(self, part: Formula) -> Formula:
-        # whether a part is as short as a name would be: a number times a name, a sine, a small product
+        # parts as short as a name: a number times a name, a sine, a small product
         plain = not self._own.intersection(part.free_symbols)
         if se.count_ops(part) <= (TRIVIAL if plain else 1):
             return part
@@ -129,7 +129,7 @@ class _Naming:
 def _used_again(
     found: list[tuple[Formula, Formula]], results: list[Formula]
 ) -> tuple[list[tuple[Formula, Formula]], list[Formula]]:
-    """What is used once stands where it is used, unless it would make a wall there."""
+    """Inline parts that are used once, unless the line becomes too long."""
     lines: dict[Formula | int, Formula] = {**dict(found), **dict(enumerate(results))}
     users: dict[Formula, set[Formula | int]] = {symbol: set() for symbol, _ in found}
     for key, value in lines.items():
@@ -145,19 +145,19 @@ def _used_again(
         lines[place] = after
         for inner in lines.pop(symbol).free_symbols & users.keys():
             users[inner] = users[inner] - {symbol} | {place}
-    kept = [(symbol, lines[symbol]) for symbol, _ in found if symbol in lines]
-    return kept, [lines[k] for k in range(len(results))]
+    remaining = [(symbol, lines[symbol]) for symbol, _ in found if symbol in lines]
+    return remaining, [lines[k] for k in range(len(results))]
 
 
 def _by_table(expression: Formula, table: Mapping[Formula, Formula]) -> Formula:
-    """The expression with what the table has for its symbols; large tables are slow to hand over."""
+    """Substitute the symbols of an expression from a table; only the needed part, since large tables are slow."""
     return expression.xreplace({symbol: table[symbol] for symbol in expression.free_symbols & table.keys()})
 
 
 def _ordered(
     names: Sequence[str], found: list[tuple[Formula, Formula]], results: list[Formula], free: Iterator[str]
 ) -> tuple[list[Line], list[Formula]]:
-    """Lines in the order they can be computed, numbered in this order; the first results are those of the names."""
+    """Return lines in order of computation, numbered in this order; the first results are those of the names."""
     waiting = {se.Symbol(name): value for name, value in zip(names, results, strict=False)}
     lines: list[tuple[Formula, Formula]] = []
     table: dict[Formula, Formula] = {}
@@ -180,7 +180,7 @@ def _ordered(
 
 
 def _free_names(taken: Collection[str]) -> Iterator[str]:
-    """z1, z2, ..., with more letters z when the user has such names."""
+    """Yield z1, z2, ..., with more letters z if the user has such names."""
     prefixes = ("z" * k for k in itertools.count(1))
     prefix = next(p for p in prefixes if not any(n.startswith(p) and n[len(p) :].isdigit() for n in taken))
     return (f"{prefix}{k}" for k in itertools.count(1))
@@ -193,9 +193,9 @@ def rows_by_shared_terms(
     taken: Collection[str],
     seconds: float = 10.0,
 ) -> tuple[list[Line], list[Formula]] | None:
-    """(named rates and coefficients in the order they can be computed, the rows by these names).
+    """Return named rates and coefficients in order of computation, and the rows in terms of these names.
 
-    None where the rows are too long for it.
+    None if the rows are too long.
 
     >>> q1, q2, v1, v2, l, m = se.symbols("q1 q2 dot(q1) dot(q2) l m")
     >>> rows = [l * m * se.sin(q2) * v1**2, -l * m * se.sin(q2) * v1 * v2]
@@ -214,7 +214,7 @@ def rows_by_shared_terms(
     names = _indexed_names("c", {*taken, *(name for name, _ in lines)}, 1)
     named: dict[Formula, Formula] = {}
     for coefficient in sorted(counts, key=str):
-        if counts[coefficient] > 1 and se.count_ops(coefficient) > _NAMELESS:
+        if counts[coefficient] > 1 and se.count_ops(coefficient) > _MAX_UNNAMED:
             name = next(names)
             lines.append((name, coefficient))
             named[coefficient] = se.Symbol(name)
@@ -230,17 +230,17 @@ def tidy_rows(
     taken: Collection[str],
     seconds: float = 10.0,
 ) -> tuple[list[Line], list[Formula]]:
-    """(named lines, the rows by these names): each row in short form, or all by what they share where that is shorter."""
+    """Return named lines and the rows: each row in short form, or all in terms of shared parts if that is shorter."""
     moving, until = set(velocities), thread_time() + seconds
     rows = [tidy(entry, moving, until - thread_time()) for entry in entries]
     shared = rows_by_shared_terms(entries, coordinates, moving, taken, until - thread_time())
-    if shared is None or operations([*shared[1], *(line for _, line in shared[0])]) > _GAIN * operations(rows):
+    if shared is None or operations([*shared[1], *(line for _, line in shared[0])]) > _MAX_RATIO * operations(rows):
         return [], rows
     return shared
 
 
 def _products(total: Formula, moving: Collection[str]) -> Products:
-    """A row as Σ coefficient · Σ number · product of velocities."""
+    """Return a row as Σ coefficient · Σ number · product of velocities."""
     parts: defaultdict[tuple[Formula, Formula], list[Formula]] = defaultdict(list)
     for term in terms(total) if total != 0 else ():
         speed = se.Mul(*(b**e for b, e in factors(term) if b.is_Symbol and b.name in moving))
@@ -255,7 +255,7 @@ def _products(total: Formula, moving: Collection[str]) -> Products:
 
 
 def _normalised(total: Formula) -> tuple[Formula, Formula]:
-    """(a number, the sum without it): equal sums up to a number give one sum, most of whose terms have none."""
+    """Return a number and the sum divided by it, so that sums equal up to a number give the same sum."""
     counts = Counter(number_in(term) for term in terms(total))
     number = max(counts, key=lambda n: (counts[n], abs(float(n)), str(n)))
     first = number_in(min(terms(total), key=lambda term: str(term / number_in(term))))
@@ -273,9 +273,9 @@ def _row(row: Products, named: dict[Formula, Formula]) -> Formula:
 def absolute_rates(
     entries: Sequence[Formula], coordinates: Collection[str], taken: Collection[str]
 ) -> tuple[list[Line], dict[Formula, Formula]]:
-    """(ω's as sums of rates, the rates by the ω's) for the sums of coordinates that sines and cosines are taken of.
+    """Return ω's as sums of rates, and the rates in terms of the ω's, for the sums of coordinates in sines and cosines.
 
-    Only sums that add one coordinate to what is there already, as along a chain of bodies.
+    Only sums that add one coordinate to a previous sum, as along a chain of bodies.
 
     >>> q1, q2, v1, v2 = se.symbols("q1 q2 dot(q1) dot(q2)")
     >>> absolute_rates([se.sin(q1) * se.sin(q1 + q2) * v1 * v2], ["q1", "q2"], [])
@@ -301,7 +301,7 @@ def absolute_rates(
 
 
 def _sums(entries: Sequence[Formula], coordinates: Collection[str]) -> list[Formula]:
-    """The sums and differences of coordinates under sines and cosines, the short ones first."""
+    """Return the sums and differences of coordinates in sines and cosines, short ones first."""
     symbols = {se.Symbol(name) for name in coordinates}
     found: set[Formula] = set()
 
@@ -317,7 +317,7 @@ def _sums(entries: Sequence[Formula], coordinates: Collection[str]) -> list[Form
 
 
 def _indexed_names(letter: str, taken: Collection[str], first: int) -> Iterator[str]:
-    """letter1, letter2, ... with an underscore more where such names are in use."""
+    """Yield letter1, letter2, ..., with another underscore if such names are in use."""
     prefixes = (letter + "_" * k for k in itertools.count())
     prefix = next(p for p in prefixes if not any(name.startswith(p) and name != p for name in taken))
     return (f"{prefix}{k}" for k in itertools.count(first))

@@ -1,4 +1,4 @@
-"""How SymPy writes our formulas, and the same for a terminal. Imported late: SymPy is slow to load."""
+"""SymPy printers of formulas, for LaTeX, terminals and formula strings. Imported late: SymPy is slow to load."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from dalembert.display.math.line_breaking import width
 from dalembert.display.math.symbol_names import PLAIN, Letters
 from dalembert.symbolic.symbols import Kind
 
-_MARK = "\uf8ff"  # sorts behind all letters; no name has it
+_MARK = "\uf8ff"  # sorts after all letters; no name contains it
 _MARKS = {Kind.RATE: _MARK, Kind.ACCELERATION: 2 * _MARK}
-_LONG = 190.0  # width of a numerator, a denominator or a root that is written as a factor
+_MAX_WIDTH = 190.0  # of a numerator, denominator or root; wider ones are written as factors
 _RAISED = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 def moving_last(expression: sympy.Basic) -> sympy.Basic:
-    """The expression with names such that SymPy, which sorts by them, writes velocities behind parameters: m·l²·θ̈."""
+    """Rename symbols so that SymPy, which sorts by names, writes velocities after parameters: m·l²·θ̈."""
     table: dict[sympy.Basic, sympy.Basic] = {}
     for symbol in expression.free_symbols:
         kind, _ = symbol_names.split(str(symbol))
@@ -33,7 +33,7 @@ def moving_last(expression: sympy.Basic) -> sympy.Basic:
 
 
 class _MovingFirst(Printer):
-    """Sums begin with their terms in accelerations, then come those in velocities."""
+    """Sums start with the terms in accelerations, then those in velocities."""
 
     def _as_ordered_terms(self, expr: sympy.Expr, order: str | None = None) -> list[Any]:
         terms: list[Any] = list(super()._as_ordered_terms(expr, order))
@@ -41,7 +41,7 @@ class _MovingFirst(Printer):
 
 
 class FormulaPrinter(StrPrinter):
-    """SymPy's text, changed where our formulas differ from it."""
+    """SymPy's str printer, adapted to the syntax of formulas."""
 
     _signs: ClassVar = {sympy.E: "exp(1)"}
 
@@ -66,7 +66,7 @@ class FormulaPrinter(StrPrinter):
 
 
 class PrettyPrinter(_MovingFirst, FormulaPrinter):
-    """The same with Greek letters and raised exponents."""
+    """Printer with Greek letters and superscript exponents."""
 
     _signs: ClassVar = {**FormulaPrinter._signs, sympy.pi: "π"}
 
@@ -90,12 +90,12 @@ class PrettyPrinter(_MovingFirst, FormulaPrinter):
 
 
 class LinePrinter(_MovingFirst, LatexPrinter):
-    """SymPy's LaTeX with our names, in brackets that a line break may part; what is long is a factor beside its fraction."""
+    """SymPy's LaTeX printer with our names and breakable brackets; long parts are factors next to their fraction."""
 
     def __init__(self, letters: Letters = PLAIN) -> None:
         super().__init__({"fold_func_brackets": True})
         self._letters = letters
-        self._known: dict[sympy.Basic, str] = {}  # what is measured is printed again
+        self._known: dict[sympy.Basic, str] = {}  # printed parts, which are measured first
 
     def _print(self, expr: sympy.Basic, **kwargs: object) -> str:
         if kwargs:
@@ -108,22 +108,22 @@ class LinePrinter(_MovingFirst, LatexPrinter):
         return symbol_names.for_latex(expr.name.lstrip(_MARK), self._letters)
 
     def parenthesize(self, item: sympy.Basic, level: int, is_neg: bool = False, strict: bool = False) -> str:
-        """A part in brackets where it needs them."""
+        """Return a part in brackets if it needs them."""
         return _plain(super().parenthesize(item, level, is_neg, strict))
 
     def _print_Function(self, expr: sympy.Function, exp: str | None = None) -> str:
-        """The argument in brackets without braces, which no line break may part."""
+        """Return the argument in brackets without braces, which would prevent line breaks."""
         tex = _plain(super()._print_Function(expr, exp))
         return tex.replace("{(", "(", 1)[:-3] + ")" if tex.endswith(" )}") else tex
 
     def _print_Piecewise(self, expr: sympy.Piecewise) -> str:
-        """A positive part as max(0, f), which a line break may part; else the cases."""
+        """Print a positive part as max(0, f), which allows line breaks; else the cases."""
         positive = _positive_part(expr)
         return super()._print_Piecewise(expr) if positive is None else rf"\max(0, {self._print(positive)})"
 
     def _print_Pow(self, expr: sympy.Pow) -> str:
         base, power = expr.base, expr.exp
-        if power.is_Rational and (not power.is_Integer or power.is_negative) and width(self._print(base)) > _LONG:
+        if power.is_Rational and (not power.is_Integer or power.is_negative) and width(self._print(base)) > _MAX_WIDTH:
             return self._power(base, power)
         return super()._print_Pow(expr)
 
@@ -133,13 +133,13 @@ class LinePrinter(_MovingFirst, LatexPrinter):
     def _print_Mul(self, expr: sympy.Expr) -> str:
         factors = sympy.Mul.make_args(expr)
         below = [x for x in factors if isinstance(x, sympy.Pow) and x.exp.is_Rational and x.exp.is_negative]
-        long = [each for each in below if width(self._print(1 / each)) > _LONG]
-        if long:  # as negative powers behind the rest
+        long = [each for each in below if width(self._print(1 / each)) > _MAX_WIDTH]
+        if long:  # as negative powers after the rest
             rest = sympy.Mul(*(each for each in factors if each not in long))
             front = self._as_factor(rest, first=True) if rest != 1 else ""
             return " ".join([front, *(self._power(*each.as_base_exp()) for each in long)]).strip()
         top, bottom = sympy.fraction(expr)
-        if bottom == 1 or width(self._print(top)) <= _LONG:
+        if bottom == 1 or width(self._print(top)) <= _MAX_WIDTH:
             return _plain(super()._print_Mul(expr))
         sign = "- " if expr.could_extract_minus_sign() else ""
         number, rest = (-top if sign else top).as_coeff_Mul()
@@ -147,13 +147,13 @@ class LinePrinter(_MovingFirst, LatexPrinter):
         return f"{sign}{factor} {self._as_factor(rest)}"
 
     def _as_factor(self, part: sympy.Expr, *, first: bool = False) -> str:
-        """A part of a product: a sum in brackets."""
+        """Return a factor of a product: a sum in brackets."""
         tex = self._print(part)
         return f"({tex})" if part.is_Add or (tex.startswith("-") and not first) else tex
 
 
 def _positive_part(expr: sympy.Piecewise) -> sympy.Expr | None:
-    """The f of a distinction "f where f > 0, else 0", None for others."""
+    """Return f of the piecewise "f if f > 0, else 0", None for others."""
     pairs = [(pair.expr, pair.cond) for pair in expr.args if isinstance(pair, ExprCondPair)]
     if len(pairs) != 2 or pairs[1] != (0, True):
         return None

@@ -1,6 +1,6 @@
-"""Sums of products over symbols, sines and cosines: where expressions are brought to one form, with sin² + cos² = 1 used up.
+"""Sums of products over symbols, sines and cosines: a normal form of expressions modulo sin² + cos² = 1.
 
-Sums of parameters that occur as factors are kept in one piece (`kept`), and so are denominators; both can be multiplied out.
+Sums of parameters that occur as factors are single symbols (`sums`), and so are denominators; both can be expanded.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ from dalembert.display.math._factor import exact_quotient, factored, factors, nu
 from dalembert.symbolic.formula_writer import rebuild
 from dalembert.symbolic.symbols import Formula
 
-Wave = tuple[str, tuple[int, ...]]  # "sin" or "cos", and how often each angle is in its argument
-# of the waves of summed and of subtracted angles; sin·sin and cos·sin carry a minus, each on another side
+Wave = tuple[str, tuple[int, ...]]  # "sin" or "cos", and the multiple of each angle in its argument
+# signs of the waves of sum and difference angles; sin·sin and cos·sin have a minus, each in another term
 _SIGNS = {("cos", "cos"): (1, 1), ("sin", "sin"): (-1, 1), ("sin", "cos"): (1, 1), ("cos", "sin"): (1, -1)}
 Vector = dict[Formula, Fraction]  # an argument as a sum of multiples of its parts
-_MOST = 6  # how often one argument may contain angles
+_MAX_MULTIPLES = 6  # of angles in one argument
 
 
 def wave_count(factors: Iterable[tuple[int, str, int]]) -> int:
-    """A bound on the number of waves in `sum_of_waves`: a product of n different cosines has 2ⁿ⁻¹.
+    """Return a bound on the number of waves in `sum_of_waves`: a product of n different cosines has 2ⁿ⁻¹.
 
     >>> wave_count(((0, "sin", 2), (1, "cos", 1)))
     6
@@ -40,7 +40,7 @@ def wave_count(factors: Iterable[tuple[int, str, int]]) -> int:
 
 @lru_cache(maxsize=5_000)
 def sum_of_waves(factors: tuple[tuple[int, str, int], ...], angles: tuple[Formula, ...]) -> Formula:
-    """The product of sin or cos of the angles to powers, given as (angle, kind, power), written as a sum.
+    """Return a product of powers of sin or cos, as (angle, kind, power), as a sum.
 
     >>> x, y = se.symbols("x y")
     >>> sum_of_waves(((0, "sin", 1), (0, "cos", 1)), (x, y))
@@ -60,48 +60,48 @@ def sum_of_waves(factors: tuple[tuple[int, str, int], ...], angles: tuple[Formul
 
 
 def _times(waves: dict[Wave, int], kind: str, index: int) -> dict[Wave, int]:
-    """Twice the sum of waves times one more sine or cosine, by the product formulas."""
+    """Multiply twice the sum of waves by another sine or cosine, by the product formulas."""
     out: defaultdict[Wave, int] = defaultdict(int)
     for (name, counts), amount in waves.items():
         result = "cos" if name == kind else "sin"
         for step, sign in zip((1, -1), _SIGNS[name, kind], strict=True):
             angle = (*counts[:index], counts[index] + step, *counts[index + 1 :])
             flip = next((c < 0 for c in angle if c), False)
-            turned = tuple(-c for c in angle) if flip else angle
+            flipped = tuple(-c for c in angle) if flip else angle
             if result == "cos" or any(angle):
-                out[result, turned] += -amount * sign if flip and result == "sin" else amount * sign
+                out[result, flipped] += -amount * sign if flip and result == "sin" else amount * sign
     return out
 
 
 MAX_TERMS = 400
-_RARELY = 30  # calls between two looks at the clock
-_MAX_WAVES = 4096  # in a sum of sines and cosines of summed angles
+_CALLS_PER_CLOCK_CHECK = 30
+_MAX_WAVES = 4096  # in a sum of sines and cosines of sum angles
 
 
 class TooLarge(Exception):
-    """The sum of products has too many terms to be readable, or takes too long."""
+    """Raised if a sum of products has too many terms, or takes too long."""
 
 
 class Ring:
-    """The forms of expressions in sines and cosines of given angles."""
+    """Normal forms of expressions in sines and cosines of a basis of angles."""
 
     def __init__(
         self, angles: Angles, moving: Iterable[str], until: float, write: Callable[[Ring, Formula], Formula]
     ) -> None:
         self.angles, self._write = angles, write
         self._moving, self._until, self._looks = set(moving), until, 0
-        self._part_symbols: dict[Formula, Formula] = {}  # a part that is not taken apart -> its symbol
-        self.sums: dict[Formula, Formula] = {}  # symbol of a sum that stays in one piece -> its sum of products
+        self._part_symbols: dict[Formula, Formula] = {}  # a part that is not expanded -> its symbol
+        self.sums: dict[Formula, Formula] = {}  # symbol of a sum -> its sum of products
         self._sum_symbols: dict[Formula, tuple[Formula, Formula]] = {}
         self.trig: dict[Formula, tuple[int, str]] = {}  # symbol of a sine or cosine -> (angle, kind)
-        self._shown: dict[Formula, Formula] = {}  # each symbol of our own -> how it is written
-        self._reduced: dict[frozenset[int], dict[Formula, Formula | None]] = {}  # products and what became of them
-        self.written: dict[tuple[str, Formula], Formula] = {}  # what was written, by the way it was written
+        self._expressions: dict[Formula, Formula] = {}  # each internal symbol -> its expression
+        self._reduced: dict[frozenset[int], dict[Formula, Formula | None]] = {}  # products and their reduced forms
+        self.written: dict[tuple[str, Formula], Formula] = {}  # results by form
 
     # from an expression
 
     def build(self, node: Formula, parts: list[Formula]) -> Formula:
-        """The sum of products of a node, from those of its parts."""
+        """Return the sum of products of a node, from those of its parts."""
         if not parts:
             return node
         if isinstance(node, se.Add):
@@ -109,7 +109,7 @@ class Ring:
         if isinstance(node, se.Mul):
             product = se.Integer(1)
             for part in parts:
-                product = self._times(product, self._kept(part))
+                product = self._times(product, self._as_symbol(part))
             return product
         if isinstance(node, se.Pow) and parts[1].is_Integer and 0 < abs(int(parts[1])) <= 8:
             return self._power(parts[0], int(parts[1]))
@@ -123,14 +123,14 @@ class Ring:
         return self._limited(self.reduced(se.expand(a * b)))
 
     def _power(self, base: Formula, exponent: int) -> Formula:
-        base = self._kept(base) if exponent > 0 else self._inverse(base)
+        base = self._as_symbol(base) if exponent > 0 else self._inverse(base)
         out = base
         for _ in range(abs(exponent) - 1):
             out = self._times(out, base)
         return out
 
-    def _kept(self, part: Formula) -> Formula:
-        """A sum of parameters as one symbol, anything else as it is."""
+    def _as_symbol(self, part: Formula) -> Formula:
+        """Replace a sum of parameters by one symbol; other expressions stay unchanged."""
         if not isinstance(part, se.Add):
             return part
         for symbol in part.free_symbols:
@@ -139,7 +139,7 @@ class Ring:
         return self._in_one_piece(part) if len(part.args) <= 8 else part
 
     def _in_one_piece(self, total: Formula) -> Formula:
-        """A multiple of the symbol that stands for a sum; it stands for the sum as it was first met, up to its sign."""
+        """Return a multiple of the symbol of a sum, which is the sum at its first occurrence, up to its sign."""
         common, rest = factored(total)
         for key, sign in ((rest, 1), (-rest, -1)):
             if key in self._sum_symbols:
@@ -149,11 +149,11 @@ class Ring:
         scale = abs(number_in(common))
         self._sum_symbols[rest] = scale, symbol
         self.sums[symbol] = se.expand(scale * rest)
-        self._shown[symbol] = self._write(self, self.sums[symbol])
+        self._expressions[symbol] = self._write(self, self.sums[symbol])
         return common / scale * symbol
 
     def _inverse(self, base: Formula) -> Formula:
-        """1/base, its common factors and the sums that are known taken out, and the rest kept in one piece."""
+        """Return 1/base, with common factors and known sums factored out, and the rest as one symbol."""
         below, above = self._quotient(base)
         common, rest = factored(self.multiplied_out(above))
         common = common * below
@@ -167,12 +167,12 @@ class Ring:
     def _apart(self, part: Formula) -> Formula:
         if part not in self._part_symbols:
             symbol = se.Symbol(f"@part{len(self._part_symbols)}")
-            self._shown[symbol] = part
+            self._expressions[symbol] = part
             self._part_symbols[part] = symbol
         return self._part_symbols[part]
 
     def _sine_or_cosine(self, node: Formula, argument: Formula) -> Formula:
-        """Sine or cosine of an argument by those of the angles it contains."""
+        """Return the sine or cosine of an argument in terms of those of its angles."""
         sine, cosine = se.Integer(0), se.Integer(1)
         for index, count in self.angles.counts(argument).items():
             s, c = self.symbol("sin", index), self.symbol("cos", index)
@@ -185,11 +185,11 @@ class Ring:
         return sine if isinstance(node, se.sin) else cosine
 
     def symbol(self, kind: str, index: int) -> Formula:
-        """What stands for the sine or cosine of an angle."""
+        """Return the symbol of the sine or cosine of an angle."""
         symbol = se.Symbol(f"@{kind}{index}")
         if symbol not in self.trig:
             self.trig[symbol] = (index, kind)
-            self._shown[symbol] = getattr(se, kind)(self.angles.basis[index])
+            self._expressions[symbol] = getattr(se, kind)(self.angles.basis[index])
         return symbol
 
     def _limited(self, total: Formula) -> Formula:
@@ -199,22 +199,22 @@ class Ring:
         return total
 
     def require_time(self) -> None:
-        """TooLarge when the time is over; the clock is slow, so it is looked at now and then."""
+        """Raise TooLarge at the time limit; the clock is slow and checked only now and then."""
         self._looks += 1
-        if self._looks % _RARELY == 1 and thread_time() > self._until:
+        if self._looks % _CALLS_PER_CLOCK_CHECK == 1 and thread_time() > self._until:
             raise TooLarge
 
-    # the one form, and others of the same value
+    # normal form and equivalent forms
 
     def reduced(self, total: Formula, by_sines: Iterable[int] = ()) -> Formula:
-        """The sum with every sin² replaced by 1 − cos²; for the angles `by_sines` every cos² by 1 − sin²."""
-        kept = frozenset(by_sines)
-        known = self._reduced.setdefault(kept, {})
+        """Replace every sin² in a sum by 1 − cos²; for the angles `by_sines` every cos² by 1 − sin²."""
+        angles_by_sines = frozenset(by_sines)
+        known = self._reduced.setdefault(angles_by_sines, {})
         while True:
             out, changed = [], False
             for term in terms(total):
                 if term not in known:
-                    known[term] = self._without_squares(term, kept)
+                    known[term] = self._without_squares(term, angles_by_sines)
                 other = known[term]
                 out.append(term if other is None else other)
                 changed = changed or other is not None
@@ -223,7 +223,7 @@ class Ring:
             total = se.expand(se.Add(*out))
 
     def _without_squares(self, term: Formula, by_sines: frozenset[int]) -> Formula | None:
-        """A product with 1 − cos² in the place of sin², or the other way round; None where it has none."""
+        """Replace sin² in a product by 1 − cos², or vice versa; None if it has no such square."""
         out = term
         for base, power in factors(term):
             index, kind = self.trig.get(base, (0, ""))
@@ -233,7 +233,7 @@ class Ring:
         return None if out is term else out
 
     def multiplied_out(self, total: Formula) -> Formula:
-        """The sum with all sums in numerators multiplied out; TooLarge where that is long."""
+        """Expand all sums in numerators; raises TooLarge if the result is long."""
         while True:
             out, changed, length = [], False, 0
             for term in terms(total):
@@ -252,9 +252,9 @@ class Ring:
             total = self._limited(self.reduced(se.expand(se.Add(*out))))
 
     def quotients(self, total: Formula, apart: bool) -> list[tuple[Formula, Formula]]:
-        """The sum as Σ factor · numerator, all over one denominator, with what both have cancelled.
+        """Return the sum as Σ factor · numerator over one denominator, with common factors canceled.
 
-        `apart`: one quotient for each product of what does not occur in denominators.
+        `apart`: one quotient per product of factors that do not occur in denominators.
         """
         below = {b for term in terms(total) for b, power in factors(term) if b in self.sums and int(power) < 0}
         if not below:
@@ -295,24 +295,24 @@ class Ring:
         return se.Mul(*(d**-power for d, power in powers.items())), numerator
 
     def divided(self, total: Formula, by: Formula) -> Formula | None:
-        """total / by where that is a sum of products again, None where it is not or is not seen to be."""
+        """Return total / by if it is a sum of products again, None if not or if not detected."""
         waves = [self.trig[symbol] for symbol in by.free_symbols if symbol in self.trig]
         sines, cosines = ({index for index, kind in waves if kind == name} for name in ("sin", "cos"))
         if sines & cosines:
-            return None  # no form of `total` is free over the powers of both
+            return None  # not unique over the powers of both
         quotient = exact_quotient(self.reduced(total, sines), by)
         return None if quotient is None else self.reduced(quotient)
 
     # back to expressions
 
     def restored(self, total: Formula) -> Formula:
-        """The expression behind the ring's own symbols."""
+        """Replace the internal symbols of the ring by their expressions."""
         total = se.sympify(total)
-        table = {symbol: self._shown[symbol] for symbol in total.free_symbols if symbol in self._shown}
+        table = {symbol: self._expressions[symbol] for symbol in total.free_symbols if symbol in self._expressions}
         return total.xreplace(table) if table else total
 
     def waves(self, total: Formula) -> Formula:
-        """Products of sines and cosines as sines and cosines of summed angles; what would have too many stays as it is."""
+        """Convert products of sines and cosines to those of sum angles; products with too many waves stay unchanged."""
         out = []
         for term in terms(total):
             found = tuple((*self.trig[base], int(power)) for base, power in factors(term) if base in self.trig)
@@ -324,9 +324,9 @@ class Ring:
 
 
 class Angles:
-    """A basis of the arguments that occur: sums of angles stay together where all others follow from them.
+    """A basis of the arguments of sines and cosines: sums of angles are kept if all others follow from them.
 
-    `arguments` come in the order of their importance; of equally important ones the shortest is taken first.
+    `arguments` are in order of importance; shorter ones first among equals.
 
     >>> x, y = se.symbols("x y")
     >>> found = Angles([], [x + y, x, 2 * x + y])
@@ -344,7 +344,7 @@ class Angles:
         ]
 
     def counts(self, argument: Formula) -> dict[int, int]:
-        """How often each angle of the basis is in an argument; the argument itself joins the basis where it does not fit."""
+        """Return the multiples of the basis angles in an argument; an independent argument is added to the basis."""
         vector = _vector(argument)
         found = _coordinates(self._vectors, vector)
         if found is None or not _is_short(found):
@@ -363,18 +363,18 @@ def _vector(argument: Formula) -> Vector:
     for term in terms(argument):
         number = number_in(term)
         rest = term / number
-        whole = isinstance(number, se.Rational) and not rest.is_Number
-        key, factor = (rest, Fraction(int(number.p), int(number.q))) if whole else (term, Fraction(1))
+        has_factor = isinstance(number, se.Rational) and not rest.is_Number
+        key, factor = (rest, Fraction(int(number.p), int(number.q))) if has_factor else (term, Fraction(1))
         out[key] = out.get(key, Fraction(0)) + factor
     return out
 
 
 def _is_short(coordinates: Sequence[Fraction]) -> bool:
-    return all(k.denominator == 1 for k in coordinates) and sum(map(abs, coordinates)) <= _MOST
+    return all(k.denominator == 1 for k in coordinates) and sum(map(abs, coordinates)) <= _MAX_MULTIPLES
 
 
 def _chosen(vectors: Sequence[Vector]) -> list[Vector] | None:
-    """The first vectors that all others are short whole combinations of; None where they do not exist."""
+    """Return the first vectors of which all others are short integer combinations; None if there are none."""
     basis: list[Vector] = []
     for vector in vectors:
         found = _coordinates(basis, vector)
@@ -386,7 +386,7 @@ def _chosen(vectors: Sequence[Vector]) -> list[Vector] | None:
 
 
 def _singles(vectors: Sequence[Vector]) -> list[Vector]:
-    """Each part by itself, as small a piece of it as occurs."""
+    """Return each part separately, with its smallest fraction that occurs."""
     pieces: dict[Formula, int] = {}
     for vector in vectors:
         for part, k in vector.items():
@@ -395,7 +395,7 @@ def _singles(vectors: Sequence[Vector]) -> list[Vector]:
 
 
 def _coordinates(basis: Sequence[Vector], vector: Vector) -> list[Fraction] | None:
-    """The vector by the basis, None where it is independent of it: elimination of the parts one by one."""
+    """Return the coordinates of a vector in the basis by elimination, None if it is independent."""
     rows = [dict(b) for b in basis]
     shares = [{i: Fraction(1)} for i in range(len(basis))]  # each row as a combination of the basis
     rest, out = dict(vector), [Fraction(0)] * len(basis)

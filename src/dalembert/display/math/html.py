@@ -1,7 +1,7 @@
-r"""Equations as HTML: one page with MathML and its font in it, nothing from elsewhere, light or dark as the reader's screen is.
+r"""Equations as HTML: one self-contained page with MathML and its font, light or dark by the user's settings.
 
-The formulas are those of LaTeX, line by line, which the library latex2mathml turns into MathML. Words in them go around it: they
-are escaped here.
+The library latex2mathml converts the LaTeX formulas line by line to MathML. Text in formulas bypasses it and is escaped
+here.
 """
 
 from __future__ import annotations
@@ -50,26 +50,26 @@ _FRAME = """<!DOCTYPE html>
 """
 _WORDS = re.compile(r"\\(text|textbf|mathrm)\{((?:\\[a-z]+\{\}|\\.|[^{}\\])*)\}")
 _FUNCTION = re.compile(r"(\\(?:sin|cos|tan)(?:\^\{\d+\})?) (?=\{)")
-# dots as large as above a letter in print, and clear of it: an accent of MathML is drawn into the letter's box
+# dots of the usual size above a letter: a MathML accent would overlap the box of the letter
 _DOTS = re.compile(r"<mo>(&#x(?:002D9|000A8);)</mo>(?=</mover>)")
-_SIGNED = "&#x00028;</mo><mo>&#x02212;", '&#x00028;</mo><mo form="prefix">&#x02212;'  # a minus behind a bracket
+_SIGNED = "&#x00028;</mo><mo>&#x02212;", '&#x00028;</mo><mo form="prefix">&#x02212;'  # a minus after a bracket
 _SLASH = "<mo>&#x0002F;</mo>", '<mo lspace="0" rspace="0">&#x0002F;</mo>'  # as close as in d/dt
 _TEXT = {latex.escape(sign): sign for sign in "\\~^<>&%$#_{}"}
 _SIGN = re.compile("|".join(re.escape(written) for written in sorted(_TEXT, key=len, reverse=True)))
 
 
 def document(title: str, sections: Iterable[str]) -> str:
-    """A whole page that needs nothing else."""
+    """Return a self-contained page."""
     return _FRAME.format(title=escape(title), style=math_style() + _STYLE, body="\n".join(sections))
 
 
 def fragment(parts: Iterable[str]) -> str:
-    """Some parts for a notebook, with the math font: the notebook's own style applies to everything else."""
+    """Return parts for a notebook, with the math font; the notebook's style applies to everything else."""
     return f"<style>{math_style()}</style><div>{''.join(parts)}</div>"
 
 
 def page(found: Page) -> str:
-    """A page as a section of a document."""
+    """Return a page as a section of a document."""
     out = [f"<h2>{escape(found.model)} — {escape(found.title)}</h2>", f"<p>{escape(found.counts)}.</p>"]
     out += [f'<p class="note">{sentence(f"{note[:1].upper()}{note[1:]}.")}</p>' for note in found.notes]
     for section in found.sections:
@@ -78,7 +78,7 @@ def page(found: Page) -> str:
 
 
 def steps(title: str, found: Iterable[Step]) -> str:
-    """The steps of a derivation as a section of a document."""
+    """Return the steps of a derivation as a section of a document."""
     out = [f"<h2>{escape(title)}</h2>"]
     for step in found:
         if len(step.blocks) > 1:
@@ -88,46 +88,46 @@ def steps(title: str, found: Iterable[Step]) -> str:
 
 
 def equations(heading: str, equation: str, lines: list[str]) -> str:
-    """A heading in LaTeX with the number of its equation, and aligned lines."""
+    """Return a LaTeX heading with its equation number, and aligned lines."""
     number = f' <span class="number">{sentence(equation)}</span>' if equation else ""
-    said = f"<p>{_from_latex(heading)}{number}</p>"
+    title_html = f"<p>{_from_latex(heading)}{number}</p>"
     if not lines:
-        return said
+        return title_html
     rows = []
     for line in lines:
         left, _, right = line.partition("&")
         cells = "".join(f"<td>{math(side) if side.strip() else ''}</td>" for side in (left, right))
         rows.append(f"<tr>{cells}</tr>")
-    return f'{said}\n<div class="lines"><table>{"".join(rows)}</table></div>'
+    return f'{title_html}\n<div class="lines"><table>{"".join(rows)}</table></div>'
 
 
 @cache
 def math(tex: str, display: str = "true") -> str:
-    r"""A formula as MathML.
+    r"""Return a formula as MathML.
 
     >>> math(r"\mathrm{a\_b}", "false")
     '<math><mrow><mi>a_b</mi></mrow></math>'
     """
     from latex2mathml.converter import convert
 
-    kept: list[str] = []
+    text_elements: list[str] = []
 
     def keep(match: re.Match[str]) -> str:
         words = escape(_plain(match[2]))
         bold = ' class="bold"' if match[1] == "textbf" else ""
-        upright = ' mathvariant="normal"' if len(words) == 1 else ""  # of one letter; longer names are so already
-        kept.append(f"<mi{upright}>{words}</mi>" if match[1] == "mathrm" else f"<mtext{bold}>{words}</mtext>")
-        return rf"\text{{@{len(kept) - 1}@}}"
+        upright = ' mathvariant="normal"' if len(words) == 1 else ""  # of one letter; longer names are upright already
+        text_elements.append(f"<mi{upright}>{words}</mi>" if match[1] == "mathrm" else f"<mtext{bold}>{words}</mtext>")
+        return rf"\text{{@{len(text_elements) - 1}@}}"
 
     tex = _WORDS.sub(keep, tex)
     tex = re.sub(r"(?=\\(?:sin|cos|tan)\b)", r"\\, ", _FUNCTION.sub(r"\1\\, ", tex))
     found = _DOTS.sub(r'<mo mathsize="100%" stretchy="false">\1</mo>', convert(tex)).replace(*_SIGNED).replace(*_SLASH)
-    found = re.sub(r"<mtext>@(\d+)@</mtext>", lambda match: kept[int(match[1])], found)
+    found = re.sub(r"<mtext>@(\d+)@</mtext>", lambda match: text_elements[int(match[1])], found)
     return re.sub(r"^<math[^>]*>", '<math displaystyle="true">' if display == "true" else "<math>", found)
 
 
 def sentence(words: str) -> str:
-    """Words in which what is not plain text is a formula.
+    """Return a sentence with its formulas as MathML.
 
     >>> sentence("x & q_1")
     'x &amp; <math><mrow><msub><mi>q</mi><mrow><mn>1</mn></mrow></msub></mrow></math>'
@@ -136,11 +136,11 @@ def sentence(words: str) -> str:
 
 
 def _from_latex(tex: str) -> str:
-    """LaTeX text with formulas between dollars."""
+    """Convert LaTeX text with formulas between dollars."""
     parts = re.split(r"(?<!\\)\$", tex)
     return "".join(math(part, "false") if i % 2 else escape(_plain(part)) for i, part in enumerate(parts))
 
 
 def _plain(tex: str) -> str:
-    """LaTeX text as plain text."""
+    """Convert LaTeX text to plain text."""
     return _SIGN.sub(lambda match: _TEXT[match[0]], tex).replace("---", "—").replace("--", "–")

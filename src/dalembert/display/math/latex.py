@@ -1,4 +1,4 @@
-"""Equations in LaTeX, for papers and for Jupyter, and as SymPy matrices.
+"""Equations in LaTeX, for papers and Jupyter, and as SymPy matrices.
 
 SymPy is slow to import, so it is imported inside the functions.
 """
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
     from dalembert.display.math.pages import Page, Section
 
-MOST_COLUMNS = 10  # of a matrix that is written out
-_MOST_LINES = 120  # in a notebook
+MOST_COLUMNS = 10  # of a printed matrix
+_MAX_LINES = 120  # in a notebook
 _LOWERED = "₀₁₂₃₄₅₆₇₈₉"
 _MARKS = {"\u0302": "hat", "\u0303": "tilde", "\u0304": "bar", "\u0307": "dot", "\u0308": "ddot"}
 _SIGNS = {
@@ -36,7 +36,7 @@ _SIGNS = {
     "*": "^{*} ",
 }  # fmt: skip
 _WORD = re.compile(r"[A-Za-zÀ-ɏ]{3,}[.)]?")  # plain words may have accents: Poincaré
-_POWER = r"\^\([^()]*\)"  # in words: M^(−1/2)
+_POWER = r"\^\([^()]*\)"  # in text: M^(−1/2)
 _HEAD = r"""\documentclass[11pt,fleqn]{article}
 \usepackage[a4paper,margin=2cm]{geometry}
 \usepackage{amsmath,amssymb}
@@ -51,10 +51,10 @@ _HEAD = r"""\documentclass[11pt,fleqn]{article}
 def to_sympy_matrix(
     model: Elements, array: Array, dynamic: Iterable[str] = (), *, shorten: bool = True
 ) -> sympy.Matrix:
-    """A SymPy matrix of `dynamicsymbols`, their derivatives, time and the symbols the user declared.
+    """Return a SymPy matrix of `dynamicsymbols`, their derivatives, time and the symbols that the user declared.
 
     `dynamic` names further symbols that change with time, such as speeds. A constant of the motion becomes the symbol
-    G_x. The shape is kept, also when a side is 0.
+    G_x. The shape is preserved, also if a dimension is 0.
 
     >>> from dalembert.model.model import Model
     >>> import numpy as np, symengine as se
@@ -80,7 +80,7 @@ def to_sympy_matrix(
 
 
 def page(found: Page) -> str:
-    r"""A page as LaTeX for a document with amsmath: sentences and `align*` environments, long formulas across lines."""
+    r"""Return a page as LaTeX for a document with amsmath: text and `align*` environments, with line breaks."""
     out = [rf"\textbf{{{sentence(found.model)}}} --- {sentence(found.title)} ({found.counts})."]
     out += [sentence(f"{note[:1].upper()}{note[1:]}.") for note in found.notes]
     out += [equations(heading(found, section), section.equation, lines(found, section)) for section in found.sections]
@@ -88,17 +88,17 @@ def page(found: Page) -> str:
 
 
 def document(pages: Iterable[str]) -> str:
-    """A whole document that compiles: the pages, in LaTeX, between its head and its foot."""
+    """Return a complete LaTeX document with the pages."""
     return "\n".join([_HEAD, "\n\\clearpage\n".join(pages), "\\end{document}", ""])
 
 
 def display(found: Page) -> str:
-    r"""A page as one formula for a notebook; of a very long one the first lines."""
+    r"""Return a page as one formula for a notebook; only the first lines of a very long page."""
     rows: list[str] = []
     for section in found.sections:
         more = lines(found, section)
-        if len(rows) + len(more) > _MOST_LINES:
-            rows.append(rf"&\text{{{len(more)} lines more; latex() writes them all}}")
+        if len(rows) + len(more) > _MAX_LINES:
+            rows.append(rf"&\text{{{len(more)} more lines; use latex() for all}}")
             break
         plain = rf"\textbf{{{escape(section.heading)}}}"
         rows += [f"&{words_in_latex(section.heading, found.letters) if section.is_law else plain}", *more]
@@ -106,24 +106,24 @@ def display(found: Page) -> str:
 
 
 def display_lines(rows: list[str]) -> str:
-    """Lines as one formula for a notebook."""
+    """Return lines as one formula for a notebook."""
     return "$$\\begin{aligned}\n" + " \\\\\n".join(rows) + "\n\\end{aligned}$$"
 
 
 def equations(heading: str, equation: str, rows: list[str]) -> str:
-    """A heading with the number of its equation, and lines in an environment that may go over pages."""
-    said = f"{heading} {sentence(equation)}".rstrip()
-    return f"{said}:\n\\begin{{align*}}\n" + " \\\\\n".join(rows) + "\n\\end{align*}" if rows else f"{said}."
+    """Return a heading with its equation number, and lines in an environment that allows page breaks."""
+    title = f"{heading} {sentence(equation)}".rstrip()
+    return f"{title}:\n\\begin{{align*}}\n" + " \\\\\n".join(rows) + "\n\\end{align*}" if rows else f"{title}."
 
 
 def lines(found: Page, section: Section, limit: float = line_breaking.LINE) -> list[str]:
-    """The lines of a section, none longer than `limit` points where that can be."""
+    """Return the lines of a section, at most `limit` points wide if possible."""
     rows = [(expression(a, found.letters), expression(b, found.letters)) for a, b in section.rows]
     return line_breaking.broken(rows, limit)
 
 
 def heading(found: Page, section: Section) -> str:
-    """A heading in LaTeX; the letter before a colon is a formula."""
+    """Return a heading in LaTeX; the letter before a colon is a formula."""
     if section.is_law:
         return f"${words_in_latex(section.heading, found.letters)}$"
     letter, mark, meaning = section.heading.partition(": ")
@@ -131,7 +131,7 @@ def heading(found: Page, section: Section) -> str:
 
 
 def sentence(words: str) -> str:
-    r"""Words in which what is not plain text is a formula.
+    r"""Return a sentence with its formulas in LaTeX.
 
     >>> sentence("the twists, t = N q̇, of rod_1")
     'the twists, t = N $\\dot{q}$, of rod\\_1'
@@ -144,13 +144,13 @@ def sentence(words: str) -> str:
 
 
 def words_in_latex(words: str, letters: Letters = PLAIN) -> str:
-    r"""An equation in Unicode letters in LaTeX.
+    r"""Convert an equation in Unicode to LaTeX.
 
     >>> words_in_latex("M_NI u̇_NI = L_NI"), words_in_latex("Aᵀλ − ∂L/∂q̇")
     ('\\mathbf{M}_{NI} \\dot{u}_{NI} = \\mathbf{L}_{NI}', '\\mathbf{A}^{\\mathsf{T}} \\lambda - \\partial L/\\partial \\dot{q}')
     """
-    whole = unicodedata.normalize("NFD", words)
-    scalars = {letter for letter in "RSH" if f"∂{letter}" in whole} | set("TVL")
+    normalized = unicodedata.normalize("NFD", words)
+    scalars = {letter for letter in "RSH" if f"∂{letter}" in normalized} | set("TVL")
     out = [_in_latex(token, scalars, letters.bold_signs) for token in symbol_names.tokens(words)]
     return re.sub(r" (?=[\^,;)/])", "", re.sub(r"\s+", " ", "".join(out))).strip()
 
@@ -183,7 +183,7 @@ def _in_latex(token: str, scalars: set[str], clashing: frozenset[str]) -> str:
 
 
 def expression(value: Formula, letters: Letters = PLAIN) -> str:
-    r"""One expression in LaTeX, numbers as short fractions or decimals.
+    r"""Return an expression in LaTeX, numbers as short fractions or decimals.
 
     >>> import symengine as se
     >>> expression(0.5 * se.Symbol("dot(theta1)") ** 2)
@@ -195,6 +195,6 @@ def expression(value: Formula, letters: Letters = PLAIN) -> str:
 
 
 def brackets(table: list[list[str]]) -> str:
-    """A matrix of entries in LaTeX."""
+    """Return a matrix of entries in LaTeX."""
     rows = r" \\ ".join(" & ".join(row) for row in table)
     return rf"{{\begin{{bmatrix}} {rows} \end{{bmatrix}}}}"

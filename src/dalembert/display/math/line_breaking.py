@@ -1,8 +1,8 @@
-r"""Long LaTeX across lines: how wide a formula is, and where it may be broken.
+r"""Line breaks in long LaTeX: the width of a formula, and its possible breaks.
 
-A formula is broken before a sign that stands in no braces, so never inside a fraction or an index, and where that is not enough
-between factors. The printer writes brackets without \left and \right, which no line break may part, and long numerators,
-denominators and roots as factors.
+A formula breaks before a sign outside of braces, so never inside a fraction or an index, and if that is not enough between
+factors. The printer writes brackets without \left and \right, which prevent line breaks, and long numerators, denominators and
+roots as factors.
 """
 
 from __future__ import annotations
@@ -10,23 +10,23 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-LINE = 455.0  # of a line, in points of an 11-point document on A4 or letter paper
-_LEFT = 110.0  # of a left side that others are aligned with
-_INDENT = 11.0  # of lines that go on
+LINE = 455.0  # width in points, of an 11-point document on A4 or letter paper
+_MAX_LEFT = 110.0  # width of an aligned left side
+_INDENT = 11.0  # of continued lines
 _SCALES = (1.0, 1.0, 0.76, 0.6)  # display, text, index, index of an index
 _TOKEN = re.compile(r"\\[A-Za-z]+|\\.|[{}]|\s+|.", re.DOTALL)
 _FONTS = ("mathrm", "mathbf", "mathsf", "boldsymbol", "text", "left", "right", "bigl", "bigr")
-_NOTHING = {f"\\{word}" for word in (*_FONTS, "dot", "ddot", "tilde", "hat", "bar")}  # has no width of its own
+_ZERO_WIDTH = {f"\\{word}" for word in (*_FONTS, "dot", "ddot", "tilde", "hat", "bar")}  # commands without width
 _OPENING, _CLOSING = {"{", "\\left", "\\begin"}, {"}", "\\right", "\\end"}
 _WIDE = {"+": 13.4, "-": 13.4, "=": 14.6, "<": 14.6, ">": 14.6, "\\leq": 14.6, "\\geq": 14.6, "\\quad": 11.0}
 _WIDE |= {"\\sin": 15.3, "\\cos": 16.5, "\\tan": 17.7, "\\sqrt": 9.2, "\\;": 3.1, "\\_": 4.0, "\\cdot": 7.9}
-_WIDE |= {"\\Bigl": 2.4, "\\Bigr": 2.4}  # more than the bracket behind it
+_WIDE |= {"\\Bigl": 2.4, "\\Bigr": 2.4}  # in addition to the bracket after it
 _WIDE |= dict.fromkeys("()[]ijlt,.:;|'", 4.3) | {"m": 9.7, "w": 8.2, "M": 11.9, "W": 11.9}
 _FACTOR = re.compile(r"(?<=[^\s(]) (?=\(|\\[Bb]igl|\\frac|\\sqrt|\\sin|\\cos|\\tan|\\dot|\\ddot)")
 
 
 def width(tex: str, style: int = 0) -> float:
-    r"""The width of a formula in points; of a fraction that of its wider half, of an index less.
+    r"""Return the width of a formula in points; of a fraction that of its wider half, of an index less.
 
     >>> width("a + b") > width(r"\frac{a + b}{c}") - 5, width("a_{b}") < width("a b"), width("M") > width("l")
     (True, True, True)
@@ -35,7 +35,7 @@ def width(tex: str, style: int = 0) -> float:
 
 
 def _measured(tokens: list[str], at: int, style: int, *, one: bool = False) -> tuple[float, int]:
-    """The width of tokens from a place to the end of their group, or of one of them, and where it ends."""
+    """Return the width of tokens from a position to the end of their group, or of one token, and the end position."""
     total, widest = 0.0, 0.0
     inner = min(style + 1, 3)
     while at < len(tokens):
@@ -60,9 +60,9 @@ def _measured(tokens: list[str], at: int, style: int, *, one: bool = False) -> t
             total += more
         elif token == "\\\\":
             total, widest = 0.0, max(widest, total)
-        elif token.strip() and token not in _NOTHING:
+        elif token.strip() and token not in _ZERO_WIDTH:
             total += _SCALES[style] * _letter(token)
-        if one and token not in _NOTHING and token.strip():
+        if one and token not in _ZERO_WIDTH and token.strip():
             break
     return max(total, widest), at
 
@@ -76,7 +76,7 @@ def _letter(token: str) -> float:
 
 
 def broken(rows: Iterable[tuple[str, str]], limit: float = LINE) -> list[str]:
-    r"""The lines of left = right, row by row, for an aligned environment; long left sides stand at the margin.
+    r"""Return the lines of left = right, row by row, for an aligned environment; long left sides start at the margin.
 
     >>> broken([("x", "a + b")])
     ['x &= a + b']
@@ -87,21 +87,21 @@ def broken(rows: Iterable[tuple[str, str]], limit: float = LINE) -> list[str]:
     """
     rows = list(rows)
     start = max((width(left) for left, _ in rows), default=0.0)
-    if start > min(_LEFT, limit / 2):
+    if start > min(_MAX_LEFT, limit / 2):
         return [line for left, right in rows for line in _flowing("&", f"{left} = {right}", limit)]
     return [line for left, right in rows for line in _flowing(f"{left} &= ", right, limit - start - _WIDE["="])]
 
 
-def _flowing(head: str, tex: str, room: float) -> list[str]:
-    """A formula behind a head, in lines that have room."""
+def _flowing(head: str, tex: str, available: float) -> list[str]:
+    """Return a formula after `head`, broken into lines that fit."""
     lines, line, used = [], head, 0.0
-    parts: list[str] = []  # those wider than a line between their factors too, conditions of cases below their values
+    parts: list[str] = []  # parts wider than a line also break between factors, and conditions go below their values
     for part in pieces(tex):
-        factors = [part] if width(part) <= room - _INDENT else _factors(_in_one_column(part))
+        factors = [part] if width(part) <= available - _INDENT else _factors(_in_one_column(part))
         parts += [factors[0], *(rf" \cdot {factor}" for factor in factors[1:])]
     for piece in parts:
         size = width(piece)
-        if used and used + size > room:
+        if used and used + size > available:
             lines.append(line.rstrip())
             line, used = r"&\quad ", _INDENT
             piece = piece.lstrip()
@@ -111,7 +111,7 @@ def _flowing(head: str, tex: str, room: float) -> list[str]:
 
 
 def _in_one_column(part: str) -> str:
-    r"""Cases with each condition below its value.
+    r"""Return cases with each condition below its value.
 
     >>> _in_one_column(r"\begin{cases} a & \text{for}\: b > 0 \\0 & \text{otherwise} \end{cases}")
     '\\begin{cases} a \\\\ \\quad \\text{for}\\: b > 0 \\\\0 \\quad \\text{otherwise} \\end{cases}'
@@ -122,7 +122,7 @@ def _in_one_column(part: str) -> str:
 
 
 def _factors(part: str) -> list[str]:
-    """The factors of a product that stand in no braces."""
+    """Return the factors of a product outside of braces."""
     out, at = [], 0
     for match in _FACTOR.finditer(part):
         before = part[: match.start()]
@@ -135,7 +135,7 @@ def _factors(part: str) -> list[str]:
 
 
 def sized(tex: str) -> str:
-    r"""Brackets around fractions made larger, each by itself, so that a line break may part them.
+    r"""Enlarge brackets around fractions individually, which allows line breaks between them.
 
     >>> sized(r"a (\frac{b}{c} + d) (e)")
     'a \\Bigl(\\frac{b}{c} + d\\Bigr) (e)'
@@ -159,7 +159,7 @@ def sized(tex: str) -> str:
 
 
 def pieces(tex: str) -> list[str]:
-    r"""A formula in parts, each but the first of which begins with a sign.
+    r"""Split a formula into parts; each but the first starts with a sign.
 
     >>> pieces(r"a (b - c) + \frac{d + e}{f}")
     ['a (b', ' - c)', ' + \\frac{d + e}{f}']

@@ -1,4 +1,4 @@
-"""The page of a formalism: the equations it ends with, and the quantities these are made of, whatever it is written in."""
+"""The page of a formulation in any output format: its final equations, and the quantities in them."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from dalembert.formalisms import catalogue
 from dalembert.formalisms.shared.linear_form import LinearForm
 from dalembert.symbolic.symbols import Formula
 
-_ROW = 120  # operations of a row of a law that is written out
-_LAW = 300  # operations of a law that is written out
+_MAX_ROW = 120  # operations of a printed row of a law
+_MAX_LAW = 300  # operations of a printed law
 
 
 @dataclass(frozen=True)
 class Section:
-    """Some equations, left = right, under a heading, with the number of the paper."""
+    """Equations, left = right, under a heading, with the equation number of the paper."""
 
     heading: str
     equation: str
@@ -32,7 +32,7 @@ class Section:
 
 @dataclass(frozen=True)
 class Page:
-    """What is written about a model by a formalism."""
+    """Printed equations of a model by one formulation."""
 
     model: str
     title: str
@@ -43,7 +43,7 @@ class Page:
 
     @property
     def operations(self) -> int:
-        """Of all lines together."""
+        """Number of operations in all lines."""
         return sum(int(se.count_ops(a) + se.count_ops(b)) for section in self.sections for a, b in section.rows)
 
 
@@ -54,33 +54,33 @@ def page_of(
     meanings: Mapping[str, Formula],
     letters: Letters = PLAIN,
 ) -> Page:
-    """The page: speeds and constants, every law, the quantities of a law that is too long to be written out, and all names.
+    """Return the page: speeds and constants, every law, the quantities of a law that is too long to print, and all names.
 
-    `meanings` are those of names of entries that stand in laws and blocks.
+    `meanings` are the values of names of entries in laws and blocks.
     """
-    found = [*_definitions(form), *_told(laws, blocks)]
-    return _page(form, _through_names([*found, *_where(found, meanings)], form), letters)
+    found = [*_definitions(form), *_law_sections(laws, blocks)]
+    return _page(form, _through_names([*found, *_meaning_section(found, meanings)], form), letters)
 
 
-def _told(laws: Sequence[WrittenLaw], blocks: Mapping[str, Block]) -> Iterator[Section]:
-    """Every law, and behind one that is too long to be written out the quantities in it."""
-    shown: set[str] = set()
+def _law_sections(laws: Sequence[WrittenLaw], blocks: Mapping[str, Block]) -> Iterator[Section]:
+    """Yield every law, and after one that is too long to print the quantities in it."""
+    printed: set[str] = set()
     for law in laws:
         if _is_short(law):
             yield Section(law.words, law.equation, tuple(zip(law.left, law.right, strict=True)), is_law=True)
             continue
         yield Section(law.words, law.equation, (), is_law=True)
         for key in law.uses:
-            if key not in shown and not blocks[key].is_long and not blocks[key].is_text:
-                shown.add(key)
+            if key not in printed and not blocks[key].is_long and not blocks[key].is_text:
+                printed.add(key)
                 yield _section(blocks[key])
 
 
 def unwritten_page(
     form: LinearForm, laws: Sequence[WrittenLaw], blocks: Mapping[str, Block], letters: Letters, reason: str
 ) -> Page:
-    """The page of equations that are so long that no time and no paper are enough for them: what can be read of it."""
-    return _page(form, _told(laws, blocks), letters, reason)
+    """Return the page of equations that are too long to print: their laws and short quantities."""
+    return _page(form, _law_sections(laws, blocks), letters, reason)
 
 
 def _page(form: LinearForm, sections: Iterable[Section], letters: Letters, *more: str) -> Page:
@@ -89,7 +89,7 @@ def _page(form: LinearForm, sections: Iterable[Section], letters: Letters, *more
 
 
 def sheet_page(sheet: Sheet, letters: Letters = PLAIN) -> Page:
-    """The page of equations whose quantities are too long to be followed one by one: their entries through intermediates."""
+    """Return the page of equations whose quantities are too long: entries in terms of intermediates."""
     found = []
     dynamics = f"M {sheet.unknown} = f" + (" + C" if len(sheet.C) else "")
     dynamics += f" + {sheet.multipliers}ᵀλ" if sheet.multipliers else ""
@@ -106,11 +106,11 @@ def _is_short(law: WrittenLaw) -> bool:
     if law.unwritten:
         return False
     rows = [int(se.count_ops(a) + se.count_ops(b)) for a, b in zip(law.left, law.right, strict=True)]
-    return max(rows, default=0) <= _ROW and sum(rows) <= _LAW
+    return max(rows, default=0) <= _MAX_ROW and sum(rows) <= _MAX_LAW
 
 
 def _definitions(form: LinearForm) -> Iterator[Section]:
-    """What the velocity variables and the constants of the motion are."""
+    """Yield the definitions of the velocity variables and of the constants of the motion."""
     about, velocity = catalogue.find(form.formalism).ABOUT, form.velocity
     if not {str(v) for v in velocity.v} <= {str(v) for v in form.system.qd} and len(velocity.v):
         yield (
@@ -123,7 +123,7 @@ def _definitions(form: LinearForm) -> Iterator[Section]:
 
 
 def _free_momenta(form: LinearForm) -> Section:
-    """p(q, w, t) of the free system, whose velocities w = ∂H/∂p are not q̇ where constraints are on momenta."""
+    """p(q, w, t) of the free system, whose velocities w = ∂H/∂p are not q̇ under constraints on momenta."""
     velocity, system = form.velocity, form.system
     known = {str(x) for entry in velocity.v_from_qd for x in se.sympify(entry).free_symbols}
     names = [f"w_{name}" for name in system.model.coordinate_names]
@@ -140,7 +140,7 @@ def _rows(left: Iterable[object], right: Iterable[object]) -> tuple[tuple[Formul
 
 
 def _section(block: Block) -> Section:
-    """The entries of a block that are not zero, equal ones of a symmetric matrix once."""
+    """Return the nonzero entries of a block, equal ones of a symmetric matrix once."""
     entries = block.entries
     square = entries.ndim == 2 and entries.shape[0] == entries.shape[1]
     symmetric = square and all(entries[i, j] == entries[j, i] for i, j in np.ndindex(*entries.shape))
@@ -153,8 +153,8 @@ def _section(block: Block) -> Section:
     return Section(words, block.equation, tuple(rows))
 
 
-def _where(sections: Sequence[Section], meanings: Mapping[str, Formula]) -> Iterator[Section]:
-    """What the names of entries in these sections stand for, and the names in there."""
+def _meaning_section(sections: Sequence[Section], meanings: Mapping[str, Formula]) -> Iterator[Section]:
+    """Return the values of the names of entries in these sections, and of the names in these values."""
     known = {str(a) for section in sections if not section.is_law for a, _ in section.rows}
     found: dict[str, Formula] = {}
     queue = [side for section in sections for row in section.rows for side in row]
@@ -170,7 +170,7 @@ def _where(sections: Sequence[Section], meanings: Mapping[str, Formula]) -> Iter
 
 
 def _through_names(sections: list[Section], form: LinearForm) -> list[Section]:
-    """The sections with long expressions through named intermediates, which come last."""
+    """Return the sections with long expressions in terms of named intermediates, which are last."""
     sides = [side for section in sections for row in section.rows for side in row]
     parts, written = _intermediates.name_parts(sides, taken_names(form))
     queue = iter(written)
@@ -181,7 +181,7 @@ def _through_names(sections: list[Section], form: LinearForm) -> list[Section]:
 
 
 def _without_second_names(sections: list[Section], parts: Mapping[Formula, Formula]) -> list[Section]:
-    """The sections in which no intermediate stands for a quantity that has a name: W[1,1] = z1 says what z1 is."""
+    """Remove intermediates that equal a named quantity, as z1 in W[1,1] = z1."""
     named: dict[Formula, Formula] = {}
     for section in sections:
         for a, b in () if section.is_law else section.rows:

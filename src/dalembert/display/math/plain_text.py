@@ -22,13 +22,13 @@ _WIDTH = 100
 
 
 def page(found: Page, width: int = _WIDTH) -> str:
-    """A page in Unicode text, wrapped."""
+    """Return a page as wrapped Unicode text."""
     out = [f"{found.model}: {found.title}", found.counts]
     for note in found.notes:
         out += textwrap.wrap(f"{note[:1].upper()}{note[1:]}.", width)
     for section in found.sections:
-        said = words(section.heading, found.letters) if section.is_law else section.heading
-        heading = f"{said}  {section.equation}".rstrip()
+        title = words(section.heading, found.letters) if section.is_law else section.heading
+        heading = f"{title}  {section.equation}".rstrip()
         out += ["", *textwrap.wrap(heading, width, subsequent_indent="  ")]
         for left, right in section.rows:
             line = f"{expression(left, found.letters)} = {expression(right, found.letters)}"
@@ -37,7 +37,7 @@ def page(found: Page, width: int = _WIDTH) -> str:
 
 
 def words(sentence: str, letters: Letters) -> str:
-    """Words with their letters in bold type where these are names of the user's too.
+    """Return an equation with letters in bold if the user has the same names.
 
     >>> words("q̇ = H s", symbol_names.letters_of(["s"], ["s1"]))
     'q̇ = H 𝐬'
@@ -49,7 +49,7 @@ def words(sentence: str, letters: Letters) -> str:
 
 
 def expression(value: Formula, letters: Letters = PLAIN) -> str:
-    """One expression in Unicode text.
+    """Return an expression as Unicode text.
 
     >>> import symengine as se
     >>> expression(0.5 * se.Symbol("dot(theta1)") ** 2 - se.Symbol("m2"))
@@ -62,7 +62,7 @@ def expression(value: Formula, letters: Letters = PLAIN) -> str:
 
 
 def formula(value: Formula, name: Callable[[str], str] = str) -> str:
-    """One expression in the syntax of formulas; `name` says how each symbol is called there.
+    """Return an expression in the syntax of formulas; `name` maps the symbols to names.
 
     >>> import symengine as se
     >>> x = se.Symbol("x")
@@ -79,10 +79,10 @@ def formula(value: Formula, name: Callable[[str], str] = str) -> str:
 
 
 def as_dict(form: LinearForm) -> dict[str, Any]:
-    """The equations as plain data; every expression is a string in the syntax of formulas.
+    """Return the equations as plain data; every expression is a str in the syntax of formulas.
 
-    Intermediates come as [name, expression] in the order they can be computed; speeds and constants of the motion are
-    given by their formulas in coordinates and velocities.
+    Intermediates are [name, expression] in order of computation; speeds and constants of the motion are formulas in
+    coordinates and velocities.
 
     >>> from dalembert.formalisms import lagrange
     >>> from dalembert.io import gallery

@@ -1,4 +1,4 @@
-"""The quantities of a formalism as people read them: SymPy values, text, LaTeX and plain data."""
+"""Quantities of a formulation for display: SymPy values, text, LaTeX and plain data."""
 
 from __future__ import annotations
 
@@ -35,16 +35,16 @@ if TYPE_CHECKING:
 
 
 _WIDTH = 100
-_MOST = 20_000  # operations of a value that is written out
-_EMPTY = "it has no entries"  # where nothing is free, or nothing is held
-_WALL = 120  # operations of an entry that is written through names of its parts
-_TALL = 16  # rows of a matrix that is written out
-_LONGEST_ROW = 400  # operations of one row that is written out
+_MAX_OPERATIONS = 20_000  # of a printed value
+_EMPTY = "it has no entries"  # without free coordinates, or without constraints
+_MAX_ENTRY = 120  # operations of an entry without named parts
+_MAX_ROWS = 16  # of a printed matrix
+_MAX_ROW = 400  # operations of a printed row
 
 
 @dataclass(frozen=True)
 class Block(Value):
-    r"""One quantity of a formalism: its key, the number of its equation, what it means, and its value.
+    r"""One quantity of a formulation: its key, equation number, meaning and value.
 
     >>> import dalembert as dl
     >>> block = dl.derive("simple-pendulum", "denoc").blocks["I"]
@@ -55,17 +55,17 @@ class Block(Value):
     key: str
     equation: str
     meaning: str
-    entries: Array = field(repr=False, compare=False)  # SymEngine's expressions, or names; none where it is too long
-    operations: int  # of its entries, equal ones counted once
+    entries: Array = field(repr=False, compare=False)  # SymEngine expressions, or names; empty if too long
+    operations: int  # in its entries, equal ones counted once
     model: Description = field(repr=False)
     speed_names: tuple[str, ...] = field(default=(), repr=False)
-    of: tuple[str, ...] = ()  # what it belongs to, one name for each place of its first axis: bodies, speeds
-    raw: Array | None = field(default=None, repr=False, compare=False)  # as computed, before it is simplified
-    meanings: tuple[Line, ...] = field(default=(), repr=False, compare=False)  # what names in it and in `raw` stand for
+    of: tuple[str, ...] = ()  # names along its first axis: bodies, speeds
+    raw: Array | None = field(default=None, repr=False, compare=False)  # as computed, before simplification
+    meanings: tuple[Line, ...] = field(default=(), repr=False, compare=False)  # values of the names in it and in `raw`
     letters: Letters = field(default=PLAIN, repr=False, compare=False)
 
     def __getitem__(self, name: str) -> Block:
-        """The part that belongs to a body or a speed."""
+        """Return the part of a body or a speed."""
         if name not in self.of:
             raise KeyError(f"block '{self.key}' has no part '{name}'. {nearest(name, self.of) if self.of else ''}")
         k, meaning = self.of.index(name), f"{self.meaning}, of {name}"
@@ -76,22 +76,22 @@ class Block(Value):
 
     @property
     def parts(self) -> tuple[Block, ...]:
-        """The block by what it belongs to; itself where it is one."""
+        """The parts of the block by body or speed, or the block itself."""
         return tuple(self[name] for name in self.of) or (self,)
 
     @property
     def letter(self) -> str:
-        """How it is written in text."""
+        """Letter in text."""
         return symbol_names.of_block(self.key, bold=self._clashes)
 
     @property
     def heading(self) -> str:
-        """What stands above it in a derivation."""
+        """Heading in a derivation."""
         return self.meaning
 
     @property
     def latex(self) -> str:
-        """Its letter in LaTeX; matrices and vectors with capital letters are bold."""
+        """Letter in LaTeX; matrices and vectors with capital letters are bold."""
         capital = self.key[0].isupper() and not self.is_text and self.entries.shape not in ((), (1,))
         return symbol_names.of_block(self.key, latex=True, bold=capital or self._clashes)
 
@@ -101,17 +101,17 @@ class Block(Value):
 
     @property
     def is_text(self) -> bool:
-        """True where its entries are names of things."""
+        """True if its entries are names."""
         return is_text(self.entries)
 
     @property
     def is_long(self) -> bool:
-        """True where it is too long to be written out."""
-        return self.operations > _MOST
+        """True if it is too long to print."""
+        return self.operations > _MAX_OPERATIONS
 
     @cached_property
     def proved(self) -> Verdict:
-        """Whether what is shown is what the formalism computes: `entries` against `raw`, by the exact algebra.
+        """Compare the displayed `entries` with the computed `raw` values by exact algebra.
 
         >>> import dalembert as dl
         >>> dl.derive("simple-pendulum", "denoc").blocks["I"].proved
@@ -123,19 +123,19 @@ class Block(Value):
 
     @cached_property
     def whole(self) -> Array:
-        """Its entries without names of other entries: what they stand for in their place."""
+        """Entries with the names of other entries replaced by their values."""
         meanings = {se.Symbol(name): meaning for name, meaning in self.meanings}
         length = self.operations if self.is_long else length_without_names(self.entries, meanings)
-        if length > _MOST:
+        if length > _MAX_OPERATIONS:
             raise InputError(
-                f"block '{self.key}' of '{self.model.name}' has {length} operations when it is written out. Expected at most "
-                f"{_MOST}. Take its numbers by eom.blocks_at(q, qd), or give parameters numbers: --set."
+                f"block '{self.key}' of '{self.model.name}' has {length} operations when expanded. Expected at most "
+                f"{_MAX_OPERATIONS}. Evaluate it numerically by eom.blocks_at(q, qd), or set parameter values: --set."
             )
         return without_names(self.entries, meanings)
 
     @cached_property
     def value(self) -> sympy.Matrix | sympy.Expr | tuple[str, ...]:
-        """A SymPy matrix, of bodies one below the other; an expression; a tuple of names where there is nothing to compute."""
+        """A SymPy matrix, with bodies stacked; an expression; or a tuple of names."""
         if self.is_text:
             return tuple(self.entries)
         entries = self.whole
@@ -155,14 +155,14 @@ class Block(Value):
 
     @property
     def heading_in_latex(self) -> str:
-        """Its letter and its meaning."""
+        """Letter and meaning in LaTeX."""
         return f"${self.latex}$: {latex.sentence(self.meaning)}"
 
     @cached_property
     def _written(self) -> tuple[list[tuple[str, Formula]], Array]:
-        """Its entries, those that are walls through names of their parts, and these parts."""
+        """Entries, long ones in terms of named parts, and these parts."""
         entries = [se.sympify(entry) for entry in self.entries.flat]
-        if max(map(se.count_ops, entries), default=0) <= _WALL:
+        if max(map(se.count_ops, entries), default=0) <= _MAX_ENTRY:
             return [], self.entries
         parts, found = _intermediates.name_parts(entries, self.letters.given)
         out = np.empty(self.entries.shape, dtype=object)
@@ -170,7 +170,7 @@ class Block(Value):
         return parts, out
 
     def text(self, width: int = _WIDTH) -> str:
-        """Its value in Unicode text: a matrix where that fits, else the entries that are not zero."""
+        """Return the value as Unicode text: a matrix if it fits, else the nonzero entries."""
         shape = "" if self.is_long or not self.entries.ndim else f"; {'×'.join(map(str, self.entries.shape))}"
         out = textwrap.wrap(f"{self.letter} {self.equation}: {self.meaning}{shape}", width, subsequent_indent="  ")
         if self.is_text:
@@ -188,7 +188,7 @@ class Block(Value):
         return (self._grid(width) or self._entry_lines(width)) if self.entries.size else [f"  {_EMPTY}"]
 
     def _grid(self, width: int) -> list[str] | None:
-        """The rows of a matrix in brackets, None where they are too wide."""
+        """Return the rows of a matrix in brackets, None if they are too wide."""
         if self.entries.size > _WIDTH or not self.entries.ndim or self._written[0]:
             return None
         rows = _rows(self.entries)
@@ -212,20 +212,20 @@ class Block(Value):
         return out or ["  0"]
 
     def entry(self, index: tuple[int, ...]) -> str:
-        """The name of an entry: M[1,2]; of a scalar the key itself."""
+        """Return the name of an entry: M[1,2]; of a scalar the key."""
         if not index:
             return self.key
         base, mark, last = self.key.rpartition("_")
-        of_link = bool(mark) and last.isdigit()  # the key ends with the number of its link
+        of_link = bool(mark) and last.isdigit()  # the key ends with a link number
         numbers = [*([last] if of_link else []), *(str(i + 1) for i in index)]
         return f"{base if of_link else self.key}[{','.join(numbers)}]"
 
     def to_latex(self) -> str:
-        """The equation letter = value in LaTeX for an aligned environment."""
+        """Return the equation letter = value in LaTeX for an aligned environment."""
         return " \\\\\n".join(self.lines())
 
     def lines(self, limit: float = line_breaking.LINE) -> list[str]:
-        """Its lines in LaTeX: a matrix where it fits into `limit` points, else what is not zero, long ones across lines."""
+        """Return its lines in LaTeX: a matrix if it fits into `limit` points, else nonzero entries, with line breaks."""
         if self.is_text:
             return [rf"{latex.escape(str(i + 1))} &: \text{{{latex.escape(x)}}}" for i, x in enumerate(self.entries)]
         if self.is_long:
@@ -233,7 +233,7 @@ class Block(Value):
         if not self.entries.size:
             return [rf"{self.latex} &: \text{{{_EMPTY}}}"]
         if self.of:
-            # the letter with the name of the body or speed as its last index
+            # letter with the name of the body or speed as last index
             head, end = (f"{self.latex[:-1]}, ", "}") if "_{" in self.latex else (f"{self.latex}_{{", "}")
             letters = [f"{head}{symbol_names.for_latex(name, self.letters)}{end}" for name in self.of]
             named = list(zip(letters, self.parts, strict=True))
@@ -255,21 +255,21 @@ class Block(Value):
         return latex.expression(se.sympify(value), self.letters)
 
     def _grid_in_latex(self, letter: str, limit: float) -> str | None:
-        """The matrix in brackets, a column as its transpose where that fits; None where it is too wide or too tall."""
+        """Return the matrix in brackets, a column as its transpose if that fits; None if it is too wide or too tall."""
         if not self.entries.size or self._written[0]:
             return None
         rows = _rows(self.entries)
         cells = [[self._in_latex(x) for x in row] for row in rows]
-        turned = self.entries.ndim == 1 and len(cells) > 1
-        room = limit - line_breaking.width(letter) - 40
-        for table, mark in ([([[row[0] for row in cells]], r"^{\mathsf{T}}")] if turned else []) + [(cells, "")]:
+        transposed = self.entries.ndim == 1 and len(cells) > 1
+        available = limit - line_breaking.width(letter) - 40
+        for table, mark in ([([[row[0] for row in cells]], r"^{\mathsf{T}}")] if transposed else []) + [(cells, "")]:
             wide = sum(max(line_breaking.width(row[j], 1) + 10 for row in table) for j in range(len(table[0])))
-            if len(table) <= _TALL and len(table[0]) <= latex.MOST_COLUMNS and wide <= room:
+            if len(table) <= _MAX_ROWS and len(table[0]) <= latex.MOST_COLUMNS and wide <= available:
                 return latex.brackets(table) + mark if rows.size != 1 else cells[0][0]
         return None
 
     def to_dict(self) -> dict[str, Any]:
-        """The block as plain data; entries are strings in the syntax of formulas."""
+        """Return the block as plain data; entries are str in the syntax of formulas."""
         return {
             "key": self.key,
             "letter": self.letter,
@@ -287,46 +287,46 @@ def _nested(entries: Array) -> object:
 
 
 def _rows(entries: Array) -> Array:
-    """The entries as a matrix: a vector is a column, more than two axes stand one below the other."""
+    """Return the entries as a matrix: a vector is a column, more than two axes are stacked."""
     return entries.reshape(-1, entries.shape[-1]) if entries.ndim >= 2 else entries.reshape(-1, 1)
 
 
 @dataclass(frozen=True)
 class Step(Value):
-    """One step of a derivation: a heading, and what is found there."""
+    """One step of a derivation: a heading, and its results."""
 
     heading: str
     blocks: tuple[Block | WrittenLaw, ...]
 
     @property
     def equations(self) -> tuple[str, ...]:
-        """The numbers of its equations, each once."""
+        """Distinct equation numbers."""
         return tuple(dict.fromkeys(block.equation for block in self.blocks))
 
     def __str__(self) -> str:
         return self.text()
 
     def text(self, width: int = _WIDTH) -> str:
-        """The step in Unicode text; where its heading says no more than what it finds, that alone."""
+        """Return the step as Unicode text; without a heading that only repeats its result."""
         if [block.heading for block in self.blocks] == [self.heading]:
             return self.blocks[0].text(width)
         body = "\n".join(block.text(width - 2) for block in self.blocks)
         return f"{self.heading}\n{textwrap.indent(body, '  ')}"
 
     def to_latex(self) -> str:
-        """The step in LaTeX for a document with amsmath."""
+        """Return the step in LaTeX for a document with amsmath."""
         out = [] if len(self.blocks) == 1 else [rf"\textbf{{{latex.sentence(self.heading)}}}"]
         return "\n\n".join([*out, *(latex.equations(x.heading_in_latex, x.equation, x.lines()) for x in self.blocks)])
 
     def to_dict(self) -> dict[str, Any]:
-        """The step as plain data."""
+        """Return the step as plain data."""
         return {"heading": self.heading, "blocks": [block.to_dict() for block in self.blocks]}
 
 
 def block_of(
     quantity: Quantity, model: Description, speed_names: tuple[str, ...], short: Shortening, letters: Letters = PLAIN
 ) -> Block:
-    """A quantity with its value, for reading."""
+    """Return a quantity with its value, for display."""
     raw, lines = None, ()
     try:
         raw = unfolded(quantity.value)
@@ -341,7 +341,7 @@ def block_of(
 
 @dataclass(frozen=True)
 class WrittenLaw(Value):
-    """A law in words, such as M_NI u̇_NI = L_NI, and its rows.
+    """A law as a formula, such as M_NI u̇_NI = L_NI, and its rows.
 
     >>> import dalembert as dl
     >>> print(dl.derive("simple-pendulum", "lagrange").laws[0])
@@ -354,31 +354,31 @@ class WrittenLaw(Value):
     uses: tuple[str, ...]
     left: Array = field(repr=False, compare=False)
     right: Array = field(repr=False, compare=False)
-    raw: tuple[Array, Array] = field(repr=False, compare=False)  # both sides as computed, before they are simplified
-    meanings: tuple[Line, ...] = field(default=(), repr=False, compare=False)  # what names in them stand for
+    raw: tuple[Array, Array] = field(repr=False, compare=False)  # both sides as computed, before simplification
+    meanings: tuple[Line, ...] = field(default=(), repr=False, compare=False)  # values of the names in them
     letters: Letters = field(default=PLAIN, repr=False, compare=False)
-    unwritten: int = 0  # operations of rows that nobody would read, which are left as they are
+    unwritten: int = 0  # operations of rows that are too long to print and not simplified
 
     @property
     def heading(self) -> str:
-        """What stands above it in a derivation."""
+        """Heading in a derivation."""
         return self.words
 
     @property
     def operations(self) -> int:
-        """Of all rows together."""
+        """Number of operations in all rows."""
         return self.unwritten or sum(int(se.count_ops(x)) for x in (*self.left, *self.right))
 
     @property
     def is_long(self) -> bool:
-        """True where a row would be a wall: then the words and the quantities in them say more."""
+        """True if a row is too long to print."""
         if self.unwritten:
             return True
-        return any(se.count_ops(a) + se.count_ops(b) > _LONGEST_ROW for a, b in zip(self.left, self.right, strict=True))
+        return any(se.count_ops(a) + se.count_ops(b) > _MAX_ROW for a, b in zip(self.left, self.right, strict=True))
 
     @cached_property
     def proved(self) -> Verdict:
-        """Whether the rows are those of the formalism, by the exact algebra; rows that are not written out claim nothing."""
+        """Compare the rows with the computed ones by exact algebra; rows that are not printed are not checked."""
         if self.unwritten:
             return "undecided"
         return proved_equal([x for side in self.raw for x in side], [*self.left, *self.right], self.meanings)
@@ -387,7 +387,7 @@ class WrittenLaw(Value):
         return self.text()
 
     def text(self, width: int = 100) -> str:
-        """The law in Unicode text."""
+        """Return the law as Unicode text."""
         out = [f"{text.words(self.words, self.letters)}  {self.equation}"]
         if self.is_long:
             return "\n".join([*out, f"  {self._length}"])
@@ -403,18 +403,18 @@ class WrittenLaw(Value):
 
     @property
     def heading_in_latex(self) -> str:
-        """Its words."""
+        """Formula in LaTeX."""
         return f"${latex.words_in_latex(self.words, self.letters)}$"
 
     def lines(self, limit: float = line_breaking.LINE) -> list[str]:
-        """Its rows in LaTeX, aligned at the sign of equality, those longer than `limit` points across lines."""
+        """Return its rows in LaTeX, aligned at the equals sign, with line breaks beyond `limit` points."""
         if self.is_long:
             return [rf"&\text{{{self._length}}}"]
         sides = ([latex.expression(x, self.letters) for x in side] for side in (self.left, self.right))
         return line_breaking.broken(list(zip(*sides, strict=True)), limit)
 
     def to_latex(self) -> str:
-        """The rows in LaTeX for an aligned environment."""
+        """Return the rows in LaTeX for an aligned environment."""
         return " \\\\\n".join(self.lines())
 
     def _repr_latex_(self) -> str:
@@ -426,15 +426,15 @@ class WrittenLaw(Value):
         return html.fragment([html.equations(self.heading_in_latex, self.equation, self.lines())])
 
     def to_dict(self) -> dict[str, Any]:
-        """The law as plain data; both sides are strings in the syntax of formulas."""
+        """Return the law as plain data; both sides are str in the syntax of formulas."""
         rows = [[text.formula(a), text.formula(b)] for a, b in zip(self.left, self.right, strict=True)]
         return {"equation": self.equation, "words": self.words, "uses": list(self.uses), "rows": rows}
 
 
 def written_law(law: Law, short: Shortening, letters: Letters = PLAIN) -> WrittenLaw:
-    """A law with its rows in a short form."""
+    """Return a law with its rows in a short form."""
     about = (law.equation, law.words, law.uses)
-    sides = (np.empty(0, dtype=object), np.empty(0, dtype=object))  # as long as none are found
+    sides = (np.empty(0, dtype=object), np.empty(0, dtype=object))  # default if the rows are too long
     try:
         sides = law.sides()
         raw = tuple(np.array([se.sympify(x) for x in unfolded(side)], dtype=object) for side in sides)
@@ -446,12 +446,12 @@ def written_law(law: Law, short: Shortening, letters: Letters = PLAIN) -> Writte
 
 
 def _as_sum(side: Formula) -> Formula:
-    """A product with one sum in it as a sum: textbooks write m l² θ̈ + m g l sin θ, and not m l (l θ̈ + g sin θ)."""
+    """Expand a product with one sum: m l² θ̈ + m g l sin θ as in textbooks, not m l (l θ̈ + g sin θ)."""
     if not isinstance(side, se.Mul):
         return side
     sums = [factor for factor in side.args if isinstance(factor, se.Add)]
     if len(sums) != 1 or any(isinstance(factor, se.Pow) and not factor.args[1].is_positive for factor in side.args):
         return side
     common = side / sums[0]
-    whole = se.Add(*(common * term for term in sums[0].args))
-    return whole if se.count_ops(whole) <= 2 * se.count_ops(side) else side
+    expanded = se.Add(*(common * term for term in sums[0].args))
+    return expanded if se.count_ops(expanded) <= 2 * se.count_ops(side) else side

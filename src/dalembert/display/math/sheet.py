@@ -1,4 +1,4 @@
-"""What is written on a sheet of equations, whatever it is written in: entries in order, long ones through names."""
+"""A sheet of equations in any output format: entries in order, long ones in terms of names."""
 
 from __future__ import annotations
 
@@ -17,28 +17,28 @@ from dalembert.symbolic.algebra_base import Array
 from dalembert.symbolic.formula_writer import readable, with_exact_numbers
 from dalembert.symbolic.symbols import Formula
 
-Line = tuple[str, Formula]  # the name of what is defined, and its expression
+Line = tuple[str, Formula]  # a name and its expression
 
-SECONDS = 3.0  # of this thread, for bringing one form to a short form: the load of the machine changes no result
+SECONDS = 3.0  # CPU time to simplify one form: the machine load does not change the result
 
 
 def notes_of(form: LinearForm) -> tuple[str, ...]:
-    """What a reader of the equations has to know: notes of the derivation, redundant rows, stabilized constraints."""
+    """Return the notes on the equations: notes of the derivation, redundant rows, stabilized constraints."""
     notes = list(form.notes)
     if dropped := form.system.facts.dropped:
         verb = {"drops": "dropped", "takes": "kept"}[catalogue.find(form.formalism).ABOUT.redundant]
-        notes.append(f"redundant constraints {verb}: {'; '.join(dropped)}; multipliers are the smallest ones")
+        notes.append(f"redundant constraints {verb}: {'; '.join(dropped)}; multipliers have minimum norm")
     return (*notes, *_stabilized(form.system.model))
 
 
 def counts_of(form: LinearForm) -> str:
-    """The numbers of equations and states in words."""
+    """Return the numbers of equations and states as text."""
     n = form.n_dynamic
     return f"{n} dynamic equation{'s' if n != 1 else ''}, {form.n_states} states"
 
 
 def _stabilized(model: Elements) -> Iterator[str]:
-    """The feedback on constraints, by its equation with the gains in numbers."""
+    """Yield notes on the feedback of constraints, with numeric gains."""
     found: dict[str, list[str]] = {}
     for constraint in (*model.holonomic_constraints, *model.loops, *model.nonholonomic_constraints):
         if constraint.feedback:
@@ -47,12 +47,12 @@ def _stabilized(model: Elements) -> Iterator[str]:
             law = f"φ̈ + {beta} φ̇{position} = 0" if alpha else f"ψ̇ + {beta} ψ = 0"
             found.setdefault(law, []).extend(constraint.row_names)
     for law, names in found.items():
-        yield f"constraints stabilized by feedback, which the right sides contain: {law} for {', '.join(names)}"
+        yield f"constraints stabilized by feedback, included in the right sides: {law} for {', '.join(names)}"
 
 
 @dataclass(frozen=True)
 class Section:
-    """Some lines under a heading; `law` names the equation the lines fill in, if any: dynamics or constraints."""
+    """Lines under a heading; `law` is the equation of the lines, if any: dynamics or constraints."""
 
     heading: str
     lines: tuple[Line, ...]
@@ -61,53 +61,53 @@ class Section:
 
 @dataclass(frozen=True)
 class Sheet:
-    """The entries of a form, ready to be written."""
+    """The entries of a form, ready to print."""
 
     form: LinearForm
-    parts: tuple[Line, ...]  # intermediates, in the order they can be computed
+    parts: tuple[Line, ...]  # intermediates in order of computation
     v_from_qd: Array
     constants_from: Array
     qd: Array
     M: Array
     f: Array
-    C: Array  # the non-ideal part of the constraint forces, empty where there is none
+    C: Array  # non-ideal part of the constraint forces, empty if there is none
     A: Array
     beta: Array
-    J: Array  # multipliers enter as Jᵀλ; empty where J = A
-    S: Array  # q̇ is the kinematics and S times the multipliers behind v̇; empty where it is the kinematics alone
+    J: Array  # multipliers enter as Jᵀλ; empty if J = A
+    S: Array  # q̇ is the kinematics plus S times the multipliers after v̇; empty if there are none
 
     @property
     def title(self) -> str:
-        """The title of the formalism."""
+        """Title of the formulation."""
         return catalogue.find(self.form.formalism).ABOUT.title
 
     @property
     def velocities(self) -> tuple[str, ...]:
-        """The names of the velocity variables v."""
+        """Names of the velocity variables v."""
         return tuple(str(v) for v in self.form.velocity.v)
 
     @property
     def in_speeds(self) -> bool:
-        """Whether v are quasi-velocities, and not q̇ itself."""
+        """True if v are quasi-velocities."""
         return not set(self.velocities) <= {str(v) for v in self.form.system.qd}
 
     @property
     def symmetric(self) -> bool:
-        """Whether M is symmetric."""
+        """True if M is symmetric."""
         return self.form.order is None
 
     @property
     def multipliers(self) -> str:
-        """The letter of the matrix through which multipliers act: A, J, or none."""
+        """Letter of the matrix of the multipliers: A, J, or none."""
         return "J" if len(self.J) else "A" if len(self.A) else ""
 
     @property
     def unknown(self) -> str:
-        """What M multiplies: v̇, or x where there are unknowns behind v̇."""
+        """Unknowns: v̇, or x if there are unknowns after v̇."""
         return "x" if self.form.behind else "v̇"
 
     def entries(self, name: str) -> tuple[Line, ...]:
-        """The entries of M, f, A, beta or S that are not zero, each once."""
+        """Return the nonzero entries of M, f, A, beta or S, each once."""
         entries: Array = getattr(self, name)
         return tuple(
             (f"{name}[{','.join(str(i + 1) for i in index)}]", entries[index])
@@ -116,7 +116,7 @@ class Sheet:
         )
 
     def sections(self) -> tuple[Section, ...]:
-        """All lines, without empty sections."""
+        """Return all nonempty sections."""
         about = catalogue.find(self.form.formalism).ABOUT
         kinematics = tuple(zip(map(str, self.form.system.qd), self.qd, strict=True)) if self.in_speeds else ()
         speeds = tuple(zip(self.velocities, self.v_from_qd, strict=True)) if self.in_speeds else ()
@@ -125,7 +125,7 @@ class Sheet:
             Section("Momenta of the free system" if self.form.constrains_momenta else about.velocities.heading, speeds),
             Section("Constants of the motion", constants),
             Section("Kinematics", kinematics),
-            Section("What the multipliers add to the kinematics, column by column", self.entries("S")),
+            Section("Contribution of the multipliers to the kinematics, by columns", self.entries("S")),
             Section("Dynamics", (*self.entries("M"), *self.entries("f"), *self.entries("C")), "dynamics"),
             Section("Directions of the multipliers", self.entries("J") if len(self.A) or self.form.behind else ()),
             Section("Constraints", (*self.entries("A"), *self.entries("beta")), "constraints"),
@@ -135,7 +135,7 @@ class Sheet:
 
 
 def _blocks(form: LinearForm) -> dict[str, Array]:
-    """The blocks of the form, empty where it has none; J only where it is not A."""
+    """Return the blocks of the form, empty if it has none; J only if it is not A."""
     own, linear = form.own_multipliers, form.linear
     J = linear.J if own is None else own.J
     found = {
@@ -154,7 +154,7 @@ def _blocks(form: LinearForm) -> dict[str, Array]:
 
 
 def prepare(form: LinearForm, seconds: float = SECONDS) -> Sheet:
-    """The sheet of a form over the symbolic algebra; `seconds` of CPU time are for short forms.
+    """Return the sheet of a form over the symbolic algebra; `seconds` of CPU time are for simplification.
 
     >>> from dalembert.io import gallery
     >>> from dalembert.mechanics.system import system_of
@@ -191,6 +191,6 @@ def prepare(form: LinearForm, seconds: float = SECONDS) -> Sheet:
 
 
 def taken_names(form: LinearForm) -> tuple[str, ...]:
-    """The names that are in use in the model."""
+    """Return the names in use in the model."""
     model = form.system.model
     return (*model.coordinate_names, *model.parameter_values, *form.system.facts.speed_names)

@@ -1,4 +1,4 @@
-"""Values on their way to the reader: entries in a short form as long as the time lasts, and the names that some of them get."""
+"""Simplification of values for display within a time budget, and names for long entries."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     import sympy
 
 
-_MOST = 150  # operations of a vector whose factors are looked for
+_MAX_VECTOR = 150  # operations of a vector whose common factors are searched
 _SIGNS: dict[str, Callable[..., Operand]] = {
     "add": operator.add,
     "subtract": operator.sub,
@@ -44,14 +44,14 @@ _SIGNS: dict[str, Callable[..., Operand]] = {
 
 
 def without_factors(vector: Array) -> Array:
-    """The vector without denominators and without factors that all its entries share; its first entry begins with a plus.
+    """Return the vector without denominators and common factors; its first nonzero entry is positive.
 
     >>> x, r = se.symbols("x r")
     >>> without_factors(np.array([-(r**2) / (1 + r**2), 0, r * se.cos(x) / (1 + r**2)], dtype=object)).tolist()
     [r, 0, -cos(x)]
     """
     entries = [with_exact_numbers(se.sympify(x)) for x in vector]
-    if sum(se.count_ops(x) for x in entries) > _MOST or all(x == 0 for x in entries):
+    if sum(se.count_ops(x) for x in entries) > _MAX_VECTOR or all(x == 0 for x in entries):
         return vector
     import sympy
 
@@ -72,7 +72,7 @@ def without_factors(vector: Array) -> Array:
 
 
 def _primitive(entries: list[sympy.Expr], circles: list[tuple[sympy.Symbol, sympy.Symbol]]) -> list[list[sympy.Expr]]:
-    """The entries over no denominator, divided by what they share: as they are, and with sin² + cos² = 1 used up.
+    """Return the entries without denominator, divided by their common factor: directly, and reduced by sin² + cos² = 1.
 
     `circles` are the pairs (sin, cos) of the same angle.
     """
@@ -89,7 +89,7 @@ def _primitive(entries: list[sympy.Expr], circles: list[tuple[sympy.Symbol, symp
 
 
 def _divided(found: list[sympy.Expr]) -> list[sympy.Expr]:
-    """The entries without what they share; the first that is not zero begins with a plus."""
+    """Return the entries without common factor; the first nonzero one is positive."""
     import sympy
 
     shared = sympy.gcd_list(found)
@@ -99,29 +99,29 @@ def _divided(found: list[sympy.Expr]) -> list[sympy.Expr]:
     return [sympy.cancel(x / shared) for x in found]
 
 
-BUDGET = 6.0  # seconds of CPU time for all short forms of one derivation
-HUGE = 200_000  # operations of a value on the way to others
-_LONG = 6_000  # operations of an entry that is left as it is
-_WORTH = 15  # how much longer a value without names may be that could become shorter than the one by names
-_ROWS = 120  # operations of rows that need no names
-_SHORT = 6  # operations of an entry that goes on as it is, and not by its name
+BUDGET = 6.0  # seconds of CPU time to simplify one derivation
+HUGE = 200_000  # maximum operations of an intermediate value
+_MAX_SIMPLIFIED = 6_000  # operations of a simplified entry
+_MAX_GROWTH = 15  # length ratio up to which a value without names is also simplified
+_MAX_UNNAMED_ROWS = 120  # operations of rows that need no names
+_MAX_UNNAMED_ENTRY = 6  # operations of an entry that needs no name
 
 
 class TooLong(InputError):
-    """A value on the way has so many operations that nobody would read what follows."""
+    """Raised if an intermediate value has too many operations to print the result."""
 
     def __init__(self, operations: int) -> None:
         super().__init__(
-            f"a quantity on the way has {operations} operations when it is written out. Expected at most {HUGE}. "
-            "Take numbers by eom.blocks_at(q, qd), or give parameters numbers: --set."
+            f"an intermediate quantity has {operations} operations when expanded. Expected at most {HUGE}. "
+            "Evaluate numerically by eom.blocks_at(q, qd), or set parameter values: --set."
         )
         self.operations = operations
 
 
 class Shortening(Notation):
-    """The notation for reading: values in a short form as long as its time lasts, and symbols in place of long entries.
+    """Notation for display: simplified values within a time budget, and symbols for long entries.
 
-    One value takes at most half of the time that is left, so that a long one leaves some to those behind it.
+    One value uses at most half of the remaining time, so that a long one leaves some for later values.
 
     >>> x, m = se.symbols("x m")
     >>> Shortening([]).short(np.array([m * se.sin(x) ** 2 + m * se.cos(x) ** 2], dtype=object))
@@ -138,28 +138,28 @@ class Shortening(Notation):
         seconds: float = BUDGET,
     ) -> None:
         self._velocities, self._coordinates, self._taken = set(velocities), coordinates, set(taken)
-        self._meanings: dict[Formula, Formula] = {}  # of names that were given
+        self._meanings: dict[Formula, Formula] = {}  # values of the assigned names
         self._known: dict[Formula, Formula] = {}
         self._seconds = self._left = seconds
         self._look: Callable[[float], None] = lambda share: None
-        self.late: set[Formula] = set()  # entries whose time was over
+        self.late: set[Formula] = set()  # entries beyond the time budget
 
     @property
     def left(self) -> float:
-        """The seconds that are left."""
+        """Remaining seconds."""
         return max(self._left, 0.0)
 
     def watched(self, look: Callable[[float], None]) -> None:
-        """Have `look` told the share of the time that is spent, now and then."""
+        """Call `look` with the fraction of the time budget that is used, from time to time."""
         self._look = look
 
     def short(self, value: Array) -> Array:
-        """The value with its entries in a short form."""
+        """Return the value with simplified entries."""
         out = self._each(value)
-        most = _WORTH * (operations_of(out) + 1)
+        most = _MAX_GROWTH * (operations_of(out) + 1)
         if self.has_names(out) and operations_of(value) <= most and length_without_names(value, self._meanings) <= most:
-            whole = self._each(without_names(value, self._meanings))
-            out = min(whole, out, key=operations_of)  # where terms cancel, names stood in the way
+            unnamed = self._each(without_names(value, self._meanings))
+            out = min(unnamed, out, key=operations_of)  # names can prevent cancellation
         length = operations_of(out)
         if length > HUGE:
             raise TooLong(length)
@@ -170,11 +170,11 @@ class Shortening(Notation):
         return mapped(value, lambda entry: self._short(se.sympify(entry), self._left - reserve))
 
     def has_names(self, value: Array) -> bool:
-        """True where names of entries stand in a value."""
+        """True if a value contains names of entries."""
         return not is_text(value) and not self._meanings.keys().isdisjoint(_symbols(value))
 
     def lines(self, *values: Array) -> tuple[Line, ...]:
-        """The names in these values and what they stand for, in the order they can be computed."""
+        """Return the names in these values and their expressions, in order of computation."""
         found: set[Formula] = set()
         queue = set().union(*map(_symbols, values)) & self._meanings.keys()
         while queue:
@@ -186,7 +186,7 @@ class Shortening(Notation):
         if entry.is_Number or entry.is_Symbol:
             return entry
         if entry not in self._known:
-            if se.count_ops(entry) > _LONG:
+            if se.count_ops(entry) > _MAX_SIMPLIFIED:
                 return entry
             if seconds <= 0:
                 self.late.add(entry)
@@ -205,13 +205,13 @@ class Shortening(Notation):
         self._look(1 - max(self._left, 0) / self._seconds if self._seconds > 0 else 1.0)
 
     def direction(self, value: Array) -> Array:
-        """A vector whose length is arbitrary, without factors that all its entries share."""
+        """Return a vector of arbitrary length without common factors."""
         return without_factors(value)
 
     def velocity_terms(self, value: Array) -> tuple[list[Line], Array]:
-        """Rows of velocity terms in short form, where they are long by names of what they share."""
+        """Return simplified rows of velocity terms, long ones with names for shared parts."""
         out = self.short(value)
-        if operations_of(out) <= _ROWS or self.has_names(value):
+        if operations_of(out) <= _MAX_UNNAMED_ROWS or self.has_names(value):
             return [], out
         raw = [with_exact_numbers(se.sympify(entry)) for entry in value]
         start = thread_time()
@@ -226,7 +226,7 @@ class Shortening(Notation):
         return lines, np.array(found, dtype=object)
 
     def symbols(self, key: str, value: Array) -> Array:
-        """A value with symbols in place of its long entries: t[2,3] is the third entry of t_2."""
+        """Return a value with symbols for its long entries: t[2,3] is the third entry of t_2."""
         letter, number = key.rsplit("_", 1) if key[-1].isdigit() else (key, "")
         short = self._each(value)
         out = np.empty(value.shape, dtype=object)
@@ -238,13 +238,13 @@ class Shortening(Notation):
                 and value.T.shape == value.shape
                 and value[index] == value.T[index]
             ):
-                out[index] = out[index[::-1]]  # of a symmetric matrix
+                out[index] = out[index[::-1]]  # symmetric matrix
                 continue
             places = [i + 1 for i in index] if value.size > 1 or not number else []
             places = [*([number] if number else []), *places] or ([1] if letter in self._taken else [])
             name = f"{letter}[{','.join(map(str, places))}]" if places else letter
-            if se.count_ops(entry) > _SHORT or _has_denominator(entry):
-                self._velocities.add(name)  # what follows is collected by it
+            if se.count_ops(entry) > _MAX_UNNAMED_ENTRY or _has_denominator(entry):
+                self._velocities.add(name)  # later values are collected by it
                 self._meanings[se.Symbol(name)] = entry
                 entry = se.Symbol(name)
             out[index] = entry
@@ -252,17 +252,17 @@ class Shortening(Notation):
 
 
 def is_text(entries: Array) -> bool:
-    """True where entries are names of things."""
+    """True if the entries are names."""
     return entries.size > 0 and isinstance(entries.flat[0], str)
 
 
 def operations_of(entries: Array) -> int:
-    """The operations of the entries, equal ones counted once."""
+    """Return the number of operations of the entries, equal ones counted once."""
     return 0 if is_text(entries) else sum(int(se.count_ops(x)) for x in {se.sympify(x) for x in entries.flat})
 
 
 def without_names(value: Array, meanings: Mapping[Formula, Formula]) -> Array:
-    """The value with what its names stand for.
+    """Return the value with its names replaced by their expressions.
 
     >>> a, b, x = se.symbols("a b x")
     >>> without_names(np.array([2 * b], dtype=object), {a: x + 1, b: a**2})
@@ -279,7 +279,7 @@ def without_names(value: Array, meanings: Mapping[Formula, Formula]) -> Array:
 
 
 def length_without_names(value: Array, meanings: Mapping[Formula, Formula]) -> int:
-    """The operations of a value with what its names stand for, without writing it: names in names make it grow fast.
+    """Return the operations of a value with its names expanded, without expanding it: nested names grow fast.
 
     >>> a, b, x = se.symbols("a b x")
     >>> length_without_names(np.array([2 * b], dtype=object), {a: x + 1, b: a + se.sin(a)})
@@ -304,14 +304,14 @@ def _symbols(entries: Array) -> set[Formula]:
 
 
 def _has_denominator(entry: Formula) -> bool:
-    """True where a sum of terms that move stands below a line."""
+    """True if a denominator contains a sum of terms that vary with the motion."""
     if isinstance(entry, se.Pow) and isinstance(entry.args[0], se.Add) and not entry.args[1].is_positive:
         return any(isinstance(part, se.sin | se.cos) for part in entry.args[0].atoms(se.Function))
     return any(map(_has_denominator, entry.args))
 
 
 def unfolded(value: Array) -> Array:
-    """The value with formulas in place of nodes; other values are what they are. `TooLong` where they would be a wall.
+    """Return the value with formulas instead of graph nodes; other values unchanged. Raises `TooLong` for long formulas.
 
     >>> from dalembert.symbolic.nodes import call, symbol
     >>> x, y = symbol("x"), symbol("y")

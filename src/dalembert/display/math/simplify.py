@@ -1,8 +1,8 @@
-"""Light algebra for the reader: exact numbers and short trigonometry. What the machine computes with is never touched.
+"""Simplification for display: exact numbers and short trigonometric expressions. Compiled equations are not affected.
 
-An expression is brought to one form, a sum of products over the sines and cosines of few angles. Each coefficient of the
-velocities is then written in the shortest of the ways we know: products or sines of summed angles, sin² or cos², over one
-denominator or not, what terms share taken out. Of equally short ways the first is taken, so that the result is always the same.
+An expression is converted to a normal form, a sum of products over the sines and cosines of few angles. Each coefficient of the
+velocities is then written in the shortest of several forms: products or sines of sum angles, sin² or cos², over one denominator
+or not, with common factors. Of equally short forms the first is used, so that the result is deterministic.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ from dalembert.symbolic.formula_writer import with_exact_numbers
 from dalembert.symbolic.symbols import Formula, fold
 
 MAX_OPERATIONS = 20_000
-_GRACE = 1.1  # how much longer a form may be that reads better
-_MANY = 80  # terms of a sum that is written in fewer ways
+_MAX_LENGTH_RATIO = 1.1  # of a preferred form relative to the shortest one
+_MANY_TERMS = 80  # of a sum for which fewer forms are tried
 
 
 def tidy(expression: Formula, velocities: Iterable[str] = (), seconds: float = 10.0) -> Formula:
-    """The expression in a short form; only with exact numbers when it is too large for one or its time is over.
+    """Simplify an expression; only with exact numbers if it is too large or the time is over.
 
-    `velocities` are the names whose coefficients are written as one each.
+    `velocities` are the names whose coefficients are collected.
 
     >>> x, m = se.symbols("x m")
     >>> tidy(0.5 * m * (2 * se.sin(x) ** 2 + 2 * se.cos(x) ** 2))
@@ -48,7 +48,7 @@ def tidy(expression: Formula, velocities: Iterable[str] = (), seconds: float = 1
 
 
 def sum_of_waves_of(expression: Formula, velocities: Iterable[str] = (), seconds: float = 10.0) -> Formula | None:
-    """The expression multiplied out, as a sum of products with sines and cosines of summed angles; None where that is long.
+    """Expand an expression to a sum of products with sines and cosines of sum angles; None if that is long.
 
     >>> x, y = se.symbols("x y")
     >>> sum_of_waves_of((se.sin(x) + y) ** 2)
@@ -65,21 +65,21 @@ def sum_of_waves_of(expression: Formula, velocities: Iterable[str] = (), seconds
 
 @dataclass(frozen=True)
 class Tidied:
-    """A matrix or a vector as a factor in front of the entries."""
+    """A matrix or a vector as a common factor and entries."""
 
     factor: Formula
     entries: Array
 
     @property
     def whole(self) -> Array:
-        """The entries with the factor in them."""
+        """Entries times the factor."""
         return self.entries if self.factor == 1 else mapped(self.entries, lambda entry: self.factor * entry)
 
 
 def tidy_matrix(entries: Array, velocities: Iterable[str] = (), seconds: float = 10.0) -> Tidied:
-    """All entries in short form, with what all of them share in front where that is shorter.
+    """Simplify all entries, with their common factor in front if that is shorter.
 
-    Entries whose time never comes have exact numbers and nothing else.
+    Entries beyond the time budget only get exact numbers.
 
     >>> m, l, x = se.symbols("m l x")
     >>> found = tidy_matrix(np.array([[m * l**2, m * l * se.cos(x)], [m * l * se.cos(x), m]], dtype=object))
@@ -103,7 +103,7 @@ def tidy_matrix(entries: Array, velocities: Iterable[str] = (), seconds: float =
 
 
 def mapped(entries: Array, change: Callable[..., object]) -> Array:
-    """The array of what a function makes of each entry."""
+    """Apply a function to each entry of an array."""
     out = np.empty(entries.shape, dtype=object)
     for index in np.ndindex(*entries.shape):
         out[index] = change(entries[index])
@@ -115,7 +115,7 @@ def _operations(entries: Array) -> int:
 
 
 def _arguments(expression: Formula) -> tuple[set[Formula], set[Formula]]:
-    """The arguments of sines and cosines, those in denominators apart."""
+    """Return the arguments of sines and cosines, those in denominators separately."""
     below: set[Formula] = set()
     everywhere: set[Formula] = set()
 
@@ -133,29 +133,29 @@ def _arguments(expression: Formula) -> tuple[set[Formula], set[Formula]]:
 
 
 def _shortest(forms: Iterable[Formula]) -> Formula:
-    """The form with the fewest operations, the first of them."""
+    """Return the first form with the fewest operations."""
     return min(forms, key=se.count_ops)
 
 
 def _preferred(forms: Iterable[Formula]) -> Formula:
-    """The first form that is about as short as the shortest."""
+    """Return the first form that is about as short as the shortest."""
     found = [(form, int(se.count_ops(form))) for form in forms]
-    limit = _GRACE * min(length for _, length in found) + 1
+    limit = _MAX_LENGTH_RATIO * min(length for _, length in found) + 1
     return next(form for form, length in found if length <= limit)
 
 
 def _written(ring: Ring, total: Formula, velocities: set[str]) -> Formula:
-    """One coefficient for each product of velocities, or the whole at once where that is shorter."""
+    """Write one coefficient per product of velocities, or the complete sum at once if that is shorter."""
     groups = grouped(total, lambda base: base.is_Symbol and base.name in velocities)
     written = se.Add(*(outside * _short(ring, se.Add(*parts)) for outside, parts in groups.items()))
     forms = [collected(written), written]
-    if len(groups) > 1 and len(terms(total)) <= _MANY:
+    if len(groups) > 1 and len(terms(total)) <= _MANY_TERMS:
         forms.append(_short(ring, total))
     return _shortest(forms)
 
 
 def _once(write: Callable[[Ring, Formula], Formula]) -> Callable[[Ring, Formula], Formula]:
-    """Each sum of a ring is written once: the same coefficients return in the ways that are tried."""
+    """Cache the result for each sum of a ring: the same coefficients recur in several forms."""
 
     @wraps(write)
     def found(ring: Ring, total: Formula) -> Formula:
@@ -169,7 +169,7 @@ def _once(write: Callable[[Ring, Formula], Formula]) -> Callable[[Ring, Formula]
 
 @_once
 def _short(ring: Ring, total: Formula) -> Formula:
-    """The shortest way to write a sum of products: with its denominators as they are, over one for like terms, over one."""
+    """Return the shortest form of a sum of products: separate denominators, one for like terms, or one for all."""
     if len(terms(total)) == 1 and not set(total.free_symbols) & ring.trig.keys() and not ring.sums:
         return ring.restored(total)
     forms = []
@@ -180,7 +180,7 @@ def _short(ring: Ring, total: Formula) -> Formula:
 
 
 def _splits(ring: Ring, total: Formula) -> list[list[tuple[Formula, Formula]]]:
-    """The ways to write a sum as factors times numerators; those that would be long are left out."""
+    """Yield forms of a sum as factors times numerators, without long ones."""
     splits = [[(se.Integer(1), total)]]
     try:
         plain = ring.multiplied_out(total)
@@ -189,13 +189,13 @@ def _splits(ring: Ring, total: Formula) -> list[list[tuple[Formula, Formula]]]:
             if quotients not in splits:
                 splits.append(quotients)
     except TooLarge:
-        pass  # the first way is there
+        pass  # the first form is available
     return splits
 
 
 @_once
 def _numerator(ring: Ring, total: Formula) -> Formula:
-    """The shortest way to write a sum, with sums of parameters in one piece or multiplied out."""
+    """Return the shortest form of a sum, with sums of parameters as factors or expanded."""
     bases = [total]
     if any(symbol in ring.sums for symbol in total.free_symbols):
         try:
@@ -206,10 +206,10 @@ def _numerator(ring: Ring, total: Formula) -> Formula:
 
 
 def _forms(ring: Ring, total: Formula) -> Iterator[Formula]:
-    """The ways to write a sum of products, the ones we like best first."""
+    """Yield forms of a sum of products, preferred ones first."""
     ring.require_time()
     angles = {ring.trig[symbol][0] for symbol in total.free_symbols if symbol in ring.trig}
-    if angles and len(terms(total)) <= _MANY:
+    if angles and len(terms(total)) <= _MANY_TERMS:
         yield from _by_parameters(ring, total)
     if angles:
         yield collected(ring.restored(ring.reduced(total, angles)))
@@ -219,7 +219,7 @@ def _forms(ring: Ring, total: Formula) -> Iterator[Formula]:
 
 
 def _by_parameters(ring: Ring, total: Formula) -> Iterator[Formula]:
-    """The sum with the trigonometry of each product of parameters as short as it can be, by coordinates or not."""
+    """Simplify the trigonometric factor of each product of parameters, by coordinates or not."""
     groups = grouped(total, lambda base: base not in ring.trig and not base.is_Number)
     out = []
     for outside, parts in groups.items():
@@ -230,13 +230,13 @@ def _by_parameters(ring: Ring, total: Formula) -> Iterator[Formula]:
 
 
 def turns(factor: Formula) -> bool:
-    """Whether a factor contains a sine or a cosine."""
+    """True if a factor contains a sine or a cosine."""
     return bool(factor.atoms(se.sin, se.cos))
 
 
 @_once
 def _trigonometric(ring: Ring, total: Formula) -> Formula:
-    """The shortest way to write numbers times sines and cosines."""
+    """Return the shortest form of numbers times sines and cosines."""
     squared = {ring.trig[b][0] for term in terms(total) for b, e in factors(term) if b in ring.trig and int(e) > 1}
     by_sines: set[int] = set()
     best = collected(ring.restored(total))

@@ -1,8 +1,8 @@
-"""How names are written: theta1 as \\theta_{1} in LaTeX and θ₁ in plain text, velocities with dots.
+"""Printed names: theta1 as \\theta_{1} in LaTeX and θ₁ in plain text, velocities with dots.
 
 The names are those of formulas, `theta1`, `dot(theta1)`, `ddot(theta1)`, the constants of the motion `G(x)`, momenta
-`p(x)`, components of twists `vx(body)`, and the entries of matrices `M[1,2]`. A user may choose names that would look like ours,
-or like each other: `Letters` says how each is written so that no two are the same.
+`p(x)`, components of twists `vx(body)`, and the entries of matrices `M[1,2]`. The names of a user may look like ours,
+or like each other: `Letters` defines distinct printed forms.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ from dataclasses import dataclass
 from dalembert.symbolic.symbols import Kind, kind_of, parted
 
 _DOTS = {Kind.RATE: "\u0307", Kind.ACCELERATION: "\u0308"}
-# the accents of a paper's letters, as M_tilde has one: in text behind the letter, in LaTeX around it
+# accents of letters, as in M_tilde: in text after the letter, in LaTeX around it
 _ACCENTS = {"hat": "\u0302", "tilde": "\u0303", "bar": "\u0304", "dot": "\u0307", "ddot": "\u0308"}
-_SIGNS = {"star": "*", "prime": "′", "inv": "⁻¹", "qd": "q\u0307"}  # behind the letter
+_SIGNS = {"star": "*", "prime": "′", "inv": "⁻¹", "qd": "q\u0307"}  # after the letter
 _SIGNS_IN_LATEX = {"star": "^{*}", "prime": "'", "inv": "^{-1}", "qd": r"\dot{q}"}
-_SPELT = {"qd": "q_dot", "qdd": "q_ddot", "ud": "u_dot", "gaussian": "G"}  # letters that keys spell out
+_SPELT = {"qd": "q_dot", "qdd": "q_ddot", "ud": "u_dot", "gaussian": "G"}  # keys with other letters
 _ENTRY = re.compile(r"(\w+)\[([\d,]+)\]")
-_SHORT = 2  # letters of a part that may be an index of a word
+_MAX_INDEX = 2  # letters of an index of a word
 _PLAIN = frozenset("abcdefghijklmnopqrstuvwxyz")
-# of an equation in words: a power in parentheses, a plain word, a letter with its accents and indices, spaces, a sign
+# of an equation as text: a power in parentheses, a plain word, a letter with its accents and indices, spaces, a sign
 _TOKENS = re.compile(
     r"⁻¹|\^\([^()]*\)|[a-z]{3,}(?![\w\u0300-\u036f])|[^\W\d_][\u0300-\u036f]*(?:_[A-Za-z0-9]+|[₀-₉]+)*|\s+|."
 )
@@ -32,7 +32,7 @@ _TOKENS = re.compile(
 
 @dataclass(frozen=True)
 class Letters:
-    """How the names of one model are written: some as they were typed, and some letters of ours in bold type.
+    """Printed forms of the names of one model: some as typed, and some of our letters in bold.
 
     >>> written = letters_of(["px", "x", "s"], ["p(x)", "s1", "s"])
     >>> for_text("px", written), for_text("p(x)", written), for_text("s", written), for_text("s1", written)
@@ -40,16 +40,16 @@ class Letters:
     """
 
     given: frozenset[str] = frozenset()  # the names of the user
-    typed: frozenset[str] = frozenset()  # of these, the ones that would look like others
-    bold: frozenset[str] = frozenset()  # letters of ours that are names of the user's too
+    typed: frozenset[str] = frozenset()  # those that would look like others
+    bold: frozenset[str] = frozenset()  # our letters that are also names of the user
 
     def is_bold(self, name: str, base: str) -> bool:
-        """True for a letter of ours that the user has as a name."""
+        """True for one of our letters that is also a name of the user."""
         return base in self.bold and name not in self.given
 
     @property
     def bold_signs(self) -> frozenset[str]:
-        """These letters as they stand in words: λ for lambda."""
+        """The bold letters as in text: λ for lambda."""
         from sympy.printing.pretty.pretty_symbology import greek_unicode
 
         return frozenset(greek_unicode.get(base) or base for base in self.bold)
@@ -59,10 +59,10 @@ PLAIN = Letters()
 
 
 def letters_of(given: Iterable[str], ours: Iterable[str]) -> Letters:
-    """How the names that a user has given are written beside ours, so that no two look the same.
+    """Return distinct printed forms of the names of the user and ours.
 
-    `ours` are symbols such as p(x), M[1,2] and s1, and letters such as M and s. A name of the user's that looks like another is
-    written as it was typed; a letter of ours that is a name of the user's becomes bold.
+    `ours` are symbols such as p(x), M[1,2] and s1, and letters such as M and s. A name of the user that looks like another is
+    printed as typed; one of our letters that is also a name of the user becomes bold.
     """
     names = frozenset(given)
     own = [name for name in ours if split(name)[1] not in names or split(name)[0] not in _DOTS]
@@ -73,7 +73,7 @@ def letters_of(given: Iterable[str], ours: Iterable[str]) -> Letters:
 
 
 def base_of(name: str) -> str:
-    """The letter of a name of ours.
+    """Return the letter of one of our names.
 
     >>> base_of("dot(s1)"), base_of("M[1,2]"), base_of("p(x)"), base_of("S_c")
     ('s', 'M', 'p', 'S')
@@ -88,7 +88,7 @@ def base_of(name: str) -> str:
 
 
 def split(name: str) -> tuple[Kind | None, str]:
-    """(what is done to a name, the name itself).
+    """Split a name into its kind and its base name.
 
     >>> split("dot(x)"), split("x"), split("dot(dot(x))")
     ((<Kind.RATE: 'dot'>, 'x'), (None, 'x'), (<Kind.ACCELERATION: 'ddot'>, 'x'))
@@ -100,7 +100,7 @@ def split(name: str) -> tuple[Kind | None, str]:
 
 
 def for_latex(name: str, letters: Letters = PLAIN) -> str:
-    r"""The name in LaTeX.
+    r"""Return the name in LaTeX.
 
     >>> for_latex("theta1"), for_latex("dot(theta1)"), for_latex("G(x)"), for_latex("M[1,2]")
     ('\\theta_{1}', '\\dot{\\theta}_{1}', 'G_{x}', 'M_{12}')
@@ -132,7 +132,7 @@ def _kind_letter(kind: Kind, letters: Letters) -> str:
 
 
 def in_bold_latex(letter: str) -> str:
-    r"""A letter in bold type.
+    r"""Return a letter in bold.
 
     >>> in_bold_latex("M"), in_bold_latex("\\lambda")
     ('\\mathbf{M}', '\\boldsymbol{\\lambda}')
@@ -141,7 +141,7 @@ def in_bold_latex(letter: str) -> str:
 
 
 def in_bold_text(letter: str) -> str:
-    """A letter in bold type, where Unicode has it.
+    """Return a letter in bold, if Unicode has it.
 
     >>> in_bold_text("s"), in_bold_text("λ"), in_bold_text("rod")
     ('𝐬', '𝛌', 'rod')
@@ -156,7 +156,7 @@ def in_bold_text(letter: str) -> str:
 
 
 def for_text(name: str, letters: Letters = PLAIN) -> str:
-    """The name in plain text.
+    """Return the name in plain text.
 
     >>> for_text("theta1"), for_text("dot(x)"), for_text("G(x)"), for_text("beta[1]"), for_text("dot(speed)")
     ('θ₁', 'ẋ', 'G_x', 'β₁', 'dot(speed)')
@@ -190,7 +190,7 @@ def for_text(name: str, letters: Letters = PLAIN) -> str:
 
 
 def tokens(words: str) -> list[str]:
-    """An equation in words as its letters, signs, spaces and plain words; accents are characters of their own.
+    """Split an equation as text into letters, signs, spaces and plain words; accents are separate characters.
 
     >>> tokens("b_s with Aᵀλ₁")
     ['b_s', ' ', 'with', ' ', 'A', 'ᵀ', 'λ₁']
@@ -199,7 +199,7 @@ def tokens(words: str) -> list[str]:
 
 
 def letters_in(words: str) -> list[str]:
-    """The letters of an equation in words, as names; d/dt is no letter.
+    """Return the letters of an equation as text, as names; d/dt is no letter.
 
     >>> letters_in("A_s ṡ = b_s − λ")
     ['A', 's', 'b', 'lambda']
@@ -214,7 +214,7 @@ def letters_in(words: str) -> list[str]:
 
 
 def of_block(key: str, *, latex: bool = False, bold: bool = False) -> str:
-    r"""The letter of a block or of a quantity in a step: M_tilde, N_l, w_tilde_2, theta_ddot_1.
+    r"""Return the letter of a block or of a quantity in a step: M_tilde, N_l, w_tilde_2, theta_ddot_1.
 
     >>> of_block("N_l"), of_block("psi_hat_2"), of_block("w_tilde_2", latex=True), of_block("N_l", latex=True, bold=True)
     ('N_l', 'ψ̂₂', '\\tilde{w}_{2}', '\\mathbf{N}_{l}')
@@ -226,7 +226,7 @@ def of_block(key: str, *, latex: bool = False, bold: bool = False) -> str:
 
 
 def _accented(word: str, *, for_text: bool, bold: bool = False) -> tuple[str, list[str]]:
-    """The letter of a word with its accents, and its indices."""
+    """Return the letter of a word with its accents, and its indices."""
     from sympy.printing.pretty.pretty_symbology import greek_unicode
 
     base, *below = word.split("_")
@@ -248,7 +248,7 @@ def _accented(word: str, *, for_text: bool, bold: bool = False) -> tuple[str, li
 
 
 def for_formula(name: str, taken: Collection[str]) -> str:
-    """The name as a formula has it: constants of the motion and momenta as G_x and p_x, with underscores if that is taken.
+    """Return the name for formulas: constants of the motion and momenta as G_x and p_x, with underscores if in use.
 
     >>> for_formula("G(x)", ["x"]), for_formula("G(x)", ["x", "G_x"]), for_formula("dot(x)", ["x"])
     ('G_x', 'G_x_', 'dot(x)')
@@ -263,7 +263,7 @@ def for_formula(name: str, taken: Collection[str]) -> str:
 
 
 def for_plot(name: str) -> str:
-    r"""The name as matplotlib draws it: letters with indices, but words, as URDF has them, as they are, one dot above the whole.
+    r"""Return the name for matplotlib: letters with indices; words, as in URDF, unchanged, with one dot above the word.
 
     >>> for_plot("dot(theta1)"), for_plot("panda_joint1"), for_plot("dot(panda_joint1)"), for_plot("p(x)")
     ('$\\dot{\\theta}_{1}$', 'panda_joint1', '$\\overset{\\bullet}{\\text{panda_joint1}}$', '$p_{x}$')
@@ -284,7 +284,7 @@ def for_plot(name: str) -> str:
 
 
 def for_words(text: str) -> str:
-    r"""Any text as matplotlib draws it as it is; it would hide one that begins with an underscore.
+    r"""Escape text for matplotlib, which would hide labels with a leading underscore.
 
     >>> for_words("rope at $5"), for_words("_x")
     ('rope at \\$5', '$\\text{_x}$')
@@ -302,7 +302,7 @@ def _base_and_index(name: str) -> tuple[str, list[str]]:
 
     head, *below = name.split("_")
     greek = head.lower().rstrip("0123456789") in greeks
-    if len(head) > 1 and any(len(part) > _SHORT and not part.isdigit() for part in below) and not greek:
+    if len(head) > 1 and any(len(part) > _MAX_INDEX and not part.isdigit() for part in below) and not greek:
         return name, []
     match = re.fullmatch(r"([A-Za-z]+?)(\d+)|([A-Za-z])([xyz]{1,2})", head)
     if match:
@@ -311,7 +311,7 @@ def _base_and_index(name: str) -> tuple[str, list[str]]:
 
 
 def _letter_for_latex(part: str) -> str:
-    """A letter, a Greek letter by its name, a number, or a word in upright type."""
+    """Return a letter, a Greek letter by its name, a number, or an upright word."""
     from sympy.core.alphabets import greeks
     from sympy.printing.latex import tex_greek_dictionary
 
@@ -325,7 +325,7 @@ def _letter_for_latex(part: str) -> str:
 
 
 def _upright(word: str) -> str:
-    font = "text" if {"-", " "} & set(word) else "mathrm"  # a hyphen is no minus, and a space stays
+    font = "text" if {"-", " "} & set(word) else "mathrm"  # keeps hyphens and spaces
     escaped = word.replace("_", r"\_")
     return rf"\{font}{{{escaped}}}"
 

@@ -1,6 +1,6 @@
-"""A figure that a notebook shows by itself, once, without pyplot.
+"""A figure that notebooks display once, without pyplot.
 
-Colours and lines: every formalism has its own pair, and those of one lineage share a colour.
+Every formulation has its own pair of color and line style; formulations of one lineage share a color.
 """
 
 from __future__ import annotations
@@ -20,22 +20,22 @@ if TYPE_CHECKING:
 
 
 class Plot(Figure):
-    """A matplotlib figure that belongs to no window: pyplot does not know it, so nothing has to be closed.
+    """A matplotlib figure that is not registered in pyplot, so that it need not be closed.
 
     >>> Plot()._repr_png_()[1:4]
     b'PNG'
     """
 
     def _repr_png_(self) -> bytes:
-        """What a notebook shows."""
+        """Return the image for a notebook."""
         data = BytesIO()
         self.savefig(data, format="png", dpi=120)
         return data.getvalue()
 
 
-# Okabe and Ito's colours, told apart by colour-blind readers; the yellow, hard to see on white, is a brown
+# Okabe and Ito's colors, distinguishable by color-blind readers; brown replaces the yellow, which is faint on white
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#8C6D31")
-# each lets lines below it be seen
+# dashes, so that the lines below stay visible
 DASHES: tuple[LineStyleType, ...] = (
     "-",
     (0, (5, 2)),
@@ -43,7 +43,7 @@ DASHES: tuple[LineStyleType, ...] = (
     (0, (6, 1.5, 1, 1.5)),
     (0, (3, 1.5, 1, 1.5, 1, 1.5)),
 )
-# for lines of one panel that coincide with those below
+# for lines of one panel that coincide with lines below
 COVERING: tuple[LineStyleType, ...] = ("-", (0, (5, 5)), (3, (3, 7)), (6, (2, 9)), (0, (1.5, 12)), (6, (1, 14)))
 
 LINEAGES: dict[Lineage, tuple[str, ...]] = grouped({x.ABOUT.key: x.ABOUT.lineage for x in catalogue.FORMALISMS})
@@ -51,31 +51,31 @@ LINEAGES: dict[Lineage, tuple[str, ...]] = grouped({x.ABOUT.key: x.ABOUT.lineage
 
 @dataclass(frozen=True)
 class Style:
-    """How a line is drawn."""
+    """Color and dashes of a line."""
 
     colour: str
     dashes: LineStyleType
 
 
 def style_of(formalism: str) -> Style:
-    """The colour of the lineage and the line of the formalism in it: together its own, the same in every figure.
+    """Return the color of the lineage and the line style of the formulation: unique, and the same in every figure.
 
     >>> style_of("lagrange").colour == style_of("routh").colour, style_of("lagrange") == style_of("routh")
     (True, False)
     """
-    place, keys = next((i, keys) for i, keys in enumerate(LINEAGES.values()) if formalism in keys)
-    return Style(COLOURS[place], DASHES[keys.index(formalism)])
+    index, keys = next((i, keys) for i, keys in enumerate(LINEAGES.values()) if formalism in keys)
+    return Style(COLOURS[index], DASHES[keys.index(formalism)])
 
 
 def styles_of(runs: Mapping[str, str]) -> dict[str, Style]:
-    """The styles of runs, given the formalism of each; where one comes twice, the next pair that is free.
+    """Return the styles of runs from their formulations; repeated formulations get the next free pair.
 
     >>> found = styles_of({"coarse": "kane", "fine": "kane"})
     >>> found["coarse"] == style_of("kane"), found["fine"] == found["coarse"]
     (True, False)
     """
     own = {name: style_of(formalism) for name, formalism in runs.items()}
-    first = {style: name for name, style in reversed(own.items())}  # who has it
+    first = {style: name for name, style in reversed(own.items())}  # first run with each style
     free = [Style(colour, dashes) for dashes in DASHES for colour in COLOURS]
     free = [style for style in free if style not in first]
     out: dict[str, Style] = {}

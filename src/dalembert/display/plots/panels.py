@@ -1,4 +1,4 @@
-"""What can be drawn of a run, panel by panel; quantities of different units never share an axis."""
+"""The panels of a run; quantities with different units never share an axis."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from dalembert.symbolic.symbols import Kind
 if TYPE_CHECKING:
     from dalembert.simulation.trajectory_data import TrajectoryData
 
-MOST_LINES = 8  # in one panel: as many as there are colours
-_MOST_OF_A_UNIT = 60
-_MOST_PORTRAITS = 9
-_LONG = 52  # characters of a description in a legend
-_OFF = 1e-3  # of its largest size: a servo constraint that begins with more is off its target
-_ROUNDING = 1e-10  # of the largest momentum or force
+MOST_LINES = 8  # in one panel: the number of colors
+_MAX_LINES_PER_UNIT = 60
+_MAX_PORTRAITS = 9
+_WIDE = 52  # characters of a description in a legend
+_OFF_TARGET = 1e-3  # initial error of a servo constraint, relative to its maximum, above which it starts off its target
+_ROUNDING = 1e-10  # relative to the largest momentum or force
 FLOOR = 1e-17  # below this an error is rounding
 
 
@@ -32,35 +32,35 @@ class Line:
     label: str
     y: np.ndarray
     x: np.ndarray | None = None
-    zero: bool = False  # rounding beside what it belongs to: said in words
+    zero: bool = False  # zero up to rounding: listed in the legend, not drawn
 
 
 @dataclass(frozen=True)
 class Panel:
-    """One pair of axes: what the vertical axis is, its unit, and the lines; `across` is the horizontal one if it is not time.
+    """One pair of axes: quantity and unit of the vertical axis, and the lines; `across` is the horizontal axis if not time.
 
-    The lines of a `drift` are sizes of errors, mostly running maxima, on a logarithmic axis.
+    The lines of a `drift` are magnitudes of errors, mostly running maxima, on a logarithmic axis.
     """
 
     what: str
     unit: str
     lines: tuple[Line, ...]
     drift: bool = False
-    across: tuple[str, str] | None = None  # what, and its unit
+    across: tuple[str, str] | None = None  # quantity, and its unit
 
     def is_zero(self, line: Line) -> bool:
-        """Whether a line is nothing but rounding, so that it is not drawn."""
+        """True if a line is zero up to rounding, so that it is not drawn."""
         return line.zero or (self.drift and bool(np.nanmax(line.y) <= FLOOR))
 
     @property
     def zero(self) -> bool:
-        """Whether there is nothing to be seen."""
+        """True if all lines are zero."""
         return all(map(self.is_zero, self.lines))
 
 
 @dataclass(frozen=True)
 class Choice:
-    """A kind of panel that can be asked for: what it shows, how it is made, and what a run without it lacks."""
+    """A type of panel: its description, its function, and what a run without it lacks."""
 
     text: str
     make: Callable[[TrajectoryData], list[Panel]]
@@ -68,7 +68,7 @@ class Choice:
 
 
 def panels_of(run: TrajectoryData, names: Sequence[str] = ()) -> list[Panel]:
-    """The panels of these names, or the overview; raises for a name that is not known, or that the run has nothing for.
+    """Return the panels of these names, or the overview; raises for an unknown name, or a panel that the run does not have.
 
     >>> import dalembert as dl
     >>> run = dl.simulate("double-pendulum", 1.0, samples=11)
@@ -77,18 +77,18 @@ def panels_of(run: TrajectoryData, names: Sequence[str] = ()) -> list[Panel]:
     >>> panels_of(run, ["multipliers"])
     Traceback (most recent call last):
         ...
-    dalembert.errors.InputError: plot: 'double-pendulum' has no constraints, so there is no panel 'multipliers'. Leave it out.
+    dalembert.errors.InputError: plot: 'double-pendulum' has no constraints, so there is no panel 'multipliers'. Remove it.
     """
     require_known(names, PANELS, "panel")
     found = {name: PANELS[name].make(run) for name in names or OVERVIEW}
     for name in names:
         if not found[name]:
-            raise InputError(f"plot: {_lacking(run, name)} Leave it out.")
+            raise InputError(f"plot: {_missing_panel_note(run, name)} Remove it.")
     return [panel for panels in found.values() for panel in panels]
 
 
 def drawable(run: TrajectoryData, names: Sequence[str]) -> tuple[list[str], list[str]]:
-    """Of the names, those that the run has a panel for, and a sentence for each of the others.
+    """Return the names of the panels that the run has, and a note for each of the others.
 
     >>> import dalembert as dl
     >>> drawable(dl.simulate("double-pendulum", 1.0, samples=11), ["energy", "multipliers"])
@@ -96,15 +96,15 @@ def drawable(run: TrajectoryData, names: Sequence[str]) -> tuple[list[str], list
     """
     require_known(names, PANELS, "panel")
     has = {name: bool(PANELS[name].make(run)) for name in names}
-    return [name for name in names if has[name]], [_lacking(run, name) for name in names if not has[name]]
+    return [name for name in names if has[name]], [_missing_panel_note(run, name) for name in names if not has[name]]
 
 
-def _lacking(run: TrajectoryData, name: str) -> str:
+def _missing_panel_note(run: TrajectoryData, name: str) -> str:
     return f"'{run.model.name}' has no {PANELS[name].lack}, so there is no panel '{name}'."
 
 
 def require_known(names: Iterable[str], known: Iterable[str], what: str) -> None:
-    """Raise for a name of a panel or figure that there is not."""
+    """Raise for an unknown name of a panel or figure."""
     for name in names:
         if name not in known:
             hint = nearest(name, known)
@@ -113,7 +113,7 @@ def require_known(names: Iterable[str], known: Iterable[str], what: str) -> None
 
 
 def running_maximum(values: np.ndarray) -> np.ndarray:
-    """The largest size so far, along the samples.
+    """Return the running maximum of the magnitude, along the samples.
 
     >>> running_maximum(np.array([0.0, -3.0, 2.0, 4.0]))
     array([0., 3., 3., 4.])
@@ -122,14 +122,14 @@ def running_maximum(values: np.ndarray) -> np.ndarray:
 
 
 def balance_error(run: TrajectoryData) -> np.ndarray:
-    """|E − E₀| of the energy balance, relative to E₀, or to the largest energies where E₀ is nothing beside them."""
+    """|E − E₀| of the energy balance, relative to E₀, or to the largest energies if E₀ is negligible."""
     size = float(np.max(np.abs(run.kinetic) + np.abs(run.potential)))
     start = abs(float(run.balance[0]))
     return np.abs(run.balance - run.balance[0]) / (start if start > 1e-6 * size else size or 1.0)
 
 
 def momentum_error(run: TrajectoryData) -> np.ndarray | None:
-    """|p − p₀| of the first ignorable momentum, relative to p₀ unless that is 0; None without one."""
+    """|p − p₀| of the first ignorable momentum, relative to p₀ unless it is 0; None if there is none."""
     ignorable = run.ignorable
     if not ignorable:
         return None
@@ -138,12 +138,12 @@ def momentum_error(run: TrajectoryData) -> np.ndarray | None:
 
 
 def spread(count: int, most: int) -> list[int]:
-    """At most so many places, evenly spread, the first and the last among them."""
+    """Return at most `most` evenly spaced indices, including the first and the last."""
     return list(range(count)) if count <= most else np.linspace(0, count - 1, most).round().astype(int).tolist()
 
 
 def merged(lines: Sequence[Line]) -> list[Line]:
-    """The lines with equal ones drawn once, under all their names.
+    """Merge equal lines into one line with all their names.
 
     >>> a, b = np.ones(3), np.arange(3.0)
     >>> [line.label for line in merged([Line("x", a), Line("y", b), Line("z", a)])]
@@ -163,14 +163,14 @@ def merged(lines: Sequence[Line]) -> list[Line]:
 
 
 def by_unit(rows: Sequence[tuple[str, Line]], what: str) -> list[Panel]:
-    """One panel for each unit, or several where there are too many lines, from (unit, line)."""
+    """Return one panel per unit, or several if there are too many lines, from (unit, line)."""
     panels = []
     for unit in dict.fromkeys(unit for unit, _ in rows):
         alike, title = [line for its, line in rows if its == unit and not line.zero], what
         zero = [line for its, line in rows if its == unit and line.zero]
-        if len(alike) > _MOST_OF_A_UNIT:
-            places = spread(len(alike), MOST_LINES)
-            title, alike = f"{len(places)} of {len(alike)} {what}", [alike[i] for i in places]
+        if len(alike) > _MAX_LINES_PER_UNIT:
+            chosen = spread(len(alike), MOST_LINES)
+            title, alike = f"{len(chosen)} of {len(alike)} {what}", [alike[i] for i in chosen]
         count = max(1, -(-len(alike) // MOST_LINES))
         chunks = [[alike[i] for i in part] for part in np.array_split(range(len(alike)), count)]
         chunks[-1] += zero
@@ -179,16 +179,16 @@ def by_unit(rows: Sequence[tuple[str, Line]], what: str) -> list[Panel]:
 
 
 def _described(
-    names: Sequence[str], units: Sequence[str], said: Sequence[str], values: np.ndarray
+    names: Sequence[str], units: Sequence[str], descriptions: Sequence[str], values: np.ndarray
 ) -> list[tuple[str, Line]]:
-    """The rows by unit; few of a unit are described, many only named."""
+    """Return the rows as lines with their units; descriptions only for few rows per unit."""
     few = {unit for unit in units if units.count(unit) <= 3}
-    rows = zip(names, units, said, values, strict=True)
+    rows = zip(names, units, descriptions, values, strict=True)
     return [(unit, Line(_label(name, text if unit in few else ""), row)) for name, unit, text, row in rows]
 
 
 def quiet(rows: Sequence[tuple[str, Line]], size: float = 0.0) -> list[tuple[str, Line]]:
-    """The rows, those marked as zero that are rounding beside the largest, or beside `size`.
+    """Mark rows as zero that are rounding relative to the largest row, or to `size`.
 
     >>> [line.zero for _, line in quiet([("N", Line("a", np.ones(2))), ("N·m", Line("b", np.full(2, 1e-16)))])]
     [False, True]
@@ -201,7 +201,7 @@ def _label(name: str, description: str) -> str:
     if not description:
         return for_plot(name)
     short = (
-        description if len(description) <= _LONG else description[: _LONG - 1].rsplit(" ", 1)[0].rstrip(" ,;:.") + " …"
+        description if len(description) <= _WIDE else description[: _WIDE - 1].rsplit(" ", 1)[0].rstrip(" ,;:.") + " …"
     )
     return f"{for_plot(name)}  {for_words(short)}"
 
@@ -210,9 +210,9 @@ def _label(name: str, description: str) -> str:
 
 
 def _coordinates(run: TrajectoryData) -> list[Panel]:
-    units, said = units_of(run), [c.description for c in run.model.generalized_coordinates]
+    units, descriptions = units_of(run), [c.description for c in run.model.generalized_coordinates]
     names = run.model.coordinate_names
-    return by_unit(_described(names, [units.coordinate(x) for x in names], said, run.q), "coordinates")
+    return by_unit(_described(names, [units.coordinate(x) for x in names], descriptions, run.q), "coordinates")
 
 
 def _velocities(run: TrajectoryData) -> list[Panel]:
@@ -222,8 +222,8 @@ def _velocities(run: TrajectoryData) -> list[Panel]:
         rates = [Kind.RATE.of(x) for x in names]
         return by_unit(_described(rates, [units.rate(x) for x in names], [""] * len(names), run.qd), "velocities")
     known = {speed.name: speed.description for speed in model.generalized_speeds}
-    said = [known.get(name, "") for name in run.speed_names]
-    return by_unit(_described(run.speed_names, speed_units(run), said, run.speeds), "speeds")
+    descriptions = [known.get(name, "") for name in run.speed_names]
+    return by_unit(_described(run.speed_names, speed_units(run), descriptions, run.speeds), "speeds")
 
 
 def _energy(run: TrajectoryData) -> list[Panel]:
@@ -242,8 +242,8 @@ def _balance(run: TrajectoryData) -> list[Panel]:
 
 
 def _violation(run: TrajectoryData) -> list[Panel]:
-    """The violation of every constraint, units apart: the largest so far, or how the error of a servo constraint goes."""
-    units, away = units_of(run), _controlled(run)
+    """Return the violation of every constraint by unit: the running maximum, or the error of a servo constraint over time."""
+    units, away = units_of(run), _off_target_servos(run)
     rows = [
         (name, row, name.rsplit(", ", 1)[0] in away)
         for name, row in zip(run.violation_names, run.violation, strict=True)
@@ -259,12 +259,12 @@ def _violation(run: TrajectoryData) -> list[Panel]:
     return panels
 
 
-def _controlled(run: TrajectoryData) -> set[str]:
-    """The constraints with feedback that begin off their target: their error is to die out, and is no drift."""
+def _off_target_servos(run: TrajectoryData) -> set[str]:
+    """Return the constraints with feedback that start off their target: their error decays and is no drift."""
     if not run.constraint_names:
         return set()
     rows = zip(run.violation_names, run.violation, strict=True)
-    off = {name.rsplit(", ", 1)[0] for name, row in rows if abs(row[0]) > _OFF * np.abs(row).max()}
+    off = {name.rsplit(", ", 1)[0] for name, row in rows if abs(row[0]) > _OFF_TARGET * np.abs(row).max()}
     return set(run.servo) & off
 
 
@@ -276,7 +276,7 @@ def _multipliers(run: TrajectoryData) -> list[Panel]:
 
 
 def _merged_by_unit(rows: Sequence[tuple[str, Line]], what: str) -> list[Panel]:
-    """One panel for each unit, equal lines drawn once."""
+    """Return one panel per unit, with equal lines merged."""
     units = dict.fromkeys(unit for unit, _ in rows)
     once = [(unit, line) for unit in units for line in merged([line for its, line in rows if its == unit])]
     return by_unit(once, what)
@@ -319,7 +319,7 @@ def _phase(run: TrajectoryData) -> list[Panel]:
             (Line("", run.qd[i], run.q[i]),),
             across=(for_plot(names[i]), units.coordinate(names[i])),
         )
-        for i in spread(len(names), _MOST_PORTRAITS)
+        for i in spread(len(names), _MAX_PORTRAITS)
     ]
 
 
@@ -333,7 +333,7 @@ PANELS: dict[str, Choice] = {
     "momenta": Choice("the generalized momenta ∂L/∂q̇", _momenta),
     "multipliers": Choice("the multipliers λ of the constraints", _multipliers, "constraints"),
     "reactions": Choice("the generalized reactions Aᵀλ + C", _reactions, "constraints"),
-    "joints": Choice("the size of force and moment in every joint", _joints, "joints whose forces are determined"),
+    "joints": Choice("the magnitude of force and moment in every joint", _joints, "joints whose forces are determined"),
     "drives": Choice("torques and forces of the drives", _drives, "drives"),
     "phase": Choice("phase portraits, the rate of every coordinate over the coordinate", _phase),
 }

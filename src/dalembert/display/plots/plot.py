@@ -1,4 +1,4 @@
-"""Figures for papers and notebooks, by matplotlib's objects only: no global state, no window, safe in threads."""
+"""Figures for papers and notebooks, with matplotlib objects only: no global state, no window, thread-safe."""
 
 from __future__ import annotations
 
@@ -56,17 +56,17 @@ __all__ = [
     "trajectory",
 ]
 FORMATS = (".png", ".pdf", ".svg")
-_LOW = 0.6  # the height of a panel where there is nothing to be seen
-_ACROSS = 3  # phase portraits side by side
+_EMPTY_HEIGHT = 0.6  # relative height of a panel without visible lines
+_PORTRAIT_COLUMNS = 3
 Runs = Mapping[str, "TrajectoryData"]
-_MOST_COORDINATES = 12
-_QUANTILES = ((0.05, "5 % of the runs are below"), (0.5, "half of the runs"), (0.95, "95 %"))
+_MAX_COORDINATES = 12
+_QUANTILES = ((0.05, "5 % quantile"), (0.5, "median"), (0.95, "95 % quantile"))
 
 
 def trajectory(run: TrajectoryData, path: Path | None = None, panels: Sequence[str] = ()) -> Plot:
-    """The figure of a run: the panels that are asked for, or an overview; see `PANELS` for their names.
+    """Return the figure of a run: the requested panels, or an overview; see `PANELS` for their names.
 
-    Given a path it is saved there too, as .png, .pdf or .svg.
+    With a path the figure is also saved, as .png, .pdf or .svg.
 
     >>> import dalembert as dl
     >>> run = dl.derive(dl.load("simple-pendulum"), "lagrange").simulate(1.0, samples=11)
@@ -79,7 +79,7 @@ def trajectory(run: TrajectoryData, path: Path | None = None, panels: Sequence[s
         files.require_suffix(path, FORMATS, "a figure")
     found = panels_of(run, panels)
     timed, phases = [x for x in found if x.across is None], [x for x in found if x.across is not None]
-    rows, lower = (len(timed) + 1) // 2, -(-len(phases) // _ACROSS)
+    rows, lower = (len(timed) + 1) // 2, -(-len(phases) // _PORTRAIT_COLUMNS)
     heights = [1.75 * rows, 2.4 * lower]
     wide = 9.6 if len(found) > 1 else 5.4
     figure = Plot(figsize=(wide, max(3.2, sum(heights) + 0.5)), layout="constrained")
@@ -88,7 +88,7 @@ def trajectory(run: TrajectoryData, path: Path | None = None, panels: Sequence[s
     if timed:
         _time_panels(figure, parts[0, 0], run, timed)
     if phases:
-        columns = min(_ACROSS, len(phases))
+        columns = min(_PORTRAIT_COLUMNS, len(phases))
         cells = parts[-1, 0].subgridspec(-(-len(phases) // columns), columns)
         for index, panel in enumerate(phases):
             axis = figure.add_subplot(cells[divmod(index, columns)])
@@ -98,25 +98,25 @@ def trajectory(run: TrajectoryData, path: Path | None = None, panels: Sequence[s
     return figure
 
 
-def _time_panels(figure: Figure, place: SubplotSpec, run: TrajectoryData, panels: Sequence[Panel]) -> None:
-    """Panels over time in two columns, each with one time axis."""
-    said, rows = units_of(run).shown, (len(panels) + 1) // 2
+def _time_panels(figure: Figure, cell: SubplotSpec, run: TrajectoryData, panels: Sequence[Panel]) -> None:
+    """Draw panels over time in two columns, each with one time axis."""
+    unit_label, rows = units_of(run).shown, (len(panels) + 1) // 2
     columns = [column for column in (panels[:rows], panels[rows:]) if column]
-    halves = place.subgridspec(1, len(columns))
+    halves = cell.subgridspec(1, len(columns))
     for half, column in enumerate(columns):
-        heights = [_LOW if panel.zero else 1.0 for panel in column]
+        heights = [_EMPTY_HEIGHT if panel.zero else 1.0 for panel in column]
         cells = halves[0, half].subgridspec(len(column), 1, height_ratios=heights)
         axes = cells.subplots(sharex=True, squeeze=False)[:, 0]
         for axis, panel in zip(axes, column, strict=True):
-            plot_axes.draw(axis, run.t, panel, said)
+            plot_axes.draw(axis, run.t, panel, unit_label)
         plot_axes.time_axis(list(axes), run.t)
 
 
 def comparison(runs: Mapping[str, TrajectoryData], path: Path, figures: Sequence[str] = ()) -> list[Path]:
-    """The figures of papers/volterra for several formalisms, saved: energy, constraint and momentum drift, and coordinates.
+    """Save the figures of papers/volterra for several formulations: energy, constraint and momentum drift, and coordinates.
 
-    `path` is a directory, where each figure becomes a PNG, or one picture file that takes them all. `figures` chooses among
-    `FIGURES`. Also takes a `Comparison`. Returns the files that were written.
+    `path` is a directory for one PNG per figure, or one image file for all figures. `figures` selects from `FIGURES`.
+    `runs` may also be a `Comparison`. Returns the files that were written.
 
     >>> import dalembert as dl, tempfile
     >>> table = dl.compare(dl.load("double-pendulum"), ["lagrange", "kane"], duration=1.0, samples=11)
@@ -137,7 +137,7 @@ def comparison(runs: Mapping[str, TrajectoryData], path: Path, figures: Sequence
 
 
 def comparison_figure(runs: Mapping[str, TrajectoryData], figures: Sequence[str] = ()) -> Plot:
-    """The figures of several formalisms above each other, all of them or those that are asked for.
+    """Return the figures of several formulations in one column, all of them or the requested ones.
 
     >>> import dalembert as dl
     >>> table = dl.compare(dl.load("double-pendulum"), ["lagrange", "kane"], duration=1.0, samples=11)
@@ -148,7 +148,7 @@ def comparison_figure(runs: Mapping[str, TrajectoryData], figures: Sequence[str]
 
 
 def is_picture(name: str | Path) -> bool:
-    """Whether this is where a picture goes; every `Path` is, and a text that ends as a picture does.
+    """True for the path of an image: every `Path`, and a str with the suffix of an image.
 
     >>> is_picture("phase"), is_picture("phase.png"), is_picture(Path("phase"))
     (False, True, True)
@@ -157,7 +157,7 @@ def is_picture(name: str | Path) -> bool:
 
 
 def save(figure: Figure, path: Path) -> Path:
-    """Write a figure; the suffix decides the format, and the file appears only when it is complete."""
+    """Write a figure in the format of the suffix; the file is written completely or not at all."""
     files.require_suffix(path, FORMATS, "a figure")
     with files.complete(path) as part:
         figure.savefig(part, dpi=200)
@@ -165,7 +165,7 @@ def save(figure: Figure, path: Path) -> Path:
 
 
 def _page(runs: Mapping[str, TrajectoryData], panels: Sequence[Panel]) -> Plot:
-    """Panels above each other, each line named at its end; the colours of lineages are explained on top."""
+    """Return panels in one column, with labels at the ends of the lines; a legend on top explains the colors."""
     from dalembert.display.plots.figure import Plot
 
     first = next(iter(runs.values()))
@@ -190,7 +190,7 @@ def _page(runs: Mapping[str, TrajectoryData], panels: Sequence[Panel]) -> Plot:
 def _side_by_side(
     axis: Axes, t: np.ndarray, panel: Panel, each: Sequence[Sequence[Line]], styles: Mapping[str, Style]
 ) -> list[Ending]:
-    """Draw the lines of a panel, solid ones first, so that the others are seen on them; returns how they end."""
+    """Draw the lines of a panel, solid ones below the dashed ones; returns the ends of the lines."""
     endings = []
     for group in sorted(each, key=lambda group: styles[group[0].label].dashes != "-"):
         line, zero = group[0], panel.is_zero(group[0])
@@ -202,7 +202,7 @@ def _side_by_side(
 
 
 def _lineages(figure: Figure, keys: set[str]) -> None:
-    """A legend of the colours: what the formalisms of each colour share."""
+    """Add a legend of the colors: the lineage of the formulations of each color."""
     from matplotlib.lines import Line2D
 
     known = {lineage: [key for key in members if key in keys] for lineage, members in LINEAGES.items()}
@@ -227,7 +227,7 @@ def _lineages(figure: Figure, keys: set[str]) -> None:
 
 @dataclass(frozen=True)
 class Side:
-    """A figure of a comparison that can be asked for: what it shows, its panels, and what a model without it lacks."""
+    """A figure of a comparison: its description, its panels, and what a model without it lacks."""
 
     text: str
     make: Callable[[Runs], list[Panel]]
@@ -235,7 +235,7 @@ class Side:
 
 
 def figures_of(runs: Runs, names: Sequence[str] = ()) -> dict[str, list[Panel]]:
-    """The panels of each figure by its name; all that the model has something for, or those that are asked for.
+    """Return the panels of each figure by its name; all figures of the model, or the requested ones.
 
     >>> import dalembert as dl
     >>> table = dl.compare(dl.load("double-pendulum"), ["lagrange", "kane"], duration=1.0, samples=11)
@@ -249,14 +249,12 @@ def figures_of(runs: Runs, names: Sequence[str] = ()) -> dict[str, list[Panel]]:
     for name in names:
         if not found[name]:
             model = next(iter(runs.values())).model.name
-            raise InputError(
-                f"plot: '{model}' has no {FIGURES[name].lack}, so there is no figure '{name}'. Leave it out."
-            )
+            raise InputError(f"plot: '{model}' has no {FIGURES[name].lack}, so there is no figure '{name}'. Remove it.")
     return {name: panels for name, panels in found.items() if panels}
 
 
 def groups(panel: Panel) -> list[list[Line]]:
-    """The lines that are drawn as one: equal drifts, and motions that nobody could tell apart.
+    """Group the lines that are drawn as one: equal drifts, and indistinguishable motions.
 
     >>> lines = tuple(Line(name, np.linspace(0, end, 9)) for name, end in (("a", 1), ("b", 1), ("c", 2)))
     >>> [[line.label for line in group] for group in groups(Panel("x", "m", lines))]
@@ -275,7 +273,7 @@ def groups(panel: Panel) -> list[list[Line]]:
 
 
 def names_of(group: Sequence[Line], panel: Panel) -> list[str]:
-    """What is written beside a line, from above: all it stands for, or that it is all there are."""
+    """Return the labels of a line, from top to bottom: the lines in its group, or that it represents all lines."""
     zero = " (zero)" if panel.is_zero(group[0]) else ""
     if len(group) == len(panel.lines) > 1:
         return [f"all {len(group)}{zero}"]
@@ -292,14 +290,14 @@ def _energy(runs: Runs) -> list[Panel]:
 
 
 def _constraints(runs: Runs) -> list[Panel]:
-    """One panel for each unit: the norm over the rows of that unit, on velocities."""
+    """Return one panel per unit: the norm of the rows of that unit on velocity level."""
     first = next(iter(runs.values()))
     names, units = first.violation_names, units_of(first)
-    held = [units.violation(name) for name in names]
+    row_units = [units.violation(name) for name in names]
     velocities = [i for i, name in enumerate(names) if not name.endswith(", position")]
     panels = []
-    for unit in dict.fromkeys(held[i] for i in velocities):
-        rows = [i for i in velocities if held[i] == unit]
+    for unit in dict.fromkeys(row_units[i] for i in velocities):
+        rows = [i for i in velocities if row_units[i] == unit]
         norms = {key: np.linalg.norm(run.violation[rows], axis=0) for key, run in runs.items()}
         panels.append(_drift("constraint violation so far", unit, norms))
     return panels
@@ -323,7 +321,7 @@ def _coordinates(runs: Runs) -> list[Panel]:
     units, names = units_of(first), first.model.coordinate_names
     return [
         Panel(for_plot(names[i]), units.coordinate(names[i]), tuple(Line(key, run.q[i]) for key, run in runs.items()))
-        for i in spread(len(names), _MOST_COORDINATES)
+        for i in spread(len(names), _MAX_COORDINATES)
     ]
 
 
@@ -339,11 +337,30 @@ FIGURES: dict[str, Side] = {
 
 @checked
 def plot_sweep(found: xarray.Dataset, path: str | Path | None = None) -> Plot:
-    """Draw what a sweep found, a panel for each thing observed; saved as .png, .pdf or .svg where a path is given.
+    """Plot the result of a sweep, one panel per observed quantity.
 
-    Over a grid of one name numbers are a line, with a line for each value of a second. Of runs at random or Sobol's points the
-    share below each value is drawn, and over time the quantiles.
+    Over a grid of one parameter scalars are a line, with one line per value of a second parameter. For random or Sobol samples
+    the panel contains the cumulative distribution, and for time series the quantiles.
 
+    Parameters
+    ----------
+    found : xarray.Dataset
+        Result of `dalembert.sweep`.
+    path : str or Path, optional
+        File to save the figure to: .png, .pdf or .svg.
+
+    Returns
+    -------
+    Plot
+        matplotlib figure with one axes per panel.
+
+    Raises
+    ------
+    InputError
+        If `found` is no result of a sweep, or all its runs failed.
+
+    Examples
+    --------
     >>> import dalembert as dl
     >>> found = dl.sweep("simple-pendulum", {"l": [0.5, 1.0, 2.0]}, observe="final(theta)", duration=1.0, workers=1)
     >>> [axis.get_xlabel() for axis in dl.plot_sweep(found).axes]
@@ -368,17 +385,17 @@ def plot_sweep(found: xarray.Dataset, path: str | Path | None = None) -> Plot:
 
 
 def sweep_panels(found: xarray.Dataset) -> list[Panel]:
-    """What there is to draw of a sweep, a panel for each thing observed."""
+    """Return the panels of a sweep, one per observed quantity."""
     if "reason" not in found:
         raise InputError("plot_sweep: the Dataset has no `reason`. Expected the result of a sweep.")
     good = found["reason"] == ""
     if not bool(good.any()):
-        raise InputError("plot_sweep: no run has numbers. Look at `reason`.")
+        raise InputError("plot_sweep: no run has finite results. See `reason`.")
     return [_panel(found, str(name), good) for name in found.data_vars if name != "reason"]
 
 
 def _panel(found: xarray.Dataset, name: str, good: xarray.DataArray) -> Panel:
-    values, over = found[name], [str(place) for place in good.dims]
+    values, over = found[name], [str(dimension) for dimension in good.dims]
     if "time" in values.dims:
         rows = values.values.reshape(-1, found.sizes["time"])[good.values.ravel()]
         lines = [Line(text, np.quantile(rows, share, axis=0), found["time"].values) for share, text in _QUANTILES]
@@ -386,7 +403,7 @@ def _panel(found: xarray.Dataset, name: str, good: xarray.DataArray) -> Panel:
     if over == ["run"] or len(over) > 2:
         ordered = np.sort(values.values.ravel()[good.values.ravel()])
         share = np.arange(1, len(ordered) + 1) / len(ordered)
-        return Panel("share of the runs below", "", (Line("", share, ordered),), across=(name, ""))
+        return Panel("cumulative share of runs", "", (Line("", share, ordered),), across=(name, ""))
     first, second = over[0], over[1:]
     x, unit = found[first].values, str(found[first].attrs.get("units", ""))
     if not second:
@@ -398,6 +415,6 @@ def _panel(found: xarray.Dataset, name: str, good: xarray.DataArray) -> Panel:
 
 
 def _line(text: str, x: np.ndarray, y: np.ndarray) -> Line:
-    """Numbers in the order of x; runs without any are left out, so that their neighbours are seen."""
-    places = [i for i in np.argsort(x, kind="stable") if np.isfinite(y[i])]
-    return Line(text, y[places], x[places])
+    """Return a line in the order of x; runs without a finite value are dropped."""
+    order = [i for i in np.argsort(x, kind="stable") if np.isfinite(y[i])]
+    return Line(text, y[order], x[order])

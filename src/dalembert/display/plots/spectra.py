@@ -1,4 +1,4 @@
-"""Root loci and Campbell's diagrams."""
+"""Root loci and Campbell diagrams."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from dalembert.model.description import Elements
 
 
 def locus(eigenvalues: np.ndarray, values: np.ndarray, across: str, title: str, path: str | Path | None) -> Plot:
-    """Eigenvalues (states, values) in the plane, darker with the value; rings where they begin."""
+    """Plot eigenvalues (states, values) in the complex plane, darker for later values; circles mark the first value."""
     figure, axis = _page(title)
     x = np.broadcast_to(values, eigenvalues.shape)
     axis.axvline(0.0, color=GREY, linewidth=0.8)
@@ -46,7 +46,7 @@ def campbell(
     orders: Sequence[float],
     path: str | Path | None,
 ) -> Plot:
-    """Frequencies over the value; those that grow are drawn in red. Dashed: multiples of the value."""
+    """Plot frequencies over the value; unstable ones in red. Dashed: multiples of the value."""
     figure, axis = _page(title)
     size = np.abs(eigenvalues).max(initial=0.0)
     for row in eigenvalues:
@@ -57,7 +57,7 @@ def campbell(
     high, fastest = axis.get_ylim()[1], np.abs(values).max()
     for order in orders:
         axis.plot(values, order * np.abs(values), color=GREY, linewidth=0.8, linestyle=(0, (5, 3)))
-        # where the line ends, or leaves the picture
+        # label at the end of the line, or where it leaves the axes
         share = min(1.0, high / (order * fastest)) if order * fastest > 0 else 1.0
         far = share * values[np.argmax(np.abs(values))]
         axis.annotate(
@@ -70,7 +70,7 @@ def campbell(
 
 
 def worded_value(model: Elements, name: str) -> str:
-    """A parameter or the rate dot(x) of a coordinate as an axis says it, with its unit."""
+    """Return the axis label of a parameter or of the rate dot(x) of a coordinate, with its unit."""
     units = Units(model)
     return worded(for_plot(name), units.shown(written(units.symbols[name])))
 

@@ -1,13 +1,13 @@
-"""Shapes of bodies for which none is declared, drawn from joints, mass centres and inertias.
+"""Shapes of bodies without declared shapes, from joints, mass centers and inertias.
 
-| what is known | what is drawn |
+| model element | drawing |
 |---|---|
-| a disc, ball or ellipsoid that rolls or presses, a blade | it with marks, the blade |
-| gears, belts, racks | wheels with the radii and teeth that the law gives them, the rack |
-| joints and ends | rods between them, along the joint's axis first; a plate where they are three or more in a plane |
-| a mass centre beyond the last joint | a rod with the length that its inertia tells, or the box that has this inertia |
-| a mass without inertia | a ball |
-| a motion along a rail | a rail on the parent, and a carriage |
+| a disc, sphere or ellipsoid in contact, a blade | the solid with marks, the blade |
+| gears, belts, racks | wheels with radii and teeth from the transmission ratio, the rack |
+| joints and ends | rods between them, first along the joint axis; a plate for three or more points in a plane |
+| a mass center beyond the last joint | a rod with the length from the inertia, or the box with this inertia |
+| a mass without inertia | a sphere |
+| a prismatic joint | a rail on the parent, and a carriage |
 """
 
 from __future__ import annotations
@@ -38,14 +38,14 @@ from dalembert.model.loads.sphere_on_sphere import SphereOnSphere
 from dalembert.model.values import WORLD
 
 SLENDER = 0.3
-_BARREL = 3.0  # lengths of the mechanism: what slides farther runs on a rail
+_MAX_BARREL = 3.0  # travel in lengths of the mechanism; a longer slide is drawn as a rail
 _RINGS, _AROUND = 24, 48  # of the mesh of an ellipsoid
-_THIN = 0.07  # of a disc, in radii
+_DISC_THICKNESS = 0.07  # in radii
 
 
 @dataclass(frozen=True)
 class Travel:
-    """How far a slide goes over the motion that is shown."""
+    """Range of a slide over the displayed motion."""
 
     low: float
     high: float
@@ -53,16 +53,16 @@ class Travel:
 
 @dataclass(frozen=True)
 class Sketch:
-    """What the shapes of one model share."""
+    """Common data of the shapes of one model."""
 
     layout: Layout
     unit: float
     radius: float  # of rods
-    normal: np.ndarray | None  # of a plane model
+    normal: np.ndarray | None  # of a planar model
     travel: dict[tuple[str, int], Travel]
 
     def body(self, name: str, color: str, cam: Track | None = None) -> list[Shape]:
-        """The shapes of a body; a cam is given by its outline."""
+        """Return the shapes of a body; a cam is drawn by its outline."""
         placed = self.layout.placed[name]
         rounds, contacts = rounds_of(self.layout, name), self.layout.contacts(name)
         shapes = [blade for contact in contacts if isinstance(contact, KnifeEdge) for blade in self._blade(contact)]
@@ -73,7 +73,7 @@ class Sketch:
         solid += [*toothed, *(shape for round_ in rounds for shape in drawn(round_, color))]
         if cam is not None and self.normal is not None:
             solid.append(cam.plate(2.2 * self.radius, color, self.layout.poses[name].R.T @ self.normal))
-        # a blade and its path are seen through the body
+        # a blade and its path are visible through the body
         shapes += [replace(shape, opacity=0.45) for shape in solid] if shapes else solid
         shapes += [*self._hinge(placed), *self._wire(name, placed), *self._loop_pins(name)]
         size = (1.4 * self.radius,)
@@ -83,18 +83,18 @@ class Sketch:
         return shapes
 
     def _within(self, point: np.ndarray, shapes: list[Shape]) -> bool:
-        """Whether shapes reach around a point: a mark in the empty air would be a riddle."""
+        """True if shapes enclose a point, so that a mark there is attached to the body."""
         reach = np.concatenate([corners(shape) for shape in shapes] or [np.full((1, 3), np.inf)])
         margin = 2 * self.radius
         return bool(np.all((reach.min(axis=0) - margin <= point) & (point <= reach.max(axis=0) + margin)))
 
     @cached_property
     def wheels(self) -> Wheels:
-        """The wheels of gears and belts, and racks."""
+        """Wheels of gears and belts, and racks."""
         return Wheels(self.layout)
 
     def _toothed(self, name: str, color: str) -> list[Shape]:
-        """The wheels and the rack of a body, with marks on the wheels."""
+        """Return the wheels and the rack of a body, with marks on the wheels."""
         travel = self.travel.get((name, 0), Travel(0.0, 0.0))
         shapes = list(self.wheels.shapes(name, color, self.radius, (travel.low, travel.high)))
         for wheel in self.wheels.wheels.get(name, []):
@@ -105,36 +105,36 @@ class Sketch:
         return shapes
 
     def rails(self, name: str) -> list[Shape]:
-        """What the parent of a body carries for it: its rail or barrel, in the parent's axes."""
+        """Return the rail or barrel of a body on its parent, in the axes of the parent."""
         placed = self.layout.placed[name]
         if placed.floats or not placed.slides or name in self.wheels.bars:
             return []
         index, motion = next((i, m) for i, m in enumerate(placed.motions) if m.along is not None)
         if not motion.first or motion.along is None:
             return []
-        way, travel = motion.before.R @ motion.along, self.travel[name, index]
+        direction, travel = motion.before.R @ motion.along, self.travel[name, index]
         role = "ground" if placed.body.parent == WORLD else "joint"
         color = _primitives.GROUND if role == "ground" else _primitives.JOINT
         if self._telescopes(placed, travel):
-            start, end = motion.before.p, motion.before.p + 0.62 * travel.low * way
+            start, end = motion.before.p, motion.before.p + 0.62 * travel.low * direction
             return [_primitives.rod(start, end, 1.5 * self.radius, color, role, "cylinder")]
         low, high = travel.low - 0.12 * self.unit, travel.high + 0.12 * self.unit
-        a, b = motion.before.p + low * way, motion.before.p + high * way
+        a, b = motion.before.p + low * direction, motion.before.p + high * direction
         return [_primitives.rod(a, b, 0.45 * self.radius, color, role, "cylinder")]
 
     def _telescopes(self, placed: Placed, travel: Travel) -> bool:
-        """Whether the slide never comes back to where it starts from on the body it hangs on, as a rod in a barrel."""
-        out = travel.low > 0.3 * travel.high > 0 and travel.high < _BARREL * self.unit
+        """True if the slide never reaches its zero position on the parent, as a rod in a barrel."""
+        out = travel.low > 0.3 * travel.high > 0 and travel.high < _MAX_BARREL * self.unit
         return out and placed.body.parent != WORLD
 
     # contacts
 
     def _holds(self, round_: Round, placed: Placed) -> bool:
-        """Whether a body is what is round on it, and not a leg with a foot."""
+        """True if the round contact shape is the body, and not a foot on a leg."""
         return round_.holds(placed.center) and round_.holds(placed.hung.p)
 
     def _blade(self, contact: KnifeEdge) -> list[Shape]:
-        """Thin across its direction, long along its way."""
+        """Return a blade: thin across its direction, long along its path."""
         at, across = self.layout.vector(contact.point), np.array(contact.direction, dtype=float)
         up = self.normal if self.normal is not None else np.array([0.0, 0.0, 1.0])
         along = np.cross(up, across)
@@ -142,7 +142,7 @@ class Sketch:
         edges = np.array([0.3, 0.025, 0.12]) * self.unit
         return [_primitives.box(at, turn, edges, _primitives.JOINT, "joint")]
 
-    # the body itself
+    # the body
 
     def _solid(self, name: str, placed: Placed, color: str) -> list[Shape]:
         hung, ends = placed.hung.p, self._distinct(name, placed)
@@ -170,7 +170,7 @@ class Sketch:
         return float(np.linalg.norm(a - b)) < 0.03 * self.unit
 
     def _distinct(self, name: str, placed: Placed) -> list[np.ndarray]:
-        """The ends of a body that are not where it hangs, each once."""
+        """Return the distinct ends of a body, without its joint to the parent."""
         found: list[np.ndarray] = []
         for point in self.layout.ends[name]:
             if not self._near(point, placed.hung.p) and not any(self._near(point, other) for other in found):
@@ -178,17 +178,17 @@ class Sketch:
         return found
 
     def _outside(self, placed: Placed, points: list[np.ndarray]) -> bool:
-        """Whether the mass centre lies off the lines from where the body hangs to its ends."""
+        """True if the mass center lies off the lines from the joint of the body to its ends."""
         start = points[0]
         for end in points[1:]:
-            way = end - start
-            share = np.clip((placed.center - start) @ way / (way @ way), 0, 1)
-            if np.linalg.norm(start + share * way - placed.center) < 0.35 * self.unit:
+            direction = end - start
+            share = np.clip((placed.center - start) @ direction / (direction @ direction), 0, 1)
+            if np.linalg.norm(start + share * direction - placed.center) < 0.35 * self.unit:
                 return False
         return placed.mass > 0
 
     def _link(self, placed: Placed, a: np.ndarray, b: np.ndarray, color: str) -> list[Shape]:
-        """From where it hangs along its axis, then across it: a link of a robot; straight where one of the two is small."""
+        """Return a robot link: from its joint along the joint axis, then across it; straight if one of the two parts is short."""
         axis = placed.axis()
         corner = b if axis is None else a + ((b - a) @ axis) * axis
         if self._near(corner, a) or self._near(corner, b):
@@ -196,31 +196,31 @@ class Sketch:
         return [_primitives.rod(a, corner, self.radius, color), _primitives.rod(corner, b, self.radius, color)]
 
     def _leaf(self, placed: Placed, color: str) -> list[Shape]:
-        """The last body of a chain: by its mass centre and inertia."""
+        """Return the shapes of the last body of a chain, from its mass center and inertia."""
         hung, center, (edges, axes) = placed.hung.p, placed.center, placed.box
-        most = float(edges.max())
-        if placed.mass <= 0:  # a frame only
+        span = float(edges.max())
+        if placed.mass <= 0:  # a massless frame
             return []
-        if most < 0.04 * self.unit:  # a point
+        if span < 0.04 * self.unit:  # a point
             ball = Shape("sphere", (3.2 * self.radius,), color, "body", center)
             return (
                 [ball] if self._near(center, hung) else [_primitives.rod(hung, center, 0.7 * self.radius, color), ball]
             )
         order = np.argsort(edges)
-        if edges[order[1]] < SLENDER * most:
-            way = axes[:, order[2]] * most / 2
-            a, b = center - way, center + way
+        if edges[order[1]] < SLENDER * span:
+            direction = axes[:, order[2]] * span / 2
+            a, b = center - direction, center + direction
             near = a if np.linalg.norm(a - hung) < np.linalg.norm(b - hung) else b
             rods = [_primitives.rod(a, b, self.radius, color)]
-            between = np.linalg.norm(np.cross(way, hung - center)) / np.linalg.norm(way)
-            beyond = np.linalg.norm(hung - center) > 1.05 * most / 2
-            return rods + ([_primitives.rod(hung, near, self.radius, color)] if between > 0.05 * most or beyond else [])
+            between = np.linalg.norm(np.cross(direction, hung - center)) / np.linalg.norm(direction)
+            beyond = np.linalg.norm(hung - center) > 1.05 * span / 2
+            return rods + ([_primitives.rod(hung, near, self.radius, color)] if between > 0.05 * span or beyond else [])
         inside = np.all(np.abs(axes.T @ (hung - center)) < 0.55 * np.maximum(edges, 2 * self.radius))
         neck = [] if inside else [_primitives.rod(hung, center, self.radius, color)]
         return [*self._block(placed, color), *neck]
 
     def _block(self, placed: Placed, color: str) -> list[Shape]:
-        """The box of its inertia; a wheel where it turns about an axis of symmetry."""
+        """Return the box with the inertia of the body; a wheel if it rotates about an axis of symmetry."""
         edges, axes = placed.box
         spin = placed.axis()
         order = np.argsort(edges)
@@ -234,9 +234,9 @@ class Sketch:
         return [_primitives.box(placed.center, axes, np.maximum(edges, 0.8 * self.radius), color)]
 
     def _floating(self, placed: Placed, ends: list[np.ndarray], color: str) -> list[Shape]:
-        """A body without a hinge: the box of its inertia, and arms to what hangs on it."""
+        """Return the shapes of a body without a hinge: the box with its inertia, and arms to its child joints."""
         edges, axes = placed.box
-        # in a plane, what joins three points or more is a plate with these corners
+        # in a plane, a body with three or more points is a plate with these corners
         flat = (
             None
             if self.normal is None or len(ends) < 3
@@ -247,8 +247,8 @@ class Sketch:
         if edges.max() < 0.04 * self.unit:
             shapes = [Shape("sphere", (3.2 * self.radius,), color, "body", placed.center)]
         elif np.sort(edges)[1] < SLENDER * edges.max():
-            way = axes[:, int(np.argmax(edges))] * edges.max() / 2
-            shapes = [_primitives.rod(placed.center - way, placed.center + way, self.radius, color)]
+            direction = axes[:, int(np.argmax(edges))] * edges.max() / 2
+            shapes = [_primitives.rod(placed.center - direction, placed.center + direction, self.radius, color)]
         else:
             shapes = self._block(placed, color)
         for end in ends:
@@ -259,7 +259,7 @@ class Sketch:
     # joints
 
     def _hinge(self, placed: Placed) -> list[Shape]:
-        """A pin for one axis, a ball for several."""
+        """Return a pin for one axis, a sphere for several."""
         if placed.floats or not placed.turns or self.layout.contacts(placed.body.name):
             return []
         axis = placed.axis()
@@ -268,7 +268,7 @@ class Sketch:
         return [_primitives.pin(placed.hung.p, axis, 1.35 * self.radius, 3.4 * self.radius, _primitives.JOINT)]
 
     def _loop_pins(self, name: str) -> list[Shape]:
-        """The joints that close loops, on the second body."""
+        """Return the joints that close loops, on the second body."""
         out = []
         for loop in self.layout.model.loops:
             if loop.bodies[1] == name:
@@ -281,7 +281,7 @@ class Sketch:
         return out
 
     def _wire(self, name: str, placed: Placed) -> list[Shape]:
-        """The wire of a bead that turns before it slides: so long that its ends are out of sight."""
+        """Return the wire of a bead that rotates before it slides, long enough that its ends are out of view."""
         if (
             placed.floats
             or not placed.slides
@@ -293,26 +293,26 @@ class Sketch:
         if motion.along is None:
             return []
         far = 3 * max(abs(self.travel[name, index].low), abs(self.travel[name, index].high), self.unit)
-        way = placed.hung.R @ motion.along * far
-        ends = placed.hung.p - way, placed.hung.p + way
+        direction = placed.hung.R @ motion.along * far
+        ends = placed.hung.p - direction, placed.hung.p + direction
         return [_primitives.rod(*ends, 0.3 * self.radius, _primitives.GROUND, "ground", "cylinder")]
 
     def _carriage(self, name: str, placed: Placed, color: str) -> list[Shape]:
-        """What slides on a rail, or the rod that comes out of a barrel."""
+        """Return the carriage on a rail, or the rod in a barrel."""
         if placed.floats or not placed.slides:
             return []
         index, motion = next((i, m) for i, m in enumerate(placed.motions) if m.along is not None)
         travel = self.travel[name, index]
         if motion.along is None or placed.turns:
             return []
-        way = placed.hung.R @ motion.along
+        direction = placed.hung.R @ motion.along
         if self._telescopes(placed, travel):
             back = travel.high - 0.6 * travel.low
-            return [_primitives.rod(placed.hung.p - back * way, placed.hung.p, 0.9 * self.radius, color)]
+            return [_primitives.rod(placed.hung.p - back * direction, placed.hung.p, 0.9 * self.radius, color)]
         across = self.normal if self.normal is not None else None
-        turn = _primitives.along(way)
-        if across is not None and abs(across @ way) < 1e-9:
-            turn = np.column_stack([np.cross(across, way), across, way])
+        turn = _primitives.along(direction)
+        if across is not None and abs(across @ direction) < 1e-9:
+            turn = np.column_stack([np.cross(across, direction), across, direction])
         edges = np.array([5.0, 4.0, 8.0]) * self.radius
         return [_primitives.box(placed.hung.p, turn, edges, color)]
 
@@ -327,12 +327,12 @@ class Round:
     semi_axes: np.ndarray
 
     def holds(self, point: np.ndarray) -> bool:
-        """Whether a point lies within it."""
+        """True if a point lies inside."""
         return bool(np.sum((self.turn.T @ (point - self.at) / self.semi_axes) ** 2) <= 1 + 1e-9)
 
 
 def rounds_of(layout: Layout, body: str) -> list[Round]:
-    """All that is round on a body by its contacts, each once."""
+    """Return the distinct round shapes of a body from its contacts."""
     elements = (*layout.model.contacts, *layout.model.loads)
     found: list[Round] = []
     for each in (round_ for element in elements for round_ in _of(layout, element, body)):
@@ -347,7 +347,7 @@ def _of(layout: Layout, element: Contact | Load, body: str) -> Iterator[Round]:
         case RollingDisk() | DiskOnPlane() if element.body == body:
             radius = layout.number(element.radius)
             turn = _primitives.along(np.array(element.axis, dtype=float))
-            yield Round(True, layout.vector(element.center), turn, radius * np.array([1, 1, _THIN / 2]))
+            yield Round(True, layout.vector(element.center), turn, radius * np.array([1, 1, _DISC_THICKNESS / 2]))
         case RollingEllipsoid() | EllipsoidOnPlane() if element.body == body:
             pose = layout.frame(element.center, element.rotation)
             yield Round(False, pose.p, pose.R, layout.vector(element.semi_axes))
@@ -365,7 +365,7 @@ def _ball(at: np.ndarray, radius: float) -> Iterator[Round]:
 
 
 def drawn(round_: Round, color: str) -> list[Shape]:
-    """A disc with an axle; a ball or an ellipsoid with three circles, one of them bright."""
+    """Return a disc with an axle; a sphere or an ellipsoid with three circles, one of them bright."""
     if round_.disc:
         radius, thick = float(round_.semi_axes[0]), float(2 * round_.semi_axes[2])
         disc = Shape("disc", (radius, thick), color, "body", round_.at, round_.turn)
@@ -388,23 +388,23 @@ def drawn(round_: Round, color: str) -> list[Shape]:
 
 
 def spokes(wheel: Shape) -> list[Shape]:
-    """Marks on both faces of a wheel, one of them bright, so that its turning is seen."""
+    """Return marks on both faces of a wheel, one of them bright, that make its rotation visible."""
     radius, thick = wheel.size
     angles = np.arange(3) * np.pi / 3
-    ways = np.stack([np.cos(angles), np.sin(angles), np.zeros(3)], axis=1) * 0.92 * radius
+    directions = np.stack([np.cos(angles), np.sin(angles), np.zeros(3)], axis=1) * 0.92 * radius
     out = []
     for side in (-1, 1):
         lift = np.array([0.0, 0.0, side * (0.5 * thick + 0.004 * radius)])
-        for k, way in enumerate(ways):
-            first = np.zeros(3) if k == 0 else -way
-            ends = np.array([first + lift, way + lift]) @ wheel.turn.T + wheel.at
+        for k, direction in enumerate(directions):
+            first = np.zeros(3) if k == 0 else -direction
+            ends = np.array([first + lift, direction + lift]) @ wheel.turn.T + wheel.at
             shade = _primitives.CENTER if k == 0 else _primitives.darker(wheel.color)
             out.append(_primitives.line(ends, 0.03 * radius, shade))
     return out
 
 
 def _mesh(semi_axes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Points on rings from pole to pole, and the triangles between them."""
+    """Return points on rings from pole to pole, and the triangles between them."""
     lat, lon = np.linspace(0, np.pi, _RINGS + 1), np.arange(_AROUND) * 2 * np.pi / _AROUND
     across, along = np.sin(lat)[:, None], np.cos(lat)[:, None] + 0 * lon
     points = np.stack([across * np.cos(lon), across * np.sin(lon), along], axis=2).reshape(-1, 3) * semi_axes

@@ -1,4 +1,4 @@
-"""Where to look from: all that is shown is in view, plane models from the front, gravity downwards."""
+"""Camera: everything is in view, planar models from the front, gravity downwards."""
 
 from __future__ import annotations
 
@@ -8,59 +8,59 @@ from dalembert.display.scene._layout import Layout, Pose
 from dalembert.display.scene.scene_values import Places, View
 from dalembert.model.values import WORLD
 
-ANGLE = np.radians(32.0)  # of the view, from bottom to top
-_FULL = 0.9  # of the picture is filled
-_FAR = 5.0  # lengths of the mechanism: where the motion leads farther, the view goes along
+ANGLE = np.radians(32.0)  # vertical field of view
+_FILL = 0.9  # filled fraction of the image
+_FOLLOW_DISTANCE = 5.0  # travel in lengths of the mechanism above which the camera follows
 _STRAIGHT = 1e-9
 
 
 def fitted(
     clouds: dict[str, np.ndarray], places: Places, gravity: np.ndarray, normal: np.ndarray | None, unit: float
 ) -> View:
-    """The view of points (3, k, samples) of every body; `places` are the bodies at the samples."""
-    everything = np.concatenate(list(clouds.values()), axis=1)
+    """Return the view of points (3, k, samples) of every body; `places` are the poses of the bodies at the samples."""
+    all_points = np.concatenate(list(clouds.values()), axis=1)
     bodies = [name for name in clouds if name != WORLD]
     moving = np.concatenate([clouds[name] for name in bodies], axis=1)
     apart = moving - moving.mean(axis=1, keepdims=True)
     spread = max(2 * float(np.linalg.norm(apart, axis=0).max()), unit)
     travelled = float(np.linalg.norm(np.ptp(moving, axis=(1, 2))))
-    follow = bodies[0] if travelled > _FAR * spread else None
+    follow = bodies[0] if travelled > _FOLLOW_DISTANCE * spread else None
     if follow is not None:
         origin = places[follow][1][:, None]
-        everything = moving - origin + origin[:, :, :1]
+        all_points = moving - origin + origin[:, :, :1]
     up = upwards(gravity, normal)
     toward = normal if normal is not None else oblique(up)
     right = np.cross(up, toward)
     axes = np.array([right / np.linalg.norm(right), np.cross(toward, right / np.linalg.norm(right)), toward])
-    seen = axes @ everything.reshape(3, -1)
-    middle = (seen.min(axis=1) + seen.max(axis=1)) / 2
-    distance = _distance(seen - middle[:, None], normal is not None, unit)
-    if normal is None:  # what is near the reader looks larger, so the middle of the picture is another point
+    in_view_axes = axes @ all_points.reshape(3, -1)
+    middle = (in_view_axes.min(axis=1) + in_view_axes.max(axis=1)) / 2
+    distance = _distance(in_view_axes - middle[:, None], normal is not None, unit)
+    if normal is None:  # perspective enlarges near objects, which shifts the center of the image
         for _ in range(3):
-            near = distance / np.maximum(distance - seen[2] + middle[2], 0.02 * distance)
-            shown = (seen[:2] - middle[:2, None]) * near
-            middle[:2] += (shown.min(axis=1) + shown.max(axis=1)) / 2
-            distance = _distance(seen - middle[:, None], False, unit)
+            near = distance / np.maximum(distance - in_view_axes[2] + middle[2], 0.02 * distance)
+            projected = (in_view_axes[:2] - middle[:2, None]) * near
+            middle[:2] += (projected.min(axis=1) + projected.max(axis=1)) / 2
+            distance = _distance(in_view_axes - middle[:, None], False, unit)
     target = axes.T @ middle
     size = 2 * distance * float(np.tan(ANGLE / 2))
     return View(up, normal is not None, target + distance * toward, target, size, unit, follow)
 
 
-def _distance(seen: np.ndarray, planar: bool, unit: float) -> float:
-    """How far away the eye has to be for all points (right, up, toward) to be in the picture."""
-    slope = _FULL * np.tan(ANGLE / 2)
-    toward = np.zeros(seen.shape[1]) if planar else seen[2]
-    return max(float((np.abs(seen[:2]).max(axis=0) / slope + toward).max()), unit / 2 / slope)
+def _distance(in_view_axes: np.ndarray, planar: bool, unit: float) -> float:
+    """Return the camera distance at which all points (right, up, toward) are in the image."""
+    slope = _FILL * np.tan(ANGLE / 2)
+    toward = np.zeros(in_view_axes.shape[1]) if planar else in_view_axes[2]
+    return max(float((np.abs(in_view_axes[:2]).max(axis=0) / slope + toward).max()), unit / 2 / slope)
 
 
 def upwards(gravity: np.ndarray, normal: np.ndarray | None) -> np.ndarray:
-    """Against gravity; where that says nothing in the plane that is seen, along y, z or x."""
+    """Return the up direction: against gravity; if gravity is normal to the view plane, along y, z or x."""
     up = 0.0 - gravity
     if normal is not None:
         up = up - (up @ normal) * normal
     size = np.linalg.norm(up)
     if size > 1e-6 * max(np.linalg.norm(gravity), 1e-300):
-        return up / size + 0.0  # there is one zero
+        return up / size + 0.0  # turns -0.0 into 0.0
     if normal is None:
         return np.array([0.0, 0.0, 1.0])
     for axis in np.eye(3)[[1, 2, 0]]:
@@ -71,18 +71,18 @@ def upwards(gravity: np.ndarray, normal: np.ndarray | None) -> np.ndarray:
 
 
 def oblique(up: np.ndarray) -> np.ndarray:
-    """From the front, the right and above."""
+    """Return the viewing direction from the front, right and above."""
     k = int(np.argmax(np.abs(up)))
     right = np.eye(3)[(k + 1) % 3]
     right = right - (right @ up) * up
     right = right / np.linalg.norm(right)
     front = np.cross(right, up)
-    way = 0.55 * right + front + 0.5 * up
-    return way / np.linalg.norm(way)
+    direction = 0.55 * right + front + 0.5 * up
+    return direction / np.linalg.norm(direction)
 
 
 def normal_of(layout: Layout) -> np.ndarray | None:
-    """The direction across the plane that all bodies move in, in world axes; None where there is no such plane."""
+    """Return the normal of the plane in which all bodies move, in world axes; None if there is none."""
     turns, slides, constant = _directions(layout)
     if not constant:
         return None
@@ -96,7 +96,7 @@ def normal_of(layout: Layout) -> np.ndarray | None:
 
 
 def _directions(layout: Layout) -> tuple[list[np.ndarray], list[np.ndarray], bool]:
-    """All axes and ways of joints in the world at the start, and whether every motion has one."""
+    """Return all rotation axes and slide directions of joints in the initial state, and whether every motion has one."""
     turns, slides = list[np.ndarray](), list[np.ndarray]()
     for placed in layout.placed.values():
         parent = layout.poses[placed.body.parent] if placed.body.parent != WORLD else Pose()
@@ -114,22 +114,22 @@ def _directions(layout: Layout) -> tuple[list[np.ndarray], list[np.ndarray], boo
 
 
 def _normal_of_slides(layout: Layout, slides: list[np.ndarray]) -> np.ndarray | None:
-    """Without turns: the plane of the slides; one slide alone is seen with gravity upright."""
+    """Return the plane of the slides, for models without rotations; for one slide, a plane that contains gravity."""
     _, sizes, axes = np.linalg.svd(np.array(slides))
     if len(sizes) > 2 and sizes[2] > _STRAIGHT:
         return None
     if len(sizes) > 1 and sizes[1] > _STRAIGHT:
         return _forward(np.cross(axes[0], axes[1]))
-    way = axes[0]
+    direction = axes[0]
     gravity = layout.vector(layout.model.gravity)
-    across = np.cross(way, gravity)
+    across = np.cross(direction, gravity)
     if np.linalg.norm(across) < _STRAIGHT:
-        across = np.cross(way, np.eye(3)[int(np.argmin(np.abs(way)))])
+        across = np.cross(direction, np.eye(3)[int(np.argmin(np.abs(direction)))])
     return _forward(across / np.linalg.norm(across))
 
 
 def _forward(n: np.ndarray) -> np.ndarray:
-    """The one of ±n that points to where the reader stands: +z or +x, but −y, so that x is to the right."""
+    """Return the one of ±n that points toward the viewer: +z or +x, but −y, so that x is to the right."""
     k = int(np.argmax(np.abs(n)))
     toward = -1.0 if k == 1 else 1.0
     return n * np.sign(n[k]) * toward + 0.0

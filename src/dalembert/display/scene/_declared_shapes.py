@@ -1,6 +1,6 @@
 """Shapes that the model declares: boxes, cylinders, capsules, spheres and meshes.
 
-How far a shape reaches: points whose hull holds it, nearly.
+The extent of a shape is given by points whose convex hull approximates it.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ from dalembert.symbolic.rotations import roll_pitch_yaw
 
 MAX_BYTES = 40_000_000
 MAX_FACES = 600_000
-SHOWN = 4000  # faces of a mesh in a scene: finer ones are made coarser
+SHOWN = 4000  # maximum number of faces of a mesh in a scene; finer meshes are coarsened
 _DEPTH = 32
 Triangles = np.ndarray  # (k, 3, 3)
 
 
 def declared_shapes(model: Elements) -> tuple[dict[str, list[Shape]], tuple[str, ...]]:
-    """The declared shapes by body, and sentences about those that cannot be drawn."""
+    """Return the declared shapes by body, and notes on those that cannot be drawn."""
     out: dict[str, list[Shape]] = {}
     notes: list[str] = []
     index = {body.name: k for k, body in enumerate(model.bodies)}
@@ -63,7 +63,7 @@ _CORNERS = np.array(list(product((-1.0, 1.0), repeat=3)))
 
 
 def corners(shape: Shape) -> np.ndarray:
-    """Points (k, 3) in the axes of the body.
+    """Return points (k, 3) in body axes whose hull contains the shape.
 
     >>> corners(Shape("sphere", (2.0,), "#000000")).max(axis=0).tolist()
     [2.0, 2.0, 2.0]
@@ -86,26 +86,26 @@ def corners(shape: Shape) -> np.ndarray:
 
 
 def mesh_of(name: str, folder: str) -> tuple[np.ndarray, np.ndarray] | str:
-    """Vertices (n, 3) and faces (m, 3) of a mesh file, or the reason why there are none."""
+    """Return vertices (n, 3) and faces (m, 3) of a mesh file, or the reason for failure."""
     path = mesh_file(name, Path(folder)) if folder else None
     if path is None:
-        return "it was not found"
+        return "file not found"
     reader = _READERS.get(path.suffix.lower())
     if reader is None:
-        return f"files that end in '{path.suffix}' are not read, only {', '.join(_READERS)}"
+        return f"the format '{path.suffix}' is not supported, only {', '.join(_READERS)}"
     try:
         if path.stat().st_size > MAX_BYTES:
             return f"it has more than {MAX_BYTES // 1_000_000} MB"
         found = reader(path.read_bytes())
     except (OSError, ValueError, IndexError, KeyError, ParseError, DefusedXmlException, UnicodeDecodeError) as error:
-        return f"it cannot be read ({type(error).__name__})"
+        return f"the file cannot be read ({type(error).__name__})"
     if not len(found) or len(found) > MAX_FACES or not np.all(np.isfinite(found)):
-        return f"it has no faces, more than {MAX_FACES}, or numbers that are none"
+        return f"it has no faces, more than {MAX_FACES} faces, or values that are not finite"
     return merged(found)
 
 
 def merged(triangles: Triangles, most: int = SHOWN) -> tuple[np.ndarray, np.ndarray]:
-    """Vertices and faces, with equal corners in one; where the faces are too many, corners near to each other as well."""
+    """Merge equal vertices; if there are too many faces, also vertices that are close to each other."""
     points = triangles.reshape(-1, 3)
     size = float(np.ptp(points, axis=0).max()) or 1.0
     cells = 1_000_000
@@ -121,7 +121,7 @@ def merged(triangles: Triangles, most: int = SHOWN) -> tuple[np.ndarray, np.ndar
 
 
 def _stl(data: bytes) -> Triangles:
-    """Binary where the length says so, else text."""
+    """Read STL: binary if the file size matches, else ASCII."""
     if len(data) >= 84:
         count = int.from_bytes(data[80:84], "little")
         if len(data) >= 84 + 50 * count and (count or not data.startswith(b"solid")):
@@ -132,7 +132,7 @@ def _stl(data: bytes) -> Triangles:
 
 
 def _obj(data: bytes) -> Triangles:
-    """Vertices and faces; faces with more corners become fans."""
+    """Read OBJ: vertices and faces; polygons become triangle fans."""
     vertices: list[list[float]] = []
     faces: list[tuple[int, int, int]] = []
     for line in data.decode("utf-8", errors="replace").splitlines():
@@ -147,7 +147,7 @@ def _obj(data: bytes) -> Triangles:
 
 
 def _collada(data: bytes) -> Triangles:
-    """All geometries where the scene places them, in metres, z upwards."""
+    """Read COLLADA: all geometries with the transforms of the scene, in meters, z upwards."""
     root = fromstring(data, forbid_dtd=True)
     for element in root.iter():
         element.tag = element.tag.rpartition("}")[2]
@@ -196,11 +196,11 @@ _TRANSFORMS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
 
 
 def _geometry(geometry: Element) -> Iterator[Triangles]:
-    """The triangles of one geometry."""
+    """Return the triangles of one geometry."""
     arrays = {}
     for source in geometry.iter("source"):
         words = (source.findtext("float_array") or "").split()
-        if len(words) % 3 == 0:  # others hold no places
+        if len(words) % 3 == 0:  # other sources contain no positions
             arrays[source.get("id")] = np.array(words, dtype=float).reshape(-1, 3)
     for vertices in geometry.iter("vertices"):
         for given in vertices.iterfind("input"):

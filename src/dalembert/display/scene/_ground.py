@@ -1,4 +1,4 @@
-"""What does not move: supports of hinges, and the floor."""
+"""Fixed shapes: supports of hinges, and the floor."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from dalembert.model.loads.sphere_on_box import SphereOnBox
 from dalembert.model.loads.sphere_on_plane import OnPlane
 from dalembert.model.values import WORLD
 
-_LINES = 24  # of the grid of a floor, most in each direction
+_MAX_GRID_LINES = 24  # of a floor, in each direction
 
 
-def shapes(sketch: Sketch, view: View, gravity: np.ndarray, clouds: dict[str, np.ndarray], held: Held) -> list[Shape]:
-    """Supports where hinges stand in the world, rails that formulas state, and what bodies touch, or a floor in space."""
+def shapes(sketch: Sketch, view: View, gravity: np.ndarray, clouds: dict[str, np.ndarray], fixed: Held) -> list[Shape]:
+    """Return supports of hinges on the world, rails from constraint formulas, and contact surfaces, or a floor in space."""
     floor = _floor(sketch, view, gravity, clouds)
     level = None if floor is None else floor.level
-    hinges = _hinges(sketch, [(point, None) for point in held.points])
+    hinges = _hinges(sketch, [(point, None) for point in fixed.points])
     found = [shape for point, axis in hinges for shape in _support(sketch, view, point, axis, level)]
-    for a, b in held.lines:
+    for a, b in fixed.lines:
         beyond = 0.12 * sketch.unit * (b - a) / np.linalg.norm(b - a)
         rail = a - beyond, b + beyond, 0.45 * sketch.radius
         found.append(_primitives.rod(*rail, _primitives.GROUND, "ground", "cylinder"))
@@ -33,7 +33,7 @@ def shapes(sketch: Sketch, view: View, gravity: np.ndarray, clouds: dict[str, np
 
 
 def _boxes(sketch: Sketch) -> list[Shape]:
-    """Boxes of the world that bodies touch, each once."""
+    """Return the distinct boxes of the world in contacts."""
     found = {}
     for load in sketch.layout.model.loads:
         if isinstance(load, SphereOnBox) and load.ground == WORLD:
@@ -45,11 +45,11 @@ def _boxes(sketch: Sketch) -> list[Shape]:
 
 
 def _hinges(
-    sketch: Sketch, held: list[tuple[np.ndarray, np.ndarray | None]]
+    sketch: Sketch, fixed: list[tuple[np.ndarray, np.ndarray | None]]
 ) -> list[tuple[np.ndarray, np.ndarray | None]]:
-    """The hinges in the world with their axes, each place once."""
-    layout, found = sketch.layout, [*held]
-    meshes = {shape.body for shape in layout.model.shapes if shape.kind == "mesh"}  # these bring their own feet
+    """Return the distinct hinges on the world with their axes."""
+    layout, found = sketch.layout, [*fixed]
+    meshes = {shape.body for shape in layout.model.shapes if shape.kind == "mesh"}  # these include their supports
     for placed in layout.placed.values():
         if placed.body.parent == WORLD and placed.turns and not placed.slides and placed.body.name not in meshes:
             about = placed.turns[0].about if len(placed.turns) == 1 else None
@@ -68,12 +68,12 @@ def _hinges(
 def _support(
     sketch: Sketch, view: View, point: np.ndarray, axis: np.ndarray | None, level: float | None
 ) -> list[Shape]:
-    """A bearing block: in space a foot that reaches down to the floor, in a plane a triangle on a hatched line."""
+    """Return a bearing block: in space a post down to the floor, in a plane a triangle on a hatched line."""
     r, up = sketch.radius, view.up
     if sketch.normal is None:
         return _foot(sketch, up, point, up if axis is None else axis, level)
     side = np.cross(up, sketch.normal)
-    # behind the mechanism, so that it does not hide the bodies
+    # behind the mechanism, to keep the bodies visible
     at = point - 2.2 * r * sketch.normal
     base = at - 3.4 * r * up
     corners = np.array([at + 0.5 * r * up, base - 2.2 * r * side, base + 2.2 * r * side])
@@ -87,7 +87,7 @@ def _support(
 
 
 def _foot(sketch: Sketch, up: np.ndarray, point: np.ndarray, axis: np.ndarray, level: float | None) -> list[Shape]:
-    """A bearing about an axis, and a post below it unless the mechanism hangs from it."""
+    """Return a bearing about an axis, and a post below it unless the mechanism hangs from it."""
     r, across = sketch.radius, abs(axis @ up) < 0.5
     low = point - (1.0 if across else 2.6) * r * up
     if across:
@@ -101,22 +101,22 @@ def _foot(sketch: Sketch, up: np.ndarray, point: np.ndarray, axis: np.ndarray, l
 
 
 def _stands(sketch: Sketch, up: np.ndarray, point: np.ndarray) -> bool:
-    """Whether the mass centre of all bodies begins above a point."""
+    """True if the center of mass of all bodies is initially above a point."""
     layout = sketch.layout
     masses = [(placed.mass, layout.poses[name].of(placed.center) - point) for name, placed in layout.placed.items()]
-    return sum(mass * float(way @ up) for mass, way in masses) > 0
+    return sum(mass * float(offset @ up) for mass, offset in masses) > 0
 
 
 @dataclass(frozen=True)
 class Floor:
-    """A grid, and how high it lies."""
+    """A grid, and its height."""
 
     lines: list[Shape]
     level: float
 
 
 def _touched(sketch: Sketch) -> tuple[np.ndarray, float] | None:
-    """The first plane of the world that something rolls or presses on: its normal, and how far up it lies."""
+    """Return the first contact plane of the world: its normal, and its height."""
     layout = sketch.layout
     for element in (*layout.model.contacts, *layout.model.loads):
         if isinstance(element, Rolling | OnPlane | EllipsoidOnPlane) and element.ground == WORLD:
@@ -126,7 +126,7 @@ def _touched(sketch: Sketch) -> tuple[np.ndarray, float] | None:
 
 
 def _floor(sketch: Sketch, view: View, gravity: np.ndarray, clouds: dict[str, np.ndarray]) -> Floor | None:
-    """A grid where bodies roll or press, else across the vertical below all that moves; in a plane a hatched line there."""
+    """Return a grid on the contact plane, else a horizontal one below all moving bodies; for planar models a hatched line."""
     touched = _touched(sketch)
     if touched is None and (sketch.normal is not None or not np.any(gravity)):
         return None
@@ -138,7 +138,7 @@ def _floor(sketch: Sketch, view: View, gravity: np.ndarray, clouds: dict[str, np
     flat = turn[:, :2].T @ points
     middle, half = (flat.min(axis=1) + flat.max(axis=1)) / 2, np.ptp(flat, axis=1) / 2
     reach = half + 0.25 * max(float(half.max()), sketch.unit)
-    step = _round_step(2 * float(reach.max()) / _LINES, sketch.unit)
+    step = _round_step(2 * float(reach.max()) / _MAX_GRID_LINES, sketch.unit)
     lines = []
     for axis in (0, 1):
         other = 1 - axis
@@ -151,7 +151,7 @@ def _floor(sketch: Sketch, view: View, gravity: np.ndarray, clouds: dict[str, np
 
 
 def _line(sketch: Sketch, up: np.ndarray, level: float, points: np.ndarray) -> Floor | None:
-    """The trace of a plane in a plane model, hatched; None where the plane is that of the model."""
+    """Return the hatched trace of a plane in a planar model; None if it is the plane of the model."""
     assert sketch.normal is not None
     along = np.cross(up, sketch.normal)
     if np.linalg.norm(along) < 1e-6:
@@ -170,7 +170,7 @@ def _line(sketch: Sketch, up: np.ndarray, level: float, points: np.ndarray) -> F
 
 
 def _round_step(least: float, unit: float) -> float:
-    """1, 2 or 5 times a power of ten: about half a length of the mechanism, and no less than `least`."""
+    """Return 1, 2 or 5 times a power of ten: about half a length of the mechanism, and at least `least`."""
     wanted = max(least, 0.4 * unit)
     power = 10.0 ** np.floor(np.log10(wanted))
     return float(next(k * power for k in (1, 2, 5, 10) if k * power >= wanted * (1 - 1e-9)))

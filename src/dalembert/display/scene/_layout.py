@@ -1,4 +1,4 @@
-"""Where joints, ends and mass centres lie on each body, in numbers: what drawings are made from where no shape is declared."""
+"""Numeric positions of joints, ends and mass centers on each body, for drawings without declared shapes."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from dalembert.symbolic.symbols import Formula
 
 @dataclass(frozen=True)
 class Pose:
-    """A frame in another: R turns its axes into those of the other, p is its origin there."""
+    """Pose of a frame in another: R rotates its axes to those of the other, p is its origin there."""
 
     R: np.ndarray = field(default_factory=lambda: np.eye(3))
     p: np.ndarray = field(default_factory=lambda: np.zeros(3))
@@ -38,33 +38,33 @@ class Pose:
 
     @property
     def inverse(self) -> Pose:
-        """The other in this."""
+        """Return the inverse pose."""
         return Pose(self.R.T, -self.R.T @ self.p)
 
     def of(self, point: np.ndarray) -> np.ndarray:
-        """A point of this frame in the other."""
+        """Transform a point of this frame to the other."""
         return self.R @ point + self.p
 
 
 @dataclass(frozen=True)
 class Motion:
-    """One motion of a joint: it turns about or slides along a direction; both None where it is one part of a whole turn."""
+    """One motion of a joint: rotation about or translation along a direction; both None for a component of a 3D rotation."""
 
     about: np.ndarray | None
     along: np.ndarray | None
     formula: Formula
-    before: Pose  # of the joint in its parent, without this joint's motion, at the start
-    first: bool  # no motion of the same body comes before it
+    before: Pose  # initial pose of the joint in its parent, without the motion of this joint
+    first: bool  # the first motion of its body
 
 
 @dataclass(frozen=True)
 class Placed:
-    """A body as it hangs on its parent at the start."""
+    """A body on its parent in the initial state."""
 
     body: Body
     motions: tuple[Motion, ...]
-    attached: Pose  # the first frame that moves, where it stands on the parent
-    hung: Pose  # the last frame that moves, on the body itself
+    attached: Pose  # first moving frame, on the parent
+    hung: Pose  # last moving frame, on the body
     pose: Pose  # of the body in its parent
     mass: float
     center: np.ndarray
@@ -72,21 +72,21 @@ class Placed:
 
     @property
     def turns(self) -> list[Motion]:
-        """What turns it."""
+        """Rotations of the body."""
         return [motion for motion in self.motions if motion.along is None]
 
     @property
     def slides(self) -> list[Motion]:
-        """What makes it slide."""
+        """Translations of the body."""
         return [motion for motion in self.motions if motion.along is not None]
 
     @property
     def floats(self) -> bool:
-        """Whether it goes freely through a plane or space, on no rail and no hinge."""
+        """True if it moves freely in a plane or in space, without rail and hinge."""
         return len(self.slides) > 1
 
     def axis(self) -> np.ndarray | None:
-        """The axis it turns about, in its own axes; None where it has none or several."""
+        """Return its rotation axis, in body axes; None if it has none or several."""
         found = [motion.about for motion in self.turns]
         if len(found) != 1 or found[0] is None:
             return None
@@ -94,7 +94,7 @@ class Placed:
 
     @cached_property
     def box(self) -> tuple[np.ndarray, np.ndarray]:
-        """Edges and axes (columns) of the uniform box with its mass and inertia; zero edges for a point."""
+        """Return edges and axes (columns) of the uniform box with its mass and inertia; zero edges for a point mass."""
         moments, axes = np.linalg.eigh((self.inertia + self.inertia.T) / 2)
         if np.linalg.det(axes) < 0:
             axes = axes * np.array([1, 1, -1])
@@ -103,7 +103,7 @@ class Placed:
 
 
 class Layout:
-    """A model at one configuration, in numbers."""
+    """A model at one configuration, numerically."""
 
     def __init__(self, model: Elements, parameters: dict[str, float], q: np.ndarray, t: float) -> None:
         self.model = model
@@ -111,15 +111,15 @@ class Layout:
         self.placed = {body.name: self._placed(body) for body in outwards(model)}
 
     def number(self, formula: Formula) -> float:
-        """A formula at this configuration."""
+        """Evaluate a formula at this configuration."""
         return real(self._lower(formula))
 
     def vector(self, formulas: Sequence[Formula]) -> np.ndarray:
-        """Three of them."""
+        """Evaluate three formulas."""
         return np.array([self.number(x) for x in formulas])
 
     def frame(self, position: Sequence[Formula], rotation: Sequence[Formula]) -> Pose:
-        """A constant placement."""
+        """Return a constant placement as a pose."""
         angles = [self.number(x) for x in rotation]
         return Pose(np.array(roll_pitch_yaw(FLOATS, angles), dtype=float), self.vector(position))
 
@@ -151,7 +151,7 @@ class Layout:
 
     @cached_property
     def poses(self) -> dict[str, Pose]:
-        """Every body in the world."""
+        """Return the poses of all bodies in the world."""
         out = {WORLD: Pose()}
         for name, placed in self.placed.items():
             out[name] = out[placed.body.parent] @ placed.pose
@@ -159,7 +159,7 @@ class Layout:
 
     @cached_property
     def ends(self) -> dict[str, list[np.ndarray]]:
-        """What hangs on every body besides its own joint: joints of children and of loops, declared shapes, ends of loads."""
+        """Return the points on every body besides its own joint: joints of children and loops, declared shapes, ends of loads."""
         out: dict[str, list[np.ndarray]] = {name: [] for name in (WORLD, *self.placed)}
         for placed in self.placed.values():
             if not placed.floats:
@@ -184,7 +184,7 @@ class Layout:
 
     @cached_property
     def feet(self) -> dict[str, list[np.ndarray]]:
-        """The points, in body axes, by which bodies touch others: spheres with the radius 0."""
+        """Return the contact points, in body axes: spheres with radius 0."""
         out: dict[str, list[np.ndarray]] = {name: [] for name in self.placed}
         for load in self.model.loads:
             if isinstance(load, SphereOnPlane | SphereOnBox | SphereOnSphere) and self.number(load.radius) == 0:
@@ -192,12 +192,12 @@ class Layout:
         return out
 
     def contacts(self, body: str) -> list[Rolling | KnifeEdge]:
-        """The contacts of a body with the ground."""
+        """Return the contacts of a body with the ground."""
         return [c for c in self.model.contacts if isinstance(c, Rolling | KnifeEdge) and c.body == body]
 
     @cached_property
     def unit(self) -> float:
-        """A length of the mechanism: how far its joints, ends and mass centres lie from each other on the bodies."""
+        """Return a characteristic length: the distances of joints, ends and mass centers on the bodies."""
         lengths = [0.0]
         for name, placed in self.placed.items():
             points = [placed.hung.p, placed.center, *self.ends[name]]

@@ -1,4 +1,4 @@
-"""Primitive shapes, and colours that can be told apart on a dark ground and on a light one."""
+"""Primitive shapes, and colors that are distinguishable on dark and light backgrounds."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ CORD = "#b08d57"
 
 
 def of_body(index: int, count: int) -> str:
-    """The colour of a body; those of a long chain go smoothly from one to the next.
+    """Return the color of a body; colors along a long chain change smoothly.
 
     >>> of_body(0, 3), of_body(0, 40) == of_body(1, 40)
     ('#3f86c9', False)
@@ -31,7 +31,7 @@ def of_body(index: int, count: int) -> str:
 
 
 def rgb(color: str) -> tuple[float, ...]:
-    """Red, green and blue, each from 0 to 1.
+    """Return red, green and blue, each from 0 to 1.
 
     >>> rgb("#ff0000")
     (1.0, 0.0, 0.0)
@@ -40,7 +40,7 @@ def rgb(color: str) -> tuple[float, ...]:
 
 
 def hexadecimal(color: Sequence[float]) -> str:
-    """A colour as a page writes it.
+    """Return a color in hexadecimal notation.
 
     >>> hexadecimal((1, 0.5, 0))
     '#ff8000'
@@ -49,7 +49,7 @@ def hexadecimal(color: Sequence[float]) -> str:
 
 
 def darker(color: str, share: float = 0.35) -> str:
-    """The same colour, darker.
+    """Return a darker color.
 
     >>> darker("#ffffff", 0.5)
     '#808080'
@@ -58,7 +58,7 @@ def darker(color: str, share: float = 0.35) -> str:
 
 
 def lighter(color: str, share: float = 0.12) -> str:
-    """The same colour, nearer to white.
+    """Return a color closer to white.
 
     >>> lighter("#000000", 0.5)
     '#808080'
@@ -67,7 +67,7 @@ def lighter(color: str, share: float = 0.12) -> str:
 
 
 def muted(color: str, share: float = 0.72) -> str:
-    """The same colour, nearer to a light grey, as the housings of machines are.
+    """Return a color closer to light gray, as on machine housings.
 
     >>> muted("#3f86c9", 1.0)
     '#cdd2d8'
@@ -76,7 +76,7 @@ def muted(color: str, share: float = 0.72) -> str:
 
 
 def along(direction: np.ndarray) -> np.ndarray:
-    """A rotation whose z axis is the given direction."""
+    """Return a rotation with the given z axis."""
     z = direction / np.linalg.norm(direction)
     x = np.eye(3)[int(np.argmin(np.abs(z)))]
     x = x - (x @ z) * z
@@ -85,31 +85,31 @@ def along(direction: np.ndarray) -> np.ndarray:
 
 
 def rod(a: np.ndarray, b: np.ndarray, radius: float, color: str, role: str = "body", kind: str = "capsule") -> Shape:
-    """A capsule, cylinder or cone from a to b."""
-    way = b - a
-    length = float(np.linalg.norm(way))
+    """Return a capsule, cylinder or cone from a to b."""
+    difference = b - a
+    length = float(np.linalg.norm(difference))
     if length < 1e-12:
         return Shape("sphere", (radius,), color, role, a)
-    return Shape(kind, (radius, length), color, role, (a + b) / 2, along(way))
+    return Shape(kind, (radius, length), color, role, (a + b) / 2, along(difference))
 
 
 def pin(at: np.ndarray, axis: np.ndarray, radius: float, length: float, color: str, role: str = "joint") -> Shape:
-    """A cylinder about an axis."""
+    """Return a cylinder about an axis."""
     return Shape("cylinder", (radius, length), color, role, at, along(axis))
 
 
 def box(at: np.ndarray, turn: np.ndarray, edges: np.ndarray, color: str, role: str = "body") -> Shape:
-    """A box."""
+    """Return a box."""
     return Shape("box", tuple(float(x) for x in edges), color, role, at, turn)
 
 
 def line(points: np.ndarray, width: float, color: str, role: str = "body") -> Shape:
-    """A line through points."""
+    """Return a line through points."""
     return Shape("line", (width,), color, role, points=np.asarray(points, dtype=float))
 
 
 def plate(points: np.ndarray, thickness: float, color: str, role: str = "body") -> Shape | None:
-    """The convex hull of points in a plane, with a thickness; None where they lie on a line or not in a plane."""
+    """Return the convex hull of points in a plane, with a thickness; None if they are collinear or not coplanar."""
     middle = points.mean(axis=0)
     _, sizes, axes = np.linalg.svd(points - middle)
     sizes = np.append(sizes, np.zeros(3))
@@ -128,7 +128,7 @@ def plate(points: np.ndarray, thickness: float, color: str, role: str = "body") 
 
 
 def hull(points: np.ndarray) -> list[int]:
-    """The corners of the convex hull of points in a plane, counterclockwise.
+    """Return the indices of the convex hull of points in a plane, counterclockwise.
 
     >>> hull(np.array([(0, 0), (2, 0), (1, 0.5), (1, 2)]))
     [0, 1, 3]

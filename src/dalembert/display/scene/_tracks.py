@@ -1,7 +1,7 @@
-"""Slots, wires and outlines of cams: the curves that points are held on, on the bodies that carry them.
+"""Slots, wires and cam outlines: the curves that constrain points, on the bodies that carry them.
 
-A line is drawn as far as its point goes. A curve is followed from its point by small steps along it, each brought back onto it,
-until it closes or leads away from where the point goes. A surface has such a curve where the model moves in a plane.
+A line is drawn over the travel of its point. A curve is traced from its point by small steps, each projected back onto the curve,
+until it closes or leaves the travel of the point. A surface has such a curve if the model is planar.
 """
 
 from __future__ import annotations
@@ -27,41 +27,41 @@ from dalembert.symbolic.floats import FLOATS, plain
 from dalembert.symbolic.lower import Lowering
 from dalembert.symbolic.symbols import TIME, Formula, coordinate
 
-_STEP, _FAR = 0.012, 0.35  # of the way of a point: between points of a curve, and how far it is drawn beyond
-_MOST = 2000  # points of a curve in each direction
+_STEP, _MARGIN = 0.012, 0.35  # of the travel of a point: step along a curve, and length drawn beyond it
+_MAX_POINTS = 2000  # of a curve in each direction
 # two functions that vanish on a curve, and their gradients
 Rows = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]
-_CELLS = 28  # of a surface, along each side
-_HELD = 1e-6  # in lengths: what moves less stays
+_SURFACE_CELLS = 28  # along each side
+_FIXED_TOLERANCE = 1e-6  # motion of a fixed point, in lengths
 
 
 @dataclass(frozen=True)
 class Track:
-    """A curve (k, 3) that holds a point, in axes of the body that carries it; `closed` in itself."""
+    """A curve (k, 3) that constrains a point, in axes of the body that carries it; `closed` for a closed curve."""
 
     body: str
     points: np.ndarray
     closed: bool
 
     def line(self, width: float) -> Shape:
-        """The curve as it is."""
+        """Return the curve as a line."""
         role = "ground" if self.body == WORLD else "joint"
         return _primitives.line(self.points, width, _primitives.GROUND if role == "ground" else _primitives.JOINT, role)
 
     def plate(self, thick: float, color: str, axis: np.ndarray) -> Shape:
-        """What is inside a closed curve in a plane across an axis: a cam."""
+        """Return the inside of a closed curve in a plane normal to an axis: a cam."""
         middle, turn = self.points[:-1].mean(axis=0), _primitives.along(axis)
         rim = (self.points[:-1] - middle) @ turn[:, :2]
         return prism(1e-3 * rim, rim, thick, color, middle, turn, closed=True)
 
 
 def tracks_of(layout: Layout, places: Places, normal: np.ndarray | None, unit: float) -> Iterator[Track]:
-    """Every curve that holds a point."""
+    """Return all curves that constrain points."""
     for contact in layout.model.contacts:
         if isinstance(contact, BetweenPoints):
             start, (first, second) = layout.vector(contact.points[0]), contact.bodies
             R, p = places[first]
-            # where the body that carries the curve sees the point, (3, k)
+            # path of the point in the axes of the body with the curve, (3, k)
             path = np.einsum("xyk,xk->yk", R, moved(places, second, layout.vector(contact.points[1])) - p)
             path = path - start[:, None]
             size = min(unit, float(np.linalg.norm(np.ptp(path, axis=1))) or unit)
@@ -74,17 +74,17 @@ def tracks_of(layout: Layout, places: Places, normal: np.ndarray | None, unit: f
 def _points(
     contact: BetweenPoints, layout: Layout, path: np.ndarray, normal: np.ndarray | None, unit: float
 ) -> np.ndarray | None:
-    """The points of the curve (k, 3); None where there is none to draw."""
+    """Return the points of the curve (k, 3); None if there is none to draw."""
     across = None if normal is None else layout.poses[contact.bodies[0]].R.T @ normal
     match contact:
         case PointOnLine():
             return _straight(np.array(contact.axis, dtype=float), path, unit)
         case PointInPlane() if across is not None:
-            way = np.cross(across, np.array(contact.normal, dtype=float))
-            long = float(np.linalg.norm(way))
-            return _straight(way / long, path, unit) if long > 1e-9 else None
+            direction = np.cross(across, np.array(contact.normal, dtype=float))
+            long = float(np.linalg.norm(direction))
+            return _straight(direction / long, path, unit) if long > 1e-9 else None
         case PointOnCurve():
-            return _followed(lambda x: _surfaces(contact, layout, x), path, unit)
+            return _trace(lambda x: _surfaces(contact, layout, x), path, unit)
         case OnSurfaces() if across is not None:
             flat, level = across, float(across @ path[:, 0])
 
@@ -92,15 +92,15 @@ def _points(
                 value, slopes = _surfaces(contact, layout, x)
                 return np.append(value, flat @ x - level), np.vstack([slopes, flat])
 
-            return _followed(rows, path, unit)
+            return _trace(rows, path, unit)
     return None
 
 
-def _straight(way: np.ndarray, path: np.ndarray, unit: float) -> np.ndarray:
-    along = way @ path
-    ends = along.min() - _FAR * unit, along.max() + _FAR * unit
-    middle = path.mean(axis=1) - along.mean() * way
-    return np.array([middle + end * way for end in ends])
+def _straight(direction: np.ndarray, path: np.ndarray, unit: float) -> np.ndarray:
+    along = direction @ path
+    ends = along.min() - _MARGIN * unit, along.max() + _MARGIN * unit
+    middle = path.mean(axis=1) - along.mean() * direction
+    return np.array([middle + end * direction for end in ends])
 
 
 def _surfaces(contact: OnSurfaces, layout: Layout, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -109,9 +109,9 @@ def _surfaces(contact: OnSurfaces, layout: Layout, x: np.ndarray) -> tuple[np.nd
     return plain(vector(list(values.values()))), np.array([plain(slope) for slope in slopes.values()])
 
 
-def _followed(rows: Rows, path: np.ndarray, unit: float) -> np.ndarray | None:
-    """The curve through the first point of a path, both ways."""
-    step, far = _STEP * unit, (_FAR if path.shape[1] > 1 else 2.0) * unit  # without a run nobody knows how far it goes
+def _trace(rows: Rows, path: np.ndarray, unit: float) -> np.ndarray | None:
+    """Return the curve through the first point of a path, in both directions."""
+    step, far = _STEP * unit, (_MARGIN if path.shape[1] > 1 else 2.0) * unit  # the travel is unknown without a run
     with np.errstate(all="ignore"):
         halves = []
         for sign in (1.0, -1.0):
@@ -124,13 +124,13 @@ def _followed(rows: Rows, path: np.ndarray, unit: float) -> np.ndarray | None:
 
 
 def _half(rows: Rows, path: np.ndarray, step: float, far: float) -> tuple[list[np.ndarray], bool]:
-    """The points of a curve in one direction, and whether it comes back to the first."""
+    """Return the points of a curve in one direction, and whether it returns to the first."""
     points, before = [path[:, 0]], np.zeros(3)
-    for k in range(_MOST):
+    for k in range(_MAX_POINTS):
         _, slopes = rows(points[-1])
-        way = np.cross(*slopes)
-        way = way / np.linalg.norm(way) * (np.sign(way @ before) or np.sign(step))
-        x = points[-1] + abs(step) * way
+        direction = np.cross(*slopes)
+        direction = direction / np.linalg.norm(direction) * (np.sign(direction @ before) or np.sign(step))
+        x = points[-1] + abs(step) * direction
         for _ in range(2):
             value, slopes = rows(x)
             if not (np.isfinite(value).all() and np.isfinite(slopes).all()):
@@ -142,34 +142,34 @@ def _half(rows: Rows, path: np.ndarray, step: float, far: float) -> tuple[list[n
         if k > 2 and np.linalg.norm(x - points[0]) < 0.75 * abs(step):
             return points, True
         points.append(x)
-        before = way
+        before = direction
     return points, False
 
 
 @dataclass(frozen=True)
 class Particle:
-    """A body that slides along three axes of the world, and by which coordinates."""
+    """A body with three translations along world axes, and their coordinates."""
 
     placed: Placed
     names: tuple[str, str, str]
 
 
 def particles(layout: Layout) -> list[Particle]:
-    """The bodies whose place are three coordinates."""
+    """Return the bodies whose position is three coordinates."""
     out = []
     for placed in layout.placed.values():
-        ways = np.array([m.before.R @ m.along for m in placed.motions if m.along is not None]).reshape(-1, 3)
+        directions = np.array([m.before.R @ m.along for m in placed.motions if m.along is not None]).reshape(-1, 3)
         symbols = [motion.formula for motion in placed.motions]
-        free = len(ways) == len(symbols) == 3 and all(isinstance(x, se.Symbol) for x in symbols)
-        if free and placed.body.parent == WORLD and np.array_equal(np.sort(ways, axis=0)[-1], np.ones(3)):
-            order = np.argmax(ways, axis=1)
+        free = len(directions) == len(symbols) == 3 and all(isinstance(x, se.Symbol) for x in symbols)
+        if free and placed.body.parent == WORLD and np.array_equal(np.sort(directions, axis=0)[-1], np.ones(3)):
+            order = np.argmax(directions, axis=1)
             names = [str(symbols[int(np.flatnonzero(order == axis)[0])]) for axis in range(3)]
             out.append(Particle(placed, (names[0], names[1], names[2])))
     return out
 
 
 def strings(layout: Layout) -> Iterator[Cord]:
-    """A string for every formula that keeps a particle at a distance from a point, or on a line that turns about the origin."""
+    """Return a string for every constraint that fixes the distance of a particle, or its line through the origin."""
     yield from _wires(layout)
     for particle in particles(layout):
         for constraint in layout.model.holonomic_constraints:
@@ -180,7 +180,7 @@ def strings(layout: Layout) -> Iterator[Cord]:
 
 
 def _wires(layout: Layout) -> Iterator[Cord]:
-    """φ = a(t)·x: the particle is on a line through the origin that turns."""
+    """Match φ = a(t)·x: the particle is on a rotating line through the origin."""
     for name, placed in layout.placed.items():
         q = [motion.formula for motion in placed.motions if isinstance(motion.formula, se.Symbol)]
         if placed.body.parent != WORLD or placed.turns or not len(q) == len(placed.motions) == 2:
@@ -195,14 +195,14 @@ def _wires(layout: Layout) -> Iterator[Cord]:
 
 @dataclass(frozen=True)
 class Held:
-    """Where formulas hold marks of bodies: at a point of the world, or on a line between two."""
+    """Body points that constraint formulas fix at a world point, or on a line between two points."""
 
     points: tuple[np.ndarray, ...] = ()
     lines: tuple[tuple[np.ndarray, np.ndarray], ...] = ()
 
 
 def held(layout: Layout, places: Places) -> Held:
-    """The declared shapes whose middles stay at a point or on a line along the samples, although no joint keeps them there."""
+    """Return the declared shapes whose centers stay at a point or on a line along the samples without a joint."""
     points, lines = list[np.ndarray](), list[tuple[np.ndarray, np.ndarray]]()
     for shape in layout.model.shapes:
         placed = layout.placed.get(shape.body)
@@ -210,9 +210,9 @@ def held(layout: Layout, places: Places) -> Held:
             continue
         path = moved(places, shape.body, np.array(shape.position, dtype=float)).T
         _, sizes, axes = np.linalg.svd(path - path[0])
-        if len(path) == 1 or (sizes[1] > _HELD * sizes[0] and sizes[0] > _HELD * layout.unit):
+        if len(path) == 1 or (sizes[1] > _FIXED_TOLERANCE * sizes[0] and sizes[0] > _FIXED_TOLERANCE * layout.unit):
             continue
-        if sizes[0] <= _HELD * layout.unit:
+        if sizes[0] <= _FIXED_TOLERANCE * layout.unit:
             points.append(path[0])
         else:
             along = (path - path[0]) @ axes[0]
@@ -221,7 +221,7 @@ def held(layout: Layout, places: Places) -> Held:
 
 
 def _middle(phi: Formula, names: tuple[str, str, str]) -> list[Formula] | None:
-    """The point whose distance φ holds, as constants; None where φ holds something else."""
+    """Return the fixed point of a distance constraint φ, as constants; None for other constraints."""
     q = [coordinate(name) for name in names]
     slopes = [se.diff(phi, x) for x in q]
     second = [[se.expand(se.diff(slope, x)) for x in q] for slope in slopes]
@@ -239,7 +239,7 @@ def surfaces(
     up: np.ndarray,
     paths: dict[str, np.ndarray],
 ) -> Iterator[Shape]:
-    """The surface of every formula that is linear in the coordinate upwards, around the path (3, k) of its particle."""
+    """Return the surface of every constraint that is linear in the vertical coordinate, around the path (3, k) of a particle."""
     axis = int(np.argmax(np.abs(up)))
     for particle in particles(layout):
         for constraint in (each for each in constraints if not each.feedback):
@@ -251,7 +251,7 @@ def surfaces(
 
 
 def _height(phi: Formula, name: str) -> Formula | None:
-    """φ = 0 solved for a coordinate, where it is linear in it."""
+    """Solve φ = 0 for a coordinate in which it is linear."""
     x = coordinate(name)
     slope = se.expand(se.diff(phi, x))
     if slope == 0 or x in slope.free_symbols or TIME in phi.free_symbols:
@@ -261,11 +261,11 @@ def _height(phi: Formula, name: str) -> Formula | None:
 
 
 def _grid(height: Formula, particle: Particle, axis: int, parameters: dict[str, float], path: np.ndarray) -> Shape:
-    """The surface as a mesh, somewhat larger than the path."""
+    """Return the surface as a mesh, slightly larger than the path."""
     others = [k for k in range(3) if k != axis]
     low, high = path.min(axis=1), path.max(axis=1)
     margin = 0.15 * max(float((high - low)[others].max()), 1e-9)
-    sides = [np.linspace(low[k] - margin, high[k] + margin, _CELLS + 1) for k in others]
+    sides = [np.linspace(low[k] - margin, high[k] + margin, _SURFACE_CELLS + 1) for k in others]
     a, b = np.meshgrid(*sides, indexing="ij")
     values = dict(parameters) | {particle.names[others[0]]: a.ravel(), particle.names[others[1]]: b.ravel()}
     points = np.zeros((a.size, 3))

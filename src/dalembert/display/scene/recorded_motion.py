@@ -1,4 +1,4 @@
-"""The samples of a run for the page: coordinates, time histories and arrows."""
+"""Samples of a run for the page: coordinates, time histories and arrows."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from dalembert.mechanics.joint_reactions import JointReaction
     from dalembert.simulation.trajectory_data import TrajectoryData
 
-_NUMBERS = 400_000  # of all time histories together: longer runs are thinned
-_BODIES = 40  # beyond, arrows hide what they explain
-_LENGTH = 0.6  # of a long arrow, in lengths of the mechanism
+_MAX_NUMBERS = 400_000  # in all time histories together; longer runs are thinned
+_MAX_BODIES = 40  # with arrows; more would hide the mechanism
+_ARROW_LENGTH = 0.6  # of a long arrow, in lengths of the mechanism
 History = tuple[str, str, str, str, str, np.ndarray]  # key, name, label, unit, group, values
 
 
@@ -40,9 +40,9 @@ class Acting:
 
 
 def recorded_of(run: TrajectoryData, layout: Layout, poses: Poses, unit: float) -> Recorded:
-    """The samples of a run, thinned where they are very many."""
-    # the joint reactions, where the run has them and they are not too many
-    reactions = {} if len(run.model.bodies) > _BODIES else run.joints or {}
+    """Return the samples of a run, thinned if there are too many."""
+    # joint reactions, if the run has them and they are not too many
+    reactions = {} if len(run.model.bodies) > _MAX_BODIES else run.joints or {}
     plain, few = _samples(run, reactions)
     at = poses.at(run.q[:, few], run.t[few])
     forces = [*_in_joints(reactions, layout, at, few), *_weights(layout, at), *_loads(run, layout, at, few)]
@@ -50,7 +50,7 @@ def recorded_of(run: TrajectoryData, layout: Layout, poses: Poses, unit: float) 
 
 
 def histories_of(run: TrajectoryData) -> Recorded:
-    """The samples of a run that cannot be drawn, since its model is given by its energies.
+    """Return the samples of a run without drawing, for a model that is given by its energies.
 
     >>> import dalembert as dl
     >>> model = dl.Model.from_energies("ball", coordinates=["x"], kinetic="dot(x)**2/2", potential="9.81*x")
@@ -61,16 +61,16 @@ def histories_of(run: TrajectoryData) -> Recorded:
 
 
 def _samples(run: TrajectoryData, reactions: Mapping[str, JointReaction]) -> tuple[Recorded, np.ndarray]:
-    """The samples without arrows, and which of the run's they are."""
+    """Return the samples without arrows, and their indices in the run."""
     channels = [*_coordinates(run), *_energies(run), *_constraints(run), *_joints(run, reactions), *_efforts(run)]
-    every = max(1, -(-len(run.t) * (len(channels) + 3 * len(reactions)) // _NUMBERS))
+    every = max(1, -(-len(run.t) * (len(channels) + 3 * len(reactions)) // _MAX_NUMBERS))
     few = np.unique(np.append(np.arange(0, len(run.t), every), len(run.t) - 1))
     shown = tuple(Channel(*head, values=values[few]) for *head, values in channels)
     return Recorded(run.formalism, run.t[few], run.q[:, few], run.qd[:, few], run.qdd[:, few], shown, ()), few
 
 
 def recorded_motion(name: str, model: Elements, t: np.ndarray, q: np.ndarray) -> Recorded:
-    """Positions (n, k) along any motion, such as that of a mode, with their histories; rates are differences."""
+    """Return positions (n, k) along any motion, such as a mode shape, with their histories; rates are differences."""
     rates = np.gradient(q, t, axis=1)
     channels = tuple(
         Channel(*head, values=values) for *head, values in _positions(model.coordinate_names, Units(model), q)
@@ -79,13 +79,13 @@ def recorded_motion(name: str, model: Elements, t: np.ndarray, q: np.ndarray) ->
 
 
 def _arrows(acting: Sequence[Acting], units: Units, unit: float) -> Iterator[Arrow]:
-    """The arrows: forces on one scale, torques on another."""
+    """Return the arrows: one scale for forces, one for torques."""
     for torques, name in ((False, "N"), (True, "N·m")):
         found = [each for each in acting if (each.kind == "torque") is torques]
-        # lengths for each unit of force, one for all: nine of ten moments of the strongest are shorter than `_LENGTH`
+        # length per unit of force, common to all: the strongest is shorter than `_ARROW_LENGTH` in 90 % of the samples
         sizes = [float(np.percentile(np.linalg.norm(each.vector, axis=0), 90)) for each in found]
         most = max((size for size in sizes if np.isfinite(size)), default=0.0)
-        scale, shown = (_LENGTH * unit / most if most > 0 else 0.0), units.shown(name)
+        scale, shown = (_ARROW_LENGTH * unit / most if most > 0 else 0.0), units.shown(name)
         for each in found:
             yield Arrow(each.name, each.kind, each.body, each.point, each.vector, shown, scale)
 
@@ -162,7 +162,7 @@ def _in_joints(reactions: Mapping[str, JointReaction], layout: Layout, at: Place
 
 
 def _loads(run: TrajectoryData, layout: Layout, at: Places, few: np.ndarray) -> Iterator[Acting]:
-    """Forces and torques that the model applies to its bodies."""
+    """Yield forces and torques of the loads on bodies."""
     for load in layout.model.loads:
         if isinstance(load, Force | Torque) and run.loads is not None:
             place = load.point if isinstance(load, Force) else None

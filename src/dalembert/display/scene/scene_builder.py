@@ -1,4 +1,4 @@
-"""The scene of a model, with a run of it or without."""
+"""The scene of a model, with or without a run."""
 
 from __future__ import annotations
 
@@ -49,16 +49,16 @@ from dalembert.symbolic.lower import Lowering
 if TYPE_CHECKING:
     from dalembert.simulation.trajectory_data import TrajectoryData
 
-_SAMPLES = 120  # of a run, for the view
+_VIEW_SAMPLES = 120  # of a run
 _CLOSED = 1e-6
 _TRAILS = 4
-_AWAY = 4.0  # lengths of the mechanism
-_LONGEST = 4.0  # trail, in sizes of the view
-_THIN, _SEEN, _THICK = 0.022, 0.008, 0.15  # radius of rods: usual, in sizes of the view at least, at most
+_FAR_AWAY = 4.0  # lengths of the mechanism
+_MAX_TRAIL = 4.0  # length, in sizes of the view
+_ROD_RADIUS, _MIN_RADIUS, _MAX_RADIUS = 0.022, 0.008, 0.15  # of rods: usual, minimum in sizes of the view, maximum
 
 
 def scene_of(model: Elements, run: TrajectoryData | None = None, *, motion: Recorded | None = None) -> Scene:
-    """What a model looks like, and how it moves: by a run, by any motion that is recorded, or by hand.
+    """Return the scene of a model, with the motion of a run, a recorded motion, or interactive coordinates.
 
     >>> import dalembert as dl
     >>> scene = scene_of(dl.load("four-bar"))
@@ -68,14 +68,14 @@ def scene_of(model: Elements, run: TrajectoryData | None = None, *, motion: Reco
     if not model.bodies:
         raise InputError(
             f"model '{model.name}' is given by its energies, so there is nothing to draw. "
-            "Describe it by bodies and joints; plots of its coordinates are there for every model: run.plot()."
+            "Define it by bodies and joints; plots of the coordinates work for every model: run.plot()."
         )
-    return _Making(model, run, motion).scene
+    return _SceneBuilder(model, run, motion).scene
 
 
 @dataclass(frozen=True)
-class _Making:
-    """The parts of a scene, each when it is needed."""
+class _SceneBuilder:
+    """The parts of a scene, computed on demand."""
 
     declared: Elements
     run: TrajectoryData | None
@@ -88,10 +88,10 @@ class _Making:
 
     @cached_property
     def states(self) -> tuple[np.ndarray, np.ndarray]:
-        """The samples that are looked at: q (n, k) and t."""
-        if (way := self.run or self.motion) is not None:
-            few = np.unique(np.linspace(0, len(way.t) - 1, _SAMPLES).astype(int))
-            return way.q[:, few], way.t[few]
+        """The samples for the view: q (n, k) and t."""
+        if (source := self.run or self.motion) is not None:
+            chosen = np.unique(np.linspace(0, len(source.t) - 1, _VIEW_SAMPLES).astype(int))
+            return source.q[:, chosen], source.t[chosen]
         q, t = self.declared.initial[0], np.zeros(1)
         closure = self.forms.closure
         if closure is not None:
@@ -102,7 +102,7 @@ class _Making:
 
     @cached_property
     def places(self) -> Places:
-        """Where the bodies are at the samples."""
+        """Poses of the bodies at the samples."""
         return self.forms.poses.at(*self.states)
 
     @cached_property
@@ -132,11 +132,11 @@ class _Making:
                 if motion.along is not None:
                     slid = np.zeros(len(t)) + lower(motion.formula)  # pyright: ignore[reportOperatorIssue]
                     travel[name, index] = Travel(float(slid.min()) - reach, float(slid.max()) + reach)
-        radius = min(max(_THIN * unit, _SEEN * self._reach(unit)), _THICK * unit)
+        radius = min(max(_ROD_RADIUS * unit, _MIN_RADIUS * self._reach(unit)), _MAX_RADIUS * unit)
         return Sketch(self.layout, unit, radius, self.normal, travel)
 
     def _reach(self, unit: float) -> float:
-        """The size of a view of all joints, ends and mass centres along the samples."""
+        """Size of a view of all joints, ends and mass centers along the samples."""
         points = {WORLD: self._tied}
         for name, placed in self.layout.placed.items():
             points[name] = np.array([placed.hung.p, placed.center, *self.layout.ends[name]])
@@ -144,7 +144,7 @@ class _Making:
         return _camera.fitted(clouds, self.places, self.gravity, self.normal, unit).size
 
     def _moved(self, name: str, points: np.ndarray) -> np.ndarray:
-        """Points (k, 3) of a body in the world along the samples, (3, k, samples)."""
+        """Transform points (k, 3) of a body to world axes along the samples, (3, k, samples)."""
         if name == WORLD:
             return np.repeat(points.T[:, :, None], len(self.states[1]), axis=2)
         R, p = self.places[name]
@@ -152,12 +152,12 @@ class _Making:
 
     @cached_property
     def given(self) -> tuple[dict[str, list[Shape]], tuple[str, ...]]:
-        """The declared shapes by body, and what has to be said of them."""
+        """The declared shapes by body, and notes on them."""
         return declared_shapes(self.declared)
 
     @cached_property
     def parts(self) -> tuple[tuple[Part, ...], tuple[str, ...]]:
-        """The world and the bodies, and what has to be said of them."""
+        """The world and the bodies, and notes on them."""
         names = list(self.layout.placed)
         given, notes = self.given
         shapes: dict[str, list[Shape]] = {WORLD: list(given.get(WORLD, []))}
@@ -175,7 +175,7 @@ class _Making:
 
     @property
     def surfaces(self) -> list[Holonomic]:
-        """The constraints that may be surfaces of the world: declared formulas, and what holds points on surfaces."""
+        """The constraints that may be surfaces of the world: declared formulas, and points on surfaces."""
         names = {c.name for c in self.declared.contacts if isinstance(c, PointOnSurface | PointInPlane)}
         found = (c for c in self.forms.model.holonomic_constraints if c.name in names)
         return [*self.declared.holonomic_constraints, *found]
@@ -186,12 +186,12 @@ class _Making:
 
     @cached_property
     def cams(self) -> dict[str, Track]:
-        """The outlines of bodies that are cams: closed curves in a plane model."""
+        """The outlines of bodies that are cams: closed curves in a planar model."""
         plane = self.normal is not None
         return {track.body: track for track in self.tracks if plane and track.closed and track.body != WORLD}
 
     def _covered(self, name: str) -> bool:
-        """Whether declared shapes reach all joints of a body, and one of them its own, so that nothing has to be added."""
+        """True if declared shapes reach all joints of a body, and one of them its own, so that no shapes are added."""
         shapes = self.given[0].get(name, [])
         if not shapes or any(shape.kind == "mesh" for shape in shapes):
             return bool(shapes)
@@ -207,28 +207,28 @@ class _Making:
 
     @cached_property
     def lost(self) -> set[str]:
-        """Bodies that slid far out of the limits of their joints, which a free motion does not keep: the view lets them go."""
+        """Bodies that slid far beyond their joint limits, which are not enforced; the view ignores them."""
         out, names = set[str](), list(self.declared.coordinate_names)
         for name, placed in self.layout.placed.items():
             for motion in placed.slides:
                 limits = self.declared.limits.get(str(motion.formula))
                 if limits is None or limits.lower is None or limits.upper is None:
                     continue
-                slid, room = self.states[0][names.index(str(motion.formula))], limits.upper - limits.lower
-                if slid.min() < limits.lower - room or slid.max() > limits.upper + room:
+                slid, span = self.states[0][names.index(str(motion.formula))], limits.upper - limits.lower
+                if slid.min() < limits.lower - span or slid.max() > limits.upper + span:
                     out.add(name)
         return out
 
     @cached_property
     def clouds(self) -> dict[str, np.ndarray]:
-        """Corners of all shapes in the world along the samples, (3, k, samples); of the world only what is tied to it."""
+        """Corners of all shapes in world axes along the samples, (3, k, samples); of the world only attachment points."""
         points = {WORLD: self._tied}
         for part in self.parts[0][1:]:
             drawn = [corners(shape) for shape in part.shapes if shape.role != "ground"]
             points[part.name] = np.concatenate(drawn or [np.zeros((1, 3))])
         clouds = {name: self._moved(name, each) for name, each in points.items() if each.size and name not in self.lost}
         if self.normal is None and WORLD in clouds and np.any(self.gravity):
-            # supports reach down to the lowest point of all
+            # supports extend down to the lowest point
             up = _camera.upwards(self.gravity, None)
             heights = {name: np.einsum("x,xik->ik", up, cloud) for name, cloud in clouds.items()}
             below = heights[WORLD] - min(float(each.min()) for each in heights.values())
@@ -237,12 +237,12 @@ class _Making:
 
     @property
     def _tied(self) -> np.ndarray:
-        """Points of the world on which something hangs, (k, 3); not the zero of a slide from which its body stays far away."""
+        """Attachment points on the world, (k, 3); without the zero position of a slide whose body stays far away."""
         unit, zeros = self.layout.unit, []
         for name, placed in self.layout.placed.items():
             if placed.body.parent == WORLD and placed.slides:
                 far = np.linalg.norm(self.places[name][1] - placed.attached.p[:, None], axis=0).min()
-                zeros += [placed.attached.p] if far > _AWAY * unit > 0 else []
+                zeros += [placed.attached.p] if far > _FAR_AWAY * unit > 0 else []
         ends = [end for end in self.layout.ends[WORLD] if not any(np.array_equal(end, zero) for zero in zeros)]
         return np.reshape(ends, (-1, 3))
 
@@ -256,8 +256,8 @@ class _Making:
         world, *bodies = parts
         paths = {name: self.places[name][1] for name in self.layout.placed}
         below = tracks.surfaces(self.layout, self.surfaces, self.forms.values, self.view.up, paths) if self.run else ()
-        held = tracks.held(self.layout, self.places) if self.declared.holonomic_constraints else tracks.Held()
-        fixed = [*below] or _ground.shapes(self.sketch, self.view, self.gravity, self.clouds, held)
+        fixed_points = tracks.held(self.layout, self.places) if self.declared.holonomic_constraints else tracks.Held()
+        fixed = [*below] or _ground.shapes(self.sketch, self.view, self.gravity, self.clouds, fixed_points)
         recorded = self.motion
         if self.run is not None:
             recorded = recorded_of(self.run, self.layout, self.forms.poses, self.sketch.unit)
@@ -277,7 +277,7 @@ class _Making:
 
     @property
     def sliders(self) -> tuple[Slider, ...]:
-        """The coordinates, each with how far it may go."""
+        """The coordinates with their ranges."""
         model, units = self.declared, Units(self.declared)
         turning, scales = turning_coordinates(model), scales_of(model)
         driven = {c.prescribed for c in model.holonomic_constraints}
@@ -294,7 +294,7 @@ class _Making:
 
     @property
     def trails(self) -> tuple[Trail, ...]:
-        """The ends of chains, and the mass centres of bodies that go around in a loop."""
+        """The ends of chains, and the mass centers of bodies in a loop."""
         layout, names = self.layout, list(self.layout.placed)
         parents = {placed.body.parent for placed in layout.placed.values()}
         looped = {name for loop in self.declared.loops for name in loop.bodies}
@@ -313,7 +313,7 @@ class _Making:
             points = np.concatenate(drawn or [placed.center[None]])
             tip = placed.center
             if not (name in looped or floating) and np.linalg.norm(np.ptp(points, axis=0)) > 0.1 * self.sketch.unit:
-                distance = np.linalg.norm(points - placed.hung.p, axis=1)  # the middle of the points at the far end
+                distance = np.linalg.norm(points - placed.hung.p, axis=1)  # the center of the points at the far end
                 tip = points[distance > distance.max() - 0.06 * self.sketch.unit].mean(axis=0)
             marks = [] if floating or self._covered(name) else self.given[0].get(name, [])
             tip = marks[0].at if len(marks) == 1 else tip
@@ -322,16 +322,16 @@ class _Making:
         return tuple((carried or out)[:_TRAILS])
 
     def _lasting(self, name: str, point: np.ndarray) -> float:
-        """For how many seconds a trail is seen: as long as it does not become a tangle."""
+        """Return the visible duration of a trail in seconds, limited for readability."""
         t, path = self.states[1], moved(self.places, name, point)
         length = float(np.linalg.norm(np.diff(path, axis=1), axis=0).sum())
-        whole = float(t[-1] - t[0])
+        duration = float(t[-1] - t[0])
         free = self.view.follow is not None or not length
-        return whole if free else whole * min(1.0, _LONGEST * self.view.size / length)
+        return duration if free else duration * min(1.0, _MAX_TRAIL * self.view.size / length)
 
     @property
     def cords(self) -> tuple[Cord, ...]:
-        """Springs, dampers and rods between two points, belts, and strings that formulas stand for."""
+        """Springs, dampers and rods between two points, belts, and strings from constraint formulas."""
         out = []
         for element in (*self.declared.loads, *self.declared.contacts):
             if isinstance(element, Between | Distance):

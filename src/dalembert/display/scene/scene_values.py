@@ -1,7 +1,7 @@
-"""What a scene holds, as frozen records, and the plain data they become.
+"""Frozen records of a scene, and their conversion to plain data.
 
-Lengths are those of the model. A shape stands in the axes of its body: `at` is its middle, `turn` the rotation to body axes. The
-axis of a cylinder, capsule, cone or disc is its z.
+Lengths are those of the model. A shape is given in body axes: `at` is its center, `turn` the rotation to body axes. The axis of
+a cylinder, capsule, cone or disc is its z.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ Places = dict[str, tuple[np.ndarray, np.ndarray]]  # rotations (3, 3, batch) and
 
 
 def packed(values: np.ndarray, kind: str = "f64") -> dict[str, Any]:
-    """An array as base64 of little-endian numbers, with its shape.
+    """Return an array as base64 of little-endian numbers, with its shape.
 
     >>> packed(np.array([1.0, 2.0]))
     {'f64': 'AAAAAAAA8D8AAAAAAAAAQA==', 'shape': [2]}
@@ -41,12 +41,12 @@ def packed(values: np.ndarray, kind: str = "f64") -> dict[str, Any]:
 
 @dataclass(frozen=True, eq=False)
 class Shape:
-    """One thing to draw: its kind, its place on the body, and its size.
+    """One shape: its kind, its pose on the body, and its size.
 
     | kind | size |
     |---|---|
     | box | three edges |
-    | cylinder, capsule, cone, disc | radius, length; that of a capsule is the part between its round ends |
+    | cylinder, capsule, cone, disc | radius, length; for a capsule without its round ends |
     | sphere | radius |
     | frame | length of the axes |
     | line | width; `points` (n, 3) |
@@ -64,7 +64,7 @@ class Shape:
     opacity: float = 1.0
 
     def to_dict(self) -> dict[str, Any]:
-        """Its plain data."""
+        """Return the plain data."""
         out: dict[str, Any] = {
             "kind": self.kind,
             "at": _rounded(self.at),
@@ -92,7 +92,7 @@ class Part:
 
 @dataclass(frozen=True)
 class View:
-    """Where the scene is seen from: `size` is the diameter that shall be in view, `unit` a length of the mechanism itself."""
+    """Camera of the scene: `size` is the diameter in view, `unit` a characteristic length of the mechanism."""
 
     up: np.ndarray
     planar: bool
@@ -100,17 +100,17 @@ class View:
     target: np.ndarray
     size: float
     unit: float
-    follow: str | None  # the body that the view goes along with, where the motion leads far away
+    follow: str | None  # body that the camera follows, for a motion over a long distance
 
     def to_dict(self) -> dict[str, Any]:
-        """Its plain data."""
+        """Return the plain data."""
         vectors = {"up": _rounded(self.up), "eye": _rounded(self.eye), "target": _rounded(self.target)}
         return {**vectors, "planar": self.planar, "size": self.size, "unit": self.unit, "follow": self.follow}
 
 
 @dataclass(frozen=True)
 class Slider:
-    """A coordinate as a hand moves it."""
+    """A coordinate that the user can move."""
 
     name: str
     label: str
@@ -119,10 +119,10 @@ class Slider:
     low: float | None
     high: float | None
     turns: bool
-    given: bool  # a motion that is prescribed
+    given: bool  # prescribed motion
 
     def to_dict(self) -> dict[str, Any]:
-        """Its plain data."""
+        """Return the plain data."""
         return dict(vars(self))
 
 
@@ -133,10 +133,10 @@ class Trail:
     body: str
     point: np.ndarray
     color: str
-    seconds: float  # how long the path is seen
+    seconds: float  # visible duration of the path
 
     def to_dict(self) -> dict[str, Any]:
-        """Its plain data."""
+        """Return the plain data."""
         point = {"point": _rounded(self.point), "seconds": self.seconds}
         return {"body": self.body, **point, "color": self.color}
 
@@ -152,7 +152,7 @@ class Cord:
     color: str
 
     def to_dict(self) -> dict[str, Any]:
-        """Its plain data."""
+        """Return the plain data."""
         points = [_rounded(point) for point in self.points]
         return {"name": self.name, "kind": self.kind, "bodies": [*self.bodies], "points": points, "color": self.color}
 
@@ -169,7 +169,7 @@ class Channel:
     values: np.ndarray
 
     def to_dict(self) -> dict[str, Any]:
-        """Its plain data."""
+        """Return the plain data."""
         return {**vars(self), "values": packed(self.values)}
 
 
@@ -183,10 +183,10 @@ class Arrow:
     point: np.ndarray
     vector: np.ndarray
     unit: str
-    scale: float  # lengths for each unit
+    scale: float  # length per unit
 
     def to_dict(self) -> dict[str, Any]:
-        """Its plain data."""
+        """Return the plain data."""
         return {**vars(self), "point": packed(self.point, "f32"), "vector": packed(self.vector, "f32")}
 
 
@@ -203,20 +203,20 @@ class Recorded:
     arrows: tuple[Arrow, ...]
 
     def at(self, times: np.ndarray) -> np.ndarray:
-        """The coordinates (n, k) at any times of the run: the polynomial of degree 5 through q, q̇ and q̈ at both ends."""
+        """The coordinates (n, k) at any times of the run, by quintic Hermite interpolation of q, q̇ and q̈."""
         k = np.clip(np.searchsorted(self.t, times, side="right") - 1, 0, max(len(self.t) - 2, 0))
         after = np.minimum(k + 1, len(self.t) - 1)
         h = np.where(after > k, self.t[after] - self.t[k], 1.0)
         s = np.clip((times - self.t[k]) / h, 0.0, 1.0)
         a, b, c = self.q[:, k], self.qd[:, k] * h, self.qdd[:, k] * h**2 / 2
-        # what the Taylor polynomial of the start misses at the end
+        # residuals at the end of the Taylor polynomial from the start
         end, slope, bend = self.q[:, after], self.qd[:, after] * h, self.qdd[:, after] * h**2 / 2
         d0, d1, d2 = end - a - b - c, slope - b - 2 * c, bend - c
         cubic = 10 * d0 - 4 * d1 + d2
         return a + s * (b + s * (c + s * (cubic + s * (-15 * d0 + 7 * d1 - 2 * d2 + s * (6 * d0 - 3 * d1 + d2)))))
 
     def to_dict(self) -> dict[str, Any]:
-        """Its plain data."""
+        """Return the plain data."""
         arrays = {key: packed(getattr(self, key)) for key in ("t", "q", "qd", "qdd")}
         lists = {key: [each.to_dict() for each in getattr(self, key)] for key in ("channels", "arrows")}
         return {"formalism": self.formalism, "duration": float(self.t[-1] - self.t[0]), **arrays, **lists}
@@ -224,7 +224,7 @@ class Recorded:
 
 @dataclass(frozen=True)
 class Scene:
-    """All that is needed to draw a model, to move it by hand, and to show a run of it."""
+    """Data to draw a model, to move it interactively, and to play a run."""
 
     name: str
     description: str
@@ -236,17 +236,17 @@ class Scene:
     run: Recorded | None = None
     trails: tuple[Trail, ...] = ()
     cords: tuple[Cord, ...] = ()
-    notes: tuple[str, ...] = ()  # what is drawn otherwise than declared, in sentences
+    notes: tuple[str, ...] = ()  # differences between drawing and declaration
 
     @property
     def start(self) -> tuple[np.ndarray, float]:
-        """Coordinates and time that it begins with."""
+        """Initial coordinates and time."""
         if self.run is not None:
             return self.run.q[:, 0], float(self.run.t[0])
         return np.array([each.start for each in self.coordinates]), 0.0
 
     def to_dict(self) -> dict[str, Any]:
-        """The plain data that the viewer reads; `json.dumps` takes it.
+        """Return the plain data for the viewer, which `json.dumps` accepts.
 
         >>> import dalembert as dl
         >>> data = dl.simulate("simple-pendulum", 1.0, samples=11).scene().to_dict()
@@ -270,7 +270,7 @@ class Scene:
 
 
 def _rounded(values: Iterable[float]) -> list[float]:
-    """Nine digits: more than a drawing shows."""
+    """Round to nine digits, enough for a drawing."""
     return [float(f"{float(x):.9g}") + 0.0 for x in values]
 
 
@@ -281,7 +281,7 @@ class ProgramForm:
     program: Program
 
     def to_dict(self) -> dict[str, Any]:
-        """Its plain data."""
+        """Return the plain data."""
         program = self.program
         tables = [{"times": x.times.tolist(), "values": x.values.tolist(), "order": x.order} for x in program.tables]
         lines = [[name, *places] for name, places in program.lines]
@@ -290,24 +290,24 @@ class ProgramForm:
         return {**form, "tables": tables} if tables else form
 
     def rows(self, n: int) -> int:
-        """How many functions it holds, where each is followed by its n slopes."""
+        """Number of functions, if each is followed by its n derivatives."""
         return len(self.program.outputs) // (n + 1)
 
     def at(self, q: np.ndarray, t: np.ndarray | float) -> np.ndarray:
-        """The outputs at states (n, batch) and times, (outputs, batch)."""
+        """Return the outputs at states (n, batch) and times, (outputs, batch)."""
         times = np.broadcast_to(np.asarray(t, dtype=float), q.shape[1:])
         return evaluated(self.program, np.concatenate([q, times[None]]))
 
 
 @dataclass(frozen=True)
 class Poses:
-    """Where the bodies are: for each of them 12 outputs, the position and the rows of the rotation."""
+    """Poses of the bodies: 12 outputs per body, the position and the rows of the rotation."""
 
     names: tuple[str, ...]
     form: ProgramForm
 
     def at(self, q: np.ndarray, t: np.ndarray | float) -> Places:
-        """Rotation (3, 3, batch) and position (3, batch) of every body, the world included."""
+        """Return rotation (3, 3, batch) and position (3, batch) of every body, including the world."""
         batch = q.shape[1]
         out = self.form.at(q, t).reshape(len(self.names), 12, batch)
         found = {name: (each[3:].reshape(3, 3, batch), each[:3]) for name, each in zip(self.names, out, strict=True)}
@@ -316,9 +316,9 @@ class Poses:
 
 @dataclass(frozen=True)
 class Forms:
-    """The programs of one model with its values of the parameters."""
+    """The programs of one model at its parameter values."""
 
-    model: Elements  # with its contacts written out
+    model: Elements  # with contacts expanded to formulas
     values: dict[str, float]
 
     @cached_property
@@ -339,7 +339,7 @@ class Forms:
 
     @cached_property
     def closure(self) -> ProgramForm | None:
-        """The constraints on positions g(q, t) and ∂g/∂q row by row; None where there are none."""
+        """The constraints on positions g(q, t) and ∂g/∂q row by row; None without constraints."""
         known = levels(self.model)
         rows = [i for i in range(known.held) if not known.servo[i]]
         if not rows:
@@ -349,13 +349,13 @@ class Forms:
 
 
 def moved(places: Places, body: str, point: np.ndarray) -> np.ndarray:
-    """A point of a body in the world, (3, batch)."""
+    """Transform a point of a body to world axes, (3, batch)."""
     R, p = places[body]
     return np.einsum("xyk,y->xk", R, point) + p
 
 
 def folded(program: Program, values: dict[str, float]) -> Program:
-    """The program with numbers in place of its parameters and of all that follows from them alone."""
+    """Return the program with its parameters and constant subexpressions replaced by numbers."""
     n = len(program.inputs)
     fixed = [*(values[name] for name in program.parameters), *program.numbers, *program.tables]
     known: dict[int, Any] = {n + i: each for i, each in enumerate(fixed)}
@@ -382,7 +382,7 @@ def folded(program: Program, values: dict[str, float]) -> Program:
 
 
 def evaluated(program: Program, inputs: np.ndarray) -> np.ndarray:
-    """The outputs of a program without parameters at columns of inputs, line by line."""
+    """Evaluate a program without parameters at columns of inputs, line by line."""
     values: list[Any] = [*inputs, *program.numbers, *program.tables]
     with np.errstate(all="ignore"):
         for name, places in program.lines:

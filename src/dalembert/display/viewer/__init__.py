@@ -1,4 +1,4 @@
-"""The web viewer as it is built from `viewer/`: one script and one style sheet, to be put into a page, and the math font."""
+"""The web viewer, built from `viewer/`: one script and one style sheet to embed in a page, and the math font."""
 
 from __future__ import annotations
 
@@ -11,24 +11,24 @@ _FILES = {
     "viewer.js": "</script",
     "viewer.css": "</style",
     "math.css": "</style",
-}  # and what would end their elements in a page
-_HOW = "Build it once: pip install -e . in the source tree, or python viewer/build.py."
+}  # files and the strings that would end their elements in a page
+_BUILD_HINT = "Build it once: pip install -e . in the source tree, or python viewer/build.py."
 
 
 class Bundle(NamedTuple):
-    """What a page needs besides its data."""
+    """Script and style sheet of a page."""
 
     script: str
     style: str
 
 
 def is_built() -> bool:
-    """Whether the viewer is there: a source tree has it only after its build step."""
+    """True if the viewer is built; in a source tree only after the build step."""
     return all((files(__name__) / name).is_file() for name in _FILES)
 
 
 def bundle() -> Bundle:
-    """The built viewer.
+    """Return the built viewer.
 
     >>> "dalembert" in bundle().script
     True
@@ -37,9 +37,9 @@ def bundle() -> Bundle:
 
 
 def math_style() -> str:
-    """The style sheet of equations: a math font as data, and the rule that MathML uses it.
+    """Return the style sheet of equations: a math font as data, and the rule that MathML uses it.
 
-    A page that contains it has to allow fonts as data (`font-src data:`) in its content security policy.
+    A page that contains it must allow fonts as data (`font-src data:`) in its content security policy.
 
     >>> math_style().count("@font-face")
     1
@@ -48,20 +48,20 @@ def math_style() -> str:
 
 
 def _text(name: str) -> str:
-    place = files(__name__) / name
-    if not place.is_file():
-        raise InputError(f"the viewer of this installation is not built: {name} is missing. {_HOW}")
-    text = place.read_text("utf-8")
+    file = files(__name__) / name
+    if not file.is_file():
+        raise InputError(f"the viewer of this installation is not built: {name} is missing. {_BUILD_HINT}")
+    text = file.read_text("utf-8")
     if found := [word for word in (_FILES[name], "<!--") if word in text.lower()]:
         raise InputError(
-            f"the viewer of this installation cannot stand in a page: {name} contains '{found[0]}'. {_HOW}"
+            f"the viewer of this installation cannot be embedded in a page: {name} contains '{found[0]}'. {_BUILD_HINT}"
         )
     return text
 
 
 def studio_file(name: str) -> str:
-    """The script or the style sheet of the studio's page, built from the same sources."""
-    place = files(__name__) / name
-    if not place.is_file():
-        raise InputError(f"the studio of this installation is not built: {name} is missing. {_HOW}")
-    return place.read_text("utf-8")
+    """Return the script or the style sheet of the studio page, built from the same sources."""
+    file = files(__name__) / name
+    if not file.is_file():
+        raise InputError(f"the studio of this installation is not built: {name} is missing. {_BUILD_HINT}")
+    return file.read_text("utf-8")

@@ -1,4 +1,4 @@
-"""Properties of a formalism: its source, its variables, the models it supports, and its derivation lineage."""
+"""Properties of a formulation: its source, its variables, the models it supports, and its derivation lineage."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from enum import StrEnum
 from typing import Literal
 
 Fact = Literal["T", "V", "free motion", "Legendre", "bodies", "active forces", "wrenches", "recursion", "positions"]
-# intermediate results that several formalisms share; positions, Jacobians, the declared loads and the constraint levels are
+# intermediate results that several formulations share; positions, Jacobians, the declared loads and the constraint levels are
 # shared by all and not listed
 FACTS: dict[Fact, str] = {
     "T": "inertia terms are derivatives of the kinetic energy",
@@ -25,7 +25,7 @@ Lineage = tuple[Fact, ...]
 
 
 class Velocities(StrEnum):
-    """The velocity variables v of a form; the value is the letter that people read.
+    """The velocity variables v of a form; the value is the printed letter.
 
     >>> Velocities.SPEEDS.in_speeds, Velocities.MOMENTA.in_speeds
     (True, False)
@@ -41,17 +41,17 @@ class Velocities(StrEnum):
 
     @property
     def in_speeds(self) -> bool:
-        """True where they are quasi-velocities."""
+        """True for quasi-velocities."""
         return self in (Velocities.SPEEDS, Velocities.REDUCED_SPEEDS, Velocities.SQUARE_SPEEDS)
 
     @property
     def are_rates(self) -> bool:
-        """True where they are q̇ itself, all n of them."""
+        """True for all n rates q̇."""
         return self is Velocities.RATES
 
     @property
     def are_reduced(self) -> bool:
-        """True for the speeds that remain when ignorable coordinates are left out."""
+        """True for the reduced speeds, without ignorable coordinates."""
         return self is Velocities.REDUCED_SPEEDS
 
     @property
@@ -61,28 +61,28 @@ class Velocities(StrEnum):
 
     @property
     def keep_constraints(self) -> bool:
-        """True where every v fulfils the constraints on velocity level."""
+        """True if every v satisfies the constraints on velocity level."""
         return self in (Velocities.SPEEDS, Velocities.REDUCED_SPEEDS)
 
     @property
     def exceed_rates(self) -> bool:
-        """True where there are more of them than rates, so that they have to be kept compatible with the joints."""
+        """True if there are more velocity variables than rates, so that they must stay compatible with the joints."""
         return self is Velocities.TWISTS
 
     @property
     def heading(self) -> str:
-        """What a sheet of equations calls them."""
+        """Heading of the velocity variables in printed equations."""
         return {Velocities.MOMENTA: "Momenta", Velocities.TWISTS: "Twists"}.get(self, "Speeds")
 
 
 @dataclass(frozen=True)
 class About:
-    """The facts of a formalism that users choose it by."""
+    """Properties of a formulation."""
 
     key: str
     title: str
     source: str
-    needs: Literal["bodies", "energies"]  # a model given by its energies serves only formalisms that need no bodies
+    needs: Literal["bodies", "energies"]  # models without bodies support only "energies"
     velocities: Velocities
     count: Literal["n", "d", "d − s", "n − s", "6N"]  # number of dynamic equations, Table 1 of papers/volterra
     citation: str
@@ -93,23 +93,23 @@ class About:
     canonical: bool = False  # supports constraints on momenta
     first_order: bool = False  # supports first-order stabilization, φ̇ + α φ = 0 with one gain
     singular_mass: bool = False  # supports a mass matrix that is singular but regular on the constraints
-    redundant: Literal["drops", "takes"] = "drops"  # what happens to dependent constraints
-    recursive: bool = False  # is derived link by link: `recursive.stages`
-    along_speeds: bool = False  # projects on the directions of the speeds, whatever the velocity variables are
+    redundant: Literal["drops", "takes"] = "drops"  # treatment of dependent constraints
+    recursive: bool = False  # derived link by link: `recursive.stages`
+    along_speeds: bool = False  # projects on the directions of the speeds, with any velocity variables
     compiles: Literal["large", "large open", "small"] = "small"  # systems whose equations are compiled quickly
 
     @property
     def uses_speeds(self) -> bool:
-        """True when a choice of quasi-velocities enters the equations."""
+        """True if the equations depend on the choice of quasi-velocities."""
         return self.velocities.in_speeds or self.along_speeds
 
 
 def grouped(lineages: Mapping[str, Lineage]) -> dict[Lineage, tuple[str, ...]]:
-    """The names by lineage, related lineages next to each other.
+    """Group names by lineage, related lineages next to each other.
 
     >>> grouped({"denoc": ("recursion",), "lagrange": ("T", "V"), "kane": ("bodies",), "routh": ("T", "V")})
     {('T', 'V'): ('lagrange', 'routh'), ('bodies',): ('kane',), ('recursion',): ('denoc',)}
     """
-    place = list(FACTS).index
-    order = sorted(set(lineages.values()), key=lambda lineage: [place(fact) for fact in lineage])
+    rank = list(FACTS).index
+    order = sorted(set(lineages.values()), key=lambda lineage: [rank(fact) for fact in lineage])
     return {lineage: tuple(name for name, its in lineages.items() if its == lineage) for lineage in order}

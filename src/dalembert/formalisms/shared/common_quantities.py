@@ -1,6 +1,6 @@
 """Terms that several formulations share: the free motion, bodies, speeds, constraints, multipliers and momenta.
 
-The functions `define_...` also define what they return, under the letters and equation numbers of the paper that asks.
+The functions `define_...` also record what they return, under the letters and equation numbers of the paper.
 """
 
 from __future__ import annotations
@@ -30,24 +30,21 @@ from dalembert.symbolic.elimination import ldl_solve
 from dalembert.symbolic.rotations import cross, skew
 from dalembert.symbolic.symbols import Kind
 
-MOVING = "prescribed motion"  # of what moves explicitly with time
-CONSTRAINTS = "constraints"  # those that work, where their multipliers are not unique
-
-MOVING = "prescribed motion"  # of what moves explicitly with time
-CONSTRAINTS = "constraints"  # those that work, where their multipliers are not unique
+MOVING = "prescribed motion"  # power source of explicit dependence on time
+CONSTRAINTS = "constraints"  # power source of all constraints together, if their multipliers are not unique
 
 
 def free_equations(
     system: System, define: Definitions | None = None, numbers: tuple[str, str] = ("", "")
 ) -> tuple[Array, Array]:
-    """M and h of d/dt ∂T/∂q̇ − ∂T/∂q + ∂V/∂q − Q = M q̈ − h; `numbers` are those of their equations in a paper."""
+    """M and h of d/dt ∂T/∂q̇ − ∂T/∂q + ∂V/∂q − Q = M q̈ − h; `numbers` are their equation numbers."""
     define, algebra, q, qd = define or Definitions(system), system.algebra, system.q, system.qd
     T, V = system.notation.short(vector([kinetic(system.motion, qd), potential(system.motion)]))
     p = algebra.gradient(T, qd)
     push = generalized_forces(system.motion) + algebra.gradient(T - V, q)
     M = define("M", algebra.jacobian(p, qd), "mass matrix, ∂²T/∂q̇²", numbers[0])
     h = push - algebra.total_derivative(p, (q, qd), system.clock)
-    return M, define("h", h, "all that is free of q̈: M q̈ = h without constraints", numbers[1])
+    return M, define("h", h, "terms without q̈: M q̈ = h without constraints", numbers[1])
 
 
 def free_parts(system: System) -> tuple[Array, Array, Array]:
@@ -67,7 +64,7 @@ def constrained_form(
 
 
 def unexplained_force(system: System) -> Array:
-    """M q̈ − h at any q̈: what the applied forces do not explain is the reaction of the constraints."""
+    """M q̈ − h at any q̈: the constraint reactions, as the residual of the applied forces."""
     M, h = free_equations(system)
     return M @ system.qdd - h
 
@@ -87,12 +84,12 @@ def body_wrenches(system: System) -> tuple[Array, Array]:
 
 
 def of_bodies(system: System, value: Callable[[MovingBody], Array]) -> Array:
-    """A quantity of every body, bodies on the first axis."""
+    """Return a quantity of every body, bodies on the first axis."""
     return np.array([value(body) for body in system.motion.bodies], dtype=object)
 
 
 def define_bodies(define: Definitions, system: System, numbers: tuple[str, str] = ("(6)", "(54)")) -> None:
-    """Positions, velocities and Jacobians of all bodies; `numbers` are those of the velocities and of the Jacobians."""
+    """Define positions, velocities and Jacobians of all bodies; `numbers` are the equations of velocities and Jacobians."""
     qd, names, (velocity, jacobian) = system.qd, [body.name for body in system.motion.bodies], numbers
     if not names:
         return
@@ -100,28 +97,28 @@ def define_bodies(define: Definitions, system: System, numbers: tuple[str, str] 
     def each(key: str, value: Callable[[MovingBody], Array], meaning: str, equation: str) -> None:
         define(key, lambda: of_bodies(system, value), meaning, equation, names)
 
-    each("r_G", lambda b: b.p_WG, "positions of the mass centres, world axes", velocity)
+    each("r_G", lambda b: b.p_WG, "positions of the mass centers, world axes", velocity)
     each("omega", lambda b: b.D @ qd + b.E, "angular velocities, body axes", velocity)
-    each("V_G", lambda b: b.B @ qd + b.C, "velocities of the mass centres, world axes", velocity)
+    each("V_G", lambda b: b.B @ qd + b.C, "velocities of the mass centers, world axes", velocity)
     each("Gamma", lambda b: b.B, "∂V_G/∂q̇, world axes", jacobian)
     each("Pi", lambda b: b.D, "∂ω/∂q̇, body axes", jacobian)
 
 
 def define_speeds(define: Definitions, system: System, speeds: Speeds, number: str = "(5)", mark: str = "") -> Speeds:
-    """The speeds, with W and X of q̇ = W u + X defined under their letters, which may bear a mark.
+    """Define W and X of q̇ = W u + X, with a suffix `mark` on their letters, and return the speeds.
 
-    Where symbols replace long entries of W and X, symbols replace their rates too.
+    If symbols replace long entries of W and X, symbols replace their rates too.
     """
-    W = define(f"W{mark}", speeds.W, f"∂q̇/∂u{mark}: the directions that the speeds admit", number)
+    W = define(f"W{mark}", speeds.W, f"∂q̇/∂u{mark}: directions of the speeds", number)
     X = define(f"X{mark}", speeds.X, f"q̇ at u{mark} = 0", number)
     written = replace(speeds, W=define.symbols(f"W{mark}", W), X=define.symbols(f"X{mark}", X))
     changing: list[tuple[Array, Array]] = []
-    for letter, whole, entries in (("W", W, written.W), ("X", X, written.X)):
-        chosen = [i for i in np.ndindex(*whole.shape) if entries[i] is not whole[i] and entries[i] != whole[i]]
+    for letter, full, entries in (("W", W, written.W), ("X", X, written.X)):
+        chosen = [i for i in np.ndindex(*full.shape) if entries[i] is not full[i] and entries[i] != full[i]]
         if not chosen:
             continue
-        key, rate = f"{letter}_dot{mark}", system.rate_of(whole, written)
-        rates = define.named(key, rate, f"the rate of {letter}{mark}", number)
+        key, rate = f"{letter}_dot{mark}", system.rate_of(full, written)
+        rates = define.named(key, rate, f"rate of {letter}{mark}", number)
         changing.append((vector([entries[i] for i in chosen]), vector([rates[i] for i in chosen])))
     return replace(written, named=tuple(changing))
 
@@ -129,7 +126,7 @@ def define_speeds(define: Definitions, system: System, speeds: Speeds, number: s
 def define_rows(
     define: Definitions, system: System, number: str, numbers: tuple[str, str] | None = None
 ) -> tuple[Array, Array]:
-    """A and β of A q̈ = β, the independent rows; defined with φ and ψ where there are constraints."""
+    """Define A and β of A q̈ = β, the independent rows, with φ and ψ if there are constraints."""
     A, beta = system.A, system.beta
     if not len(beta):
         return A, beta
@@ -139,7 +136,7 @@ def define_rows(
 
 
 def define_constraints(define: Definitions, system: System, numbers: tuple[str, str]) -> None:
-    """φ and ψ, the independent ones; `numbers` are those of their equations."""
+    """Define φ and ψ of the independent constraints; `numbers` are their equation numbers."""
     rows, count = system.facts.rows, system.facts.levels.held
     if any(i < count for i in rows):
         define("phi", lambda: constraint_levels(system)[0], "constraints on positions: φ(q, t) = 0", numbers[0])
@@ -155,7 +152,7 @@ def constraint_levels(system: System) -> tuple[Array, Array]:
 
 
 def define_drift(define: Definitions, system: System) -> tuple[Array, str, str]:
-    """Φ̇q̇ of Φ q̈ = −Φ̇q̇, its key and its letters; stabilized rows have β Φ q̇ + α φ in it, (5.97), and letters of their own."""
+    """Define Φ̇q̇ of Φ q̈ = −Φ̇q̇; returns it, its key and its letters. Stabilized rows add β Φ q̇ + α φ, (5.97); other letters."""
     if not any(system.facts.levels.servo):
         return define("Phi_dot_qd", -system.beta, "Φ̇q̇ of Φ q̈ = −Φ̇q̇", "(5.89)"), "Phi_dot_qd", "Φ̇q̇"
     words = "Φ̇q̇ + β Φ q̇ + α φ of Φ q̈ = −Φ̇q̇′, stabilized"
@@ -163,15 +160,15 @@ def define_drift(define: Definitions, system: System) -> tuple[Array, str, str]:
 
 
 def define_push(define: Definitions, system: System, h: Array) -> Array:
-    """h, or h + C with C defined where the constraints are not ideal."""
+    """Return h, or h + C with C defined for non-ideal constraints."""
     C = non_ideal_forces(system.motion)
     if C is None:
         return h
-    return h + define("C", C, "what the constraints do beyond d'Alembert's principle", "poincare (3.44)")
+    return h + define("C", C, "non-ideal constraint forces", "poincare (3.44)")
 
 
 def along_speeds(system: System, speeds: Speeds) -> tuple[Array, str]:
-    """WᵀC, the force of constraints that are not ideal along the speeds, and the term of a law for it."""
+    """WᵀC, the non-ideal constraint force along the speeds, and its term in a law."""
     C = non_ideal_forces(system.motion)
     if C is None:
         return zeros(len(speeds.u)), ""
@@ -189,7 +186,7 @@ def rates(system: System, symbols: Array) -> Array:
 
 
 def vanishing(left: Array) -> Sides:
-    """left = 0, row by row."""
+    """Return the sides of left = 0, row by row."""
     return left, zeros(len(left))
 
 
@@ -207,7 +204,7 @@ def momenta_on_changing_directions(system: System, speeds: Speeds) -> Array:
 
 
 def rates_of_momenta(system: System, speeds: Speeds, W: Array) -> Array:
-    """Σ [d/dt P·∂V_G/∂u + d/dt H_G·∂ω/∂u] along the columns of W, at u̇ = 0: what (38) and (39) leave of d/dt ∂T/∂u."""
+    """Σ [d/dt P·∂V_G/∂u + d/dt H_G·∂ω/∂u] along the columns of W, at u̇ = 0: the rest of d/dt ∂T/∂u by (38) and (39)."""
     total = zeros(W.shape[1])
     for body, velocity in velocities(system.motion, speeds.qd, W):
         V, w = velocity.V, velocity.w
@@ -218,7 +215,7 @@ def rates_of_momenta(system: System, speeds: Speeds, W: Array) -> Array:
 
 
 def reaction_by_momenta(system: System) -> Array:
-    """(2) written for u = q̇, all n of them: what it leaves over is the reaction of the constraints."""
+    """Residual of (2) for all n velocities u = q̇: the constraint reactions."""
     qd, n = system.qd, len(system.q)
     free = Speeds(qd, identity(n), zeros(n), identity(n), zeros(n))
     T_u = system.algebra.gradient(kinetic(system.motion, qd), qd)
@@ -232,14 +229,14 @@ def jacobi(system: System) -> Scalar:
 
 
 def carried_along(system: System) -> Scalar:
-    """T + V less the Jacobi function, 2T₀ + T₁: of T the parts of degree 0 and 1 in q̇, zero unless bodies move with time."""
+    """T + V minus the Jacobi function, 2T₀ + T₁: parts of T of degree 0 and 1 in q̇, zero unless bodies move with time."""
     T, rest = kinetic(system.motion, system.qd), zeros(len(system.qd))
     parts = system.at_rates(stack(system.algebra.gradient(T, system.qd), vector([T])), rest)
     return parts[:-1] @ system.qd + 2 * parts[-1]
 
 
 def power_into(system: System) -> Scalar:
-    """The rate of the Jacobi function: Q·q̇ − ∂L/∂t, and Aᵀλ·q̇ where constraints move with time.
+    """The rate of the Jacobi function: Q·q̇ − ∂L/∂t, and Aᵀλ·q̇ for constraints that depend on time.
 
     A function of (q, q̇, q̈, t); for applied forces alone it is the integrand Qᵀq̇ of (80).
     """
@@ -247,10 +244,10 @@ def power_into(system: System) -> Scalar:
 
 
 def powers_into(system: System) -> tuple[tuple[str, ...], Array]:
-    """The same by what puts it in: names and powers. What never does work is left out.
+    """Return `power_into` by source: names and powers, without sources that never do work.
 
-    Loads have the power F·(J q̇ + c) of their forces. −∂L/∂t less the parts F·c is that of `MOVING`, as the rate of the Jacobi
-    function has it: T + V takes the rate of `carried_along` besides.
+    The power of a load is F·(J q̇ + c). That of `MOVING` is −∂L/∂t minus the parts F·c, as in the rate of the Jacobi
+    function; the rate of T + V contains the rate of `carried_along` in addition.
     """
     T, V = kinetic(system.motion, system.qd), potential(system.motion)
     (explicit,) = system.algebra.gradient(V - T, vector([system.t]))
@@ -263,7 +260,7 @@ def powers_into(system: System) -> tuple[tuple[str, ...], Array]:
 
 
 def channels_of(system: System, rows: Iterable[tuple[str, Array]]) -> tuple[tuple[str, ...], Array]:
-    """The rows that are not zero, each under a name of its own, as a matrix."""
+    """Return the nonzero rows as a matrix, and a unique name for each."""
     out: dict[str, Array] = {}
     for name, row in rows:
         if not all(map(system.algebra.is_zero, row)):
@@ -273,19 +270,19 @@ def channels_of(system: System, rows: Iterable[tuple[str, Array]]) -> tuple[tupl
 
 
 def working_rows(system: System) -> list[int]:
-    """The constraints whose ideal reactions can have power: a q̇ = 0 does not hold for them."""
+    """Return the constraints whose ideal reactions can have power: those without a q̇ = 0."""
     levels, is_zero = system.facts.levels, system.algebra.is_zero
     b = system.constraints.b
     return [i for i in range(len(b)) if levels.servo[i] or not (levels.linear[i] and is_zero(b[i]))]
 
 
 def told_apart(system: System) -> bool:
-    """True when every constraint has a multiplier of its own, wherever the system is."""
+    """True if the multipliers of all constraints are unique in every state."""
     return not system.facts.dropped and not system.facts.nearly_dependent
 
 
 def _reactions(system: System) -> Iterator[tuple[str, Scalar]]:
-    """λᵢ (aᵢ q̇) of every constraint that works."""
+    """Return the power λᵢ (aᵢ q̇) of every working constraint."""
     rows, names = working_rows(system), system.facts.levels.names
     if not rows:
         return

@@ -1,12 +1,12 @@
-"""The one form every formalism maps a model to: equations linear in the accelerations, left unsolved.
+"""Common form of all formulations: equations linear in the accelerations, unsolved.
 
     q̇ = W v + X,     M v̇ = f + C + Jᵀλ,     A v̇ = β,     q̈ = W v̇ + bias
 
-v are the velocity variables of the formalism (q̇, quasi-velocities, momenta or twists), C the non-ideal part of the
-constraint forces, and J = A unless a formalism says otherwise. Kernels solve it; nothing is solved here.
+v are the velocity variables of the formulation (q̇, quasi-velocities, momenta or twists), C the non-ideal part of the
+constraint forces, and J = A unless a formulation sets J. The simulation solves this form; nothing is solved here.
 
-Where a formalism has unknowns x behind v̇ that also move the coordinates, as Dirac's multipliers do, q̇ = W v + X + S x is
-what is integrated; q̇ without that term are the velocities that belong to v.
+If a formulation has unknowns x in addition to v̇ that also change the coordinates, as Dirac's multipliers do, then
+q̇ = W v + X + S x is integrated; q̇ without that term are the velocities that correspond to v.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class LinearSystem:
-    """The parts of the system; in numbers with the batch on the first axis: M (K, n, n), f (K, n), A (K, r, n), β (K, r)."""
+    """Parts of the system; numeric arrays have the batch on the first axis: M (K, n, n), f (K, n), A (K, r, n), β (K, r)."""
 
     M: Array
     f: Array
     A: Array
     beta: Array
-    C: Array | None = None  # the non-ideal part of the constraint forces; None: all constraints are ideal
+    C: Array | None = None  # non-ideal part of the constraint forces; None: all constraints are ideal
     J: Array | None = None  # multipliers enter as Jᵀλ; None: J = A
 
     @classmethod
@@ -48,26 +48,26 @@ class LinearSystem:
 
     @property
     def push(self) -> Array:
-        """f + C: all that does not depend on the multipliers."""
+        """f + C: the terms without multipliers."""
         return self.f if self.C is None else self.f + self.C
 
     @property
     def directions(self) -> Array:
-        """J, or A where that is the same."""
+        """J, or A if J is None."""
         return self.A if self.J is None else self.J
 
     @property
     def constrained(self) -> bool:
-        """True when there are rows A x = β."""
+        """True if there are rows A x = β."""
         return self.beta.shape[-1] > 0
 
     def each(self, evaluate: Callable[[Array], Array]) -> LinearSystem:
-        """The same with every part put through a function."""
+        """Return the system with a function applied to every part."""
         C, J = (None if part is None else evaluate(part) for part in (self.C, self.J))
         return LinearSystem(evaluate(self.M), evaluate(self.f), evaluate(self.A), evaluate(self.beta), C, J)
 
     def with_rows(self, rows: list[int] | slice) -> LinearSystem:
-        """The same with some of the rows only; over an algebra, without a batch."""
+        """Return the system with a subset of the rows; over an algebra, without a batch."""
         J = None if self.J is None else self.J[rows]
         return replace(self, A=self.A[rows], beta=self.beta[rows], J=J)
 
@@ -76,7 +76,7 @@ Graph = Callable[[Algebra, LinearSystem], tuple[Array, Array]]
 
 
 class Numeric(Enum):
-    """How a kernel solves in numbers, where rows may be dependent or a graph would be too long."""
+    """Numerical solution method, for dependent rows or if an expression graph would be too long."""
 
     WHOLE = "the whole system at once"
     MOORE_PENROSE = "the smallest force, by the Moore–Penrose inverse of A M^(−1/2)"
@@ -86,7 +86,7 @@ class Numeric(Enum):
 
     @property
     def takes_dependent_rows(self) -> bool:
-        """True when rows of A may be dependent."""
+        """True if rows of A may be dependent."""
         return self is not Numeric.WHOLE
 
 
@@ -94,19 +94,19 @@ class Numeric(Enum):
 class Solver:
     """v̇ and λ from a linear system: `graph` over any algebra with independent rows, `numeric` on arrays.
 
-    Without a graph the whole system is solved at once. A graph may also know more than the system and not look at M; then it
-    stays over the algebra it was derived in. A graph that projects along `trials` (m, n) fails where these and the rows of A are
-    dependent: a run then continues with others, see `simulation/partition`.
+    Without a graph the complete system is solved at once. A graph may also use data other than the system and ignore M; then
+    it is bound to the algebra of its derivation. A graph that projects along `trials` (m, n) fails if these and the rows of A
+    are dependent: a run then continues with other trial vectors, see `simulation/partition`.
     """
 
     graph: Graph | None = None
     numeric: Numeric = Numeric.WHOLE
     knows_more: bool = False
-    trials: Array | None = None  # None: the graph fails only where the rows of A are dependent
+    trials: Array | None = None  # None: the graph fails only if the rows of A are dependent
 
 
 class Rows(Enum):
-    """Which of the constraints stand as rows A v̇ = β in a form."""
+    """The constraints that are rows A v̇ = β of a form."""
 
     NONE = "none: the velocity variables keep the constraints, or the unknowns contain the multipliers"
     INDEPENDENT = "the independent constraints"
@@ -114,11 +114,11 @@ class Rows(Enum):
     ALL = "all constraints as declared, redundant ones included"
 
     def independent(self, known: Facts) -> list[int] | slice:
-        """Which of the rows are independent, as an index."""
+        """Return the index of the independent rows."""
         return list(known.rows) if self is Rows.ALL else slice(None)
 
     def names(self, known: Facts) -> tuple[str, ...]:
-        """What the rows are called."""
+        """Return the names of the rows."""
         if self is Rows.ALL:
             return known.levels.names
         names = tuple(known.levels.names[i] for i in known.rows)
@@ -127,7 +127,7 @@ class Rows(Enum):
 
 @dataclass(frozen=True)
 class VelocityMap:
-    """How the velocity variables and q̇ follow from each other."""
+    """Map between the velocity variables and q̇."""
 
     v: Array  # symbols of the velocity variables
     v_from_qd: Array  # v(q, q̇, t)
@@ -146,17 +146,17 @@ class Constants:
 
 @dataclass(frozen=True)
 class Accelerations:
-    """The unknowns behind v̇ are q̈."""
+    """The additional unknowns after v̇ are q̈."""
 
 
 @dataclass(frozen=True)
 class Multipliers:
-    """The unknowns behind v̇ are multipliers Λ that move coordinates as well as momenta."""
+    """The additional unknowns after v̇ are multipliers Λ that change coordinates as well as momenta."""
 
     S: Array  # q̇ = qd + S Λ
     J: Array  # the first of them act as Jᵀλ
-    working: tuple[str, ...]  # what does work
-    power: Array  # (a, b) of each of them: its power is a + b·Λ
+    working: tuple[str, ...]  # names of the power sources
+    power: Array  # (a, b) of each source: its power is a + b·Λ
     surface: Surface  # the constraints in phase space
 
 
@@ -169,21 +169,21 @@ class LinearForm:
     velocity: VelocityMap
     linear: LinearSystem
     rows: Rows
-    behind: Accelerations | Multipliers | None = None  # what the unknowns behind v̇ are
+    behind: Accelerations | Multipliers | None = None  # kind of the additional unknowns after v̇
     order: PivotOrder | None = None  # for an unsymmetric M; None: symmetric positive definite
     solver: Solver | None = None  # the formulation's own solution for v̇ and λ
     reaction: Callable[[System], Array] | None = (
         None  # of the constraints, a function of (q, q̇, q̈, t); None: it is Jᵀλ + C
     )
     constants: Constants = Constants()
-    count: int | None = None  # number of dynamic equations where it is not the number of velocity variables
+    count: int | None = None  # number of dynamic equations, if not the number of velocity variables
     notes: tuple[str, ...] = ()
-    # n rows of (q, q̇, q̈, t) that vanish along the motion, constraints as they stand among them: what a paper integrates directly
+    # n rows of (q, q̇, q̈, t) that vanish along the motion, with undifferentiated constraints, for direct integration
     unreduced: Callable[[], tuple[Array, Array, Array]] | None = None  # dynamics, φ and ψ
 
     @property
     def n_dynamic(self) -> int:
-        """The number of dynamic (second-order) equations, as Table 1 of papers/volterra counts them."""
+        """Number of dynamic (second-order) equations, as in Table 1 of papers/volterra."""
         return len(self.velocity.v) if self.count is None else self.count
 
     @property
@@ -193,12 +193,12 @@ class LinearForm:
 
     @property
     def own_multipliers(self) -> Multipliers | None:
-        """What the multipliers among the unknowns do, where there are such."""
+        """The multipliers among the unknowns, or None."""
         return self.behind if isinstance(self.behind, Multipliers) else None
 
     @property
     def constrains_momenta(self) -> bool:
-        """True where q̇ differs from that of the free system, because constraints are on momenta."""
+        """True if q̇ differs from that of the free system, due to constraints on momenta."""
         return self.own_multipliers is not None and self.own_multipliers.surface.on_momenta
 
     @property
@@ -228,7 +228,7 @@ def in_velocities(
     count: int | None = None,
     reaction: Callable[[System], Array] | None = None,
 ) -> LinearForm:
-    """A form whose velocity variables are q̇ itself."""
+    """Return a form with velocity variables q̇."""
     n, qd = len(system.q), system.qd
     return LinearForm(
         formalism=formalism,
@@ -244,7 +244,7 @@ def in_velocities(
 
 
 def constrained(system: System, M: Array, f: Array, rows: Rows) -> LinearSystem:
-    """M q̈ = f + C + Aᵀλ with the independent or with all rows of A q̈ = β."""
+    """Return M q̈ = f + C + Aᵀλ with the independent or with all rows of A q̈ = β."""
     known = system.constraints if rows is Rows.ALL else system
     return LinearSystem(M, f, known.A, known.beta, non_ideal_forces(system.motion))
 
@@ -260,7 +260,7 @@ def in_speeds(
     notes: tuple[str, ...] = (),
     reaction: Callable[[System], Array] | None = None,
 ) -> LinearForm:
-    """A form whose velocity variables are quasi-velocities u."""
+    """Return a form with quasi-velocities u as velocity variables."""
     C = non_ideal_forces(system.motion)
     push = None if C is None else speeds.W.T @ system.at_rates(C, speeds.qd)
     v_from_qd, bias = speeds.Y @ system.qd + speeds.Z, system.rate_of(speeds.qd, speeds)
@@ -277,10 +277,10 @@ def in_speeds(
 
 
 def fused(form: LinearForm) -> tuple[Array, Array]:
-    """v̇ and λ as expressions, from independent rows; multipliers of the rows that are left out are zero."""
+    """v̇ and λ as expressions, from independent rows; multipliers of omitted rows are zero."""
     known, rows = form.system.facts, form.rows.independent(form.system.facts)
     linear = form.independent
-    # forms with independent rows have combined them already
+    # forms with independent rows are combined already
     mixing = known.mix is not None and form.rows is Rows.ALL
     if mixing:
         linear = replace(linear, A=combined(known, linear.A), beta=combined(known, linear.beta))
@@ -291,10 +291,10 @@ def fused(form: LinearForm) -> tuple[Array, Array]:
 
 
 def _in_graph(form: LinearForm, linear: LinearSystem) -> tuple[Array, Array]:
-    """By the formalism's own graph, or by LDLᵀ, Schur complement, or LU in a fixed order."""
+    """Solve by the graph of the formulation, or by LDLᵀ, Schur complement, or LU in a fixed order."""
     algebra = form.system.algebra
     if linear.constrained and not form.system.facts.regular_mass:
-        # x and λ of [M −Jᵀ; A 0] (x, λ) = (h, β) by orthogonal columns, which take a singular M
+        # x and λ of [M −Jᵀ; A 0] (x, λ) = (h, β) by orthogonal columns, which allow a singular M
         n, r = len(linear.push), len(linear.beta)
         matrix = np.block([[linear.M, -linear.directions.T], [linear.A, zeros(r, r)]])
         found = block_solver("general", matrix)(stack(linear.push, linear.beta))

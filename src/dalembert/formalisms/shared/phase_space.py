@@ -1,16 +1,16 @@
-"""Phase space: the Legendre transform, constraints c(q, p, t) = 0, and Dirac's search for those that they imply.
+"""Phase space: the Legendre transform, constraints c(q, p, t) = 0, and Dirac's algorithm for secondary constraints.
 
 The derivatives of H(q, p, t) follow from those of L(q, q̇, t) without differentiating the inverse q̇(q, p, t):
 
     H_p = q̇,   H_q = −L_q,   H_t = −L_t,   H_pp = M⁻¹,   H_pq = −M⁻¹ p_q,   H_pt = −M⁻¹ p_t
     ċ = c_q q̇ + c_p ṗ + c_t   with   q̇ = H_p − c_pᵀΛ,   ṗ = τ − H_q + c_qᵀΛ      (5.291)–(5.294) of papers/desapio
 
-The multipliers enter ċ through the brackets D = c_p c_qᵀ − c_q c_pᵀ, which is antisymmetric. Only the given constraints are
-adjoined to H (5.288), so only their multipliers enter ċ. Rows of ċ whose brackets with the given constraints are independent
-(`closed`) determine multipliers (`by`); what the others (`rest`) then leave of ċ must vanish by itself and is a further
-constraint. Which rows these are is decided in numbers, at states on the constraints near the initial one; every algebra then
-follows the same rounds. At the end all constraints are treated alike, (5.295): the multipliers of those that were added vanish
-where all of them hold.
+The multipliers enter ċ through the brackets D = c_p c_qᵀ − c_q c_pᵀ, which is antisymmetric. Only the primary constraints are
+adjoined to H (5.288), so only their multipliers enter ċ. Rows of ċ whose brackets with the primary constraints are independent
+(`closed`) determine multipliers (`by`); the remainder of ċ in the other rows (`rest`) must vanish and is a secondary
+constraint. The choice of rows is numerical, at states on the constraints near the initial state; every algebra then follows the
+same rounds. At the end all constraints are treated alike, (5.295): the multipliers of secondary constraints vanish if all
+constraints are satisfied.
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ from dalembert.symbolic.nodes import node, numbers_in, ordered
 from dalembert.symbolic.symbols import Kind, momentum
 
 _STATES = 4
-_ROUNDS = 5  # of implied constraints
-_STEPS = 40  # of Newton's method
+_MAX_ROUNDS = 5  # of secondary constraints
+_MAX_NEWTON_STEPS = 40
 _SEED = 5287
-_NOTHING = 1e-8  # brackets and rates below this are zero, by the size of their gradients
+_ZERO_TOLERANCE = 1e-8  # for brackets and rates, relative to the norms of their gradients
 
 Round = tuple[list[int], list[int], list[int]]  # closed, by, rest
 
@@ -56,7 +56,7 @@ class Canonical:
     H_pt: Array
     H_t: Scalar
     L_q: Array  # −H_q by velocities: (5.278) with (5.272)
-    T: Scalar  # of (q, q̇, t), as V
+    T: Scalar  # function of (q, q̇, t), as V
     V: Scalar
 
 
@@ -93,7 +93,7 @@ def canonical_of(system: System, define: Definitions | None = None) -> Canonical
 
 
 def define_hamiltonian(define: Definitions, system: System, c: Canonical) -> tuple[Array, Scalar]:
-    """q̇ = M⁻¹(p − N) and H = ½ (p − N)ᵀM⁻¹(p − N) + V − T₀ for the reader; N and T₀ are p and T at rest."""
+    """q̇ = M⁻¹(p − N) and H = ½ (p − N)ᵀM⁻¹(p − N) + V − T₀ for display; N and T₀ are p and T at rest."""
     algebra, rest = system.algebra, {str(x): 0 for x in system.qd}
     (T_0,) = algebra.substitute(vector([c.T]), rest)
     moving = c.p - algebra.substitute(c.momenta, rest)
@@ -106,7 +106,7 @@ def define_hamiltonian(define: Definitions, system: System, c: Canonical) -> tup
 
 @dataclass(frozen=True)
 class Surface:
-    """c(q, p, t) = 0 and its derivatives; the first `given` rows are the given constraints, the others follow from them."""
+    """c(q, p, t) = 0 and its derivatives; the first `given` rows are the primary constraints, the others are secondary."""
 
     names: tuple[str, ...]
     c: Array
@@ -114,17 +114,17 @@ class Surface:
     c_p: Array
     c_t: Array
     given: int
-    on_momenta: bool = False  # True when a given constraint contains momenta, so that q̇ is not H_p
+    on_momenta: bool = False  # True if a primary constraint contains momenta, so that q̇ is not H_p
 
     @property
     def brackets(self) -> Array:
-        """D = c_p c_qᵀ − c_q c_pᵀ, by which the multipliers enter ċ."""
+        """D = c_p c_qᵀ − c_q c_pᵀ, the coefficient matrix of the multipliers in ċ."""
         return self.c_p @ self.c_q.T - self.c_q @ self.c_p.T
 
     def followed_by(
         self, names: tuple[str, ...], c: Array, algebra: DifferentialAlgebra, state: Array, t: Array
     ) -> Surface:
-        """The surface with more rows, functions of `state` = (q, p) and t."""
+        """Return the surface with additional rows, functions of `state` = (q, p) and t."""
         n = len(state) // 2
         slopes = algebra.jacobian(c, state) if len(c) else zeros(0, 2 * n)
         change = algebra.jacobian(c, t)[:, 0] if len(c) else zeros(0)
@@ -140,7 +140,7 @@ class Surface:
 
 
 def holonomic_surface(system: System, can: Canonical) -> Surface:
-    """c = (φ, χ), where χ = φ̇ at q̇ = H_p depends on q and t also through H_p: what D needs is known beforehand."""
+    """c = (φ, χ), where χ = φ̇ at q̇ = H_p depends on q and t also through H_p; the derivatives for D are in closed form."""
     algebra, q, time = system.algebra, system.q, vector([system.t])
     Phi, phi, rate = system.A, system.phi, system.velocity
     chi_q = system.at_rates(algebra.jacobian(rate, q), can.H_p) + Phi @ can.H_pq
@@ -159,7 +159,7 @@ def holonomic_surface(system: System, can: Canonical) -> Surface:
 def rates_along(
     system: System, can: Canonical, push: Array, surface: Surface, closed: list[int], by: list[int], rest: list[int]
 ) -> Array:
-    """ċ of the rows `rest` while the multipliers of the given rows `by` keep the rows `closed` at zero.
+    """ċ of the rows `rest` while the multipliers of the primary rows `by` hold the rows `closed` at zero.
 
     `push` is τ with the non-ideal forces.
     """
@@ -178,7 +178,7 @@ def pushed(system: System, can: Canonical) -> Array:
 
 
 def canonical_surface(system: System, can: Canonical) -> Surface:
-    """c(q, p, t): the holonomic constraints with their rates, or with constraints on momenta and all that they imply."""
+    """c(q, p, t): the holonomic constraints with their rates, or with constraints on momenta and all secondary ones."""
     if not system.model.canonical_constraints:
         return holonomic_surface(system, can)
     known = _given(system, can)
@@ -188,7 +188,7 @@ def canonical_surface(system: System, can: Canonical) -> Surface:
 
 
 def _given(system: System, can: Canonical) -> Surface:
-    """c of the given constraints: φ(q, t), and φ(q, p, t)."""
+    """c of the primary constraints: φ(q, t), and φ(q, p, t)."""
     model, algebra, rows = system.model, system.algebra, list(system.facts.rows)
     parameters = dict(zip(model.parameter_values, algebra.symbols(list(model.parameter_values)), strict=True))
     table = values(model, system.t, list(system.q), list(system.qd), parameters)
@@ -206,20 +206,20 @@ def _followed(system: System, can: Canonical, known: Surface, names: tuple[str, 
 
 
 def _with_rates(system: System, can: Canonical, known: Surface, each: Round) -> Surface:
-    """One round: what is left of the rates of some constraints is a constraint itself."""
+    """One round: add the remaining rates of some constraints as constraints."""
     rates = rates_along(system, can, pushed(system, can), known, *each)
     return _followed(system, can, known, tuple(f"rate of {known.names[i]}" for i in each[2]), rates)
 
 
 def implied(system: System) -> tuple[Round, ...]:
-    """Which constraints in phase space imply others, as found for the values of the parameters."""
+    """Return the rounds of secondary constraints, computed at the parameter values."""
     return tuple(rounds(system)) if system.model.canonical_constraints else ()
 
 
 def rounds(system: System) -> Iterator[Round]:
-    """Which constraints imply others, round by round; raises where multipliers stay undetermined."""
+    """Return the secondary constraints round by round; raises if multipliers stay undetermined."""
     probe = _Probe.of(system)
-    for _ in range(_ROUNDS):
+    for _ in range(_MAX_ROUNDS):
         closed, by, rest = probe.parted()
         fresh = probe.changing((closed, by, rest)) if rest else []
         if not fresh:
@@ -228,24 +228,24 @@ def rounds(system: System) -> Iterator[Round]:
         probe = probe.after((closed, by, fresh))
         yield closed, by, fresh
     raise SingularError(
-        f"model '{system.model.name}': {', '.join(probe.known.names)} still imply other constraints after {_ROUNDS} rounds. "
-        "Expected constraints on momenta that determine their multipliers. Give them in another form."
+        f"model '{system.model.name}': {', '.join(probe.known.names)} have more secondary constraints after {_MAX_ROUNDS} "
+        "rounds. Expected constraints on momenta that determine their multipliers. Reformulate the constraints."
     )
 
 
 @dataclass(frozen=True)
 class _Probe:
-    """The constraints over the graph, and states on them in numbers, (K, 2n + 1) with t last."""
+    """The constraints in the graph, and sample states on them, (K, 2n + 1) with t last."""
 
     system: System
     can: Canonical
     known: Surface
     states: np.ndarray
-    scale: np.ndarray  # of q and p, so that gradients can be compared
+    scale: np.ndarray  # of q and p, to compare gradients
 
     @classmethod
     def of(cls, system: System) -> _Probe:
-        """The given constraints at states near the initial one."""
+        """Sample the primary constraints at states near the initial state."""
         graph = system if system.algebra.name == "graph" else system_of(system.model, "graph", system.facts)
         can = canonical_of(graph)
         q0, qd0 = system.model.initial
@@ -261,7 +261,7 @@ class _Probe:
         return probe.on_surface()
 
     def evaluate(self, outputs: Array) -> np.ndarray:
-        """Functions of (q, p, t) at all states, (K, outputs)."""
+        """Evaluate functions of (q, p, t) at all states, (K, outputs)."""
         return _numbers(self.system, outputs, stack(self.system.q, self.can.p), self.states)
 
     def gradients(self) -> np.ndarray:
@@ -270,9 +270,9 @@ class _Probe:
         return self.evaluate(slopes.ravel()).reshape(len(self.states), *slopes.shape) * self.scale
 
     def on_surface(self) -> _Probe:
-        """The states brought onto the constraints by Newton's method; those that do not get there are left out."""
+        """Project the states onto the constraints by Newton's method; drop states that do not converge."""
         probe = self
-        for _ in range(_STEPS):
+        for _ in range(_MAX_NEWTON_STEPS):
             c, slopes = probe.evaluate(self.known.c), probe.gradients()
             step = np.linalg.pinv(slopes, rcond=1e-10) @ c[..., None]
             moved = probe.states.copy()
@@ -283,26 +283,26 @@ class _Probe:
         good = np.isfinite(probe.states).all(axis=1) & reached.all(axis=1)
         if not good.any():
             raise InconsistentStateError(
-                f"model '{self.system.model.name}': no state near the initial one fulfils {', '.join(self.known.names)} "
-                "together. Expected constraints that can all hold, with what they imply. Change them or the initial state."
+                f"model '{self.system.model.name}': no state near the initial state satisfies {', '.join(self.known.names)} "
+                "together. Expected consistent constraints. Change the constraints or the initial state."
             )
         return _Probe(self.system, self.can, self.known, probe.states[good], self.scale)
 
     def brackets(self) -> np.ndarray:
-        """D by the sizes of the gradients, (K, rows, rows)."""
+        """D relative to the norms of the gradients, (K, rows, rows)."""
         size = np.linalg.norm(self.gradients(), axis=2)
         D = self.evaluate(self.known.brackets.ravel()).reshape(len(size), size.shape[1], size.shape[1])
         return D / np.maximum(size[:, :, None] * size[:, None, :], 1e-300)
 
     def parted(self) -> Round:
-        """Rows that determine multipliers of the given constraints, these constraints, and the rows that are left."""
+        """Return the rows that determine multipliers, the primary constraints of these multipliers, and the other rows."""
         D = self.brackets()
         rest, open_, closed, by = list(range(D.shape[1])), list(range(self.known.given)), list[int](), list[int]()
         while rest and open_:
             block = np.abs(D[:, rest][:, :, open_])
             worth = np.exp(np.log(np.maximum(block, 1e-16)).mean(axis=0))
             i, j = (int(k) for k in np.unravel_index(np.argmax(worth), worth.shape))
-            if block[:, i, j].max() <= _NOTHING:
+            if block[:, i, j].max() <= _ZERO_TOLERANCE:
                 break
             row, column = rest.pop(i), open_.pop(j)
             closed.append(row)
@@ -313,34 +313,34 @@ class _Probe:
         return closed, by, rest
 
     def changing(self, each: Round) -> list[int]:
-        """The rows whose rates, as far as no multiplier enters them, do not vanish by themselves on the constraints."""
+        """Return the rows whose rates, without multipliers, do not vanish on the constraints."""
         rest = each[2]
         known = _with_rates(self.system, self.can, self.known, each)
         rates = np.abs(self.evaluate(known.c[-len(rest) :])).max(axis=0)
         slopes = _Probe(self.system, self.can, known, self.states, self.scale).gradients()[:, -len(rest) :]
         size = np.linalg.norm(slopes, axis=2).max(axis=0)
-        return [i for i, rate, s in zip(rest, rates, size, strict=True) if rate > _NOTHING * (1e-6 + s)]
+        return [i for i, rate, s in zip(rest, rates, size, strict=True) if rate > _ZERO_TOLERANCE * (1e-6 + s)]
 
     def require_determined(self, by: list[int]) -> None:
-        """Raise when a multiplier is left open."""
+        """Raise if a multiplier is undetermined."""
         names = [name for i, name in enumerate(self.known.names[: self.known.given]) if i not in by]
-        if not names and np.linalg.matrix_rank(self.brackets(), tol=_NOTHING).max() < len(self.known.names):
+        if not names and np.linalg.matrix_rank(self.brackets(), tol=_ZERO_TOLERANCE).max() < len(self.known.names):
             names = list(self.known.names[: self.known.given])
         if names:
             raise SingularError(
                 f"model '{self.system.model.name}': the multiplier of '{names[0]}' is not determined: the constraint follows "
-                "from the others, or holds by itself once it holds at the start (Dirac calls it first class). Expected "
-                "constraints that restrict the motion. Leave it out, or add one that fixes what is left open."
+                "from the others, or is conserved by the motion (first class in Dirac's terms). Expected constraints that "
+                "restrict the motion. Remove it, or add a constraint that determines the multiplier."
             )
 
     def after(self, each: Round) -> _Probe:
-        """The constraints with those that are implied, at states on all of them."""
+        """Return the constraints with the secondary ones, at states on all of them."""
         known = _with_rates(self.system, self.can, self.known, each)
         return _Probe(self.system, self.can, known, self.states, self.scale).on_surface()
 
 
 def _numbers(system: System, outputs: Array, inputs: Array, states: np.ndarray) -> np.ndarray:
-    """Expressions of the graph at states (K, inputs and t), parameters at their default values."""
+    """Evaluate expressions of the graph at states (K, inputs and t), with default parameter values."""
     names = [str(x) for x in inputs] + [str(system.t)]
     out = []
     with np.errstate(all="ignore"):

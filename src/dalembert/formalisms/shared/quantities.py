@@ -1,8 +1,8 @@
-"""What a derivation returns: its linear form, and its named quantities and laws in the order of its paper.
+"""Result of a derivation: its linear form, and its named quantities and laws in the order of the paper.
 
 `derive` of a formulation defines every quantity on the line that computes it, by letter, meaning and equation number, and
-continues with the value it gets back: the same value, or a shorter form where the notation of the system has one. A value
-that is not needed to run the equations is given as a function and computed on first read.
+continues with the returned value: the same value, or a shorter form if the notation of the system has one. A value that is
+not needed to run the equations is passed as a function and computed on first read.
 """
 
 from __future__ import annotations
@@ -26,19 +26,19 @@ Value = TypeVar("Value")  # an array, a scalar, or a function that computes an a
 
 @dataclass(frozen=True, eq=False)
 class Quantity:
-    """One quantity of a paper; its value is a matrix, a vector, a scalar, or names of things that are not numbers.
+    """One quantity of a paper; its value is a matrix, a vector, a scalar, or an array of names.
 
     >>> from dalembert.symbolic.algebra_base import identity
-    >>> Quantity("N_l", lambda: identity(2), "carries twists outwards", "(9b)").value.tolist()
+    >>> Quantity("N_l", lambda: identity(2), "propagates twists outwards", "(9b)").value.tolist()
     [[1, 0], [0, 1]]
     """
 
-    key: str  # its letter in ASCII: accents and indices behind underscores, as in M_tilde and w_1
-    given: Array | Callable[[], Array]  # its value, or what computes it on first read
+    key: str  # its letter in ASCII: accents and indices after underscores, as in M_tilde and w_1
+    given: Array | Callable[[], Array]  # its value, or a function that computes it on first read
     meaning: str
     equation: str  # its number in the paper of the formulation
-    of: tuple[str, ...] = ()  # what it belongs to, one name for each index of its first axis: bodies, speeds
-    written: Array | None = None  # its form in the equations after it; None: none of them uses it
+    of: tuple[str, ...] = ()  # names along its first axis: bodies, speeds
+    written: Array | None = None  # its form in later equations; None: not used there
 
     @cached_property
     def value(self) -> Array:
@@ -48,7 +48,7 @@ class Quantity:
 
 @dataclass(frozen=True)
 class Law:
-    """Equations that a derivation ends with: in words, and row by row."""
+    """Final equations of a derivation: as a formula, and row by row."""
 
     words: str  # by letters, as in M_NI u̇_NI = L_NI
     uses: tuple[str, ...]  # the keys of the quantities in it
@@ -58,7 +58,7 @@ class Law:
 
 @dataclass(frozen=True)
 class Stage:
-    """Some quantities of a derivation that belong together, under a heading."""
+    """Related quantities of a derivation under a heading."""
 
     heading: str
     quantities: tuple[Quantity, ...]
@@ -79,11 +79,11 @@ class Definitions:
         self.notation: Notation = system.notation
         self.quantities: dict[str, Quantity] = {}
         self.laws: list[Law] = []
-        self.meanings: dict[str, Scalar] = {}  # of the symbols of entries
+        self.meanings: dict[str, Scalar] = {}  # values of the symbols of entries
         self._deferred: list[Callable[[], None]] = []
 
     def __call__(self, key: str, value: Value, meaning: str, equation: str, of: Sequence[str] = ()) -> Value:
-        """Define a quantity; returns its form in the equations after it. A function is called on first read."""
+        """Define a quantity; returns its form in later equations. A function is called on first read."""
         if callable(value):
             self.quantities[key] = Quantity(key, cast("Callable[[], Array]", value), meaning, equation, tuple(of))
             return value
@@ -93,33 +93,33 @@ class Definitions:
         return cast("Value", written if isinstance(value, np.ndarray) else written[()])
 
     def velocity_terms(self, key: str, value: Array, meaning: str, equation: str) -> Array:
-        """Define rows that are not differentiated any more; they may be written by symbols of what they share."""
+        """Define rows that are not differentiated later; symbols may replace their common subexpressions."""
         symbols, written = self.notation.velocity_terms(value)
         self.meanings |= dict(symbols)
         self.quantities[key] = Quantity(key, value, meaning, equation, (), written)
         return written
 
     def symbols(self, key: str, value: Array) -> Array:
-        """A value with symbols in place of its long entries: M[1,2] is an entry of M."""
+        """Return a value with symbols for its long entries: M[1,2] is an entry of M."""
         out = self.notation.symbols(key, value)
         if out is not value:
             self.meanings |= {str(a): b for a, b in zip(out.flat, value.flat, strict=True) if a is not b and a != b}
         return out
 
     def named(self, key: str, value: Array, meaning: str, equation: str) -> Array:
-        """Define a quantity that the equations after it have by symbols of its long entries."""
+        """Define a quantity whose long entries are symbols in later equations."""
         return self.symbols(key, self(key, value, meaning, equation))
 
     def law(self, words: str, uses: Sequence[str], sides: Callable[[], Sides], equation: str) -> None:
-        """Equations that the derivation ends with."""
+        """Add final equations of the derivation."""
         self.laws.append(Law(words, tuple(uses), sides, equation))
 
     def later(self, define: Callable[[], None]) -> None:
-        """Definitions that are only read, never run: `define` is called before the first of them is read."""
+        """Defer definitions that are displayed but not evaluated; `define` is called before the first of them is read."""
         self._deferred.append(define)
 
     def derived(self, form: LinearForm) -> Derived:
-        """The record of the derivation."""
+        """Return the result of the derivation."""
         return Derived(form, self)
 
     def find(self, key: str) -> Quantity | None:
@@ -129,7 +129,7 @@ class Definitions:
         return self.quantities.get(key)
 
     def complete(self) -> Definitions:
-        """The same with all deferred definitions."""
+        """Return self with all deferred definitions computed."""
         while self._deferred:
             self._define_next()
         return self
@@ -139,7 +139,7 @@ class Definitions:
         try:
             define()
         except Exception as error:
-            self._deferred.insert(0, partial(_fail, error))  # the same failure when it is read again
+            self._deferred.insert(0, partial(_fail, error))  # raise the same error on the next read
             raise
 
 
@@ -149,7 +149,7 @@ def _fail(error: Exception) -> None:
 
 @dataclass(frozen=True)
 class Derived:
-    """One formulation of one system: the equations that run, and the quantities and laws that are read."""
+    """One formulation of one system: its equations of motion, and its quantities and laws for display."""
 
     form: LinearForm
     definitions: Definitions
@@ -161,12 +161,12 @@ class Derived:
 
     @property
     def laws(self) -> tuple[Law, ...]:
-        """The equations that the derivation ends with."""
+        """Final equations of the derivation."""
         return tuple(self.definitions.complete().laws)
 
     @property
     def meanings(self) -> dict[str, Scalar]:
-        """What the symbols of entries in the quantities and laws stand for."""
+        """Values of the symbols of entries in the quantities and laws."""
         return self.definitions.complete().meanings
 
     def find(self, key: str) -> Quantity | None:

@@ -24,7 +24,7 @@ def with_constraints(system: System) -> Speeds:
 def with_rates(system: System) -> Speeds:
     """s = G q̇: the speeds, completed by rates of the coordinates the constraints are solved for.
 
-    For a part of a quaternion the row is q·q̇, which is regular everywhere.
+    For a quaternion component the row is q·q̇, which is regular everywhere.
     """
     algebra, n, known = system.algebra, len(system.q), system.facts
     completion = identity(n)[list(known.completing)]
@@ -59,7 +59,7 @@ def hamel_terms(system: System, full: Speeds, T_w: Array) -> Array:
 
 
 def _curls(system: System, full: Speeds) -> list[tuple[Array, Array]]:
-    """∂Y_ik/∂q_m − ∂Y_im/∂q_k and ∂Y_ik/∂t − ∂Z_i/∂q_k of every i: what γ is made of."""
+    """∂Y_ik/∂q_m − ∂Y_im/∂q_k and ∂Y_ik/∂t − ∂Z_i/∂q_k of every i, from which γ is computed."""
     algebra = system.algebra
     Y_q = algebra.jacobian(full.Y, system.q)  # (i, k, m)
     Y_t = algebra.jacobian(full.Y, vector([system.t]))[..., 0]

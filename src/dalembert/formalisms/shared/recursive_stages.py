@@ -1,8 +1,8 @@
-"""The recursions of papers/denoc for reading, each quantity by the symbols of those before it: (22)–(33).
+"""The recursions of papers/denoc for display, each quantity in symbols of the preceding ones: (22)–(33).
 
-Twists, their rates and the wrench of every link are computed outwards, the wrenches of everything beyond it inwards. Then the
-inertia matrix is eliminated from the tips to the world, and the accelerations are computed outwards. With kinematic modules the
-inverse dynamics goes from module to module, section 3 of the paper; inside a module all links move at once:
+Twists, their rates and the wrench of every link are computed outwards, the wrenches of its subtree inwards. Then the inertia
+matrix is eliminated from the tips to the world, and the accelerations are computed outwards. With kinematic modules the
+inverse dynamics is computed module by module, section 3 of the paper; a module treats its links together:
 
     t̄_i = Ā_iβ t̄_β + N̄_i θ̄̇_i                           (40)
     t̄̇_i = Ā_iβ t̄̇_β + Ā̇_iβ t̄_β + N̄_i θ̄̈_i + N̄̇_i θ̄̇_i      its rate, with (26) at the world
@@ -40,7 +40,7 @@ from dalembert.symbolic.elimination import ldl_solve
 def stages(system: System, modules: Named | None = None) -> Iterator[Stage]:
     """Twists and wrenches outwards (22)–(24), wrenches inwards (25); elimination inwards, accelerations outwards (27)–(33).
 
-    With `modules`, groups of bodies by name, the inverse dynamics goes from module to module (37)–(45).
+    With `modules`, groups of bodies by name, the inverse dynamics is computed module by module (37)–(45).
     """
     parts = complement_of(in_motion(system))
     rates, accelerations = joint_rates(system, parts.tree), joint_accelerations(system, parts.tree, system.qdd)
@@ -61,7 +61,7 @@ def _final_equation(system: System, parts: Complement) -> Iterator[Quantity]:
     number = "(17)" if parts.centred else "(49)"
     yield Quantity("I", lambda: mass_matrix(parts.moving), "generalized inertia matrix", number)
     yield Quantity("C", lambda: convective(system, parts), "matrix of convective inertia", number)
-    yield Quantity("tau", lambda: efforts(system, parts), "what loads and gravity push along every joint rate", number)
+    yield Quantity("tau", lambda: efforts(system, parts), "generalized forces of loads and gravity", number)
     if system.model.loops:
         yield Quantity("J", lambda: cut_joints(system, parts), "closes the cut joints", "(54)")
 
@@ -76,7 +76,7 @@ class _Recursion:
     accelerations: Array
 
     def _define(self, found: list[Quantity], letter: str, i: int, value: Array, meaning: str, equation: str) -> Array:
-        """Define a quantity of one link or module; returns it by symbols of its long entries."""
+        """Define a quantity of one link or module; returns it with symbols for its long entries."""
         key = f"{letter}_{i + 1}"
         found.append(Quantity(key, value, meaning, equation))
         return self.system.notation.symbols(key, value)
@@ -98,13 +98,13 @@ class LinkRecursion(_Recursion):
             td.append(self._define(found, "t_dot", i, self._twist_rate(i, t, td), "rate of the twist", "(23)"))
             wrench = link.M @ td[i] + self.parts.gyroscopic(i, t[i][:3]) @ t[i]
             number = "(24)" if self.parts.centred else "(47a)"
-            wrenches.append(self._define(found, "w", i, wrench, "wrench it takes for itself", number))
+            wrenches.append(self._define(found, "w", i, wrench, "inertia wrench of the link", number))
             yield Stage(f"{self._name(i)}: outwards", tuple(found))
         for i in reversed(range(len(wrenches))):
             link, found = self.parts.links[i], list[Quantity]()
-            total = self._define(found, "w_tilde", i, wrenches[i], "wrench of all that hangs on it", "(25)")
+            total = self._define(found, "w_tilde", i, wrenches[i], "wrench of its subtree", "(25)")
             if link.speeds:
-                self._define(found, "tau", i, link.p.T @ total, "what its joint has to give", "(25)")
+                self._define(found, "tau", i, link.p.T @ total, "joint force or torque", "(25)")
             if link.parent >= 0:
                 wrenches[link.parent] = wrenches[link.parent] + self.parts.B(i, link.parent).T @ total
             yield Stage(f"{self._name(i)}: inwards", tuple(found))
@@ -143,8 +143,8 @@ class LinkRecursion(_Recursion):
                 M_hat = M_hat - hat @ psi[i].T
             if (j := link.parent) >= 0:
                 B = self.parts.B(i, j)
-                M_bar = self._define(found, "M_bar", i, M_hat, "what it leaves of M̂ for its parent", "(31)")
-                out = self._define(found, "eta", i, eta[i], "what it passes on of φ", "(29)")
+                M_bar = self._define(found, "M_bar", i, M_hat, "articulated mass matrix passed to its parent", "(31)")
+                out = self._define(found, "eta", i, eta[i], "bias passed to its parent", "(29)")
                 inertias[j], eta[j] = inertias[j] + B.T @ M_bar @ B, eta[j] + B.T @ out
             yield Stage(f"{self._name(i)}: eliminated", tuple(found))
         yield from self._outwards(psi, tau_tilde)
@@ -167,12 +167,12 @@ class LinkRecursion(_Recursion):
 
 @dataclass(frozen=True)
 class ModuleRecursion(_Recursion):
-    """Inverse dynamics from module to module."""
+    """Inverse dynamics module by module."""
 
     whole: Modular
 
     def inverse(self) -> Iterator[Stage]:
-        """Motions outwards, wrenches and the forces of the joints inwards; forces of a speed that moves two modules add up."""
+        """Motions outwards, wrenches and joint forces inwards; forces of a speed that moves two modules are summed."""
         t, td, w = list[Array](), list[Array](), list[Array]()
         modules = self.whole.modules
         for m, module in enumerate(modules):
@@ -184,13 +184,13 @@ class ModuleRecursion(_Recursion):
             for k, i in enumerate(module.links):
                 t_i, td_i = t[m][6 * k : 6 * k + 6], td[m][6 * k : 6 * k + 6]
                 wrenches.append(self.parts.links[i].M @ td_i + self.parts.gyroscopic(i, t_i[:3]) @ t_i)
-            w.append(self._define(found, "w_bar", m, stack(*wrenches), "wrenches that its links take", "(48)"))
+            w.append(self._define(found, "w_bar", m, stack(*wrenches), "inertia wrenches of its links", "(48)"))
             yield Stage(f"Module {module.name}: outwards", tuple(found))
         for m in reversed(range(len(modules))):
             found, parent, own = list[Quantity](), modules[m].parent, self.whole.speeds(m)
-            total = self._define(found, "w_tilde", m, w[m], "wrenches of all that hangs on it", "(25)")
+            total = self._define(found, "w_tilde", m, w[m], "wrenches of its subtree", "(25)")
             tau = self.whole.N_bar(m).T @ total + self.parts.rotors[np.ix_(own, own)] @ self.accelerations[own]
-            self._define(found, "tau_bar", m, tau, "what its joints have to give", "(25)")
+            self._define(found, "tau_bar", m, tau, "joint forces and torques", "(25)")
             if parent >= 0:
                 w[parent] = w[parent] + self.whole.A_bar(m).T @ total
             yield Stage(f"Module {modules[m].name}: inwards", tuple(found))

@@ -1,11 +1,11 @@
-"""The solutions of M x = f + C + Aᵀλ, A x = β that papers give in closed form, over any algebra and with independent rows.
+"""Closed-form solutions of M x = f + C + Aᵀλ, A x = β from the papers, over any algebra and with independent rows.
 
 | formulation | solution |
 |---|---|
 | dalembert | mass-weighted inverse Φ̄ of the constraint matrix, papers/desapio (5.90)–(5.93) |
 | udwadia_kalaba, poincare | the smallest force in the metric of M, papers/poincare (3.22)–(3.47) |
 | nullspace | projection on a basis of the null space of A, papers/desapio (5.299)–(5.302) |
-| phong | projection on directions by Gram and Schmidt, papers/phong (2.6), (2.7) |
+| phong | projection on directions from a Gram–Schmidt process, papers/phong (2.6), (2.7) |
 | newton_euler | twists and joint wrenches eliminated first |
 """
 
@@ -35,7 +35,7 @@ from dalembert.symbolic.elimination import (
 )
 
 Solution = tuple[Array, Array]  # x and λ
-_SMALL = 3  # rows of a block whose cofactors are written out
+_MAX_COFACTOR_ROWS = 3  # rows of a block whose cofactors are written out
 
 
 def solve_in_constraint_space(algebra: Algebra, linear: LinearSystem) -> Solution:
@@ -52,7 +52,7 @@ def solve_in_constraint_space(algebra: Algebra, linear: LinearSystem) -> Solutio
 
 
 def constraint_space(M: np.ndarray, Phi: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """H (5.90), Φ̄ (5.91) and Θ in numbers, batch on the first axis."""
+    """H (5.90), Φ̄ (5.91) and Θ numerically, batch on the first axis."""
     MiPt = np.linalg.solve(M, np.swapaxes(Phi, 1, 2))
     H = np.linalg.inv(Phi @ MiPt)
     Phi_bar = MiPt @ H
@@ -60,18 +60,18 @@ def constraint_space(M: np.ndarray, Phi: np.ndarray) -> tuple[np.ndarray, np.nda
 
 
 def gaussian(M: np.ndarray, h: np.ndarray, qdd: np.ndarray) -> np.ndarray:
-    """(q̈ − q̈₀)ᵀ M (q̈ − q̈₀), papers/poincare (3.36), in numbers, batch on the first axis."""
+    """(q̈ − q̈₀)ᵀ M (q̈ − q̈₀), papers/poincare (3.36), numerically, batch on the first axis."""
     gap = qdd - np.linalg.solve(M, h[..., None])[..., 0]
     return np.einsum("kn,knm,km->k", gap, M, gap)
 
 
 def solve_udwadia_kalaba(algebra: Algebra, linear: LinearSystem) -> Solution:
-    """q̈ and λ by (3.35), all that does not depend on the multipliers taken together."""
+    """q̈ and λ by (3.35), with the terms without multipliers combined."""
     return solve_poincare(algebra, replace(linear, f=linear.push, C=None))
 
 
 def solve_poincare(algebra: Algebra, linear: LinearSystem) -> Solution:
-    """ṡ by (3.35) and (3.47), with the root M = (L√D)(L√D)ᵀ in place of the symmetric one."""
+    """ṡ by (3.35) and (3.47), with the root M = (L√D)(L√D)ᵀ instead of the symmetric one."""
     A, b, C = linear.A, linear.beta, linear.C
     L, D = ldl(algebra, linear.M)
     root = np.array([algebra.sqrt(d) for d in D], dtype=object)
@@ -93,7 +93,7 @@ def scaled_rows(algebra: Algebra, linear: LinearSystem) -> Array:
 
 
 def solve_body_by_body(algebra: Algebra, linear: LinearSystem, size: int) -> Solution:
-    """(ṫ, q̈) and (w_C, λ) with ṫ, the first `size` unknowns, and w_C eliminated first: what a sparse elimination would do."""
+    """(ṫ, q̈) and (w_C, λ) with ṫ, the first `size` unknowns, and w_C eliminated first, as in a sparse elimination."""
     h, A, beta = linear.push, linear.A, linear.beta
     N, drift, Mass = -A[:size, size:], beta[:size], linear.M[:size, :size]
     rows, b = A[size:, size:], beta[size:]
@@ -118,7 +118,7 @@ def solve_in_null_space(algebra: Algebra, linear: LinearSystem, dependent: tuple
 
 
 def is_crossed(n: int, dependent: tuple[int, ...]) -> bool:
-    """True where W is the cross product of the rows of A: one column of few entries."""
+    """True if W is the cross product of the rows of A: one column with few entries."""
     return 1 < n <= CROSSED and len(dependent) == n - 1
 
 
@@ -136,7 +136,7 @@ def _by_partition(algebra: Algebra, A: Array, beta: Array, dependent: tuple[int,
 
 
 def least_solution(algebra: Algebra, A: Array, beta: Array) -> Array:
-    """A⁺β, the smallest solution of A x = β, by orthogonal rows of A.
+    """A⁺β, the minimum-norm solution of A x = β, by orthogonalized rows of A.
 
     >>> from dalembert.symbolic.floats import FLOATS
     >>> least_solution(FLOATS, np.array([[1.0, 1.0], [0.0, 2.0]], dtype=object), np.array([3.0, 4.0], dtype=object)).tolist()
@@ -156,22 +156,22 @@ def least_solution(algebra: Algebra, A: Array, beta: Array) -> Array:
 
 
 def trial_vectors(system: System, given: Sequence[Sequence[float]] | None = None) -> Array:
-    """The x_i as columns (n×m): the user's, or unit vectors of the coordinates that the constraints are not solved for."""
+    """The x_i as columns (n×m): those of the user, or unit vectors of the independent coordinates."""
     if given is None:
         return identity(len(system.q))[:, [i for i in range(len(system.q)) if i not in system.facts.dependent]]
-    whole = [[int(entry) if float(entry).is_integer() else entry for entry in x] for x in given]
-    return np.array(whole, dtype=object).reshape(len(whole), len(system.q)).T
+    vectors = [[int(entry) if float(entry).is_integer() else entry for entry in x] for x in given]
+    return np.array(vectors, dtype=object).reshape(len(vectors), len(system.q)).T
 
 
 def fewest_entries_first(system: System, x: Array) -> Array:
-    """Trial vectors of coordinates that stand in few constraints first: they fail nowhere, and a cross product comes last."""
+    """Sort trial vectors by the number of constraints on their coordinates; the cross product is last."""
     zero = system.algebra.is_zero
     entries = [sum(not zero(row[i]) for row in system.A for i in np.flatnonzero(v)) for v in x.T]
     return x[:, sorted(range(x.shape[1]), key=lambda j: entries[j])]
 
 
 def directions(algebra: Algebra, G: Array, x: Array) -> Array:
-    """D (n×m) by the two-step Gram–Schmidt, over any algebra; the columns of `x` (n×m) are the trial vectors."""
+    """D (n×m) by the two-step Gram–Schmidt process, over any algebra; the columns of `x` (n×m) are the trial vectors."""
     basis = gram_schmidt(algebra, list(G), [])  # step 1
     return columns(gram_schmidt(algebra, list(x.T), basis), G.shape[1])  # step 2
 
@@ -179,7 +179,7 @@ def directions(algebra: Algebra, G: Array, x: Array) -> Array:
 def gram_schmidt(
     algebra: Algebra, given: list[Array], basis: list[Array], define: Definitions | None = None, key: str = ""
 ) -> list[Array]:
-    """The vectors, each less its parts along the basis and along those before it, which `define` may write by symbols."""
+    """Orthogonalize vectors against the basis and the preceding ones, which `define` may replace by symbols."""
     found: list[Array] = []
     for x in given:
         if define is None:
@@ -192,7 +192,7 @@ def gram_schmidt(
 
 
 def _orthogonal(algebra: Algebra, x: Array, basis: list[Array], *, as_printed: bool = False) -> Array:
-    """x less its parts along the basis: xᵀb_j b_j as papers/phong prints it, or with what is left of x, which rounds less."""
+    """x minus its parts along the basis: xᵀb_j b_j as printed in papers/phong, or by the modified process, which rounds less."""
     out = x
     for b in basis:
         along = (x if as_printed else out) @ b
@@ -207,9 +207,9 @@ def columns(vectors: list[Array], n: int) -> Array:
 
 
 def cross_units(system: System, x: Array) -> Array | None:
-    """How large the rows of G are, as powers of two, where a cross product is the last column of D; None where it is not.
+    """Return the magnitudes of the rows of G as powers of two if the last column of D is a cross product, else None.
 
-    It is one where there are few coordinates, and the rows and trial vectors are as many as these.
+    It is one for few coordinates, if their number is that of the rows and trial vectors.
     """
     known, r = system.facts, len(system.facts.rows)
     if not (0 < r < len(system.q) <= CROSSED and x.shape[1] + r == len(system.q)):
@@ -231,12 +231,12 @@ def solve_along_directions(algebra: Algebra, linear: LinearSystem, x: Array, uni
     """[DᵀM; G] q̈ = [Dᵀh; β], papers/phong (2.7)."""
     M, h, G, beta = linear.M, linear.push, linear.A, linear.beta
     D, n = compiled_directions(algebra, G, x, units), len(h)
-    everywhere = PivotOrder(tuple(range(n)), tuple(range(n)), 0, 1.0)
-    return lu_solve(algebra, stack(D.T @ M, G), stack(D.T @ h, beta), everywhere), zeros(len(beta))
+    natural_order = PivotOrder(tuple(range(n)), tuple(range(n)), 0, 1.0)
+    return lu_solve(algebra, stack(D.T @ M, G), stack(D.T @ h, beta), natural_order), zeros(len(beta))
 
 
 def inverse(algebra: DifferentialAlgebra, M: Array, *, symmetric: bool = True, symbols: str = "") -> Array:
-    """M⁻¹; where `symbols` has a letter, the entries of blocks larger than 3×3 are symbols such as M_inv[1,2].
+    """M⁻¹; with a letter `symbols`, the entries of blocks larger than 3×3 are symbols such as M_inv[1,2].
 
     >>> from dalembert.symbolic.symengine_algebra import SYMBOLIC
     >>> a, b = SYMBOLIC.symbols(["a", "b"])
@@ -245,30 +245,30 @@ def inverse(algebra: DifferentialAlgebra, M: Array, *, symmetric: bool = True, s
     """
     out = zeros(*M.shape)
     for rows, columns in blocks_of(algebra, M):
-        part, place = M[np.ix_(rows, columns)], np.ix_(columns, rows)
-        if len(rows) <= _SMALL:
-            out[place] = _adjugate(algebra, part) / _determinant(algebra, part)
+        part, block = M[np.ix_(rows, columns)], np.ix_(columns, rows)
+        if len(rows) <= _MAX_COFACTOR_ROWS:
+            out[block] = _adjugate(algebra, part) / _determinant(algebra, part)
         elif symbols:
-            out[place] = _symbols(algebra, symbols, columns, rows, symmetric=symmetric)
+            out[block] = _symbols(algebra, symbols, columns, rows, symmetric=symmetric)
         else:
-            out[place] = (ldl_solve if symmetric else orthogonal_solve)(algebra, part, identity(len(rows)))
+            out[block] = (ldl_solve if symmetric else orthogonal_solve)(algebra, part, identity(len(rows)))
     return out
 
 
 def written_inverse(
     define: Definitions, algebra: DifferentialAlgebra, key: str, M: Array, equation: str, *, symmetric: bool = True
 ) -> Array:
-    """M⁻¹; one that is too large to be written out is defined as such."""
+    """M⁻¹; if it is too large to print, define it without entries."""
     if _only_symbols(define, algebra, M):
-        text = f"of a {len(M)}×{len(M)} matrix; its entries are not written out"
-        define(key, lambda: np.array([text], dtype=object), "an inverse", equation)
+        note = f"of a {len(M)}×{len(M)} matrix; entries omitted"
+        define(key, lambda: np.array([note], dtype=object), "an inverse", equation)
     return inverse(algebra, M, symmetric=symmetric, symbols=key if define.notation.by_symbols else "")
 
 
 def define_inverse(
     define: Definitions, algebra: DifferentialAlgebra, key: str, M: Array, meaning: str, equation: str
 ) -> Array:
-    """M⁻¹ of a symmetric matrix, defined and by symbols of its long entries; where M is large it has only symbols."""
+    """M⁻¹ of a symmetric matrix, defined, with symbols for its long entries, or only symbols if M is large."""
     out = written_inverse(define, algebra, key, M, equation)
     if _only_symbols(define, algebra, M):
         return out
@@ -276,49 +276,49 @@ def define_inverse(
 
 
 def _only_symbols(define: Definitions, algebra: DifferentialAlgebra, M: Array) -> bool:
-    return define.notation.by_symbols and any(len(rows) > _SMALL for rows, _ in blocks_of(algebra, M))
+    return define.notation.by_symbols and any(len(rows) > _MAX_COFACTOR_ROWS for rows, _ in blocks_of(algebra, M))
 
 
 def inverse_mass(define: Definitions, algebra: DifferentialAlgebra, M: Array, equation: str) -> Array:
-    """M⁻¹ of a mass matrix by symbols of its entries, and of D, the determinants of its small blocks, which it defines."""
+    """M⁻¹ of a mass matrix, in symbols of its entries and of D, the determinants of its small blocks; defines D."""
     named = symmetric_symbols(define, "M", M)
     out = written_inverse(define, algebra, "M_inv", named, equation)
-    small = [rows for rows, _ in blocks_of(algebra, M) if 1 < len(rows) <= _SMALL]
+    small = [rows for rows, _ in blocks_of(algebra, M) if 1 < len(rows) <= _MAX_COFACTOR_ROWS]
     if small:
         D = vector([_determinant(algebra, named[np.ix_(rows, rows)]) for rows in small])
-        words = "det M" if len(small[0]) == len(M) else "determinants of blocks of M, those of one entry left out"
+        words = "det M" if len(small[0]) == len(M) else "determinants of blocks of M with several entries"
         D = define.named("D", D if len(small) > 1 else D.reshape(()), words, equation)
         for rows, determinant in zip(small, D.ravel(), strict=True):
-            place = np.ix_(rows, rows)
-            out[place] = _adjugate(algebra, named[place]) / determinant
+            block = np.ix_(rows, rows)
+            out[block] = _adjugate(algebra, named[block]) / determinant
     return out
 
 
 def inverse_root(define: Definitions, algebra: DifferentialAlgebra, M: Array) -> tuple[Array, str]:
-    """R with R Rᵀ = M⁻¹, and which: M^(−1/2) of blocks up to 2×2, else (L√D)⁻ᵀ of M = L D Lᵀ, or symbols where M is large."""
+    """R with R Rᵀ = M⁻¹, and its formula: M^(−1/2) of blocks up to 2×2, else (L√D)⁻ᵀ of M = L D Lᵀ, or symbols if M is large."""
     found = [rows for rows, _ in blocks_of(algebra, M)]
     if _only_symbols(define, algebra, M):
-        everything = list(range(len(M)))
-        return _symbols(algebra, "M_root", everything, everything, symmetric=True), "M^(−1/2), called M_root"
+        indices = list(range(len(M)))
+        return _symbols(algebra, "M_root", indices, indices, symmetric=True), "M^(−1/2), as M_root"
     if max(map(len, found)) > 2:
         L, D = ldl(algebra, M)
         root = vector([algebra.sqrt(d) for d in D])
         return (lower_solve(algebra, L, identity(len(M))) / root[:, None]).T, "M^(−1/2), by the root L√D of M = L D Lᵀ"
     out = zeros(*M.shape)
     for rows in found:
-        place = np.ix_(rows, rows)
-        part = M[place]
+        block = np.ix_(rows, rows)
+        part = M[block]
         if len(rows) == 1:
-            out[place] = 1 / algebra.sqrt(part[0, 0])
+            out[block] = 1 / algebra.sqrt(part[0, 0])
         else:  # by Cayley and Hamilton
             s = algebra.sqrt(_determinant(algebra, part))
             t = algebra.sqrt(part[0, 0] + part[1, 1] + 2 * s)
-            out[place] = (_adjugate(algebra, part) + s * identity(2)) / (s * t)
+            out[block] = (_adjugate(algebra, part) + s * identity(2)) / (s * t)
     return out, "M^(−1/2)"
 
 
 def symmetric_symbols(define: Definitions, key: str, M: Array) -> Array:
-    """A symmetric matrix by symbols of its long entries, equal ones by one symbol."""
+    """Return a symmetric matrix with symbols for its long entries, one symbol for equal entries."""
     out = define.symbols(key, M).copy()
     for i, j in zip(*np.tril_indices(len(M), -1), strict=True):
         out[i, j] = out[j, i]
@@ -326,7 +326,7 @@ def symmetric_symbols(define: Definitions, key: str, M: Array) -> Array:
 
 
 def blocks_of(algebra: DifferentialAlgebra, M: Array) -> Iterator[tuple[list[int], list[int]]]:
-    """Rows and columns of the blocks into which a regular matrix falls by its zeros."""
+    """Yield rows and columns of the diagonal blocks of a regular matrix, after permutation."""
     filled = np.array([[not algebra.is_zero(x) for x in row] for row in M], dtype=bool).reshape(M.shape)
     left = list(range(len(M)))
     while left:
@@ -339,13 +339,13 @@ def blocks_of(algebra: DifferentialAlgebra, M: Array) -> Iterator[tuple[list[int
 
 
 def _symbols(algebra: DifferentialAlgebra, key: str, rows: list[int], columns: list[int], *, symmetric: bool) -> Array:
-    """Symbols for the entries of an inverse."""
-    places = [sorted((i, j)) if symmetric else (i, j) for i in rows for j in columns]
-    return algebra.symbols([f"{key}[{i + 1},{j + 1}]" for i, j in places]).reshape(len(rows), len(columns))
+    """Return symbols for the entries of an inverse."""
+    indices = [sorted((i, j)) if symmetric else (i, j) for i in rows for j in columns]
+    return algebra.symbols([f"{key}[{i + 1},{j + 1}]" for i, j in indices]).reshape(len(rows), len(columns))
 
 
 def _determinant(algebra: DifferentialAlgebra, M: Array) -> Scalar:
-    """By the first row."""
+    """Determinant by expansion along the first row."""
     if not len(M):
         return 1
     total: Scalar = 0
