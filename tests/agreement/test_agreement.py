@@ -54,7 +54,7 @@ def test_every_formalism_agrees_on_the_gallery(name):
 @pytest.mark.parametrize(
     "name", [pytest.param(name, marks=pytest.mark.nightly if name in SLOWEST else ()) for name in OTHERS]
 )
-def test_denoc_agrees_with_lagrange_on_the_others_every_day(name):
+def test_denoc_agrees_with_lagrange_on_the_other_models(name):
     model = dl.load(name)
     states = random_states.consistent(with_contacts(model), 3, seed=4)
     at = states.q, states.qd, states.t
@@ -97,7 +97,7 @@ def disc() -> dl.Model:
     )
 
 
-def test_models_from_energies_serve_the_formalisms_that_need_no_bodies():
+def test_energy_models_work_with_formalisms_that_need_no_bodies():
     agreement = dl.verify(disc(), states=20)
     status = {key: verdict.status for key, verdict in agreement.formalisms.items()}
     assert status == {
@@ -116,7 +116,7 @@ def test_models_from_energies_serve_the_formalisms_that_need_no_bodies():
 
 
 @pytest.mark.parametrize("key", OF_BODIES)
-def test_the_others_refuse_energies_and_name_those_that_can(key):
+def test_other_formalisms_reject_energy_models_and_list_alternatives(key):
     with pytest.raises(NotApplicableError) as caught:
         dl.derive(disc(), key)
     assert str(caught.value) == (
@@ -126,7 +126,7 @@ def test_the_others_refuse_energies_and_name_those_that_can(key):
     )
 
 
-def test_a_wrong_road_is_seen(monkeypatch):
+def test_a_wrong_formalism_is_detected(monkeypatch):
     # Kane's equations without their velocity terms: verify must say so
     kane = catalogue.find("kane")
     right = kane.derive
@@ -144,7 +144,7 @@ def test_a_wrong_road_is_seen(monkeypatch):
     assert agreement.max_difference > 0.5
 
 
-def test_findings_are_plain_data_and_progress_is_told():
+def test_results_are_plain_data_and_progress_is_reported():
     heard = []
     found = dl.verify(dl.load("simple-pendulum"), states=3, engines=["python"], progress=heard.append).to_dict()
     assert heard[-1] == 1.0
@@ -171,7 +171,7 @@ def test_at_least_one_state_is_needed():
 
 @pytest.mark.parametrize("key", catalogue.KEYS)
 @pytest.mark.parametrize("name", ["double-pendulum", "planar-four-bar"])
-def test_what_is_integrated_has_the_accelerations_that_are_told(name, key):
+def test_the_integrated_program_has_the_reported_accelerations(name, key):
     # a run steps a shortened program of its own: q̇ of its states, carried along its rates, changes by q̈
     model = dl.load(name)
     eom = dl.derive(model, key)

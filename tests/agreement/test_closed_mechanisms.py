@@ -41,7 +41,7 @@ def relative(found, known):
 
 
 @pytest.mark.parametrize(("family", "seed"), CASES)
-def test_every_formalism_agrees_with_an_independent_judge_on_closed_mechanisms(family, seed):
+def test_every_formalism_agrees_with_an_independent_reference_on_closed_mechanisms(family, seed):
     mechanism, space, states = prepared(family, seed)
     assert len(states) == STATES
     found = [judged(mechanism, q, qd) for q, qd in zip(states.q.T, states.qd.T, strict=True)]
@@ -66,7 +66,7 @@ def test_every_formalism_agrees_with_an_independent_judge_on_closed_mechanisms(f
         assert relative(integrated, qdd) < tolerance, f"{key}, the integrated program"
 
 
-def test_the_judge_detects_a_mass_that_is_wrong_by_a_thousandth():
+def test_the_reference_detects_a_mass_error_of_one_thousandth():
     mechanism, _, states = prepared("planar, pin", 1)
     first, *others = mechanism.bodies
     other = replace(mechanism, bodies=(replace(first, mass=1.001 * first.mass), *others))
@@ -75,7 +75,7 @@ def test_the_judge_detects_a_mass_that_is_wrong_by_a_thousandth():
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-def test_drawn_mechanisms_are_closed_at_their_posture_and_keep_a_freedom(family):
+def test_random_mechanisms_are_closed_and_mobile(family):
     mechanism = drawn(family, 3)
     assert np.abs(gaps(mechanism, mechanism.posture)).max() < 1e-12
     here = judged(mechanism, mechanism.posture, np.zeros(len(mechanism.posture)))

@@ -54,7 +54,7 @@ def test_the_table_is_complete():
 
 @pytest.mark.nightly
 @pytest.mark.parametrize("kind", MADE)
-def test_every_formalism_agrees_and_the_principle_is_fulfilled(kind):
+def test_every_formalism_agrees_and_satisfies_the_principle(kind):
     model = MADE[kind](hand_and_load())
     model.assemble_start = True
     found = dl.verify(dl.assembled(model), states=20, engines=["native"], tolerance=1e-9)
@@ -104,13 +104,13 @@ ROLLS: dict[str, Callable[[Model], Model]] = {
 }
 
 
-def test_the_table_of_what_rolls_is_complete():
+def test_the_table_of_rolling_contacts_is_complete():
     assert set(ROLLS) == {kind.kind for kind in CONTACTS if issubclass(kind, Rolling)}
 
 
 @pytest.mark.nightly
 @pytest.mark.parametrize("kind", ROLLS)
-def test_every_formalism_agrees_on_what_rolls_on_a_body_that_moves(kind):
+def test_every_formalism_agrees_on_rolling_on_a_moving_body(kind):
     model = ROLLS[kind](stone_on_table())
     model.assemble_start = True
     found = dl.verify(dl.assembled(model), states=5, engines=["python"])
@@ -122,7 +122,7 @@ def test_every_formalism_agrees_on_what_rolls_on_a_body_that_moves(kind):
 
 
 @pytest.mark.parametrize("kind", ROLLS)
-def test_the_principle_holds_for_what_rolls_on_a_body_that_is_led(kind):
+def test_the_principle_holds_for_rolling_on_a_prescribed_body(kind):
     model = Model("stone", gravity=(0, 0.5, -9.81)).parameters(r=0.3).coordinates("x", "y", "z", "a", "b")
     model.body("table", joint=model.prismatic((0.6, 0, 0.8), "0.3*sin(t)"))
     model.body("stone", joint=model.free(("x", "y", "z"), ("a", "b", 0.2), "zxy"), **SOLID)

@@ -159,13 +159,13 @@ def test_the_table_of_loops_is_complete():
 
 
 @pytest.mark.parametrize("make", [usual(make, make().name) for make in LOOPS])
-def test_every_formalism_agrees_on_a_loop_closed_by_every_kind_of_joint(make):
+def test_every_formalism_agrees_on_a_loop_closed_by_every_joint_type(make):
     model = dl.assembled(make())
     assert dl.mobility(model).degrees_of_freedom == FREEDOMS.get(model.name, 1)
     assert agreed(model).states == 20
 
 
-def test_roads_agree_on_a_ball_by_quaternion_that_a_cross_closes():
+def test_formalisms_agree_on_a_quaternion_joint_closed_by_a_universal_joint():
     model = dl.assembled(ball_and_cross())
     assert dl.mobility(model).degrees_of_freedom == 1
     states = random_states.consistent(with_contacts(model), 20)
@@ -179,7 +179,7 @@ def test_roads_agree_on_a_ball_by_quaternion_that_a_cross_closes():
     assert np.abs(first - recursion).max() <= 1e-9 * np.abs(first).max()
 
 
-def test_hookes_joint_turns_as_the_book_says():
+def test_hookes_joint_has_the_textbook_angle_relation():
     # the fork of the first shaft carries y, that of the second z: tan b = tan a / cos β
     model, beta = dl.assembled(hooke()), 0.5
     for a in np.linspace(0.1, 1.4, 5):
@@ -209,7 +209,7 @@ TREES = {
 
 @pytest.mark.nightly
 @pytest.mark.parametrize("kind", [usual(kind, kind) for kind in TREES])
-def test_every_formalism_agrees_on_joints_with_several_motions_and_loads_inside(kind):
+def test_every_formalism_agrees_on_multi_dof_joints_with_loads(kind):
     count, make = TREES[kind]
     names = [f"r{i}" for i in range(count)]
     model = on_base(kind, *names).start(dict.fromkeys(names, 0.3), {})
@@ -223,7 +223,7 @@ def test_every_formalism_agrees_on_joints_with_several_motions_and_loads_inside(
 
 
 @pytest.mark.nightly
-def test_every_formalism_agrees_on_a_ball_by_quaternion_on_a_moving_base():
+def test_every_formalism_agrees_on_a_quaternion_joint_on_a_moving_base():
     model = on_base("quaternion", "w", "x", "y", "z").start({"w": 1}, {"x": 0.3, "y": -0.2})
     model.body("link", parent="base", joint=model.spherical(quaternion=("w", "x", "y", "z"), **PLACE), **SOLID)
     model.torque("link", ("sin(t)", 0.3, "x"), reaction="base", frame="link")

@@ -63,11 +63,11 @@ def agrees(model: Model) -> None:
     assert (found.principle.status, found.recursion.status) == ("agrees", "agrees")
 
 
-def test_no_kind_of_load_is_left_out():
+def test_every_load_type_is_covered():
     assert {kind.kind for kind in LOADS} == set(KINDS)
 
 
-def test_energies_forces_wrenches_and_recursion_agree_on_all_loads_at_once_as_read_from_a_file():
+def test_energies_forces_wrenches_and_recursion_agree_on_all_loads_from_a_file():
     model = loads_toml(to_toml(arm(*KINDS)))
     assert [load for load in model.loads if load not in arm(*KINDS).loads] == []
     q, qd = model.initial
@@ -78,18 +78,18 @@ def test_energies_forces_wrenches_and_recursion_agree_on_all_loads_at_once_as_re
 
 
 @pytest.mark.nightly
-def test_all_roads_agree_on_all_loads_at_once():
+def test_all_formalisms_agree_on_all_loads_at_once():
     agrees(arm(*KINDS))
 
 
 @pytest.mark.nightly
 @pytest.mark.parametrize("kind", KINDS)
-def test_all_roads_agree_on_every_load(kind):
+def test_all_formalisms_agree_on_every_load(kind):
     agrees(arm(kind))
 
 
 @pytest.mark.nightly
-def test_machine_code_and_taylor_series_take_every_smooth_load():
+def test_machine_code_and_taylor_series_support_every_smooth_load():
     model = arm(*(kind for kind in KINDS if "strut" not in kind))
     run, twin = (dl.derive(model, key).simulate(0.5, samples=4) for key in ("lagrange", "newton_euler"))
     assert run.q == pytest.approx(twin.q, abs=1e-10)

@@ -29,7 +29,7 @@ def sources() -> Sources:
 
 
 @pytest.mark.parametrize("name", BOUNDS)
-def test_a_measure_of_the_sources_stays_within_its_bound(name: str) -> None:
+def test_source_metrics_stay_within_their_bounds(name: str) -> None:
     measure = getattr(Sources, name)
     found: Measure = measure(sources())
     details = "\n  ".join(["", *found.details])
@@ -57,7 +57,7 @@ def package(folder: Path, **more: str) -> Sources:
     return Sources.read(folder)
 
 
-def test_imports_are_found_wherever_they_stand(tmp_path: Path) -> None:
+def test_imports_are_found_at_every_position(tmp_path: Path) -> None:
     found = package(tmp_path)
     assert found.imports["p.a.first"] == {"p.b", "p.c"}
     assert found.imports["p.b._first"] == {"p.a.first"}
@@ -83,7 +83,7 @@ def test_sizes_and_names_are_measured(tmp_path: Path) -> None:
     assert found.repeated_names() == Measure(1, ("first: p.a.first, p.b._first",))
 
 
-def test_a_cycle_is_found_only_where_imports_run(tmp_path: Path) -> None:
+def test_cycles_are_found_only_among_runtime_imports(tmp_path: Path) -> None:
     assert package(tmp_path).modules_in_cycles().value == 0
     found = package(tmp_path, **{"b/_first.py": "try:\n    from p.a import first\nexcept ImportError:\n    pass\n"})
     assert found.modules_in_cycles() == Measure(3, ("p.a.first -> p.b", "p.b -> p.b._first", "p.b._first -> p.a.first"))

@@ -35,7 +35,7 @@ def test_growth_within_five_percent_is_allowed():
     assert operations.grown({"kane": 105}, {"kane": 100}) == []
 
 
-def test_growth_beyond_five_percent_is_told():
+def test_growth_beyond_five_percent_is_reported():
     told = operations.grown({"kane": 106, "lagrange": 90, "maggi": 7}, {"kane": 100, "lagrange": 100})
     assert told == ["kane: 106 operations, 100 in the baseline (+6.0%)"]
 
@@ -52,7 +52,7 @@ def test_a_general_chain_stays_below_the_counts_of_the_literature(n):
 
 @pytest.mark.parametrize("kind", operations.KINDS)
 @pytest.mark.parametrize("n", operations.SIZES)
-def test_the_more_freedom_a_joint_has_the_less_each_costs(n, kind):
+def test_cost_per_degree_of_freedom_decreases_with_joint_freedom(n, kind):
     ones, twos, threes, mixed = (BASELINE[f"chain of {n}, {joints} joints"][kind] for joints in operations.JOINTS)
     assert threes < twos < ones
     assert threes < mixed < ones
@@ -79,7 +79,7 @@ def single(kind: str, angles: int, *, apart: bool = False) -> dl.Model:
 
 
 @pytest.mark.parametrize("kind", ["xy", "zx", "yz", "xyz", "zxz", "zyx", "yzy"])
-def test_axes_that_meet_cost_less_than_axes_apart(kind):
+def test_intersecting_axes_cost_less_than_skew_axes(kind):
     """Each universal and Euler-angle joint against revolutes in general position, and against revolutes about one point."""
     found = operations.count_recursion(single(kind, len(kind)))
     general = operations.count_recursion(operations.chain(2 * len(kind), (1,)))

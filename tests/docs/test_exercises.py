@@ -212,7 +212,7 @@ def test_the_page_has_a_command_for_every_exercise(capsys, monkeypatch):
 
 
 @pytest.mark.nightly
-def test_the_page_shows_what_its_commands_print():
+def test_the_page_has_the_output_of_its_commands():
     spec: Any = importlib.util.spec_from_file_location("generate", DOCS / "generate.py")
     generate = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(generate)

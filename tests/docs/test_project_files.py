@@ -20,7 +20,7 @@ def read(name):
     return (ROOT / name).read_text(encoding="utf-8")
 
 
-def test_readme_code_prints_the_shown_output(capsys):
+def test_readme_code_prints_the_documented_output(capsys):
     blocks, known = tutorial_code.blocks(read("README.md")), {}
     assert blocks
     for block in blocks:

@@ -29,11 +29,11 @@ QUICK = ("pendulum",)
         if name not in tutorial_code.NEEDS  # tests/io has those
     ],
 )
-def test_tutorials_print_what_they_say(name, tmp_path):
+def test_tutorials_print_the_documented_output(name, tmp_path):
     assert tutorial_code.untrue(name, tmp_path) == []
 
 
-def test_a_tutorial_is_brought_up_to_date(tmp_path, monkeypatch):
+def test_a_tutorial_is_updated(tmp_path, monkeypatch):
     page = tmp_path / "sum.md"
     page.write_text("```python\nx = 1\n```\n\n```python\nprint(x + 1)\n```\n\n```text\n3\n```\n", encoding="utf-8")
     monkeypatch.setattr(tutorial_code, "FOLDER", tmp_path)
@@ -49,7 +49,7 @@ def test_a_tutorial_is_brought_up_to_date(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("path", [*sorted(ROOT.glob("*.md")), *PAGES], ids=lambda path: path.stem)
-def test_links_lead_somewhere(path):
+def test_links_are_valid(path):
     for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", path.read_text(encoding="utf-8")):
         assert (path.parent / target).is_file(), target
 
@@ -99,7 +99,7 @@ def test_mathematics_is_mathml():
     assert "θ" in shown or "&#x003B8;" in shown
 
 
-def test_broken_links_are_told(tmp_path):
+def test_broken_links_are_reported(tmp_path):
     (tmp_path / "there.html").write_text('<h1 id="head">x</h1><a href="index.html">back</a>', encoding="utf-8")
     (tmp_path / "index.html").write_text(
         '<a href="there.html#head">fine</a> <a href="there.html#tail">no</a> <a href="gone.html">no</a>'

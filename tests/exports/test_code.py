@@ -89,7 +89,7 @@ def require_solved(eom: dl.Equations, found: Results, count: int) -> None:
         ("numpy", "four-bar", "udwadia_kalaba"),
     ],
 )
-def test_code_says_what_the_package_says(target, name, formalism, tmp_path):
+def test_code_agrees_with_the_package(target, name, formalism, tmp_path):
     require_same(target, dl.derive(name, formalism, engine="python"), tmp_path, 20)
 
 
@@ -97,7 +97,7 @@ def test_code_says_what_the_package_says(target, name, formalism, tmp_path):
 @pytest.mark.parametrize("formalism", FORMALISMS)
 @pytest.mark.parametrize("name", MODELS)
 @pytest.mark.parametrize("target", ["c", "numpy"])
-def test_code_of_every_formalism_says_what_the_package_says(target, name, formalism, tmp_path):
+def test_code_of_every_formalism_agrees_with_the_package(target, name, formalism, tmp_path):
     require_same(target, dl.derive(name, formalism), tmp_path)
 
 
@@ -105,7 +105,7 @@ def test_code_of_every_formalism_says_what_the_package_says(target, name, formal
 @pytest.mark.parametrize("formalism", ["lagrange", "volterra_reduced"])
 @pytest.mark.parametrize("name", MODELS)
 @pytest.mark.parametrize("target", ["numba", "jax", "casadi", "matlab"])
-def test_code_of_other_languages_says_what_the_package_says(target, name, formalism, tmp_path):
+def test_code_of_other_languages_agrees_with_the_package(target, name, formalism, tmp_path):
     long = target == "numba" and name in ("three-bodies", "kuka-kr5")  # minutes, until Numba has compiled 10 000 lines
     require_same(target, dl.derive(name, formalism), tmp_path, without=("jacobian",) if long else ())
 
@@ -166,13 +166,13 @@ def bumper() -> dl.Model:
     return model.torque_table("bead", [0.1, 0.5, 0.7], [1.0, 3.0, -1.0], joint=2)
 
 
-def test_conditions_and_tables_are_written_truly(tmp_path):
+def test_conditions_and_tables_are_exported_correctly(tmp_path):
     require_same("numpy", dl.derive(bumper(), "lagrange", engine="python"), tmp_path, 20)
 
 
 @pytest.mark.nightly
 @pytest.mark.parametrize("target", ["c", "numba", "jax", "casadi", "matlab"])
-def test_conditions_and_tables_are_written_truly_in_other_languages(target, tmp_path):
+def test_conditions_and_tables_are_exported_correctly_in_other_languages(target, tmp_path):
     require_same(target, dl.derive(bumper(), "lagrange"), tmp_path)
 
 
@@ -219,13 +219,13 @@ def test_the_same_equations_give_the_same_files(tmp_path):
     subprocess.run([word for word in command if word != "-std=c99"], check=True)
 
 
-def test_parameters_that_were_changed_are_the_defaults(tmp_path):
+def test_changed_parameters_are_the_exported_defaults(tmp_path):
     eom = dl.derive("cart-pendulum", "kane").with_parameters(l=0.7)
     dl.export(eom, "numpy", tmp_path / "cart.py")
     assert module_at(tmp_path / "cart.py").Parameters().l == 0.7
 
 
-def test_what_cannot_be_exported_is_refused_with_its_reason(tmp_path):
+def test_unsupported_exports_report_the_reason(tmp_path):
     ball = dl.Model("ball", gravity=(0, 0, -9.81)).coordinates("z").start([1.0], [0.0])
     ball.body("ball", joint=ball.prismatic((0, 0, 1), "z"), mass=1)
     bouncing = ball.copy().event("bounce", "z", direction="down", reset={"z": "-0.5*dot(z)"})
@@ -257,7 +257,7 @@ def read_julia(text: str) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("name", ["cart-pendulum", "double-pendulum"])
-def test_the_text_of_a_julia_module_says_the_same_formulas(name, tmp_path):
+def test_a_julia_module_has_the_same_formulas(name, tmp_path):
     # Julia itself is not here: what is straight-line arithmetic is the same in Python but for indices and powers
     eom = dl.derive(name, "kane")
     dl.export(eom, "julia", tmp_path / "code.jl")

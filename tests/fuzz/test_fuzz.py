@@ -12,11 +12,11 @@ def require_sound(first):
 
 
 @pytest.mark.parametrize("chunk", range(1))
-def test_inputs_are_read_or_refused(chunk):
+def test_inputs_are_read_or_rejected(chunk):
     require_sound(chunk * CHUNK)
 
 
 @pytest.mark.nightly
 @pytest.mark.parametrize("chunk", range(1, 100))
-def test_many_more_inputs_are_read_or_refused(chunk):
+def test_many_inputs_are_read_or_rejected(chunk):
     require_sound(chunk * CHUNK)

@@ -202,7 +202,7 @@ def test_energy_at_the_start_and_its_balance(name):
 
 
 @pytest.mark.parametrize("name", ["slider-crank-2", "slider-crank-3"])
-def test_the_crank_turns_back_where_spring_and_weight_say(name):
+def test_the_crank_reverses_at_the_computed_turning_point(name):
     run = dl.simulate(dl.load(name), 5.0, samples=5001)
     assert run.q[0].max() == pytest.approx(np.pi / 4)
     assert run.q[0].min() == pytest.approx(gallery.expected(name)["closed_form"]["turning_point"], abs=1e-5)

@@ -63,7 +63,7 @@ def failures(name: str, duration: float | None, keys: Sequence[str] = ()) -> lis
     return found
 
 
-def test_projections_and_speeds_pass_the_zeros_of_their_first_choices():
+def test_projections_and_speeds_pass_zeros_of_their_initial_choices():
     assert failures("planar-four-bar", 1.0, ["lagrange", "phong", "nullspace", "kane"]) == []
 
 
@@ -75,7 +75,7 @@ def test_all_formulations_simulate(name):
 
 @pytest.mark.nightly
 @pytest.mark.parametrize("name", gallery.names())
-def test_compare_gives_a_full_table(name):
+def test_compare_gives_a_complete_table(name):
     model = dl.load(name)
     keys = applicable(model)
     table = dl.compare(model, keys, duration=model.duration / 50, samples=5, integrator="dop853")

@@ -21,7 +21,7 @@ def test_the_examples_are_there():
     assert list(EXAMPLES) == sorted(EXAMPLES)
 
 
-def test_an_unknown_example_is_told_with_the_nearest():
+def test_an_unknown_example_suggests_the_nearest_name():
     with pytest.raises(InputError) as caught:
         gallery.load("cart-pendulm")
     assert str(caught.value) == "gallery: there is no example 'cart-pendulm'. Did you mean 'cart-pendulum'?"
@@ -34,7 +34,7 @@ def test_a_name_is_not_a_path(name):
 
 
 @pytest.mark.parametrize("name", EXAMPLES)
-def test_the_model_is_sound(name):
+def test_the_model_has_no_errors(name):
     model = gallery.load(name)
     assert model.name == name
     assert not [problem for problem in model.check() if problem.blocking]
@@ -50,7 +50,7 @@ def test_everything_has_a_description_and_a_unit(name):
 
 
 @pytest.mark.parametrize("name", EXAMPLES)
-def test_the_story_names_its_source_and_a_command(name):
+def test_the_description_has_a_source_and_a_command(name):
     story = gallery.story(name)
     assert story.startswith("# ")
     assert "## Source" in story

@@ -55,7 +55,7 @@ def place(run, body):
 
 
 @pytest.mark.parametrize("name", [name for name in ALL if name != "bricard"])
-def test_redundant_rows_are_found_by_name(name):
+def test_redundant_rows_are_reported_by_name(name):
     found, expected = dl.mobility(dl.load(name)), gallery.expected(name)
     assert found.degrees_of_freedom == expected["counts"]["degrees_of_freedom"]
     assert list(found.redundant) == expected["mobility"]["redundant"]
@@ -73,7 +73,7 @@ def test_redundant_rows_are_found_by_name(name):
         ),
     ],
 )
-def test_loops_and_energy_keep_for_a_minute(name, freedoms):
+def test_loops_and_energy_do_not_drift_in_a_minute(name, freedoms):
     run = minute(name)
     assert run.t[-1] == 60
     assert len(run.speeds) == freedoms
@@ -230,7 +230,7 @@ def bricard_path():
     return Path.of((p[:, :-1] + p[:, 1:]) / 2, R, np.ones(5), inertias, [0, -G, 0])
 
 
-def test_the_robot_on_three_arms_keeps_its_loops_and_energy():
+def test_the_3_rrr_robot_conserves_loop_closure_and_energy():
     run = dl.simulate(dl.load("parallel-3-rrr"))
     assert np.abs(run.violation).max() <= 1e-10
     assert np.ptp(run.balance) <= 1e-9 * run.kinetic.max()
@@ -252,7 +252,7 @@ def one_freedom(name):
 
 
 @pytest.mark.parametrize("name", ["four-bar", "hoeken-linkage", "crank-rocker", "robotic-leg"])
-def test_the_crank_moves_as_one_freedom_demands(name):
+def test_the_crank_agrees_with_the_one_dof_equation(name):
     run = equations(name).simulate(5.0, samples=201)
     q, qd = run.model.initial
     crank = one_freedom(name).motion(q[0], qd[0], run.t)
@@ -261,7 +261,7 @@ def test_the_crank_moves_as_one_freedom_demands(name):
 
 
 @pytest.mark.parametrize("name", ["four-bar", "crank-rocker", "robotic-leg"])
-def test_the_crank_turns_back_and_returns(name):
+def test_the_crank_reverses_and_returns(name):
     data = known(name)
     run = equations(name).simulate(times=[0.0, data["period"] / 2, data["period"]])
     assert run.q[0, 1] == pytest.approx(data["turning"], abs=1e-7)
@@ -270,7 +270,7 @@ def test_the_crank_turns_back_and_returns(name):
 
 
 @pytest.mark.nightly
-def test_the_four_bar_obeys_freudenstein():
+def test_the_four_bar_satisfies_freudensteins_equation():
     data, p, run = known("four-bar"), values("four-bar"), minute("four-bar")
     a, b, c, d = (p[key] for key in "abcd")
     # angles from the way between the pivots, which points along minus x
@@ -338,7 +338,7 @@ def slider_crank_rates(_, y):
 
 
 @pytest.mark.nightly
-def test_the_slider_crank_goes_straight_on_at_its_branch_point():
+def test_the_slider_crank_passes_its_branch_point():
     data = known("slider-crank")
     run = dl.simulate(dl.load("slider-crank"))
     assert run.integrator == "rk4"
@@ -358,7 +358,7 @@ def test_the_slider_crank_goes_straight_on_at_its_branch_point():
 # Bricard
 
 
-def test_bricards_hinges_move_in_step():
+def test_bricards_joint_angles_are_coupled():
     data, run = known("bricard"), minute("bricard")
     first, second = run.q[0], run.q[1]
     assert np.abs(run.q[[2, 4]] - first).max() < 1e-12
@@ -369,7 +369,7 @@ def test_bricards_hinges_move_in_step():
     assert run.energy[0] == pytest.approx(data["energy"], rel=1e-14)
 
 
-def test_bricards_mechanism_moves_as_one_freedom_demands():
+def test_bricards_mechanism_agrees_with_the_one_dof_equation():
     data = known("bricard")
     R, p = bricard_shape(TURN)
     assert np.abs(p[:, 5] - [0, 0, 1]).max() < 1e-14  # the two angles close the loop all the way round
@@ -382,13 +382,13 @@ def test_bricards_mechanism_moves_as_one_freedom_demands():
     assert once.q[0] == pytest.approx([0, np.pi, 0], abs=1e-9)
 
 
-def test_bricards_mechanism_moves_as_another_program_says():
+def test_bricards_mechanism_agrees_with_exudyn():
     data = known("bricard", "outside")
     run = equations("bricard").simulate(times=[0.0, *data["t"]])
     assert np.abs(place(run, "rod3")[:, 1:].T - data["P3"]).max() <= data["tolerance"]
 
 
-def test_bricards_hinge_has_one_row_too_many_and_it_is_named():
+def test_bricards_closing_joint_reports_one_redundant_row():
     data, found = known("bricard", "mobility"), dl.mobility(dl.load("bricard"))
     rods, hinges = 5, 6
     assert 6 * rods - 5 * hinges == data["gruebler"]
@@ -401,7 +401,7 @@ def test_bricards_hinge_has_one_row_too_many_and_it_is_named():
     assert any(found.redundant[0] in note for note in equations("bricard").notes)
 
 
-def test_bricards_mechanism_has_one_freedom_all_the_way():
+def test_bricards_mechanism_has_one_degree_of_freedom_everywhere():
     tau = TURN[::4]
     phi, psi = bricard_angles(tau)
     q = np.pi / 2 - np.array([phi, psi, phi, psi, phi])
@@ -465,7 +465,7 @@ def test_the_four_bar_can_be_cut_anywhere():
     assert compared == set(forces)
 
 
-def test_the_forces_in_the_four_bar_are_those_its_links_need():
+def test_four_bar_joint_forces_satisfy_the_momentum_balance():
     run = equations("four-bar").simulate(2.0, samples=81)
     p, felt = values("four-bar"), joint_forces(run)
     tip, pin = bars(p["a"], p["b"], p["c"], -p["d"], 1)
@@ -494,7 +494,7 @@ def at(periodic, tau):
     return (c.T @ np.exp(1j * np.arange(len(c))[:, None] * tau)).real
 
 
-def test_the_four_bar_closes_in_two_ways():
+def test_the_four_bar_has_two_assembly_configurations():
     p = values("four-bar")
     model = dl.load("four-bar")
     found = dl.branches(model, keep=["q1"])
@@ -508,7 +508,7 @@ def test_the_four_bar_closes_in_two_ways():
     assert found[0].branch["coupler"] != found[1].branch["coupler"]
 
 
-def test_bars_that_cannot_meet_are_told_with_the_gap():
+def test_an_impossible_closure_reports_the_gap():
     p = values("four-bar")
     model = dl.load("four-bar").with_parameters({"d": 0.5})
     gap = 0.5 - p["a"] - p["b"] - p["c"]
@@ -523,7 +523,7 @@ def chain(start, lengths, angles):
     return start + sum(length * np.exp(1j * turn) for length, turn in zip(lengths, np.cumsum(angles), strict=True))
 
 
-def test_printed_angles_close_the_loops_as_the_stories_say():
+def test_printed_angles_have_the_documented_loop_gaps():
     q, p = gallery.load("hoeken-linkage").initial[0], values("hoeken-linkage")
     gap = chain(-p["d"], [p["b"]] * 2, q[1:]) - chain(0, [p["a"]], q[:1])
     assert abs(gap) == pytest.approx(known("hoeken-linkage", "start")["gap"], rel=1e-3)
@@ -550,7 +550,7 @@ def test_printed_angles_close_the_loops_as_the_stories_say():
 # the Stewart platform
 
 
-def test_the_stewart_platform_is_in_balance():
+def test_the_stewart_platform_is_in_equilibrium():
     data, eom = known("stewart-platform"), equations("stewart-platform")
     q, qd = eom.model.initial
     assert eom.model.parameter_values["L"] == pytest.approx(data["length"], rel=1e-14)
@@ -567,7 +567,7 @@ def test_the_stewart_platform_is_in_balance():
     assert np.abs(side[[1, 3, 5]] - side[[0, 4, 2]].conj()).max() < 1e-10
 
 
-def test_a_blow_gives_what_the_joints_allow():
+def test_an_impulse_is_projected_onto_the_constraints():
     # M q̇ after the blow differs from M q̇ before by forces of the joints, which do no work on what is possible
     before = gallery.load("stewart-platform").initial[1]
     q, after = dl.load("stewart-platform").initial
@@ -606,7 +606,7 @@ def heave(p):
     return length, rates
 
 
-def test_pure_heave_is_a_system_of_one_freedom():
+def test_pure_heave_has_one_degree_of_freedom():
     data, p = known("stewart-platform"), values("stewart-platform")
     length, rates = heave(p)
     step = 1e-4

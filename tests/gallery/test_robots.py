@@ -178,7 +178,7 @@ def gravity_of(data):
 
 
 @pytest.mark.parametrize("name", REDYSIM)
-def test_the_arrays_are_those_redysim_ships(name):
+def test_the_arrays_agree_with_redysim(name):
     data, known = tomllib.loads(text(name)), SHIPPED[REDYSIM[name]]
     for key in ("n", "nq", "g", "bt", "r", "alp", "a", "b", "m", "dx", "dy", "dz", "Icxx", "Icyy", "Iczz"):
         assert (key in data) == (key in known), key
@@ -190,7 +190,7 @@ def test_the_arrays_are_those_redysim_ships(name):
     assert not any(any(known[key]) for key in ("Icxy", "Icyz", "Iczx"))
 
 
-def test_the_puma_is_that_of_its_source():
+def test_the_puma_agrees_with_its_source():
     links = tomllib.loads(text("puma560"))["link"]
     for link, known in zip(links, PUMA["links"], strict=True):
         for key in ("theta", "d", "a", "alpha"):
@@ -207,7 +207,7 @@ def test_the_puma_is_that_of_its_source():
 
 
 @pytest.mark.parametrize("name", ROBOTS)
-def test_mass_matrix_and_weight_are_those_of_the_recursion(name):
+def test_mass_matrix_and_gravity_agree_with_the_recursion(name):
     data, model = tomllib.loads(text(name)), gallery.load(name)
     rows, gravity = rows_of(data), gravity_of(data)
     h = 1e-30
@@ -228,7 +228,7 @@ def test_mass_matrix_and_weight_are_those_of_the_recursion(name):
 
 
 @pytest.mark.parametrize("name", ROBOTS)
-def test_the_start_is_as_expected(name):
+def test_the_initial_state_is_as_expected(name):
     data, model, expected = tomllib.loads(text(name)), gallery.load(name), gallery.expected(name)["at_start"]
     rows, gravity = rows_of(data), gravity_of(data)
     q, qd = model.initial
@@ -244,18 +244,18 @@ def test_the_start_is_as_expected(name):
 
 
 @pytest.mark.parametrize("name", SMALL)
-def test_the_equations_begin_as_expected(name):
+def test_initial_accelerations_are_as_expected(name):
     model, expected = gallery.load(name), gallery.expected(name)["at_start"]
     found = dl.derive(model, "dalembert").accelerations(*model.initial)
     np.testing.assert_allclose(found, expected["accelerations"], rtol=1e-9, atol=1e-9)
 
 
 @pytest.mark.parametrize("name", SMALL)
-def test_what_is_ignorable_is_as_expected(name):
+def test_ignorable_coordinates_are_as_expected(name):
     assert list(dl.derive(gallery.load(name), "lagrange").ignorable) == gallery.expected(name)["counts"]["ignorable"]
 
 
-def test_the_spinning_hand_never_moves_the_first_slide():
+def test_the_rotating_hand_never_moves_the_first_prismatic_joint():
     model = gallery.load("pppr-robot")
     run = dl.derive(model, "lagrange").simulate(2.0, samples=21)
     np.testing.assert_allclose(run.q[0], 0.05, atol=1e-13)
@@ -269,7 +269,7 @@ def test_the_balance_is_level_while_the_pendulum_hangs():
     assert dl.derive(model, "lagrange").accelerations([0.0, 0.0], [0.0, 0.0]) == pytest.approx([0, 0], abs=1e-3)
 
 
-def test_the_driven_rod_and_arm_arrive():
+def test_the_driven_arm_and_rod_reach_their_targets():
     run = dl.derive(gallery.load("rp-robot"), "lagrange").simulate(10.0, samples=2)
     assert run.q[:, -1] == pytest.approx([1.02787, 0.23733], abs=1e-5)
     # short of the target by what the springs carry: weight times lever, weight along the slide
@@ -277,7 +277,7 @@ def test_the_driven_rod_and_arm_arrive():
     assert 200 * (0.25 - run.q[1, -1]) == pytest.approx(0.5 * 9.81 * math.cos(angle), rel=2e-3)
 
 
-def test_a_floating_base_turns_without_angular_momentum():
+def test_a_floating_base_rotates_without_angular_momentum():
     run = dl.derive(gallery.load("floating-arm-3-link"), "lagrange").simulate(20.0, samples=5)
     np.testing.assert_allclose(run.q[3:, -1], [0.3803, -0.6198, 1.2867], atol=0.01)
     assert run.q[2, -1] == pytest.approx(-0.0632, abs=1e-4)

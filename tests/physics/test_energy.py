@@ -43,7 +43,7 @@ def test_energy_rate_equals_power():
 
 
 @by_every_formalism
-def test_work_and_energy_balance_with_dampers_and_changing_forces(key):
+def test_energy_balance_with_dampers_and_time_dependent_forces(key):
     run = dl.derive(driven_pendulum(), key).simulate(4.0, samples=401)
     assert run.energy_error <= 1e-13
     work = cumulative_simpson(power_by_hand(run.t, run.q[0], run.qd[0]), x=run.t, initial=0)
@@ -64,7 +64,7 @@ def shaken_pendulum() -> Model:
     return model.body("bob", joint=joints, mass=2, center=(0, -0.7, 0))
 
 
-def test_a_driven_joint_puts_in_the_power_of_the_force_on_the_pivot():
+def test_a_prescribed_joint_supplies_the_power_of_the_pivot_force():
     run = dl.simulate(shaken_pendulum(), 6.0, samples=601)
     theta, thetad = run.q[0], run.qd[0]
     pace, push = 0.1 * np.cos(run.t), -0.1 * np.sin(run.t)
@@ -84,7 +84,7 @@ def test_a_driven_joint_puts_in_the_power_of_the_force_on_the_pivot():
 
 
 @by_every_formalism
-def test_a_constraint_that_moves_with_time_does_work(key):
+def test_a_rheonomic_constraint_does_work(key):
     # a bead on a ring that grows and shrinks: the ring's force is radial, and so is its motion
     model = Model("breathing ring", gravity=(0, -G, 0)).coordinate("x", 1.0, 0.3).coordinate("y", 0.0, 0.5)
     model.body("bead", joint=[model.prismatic((1, 0, 0), "x"), model.prismatic((0, 1, 0), "y")], mass=1.5)

@@ -33,7 +33,7 @@ def test_period_of_the_simple_pendulum():
 
 
 @pytest.mark.parametrize("key", ["lagrange", "kane", "volterra"])
-def test_the_chaplygin_sleigh_turns_around(key):
+def test_the_chaplygin_sleigh_reverses(key):
     m, inertia, a, V, t0 = 2.0, 0.3, 0.4, 1.7, 1.3
     k = m * a * V / (inertia + m * a**2)
 

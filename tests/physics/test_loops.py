@@ -102,7 +102,7 @@ def test_the_table_of_this_file_is_complete():
 @pytest.mark.nightly
 @pytest.mark.parametrize("by_quaternion", [False, True], ids=["angles", "quaternion"])
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_cut_joint_moves_and_transmits_what_the_joint_of_a_tree_does(kind, by_quaternion):
+def test_a_loop_joint_has_the_motion_and_forces_of_a_tree_joint(kind, by_quaternion):
     tree, loop = on_arm(kind), cut_from_arm(kind, by_quaternion)
     by_tree, by_loop = (dl.derive(m, engine="python").simulate(0.4, samples=9, **EXACT) for m in (tree, loop))
     assert np.allclose(motion_of_bodies(by_tree), motion_of_bodies(by_loop), atol=1e-8)
@@ -120,7 +120,7 @@ def test_a_cut_joint_moves_and_transmits_what_the_joint_of_a_tree_does(kind, by_
     assert np.allclose(in_loop["link"].moment, 0, atol=1e-7)
 
 
-def test_in_machine_code_it_is_the_same():
+def test_machine_code_gives_the_same_result():
     tree, loop = (dl.derive(m, "lagrange") for m in (on_arm("screw"), cut_from_arm("screw", False)))
     held = tree.simulate(0.4, samples=5).joint_reactions()["link"]
     cut = loop.simulate(0.4, samples=5).joint_reactions()["cut"]
@@ -128,7 +128,7 @@ def test_in_machine_code_it_is_the_same():
     assert np.allclose(held.moment, cut.moment, atol=1e-10)
 
 
-def test_a_ball_cut_the_other_way_round_pulls_the_other_way():
+def test_reversing_a_spherical_cut_reverses_its_force():
     tree = dl.derive(on_arm("spherical"), engine="python")
     loop = dl.derive(cut_from_arm("spherical", False, swapped=True), engine="python")
     held = tree.simulate(0.4, samples=5, **EXACT).joint_reactions()["link"]
@@ -138,7 +138,7 @@ def test_a_ball_cut_the_other_way_round_pulls_the_other_way():
     assert np.allclose(cut.moment, 0, atol=1e-7)
 
 
-def test_a_screw_keeps_its_thread_over_many_turns():
+def test_a_screw_joint_keeps_its_lead_over_many_turns():
     # a nut on a standing spindle under gravity: (m h² + J) φ̈ = −m g h with h the lead
     model = Model("nut", gravity=(0, 0, -G)).coordinates("z", "phi").start([0, 0], [0, 0])
     guide = [model.prismatic((0, 0, 1), "z"), model.revolute((0, 0, 1), "phi")]
@@ -184,7 +184,7 @@ def test_a_beam_on_two_supports():
     assert np.allclose(found["left"].force, [0, at_left + G, 0], atol=1e-9)
 
 
-def test_an_arch_of_three_hinges_has_thrust():
+def test_a_three_hinged_arch_has_thrust():
     # two rods of weight W, half span b, height h: the crown is pushed by H = W b / (2 h), with no vertical force
     b, h, mass = 2.0, 1.5, 6.0
     slope, length = math.atan2(h, b), math.hypot(b, h)
@@ -221,7 +221,7 @@ def bracket(cut: bool, swapped: bool = False) -> Model:
     return model
 
 
-def test_a_bracket_fixed_to_the_wall_by_a_cut_holds_its_weight():
+def test_a_bracket_on_a_fixed_loop_joint_supports_its_weight():
     model = bracket(cut=True)
     found = dl.derive(model, "lagrange", engine="python").joint_reactions(*model.initial)
     out = Rotation.from_euler("z", 0.5)
@@ -233,7 +233,7 @@ def test_a_bracket_fixed_to_the_wall_by_a_cut_holds_its_weight():
 
 
 @pytest.mark.parametrize("swapped", [False, True])
-def test_a_bracket_that_shakes_transmits_the_same_by_tree_and_by_cut(swapped):
+def test_a_shaken_bracket_has_equal_forces_by_tree_and_by_cut(swapped):
     tree, loop = (
         dl.derive(model, engine="python").simulate(0.8, samples=9, qd0={"swing": 3.0}, **EXACT)
         for model in (bracket(cut=False), bracket(cut=True, swapped=swapped))
@@ -269,14 +269,14 @@ def four_bars(on: str = "world") -> Model:
 
 
 @pytest.mark.parametrize("key", ["lagrange", "kane", "hamilton", "volterra", "newton_euler"])
-def test_a_closed_chain_keeps_its_energy_and_its_loop(key):
+def test_a_closed_chain_conserves_energy_and_closure(key):
     run = dl.derive(four_bars(), key).simulate(3.0, samples=61)
     assert np.ptp(run.q[0]) > 2
     assert np.allclose(run.energy, run.energy[0], rtol=1e-11)
     assert np.abs(run.violation).max() < 1e-11
 
 
-def test_a_floating_closed_chain_keeps_its_momenta():
+def test_a_floating_closed_chain_conserves_momenta():
     run = dl.derive(four_bars("plate"), "lagrange").simulate(2.0, samples=21, qd0=None)
     assert np.ptp(run.q[5]) > 0.2
     assert np.allclose(run.linear_momentum, run.linear_momentum[:, :1], atol=1e-11)
@@ -284,7 +284,7 @@ def test_a_floating_closed_chain_keeps_its_momenta():
     assert np.allclose(run.energy, run.energy[0], rtol=1e-11)
 
 
-def test_the_ground_carries_the_rate_of_the_momentum():
+def test_ground_reactions_equal_the_rate_of_momentum():
     # force and moment of both pivots against Σ m a − m g, by the bodies' own accelerations through central differences
     run = dl.derive(four_bars(), "lagrange").simulate(times=np.linspace(0, 0.8, 801))
     h = run.t[1] - run.t[0]
@@ -310,7 +310,7 @@ def moving(run, margin: int) -> list:
     return [[motion.body(name) for motion in at] for name in ("crank", "coupler", "rocker")]
 
 
-def test_stabilisation_keeps_a_loop_without_projection():
+def test_stabilization_maintains_a_loop_without_projection():
     model = four_bars()
     free = dl.derive(model, "lagrange").simulate(
         3.0, samples=31, integrator="rk45", project=False, rtol=1e-5, atol=1e-6
@@ -363,7 +363,7 @@ INERTIA = [[0.2, 0.02, 0.0], [0.02, 0.5, -0.03], [0.0, -0.03, 0.6]]
         *(pytest.param(key, marks=pytest.mark.nightly) for key in ("lagrange", "hamilton", "boltzmann_hamel", "gauss")),
     ],
 )
-def test_a_free_rigid_body_turns_by_eulers_equations(key):
+def test_a_free_rigid_body_obeys_eulers_equations(key):
     # about the middle axis of inertia: it tumbles over, again and again
     omega = (0.05, 3.0, 0.02)
     model = spinning().start([1, 0, 0, 0], rates_of(omega))
@@ -383,7 +383,7 @@ def body_rates(run, body: str = "body") -> np.ndarray:
     return numbers(frame.D @ motion.qd + frame.E, len(run.t))
 
 
-def test_a_body_on_a_ball_under_gravity_turns_by_eulers_equations():
+def test_a_body_on_a_spherical_joint_obeys_eulers_equations():
     center, gravity, omega = (0.1, -0.2, 0.3), (0.0, 2.0, -G), (1.0, -2.0, 0.5)
     model = spinning(center, gravity).start([1, 0, 0, 0], rates_of(omega))
     run = dl.derive(model, "kane").simulate(5.0, samples=51)
@@ -393,7 +393,7 @@ def test_a_body_on_a_ball_under_gravity_turns_by_eulers_equations():
     assert np.allclose(run.energy, run.energy[0], atol=1e-11)
 
 
-def test_the_program_chooses_the_angular_velocity_and_never_stumbles():
+def test_angular_velocity_is_chosen_as_speed_for_all_attitudes():
     # a full tumble passes every attitude at which some q̇ vanishes or some Euler angles are singular
     omega = (0.05, 3.0, 0.02)
     model = spinning().start([1, 0, 0, 0], rates_of(omega))
@@ -406,7 +406,7 @@ def test_the_program_chooses_the_angular_velocity_and_never_stumbles():
     assert run.notes == ()
 
 
-def test_a_ball_by_quaternion_transmits_no_moment_and_its_norm_no_work():
+def test_a_quaternion_joint_transmits_no_moment_and_its_norm_no_work():
     model = spinning((0.1, -0.2, 0.3), (0, 0, -G)).start([1, 0, 0, 0], rates_of((1.0, -2.0, 0.5)))
     run = dl.derive(model, "lagrange").simulate(2.0, samples=21)
     assert run.violation_names == ("norm of body, position", "norm of body, velocity")
@@ -414,7 +414,7 @@ def test_a_ball_by_quaternion_transmits_no_moment_and_its_norm_no_work():
     assert np.allclose(np.sum(run.reactions * run.qd, axis=0), 0, atol=1e-10)
 
 
-def test_without_projection_the_length_of_a_quaternion_does_no_harm():
+def test_quaternion_norm_drift_without_projection_is_harmless():
     omega = (0.05, 3.0, 0.02)
     model = spinning().start([1, 0, 0, 0], rates_of(omega))
     run = dl.derive(model, "lagrange").simulate(6.0, samples=31, project=False)
@@ -441,7 +441,7 @@ PUBLISHED = [
 
 
 @pytest.mark.parametrize("key", ["lagrange", "kane", "udwadia_kalaba", "volterra"])
-def test_the_heavy_top_by_quaternion_has_the_published_digits(key):
+def test_the_heavy_top_by_quaternion_agrees_with_published_values(key):
     run = dl.derive(heavy_top(), key).simulate(0.06, samples=7)
     assert np.allclose(body_rates(run)[:, 1:].T, PUBLISHED, atol=6e-5)
     assert np.allclose(run.energy, run.energy[0], rtol=1e-12)

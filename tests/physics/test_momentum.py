@@ -25,7 +25,7 @@ def test_linear_momentum_of_free_flight_is_conserved(flight):
     assert np.abs(drift).max() <= 1e-12 * np.abs(flight.linear_momentum).max()
 
 
-def test_the_mass_centre_of_free_flight_moves_straight(flight):
+def test_the_mass_center_in_free_flight_moves_straight(flight):
     center = mass_centre(flight)
     steps = np.diff(center, axis=1)
     assert np.allclose(steps, steps[:, :1], atol=1e-12)
@@ -39,7 +39,7 @@ def mass_centre(run):
     return sum(m * numbers(body.p_WG, len(run.t)) for m, body in zip(masses, bodies, strict=True)) / sum(masses)
 
 
-def test_angular_momentum_about_the_mass_centre_is_conserved(flight):
+def test_angular_momentum_about_the_mass_center_is_conserved(flight):
     spin = flight.angular_momentum - np.cross(mass_centre(flight), flight.linear_momentum, axis=0)
     assert np.abs(spin[:, 0]).max() > 1
     assert np.abs(spin - spin[:, :1]).max() <= 1e-11 * np.abs(spin).max()

@@ -773,7 +773,7 @@ def at_night(all_of_them: Iterable[Any]) -> list:
 
 
 @pytest.mark.parametrize("mutation", [*some_each_day(MATRIX), *at_night(HELD)], ids=lambda mutation: mutation.fact)
-def test_a_false_fact_is_noticed(mutation: Mutation, monkeypatch: pytest.MonkeyPatch):
+def test_a_mutation_is_detected(mutation: Mutation, monkeypatch: pytest.MonkeyPatch):
     model = mutation.model()
     mutation.falsify(monkeypatch)
     found = watchers(model, NOTICED, mutation.more)
@@ -783,7 +783,7 @@ def test_a_false_fact_is_noticed(mutation: Mutation, monkeypatch: pytest.MonkeyP
 @pytest.mark.nightly
 @pytest.mark.parametrize("kind", MORE_LOADS)
 @pytest.mark.parametrize("what", ["size", "wrench", "nothing"])
-def test_a_false_fact_of_a_load_is_noticed_and_a_true_one_is_not(kind, what, monkeypatch: pytest.MonkeyPatch):
+def test_a_mutated_load_is_detected_and_the_original_is_not(kind, what, monkeypatch: pytest.MonkeyPatch):
     change = {"size": stronger, "wrench": lambda s: replace(s, wrenches=stronger(s).wrenches), "nothing": lambda s: s}
     load(MORE_LOADS[kind], change[what])(monkeypatch)
     found = watchers(loaded(kind)(), QUIET if what == "nothing" else NOTICED, ("hamilton", "maggi"))
@@ -794,7 +794,7 @@ def test_a_false_fact_of_a_load_is_noticed_and_a_true_one_is_not(kind, what, mon
 
 
 @pytest.mark.parametrize("kind", LOADS)
-def test_a_load_that_is_wrong_by_a_billionth_is_noticed(kind, monkeypatch: pytest.MonkeyPatch):
+def test_a_load_with_a_relative_error_of_1e_9_is_detected(kind, monkeypatch: pytest.MonkeyPatch):
     model = loaded(kind)()
     load(LOADS[kind], lambda one: stronger(one, 1 + 1e-8 if "damper" in kind else 1 + 1e-9))(monkeypatch)
     space = workspace_of(setup(model, "python"))
@@ -812,9 +812,9 @@ def test_a_load_that_is_wrong_by_a_billionth_is_noticed(kind, monkeypatch: pytes
     ],
     ids=lambda make: make.__name__,
 )
-def test_nobody_complains_of_true_facts(make):
+def test_no_mutation_gives_no_detection(make):
     assert watchers(make(), QUIET, ("hamilton", "maggi")) == {}
 
 
-def test_the_matrix_is_as_large_as_promised():
+def test_the_matrix_has_the_documented_size():
     assert len({mutation.fact for mutation in MATRIX}) == len(MATRIX) >= 25

@@ -133,7 +133,7 @@ def test_a_model_in_other_units_is_the_same_model(scaled, name):
     assert gap(other.accelerations_before(found), qdd, other.lengths) < 1e-11
 
 
-def test_the_rewriting_reaches_lengths_masses_and_times(scaled):
+def test_conversion_covers_lengths_masses_and_times(scaled):
     model = dl.load("cart-pendulum")
     for unit in ("length", "mass", "time"):
         other = scaled(model, **{unit: 7})
@@ -143,12 +143,12 @@ def test_the_rewriting_reaches_lengths_masses_and_times(scaled):
 
 @pytest.mark.nightly
 @pytest.mark.parametrize(("name", "unit", "size"), _models_in_other_units(USUAL))
-def test_the_same_facts_in_other_units(scaled, name, unit, size):
+def test_structure_is_independent_of_units(scaled, name, unit, size):
     assert findings(scaled(dl.load(name), **{unit: size}).model) == known(name)
 
 
 @pytest.mark.parametrize(("name", "unit", "size"), _models_in_other_units(MOVING))
-def test_the_same_motion_in_other_units(scaled, name, unit, size):
+def test_motion_is_independent_of_units(scaled, name, unit, size):
     expected = motion(name)
     other = scaled(dl.load(name), **{unit: size})
     found = dl.simulate(other.model, SHARES.get(name, SHARE) * other.model.duration, samples=11)
@@ -175,7 +175,7 @@ def block_on_feet(**law) -> Model:
 
 @pytest.mark.parametrize("law", [{"viscous": 50, "damping": 20}, {"exponent": "3/2"}], ids=["viscous", "hertz"])
 @in_other_units
-def test_a_contact_begins_in_other_units_as_in_these(scaled, law, unit, size):
+def test_contact_onset_is_independent_of_units(scaled, law, unit, size):
     model = block_on_feet(**law)
     expected = dl.simulate(model, samples=5)
     other = scaled(model, **{unit: size})
@@ -217,7 +217,7 @@ def two_clocks() -> Model:
 
 @pytest.mark.parametrize("integrator", ["taylor", pytest.param("dop853", marks=pytest.mark.nightly)])
 @pytest.mark.parametrize("size", [Fraction(10**9), Fraction(1, 10**9)], ids=["length+", "length-"])
-def test_large_numbers_do_not_take_digits_from_small_ones(scaled, size, integrator):
+def test_large_values_do_not_degrade_small_ones(scaled, size, integrator):
     engine = "python" if integrator == "dop853" else None
     options = {"samples": 11, "integrator": integrator}
     model = two_clocks()
@@ -241,7 +241,7 @@ def test_momenta_and_speeds_in_other_units(scaled, formalism, unit, size):
 
 
 @pytest.mark.parametrize("reach", [1.0, 1e-6, 1e6])
-def test_a_speed_that_is_not_linear_is_told_in_any_units(reach):
+def test_nonlinear_speed_is_rejected_in_any_units(reach):
     model = Model("wire").parameters(r=reach).coordinate("x", 0.0).coordinate("y", 0.5 * reach)
     rail = [model.prismatic((1, 0, 0), "x"), model.prismatic((0, 1, 0), "y")]
     model.body("bead", joint=rail, mass=1).speed("sqrt(r**2 - x**2 - y**2)*dot(y)**2")
@@ -249,7 +249,7 @@ def test_a_speed_that_is_not_linear_is_told_in_any_units(reach):
 
 
 @pytest.mark.parametrize("unit", [1.0, 1e-6, 1e6])
-def test_a_start_off_the_constraints_is_told_in_any_units(unit):
+def test_initial_state_off_the_constraints_is_rejected_in_any_units(unit):
     def wire(y: float) -> Model:
         model = Model("wire", gravity=(0, -9.81 * unit, 0)).coordinate("x", 0.6 * unit).coordinate("y", y)
         rail = [model.prismatic((1, 0, 0), "x"), model.prismatic((0, 1, 0), "y")]

@@ -24,7 +24,7 @@ def step():
 
 
 @pytest.mark.nightly
-def test_the_torques_begin_as_those_of_redysim(step):
+def test_initial_torques_agree_with_redysim(step):
     torques = np.array(list(step.drives.values()))
     np.testing.assert_allclose(torques[:, 0], KNOWN["torques"][0], atol=2e-5)
     # while feet stand, the laws are the same but for friction near rest
@@ -32,12 +32,12 @@ def test_the_torques_begin_as_those_of_redysim(step):
 
 
 @pytest.mark.nightly
-def test_the_balance_closes_across_touching_and_leaving(step):
+def test_energy_balance_holds_across_touchdown_and_liftoff(step):
     assert step.energy_error < 1e-9
     assert len(step.switchings) > 5
 
 
-def test_the_gait_is_that_of_redysim():
+def test_the_gait_agrees_with_redysim():
     """All joint angles and rates of two strides, to the digits that are published."""
     model = gallery.load("hexapod")
     drives, names = model.holonomic_constraints, model.coordinate_names
@@ -93,7 +93,7 @@ def test_the_biped_comes_to_rest():
 
 @pytest.mark.nightly
 @pytest.mark.parametrize("name", ["hexapod", "quadruped"])
-def test_it_walks_for_ten_seconds(name):
+def test_the_hexapod_walks_for_ten_seconds(name):
     run = dl.derive(name, "denoc").simulate(10.0, samples=1001)
     assert run.energy_error <= 1e-6
     feet = [force[1] for key, force in run.load_forces.items() if key.startswith("foot")]
@@ -111,7 +111,7 @@ def test_it_walks_for_ten_seconds(name):
 
 
 @pytest.mark.nightly
-def test_the_torques_of_the_walk_have_the_size_and_period_of_redysims():
+def test_walking_torques_have_the_magnitude_and_period_of_redysim():
     run = dl.derive("hexapod", "denoc").simulate(2.0, samples=21)
     ours, theirs = np.array(list(run.drives.values())), np.array(KNOWN["torques"]).T
     # as large on the whole; apart where feet are put down and lifted, whose law of friction is not known

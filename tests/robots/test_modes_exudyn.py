@@ -63,7 +63,7 @@ def along(direction):
     return np.column_stack([across, np.cross(n, across), n])
 
 
-def test_the_stewart_platform_has_the_modes_that_exudyn_finds():
+def test_modes_of_the_stewart_platform_agree_with_exudyn():
     p, linkage = dl.load("stewart-platform").parameter_values, Linkage()
     disc = p["mp"] * p["r"] ** 2 / 4
     linkage.bodies["platform"] = p["mp"], np.array([0, 0, p["h"]]), disc * np.diag([1, 1, 2])
@@ -129,7 +129,7 @@ def springs():
     yield "rack", "rack", TIE[0] - [0.0, 0.2, 0.0], TIE[0]
 
 
-def test_a_double_wishbone_in_space_has_the_modes_that_exudyn_finds():
+def test_modes_of_a_spatial_double_wishbone_agree_with_exudyn():
     linkage = Linkage()
     for name, (hinge, ball), axis, mass in (("lower", LOWER, LOWER_AXIS, 4.0), ("upper", UPPER, UPPER_AXIS, 2.0)):
         linkage.bodies[name] = mass, (hinge + ball) / 2, np.diag(ARM)

@@ -118,7 +118,7 @@ def test_urdf_files_that_both_read(name, base):
 
 
 @pytest.mark.parametrize("name", ["panda", "baxter", "pr2"])
-def test_mimic_joints_are_held_as_pinocchio_holds_them(name):
+def test_mimic_joints_agree_with_pinocchio(name):
     """Constraints of ours: the same torques at the leading joints, and the same accelerations."""
     path, _ = read_by_pinocchio(name, "fixed")
     theirs, model = pin.buildModelFromUrdf(str(path), mimic=True), read_urdf(path)
@@ -154,12 +154,12 @@ def test_mimic_joints_are_held_as_pinocchio_holds_them(name):
 
 
 @pytest.mark.parametrize("name", ["Manipulator", "Humanoid"])
-def test_models_that_pinocchio_builds_itself(name):
+def test_built_in_models_of_pinocchio(name):
     theirs = getattr(pin, f"buildSampleModel{name}")()
     compare(theirs, rebuilt(theirs), seed=3)
 
 
-def test_rotors_are_pinocchios_armature():
+def test_rotors_agree_with_the_armature_of_pinocchio():
     theirs = pin.buildSampleModelManipulator()
     theirs.armature = np.random.default_rng(5).uniform(0.1, 2.0, theirs.nv)
     compare(theirs, rebuilt(theirs), seed=4)

@@ -73,7 +73,7 @@ FAMILY = [name if name in QUICK else pytest.param(name, marks=pytest.mark.nightl
 
 @pytest.mark.parametrize("base", ["fixed", "floating"])
 @pytest.mark.parametrize("name", FAMILY)
-def test_the_last_link_moves_as_pinocchio_says(name, base):
+def test_the_last_link_agrees_with_pinocchio(name, base):
     _, theirs = read_by_pinocchio(name, base)
     if name == "romeo":
         make_possible(theirs)

@@ -138,6 +138,6 @@ EVERY_DAY = (*range(0, 240, 13), TREES - 1)  # the small ones, which are quick, 
 @pytest.mark.parametrize(
     "seed", [pytest.param(k, marks=() if k in EVERY_DAY else pytest.mark.nightly) for k in range(TREES)]
 )
-def test_random_trees_are_those_of_pinocchio(seed):
+def test_random_trees_agree_with_pinocchio(seed):
     wrong = {where: error for where, error in tree_errors(seed).items() if not error <= TOLERANCE}
     assert not wrong

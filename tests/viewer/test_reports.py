@@ -52,7 +52,7 @@ def test_a_report_of_a_robot_from_urdf(browser, tmp_path):
 @pytest.mark.parametrize(
     "name", [pytest.param(name, marks=pytest.mark.nightly if name == "stewart-platform" else ()) for name in MODELS]
 )
-def test_a_report_opens_and_moves_as_python_says(name, browser, tmp_path):
+def test_a_report_opens_and_agrees_with_python(name, browser, tmp_path):
     looked_at(name, MODELS[name], browser, tmp_path)
 
 

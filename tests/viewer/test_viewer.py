@@ -37,7 +37,7 @@ def colors(page):
     )
 
 
-def test_every_operation_of_a_program_has_the_value_python_gives_it(opened):
+def test_every_operation_of_a_program_agrees_with_python(opened):
     data, program = operations()
     page = opened(data)
     for a, b in ((0.37, 0.81), (0.9, 0.95), (0.1, 2.5)):
@@ -48,7 +48,7 @@ def test_every_operation_of_a_program_has_the_value_python_gives_it(opened):
         np.testing.assert_allclose(got, expected, rtol=4e-16, equal_nan=True)
 
 
-def test_a_run_moves_as_the_quintics_it_samples(opened):
+def test_a_run_follows_its_quintic_interpolation(opened):
     data, coefficients = polynomial_run()
     page = opened(data, (Tab("Equations", EQUATION),))
     for t in (0.0, 0.3, 0.45, 0.5, 0.77, 1.9, 2.0):
@@ -123,7 +123,7 @@ def test_dark_and_light(opened):
     assert sum(map(int, re.findall(r"\d+", dark))) < 150 < 600 < sum(map(int, re.findall(r"\d+", light)))
 
 
-def test_without_webgl_the_edges_are_drawn_and_a_sentence_says_so(tmp_path):
+def test_without_webgl_edges_and_a_notice_are_drawn(tmp_path):
     if found() is None:
         pytest.skip("chromium is not installed: apt-get install chromium")
     with chromium(tmp_path / "profile", *NO_WEBGL) as browser:
@@ -135,7 +135,7 @@ def test_without_webgl_the_edges_are_drawn_and_a_sentence_says_so(tmp_path):
         assert page.complaints() == []
 
 
-def test_the_viewer_is_small_and_says_whose_work_it_contains():
+def test_the_viewer_is_small_and_credits_its_dependencies():
     script, style = bundle()
     assert len(script) + len(style) < 1.5e6
     assert "three.js authors" in script
@@ -146,7 +146,7 @@ def test_the_viewer_is_small_and_says_whose_work_it_contains():
     assert not re.search(r"\beval\(|new Function\(", script)
 
 
-def test_the_lock_file_names_no_place_of_download():
+def test_the_lock_file_has_no_download_urls():
     folder = Path(__file__).parents[2] / "viewer"
     assert "resolved" not in (folder / "package-lock.json").read_text("utf-8")
     assert "registry=" not in (folder / ".npmrc").read_text("utf-8")
