@@ -1,4 +1,4 @@
-"""The engine on seven models, against heyoka's compiled functions and SymPy's lambdify, in one run.
+"""The engine on seven models, compared with heyoka's compiled functions and SymPy's lambdify.
 
     python benchmarks/engine.py [--models three-bodies four-bar ...] [--formalism kane] [--all] [--json]
 
@@ -32,12 +32,12 @@ Row = dict[str, Any]
 
 
 def ours(name: str, formalism: str, cache: str, quick: bool = False) -> Row:
-    """Everything about our engine on one model; with `quick` only deriving and compiling."""
+    """All measurements of our engine on one model; with `quick` only derivation and compilation."""
     os.environ["DALEMBERT_CACHE"] = cache
     import dalembert as dl
     from dalembert.codegen.function import NativeFunction
 
-    dl.derive("simple-pendulum", "kane").accelerations([0.1], [0.2])  # imports, and LLVM's own beginning
+    dl.derive("simple-pendulum", "kane").accelerations([0.1], [0.2])  # imports and initialization of LLVM
     model = dl.load(name)
     eom, deriving = timed(lambda: dl.derive(model, formalism))
     kernel = eom.kernel
@@ -131,7 +131,7 @@ def per_call(work: Callable[[], Any]) -> float:
 
 
 def measured(name: str, formalism: str) -> dict[str, Row]:
-    """One model: ours, heyoka's and, where it is written, SymPy's."""
+    """One model: ours, heyoka's and, if available, SymPy's."""
     import peers
 
     with tempfile.TemporaryDirectory(prefix="dalembert-benchmark-") as cache:

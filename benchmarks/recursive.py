@@ -1,4 +1,4 @@
-"""The recursive dynamics on robots and chains, against Pinocchio, in one run on one thread each.
+"""The recursive dynamics on robots and chains, compared with Pinocchio, one thread each.
 
     python benchmarks/recursive.py [--robots ur5 talos+free chain-100 ...] [--tasks forward ...] [--json] [--plot FOLDER]
 
@@ -32,7 +32,7 @@ from measure import TimeLimit, in_new_process, timed
 
 TASKS = ("inverse", "forward", "mass_matrix", "derivatives")
 BATCH, LONG_BATCH, LOOP = 4096, 512, 64  # states: of robots, of long chains, and of a loop of calls
-AGREED = 1e-8  # relative; more is no comparison
+AGREED = 1e-8  # relative; a larger difference is an error
 LIMIT, MEMORY = 120.0, 4.0  # seconds and GB of one process
 ROUNDS, LEAST = 7, 0.01  # seconds of a round
 AIMS = {  # Pinocchio over ours in batches, for at most so many speeds
@@ -53,7 +53,7 @@ def measured(name: str, task: str, cache: str, quick: bool, memory: float, most:
 
     limit = int(memory * 2**30)
     resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
-    for states in (np.zeros(1), np.zeros((1, 8))):  # imports, and LLVM's own beginning
+    for states in (np.zeros(1), np.zeros((1, 8))):  # imports and initialization of LLVM
         dl.dynamics("simple-pendulum").forward(states, states, states)
     pair = robots.pair_of(name)
     handle, speeds = dl.dynamics(pair.ours), pair.theirs.nv
@@ -86,7 +86,7 @@ def measured(name: str, task: str, cache: str, quick: bool, memory: float, most:
 
 
 def _ours(handle: Any, task: str, x: robots.States) -> tuple[Work, Work]:
-    """A batch, written into an array, and one state."""
+    """Times of a batch, written into an array, and of one state."""
     given = {"mass_matrix": (x.q,), "inverse": (x.q, x.s, x.sd)}.get(task, (x.q, x.s, x.tau))
     alone = [np.ascontiguousarray(y[:, 0]) for y in given]
     n, count = len(x.s), x.q.shape[1]
@@ -96,7 +96,7 @@ def _ours(handle: Any, task: str, x: robots.States) -> tuple[Work, Work]:
 
 
 def _theirs(pair: robots.Pair, task: str, x: robots.States) -> tuple[Work, Work, int]:
-    """The same of Pinocchio, and how many states are a batch."""
+    """The same for Pinocchio, and the number of states of a batch."""
     import pinocchio as pin
 
     model, data = pair.theirs, pair.theirs.createData()
@@ -134,7 +134,7 @@ def _difference(pair: robots.Pair, task: str, x: robots.States, found: Any) -> f
             by_tau, own = (
                 np.triu(data.Minv),
                 slice(6 if pair.free else 0, None),
-            )  # turns depend on the base, not on joints
+            )  # rotations depend on the base, not on joints
             slopes = [y[np.ix_(pair.columns, pair.columns)][:, :, k] for y in found[:3]]
             both = [(turn @ slopes[2] @ turn.T, by_tau + np.triu(by_tau, 1).T)]
             both += [(turn @ slopes[0][:, own], data.ddq_dq[:, own]), (turn @ slopes[1][:, own], data.ddq_dv[:, own])]
@@ -155,7 +155,7 @@ def _operations(handle: Any, task: str) -> int:
 
 
 def raced(works: list[Work]) -> list[float]:
-    """CPU seconds of one call of each, the best of several rounds in turn, so that other work on the machine hits all."""
+    """CPU seconds of one call of each, the best of several interleaved rounds, so that other load affects all equally."""
     counts = []
     for work in works:
         work()
@@ -205,7 +205,7 @@ def all_of(name: str, task: str, limit: float, memory: float, batch: int) -> Row
 
 
 def aim(task: str, speeds: int) -> int:
-    """The ratio that is wanted."""
+    """The target ratio."""
     return next(ratio for most, ratio in AIMS[task] if speeds <= most)
 
 
@@ -248,7 +248,7 @@ def _cells(task: str, row: Row, most: float) -> list[str]:
 
 
 def plot(found: dict[str, dict[str, Row]], folder: Path) -> None:
-    """Two drawings: the ratios beside the aims, and the time of a batch over the number of speeds."""
+    """Two figures: the ratios with their targets, and the time of a batch over the number of speeds."""
     import matplotlib
 
     matplotlib.use("Agg")

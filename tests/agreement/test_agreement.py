@@ -1,4 +1,4 @@
-"""Every road to the same accelerations and reactions: on the gallery, on random models, on models given by energies."""
+"""All formalisms give the same accelerations and reactions: gallery, random models, models defined by energies."""
 
 from dataclasses import replace
 
@@ -21,7 +21,7 @@ OF_ENERGIES = tuple(key for key in catalogue.KEYS if key not in OF_BODIES)
 IN_SPEEDS = ("kane", "gibbs_appell", "boltzmann_hamel", "volterra", "volterra_reduced")
 
 
-# one of every sort, compared by all roads every day; the others in the nightly run, where all are proved too
+# one of each type, compared by all formalisms daily; the others nightly, with proofs
 EVERY_DAY = (
     "appell-hamel",
     "cart-pendulum",
@@ -63,7 +63,7 @@ def test_denoc_agrees_with_lagrange_on_the_other_models(name):
 
 
 def expected_to_refuse(model) -> set[str]:
-    """What FORMALISMS says, from what the model declares."""
+    """Whether FORMALISMS says that a formalism applies to a model."""
     out = set()
     if model.nonholonomic_constraints or not all(isinstance(contact, Held) for contact in model.contacts):
         out |= {"dirac"}
@@ -83,7 +83,7 @@ def test_every_formalism_agrees_under_every_kind_of_load(random_tree, load):
 
 
 def disc() -> dl.Model:
-    """A rolling disc on an incline, by its energies, with SymPy expressions."""
+    """A rolling disk on an incline, defined by energies with SymPy expressions."""
     x, theta = dynamicsymbols("x theta")
     m, r, g = sp.symbols("m r g")
     return dl.Model.from_energies(
@@ -127,7 +127,7 @@ def test_other_formalisms_reject_energy_models_and_list_alternatives(key):
 
 
 def test_a_wrong_formalism_is_detected(monkeypatch):
-    # Kane's equations without their velocity terms: verify must say so
+    # Kane's equations without their velocity terms: verify must report it
     kane = catalogue.find("kane")
     right = kane.derive
 
@@ -172,7 +172,7 @@ def test_at_least_one_state_is_needed():
 @pytest.mark.parametrize("key", catalogue.KEYS)
 @pytest.mark.parametrize("name", ["double-pendulum", "planar-four-bar"])
 def test_the_integrated_program_has_the_reported_accelerations(name, key):
-    # a run steps a shortened program of its own: q̇ of its states, carried along its rates, changes by q̈
+    # a run uses its own shortened program: the change of q̇ along the state rates must be q̈
     model = dl.load(name)
     eom = dl.derive(model, key)
     states = random_states.consistent(with_contacts(model), 3, include_initial=True)

@@ -1,4 +1,4 @@
-"""Couplings, rods, slots, planes, surfaces, curves and what rolls between bodies in space: all roads and the principle agree."""
+"""All formalisms and the principle agree on couplings, rods, slots, planes, surfaces, curves and rolling in space."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ ROD = {"mass": 0.8, "center": (0.4, 0.05, 0), "inertia": (0.02, 0.1, 0.11)}
 
 
 def hand_and_load() -> Model:
-    """An arm with a cross in its elbow, and a load that flies and is turned by time."""
+    """An arm with a universal joint in its elbow, and a free load with prescribed rotation."""
     model = Model("hand and load", gravity=(1.0, -9.81, 2.0)).parameters(k=0.4)
     model.coordinates("a", "b", "c", "x", "y", "z").start(
         [0.3, 0.5, -0.2, 0.9, 0.8, 0.1], [1, 0.3, -0.2, 0.1, 0.2, 0.4]
@@ -67,7 +67,7 @@ def test_every_formalism_agrees_and_satisfies_the_principle(kind):
 
 
 def test_every_formalism_agrees_on_a_rack_that_lifts_a_pin_in_a_slot():
-    # one of each family in a plane, with a joint that moves by formulas of a coordinate and of time
+    # one of each family in a plane, with a joint that depends on a coordinate and on time
     model = Model("press", gravity=(0, -9.81, 0)).coordinates("a", "x", "y")
     model.body(
         "pinion", joint=model.revolute((0, 0, 1), "2*a + 0.1*t"), mass=1, center=(0.1, 0.2, 0), inertia=(0, 0, 1)
@@ -86,7 +86,7 @@ def test_every_formalism_agrees_on_a_rack_that_lifts_a_pin_in_a_slot():
 
 
 def stone_on_table() -> Model:
-    """A stone with all freedoms beside a table that slides, turns and is turned by time."""
+    """A free body and a table that slides and rotates, with a prescribed rotation."""
     model = (
         Model("stone", gravity=(1.0, 0.5, -9.81)).parameters(r=0.3).coordinates("s", "w", "x", "y", "z", "a", "b", "c")
     )

@@ -1,4 +1,4 @@
-"""Every kind of load, all at once and one by one: all formalisms, the recursion and the principle agree."""
+"""Every load type, together and one by one: all formalisms, the recursion and the principle agree."""
 
 import pytest
 
@@ -10,7 +10,7 @@ from dalembert.model.model import Model
 
 ENDS = {"bodies": ("upper", "lower"), "points": ((0.1, -1.5, 0.2), (0.6, 0.3, 0))}
 SIX = {"stiffness": (8, 5, 3, 2, 4, 1), "damping": (1, 2, 3, 0.3, 0.2, 0.1)}
-TOUCHING = {"stiffness": 2, "damping": 0.1, "friction": 0.3, "smoothing": 0.5}  # deep in the ground, wherever it is
+TOUCHING = {"stiffness": 2, "damping": 0.1, "friction": 0.3, "smoothing": 0.5}  # below the ground at every state
 KINDS = {
     "force": lambda m: m.force("lower", ("2*cos(t)", 1, "-b"), point=(0.5, 0.1, 0), frame="upper"),
     "torque": lambda m: m.torque("lower", ("2*cos(t)", 1, "-b"), reaction="upper"),
@@ -42,7 +42,7 @@ KINDS = {
 
 
 def arm(*kinds: str) -> Model:
-    """Two links of slanted axes with loads."""
+    """Two links with inclined axes and loads."""
     model = (
         Model("arm", gravity=(1.0, -9.81, 2.0)).parameters(k=3.0).coordinate("a", 0.4, 0.5).coordinate("b", -0.3, 0.2)
     )

@@ -53,7 +53,7 @@ def name(model: str, formulation: str) -> str:
 
 
 def compare(found: int, before: int) -> str | None:
-    """What is wrong with a count; None where it is that of the baseline."""
+    """The problem of a count; None if it equals the baseline."""
     if found > before:
         return f"{found} operations, {before} in the baseline: the count has grown by {found - before}"
     if found < before:

@@ -1,4 +1,4 @@
-"""Rewrite the baselines of tests/architecture, on purpose.
+"""Rewrite the baselines of tests/architecture.
 
 python tests/architecture/snapshot.py {api,operations,runs} ... [--allow-growth]
 

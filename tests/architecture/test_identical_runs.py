@@ -1,6 +1,6 @@
 """Runs give the results of the baseline: to the bit in its environment, within a tolerance elsewhere.
 
-The id of a test tells which comparison is made.
+The id of a test contains the comparison.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The structure of the sources gets no worse: numbers that may only go down, measured without importing the package."""
+"""Metrics of the sources that may only decrease, measured without importing the package."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def test_source_metrics_stay_within_their_bounds(name: str) -> None:
     assert found.value <= BOUNDS[name], f"{name}: {found.value}, at most {BOUNDS[name]}. {measure.__doc__}{details}"
 
 
-# the measures themselves, on a small package
+# the metrics on a small package
 
 
 PACKAGE = {

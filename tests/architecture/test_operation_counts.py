@@ -1,4 +1,4 @@
-"""Operation counts are those of the baseline: growth fails, and progress is committed."""
+"""Operation counts equal the baseline: an increase fails, and a decrease is committed."""
 
 from __future__ import annotations
 

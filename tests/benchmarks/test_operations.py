@@ -1,4 +1,4 @@
-"""Operation counts do not grow unseen: they are compared with the baseline in benchmarks/operations.json."""
+"""Operation counts do not grow unnoticed: they are compared with the baseline in benchmarks/operations.json."""
 
 import importlib.util
 import sys
@@ -15,7 +15,7 @@ operations = sys.modules[SPEC.name] = importlib.util.module_from_spec(SPEC)
 SPEC.loader.exec_module(operations)
 
 BASELINE = operations.baseline()
-LONG = 2000  # operations of equations that are counted at night
+LONG = 2000  # operations of equations that are counted nightly
 
 
 @pytest.mark.parametrize(
@@ -59,7 +59,7 @@ def test_cost_per_degree_of_freedom_decreases_with_joint_freedom(n, kind):
 
 
 def single(kind: str, angles: int, *, apart: bool = False) -> dl.Model:
-    """Two bodies on joints of one kind; `apart` as revolutes that follow each other without offsets."""
+    """Two bodies on joints of one type; with `apart`, as successive revolute joints without offsets."""
     model = dl.Model("joint", gravity=(1, 2, -9)).coordinates(*(f"q{i}" for i in range(2 * angles)))
     for k in range(2):
         names = [f"q{i}" for i in range(angles * k, angles * (k + 1))]

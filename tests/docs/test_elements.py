@@ -1,4 +1,4 @@
-"""What is written from the records of elements is up to date: the type stub of `Model` and the tables of keys."""
+"""Files generated from the records of elements are up to date: the type stub of `Model` and the tables of keys."""
 
 import importlib.util
 from pathlib import Path

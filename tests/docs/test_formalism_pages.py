@@ -1,4 +1,4 @@
-"""The pages of `docs/formalisms` are complete and true: their tables, their links and their examples."""
+"""The pages of `docs/formalisms` are complete and correct: tables, links and examples."""
 
 import doctest
 import importlib.util
@@ -28,7 +28,7 @@ def _generator():
 generate = _generator()
 
 
-# the exercises are looked at by tests/docs/test_exercises.py
+# the exercises are checked by tests/docs/test_exercises.py
 FRESH = {path: parts for path, parts in generate.blocks().items() if path != generate.EXERCISES}
 
 

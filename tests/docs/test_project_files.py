@@ -24,7 +24,7 @@ def test_readme_code_prints_the_documented_output(capsys):
     blocks, known = tutorial_code.blocks(read("README.md")), {}
     assert blocks
     for block in blocks:
-        exec(compile(block.code, "README.md", "exec"), known)  # our own page
+        exec(compile(block.code, "README.md", "exec"), known)  # code of this project
         assert capsys.readouterr().out == block.said
 
 

@@ -1,4 +1,4 @@
-"""The documentation site: its tutorials run and print what they say, its pages are complete, its links lead somewhere."""
+"""The documentation site: tutorials print the documented output, pages are complete, links are valid."""
 
 import re
 from pathlib import Path
@@ -43,7 +43,7 @@ def test_a_tutorial_is_updated(tmp_path, monkeypatch):
     ]
     assert tutorial_code.untrue("sum", tmp_path) == [
         "sum.md prints\n2\nand not\n3\nafter\nprint(x + 1)\n",
-        "sum.md shows nothing. A tutorial ends with a moving picture.",
+        "sum.md embeds no file. A tutorial ends with an animation.",
     ]
     assert tutorial_code.rewritten("sum", tmp_path) == page.read_text(encoding="utf-8").replace("3", "2")
 
@@ -108,10 +108,10 @@ def test_broken_links_are_reported(tmp_path):
         encoding="utf-8",
     )
     assert offline_links.broken(tmp_path) == [
-        "index.html loads https://example.org/x.js over a network. A page has to open without one.",
-        "index.html loads //example.org/x.css over a network. A page has to open without one.",
-        "index.html links to there.html#tail, which is not there.",
-        "index.html links to gone.html, which is not there.",
+        "index.html loads https://example.org/x.js over a network. Pages must open without network access.",
+        "index.html loads //example.org/x.css over a network. Pages must open without network access.",
+        "index.html links to there.html#tail, which does not exist.",
+        "index.html links to gone.html, which does not exist.",
     ]
 
 

@@ -1,4 +1,4 @@
-"""Linear equations in the hands of python-control."""
+"""Linear models in python-control."""
 
 import numpy as np
 import pytest
@@ -34,7 +34,7 @@ def test_gains_agree_with_python_control(control):
 
 
 def test_python_control_simulation_agrees_with_the_pendulum(control):
-    """Small swings of the model itself, integrated with all terms, under a torque."""
+    """Small oscillations of the nonlinear model under a torque."""
     torque = 1e-4
     linear = dl.linearize("simple-pendulum", at=[0.0], inputs=["theta"], outputs=["theta"])
     t = np.linspace(0, 3, 31)

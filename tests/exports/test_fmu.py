@@ -1,4 +1,4 @@
-"""Equations as FMUs: FMPy reads them, asks them for derivatives and lets them run."""
+"""Equations as FMUs: FMPy reads them, evaluates their derivatives and simulates them."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def test_an_fmu_agrees_with_the_package(name, formalism, tmp_path):
     (path,) = dl.export(eom, "fmu", tmp_path / "model.fmu")
     assert validate_fmu(str(path)) == []
     about = fmpy.read_model_description(str(path))
-    places = {each.name: each.valueReference for each in about.modelVariables}
+    references = {each.name: each.valueReference for each in about.modelVariables}
     fmu = fmpy.instantiate_fmu(fmpy.extract(str(path), str(tmp_path / "fmu")), about, "ModelExchange")
     fmu.enterInitializationMode()
     fmu.exitInitializationMode()
@@ -64,13 +64,13 @@ def test_an_fmu_agrees_with_the_package(name, formalism, tmp_path):
         y = np.concatenate([states.q[:, k], v[:, k]])
         p = np.concatenate([eom.values, constants[:, k]])
         for key, value in zip(source_constants(eom), constants[:, k], strict=True):
-            fmu.setFloat64([places[key]], [value])
+            fmu.setFloat64([references[key]], [value])
         fmu.setContinuousStates(pointer(y), len(y))
         want = eom.kernel.state_rates(y, 0.0, p)[: len(y)]
         found = np.zeros(len(y))
         fmu.getContinuousStateDerivatives(pointer(found), len(y))
         assert np.abs(found - want).max() < 1e-12 * max(1.0, np.abs(want).max())
-        qdd = fmu.getFloat64([places[f"ddot({x})"] for x in eom.model.coordinate_names])
+        qdd = fmu.getFloat64([references[f"ddot({x})"] for x in eom.model.coordinate_names])
         want = eom.accelerations(states.q[:, k], states.qd[:, k])
         assert np.abs(np.array(qdd) - want).max() < 1e-12 * max(1.0, np.abs(want).max())
         assert len(qdd) == n

@@ -1,4 +1,4 @@
-"""The tutorials on exported code print what they say, where the libraries that run it are installed."""
+"""The tutorials on exported code print the documented output, if the required libraries are installed."""
 
 import pytest
 import tutorial_code

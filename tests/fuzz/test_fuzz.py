@@ -1,4 +1,4 @@
-"""No input makes a foreign exception, takes longer than 2 s or needs more than 500 MB."""
+"""No input raises an exception from outside the package, takes longer than 2 s or needs more than 500 MB."""
 
 import pytest
 from fuzz_watch import outcomes

@@ -1,4 +1,4 @@
-"""No formula makes a foreign exception on its way through derivation, printing, evaluation and integration."""
+"""No formula raises an exception from outside the package in derivation, printing, evaluation and integration."""
 
 import math
 
@@ -32,7 +32,7 @@ def falling(force):
 
 
 def test_a_number_to_a_variable_power_is_printed_and_integrated():
-    """It was a RuntimeError of SymEngine on the page, and a TypeError of heyoka in a run."""
+    """Regression: this was a RuntimeError of SymEngine in printing and a TypeError of heyoka in a run."""
     eom = dl.derive(falling("asin((999999999999999999999999999999*1)**x)").start({"x": -1.0}, {"x": 0.0}))
     assert "999999999999999999999999999999^{x}" in eom.latex()
     assert eom.accelerations([-1.0], [0.0])[0] == pytest.approx(math.asin(999999999999999999999999999999**-1.0))

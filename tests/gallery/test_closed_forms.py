@@ -1,4 +1,4 @@
-"""The motions of the gallery that can be written down."""
+"""Gallery motions with closed-form solutions."""
 
 import math
 
@@ -15,7 +15,7 @@ from dalembert.symbolic.floats import numbers
 
 
 def known(name):
-    """The closed form of an example, and the error it may have."""
+    """The closed form of an example and its tolerance."""
     data = gallery.expected(name)["closed_form"]
     return data, data["tolerance"]
 
@@ -80,7 +80,7 @@ def test_the_vertical_disk_rolls_on_a_circle():
         data["Omega"] * run.t,
     ]
     assert is_near(run.q, exact, error)
-    # the floor pulls towards the centre with m R Ω w
+    # the contact force toward the center is m R Ω w
     pull = np.hypot(*run.reactions[:2])
     assert is_near(pull, 1.5 * 0.25 * data["Omega"] * data["w"], error)
 
@@ -102,7 +102,7 @@ def test_the_rolling_disk_can_roll_steadily_on_a_circle():
     run = dl.simulate(dl.load("rolling-disk"), 2.0, formalism="kane", qd0=start, samples=21)
     assert is_near(run.q[4], lean, error)
     assert is_near(run.speeds[1], w2, error)
-    # x along the heading at the start, the centre of the circle to the right
+    # x along the initial heading, the center of the circle to the right
     psi = turn * run.t
     assert is_near(run.q[0], -data["radius"] * np.sin(psi), error)
     assert is_near(run.q[1], -data["radius"] * (1 - np.cos(psi)), error)
@@ -166,7 +166,7 @@ def test_the_cam_conserves_energy_and_pushes_its_follower():
     assert is_near(run.qd[0], np.sqrt(energy / (0.002 + 0.2 * (0.01 * np.sin(run.q[0])) ** 2)), 30 * error)
     assert is_near(run.multipliers[0], 0.2 * (9.81 + run.qdd[1]) + 400 * (0.01 + lift), 10 * error)
     assert run.qd[0].min() == pytest.approx(data["slowest"], rel=1e-4)
-    # at this rate over the top gravity and spring just keep the follower on the cam
+    # at this rate at the top, gravity and spring just keep the follower on the cam
     fast = dl.derive("cam-follower", engine="python").multipliers([math.pi, 0.05], [data["lift_off"], 0])
     assert is_near(fast, 0, 1e-3)
 
@@ -304,7 +304,7 @@ def test_the_escapement_has_the_period_and_amplitude_of_the_closed_form():
     run = dl.simulate(dl.load("escapement"), 10.0, samples=3)
     ticks = [each for each in run.events if each.name == "tick"]
     assert is_near(np.diff([each.t for each in ticks]), data["period"], error)
-    # what is missing in rate² shrinks by q at each of the two kicks of a period
+    # the distance of rate² from its limit shrinks by q at each of the two pushes of a period
     missing = data["rate"] ** 2 - np.array([each.after[0] for each in ticks]) ** 2
     assert is_near(missing[1:], missing[:-1] * data["share"] ** 2, error * data["rate"] ** 2)
     kicks = sum(each.after[0] ** 2 - each.qd[0] ** 2 for each in run.events) / 2 * 2e-6
@@ -312,7 +312,7 @@ def test_the_escapement_has_the_period_and_amplitude_of_the_closed_form():
 
 
 def down(run, alpha=0.5):
-    """The way down the slope, and the velocity there."""
+    """The displacement down the slope and the velocity."""
     c, s = math.cos(alpha), math.sin(alpha)
     return run.q[0] * c - run.q[2] * s, run.qd[0] * c - run.qd[2] * s
 
@@ -363,7 +363,7 @@ def test_the_follower_reaches_its_target(key):
     decay, nu = data["decay"], data["nu"]
     exact = np.exp(-decay * run.t) * (gap * np.cos(nu * run.t) + (rate + decay * gap) / nu * np.sin(nu * run.t))
     assert is_near(run.q - target, exact, error)
-    # the control: what the motion needs beyond gravity
+    # the control force: what the motion needs in addition to gravity
     curve = -(p["w"] ** 2) * np.array([p["a"] * np.sin(turned), 4 * p["b"] * np.sin(2 * turned), 0 * turned])
     push = curve - p["beta"] * (run.qd - speed) - p["alpha"] * (run.q - target) + [[0], [0], [p["g"]]]
     assert is_near(run.reactions, p["m"] * push, 1e-8)
@@ -435,7 +435,7 @@ def test_unknown_options_of_an_example_are_rejected():
 
 
 def test_dropping_the_redundant_row_leaves_independent_rows_with_vertical_rods():
-    # at θ = 0 both rows along the rods say φ̇ = 0, so one of these has to go
+    # at θ = 0 both rows along the rods state φ̇ = 0, so one of them must be dropped
     eom = dl.derive(dl.load("over-constrained"), "lagrange")
     assert eom.workspace.facts.dropped[0].endswith("along")
 

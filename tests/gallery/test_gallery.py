@@ -1,4 +1,4 @@
-"""Every example of the gallery is complete, sound, and says what its source says."""
+"""Every gallery example is complete, has no errors and agrees with its source."""
 
 import math
 from typing import Any
@@ -69,7 +69,7 @@ def test_counts_follow_table_1(name):
     rule = {"routh": n - s, "volterra_reduced": d - s}
     rule |= dict.fromkeys(("lagrange", "maggi", "udwadia_kalaba"), n)
     rule |= dict.fromkeys(("boltzmann_hamel", "volterra", "kane", "gibbs_appell"), d)
-    # those that refuse the model are not listed
+    # those that reject the model are not listed
     assert equations.items() <= rule.items()
     assert set(equations) >= {"lagrange", "maggi", "udwadia_kalaba"}
     assert expected["states"] == {
@@ -88,7 +88,7 @@ def test_samples_of_the_papers_begin_at_the_initial_state(name):
 
 
 def test_initial_speeds_are_those_of_the_published_files():
-    # u at the start as the authors' Gibbs–Appell results hold it
+    # initial u of the authors' Gibbs–Appell results
     published = {
         "three-bodies": [-0.44999999999999996, 0.007793059552374755, 0.2596907164740649, 0, 0.2, 0.1, -0.3, -0.4],
         "satellite-boom": [-0.02411809548974793, 0.04212091863464986, -0.10027938587912974, 0, 2, 1, 0],

@@ -1,4 +1,4 @@
-"""What must not matter: the frame one looks from, the units one measures in."""
+"""Invariance under rotation of the world and change of units."""
 
 import numpy as np
 import pytest
@@ -14,7 +14,7 @@ TURN = (0.4, -0.7, 1.1)  # roll, pitch, yaw
 
 
 def arm(gravity, rotation) -> Model:
-    """Three joints in space on a base that may be turned, with a spring inside the arm and a force in its axes."""
+    """Three spatial joints on a base that may be rotated, with a spring inside the arm and a force in its axes."""
     model = Model("arm", gravity=gravity).coordinates("a", "b", "s")
     upper = model.revolute((0, 0, 1), "a", rotation=rotation)
     model.body("upper", joint=upper, mass=2, center=(0.3, 0, 0.1), inertia=(0.2, 0.3, 0.25))
@@ -42,7 +42,7 @@ def test_rotating_gravity_alone_changes_accelerations():
 
 @by_every_nonholonomic
 def test_units_of_length_mass_and_time_scale_out(key):
-    # feet, pounds and minutes instead of metres, kilograms and seconds
+    # feet, pounds and minutes instead of meters, kilograms and seconds
     length, mass, time = 1 / 0.3048, 1 / 0.45359237, 1 / 60
     model = dl.load("cart-pendulum")
     si = model.parameter_values | {"tau": 0.3}

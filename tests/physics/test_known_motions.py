@@ -1,4 +1,4 @@
-"""Motions that are known: closed forms and published benchmarks."""
+"""Motions with closed forms or published benchmark values."""
 
 import math
 
@@ -25,7 +25,7 @@ def sleigh(m, inertia, a, **start) -> Model:
 
 
 def test_period_of_the_simple_pendulum():
-    # IFToMM benchmark A01; at the start only the powers 2, 6, 10, ... of time are there, which misleads step control
+    # IFToMM benchmark A01; the initial Taylor series has only the powers 2, 6, 10, ..., which misleads step control
     period = 2.367841947576237
     run = dl.simulate(dl.load("simple-pendulum"), times=[0, period / 4, period / 2, 3 * period / 4, period])
     assert np.allclose(run.q[0], [math.pi / 2, 0, -math.pi / 2, 0, math.pi / 2], atol=1e-13)

@@ -1,4 +1,4 @@
-"""Closed loops and quaternions: cut joints transmit what tree joints do, statics by hand, motions that are known."""
+"""Closed loops and quaternions: loop joints agree with tree joints, statics in closed form, known motions."""
 
 import math
 from typing import Any
@@ -46,7 +46,7 @@ def frames_of(model: Elements, q, qd, t=0.0) -> dict:
 
 
 def on_arm(kind: str) -> Model:
-    """A link that hangs on an arm by a joint of the tree."""
+    """A link attached to an arm by a tree joint."""
     count, make = KINDS[kind]
     names = [f"r{i}" for i in range(count)]
     model = Model("tree", gravity=(0.4, 0, -G)).coordinates("q", *names)
@@ -56,7 +56,7 @@ def on_arm(kind: str) -> Model:
 
 
 def cut_from_arm(kind: str, by_quaternion: bool, swapped: bool = False) -> Model:
-    """The same link floating freely, held on the arm by the same joint as the cut of a loop, in the same state."""
+    """The same link as a floating body, attached to the arm by the same joint as a loop joint, in the same state."""
     count, make = KINDS[kind]
     tree = on_arm(kind)
     q, qd = tree.initial
@@ -107,11 +107,11 @@ def test_a_loop_joint_has_the_motion_and_forces_of_a_tree_joint(kind, by_quatern
     by_tree, by_loop = (dl.derive(m, engine="python").simulate(0.4, samples=9, **EXACT) for m in (tree, loop))
     assert np.allclose(motion_of_bodies(by_tree), motion_of_bodies(by_loop), atol=1e-8)
     for axes in ("world", "parent", "child"):
-        held, cut = by_tree.joint_reactions(axes)["link"], by_loop.joint_reactions(axes)["cut"]
-        assert (held.body, held.parent, held.frame) == (cut.body, cut.parent, cut.frame)
-        assert np.abs(held.force).max() > 1
-        assert np.allclose(held.force, cut.force, atol=1e-7)
-        assert np.allclose(held.moment, cut.moment, atol=1e-7)
+        by_joint, cut = by_tree.joint_reactions(axes)["link"], by_loop.joint_reactions(axes)["cut"]
+        assert (by_joint.body, by_joint.parent, by_joint.frame) == (cut.body, cut.parent, cut.frame)
+        assert np.abs(by_joint.force).max() > 1
+        assert np.allclose(by_joint.force, cut.force, atol=1e-7)
+        assert np.allclose(by_joint.moment, cut.moment, atol=1e-7)
     in_tree, in_loop = by_tree.joint_reactions(), by_loop.joint_reactions()
     assert np.allclose(in_tree["arm"].force, in_loop["arm"].force, atol=1e-7)
     assert np.allclose(in_tree["arm"].moment, in_loop["arm"].moment, atol=1e-7)
@@ -122,19 +122,19 @@ def test_a_loop_joint_has_the_motion_and_forces_of_a_tree_joint(kind, by_quatern
 
 def test_machine_code_gives_the_same_result():
     tree, loop = (dl.derive(m, "lagrange") for m in (on_arm("screw"), cut_from_arm("screw", False)))
-    held = tree.simulate(0.4, samples=5).joint_reactions()["link"]
+    by_joint = tree.simulate(0.4, samples=5).joint_reactions()["link"]
     cut = loop.simulate(0.4, samples=5).joint_reactions()["cut"]
-    assert np.allclose(held.force, cut.force, atol=1e-10)
-    assert np.allclose(held.moment, cut.moment, atol=1e-10)
+    assert np.allclose(by_joint.force, cut.force, atol=1e-10)
+    assert np.allclose(by_joint.moment, cut.moment, atol=1e-10)
 
 
 def test_reversing_a_spherical_cut_reverses_its_force():
     tree = dl.derive(on_arm("spherical"), engine="python")
     loop = dl.derive(cut_from_arm("spherical", False, swapped=True), engine="python")
-    held = tree.simulate(0.4, samples=5, **EXACT).joint_reactions()["link"]
+    by_joint = tree.simulate(0.4, samples=5, **EXACT).joint_reactions()["link"]
     cut = loop.simulate(0.4, samples=5, **EXACT).joint_reactions()["cut"]
     assert (cut.body, cut.parent) == ("arm", "link")
-    assert np.allclose(cut.force, -held.force, atol=1e-7)
+    assert np.allclose(cut.force, -by_joint.force, atol=1e-7)
     assert np.allclose(cut.moment, 0, atol=1e-7)
 
 
@@ -155,11 +155,11 @@ def test_a_screw_joint_keeps_its_lead_over_many_turns():
     assert np.allclose(pushed.moment[2], 0.05 * pace, rtol=1e-9)
 
 
-# statics by hand
+# statics in closed form
 
 
 def test_a_beam_on_two_supports():
-    # shoes on a rail carry the beam on pins; the beam carries two loads besides its weight
+    # shoes on a rail support the beam on pins; the beam carries two loads in addition to its weight
     span, weight, extra = 3.0, 4.0 * G, ((1.0, 50.0), (2.2, 20.0))
     model = Model("beam", gravity=(0, -G, 0)).coordinates("a", "tilt", "b").start([0, 0, span], [0, 0, 0])
     model.body("left", joint=model.prismatic((1, 0, 0), "a"), mass=1)
@@ -203,7 +203,7 @@ def test_a_three_hinged_arch_has_thrust():
 
 
 def bracket(cut: bool, swapped: bool = False) -> Model:
-    """A bracket at the wall, held by a joint of the tree or by a cut, and a pendulum on it that hangs or swings."""
+    """A bracket fixed to the wall by a tree joint or a loop joint, with a pendulum on it that hangs or swings."""
     model = Model("bracket", gravity=(0, 0, -G)).coordinates("swing")
     where: dict[str, Any] = {"position": (0, 0, 1.0), "rotation": (0, 0, 0.5)}
     if cut:
@@ -239,14 +239,14 @@ def test_a_shaken_bracket_has_equal_forces_by_tree_and_by_cut(swapped):
         for model in (bracket(cut=False), bracket(cut=True, swapped=swapped))
     )
     assert np.allclose(tree.q[0], loop.q[0], atol=1e-8)
-    held, cut = tree.joint_reactions()["bracket"], loop.joint_reactions()["wall"]
+    by_joint, cut = tree.joint_reactions()["bracket"], loop.joint_reactions()["wall"]
     sign = -1 if swapped else 1
-    assert np.ptp(held.force) > 10
-    assert np.allclose(held.force, sign * cut.force, atol=1e-7)
-    assert np.allclose(held.moment, sign * cut.moment, atol=1e-7)
+    assert np.ptp(by_joint.force) > 10
+    assert np.allclose(by_joint.force, sign * cut.force, atol=1e-7)
+    assert np.allclose(by_joint.moment, sign * cut.moment, atol=1e-7)
 
 
-# closed chains keep what they must
+# conserved quantities of closed chains
 
 
 def four_bars(on: str = "world") -> Model:
@@ -285,7 +285,7 @@ def test_a_floating_closed_chain_conserves_momenta():
 
 
 def test_ground_reactions_equal_the_rate_of_momentum():
-    # force and moment of both pivots against Σ m a − m g, by the bodies' own accelerations through central differences
+    # force and moment of both pivots against Σ m a − m g, with accelerations by central differences
     run = dl.derive(four_bars(), "lagrange").simulate(times=np.linspace(0, 0.8, 801))
     h = run.t[1] - run.t[0]
     weights = np.array([-1, 9, -45, 0, 45, -9, 1]) / (60 * h)
@@ -315,12 +315,12 @@ def test_stabilization_maintains_a_loop_without_projection():
     free = dl.derive(model, "lagrange").simulate(
         3.0, samples=31, integrator="rk45", project=False, rtol=1e-5, atol=1e-6
     )
-    held = dl.derive(model, "lagrange").simulate(
+    stabilized = dl.derive(model, "lagrange").simulate(
         3.0, samples=31, integrator="rk45", stabilization=(100.0, 20.0), rtol=1e-5, atol=1e-6
     )
-    drift, kept = (np.abs(run.position_violation[:, -1]).max() for run in (free, held))
-    assert kept < drift / 5
-    assert kept < 1e-4
+    drift, residual = (np.abs(run.position_violation[:, -1]).max() for run in (free, stabilized))
+    assert residual < drift / 5
+    assert residual < 1e-4
 
 
 # quaternions
@@ -364,7 +364,7 @@ INERTIA = [[0.2, 0.02, 0.0], [0.02, 0.5, -0.03], [0.0, -0.03, 0.6]]
     ],
 )
 def test_a_free_rigid_body_obeys_eulers_equations(key):
-    # about the middle axis of inertia: it tumbles over, again and again
+    # rotation about the intermediate axis of inertia: it tumbles repeatedly
     omega = (0.05, 3.0, 0.02)
     model = spinning().start([1, 0, 0, 0], rates_of(omega))
     run = dl.derive(model, key).simulate(12.0, samples=61)
@@ -466,14 +466,16 @@ def test_every_formalism_agrees_on_the_top():
 
 
 def test_a_floating_body_falls_and_tumbles():
-    # six freedoms by a quaternion, thrown: the mass centre falls on a parabola, the body turns as if alone
+    # free body with a quaternion: the mass center follows a parabola, the rotation is torque-free
     names = ("w", "x", "y", "z")
     model = Model("thrown", gravity=(0, 0, -G)).coordinates("X", "Y", "Z", *names).start({"w": 1}, {})
     joint = model.free(("X", "Y", "Z"), quaternion=names)
     assert isinstance(joint, Free)
     model.body("body", joint=joint, mass=1.7, center=(0.1, 0.2, -0.1), inertia=INERTIA)
     omega, throw = np.array([0.5, 3.0, -1.0]), np.array([1.0, 2.0, 5.0])
-    start = throw - np.cross(omega, [0.1, 0.2, -0.1])  # of the origin, so that the mass centre has the throw
+    start = throw - np.cross(
+        omega, [0.1, 0.2, -0.1]
+    )  # velocity of the origin such that the mass center has the initial velocity
     model.start({}, dict(zip(("X", "Y", "Z", *names), [*start, *rates_of(omega)], strict=True)))
     run = dl.derive(model, "kane").simulate(2.0, samples=21)
     q, w = by_scipy(INERTIA, 1.7, (0, 0, 0), (0, 0, 0), omega, run.t)

@@ -1,4 +1,4 @@
-"""Momenta are conserved where nothing pushes, and ideal reactions do no virtual work."""
+"""Momenta are conserved without external forces, and ideal reactions do no virtual work."""
 
 import numpy as np
 import pytest
@@ -11,7 +11,7 @@ from dalembert.mechanics.constraint_levels import Constraints, levels
 from dalembert.mechanics.state_batch import at_formulas
 from dalembert.symbolic.floats import numbers, real
 
-# Dirac's equations do not take the nonholonomic constraints of these models
+# Dirac's equations do not support the nonholonomic constraints of these models
 by_every_formalism = pytest.mark.parametrize("key", [key for key in catalogue.KEYS if key != "dirac"])
 
 
@@ -62,7 +62,7 @@ def test_ideal_reactions_do_no_virtual_work_on_the_cart_pendulum(key):
     states = random_states.consistent(model, 20)
     reactions = dl.derive(model, key, engine="python").reactions(states.q, states.qd, states.t)
     for q, reaction in zip(states.q.T, reactions.T, strict=True):
-        free = null_space([[np.cos(q[0] - q[1]), 1.0, 0.0]])  # the wheel, by hand
+        free = null_space([[np.cos(q[0] - q[1]), 1.0, 0.0]])  # the wheel constraint in closed form
         assert np.abs(free.T @ reaction).max() <= 1e-12 * max(1.0, np.abs(reaction).max())
 
 

@@ -1,4 +1,4 @@
-"""Singular places on the way: branch points, contacts whose independent rows change, springs that pass length zero."""
+"""Singular configurations: branch points, contacts whose independent rows change, springs through zero length."""
 
 import re
 
@@ -10,7 +10,7 @@ import dalembert as dl
 from dalembert.errors import InputError, SimulationError
 from dalembert.model.model import Model
 
-# branch points: two parallelograms in a row, which lie flat every second
+# branch points: two parallelograms in a row, which are flat about once per second
 
 
 def upright(times: np.ndarray) -> np.ndarray:
@@ -34,10 +34,10 @@ def four_bars() -> Model:
 def test_two_parallelograms_stay_parallelograms(four_bars, key):
     run = dl.derive(four_bars, key).simulate(10.0, samples=201, integrator="taylor")
     assert np.abs(run.q[:3] - upright(run.t)).max() < 1e-7
-    assert np.abs(run.q[3:]).max() < 1e-7  # the couplers stay level
+    assert np.abs(run.q[3:]).max() < 1e-7  # the couplers stay horizontal
     (note,) = [note for note in run.notes if "singular" in note]
     times = [float(x) for x in re.findall(r"\d+\.\d+", note)]
-    # they lie flat where sin θ = 0, twice in every turn
+    # they are flat where sin θ = 0, twice per revolution
     assert times[0] == pytest.approx(0.714356, abs=1e-5)
     assert np.abs(np.sin(upright(np.array([0.0, *times[:6]])))[1:]).max() < 1e-4
     assert "and 2 more" in note
@@ -87,7 +87,7 @@ def test_runs_without_projection_only_add_a_note(four_bars):
 
 
 def corner(gap: float) -> Model:
-    """A bead on the two branches of a hyperbola x y = gap, which comes in along x."""
+    """A bead on the two branches of a hyperbola x y = gap, arriving along x."""
     model = Model("corner").coordinate("x", -1.0, 1.0).coordinate("y", -gap, -gap)
     model.body("bead", joint=[model.prismatic((1, 0, 0), "x"), model.prismatic((0, 1, 0), "y")], mass=1)
     return model.holonomic(f"x*y - {gap!r}", name="wire")
@@ -103,7 +103,7 @@ def test_crossing_wires_are_passed_straight():
 def test_nearly_crossing_wires_are_followed_around_the_corner(gap):
     run = dl.simulate(corner(gap), 3.0, samples=31, integrator="taylor")
     assert np.abs(run.violation).max() < 1e-10
-    assert run.q[1, -1] == pytest.approx(-2.0, abs=0.1)  # it has turned into the other arm
+    assert run.q[1, -1] == pytest.approx(-2.0, abs=0.1)  # it has followed the other arm
     assert run.q[0, -1] == pytest.approx(gap / run.q[1, -1], rel=1e-6)
     assert np.ptp(run.energy) < 1e-9
 
@@ -120,7 +120,7 @@ RADIUS, HALF = 0.3, 0.5
 
 
 def axle(heading: float = 0.0, speed: float = 1.0, turning: float = 1.0) -> Model:
-    """Two wheels that turn freely on one axle: their four slip conditions have rank 3, which three depends on the heading."""
+    """Two wheels that rotate freely on one axle: four slip conditions of rank 3, whose independent rows depend on the heading."""
     model = Model("axle").parameters(r=RADIUS, b=HALF)
     model.coordinate("x", 0.0, speed * np.cos(heading)).coordinate("y", 0.0, speed * np.sin(heading))
     model.coordinate("psi", heading, turning)
@@ -146,7 +146,7 @@ NIGHTLY = ("gibbs_appell", "boltzmann_hamel", "volterra", "dalembert", "gauss", 
     "key", [pytest.param(key, marks=pytest.mark.nightly if key in NIGHTLY else ()) for key in IN_SPEEDS + OTHERS]
 )
 def test_two_wheels_on_one_axle_pass_every_heading(key):
-    # without forces it goes round a circle of radius v/w with both rates constant
+    # without forces it moves on a circle of radius v/w with both rates constant
     run = dl.derive(axle(), key).simulate(15.0, samples=151)
     circle = [np.sin(run.t), 1 - np.cos(run.t), run.t, run.t * 0.5 / RADIUS, run.t * 1.5 / RADIUS]
     assert np.abs(run.q - circle).max() < 1e-8
@@ -179,13 +179,13 @@ def test_an_axle_defined_by_energies_passes_every_heading():
         assert np.abs(run.q[:3] - [np.sin(run.t), 1 - np.cos(run.t), run.t]).max() < 1e-8
 
 
-# springs and dampers through length zero
+# springs and dampers through zero length
 
 
 def bead(
     natural: float | str = 1.0, start: float = 2.5, rate: float = 0.0, damping: float = 0.0, **parameters: float
 ) -> Model:
-    """A bead on the x axis, tied to the origin."""
+    """A bead on the x axis, connected to the origin."""
     model = Model("bead").parameters(parameters).coordinate("x", start, rate)
     model.body("bead", joint=model.prismatic((1, 0, 0), "x"), mass=1)
     model.spring(("world", "bead"), stiffness=10, natural_length=natural, name="tie")
@@ -196,7 +196,7 @@ def bead(
 def test_a_spring_through_zero_length_conserves_energy(key):
     run = dl.derive(bead(), key).simulate(10.0, samples=101, integrator="taylor")
     assert np.ptp(run.energy) < 1e-12 * run.energy[0]
-    # a quarter of the way: from 2.5 to 0 about the middle 1 with ω² = 10
+    # a quarter of the cycle: from 2.5 to 0 about the center 1 with ω² = 10
     quarter = np.arccos(-1 / 1.5) / np.sqrt(10)
     assert np.interp(0.0, -run.q[0, :9], run.t[:9]) == pytest.approx(quarter, abs=1e-2)
     late = run.t[run.t < 3 * quarter][-1]

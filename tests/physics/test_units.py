@@ -1,4 +1,4 @@
-"""Units do not matter: every gallery model with lengths, masses and times × 10^±6 has the same facts and the same motion.
+"""Invariance under units: every gallery model with lengths, masses and times × 10^±6 has the same structure and motion.
 
 `scaled` rewrites a model in other units (conftest.py). The daily run takes a few small models, the nightly runs all of them.
 """
@@ -19,7 +19,7 @@ from dalembert.mechanics.facts import Facts, facts_of
 from dalembert.model.description import Elements
 from dalembert.model.model import Model
 
-# one of each sort: open and closed chains, wheels and blades, prescribed and nonlinear constraints, motors, redundancy
+# one of each type: open and closed chains, wheels and blades, prescribed and nonlinear constraints, motors, redundancy
 USUAL = (
     "cart-pendulum",
     "knife-edge",
@@ -34,7 +34,7 @@ SHARE = 0.05  # of the duration: before chaos multiplies rounding
 SHARES = {
     "quarter-car": 0.25,
     "woodpecker": 0.03,
-    # until impacts have come to rest, and friction has stuck and slipped
+    # until impacts have ended and stick-slip has occurred
     "bouncing-ball": 0.95,
     "incline-block": 0.5,
     "painleve-rod": 0.9,
@@ -78,7 +78,7 @@ def motion(name: str) -> Trajectory:
 
 
 def findings(model: Model) -> dict:
-    """All that is found of a model before any formalism begins, without numbers that have units."""
+    """The structure of a model before any formalism, without dimensional numbers."""
     written = with_contacts(model)
     facts = facts_of(written)
     report = dl.mobility(model)
@@ -111,7 +111,7 @@ def _applicable(model: Elements, facts: Facts) -> list[str]:
 def gap(found: np.ndarray, expected: np.ndarray, lengths: np.ndarray) -> float:
     """The largest difference in SI, relative to the largest value of all lengths or of all angles.
 
-    Where those are nothing but rounding beside the others, a thousandth of the others takes their place.
+    Where these are only rounding errors compared with the others, a thousandth of the others is used instead.
     """
     least = 1e-3 * np.abs(expected).max()
     groups = [group for group in (lengths, ~lengths) if group.any()]
@@ -123,7 +123,7 @@ def gap(found: np.ndarray, expected: np.ndarray, lengths: np.ndarray) -> float:
 
 @every_model
 def test_a_model_in_other_units_is_the_same_model(scaled, name):
-    # by recursion from body to body, which has no need of facts
+    # by recursion, which needs no structural analysis
     model = dl.load(name)
     other = scaled(model, length=2, mass=3, time=5)
     states = random_states.consistent(with_contacts(model), 3, include_initial=True)
@@ -158,15 +158,15 @@ def test_motion_is_independent_of_units(scaled, name, unit, size):
 
 
 def behind_the_start(run: Trajectory) -> list[bool]:
-    """Which of the happenings are switchings; their names contain formulas, which are written differently.
+    """Which of the events are switchings; their names contain formulas, which differ between units.
 
-    At the start a foot may touch the ground to rounding, which decides whether it is put down at t = 0 or touches already.
+    At the start a foot may touch the ground to rounding, which decides whether contact begins at t = 0 or exists already.
     """
     return [each.switching for each in run.records if each.t > 0]
 
 
 def block_on_feet(**law) -> Model:
-    """A block that begins to slide when it is put down: at the start neither pressure nor slip has a direction."""
+    """A block that begins to slide at contact: initially neither normal force nor slip is determined."""
     model = Model("block", gravity=(0, 0, -9.81)).coordinates("x", "y").coordinate("z", 0.1)
     rails = [model.prismatic((1, 0, 0), "x"), model.prismatic((0, 1, 0), "y"), model.prismatic((0, 0, 1), "z")]
     model.body("block", joint=rails, mass=2).force("block", (3, 4, 0))
@@ -208,7 +208,7 @@ def test_all_formalisms_agree_in_other_units(scaled, name, unit, size):
 
 
 def two_clocks() -> Model:
-    """A slow mass on a spring and, beside it, a fast pendulum: neither knows of the other."""
+    """A slow mass on a spring and an uncoupled fast pendulum."""
     model = Model("two-clocks", gravity=(0, -9.81, 0)).coordinate("x", 1.0).coordinate("a", 0.5)
     model.body("slow", joint=model.prismatic((1, 0, 0), "x"), mass=1).joint_spring("slow", stiffness=1)
     model.body("fast", joint=model.revolute((0, 0, 1), "a"), mass=1, center=(0, -0.05, 0))

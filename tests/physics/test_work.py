@@ -1,4 +1,4 @@
-"""Where the energy of a run goes: the work of every load, drive and constraint by its name."""
+"""Energy balance of a run: the work of every load, drive and constraint by name."""
 
 import csv
 from dataclasses import replace
@@ -68,7 +68,7 @@ def test_the_work_of_a_damper_and_of_a_push_by_every_integrator(integrator, erro
 
 
 def test_friction_dissipates_the_work_of_a_pull():
-    # far above the smoothing, friction is 4 N against the way
+    # far above the smoothing, friction is 4 N opposite to the motion
     model = slider("block", 0.0, 3.0).joint_friction("block", coulomb=4.0, smoothing=1e-7, name="ground")
     run = dl.simulate(model.force("block", ("5 + t", 0, 0), name="rope"), 2.0, samples=21, rtol=1e-12)
     way = 3 * run.t + run.t**2 / 4 + run.t**3 / 12
@@ -77,7 +77,7 @@ def test_friction_dissipates_the_work_of_a_pull():
 
 
 def driven_arm() -> Model:
-    """Two links whose joints are led, with friction in the second."""
+    """Two links with prescribed joints, with friction in the second."""
     model = Model("arm", gravity=(0, -G, 0)).coordinate("a", 0.2, 0.9).coordinate("b", 0.5, 0.0)
     model.body("upper", joint=model.revolute((0, 0, 1), "a"), mass=2, center=(0.3, 0, 0), inertia=(0.1, 0.1, 0.2))
     hinge = model.revolute((0, 0, 1), "b", position=(0.6, 0, 0))
@@ -127,7 +127,7 @@ def test_a_constant_rate_drive_does_work_while_the_jacobi_function_is_constant()
     r = run.q[0]
     assert np.allclose(run.work["prescribed motion"], m * w**2 * (r**2 - r[0] ** 2), atol=1e-12)
     assert np.allclose(run.power("prescribed motion"), 2 * m * w**2 * r * run.qd[0], atol=1e-12)
-    # the same motion held by a constraint
+    # the same motion enforced by a constraint
     other = dl.simulate("bead-on-wire-cartesian", 2.0, samples=21)
     assert np.allclose(other.work["wire"], run.work["prescribed motion"], atol=1e-10)
 
@@ -185,7 +185,7 @@ def test_an_unknown_work_name_is_reported():
 
 
 def bouncing(e: float = 0.5) -> tuple[dl.Trajectory, float]:
-    """A ball that falls through a little drag and bounces once, as a run of two parts."""
+    """A ball that falls with slight drag and bounces once, as a run of two parts."""
     model = Model("ball", gravity=(0, 0, -G)).coordinate("z", 1.0, 0.0)
     model.body("ball", joint=model.prismatic((0, 0, 1), "z"), mass=M).joint_friction("ball", viscous=0.1, name="air")
     eom = dl.derive(model, "lagrange")

@@ -21,9 +21,9 @@ def test_regressors_agree_with_pinocchio(name, base):
 
 
 def test_base_parameters_of_a_panda_are_identified():
-    """Torques of Pinocchio with noise; the truth lies within the covariance that is stated."""
+    """Torques of Pinocchio with noise; the true values lie within the reported covariance."""
     _, theirs = read_by_pinocchio("panda", "fixed")
-    theirs = pin.buildReducedModel(theirs, [8, 9], pin.neutral(theirs))  # the fingers are held
+    theirs = pin.buildReducedModel(theirs, [8, 9], pin.neutral(theirs))  # the fingers are fixed
     data, ours, rng, count = theirs.createData(), dl.regressor(rebuilt(theirs)), np.random.default_rng(5), 600
     base = ours.base()
     assert base.rank == 43  # as published for this arm with the first axis along gravity

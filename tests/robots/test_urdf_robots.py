@@ -1,4 +1,4 @@
-"""Robots that were built, read from their own files: masses and positions against Pinocchio."""
+"""Real robots, read from their own files: masses and positions against Pinocchio."""
 
 import functools
 from importlib.metadata import PackageNotFoundError, files
@@ -81,7 +81,7 @@ class Pair:
             theirs[:7] = [ours[name] for name in names]
         for name, index in self.joints.items():
             joint = self.pin.joints[index]
-            # a joint that turns without end has a cosine and a sine in Pinocchio
+            # a continuous joint has a cosine and a sine in Pinocchio
             values = [ours[name]] if joint.nq == 1 else [np.cos(ours[name]), np.sin(ours[name])]
             theirs[joint.idx_q : joint.idx_q + joint.nq] = values
         return np.array([ours[name] for name in self.model.coordinate_names]), theirs
@@ -127,7 +127,7 @@ def test_link_poses_agree_with_pinocchio(robot, floating):
     links = [(i, name) for i, name in links if name != "universe"]
     assert len(links) >= len(both.model.bodies)
     reach = 1.0 + np.abs(q[:3]).max() * floating
-    # a root link that stands still and has no mass is left out; one called world that moves needs another name
+    # a fixed massless root link is omitted; a moving link called world needs another name
     root = links[0][1]
     if floating and root == "world":
         frames = {**frames, root: frames["link_world"]}
@@ -144,7 +144,7 @@ def test_link_poses_agree_with_pinocchio(robot, floating):
 
 @EVERY
 def test_merged_inertias_agree_with_pinocchio(robot):
-    """Pinocchio always merges links on fixed joints into the links that carry them."""
+    """Pinocchio always merges links on fixed joints into their parent links."""
     both = pair(robot, True, merge_fixed=True)
     bodies = {carrier(body): body for body in both.model.bodies}
     assert len(bodies) == len(both.joints) + 1 == len(both.model.bodies)
@@ -258,6 +258,6 @@ def batch(entries: np.ndarray, k: int) -> np.ndarray:
 
 
 def carrier(body) -> str:
-    """The joint that a body hangs on; the free base has none."""
+    """The joint of a body; the free base has none."""
     joint = body.joints[0]
     return str(joint.values[0]) if isinstance(joint, Revolute | Prismatic) else ""

@@ -1,4 +1,4 @@
-"""The viewer in Chromium, from a file and without a network, on scenes whose motion is known in closed form."""
+"""The viewer in Chromium, from a file without network access, on scenes with closed-form motion."""
 
 import json
 import math
@@ -24,7 +24,7 @@ def poses(page, names):
 
 
 def colors(page):
-    """How many different colours the picture of the canvas has, of 2000 pixels."""
+    """Number of different colors in 2000 pixels of the canvas."""
     return page.value(
         """(async () => {
           const image = new Image(); image.src = dalembert.snapshot(); await image.decode();
@@ -66,7 +66,9 @@ def test_a_run_follows_its_quintic_interpolation(opened):
         )
         == "mx¨=f"
     )
-    assert page.value("document.querySelector('h1').textContent") == "by hand <script>"  # a name is only ever text
+    assert (
+        page.value("document.querySelector('h1').textContent") == "by hand <script>"
+    )  # a name is never interpreted as markup
 
 
 def test_keys_and_the_shared_cursor(opened):
@@ -76,7 +78,7 @@ def test_keys_and_the_shared_cursor(opened):
     assert page.value("dalembert.time()") == 2.0
     page.press("ArrowLeft")
     assert page.value("dalembert.time()") == pytest.approx(1.99)
-    # a press in the middle of a plot seeks, and the cursor of the plot stands where the film is
+    # a click in the middle of a plot seeks, and the cursor of the plot is at the time of the animation
     place = page.value(
         "(r => [r.left + r.width / 2, r.top + 20])(document.querySelector('.u-over').getBoundingClientRect())"
     )
@@ -106,10 +108,10 @@ def test_sliders_keep_loops_closed(opened):
         expected = closed(a)
         for name, angle in zip("bc", expected, strict=True):
             assert math.remainder(got[name] - angle, 2 * math.pi) == pytest.approx(0.0, abs=1e-8)
-    # the rocker does not go round: it stops before the loop opens
+    # the rocker cannot make a full turn: it stops before the loop opens
     assert page.value("dalembert.setCoordinate('c', 6.5)") is False
     assert page.value("dalembert.residual()") < 1e-9
-    # by hand, with the slider itself
+    # with the slider element
     page.value("(i => { i.value = 0.2; i.dispatchEvent(new Event('input')) })(document.querySelector('.slider input'))")
     assert math.remainder(page.value("dalembert.coordinates().a") - 0.2, 2 * math.pi) == pytest.approx(0.0)
 
