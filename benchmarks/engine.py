@@ -2,10 +2,10 @@
 
     python benchmarks/engine.py [--models three-bodies four-bar ...] [--formalism kane] [--all] [--json]
 
-For each model: deriving, making machine code for the first time and finding it on disk, nanoseconds per state for one call
+For each model: derivation, first compilation and loading of machine code from disk, nanoseconds per state for one call
 from Python, for a batch on one thread and on two, and the operations of one evaluation. Every model has processes and a
-folder of machine code of its own. heyoka compiles the same program; SymPy's lambdify runs where `peers.py` has the model.
-With --all, deriving and compiling is done by every formalism that applies, and the slowest is shown.
+folder of machine code of its own. heyoka compiles the same program; SymPy's lambdify runs if `peers.py` has the model.
+With --all, every applicable formalism is derived and compiled, and the slowest is reported.
 """
 
 from __future__ import annotations

@@ -72,7 +72,7 @@ class Arm:
     body: str
     frame: int
     places: list[int]  # of Pinocchio's coordinates among ours
-    limits: np.ndarray  # (2, n) of our coordinates, half a turn each way where there are none
+    limits: np.ndarray  # (2, n) of our coordinates, ± half a turn without limits
     poses: list[Any]
 
     def their_q(self, q: np.ndarray) -> np.ndarray:
@@ -177,8 +177,8 @@ def measured(name: str, count: int) -> Row:
     """All numbers of one arm."""
     arm = arm_of(name, count)
     row = {"robot": name, **solved_by_us(arm)}
-    for key, given in {"loop": (0.1, 1e-4, 1000), "full": (1.0, 1e-10, 1000)}.items():
-        row[f"{key}_reached"], row[key] = solved_by_loop(arm, *given)
+    for key, settings in {"loop": (0.1, 1e-4, 1000), "full": (1.0, 1e-10, 1000)}.items():
+        row[f"{key}_reached"], row[key] = solved_by_loop(arm, *settings)
     for key, method in TOOLBOX.items():
         found = solved_by_toolbox(arm, method, arm.poses[: SLOW if method == "ikine_LM" else None])
         if found is not None:
@@ -186,7 +186,7 @@ def measured(name: str, count: int) -> Row:
     return row
 
 
-def shown(rows: Sequence[Row]) -> Table:
+def results_table(rows: Sequence[Row]) -> Table:
     """The numbers as a table."""
     table = Table(box=SIMPLE_HEAD, title="µs per solved pose, one thread; in brackets the share that is reached")
     for head in (
@@ -221,15 +221,15 @@ def main() -> int:
     parser.add_argument("--robots", nargs="+", default=list(ARMS), choices=list(ARMS))
     parser.add_argument("--count", type=int, default=1000)
     parser.add_argument("--json", action="store_true")
-    given = parser.parse_args()
-    if said := robots.missing():
-        print(said, file=sys.stderr)
+    options = parser.parse_args()
+    if missing := robots.missing():
+        print(missing, file=sys.stderr)
         return 1
-    rows = [measured(name, given.count) for name in given.robots]
-    if given.json:
+    rows = [measured(name, options.count) for name in options.robots]
+    if options.json:
         print(json.dumps(rows, indent=2))
     else:
-        Console().print(shown(rows))
+        Console().print(results_table(rows))
     return 0
 
 

@@ -148,7 +148,7 @@ def show(found: Counts, before: Counts) -> None:
 
 
 def draw(found: Counts, folder: Path) -> list[Path]:
-    """Figures 19 and 20 of papers/denoc: operations over degrees of freedom, one panel for each kind of joints."""
+    """Figures 19 and 20 of papers/denoc: operations over degrees of freedom, one panel for each joint type."""
     import matplotlib
 
     matplotlib.use("Agg")

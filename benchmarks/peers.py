@@ -1,7 +1,7 @@
 """The gallery's models as a SymPy user would write them, for `LagrangesMethod` and `KanesMethod`.
 
 Written for speed: angular velocities and velocities of points are set explicitly in the frames where they
-are short, speeds stand for velocities in Kane's method, the kinematic equations come already solved, and nothing is
+are short, speeds represent velocities in Kane's method, the kinematic equations are already solved, and nothing is
 simplified. Both methods return M and the forcing of M x = forcing, unsolved, as dalembert's derivation
 leaves them.
 """

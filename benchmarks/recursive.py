@@ -35,7 +35,7 @@ BATCH, LONG_BATCH, LOOP = 4096, 512, 64  # states: of robots, of long chains, an
 AGREED = 1e-8  # relative; a larger difference is an error
 LIMIT, MEMORY = 120.0, 4.0  # seconds and GB of one process
 ROUNDS, LEAST = 7, 0.01  # seconds of a round
-AIMS = {  # Pinocchio over ours in batches, for at most so many speeds
+TARGETS = {  # Pinocchio over ours in batches, for at most so many speeds
     "inverse": ((18, 50), (60, 35), (10_000, 16)),
     "forward": ((18, 50), (60, 35), (10_000, 12)),
     "mass_matrix": ((10_000, 20),),
@@ -186,7 +186,7 @@ def peak() -> float:
         chains = [x + i for i in range(12)]
         for _ in range(depth):
             chains = [y * a + b for y in chains]
-        program = program_of([sum(chains[1:], chains[0])], names)  # few rows, which take time of their own
+        program = program_of([sum(chains[1:], chains[0])], names)  # few rows, which add overhead
         function = function_of(program, "native")
         (took,) = raced([functools.partial(function, inputs, none)])
         best = max(best, program.operations * count / took * 1e-9)
@@ -204,16 +204,16 @@ def all_of(name: str, task: str, limit: float, memory: float, batch: int) -> Row
     return row
 
 
-def aim(task: str, speeds: int) -> int:
+def target(task: str, speeds: int) -> int:
     """The target ratio."""
-    return next(ratio for most, ratio in AIMS[task] if speeds <= most)
+    return next(ratio for most, ratio in TARGETS[task] if speeds <= most)
 
 
 def show(found: dict[str, dict[str, Row]], most: float) -> None:
     """Print all mechanisms and tasks."""
     table = Table(title="Recursive dynamics, one thread", box=SIMPLE_HEAD, padding=(0, 1, 0, 0))
     table.add_column("mechanism\n  task", no_wrap=True)
-    headings = ("batch\nns", "Pinocchio\nns", "ratio\n", "aim\n", "call\nµs", "Pinocchio\nµs", "ratio\n")
+    headings = ("batch\nns", "Pinocchio\nns", "ratio\n", "target\n", "call\nµs", "Pinocchio\nµs", "ratio\n")
     for heading in (*headings, "first\ns", "cached\ns", "oper-\nations", "peak\n%", "differ-\nence"):
         table.add_column(heading, justify="right", no_wrap=True)
     notes, deviations = [], dict[str, None]()
@@ -240,7 +240,7 @@ def _cells(task: str, row: Row, most: float) -> list[str]:
     def ratio(part: str) -> str:
         return f"{row[f'pin_{part}'] / row[part]:.1f}" if f"pin_{part}" in row else ""
 
-    cells = [shown("batch", 1e9, 0), shown("pin_batch", 1e9, 0), ratio("batch"), str(aim(task, row["speeds"]))]
+    cells = [shown("batch", 1e9, 0), shown("pin_batch", 1e9, 0), ratio("batch"), str(target(task, row["speeds"]))]
     cells += [shown("one", 1e6, 2), shown("pin_one", 1e6, 2), ratio("one")]
     cells += [shown("compile", 1, 2), shown("cached", 1, 3), str(row["operations"])]
     used = row["operations"] / (row["batch"] * 1e9) / most
@@ -260,10 +260,10 @@ def plot(found: dict[str, dict[str, Row]], folder: Path) -> None:
         rows = {name: each[task] for name, each in found.items() if "pin_batch" in each.get(task, {})}
         ax.bar(list(rows), [row["pin_batch"] / row["batch"] for row in rows.values()], color="#4878a8")
         for i, row in enumerate(rows.values()):
-            ax.plot([i - 0.45, i + 0.45], [aim(task, row["speeds"])] * 2, color="#c44e52")
+            ax.plot([i - 0.45, i + 0.45], [target(task, row["speeds"])] * 2, color="#c44e52")
         ax.set(title=task.replace("_", " "), ylabel="Pinocchio / ours, batch")
         ax.tick_params(axis="x", rotation=60, labelsize=8)
-    figure.suptitle("Ratio of time per state, one thread; red: the aim")
+    figure.suptitle("Ratio of time per state, one thread; red: the target")
     figure.savefig(folder / "recursive-ratios.png", dpi=80)
     figure, ax = plt.subplots(figsize=(7, 5), layout="constrained")
     for task, color in zip(TASKS, ("#4878a8", "#c44e52", "#55a868", "#8172b3"), strict=True):

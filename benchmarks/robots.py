@@ -180,9 +180,9 @@ def _robot(name: str) -> Pair:
     model = loads_urdf(text, str(path), floating=floating, merge_fixed=True, friction=False)
     root, mimics = [pin.JointModelFreeFlyer()] if floating else [], _has_mimics(text)
     theirs = pin.buildModelFromXML(text, *root, mimic=True) if mimics else pin.buildModelFromXML(text, *root)
-    said = ["ours has a speed and a constraint for every joint that mimics another"] if mimics else []
-    said += ["<mimic> deleted, joints that mimic others move by themselves"] if apart else []
-    said += _left_out(text, theirs)
+    notes = ["dalembert has a speed and a constraint for every mimic joint"] if mimics else []
+    notes += ["<mimic> deleted, mimic joints are independent"] if apart else []
+    notes += _left_out(text, theirs)
     theirs.armature = 0 * theirs.armature
     speeds = dl.dynamics(model).speed_names
     places, columns = [], []
@@ -197,7 +197,7 @@ def _robot(name: str) -> Pair:
             columns.append(f"dot({label})")
     where = [model.coordinate_names.index(place) for place in places]
     followers = tuple(_followers(text, model.coordinate_names, speeds))
-    return Pair(model, theirs, where, [speeds.index(column) for column in columns], followers, tuple(said))
+    return Pair(model, theirs, where, [speeds.index(column) for column in columns], followers, tuple(notes))
 
 
 def _has_mimics(text: str) -> bool:

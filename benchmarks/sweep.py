@@ -305,36 +305,36 @@ def main() -> None:
     parser.add_argument("--simulated", type=int, nargs="*", default=[100, 1000])
     parser.add_argument("--dask", type=int, nargs="?", const=20, default=0, metavar="CHUNKS")
     parser.add_argument("--json", action="store_true")
-    given = parser.parse_args()
-    part = parts(given.workers)
-    out: dict[str, Any] = {"parts": part, "sweeps": checked(part, given.runs, given.workers)}
-    whole = (
-        out["sweeps"][-1]["wall s"] / given.runs[-1] if given.runs else math.nan
+    options = parser.parse_args()
+    part = parts(options.workers)
+    out: dict[str, Any] = {"parts": part, "sweeps": checked(part, options.runs, options.workers)}
+    per_run = (
+        out["sweeps"][-1]["wall s"] / options.runs[-1] if options.runs else math.nan
     )  # s per run, all cores, start included
-    if given.alone:
-        took, wall = alone(given.alone)
+    if options.alone:
+        took, wall = alone(options.alone)
         out["one by one"] = {
-            "runs": given.alone,
+            "runs": options.alone,
             "µs per run": took * 1e6,
             "lanes are faster": took * 1e6 / part["µs per run"],
-            "lanes and cores are faster, wall": wall / whole,
+            "lanes and cores are faster, wall": wall / per_run,
         }
-    if given.peer:
-        took, wall, off = peer(given.peer, given.workers)
+    if options.peer:
+        took, wall, off = peer(options.peer, options.workers)
         out["SciPy and joblib"] = {
-            "runs": given.peer,
+            "runs": options.peer,
             "ms per run": took * 1e3,
             "times ours": took * 1e6 / part["µs per run"],
-            "times ours, wall on as many cores": wall / given.workers / whole,
+            "times ours, wall on as many cores": wall / options.workers / per_run,
             "largest difference of x": off,
         }
-    if given.dask:
-        out |= beside_dask(given.workers, given.dask)
-    out["simulated workers"] = [simulated(part, count) for count in given.simulated]
-    print(json.dumps(out, indent=2) if given.json else told(out))
+    if options.dask:
+        out |= beside_dask(options.workers, options.dask)
+    out["simulated workers"] = [simulated(part, count) for count in options.simulated]
+    print(json.dumps(out, indent=2) if options.json else format_results(out))
 
 
-def told(out: dict[str, Any]) -> str:
+def format_results(out: dict[str, Any]) -> str:
     """The results as lines of text."""
     lines = []
     for title, found in out.items():

@@ -27,7 +27,7 @@ from dalembert.formalisms import catalogue
 from dalembert.io import gallery
 from measure import in_new_process, timed
 
-AIM, MOSTLY = 10.0, 1.0  # seconds: limit for all, and for most
+LIMIT_ALL, LIMIT_MOST = 10.0, 1.0  # seconds: limit for all, and for most
 
 
 @dataclass(frozen=True)
@@ -96,8 +96,8 @@ def table_of(found: dict[str, dict[str, Written]]) -> Table:
 def sweep_summary(found: dict[str, dict[str, Written]]) -> str:
     """The number of fast derivations and the list of slow ones."""
     every = [(cell.seconds, name, key) for name, row in found.items() for key, cell in row.items()]
-    quick, slow = sum(t <= MOSTLY for t, *_ in every), [each for each in sorted(every)[::-1] if each[0] > AIM]
-    words = f"{len(every)} derivations: {quick} in at most {MOSTLY:g} s, {len(slow)} in more than {AIM:g} s"
+    quick, slow = sum(t <= LIMIT_MOST for t, *_ in every), [each for each in sorted(every)[::-1] if each[0] > LIMIT_ALL]
+    words = f"{len(every)} derivations: {quick} in at most {LIMIT_MOST:g} s, {len(slow)} in more than {LIMIT_ALL:g} s"
     verdicts = {verdict for row in found.values() for cell in row.values() for verdict in cell.verdicts}
     proofs = f"; verdicts of all proofs: {', '.join(sorted(verdicts))}" if verdicts else ""
     return "\n".join([words + proofs, *(f"  {name} by {key}: {t:.1f} s" for t, name, key in slow)])

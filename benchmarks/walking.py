@@ -165,7 +165,7 @@ class Peer:
         self._mujoco, self._robot = mujoco, robot
         self.model = mujoco.MjModel.from_xml_string(mjcf(robot))
         self.data = mujoco.MjData(self.model)
-        self._callback = _callback(robot, self.model, self.data)  # kept alive
+        self._callback = _callback(robot, self.model, self.data)  # keeps a reference
         mujoco.set_mjcb_control(self._callback.ctypes)
 
     def run(self, duration: float, step: float) -> np.ndarray:
@@ -317,12 +317,12 @@ def main() -> None:
     parser.add_argument("--duration", type=float, default=10.0)
     parser.add_argument("--error", type=float, default=1e-4)
     parser.add_argument("--json", action="store_true")
-    given = parser.parse_args()
-    rows = [row(name, given.duration, given.error) for name in given.robots]
-    if given.json:
+    options = parser.parse_args()
+    rows = [row(name, options.duration, options.error) for name in options.robots]
+    if options.json:
         print(json.dumps(rows, default=vars))
         return
-    table = Table(box=SIMPLE_HEAD, title=f"walking for {given.duration:g} s, errors up to {given.error:g}")
+    table = Table(box=SIMPLE_HEAD, title=f"walking for {options.duration:g} s, errors up to {options.error:g}")
     for head in (
         "robot",
         "way, m",

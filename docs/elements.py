@@ -125,8 +125,8 @@ def main(check: bool) -> int:
     stale = [(path, text) for path, text in ((STUB, stub()), (PAGE, page())) if _read(path) != text]
     for path, text in stale if not check else ():
         path.write_text(text, encoding="utf-8")
-    said = "out of date" if check else "rewritten"
-    print(f"{said}: {', '.join(path.name for path, _ in stale)}" if stale else "everything is up to date")
+    status = "out of date" if check else "rewritten"
+    print(f"{status}: {', '.join(path.name for path, _ in stale)}" if stale else "everything is up to date")
     return int(bool(stale) and check)
 
 

@@ -93,13 +93,13 @@ def page(name: str) -> str:
             "",
             f'[On a page of its own]({live}) · [All models](index.md) · `dl.load("{name}")`',
             "",
-            shown(story).strip(),
+            with_site_links(story).strip(),
             "",
         ]
     )
 
 
-def shown(story: str) -> str:
+def with_site_links(story: str) -> str:
     """A description with its links rewritten for the site."""
     return re.sub(r"\]\(\.\./([\w-]+)/story\.md\)", r"](\1.md)", story)
 

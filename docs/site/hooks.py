@@ -61,7 +61,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 def on_page_markdown(markdown: str, page: Page, **more: Any) -> str:
     """Fill the marks of a page."""
-    return marks.shown(markdown, page.file.src_uri)
+    return marks.fill_marks(markdown, page.file.src_uri)
 
 
 def on_page_content(html: str, page: Page, **more: Any) -> str:

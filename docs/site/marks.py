@@ -1,6 +1,6 @@
 """Content of the site for marks in pages: `<!-- site: word ... -->`. The marks are invisible in the Markdown file itself.
 
-| mark | shows |
+| mark | content |
 |---|---|
 | `slogan` | the next paragraph in larger letters |
 | `live MODEL` | the viewer with a model of the gallery |
@@ -19,7 +19,7 @@ _MARK = re.compile(r"<!-- site: (\w+) ?(.*?) -->")
 _SLOGAN = re.compile(r"<!-- site: slogan -->\n\*(.*?)\*\n", re.DOTALL)
 
 
-def shown(text: str, path: str) -> str:
+def fill_marks(text: str, path: str) -> str:
     """The Markdown of a page, by its path in the site, with its marks filled."""
     text = _SLOGAN.sub(r'<p class="slogan">\1</p>\n', text)
     return _MARK.sub(lambda found: _filled(found[1], found[2].split(), PurePosixPath(path)), text)

@@ -24,14 +24,14 @@ class Page(HTMLParser):
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         """Collect the data of one tag."""
-        given = {name: value or "" for name, value in attrs}
-        self.anchors |= {given[key] for key in ("id", "name") if key in given}
-        if tag == "link" and set(FETCHED) & set(given.get("rel", "").split()):
-            self.loaded.append(given.get("href", ""))
-        elif tag == "a" and "href" in given:
-            self.links.append(given["href"])
-        elif tag in LOADED and given.get(LOADED[tag]):
-            self.loaded.append(given[LOADED[tag]])
+        attributes = {name: value or "" for name, value in attrs}
+        self.anchors |= {attributes[key] for key in ("id", "name") if key in attributes}
+        if tag == "link" and set(FETCHED) & set(attributes.get("rel", "").split()):
+            self.loaded.append(attributes.get("href", ""))
+        elif tag == "a" and "href" in attributes:
+            self.links.append(attributes["href"])
+        elif tag in LOADED and attributes.get(LOADED[tag]):
+            self.loaded.append(attributes[LOADED[tag]])
 
 
 def read_page(path: Path) -> Page:

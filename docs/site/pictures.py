@@ -97,17 +97,17 @@ def _ready(folder: Path) -> Path:
 
 def main(arguments: Sequence[str]) -> int:
     """Process the names on all cores and report failures."""
-    folder, *asked = arguments
+    folder, *selected = arguments
     place = Path(folder)
-    names = asked or stale(place)
+    names = selected or stale(place)
     failed = False
     with ProcessPoolExecutor(os.cpu_count(), mp_context=get_context("spawn")) as pool:
         work = {pool.submit(made, name, place): name for name in names}
         for k, done in enumerate(as_completed(work), 1):
             problem = done.exception()
             failed |= problem is not None
-            said = f"{done.result():.1f} s" if problem is None else f"failed: {problem}"
-            print(f"{k:3d}/{len(names)} {work[done]}: {said}", flush=True)
+            result = f"{done.result():.1f} s" if problem is None else f"failed: {problem}"
+            print(f"{k:3d}/{len(names)} {work[done]}: {result}", flush=True)
     return int(failed)
 
 

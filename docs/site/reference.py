@@ -36,8 +36,8 @@ def kinds() -> tuple[dict[str, Any], dict[str, type], dict[str, type]]:
 
 def written(name: str, thing: Any, level: int = 2, **options: Any) -> str:
     """The directive that documents an object under its public name."""
-    said = {"heading": f"dl.{name}", "toc_label": name, "heading_level": level} | options
-    lines = "".join(f"      {key}: {value}\n" for key, value in said.items())
+    settings = {"heading": f"dl.{name}", "toc_label": name, "heading_level": level} | options
+    lines = "".join(f"      {key}: {value}\n" for key, value in settings.items())
     return f"::: {anchor(thing)}\n    options:\n{lines}"
 
 

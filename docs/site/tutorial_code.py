@@ -16,7 +16,7 @@ from pathlib import Path
 FOLDER = Path(__file__).parents[1] / "tutorials"
 NAMES = tuple(sorted(path.stem for path in FOLDER.glob("*.md") if path.stem != "index"))
 NEEDS = {"optimal-control": "casadi", "gradients": "jax"}  # third-party libraries that a tutorial imports
-_BLOCK = re.compile(r"^```python\n(?P<code>.*?)^```\n(?:\n```text\n(?P<said>.*?)```\n)?", re.DOTALL | re.MULTILINE)
+_BLOCK = re.compile(r"^```python\n(?P<code>.*?)^```\n(?:\n```text\n(?P<expected>.*?)```\n)?", re.DOTALL | re.MULTILINE)
 
 _MADE = re.compile(r"<!-- site: made (\S+) -->")
 
@@ -26,7 +26,7 @@ class Block:
     """A block of code and its documented output."""
 
     code: str
-    said: str
+    expected: str
 
 
 def page_of(name: str) -> Path:
@@ -36,7 +36,7 @@ def page_of(name: str) -> Path:
 
 def blocks(text: str) -> list[Block]:
     """The blocks of a page, in their order."""
-    return [Block(found["code"], found["said"] or "") for found in _BLOCK.finditer(text)]
+    return [Block(found["code"], found["expected"] or "") for found in _BLOCK.finditer(text)]
 
 
 def printed(name: str, folder: Path) -> Iterator[tuple[Block, str]]:
@@ -48,12 +48,12 @@ def printed(name: str, folder: Path) -> Iterator[tuple[Block, str]]:
         yield block, found.getvalue()
 
 
-def untrue(name: str, folder: Path) -> list[str]:
+def mismatches(name: str, folder: Path) -> list[str]:
     """Problems of a tutorial that is run in a folder: different output, and embedded files that were not written."""
     wrong = [
-        f"{name}.md prints\n{found}and not\n{block.said}after\n{block.code}"
+        f"{name}.md prints\n{found}instead of\n{block.expected}after\n{block.code}"
         for block, found in printed(name, folder)
-        if found != block.said
+        if found != block.expected
     ]
     files = _MADE.findall(page_of(name).read_text(encoding="utf-8"))
     wrong += [f"{name}.md embeds {file}, which it does not write." for file in files if not (folder / file).is_file()]
@@ -73,11 +73,11 @@ def _importing(folder: Path) -> Iterator[None]:
 
 def rewritten(name: str, folder: Path) -> str:
     """The source of a tutorial with the current output of its code."""
-    told = iter([said for _, said in printed(name, folder)])
+    outputs = iter([output for _, output in printed(name, folder)])
 
     def filled(found: re.Match[str]) -> str:
-        said = next(told)
-        return f"```python\n{found['code']}```\n" + (f"\n```text\n{said}```\n" if said else "")
+        output = next(outputs)
+        return f"```python\n{found['code']}```\n" + (f"\n```text\n{output}```\n" if output else "")
 
     return _BLOCK.sub(filled, page_of(name).read_text(encoding="utf-8"))
 

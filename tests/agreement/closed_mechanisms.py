@@ -41,12 +41,12 @@ class Body:
     joint: Joint
     mass: float
     center: np.ndarray
-    inertia: np.ndarray  # about the mass centre, in axes of the body
+    inertia: np.ndarray  # about the mass center, in axes of the body
 
 
 @dataclass(frozen=True)
 class Closing:
-    """A joint between body `first`, where it lies in `place`, and body `second`, where its other half lies."""
+    """A joint between body `first`, at its frame `place`, and body `second`, at its frame `other`."""
 
     kind: str
     axes: tuple[np.ndarray, ...]

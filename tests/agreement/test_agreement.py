@@ -63,7 +63,7 @@ def test_denoc_agrees_with_lagrange_on_the_other_models(name):
 
 
 def expected_to_refuse(model) -> set[str]:
-    """Whether FORMALISMS says that a formalism applies to a model."""
+    """Whether a formalism applies to a model according to FORMALISMS."""
     out = set()
     if model.nonholonomic_constraints or not all(isinstance(contact, Held) for contact in model.contacts):
         out |= {"dirac"}

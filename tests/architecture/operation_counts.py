@@ -1,6 +1,6 @@
 """Operation counts of pairs of a gallery model and a formulation: one evaluation of the right-hand side, linear solve included.
 
-Beside the benchmark `operations.py`, which counts every formulation on six models and allows growth by 5 %, these are exact.
+The benchmark `operations.py` counts every formulation on six models and allows growth by 5 %; these counts are exact.
 """
 
 from __future__ import annotations

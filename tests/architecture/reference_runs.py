@@ -1,4 +1,4 @@
-"""Runs over formulations, integrators and kinds of models, whose results are compared with a committed baseline.
+"""Runs over formulations, integrators and model types, whose results are compared with a committed baseline.
 
 On the machine and with the libraries of the baseline the results must be equal to the bit. Elsewhere other instructions and other
 roundings are used, and a few numbers of each run must agree within the tolerance of its case.
@@ -59,7 +59,7 @@ def gallery_case(kind: str, model: str, formulation: str, integrator: str, durat
 
 
 # Tolerances: 1e-11 for smooth runs, 1e-9 where a run switches or where its steps follow an error of 1e-6 (rk45), 1e-8 for the
-# top, which changes its chart beside gimbal lock. Without fused products and vector registers (LLVM, Numba, NumPy and BLAS at
+# top, which changes its chart near gimbal lock. Without fused products and vector registers (LLVM, Numba, NumPy and BLAS at
 # their simplest) the numbers differed by at most 2e-14, 6e-13 and 2e-11 of the largest value.
 CASES = {
     "double-pendulum lagrange dop853": gallery_case("smooth", "double-pendulum", "lagrange", "dop853", 1.0, 1e-11),

@@ -25,7 +25,7 @@ def test_readme_code_prints_the_documented_output(capsys):
     assert blocks
     for block in blocks:
         exec(compile(block.code, "README.md", "exec"), known)  # code of this project
-        assert capsys.readouterr().out == block.said
+        assert capsys.readouterr().out == block.expected
 
 
 def test_readme_pictures_exist_and_are_small():

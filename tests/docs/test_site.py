@@ -26,23 +26,23 @@ QUICK = ("pendulum",)
     [
         pytest.param(name, marks=() if name in QUICK else pytest.mark.nightly)
         for name in tutorial_code.NAMES
-        if name not in tutorial_code.NEEDS  # tests/io has those
+        if name not in tutorial_code.NEEDS  # tests/exports has those
     ],
 )
 def test_tutorials_print_the_documented_output(name, tmp_path):
-    assert tutorial_code.untrue(name, tmp_path) == []
+    assert tutorial_code.mismatches(name, tmp_path) == []
 
 
 def test_a_tutorial_is_updated(tmp_path, monkeypatch):
     page = tmp_path / "sum.md"
     page.write_text("```python\nx = 1\n```\n\n```python\nprint(x + 1)\n```\n\n```text\n3\n```\n", encoding="utf-8")
     monkeypatch.setattr(tutorial_code, "FOLDER", tmp_path)
-    assert [(block.said, printed) for block, printed in tutorial_code.printed("sum", tmp_path)] == [
+    assert [(block.expected, printed) for block, printed in tutorial_code.printed("sum", tmp_path)] == [
         ("", ""),
         ("3\n", "2\n"),
     ]
-    assert tutorial_code.untrue("sum", tmp_path) == [
-        "sum.md prints\n2\nand not\n3\nafter\nprint(x + 1)\n",
+    assert tutorial_code.mismatches("sum", tmp_path) == [
+        "sum.md prints\n2\ninstead of\n3\nafter\nprint(x + 1)\n",
         "sum.md embeds no file. A tutorial ends with an animation.",
     ]
     assert tutorial_code.rewritten("sum", tmp_path) == page.read_text(encoding="utf-8").replace("3", "2")
@@ -82,15 +82,15 @@ def test_the_reference_has_every_public_name():
 
 def test_marks_are_filled():
     text = "<!-- site: slogan -->\n*one\ntwo*\n\n<!-- site: live four-bar -->\n<!-- site: pictures four-bar -->\n"
-    shown = marks.shown(text, "index.md")
+    shown = marks.fill_marks(text, "index.md")
     assert shown.startswith('<p class="slogan">one\ntwo</p>')
     assert 'src="gallery/live/four-bar.html"' in shown
     assert "(gallery/four-bar.md)" in shown
-    made = marks.shown("<!-- site: made a.html --><!-- site: made b.png -->", "tutorials/linkage.md")
+    made = marks.fill_marks("<!-- site: made a.html --><!-- site: made b.png -->", "tutorials/linkage.md")
     assert 'src="linkage/a.html"' in made
     assert "![b.png](linkage/b.png)" in made
     with pytest.raises(ValueError, match="unknown mark 'dance now'"):
-        marks.shown("<!-- site: dance now -->", "index.md")
+        marks.fill_marks("<!-- site: dance now -->", "index.md")
 
 
 def test_mathematics_is_mathml():

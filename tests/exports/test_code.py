@@ -151,7 +151,7 @@ def test_systems_are_solved_in_loops_in_other_languages(target, tmp_path):
 
 
 def bumper() -> dl.Model:
-    """A bead with conditions, a table, time and a function of every kind."""
+    """A bead with conditions, a table, time and every type of function."""
     model = (
         dl.Model("bead 1")
         .parameters(k=3.0, double=0.5)

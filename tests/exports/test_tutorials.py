@@ -8,4 +8,4 @@ import tutorial_code
 @pytest.mark.parametrize(("name", "library"), tutorial_code.NEEDS.items())
 def test_tutorials_on_exported_code_print_the_documented_output(name, library, tmp_path):
     pytest.importorskip(library, reason=f"{library} is not installed: make exports installs it")
-    assert tutorial_code.untrue(name, tmp_path) == []
+    assert tutorial_code.mismatches(name, tmp_path) == []

@@ -102,7 +102,7 @@ def test_a_torque_free_body_follows_eulers_equations():
 
 
 def test_a_damped_oscillator_decays():
-    # m ẍ + c ẋ + k x = 0 with the damper beside the spring on one line
+    # m ẍ + c ẋ + k x = 0 with damper and spring in parallel
     model = Model("oscillator").coordinate("x", 0.5)
     model.body("mass", joint=model.prismatic((1, 0, 0), "x", position=(3, 0, 0)), mass=2)
     model.spring(("world", "mass"), stiffness=18, natural_length=3)

@@ -140,7 +140,7 @@ def floating() -> Model:
 
 @cache
 def loaded(kind: str) -> Callable[[], Model]:
-    """The arm with one load of a kind."""
+    """The arm with one load of a type."""
     ends = {"bodies": ("upper", "lower"), "points": ((0.1, -1.5, 0.2), (0.6, 0.3, 0))}
 
     def make() -> Model:

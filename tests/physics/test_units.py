@@ -1,6 +1,6 @@
 """Invariance under units: every gallery model with lengths, masses and times × 10^±6 has the same structure and motion.
 
-`scaled` rewrites a model in other units (conftest.py). The daily run takes a few small models, the nightly runs all of them.
+`scaled` rewrites a model in other units (conftest.py). The daily run uses a few small models, the nightly run all of them.
 """
 
 from fractions import Fraction
@@ -52,7 +52,7 @@ def _label(unit: str, size: Fraction) -> str:
 
 
 def _models_in_other_units(usual: tuple[str, ...]) -> list:
-    """The usual models in all units, each other model in two of them, in turn: a large and a small unit of different kinds."""
+    """The usual models in all units, every other model in two of them: a large and a small unit of different dimensions."""
     out = []
     for position, name in enumerate(names()):
         chosen = SCALINGS if name in usual else [SCALINGS[(position + shift) % 6] for shift in (0, 3)]

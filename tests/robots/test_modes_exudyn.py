@@ -138,7 +138,7 @@ def test_modes_of_a_spatial_double_wishbone_agree_with_exudyn():
         linkage.joints.append((("world", name), hinge, along(axis), PIN))
         linkage.joints.append(((name, "knuckle"), ball, np.eye(3), BALL))
     linkage.bodies["knuckle"] = 30.0, WHEEL, np.diag(KNUCKLE)
-    linkage.bodies["rack"] = RACK, TIE[0], np.eye(3)  # it does not turn
+    linkage.bodies["rack"] = RACK, TIE[0], np.eye(3)  # it does not rotate
     linkage.joints.append((("world", "rack"), TIE[0], along((0, 1, 0)), SLIDE))
     linkage.rods.append((("rack", "knuckle"), TIE))
     linkage.springs += [(("world", body), (a, b), STIFF[name]) for name, body, a, b in springs()]

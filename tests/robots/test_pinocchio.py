@@ -35,7 +35,7 @@ ROBOTS = {
     "baxter": "baxter_description/urdf/baxter.urdf",
     "pr2": "pr2_description/urdf/pr2.urdf",
 }
-# mimic joints are constraints of ours, while Pinocchio lets them move freely
+# mimic joints are constraints here, but independent in Pinocchio
 WITHOUT_MIMIC = [name for name in ROBOTS if name not in ("panda", "talos-full", "baxter", "pr2")]
 
 

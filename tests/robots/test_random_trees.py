@@ -25,7 +25,7 @@ def grown(seed):
     rng = np.random.default_rng(seed)
     model = pin.Model()
     model.gravity.linear = rng.normal(size=3) * 5
-    branch, back = [0], rng.uniform(0, 0.5)  # how often a new branch begins
+    branch, back = [0], rng.uniform(0, 0.5)  # probability of a new branch
     for index in range(round(MOST ** (seed / (TREES - 1)))):
         placement = pin.SE3(pin.Quaternion(rng.normal(size=4)).normalized().matrix(), rng.normal(size=3) * 0.5)
         if rng.random() < back:

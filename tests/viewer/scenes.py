@@ -111,7 +111,7 @@ LINKS = (0.5, 1.0, 0.8, 1.1)  # crank, coupler, rocker, ground
 
 
 def four_bar() -> dict[str, Any]:
-    """Crank a, coupler b and rocker c with their angles against x; the rocker stands on the ground at (1.1, 0)."""
+    """Crank a, coupler b and rocker c with their angles against x; the rocker is attached to the ground at (1.1, 0)."""
     crank, coupler, rocker, ground = LINKS
     angles = a, b, c = GRAPH.symbols(["a", "b", "c"])
     lengths = (crank, coupler, -rocker)
