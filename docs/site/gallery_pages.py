@@ -31,7 +31,7 @@ def _sudden(model: Model) -> bool:
 
 
 def _hinged(model: Model) -> bool:
-    """Whether several bodies are connected by joints."""
+    """Whether a model has several bodies and a revolute joint."""
     return len(model.bodies) > 1 and any(joint.kind == "revolute" for body in model.bodies for joint in body.joints)
 
 

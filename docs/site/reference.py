@@ -56,7 +56,7 @@ def first_line(thing: Any) -> str:
 def overview() -> str:
     """All public names with their first docstring lines."""
     functions, classes, errors = kinds()
-    parts = ["# Python reference", "Everything below comes with `import dalembert as dl`."]
+    parts = ["# Python reference", "All names below are available after `import dalembert as dl`."]
     for title, known, page in (
         ("Functions", functions, "functions.md"),
         ("Classes", classes, None),

@@ -116,7 +116,7 @@ def test_broken_links_are_reported(tmp_path):
 
 
 def test_examples_of_docstrings_become_blocks():
-    pytest.importorskip("griffe", reason="griffe comes with the dependency group docs")
+    pytest.importorskip("griffe", reason="griffe is installed with the dependency group docs")
     from examples import fenced
 
     found = fenced("Twice.\n\n>>> x = [\n...     1]\n>>> x\n[1]\n\nMore.\n\n>>> 2\n2")
