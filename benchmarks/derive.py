@@ -1,8 +1,8 @@
-"""Deriving and compiling one model by every formalism, and by SymPy, in one run.
+"""Time to derive and compile one model with every formalism and with SymPy.
 
     python benchmarks/derive.py [--model three-bodies] [--no-peers] [--limit 300] [--rounds 3] [--json]
 
-Every round is two new processes: the first finds an empty cache of machine code, the second what the first left there.
+Every round is two new processes: the first with an empty cache of machine code, the second with the cache of the first.
 Times are CPU seconds, the best of all rounds.
 """
 
@@ -23,13 +23,13 @@ from rich.table import Table
 
 from measure import TimeLimit, Took, best, in_new_process, timed
 
-AIMS = {"ratio": 100.0, "first": 3.0, "cached": 1.0}  # at least, at most, at most
+TARGETS = {"ratio": 100.0, "first": 3.0, "cached": 1.0}  # at least, at most, at most
 AGREEMENT = 1e-8
 SEED = 5
 
 
 def ours(name: str, cache: str) -> dict[str, Any]:
-    """Times of dalembert in this process: import, the first call, what formalisms share, and every formalism."""
+    """Times of dalembert in this process: import, first call, shared stages, and every formalism."""
     dl, importing = timed(lambda: import_module("dalembert"))
     _, engine = timed(lambda: import_module("heyoka"))
     model = dl.load(name)
@@ -43,7 +43,7 @@ def ours(name: str, cache: str) -> dict[str, Any]:
 
 
 def _shared(dl: Any, model: Any) -> None:
-    """Check, structure and kinematics: what every formalism begins with."""
+    """Check, structure and kinematics: the stages shared by all formalisms."""
     from dalembert.simulation.workspace import Workspace, setup
 
     workspace = Workspace(setup(model))
@@ -51,7 +51,7 @@ def _shared(dl: Any, model: Any) -> None:
 
 
 def _formalism(dl: Any, model: Any, key: str, cache: Path) -> dict[str, Any]:
-    """Times of one formalism; the caches are its own, so that no formalism profits from another."""
+    """Times of one formalism with separate caches, so that no formalism benefits from another."""
     import heyoka as hy
     import numpy as np
 
@@ -63,7 +63,7 @@ def _formalism(dl: Any, model: Any, key: str, cache: Path) -> dict[str, Any]:
     os.environ["DALEMBERT_CACHE"] = str(cache)
 
     def derived() -> Any:
-        """The formalism's own form, from an empty store: nothing that was worked out before is used again."""
+        """The form of the formalism, from an empty store: no earlier result is reused."""
         forget_workspaces()
         eom = dl.derive(model, key)
         _ = eom.form
@@ -123,7 +123,7 @@ def measure_ours(name: str, rounds: int) -> dict[str, Any]:
 
 
 def measure_peers(name: str, rounds: int, limit: float, formalisms: dict[str, Any]) -> dict[str, Any]:
-    """SymPy's methods, each with the ratio of its time to ours by the formalism of the same name."""
+    """SymPy's methods, each with the ratio of its time to ours for the formalism of the same name."""
     from peers import METHODS, MODELS
 
     if name not in MODELS:
@@ -145,11 +145,11 @@ def measure_peers(name: str, rounds: int, limit: float, formalisms: dict[str, An
     return out
 
 
-# showing
+# output
 
 
 def show(name: str, found: dict[str, Any], peers: dict[str, Any], rounds: int) -> None:
-    """Print what was found, with the aims beside it."""
+    """Print the results with the targets."""
     console = Console()
     runs = "one round" if rounds == 1 else f"best of {rounds} rounds"
     table = Table(title=f"Deriving and compiling '{name}': CPU seconds, {runs}", box=SIMPLE_HEAD, padding=(0, 1, 0, 0))
@@ -205,23 +205,28 @@ def _agreement(peers: dict[str, Any]) -> list[str]:
 
 
 def _aims(formalisms: dict[str, Any], peers: dict[str, Any]) -> list[str]:
-    """Every aim with the worst number that was found for it."""
+    """Every target with its worst result."""
 
     def worst(*parts: str) -> float:
         return max(sum(row[part].cpu for part in parts) for row in formalisms.values())
 
     lines = [
-        ("derive + first compile of the right-hand side", worst("derive", "rhs"), AIMS["first"]),
-        ("derive + first compile of the Taylor integrator", worst("derive", "taylor"), AIMS["first"]),
-        ("derive + cached right-hand side", worst("derive", "rhs_cached"), AIMS["cached"]),
-        ("derive + cached Taylor integrator", worst("derive", "taylor_cached"), AIMS["cached"]),
+        ("derive + first compile of the right-hand side", worst("derive", "rhs"), TARGETS["first"]),
+        ("derive + first compile of the Taylor integrator", worst("derive", "taylor"), TARGETS["first"]),
+        ("derive + cached right-hand side", worst("derive", "rhs_cached"), TARGETS["cached"]),
+        ("derive + cached Taylor integrator", worst("derive", "taylor_cached"), TARGETS["cached"]),
     ]
-    out = [f"Aim, {what}: at most {aim:g} s. Worst {value:.2f} s: {_met(value <= aim)}" for what, value, aim in lines]
+    out = [
+        f"Target, {what}: at most {target:g} s. Worst {value:.2f} s: {_met(value <= target)}"
+        for what, value, target in lines
+    ]
     for method, row in peers.items():
         more = "more than " if "limit" in row else ""
-        reached = row["ratio"] >= AIMS["ratio"]
+        reached = row["ratio"] >= TARGETS["ratio"]
         met = "[yellow]open, raise --limit[/]" if more and not reached else _met(reached)
-        out.append(f"Aim, SymPy {method} / ours: at least {AIMS['ratio']:.0f}. Found {more}{row['ratio']:.0f}: {met}")
+        out.append(
+            f"Target, SymPy {method} / ours: at least {TARGETS['ratio']:.0f}. Found {more}{row['ratio']:.0f}: {met}"
+        )
     return out
 
 
@@ -234,7 +239,7 @@ def main() -> None:
     parser.add_argument("--model", default="three-bodies", help="gallery name or model file")
     parser.add_argument("--peers", action=argparse.BooleanOptionalAction, default=True, help="run SymPy too")
     parser.add_argument("--limit", type=float, default=300.0, help="seconds each SymPy method may take")
-    parser.add_argument("--rounds", type=int, default=3, help="the best of so many runs is shown")
+    parser.add_argument("--rounds", type=int, default=3, help="number of runs; the best is reported")
     parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
     chosen = parser.parse_args()
     found = measure_ours(chosen.model, chosen.rounds)
@@ -244,7 +249,9 @@ def main() -> None:
     if chosen.json:
         print(
             json.dumps(
-                {"model": chosen.model, "aims": AIMS, "dalembert": found, "sympy": peers}, default=_plain, indent=2
+                {"model": chosen.model, "targets": TARGETS, "dalembert": found, "sympy": peers},
+                default=_plain,
+                indent=2,
             )
         )
     else:
@@ -254,7 +261,7 @@ def main() -> None:
 def _plain(value: Any) -> Any:
     if isinstance(value, Took):
         return asdict(value)
-    raise TypeError(f"{type(value).__name__} has no place in JSON")
+    raise TypeError(f"{type(value).__name__} cannot be written as JSON")
 
 
 if __name__ == "__main__":

@@ -1,11 +1,11 @@
-"""The engine on seven models, against heyoka's compiled functions and SymPy's lambdify, in one run.
+"""The engine on seven models, compared with heyoka's compiled functions and SymPy's lambdify.
 
     python benchmarks/engine.py [--models three-bodies four-bar ...] [--formalism kane] [--all] [--json]
 
-For each model: deriving, making machine code for the first time and finding it on disk, nanoseconds per state for one call
+For each model: derivation, first compilation and loading of machine code from disk, nanoseconds per state for one call
 from Python, for a batch on one thread and on two, and the operations of one evaluation. Every model has processes and a
-folder of machine code of its own. heyoka compiles the same program; SymPy's lambdify runs where `peers.py` has the model.
-With --all, deriving and compiling is done by every formalism that applies, and the slowest is shown.
+folder of machine code of its own. heyoka compiles the same program; SymPy's lambdify runs if `peers.py` has the model.
+With --all, every applicable formalism is derived and compiled, and the slowest is reported.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ Row = dict[str, Any]
 
 
 def ours(name: str, formalism: str, cache: str, quick: bool = False) -> Row:
-    """Everything about our engine on one model; with `quick` only deriving and compiling."""
+    """All measurements of our engine on one model; with `quick` only derivation and compilation."""
     os.environ["DALEMBERT_CACHE"] = cache
     import dalembert as dl
     from dalembert.codegen.function import NativeFunction
 
-    dl.derive("simple-pendulum", "kane").accelerations([0.1], [0.2])  # imports, and LLVM's own beginning
+    dl.derive("simple-pendulum", "kane").accelerations([0.1], [0.2])  # imports and initialization of LLVM
     model = dl.load(name)
     eom, deriving = timed(lambda: dl.derive(model, formalism))
     kernel = eom.kernel
@@ -131,7 +131,7 @@ def per_call(work: Callable[[], Any]) -> float:
 
 
 def measured(name: str, formalism: str) -> dict[str, Row]:
-    """One model: ours, heyoka's and, where it is written, SymPy's."""
+    """One model: ours, heyoka's and, if available, SymPy's."""
     import peers
 
     with tempfile.TemporaryDirectory(prefix="dalembert-benchmark-") as cache:

@@ -1,4 +1,4 @@
-"""Inverse kinematics of robot arms, against Pinocchio's documented loop and Robotics Toolbox, in one run on one thread each.
+"""Inverse kinematics of robot arms, compared with Pinocchio's documented loop and Robotics Toolbox, one thread each.
 
     python benchmarks/kinematics.py [--robots panda ur5 ...] [--count 1000] [--json]
 
@@ -9,7 +9,7 @@ solved where Pinocchio finds position and orientation of our posture within 1e-1
 
 Robotics Toolbox (roboticstoolbox-python, optional) gets the same arm, placements and limits as Pinocchio has them, the same
 poses, start and tolerance: `ikine_LM`, which is Python, and `ik_LM`, the same method in C++. It is given tol = 1e-20 / 2, since
-it compares half the square of the error, and a pose counts as solved as ours does. Its further searches begin at random.
+it compares half the square of the error, and a pose counts as solved as ours does. Its further searches start at random postures.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from measure import best, timed
 ARMS = {"panda": "panda_hand", "ur5": "wrist_3_link", "puma560": "flange", "kuka-kr5": "flange"}
 SEED, ROUNDS, REACHED = 17, 3, 1e-10
 TOOLBOX = {"toolbox": "ikine_LM", "toolbox_fast": "ik_LM"}
-SLOW = 200  # poses for what takes milliseconds each
+SLOW = 200  # poses for methods that take milliseconds each
 Row = dict[str, Any]
 
 
@@ -48,7 +48,7 @@ def text_of(name: str) -> str:
 
 
 def documented(model: Any, joint: int, start: np.ndarray, target: Any, dt: float, eps: float, most: int) -> bool:
-    """Pinocchio's example of inverse kinematics: does it get there?"""
+    """Pinocchio's example of inverse kinematics; True if it converges."""
     import pinocchio as pin
 
     data, q = model.createData(), start.copy()
@@ -65,18 +65,18 @@ def documented(model: Any, joint: int, start: np.ndarray, target: Any, dt: float
 
 @dataclass(frozen=True)
 class Arm:
-    """A robot twice, and poses of random postures within its limits."""
+    """A robot in both programs, and poses of random postures within its limits."""
 
     ours: Any
     theirs: Any
     body: str
     frame: int
     places: list[int]  # of Pinocchio's coordinates among ours
-    limits: np.ndarray  # (2, n) of our coordinates, half a turn each way where there are none
+    limits: np.ndarray  # (2, n) of our coordinates, ± half a turn without limits
     poses: list[Any]
 
     def their_q(self, q: np.ndarray) -> np.ndarray:
-        """Our coordinates as theirs: joints that turn without end are (cos, sin) there."""
+        """Our coordinates in Pinocchio's convention: continuous joints are (cos, sin) there."""
         parts = [q[at] for at in self.places]
         return np.concatenate(
             [
@@ -94,7 +94,7 @@ class Arm:
         return data.oMf[self.frame].copy()
 
     def off(self, q: np.ndarray, pose: Any) -> float:
-        """How far the body is from a pose: the largest difference of the matrices."""
+        """The distance of the body from a pose: the largest difference of the matrices."""
         return float(np.abs(self.pose(q).homogeneous - pose.homogeneous).max())
 
 
@@ -118,7 +118,7 @@ def arm_of(name: str, count: int) -> Arm:
 
 
 def solved_by_us(arm: Arm) -> Row:
-    """How many of the poses are reached, as Pinocchio sees it, and how long one takes."""
+    """The fraction of poses solved, checked by Pinocchio, and the time per pose."""
     import dalembert as dl
 
     T = np.stack([pose.homogeneous for pose in arm.poses], axis=2)
@@ -138,7 +138,7 @@ def solved_by_us(arm: Arm) -> Row:
 
 
 def solved_by_loop(arm: Arm, dt: float, eps: float, most: int) -> tuple[float, float]:
-    """The share of the poses that Pinocchio's loop reaches, and microseconds per solved one."""
+    """The fraction of poses that Pinocchio's loop solves, and microseconds per solved pose."""
     frame = arm.theirs.frames[arm.frame]
     start = arm.their_q(arm.ours.initial[0])
     targets = [pose * frame.placement.inverse() for pose in arm.poses[:SLOW]]
@@ -149,7 +149,7 @@ def solved_by_loop(arm: Arm, dt: float, eps: float, most: int) -> tuple[float, f
 
 
 def solved_by_toolbox(arm: Arm, method: str, poses: Sequence[Any]) -> tuple[float, float] | None:
-    """The same for a method of Robotics Toolbox; None where it is not installed."""
+    """The same for a method of Robotics Toolbox; None if it is not installed."""
     try:
         import roboticstoolbox as rtb
     except ImportError:
@@ -177,8 +177,8 @@ def measured(name: str, count: int) -> Row:
     """All numbers of one arm."""
     arm = arm_of(name, count)
     row = {"robot": name, **solved_by_us(arm)}
-    for key, given in {"loop": (0.1, 1e-4, 1000), "full": (1.0, 1e-10, 1000)}.items():
-        row[f"{key}_reached"], row[key] = solved_by_loop(arm, *given)
+    for key, settings in {"loop": (0.1, 1e-4, 1000), "full": (1.0, 1e-10, 1000)}.items():
+        row[f"{key}_reached"], row[key] = solved_by_loop(arm, *settings)
     for key, method in TOOLBOX.items():
         found = solved_by_toolbox(arm, method, arm.poses[: SLOW if method == "ikine_LM" else None])
         if found is not None:
@@ -186,7 +186,7 @@ def measured(name: str, count: int) -> Row:
     return row
 
 
-def shown(rows: Sequence[Row]) -> Table:
+def results_table(rows: Sequence[Row]) -> Table:
     """The numbers as a table."""
     table = Table(box=SIMPLE_HEAD, title="µs per solved pose, one thread; in brackets the share that is reached")
     for head in (
@@ -216,20 +216,20 @@ def shown(rows: Sequence[Row]) -> Table:
 
 
 def main() -> int:
-    """Measure and tell."""
+    """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
     parser.add_argument("--robots", nargs="+", default=list(ARMS), choices=list(ARMS))
     parser.add_argument("--count", type=int, default=1000)
     parser.add_argument("--json", action="store_true")
-    given = parser.parse_args()
-    if said := robots.missing():
-        print(said, file=sys.stderr)
+    options = parser.parse_args()
+    if missing := robots.missing():
+        print(missing, file=sys.stderr)
         return 1
-    rows = [measured(name, given.count) for name in given.robots]
-    if given.json:
+    rows = [measured(name, options.count) for name in options.robots]
+    if options.json:
         print(json.dumps(rows, indent=2))
     else:
-        Console().print(shown(rows))
+        Console().print(results_table(rows))
     return 0
 
 

@@ -1,4 +1,4 @@
-"""Taking times: CPU seconds, the best of several, in processes of their own with a limit."""
+"""Time measurement: CPU seconds, the best of several runs, in separate processes with a limit."""
 
 from __future__ import annotations
 
@@ -18,23 +18,23 @@ class Took:
 
 
 def timed(work: Callable[[], Any]) -> tuple[Any, Took]:
-    """What `work` returns, and how long it took."""
+    """The result of `work` and its time."""
     wall, cpu = time.perf_counter(), time.process_time()
     result = work()
     return result, Took(time.process_time() - cpu, time.perf_counter() - wall)
 
 
 def best(times: list[Took]) -> Took:
-    """The one with the fewest CPU seconds."""
+    """The time with the fewest CPU seconds."""
     return min(times, key=lambda took: took.cpu)
 
 
 class TimeLimit(Exception):
-    """The work took longer than it was allowed to."""
+    """The time limit was exceeded."""
 
 
 def in_new_process(work: Callable[..., Any], *arguments: Any, limit: float | None = None) -> Any:
-    """What `work` returns in a fresh process; raises TimeLimit after `limit` seconds and ends the process."""
+    """The result of `work` in a new process; raises TimeLimit after `limit` seconds and ends the process."""
     context = mp.get_context("spawn")
     receiving, sending = context.Pipe(duplex=False)
     process = context.Process(target=_send, args=(sending, work, arguments), daemon=True)
@@ -45,7 +45,7 @@ def in_new_process(work: Callable[..., Any], *arguments: Any, limit: float | Non
             raise TimeLimit
         result = receiving.recv()
     except EOFError:
-        raise RuntimeError(f"the process of {work.__name__} ended without an answer") from None
+        raise RuntimeError(f"the process of {work.__name__} ended without a result") from None
     finally:
         process.kill()
         process.join()

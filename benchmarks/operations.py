@@ -1,4 +1,4 @@
-"""Operation counts of every formalism on a few gallery models, and of the recursion on chains, beside the baseline.
+"""Operation counts of every formalism on a few gallery models, and of the recursion on chains, compared with the baseline.
 
     python benchmarks/operations.py [--update] [--json] [--figures FOLDER]
 
@@ -8,7 +8,7 @@ on the machine. Exit code 1 when a count has grown by more than 5 %.
 The chains are those of figures 19 and 20 of papers/denoc: n degrees of freedom in series, by joints of 1, 2 or 3 degrees of
 freedom or all three in turn, with random placements, axes and inertias. Multiplications M (divisions too) and additions A
 (subtractions and signs too) are counted apart; sines and cosines are not counted. `--figures` draws them as the paper does.
-The paper prints curves without numbers, so the lines beside ours are the bounds that this project has set itself from the
+The paper prints curves without numbers, so the reference lines are bounds that this project derived from the
 literature: 120n M + 97n A for inverse and 250n M + 220n A for forward dynamics.
 """
 
@@ -58,7 +58,7 @@ BOUNDS = {"inverse": 120 + 97, "forward": 250 + 220}  # operations for each degr
 
 
 def chain(n: int, sizes: Sequence[int], seed: int = 1) -> dl.Model:
-    """A general chain of n degrees of freedom by joints of these sizes in turn; the last one fills up."""
+    """A general chain of n degrees of freedom with joints of these sizes in turn; the last one is truncated."""
     rng = np.random.default_rng(seed)
 
     def drawn(size: float) -> tuple[float, ...]:
@@ -86,7 +86,7 @@ def chain(n: int, sizes: Sequence[int], seed: int = 1) -> dl.Model:
 
 
 def count_recursion(model: dl.Model) -> dict[str, int]:
-    """M and A of inverse and forward dynamics, with the numbers of the model folded in."""
+    """M and A of inverse and forward dynamics, with the constants of the model folded in."""
     plan = plan_of(model)
     n = plan.tree.n_speeds
     q, s, x = (GRAPH.symbols([f"{letter}{i}" for i in range(n)]) for letter in ("q", "s", "x"))
@@ -102,7 +102,7 @@ def _multiplied_and_added(outputs: Array) -> tuple[int, int]:
 
 
 def count(name: str) -> dict[str, int]:
-    """Operations of every formalism that can treat a gallery model, or of the recursion on a chain."""
+    """Operations of every formalism applicable to a gallery model, or of the recursion on a chain."""
     if name in CHAINS:
         return count_recursion(chain(*CHAINS[name]))
     workspace = workspace_of(setup(dl.load(name)))
@@ -121,7 +121,7 @@ def baseline() -> Counts:
 
 
 def grown(found: dict[str, int], before: dict[str, int]) -> list[str]:
-    """A sentence for every formalism that needs more than 5 % more operations than before."""
+    """A message for every formalism whose count exceeds the baseline by more than 5 %."""
     return [
         f"{key}: {found[key]} operations, {before[key]} in the baseline (+{found[key] / before[key] - 1:.1%})"
         for key in found
@@ -130,7 +130,7 @@ def grown(found: dict[str, int], before: dict[str, int]) -> list[str]:
 
 
 def show(found: Counts, before: Counts) -> None:
-    """Print counts, with the change from the baseline where there is one."""
+    """Print counts, with the change from the baseline if available."""
     keys = [key for key in catalogue.KEYS if any(key in counts for counts in found.values())]
     table = Table(title="Operations in one evaluation of the right-hand side", box=SIMPLE_HEAD, padding=(0, 1, 0, 0))
     table.add_column("formalism", no_wrap=True)
@@ -148,7 +148,7 @@ def show(found: Counts, before: Counts) -> None:
 
 
 def draw(found: Counts, folder: Path) -> list[Path]:
-    """Figures 19 and 20 of papers/denoc: operations over degrees of freedom, one panel for each kind of joints."""
+    """Figures 19 and 20 of papers/denoc: operations over degrees of freedom, one panel for each joint type."""
     import matplotlib
 
     matplotlib.use("Agg")

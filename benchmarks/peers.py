@@ -1,8 +1,8 @@
 """The gallery's models as a SymPy user would write them, for `LagrangesMethod` and `KanesMethod`.
 
-Written for speed, not for show: angular velocities and velocities of points are set by hand in the frames where they
-are short, speeds stand for velocities in Kane's method, the kinematic equations come already solved, and nothing is
-simplified. What is asked of both methods is M and the forcing of M x = forcing, unsolved, as dalembert's derivation
+Written for speed: angular velocities and velocities of points are set explicitly in the frames where they
+are short, speeds represent velocities in Kane's method, the kinematic equations are already solved, and nothing is
+simplified. Both methods return M and the forcing of M x = forcing, unsolved, as dalembert's derivation
 leaves them.
 """
 
@@ -21,7 +21,7 @@ from sympy import cos, sin
 
 @dataclass(frozen=True)
 class Kinematics:
-    """A model before any method: bodies over velocities `v`, which are q̇ for Lagrange and u for Kane."""
+    """A model independent of the method: bodies in velocities `v`, which are q̇ for Lagrange and u for Kane."""
 
     frame: me.ReferenceFrame
     bodies: list[me.RigidBody]
@@ -31,7 +31,7 @@ class Kinematics:
 
 @dataclass(frozen=True)
 class Peer:
-    """What SymPy needs to know of one model."""
+    """The data of one model for SymPy."""
 
     name: str
     q: list[Any]
@@ -93,7 +93,7 @@ class Derived:
         return np.linalg.solve(Y, vd - np.asarray(bias, dtype=float)[:, 0])
 
     def operations(self) -> int:
-        """Operations in q̇, M and the forcing after common parts are taken out; the linear solve is not among them."""
+        """Operations in q̇, M and the forcing after common subexpression elimination, without the linear solve."""
         parts, rest = sm.cse([sm.Matrix(self.qd), self.M, self.forcing])
         return int(sum(sm.count_ops(e) for _, e in parts) + sum(sm.count_ops(e) for e in rest))
 
@@ -101,7 +101,7 @@ class Derived:
 def _lambdify(peer: Peer, states: list[Any], outputs: list[Any]) -> Callable[..., Any]:
     """One NumPy function of states and parameters; symbols of time are replaced by plain ones first."""
     plain = [sm.Dummy() for _ in states]
-    # derivatives go before what they are derivatives of
+    # derivatives are replaced before their arguments
     table = dict(sorted(zip(states, plain, strict=True), key=lambda pair: not pair[0].is_Derivative))
     replaced = [me.msubs(e, table) for e in outputs]
     return sm.lambdify([plain, peer.parameters], replaced, modules="numpy", cse=True)
@@ -188,7 +188,7 @@ def three_bodies() -> Peer:
 
 
 def cart_pendulum() -> Peer:
-    """A cart with two rods and a wheel that may not slip sideways, as in gallery/cart-pendulum (motor switched off)."""
+    """A cart with two rods and a wheel that does not slip sideways, as in gallery/cart-pendulum (motor switched off)."""
     q = list(me.dynamicsymbols("theta1 theta2 x"))
     theta1, theta2 = q[:2]
     m1, m2, length, g = parameters = list(sm.symbols("m1 m2 l g"))

@@ -1,4 +1,4 @@
-"""The recursive dynamics on robots and chains, against Pinocchio, in one run on one thread each.
+"""The recursive dynamics on robots and chains, compared with Pinocchio, one thread each.
 
     python benchmarks/recursive.py [--robots ur5 talos+free chain-100 ...] [--tasks forward ...] [--json] [--plot FOLDER]
 
@@ -32,10 +32,10 @@ from measure import TimeLimit, in_new_process, timed
 
 TASKS = ("inverse", "forward", "mass_matrix", "derivatives")
 BATCH, LONG_BATCH, LOOP = 4096, 512, 64  # states: of robots, of long chains, and of a loop of calls
-AGREED = 1e-8  # relative; more is no comparison
+AGREED = 1e-8  # relative; a larger difference is an error
 LIMIT, MEMORY = 120.0, 4.0  # seconds and GB of one process
 ROUNDS, LEAST = 7, 0.01  # seconds of a round
-AIMS = {  # Pinocchio over ours in batches, for at most so many speeds
+TARGETS = {  # Pinocchio over ours in batches, for at most so many speeds
     "inverse": ((18, 50), (60, 35), (10_000, 16)),
     "forward": ((18, 50), (60, 35), (10_000, 12)),
     "mass_matrix": ((10_000, 20),),
@@ -53,7 +53,7 @@ def measured(name: str, task: str, cache: str, quick: bool, memory: float, most:
 
     limit = int(memory * 2**30)
     resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
-    for states in (np.zeros(1), np.zeros((1, 8))):  # imports, and LLVM's own beginning
+    for states in (np.zeros(1), np.zeros((1, 8))):  # imports and initialization of LLVM
         dl.dynamics("simple-pendulum").forward(states, states, states)
     pair = robots.pair_of(name)
     handle, speeds = dl.dynamics(pair.ours), pair.theirs.nv
@@ -86,7 +86,7 @@ def measured(name: str, task: str, cache: str, quick: bool, memory: float, most:
 
 
 def _ours(handle: Any, task: str, x: robots.States) -> tuple[Work, Work]:
-    """A batch, written into an array, and one state."""
+    """Times of a batch, written into an array, and of one state."""
     given = {"mass_matrix": (x.q,), "inverse": (x.q, x.s, x.sd)}.get(task, (x.q, x.s, x.tau))
     alone = [np.ascontiguousarray(y[:, 0]) for y in given]
     n, count = len(x.s), x.q.shape[1]
@@ -96,7 +96,7 @@ def _ours(handle: Any, task: str, x: robots.States) -> tuple[Work, Work]:
 
 
 def _theirs(pair: robots.Pair, task: str, x: robots.States) -> tuple[Work, Work, int]:
-    """The same of Pinocchio, and how many states are a batch."""
+    """The same for Pinocchio, and the number of states of a batch."""
     import pinocchio as pin
 
     model, data = pair.theirs, pair.theirs.createData()
@@ -134,7 +134,7 @@ def _difference(pair: robots.Pair, task: str, x: robots.States, found: Any) -> f
             by_tau, own = (
                 np.triu(data.Minv),
                 slice(6 if pair.free else 0, None),
-            )  # turns depend on the base, not on joints
+            )  # rotations depend on the base, not on joints
             slopes = [y[np.ix_(pair.columns, pair.columns)][:, :, k] for y in found[:3]]
             both = [(turn @ slopes[2] @ turn.T, by_tau + np.triu(by_tau, 1).T)]
             both += [(turn @ slopes[0][:, own], data.ddq_dq[:, own]), (turn @ slopes[1][:, own], data.ddq_dv[:, own])]
@@ -155,7 +155,7 @@ def _operations(handle: Any, task: str) -> int:
 
 
 def raced(works: list[Work]) -> list[float]:
-    """CPU seconds of one call of each, the best of several rounds in turn, so that other work on the machine hits all."""
+    """CPU seconds of one call of each, the best of several interleaved rounds, so that other load affects all equally."""
     counts = []
     for work in works:
         work()
@@ -186,7 +186,7 @@ def peak() -> float:
         chains = [x + i for i in range(12)]
         for _ in range(depth):
             chains = [y * a + b for y in chains]
-        program = program_of([sum(chains[1:], chains[0])], names)  # few rows, which take time of their own
+        program = program_of([sum(chains[1:], chains[0])], names)  # few rows, which add overhead
         function = function_of(program, "native")
         (took,) = raced([functools.partial(function, inputs, none)])
         best = max(best, program.operations * count / took * 1e-9)
@@ -204,16 +204,16 @@ def all_of(name: str, task: str, limit: float, memory: float, batch: int) -> Row
     return row
 
 
-def aim(task: str, speeds: int) -> int:
-    """The ratio that is wanted."""
-    return next(ratio for most, ratio in AIMS[task] if speeds <= most)
+def target(task: str, speeds: int) -> int:
+    """The target ratio."""
+    return next(ratio for most, ratio in TARGETS[task] if speeds <= most)
 
 
 def show(found: dict[str, dict[str, Row]], most: float) -> None:
     """Print all mechanisms and tasks."""
     table = Table(title="Recursive dynamics, one thread", box=SIMPLE_HEAD, padding=(0, 1, 0, 0))
     table.add_column("mechanism\n  task", no_wrap=True)
-    headings = ("batch\nns", "Pinocchio\nns", "ratio\n", "aim\n", "call\nµs", "Pinocchio\nµs", "ratio\n")
+    headings = ("batch\nns", "Pinocchio\nns", "ratio\n", "target\n", "call\nµs", "Pinocchio\nµs", "ratio\n")
     for heading in (*headings, "first\ns", "cached\ns", "oper-\nations", "peak\n%", "differ-\nence"):
         table.add_column(heading, justify="right", no_wrap=True)
     notes, deviations = [], dict[str, None]()
@@ -240,7 +240,7 @@ def _cells(task: str, row: Row, most: float) -> list[str]:
     def ratio(part: str) -> str:
         return f"{row[f'pin_{part}'] / row[part]:.1f}" if f"pin_{part}" in row else ""
 
-    cells = [shown("batch", 1e9, 0), shown("pin_batch", 1e9, 0), ratio("batch"), str(aim(task, row["speeds"]))]
+    cells = [shown("batch", 1e9, 0), shown("pin_batch", 1e9, 0), ratio("batch"), str(target(task, row["speeds"]))]
     cells += [shown("one", 1e6, 2), shown("pin_one", 1e6, 2), ratio("one")]
     cells += [shown("compile", 1, 2), shown("cached", 1, 3), str(row["operations"])]
     used = row["operations"] / (row["batch"] * 1e9) / most
@@ -248,7 +248,7 @@ def _cells(task: str, row: Row, most: float) -> list[str]:
 
 
 def plot(found: dict[str, dict[str, Row]], folder: Path) -> None:
-    """Two drawings: the ratios beside the aims, and the time of a batch over the number of speeds."""
+    """Two figures: the ratios with their targets, and the time of a batch over the number of speeds."""
     import matplotlib
 
     matplotlib.use("Agg")
@@ -260,10 +260,10 @@ def plot(found: dict[str, dict[str, Row]], folder: Path) -> None:
         rows = {name: each[task] for name, each in found.items() if "pin_batch" in each.get(task, {})}
         ax.bar(list(rows), [row["pin_batch"] / row["batch"] for row in rows.values()], color="#4878a8")
         for i, row in enumerate(rows.values()):
-            ax.plot([i - 0.45, i + 0.45], [aim(task, row["speeds"])] * 2, color="#c44e52")
+            ax.plot([i - 0.45, i + 0.45], [target(task, row["speeds"])] * 2, color="#c44e52")
         ax.set(title=task.replace("_", " "), ylabel="Pinocchio / ours, batch")
         ax.tick_params(axis="x", rotation=60, labelsize=8)
-    figure.suptitle("Ratio of time per state, one thread; red: the aim")
+    figure.suptitle("Ratio of time per state, one thread; red: the target")
     figure.savefig(folder / "recursive-ratios.png", dpi=80)
     figure, ax = plt.subplots(figsize=(7, 5), layout="constrained")
     for task, color in zip(TASKS, ("#4878a8", "#c44e52", "#55a868", "#8172b3"), strict=True):

@@ -1,10 +1,10 @@
-"""Robots and chains as Pinocchio has them and as we have them, and the same random states for both.
+"""Robots and chains in Pinocchio and in dalembert, with the same random states for both.
 
-Pinocchio and ours differ in three places: continuous joints are (cos, sin) there, the linear velocity of a free base stands in
-axes of the base there, in axes of the world here, and joints that mimic others have no speed of their own there, while here they
-have one and a constraint.
+Pinocchio and dalembert differ in three respects: continuous joints are (cos, sin) in Pinocchio; the linear velocity of a
+floating base is in axes of the base there, in world axes here; and mimic joints have no speed there, while here they have
+one and a constraint.
 
-Robots are read as they ship; `deviations` says what is not counted or was changed.
+Robots are read without changes except for those in `deviations`.
 """
 
 from __future__ import annotations
@@ -28,18 +28,18 @@ ROBOTS = {
     "talos": "talos_data/robots/talos_reduced.urdf",
 }
 CHAINS = ("chain-100", "chain-300", "chain-1000")
-FREE = "+free"  # behind the name of a robot: on a base that moves freely
-APART = "-without-mimic"  # behind the name of a robot: joints that mimic others move by themselves
+FREE = "+free"  # suffix of a robot's name: floating base
+APART = "-without-mimic"  # suffix of a robot's name: mimic joints are independent
 SEED = 7
 
 
 def names() -> list[str]:
-    """All that can be measured."""
+    """All available mechanisms."""
     return [*ROBOTS, f"panda{APART}", *(f"{name}{FREE}" for name in ROBOTS), *CHAINS]
 
 
 def missing() -> str:
-    """What has to be installed first; empty where all is there."""
+    """Missing packages as a message; empty if all are installed."""
     needed = {"pin": "Pinocchio", "example-robot-data": "the robots' files"}
     absent = [package for package in needed if not _files(package)]
     if not absent:
@@ -77,7 +77,7 @@ class States:
 
 @dataclass(frozen=True)
 class Follower:
-    """A joint that mimics another: where it and the other one stand among our coordinates and speeds."""
+    """A mimic joint: its index and that of its leader among our coordinates and speeds."""
 
     place: int
     leading_place: int
@@ -89,7 +89,7 @@ class Follower:
 
 @dataclass(frozen=True)
 class Pair:
-    """One mechanism twice, and where Pinocchio's coordinates and velocities stand among ours."""
+    """One mechanism in both programs, and the indices of Pinocchio's coordinates and velocities among ours."""
 
     ours: Any
     theirs: Any
@@ -109,7 +109,7 @@ class Pair:
 
     @cached_property
     def free(self) -> bool:
-        """Does the base move freely?"""
+        """Whether the base floats."""
         return self.theirs.joints[1].nv == 6
 
     def states(self, count: int) -> States:
@@ -128,7 +128,7 @@ class Pair:
             theirs[:3], theirs[3:7], x[3], x[4:7] = x[:3], attitude, attitude[3], attitude[:3]
             turns, at = Rotation.from_quat(attitude.T).as_matrix(), 7
         for joint in list(self.theirs.joints)[2 if self.free else 1 :]:
-            if not joint.nv:  # it mimics another
+            if not joint.nv:  # a mimic joint
                 continue
             x[at] = rng.uniform(-1, 1, count)
             own = slice(joint.idx_q, joint.idx_q + joint.nq)
@@ -157,7 +157,7 @@ class Pair:
 
 
 def _base(turns: np.ndarray, rows: np.ndarray) -> np.ndarray:
-    """The first three rows turned, state by state."""
+    """The first three rows rotated, state by state."""
     return np.concatenate([np.einsum("kij,jk->ik", turns, rows[:3]), rows[3:]])
 
 
@@ -180,9 +180,9 @@ def _robot(name: str) -> Pair:
     model = loads_urdf(text, str(path), floating=floating, merge_fixed=True, friction=False)
     root, mimics = [pin.JointModelFreeFlyer()] if floating else [], _has_mimics(text)
     theirs = pin.buildModelFromXML(text, *root, mimic=True) if mimics else pin.buildModelFromXML(text, *root)
-    said = ["ours has a speed and a constraint for every joint that mimics another"] if mimics else []
-    said += ["<mimic> deleted, joints that mimic others move by themselves"] if apart else []
-    said += _left_out(text, theirs)
+    notes = ["dalembert has a speed and a constraint for every mimic joint"] if mimics else []
+    notes += ["<mimic> deleted, mimic joints are independent"] if apart else []
+    notes += _left_out(text, theirs)
     theirs.armature = 0 * theirs.armature
     speeds = dl.dynamics(model).speed_names
     places, columns = [], []
@@ -197,7 +197,7 @@ def _robot(name: str) -> Pair:
             columns.append(f"dot({label})")
     where = [model.coordinate_names.index(place) for place in places]
     followers = tuple(_followers(text, model.coordinate_names, speeds))
-    return Pair(model, theirs, where, [speeds.index(column) for column in columns], followers, tuple(said))
+    return Pair(model, theirs, where, [speeds.index(column) for column in columns], followers, tuple(notes))
 
 
 def _has_mimics(text: str) -> bool:
@@ -206,7 +206,7 @@ def _has_mimics(text: str) -> bool:
 
 
 def _mimics(text: str) -> Iterator[tuple[str, ElementTree.Element]]:
-    """The names of joints that mimic others, with the element that says which."""
+    """The names of mimic joints, with their <mimic> elements."""
     for joint in ElementTree.fromstring(text).iter("joint"):
         mimic = joint.find("mimic")
         if mimic is not None and joint.get("type") != "fixed":
@@ -214,7 +214,7 @@ def _mimics(text: str) -> Iterator[tuple[str, ElementTree.Element]]:
 
 
 def _left_out(text: str, theirs: Any) -> Iterator[str]:
-    """What the file has and neither program counts here."""
+    """Elements of the file that neither program uses here."""
     if re.search(r"<dynamics[^>]*(?:damping|friction)=\"(?!0(?:\.0*)?\")", text):
         yield "damping and friction of joints not counted, as in Pinocchio's algorithms"
     if np.any(theirs.armature):
@@ -222,7 +222,7 @@ def _left_out(text: str, theirs: Any) -> Iterator[str]:
 
 
 def _followers(text: str, coordinates: Sequence[str], speeds: Sequence[str]) -> Iterator[Follower]:
-    """The joints of a file that mimic others."""
+    """The mimic joints of a file."""
     for name, mimic in _mimics(text):
         both = (name, mimic.attrib["joint"])
         at, rates = [coordinates.index(each) for each in both], [speeds.index(f"dot({each})") for each in both]
@@ -230,7 +230,7 @@ def _followers(text: str, coordinates: Sequence[str], speeds: Sequence[str]) -> 
 
 
 def _chain(n: int) -> Pair:
-    """Links on revolute joints, each with a place, a mass centre and moments of its own."""
+    """Links on revolute joints, each with its own position, mass center and moments."""
     import pinocchio as pin
 
     from dalembert.model.model import Model

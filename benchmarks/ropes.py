@@ -1,4 +1,4 @@
-"""Long ropes: what grows with the number of links, ten seconds of falling, and MuJoCo at equal energy error.
+"""Long ropes: cost over the number of links, ten seconds of falling, and MuJoCo at equal energy error.
 
     python benchmarks/ropes.py [--links 100 1000 10000] [--fall 1000] [--seconds 10] [--against 100:1 1000:0.05] [--json]
 
@@ -33,11 +33,11 @@ Row = dict[str, Any]
 
 
 def grown(links: int, cache: str) -> Row:
-    """What a rope of so many links takes."""
+    """Cost of a rope with this number of links."""
     os.environ["DALEMBERT_CACHE"] = cache
     import dalembert as dl
 
-    dl.dynamics("simple-pendulum").forward(np.zeros(1), np.zeros(1), np.zeros(1))  # imports, and LLVM's own beginning
+    dl.dynamics("simple-pendulum").forward(np.zeros(1), np.zeros(1), np.zeros(1))  # imports and initialization of LLVM
     model, loading = timed(lambda: dl.load("rope", links=links))
     equations, deriving = timed(lambda: dl.derive(model, "denoc"))
     row: Row = {"links": links, "load": loading.cpu, "derive": deriving.cpu}
@@ -66,7 +66,7 @@ def _shortest(work: Callable[[], Any]) -> float:
 
 
 def balance(kinetic: np.ndarray, potential: np.ndarray) -> float:
-    """How far the energy goes from its start, by the largest energies."""
+    """The drift of the energy relative to the largest energies."""
     energy = kinetic + potential
     return float(np.abs(energy - energy[0]).max() / (np.abs(kinetic).max() + np.abs(potential).max()))
 
@@ -84,7 +84,7 @@ def fallen(links: int, seconds: float) -> Row:
 
 
 def fallen_in_mujoco(links: int, seconds: float) -> Row:
-    """The same by MuJoCo's RK4, with the longest step that is found to keep the energy as well as AGREED."""
+    """The same by MuJoCo's RK4, with the largest step whose energy error is at most AGREED."""
     import mujoco
 
     model = _mujoco_rope(mujoco, links)
@@ -95,7 +95,7 @@ def fallen_in_mujoco(links: int, seconds: float) -> Row:
         mujoco.mj_resetData(model, data)
         energies, begun = np.empty((count + 1, 2)), time.process_time()
         for k in range(count + 1):
-            mujoco.mj_step(model, data)  # gives the energies at its start
+            mujoco.mj_step(model, data)  # computes the energies at its start
             energies[k] = data.energy
         cpu, error = time.process_time() - begun, balance(energies[:, 1], energies[:, 0])
         if error <= AGREED:
@@ -118,7 +118,7 @@ def _mujoco_rope(mujoco: Any, links: int) -> Any:
 
 
 def slope(rows: list[Row], key: str) -> float:
-    """Of a time over the number of links, on log-log paper."""
+    """The slope of a time over the number of links, in logarithms."""
     return float(np.polyfit(np.log([row["links"] for row in rows]), np.log([row[key] for row in rows]), 1)[0])
 
 
@@ -130,25 +130,25 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=10.0)
     parser.add_argument("--against", nargs="*", default=["100:1", "1000:0.05"])
     parser.add_argument("--json", action="store_true")
-    given = parser.parse_args()
+    options = parser.parse_args()
     out: dict[str, list[Row]] = {"sizes": [], "falls": [], "against": []}
-    tell = sys.stderr if given.json else sys.stdout
-    for links in given.links:
+    tell = sys.stderr if options.json else sys.stdout
+    for links in options.links:
         with tempfile.TemporaryDirectory() as cache:
             out["sizes"].append(in_new_process(grown, links, cache, limit=LIMIT))
         print(_line(out["sizes"][-1]), file=tell, flush=True)
     if len(out["sizes"]) > 1:
         keys = ("load", "derive", "forward_one", "forward_batch", "inverse_one", "inverse_batch")
         print("slopes:", _line({key: slope(out["sizes"], key) for key in keys}), file=tell)
-    if given.seconds > 0:
-        out["falls"].append(in_new_process(fallen, given.fall, given.seconds, limit=LIMIT))
+    if options.seconds > 0:
+        out["falls"].append(in_new_process(fallen, options.fall, options.seconds, limit=LIMIT))
         print(_line(out["falls"][-1]), file=tell, flush=True)
-    for pair in given.against:
+    for pair in options.against:
         links, seconds = int(pair.split(":")[0]), float(pair.split(":")[1])
         rows = [in_new_process(work, links, seconds, limit=LIMIT) for work in (fallen, fallen_in_mujoco)]
         out["against"] += [{"by": by, **row} for by, row in zip(("dalembert", "mujoco"), rows, strict=True)]
         print(*map(_line, out["against"][-2:]), f"ratio {rows[1]['cpu'] / rows[0]['cpu']:.0f}", sep="\n", file=tell)
-    if given.json:
+    if options.json:
         print(json.dumps(out, indent=1))
 
 

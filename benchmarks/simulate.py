@@ -42,7 +42,7 @@ LEVELS = (1e-4, 1e-6, 1e-8, 1e-10, 1e-12)  # errors at which CPU times are compa
 
 @dataclass(frozen=True)
 class Point:
-    """One run: the tolerance asked for, the error found, and the CPU seconds it took."""
+    """One run: its tolerance, its error and its CPU seconds."""
 
     tolerance: float
     error: float
@@ -51,7 +51,7 @@ class Point:
 
 @dataclass(frozen=True)
 class Result:
-    """Everything found for one model."""
+    """All results for one model."""
 
     model: str
     reference: float  # distance between the reference and dop853 at 1e-13
@@ -131,7 +131,7 @@ def ratios(result: Result) -> dict[str, dict[float, float]]:
     return out
 
 
-# showing
+# output
 
 
 def show(result: Result, console: Console) -> None:
@@ -186,7 +186,7 @@ def plot(results: list[Result], path: Path) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description="Accuracy against CPU time, ours and SciPy on SymPy's equations.")
     parser.add_argument("--models", nargs="+", choices=list(peers.MODELS), default=list(peers.MODELS))
-    parser.add_argument("--repeats", type=int, default=5, help="the best of so many runs is shown")
+    parser.add_argument("--repeats", type=int, default=5, help="number of runs; the best is reported")
     parser.add_argument("--plot", type=Path, help="draw the curves to this file")
     parser.add_argument("--json", action="store_true", help="print JSON instead of tables")
     chosen = parser.parse_args()

@@ -1,16 +1,17 @@
-"""Many runs of the cart-pendulum: lanes and cores against one by one, against SciPy and joblib, and what a sweep costs.
+"""Many runs of the cart-pendulum: lanes and cores compared with single runs, SciPy and joblib, and the cost model of a sweep.
 
     python benchmarks/sweep.py [--runs 1000 10000 100000] [--alone 20] [--peer 8] [--workers 2] [--dask [CHUNKS]] [--json]
 
-Every run is 10 s long, with other lengths and masses, at the tolerances of `dop853`; 51 samples are looked at, and the largest
-x and the last energy are kept. All seconds are CPU seconds, of this process and its workers. `--alone` runs are made one by
-one by `simulate`. `--peer` runs are SciPy's `solve_ivp`, DOP853 at the same tolerances, on the equations of SymPy's
-KanesMethod through `lambdify`, shared out by joblib; only `solve_ivp` is counted. The parts of the cost model are measured
-first; then what it says of `--runs` is set beside what they took; the last of them is what wall times are compared with.
-`--simulated` workers wait as long as a chunk takes in place of working on it. `--dask` makes chunks of 1000 runs by workers of
-our own and by a local cluster of as many, each after its start, which is told apart: as it comes, and without the profiler
-that looks at its threads a hundred times a second and with a slower tick of its loops. Its timers go on while a crowded
-machine lets the work wait, so its CPU time is also told with timers for the time of the work alone.
+Every run is 10 s long, with other lengths and masses, at the tolerances of `dop853`; 51 samples are evaluated, and the
+largest x and the last energy are recorded. All seconds are CPU seconds of this process and its workers. `--alone` runs are
+computed one by one by `simulate`. `--peer` runs use SciPy's `solve_ivp`, DOP853 at the same tolerances, on the equations of
+SymPy's KanesMethod through `lambdify`, distributed by joblib; only `solve_ivp` is counted. The parts of the cost model are
+measured first; then its predictions for `--runs` are compared with the measured times; wall times are compared with the last
+of them. `--simulated` workers wait as long as a chunk takes instead of computing it. `--dask` computes chunks of 1000 runs
+with our workers and with a local cluster of the same size, each after its start, which is reported separately: with the
+default configuration, and without the profiler that samples its threads a hundred times per second and with a slower event
+loop tick. Its timers continue while a loaded machine delays the work, so its CPU time is also reported with timers for the
+time of the work alone.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ OBSERVE = ["max(x)", "final(energy)"]
 TOLERANCE = 1e-10
 FEW_TIMERS = {"distributed.worker.profile.enabled": False, "distributed.admin.tick.interval": "500ms"}
 _COMPARED = ("CPU s per chunk", "wall s per chunk")
-_IDLE = 5.0  # seconds in which a cluster is watched that has nothing to do
+_IDLE = 5.0  # seconds during which an idle cluster is observed
 
 
 def swept(runs: int, **more: Any) -> Any:
@@ -52,7 +53,7 @@ def swept(runs: int, **more: Any) -> Any:
 
 
 def question_of(runs: int) -> SweepSpec:
-    """The spec alone, unanswered."""
+    """The spec alone, without a run."""
     with mock.patch.object(sweep, "_evaluated", lambda spec, *_: spec):
         return swept(runs)
 
@@ -74,11 +75,11 @@ def best(work: Callable[[], Any], rounds: int = 3) -> float:
     return min(spent(work)[0] for _ in range(rounds))
 
 
-# the parts
+# parts of the cost model
 
 
 def parts(count: int) -> dict[str, float]:
-    """What a chunk and a run cost, the driver, the checkpoint and the start of a worker."""
+    """Cost of a chunk, a run, the driver, the checkpoint and the start of a worker."""
     first = spent(lambda: swept(2, workers=1))[0]  # imports, derivation, machine code
     spec = question_of(100_000)
     points = Points(spec.variation)(0, CHUNK)
@@ -113,7 +114,7 @@ def parts(count: int) -> dict[str, float]:
 
 
 def predicted(part: dict[str, float], runs: int, count: int) -> float:
-    """CPU seconds by the cost model, in a process that has made a sweep before."""
+    """CPU seconds of the cost model, in a process that has run a sweep before."""
     chunks = math.ceil(runs / CHUNK)
     each = part["ms per chunk besides"] + part["ms per chunk, driver"] + part["ms per chunk, checkpoint"]
     started = count if count > 1 and chunks > 1 else 0
@@ -121,7 +122,7 @@ def predicted(part: dict[str, float], runs: int, count: int) -> float:
 
 
 def checked(part: dict[str, float], sizes: list[int], count: int) -> list[dict[str, float]]:
-    """What sweeps took, beside what the model says."""
+    """Measured times of sweeps compared with the cost model."""
     rows = []
     for runs in sizes:
         with tempfile.TemporaryDirectory() as folder:
@@ -130,11 +131,11 @@ def checked(part: dict[str, float], sizes: list[int], count: int) -> list[dict[s
     return rows
 
 
-# others
+# other programs
 
 
 def alone(count: int) -> tuple[float, float]:
-    """CPU and wall seconds of a run by `simulate`, with what is kept of it."""
+    """CPU and wall seconds of a run with `simulate`, including its observables."""
     eom, spec = dl.derive(MODEL), question_of(count + 1)
     points = Points(spec.variation)(0, count + 1).T.tolist()
 
@@ -192,7 +193,7 @@ def dask_cluster(count: int, settings: dict[str, Any]) -> Iterator[Any]:
 
 
 def clocked(work: Callable[..., Any], *given: Any) -> tuple[Any, float]:
-    """What work returns, and its CPU seconds."""
+    """The result of `work` and its CPU seconds."""
     begun = time.thread_time()
     found = work(*given)
     return found, time.thread_time() - begun
@@ -205,7 +206,7 @@ class Clocked:
         self._executor, self._max_workers, self.seconds = executor, count, 0.0
 
     def submit(self, work: Callable[..., Any], *given: Any) -> Future[Any]:
-        """As executors have it."""
+        """See `concurrent.futures.Executor.submit`."""
         out: Future[Any] = Future()
 
         def done(future: Future[Any]) -> None:
@@ -218,7 +219,7 @@ class Clocked:
 
 
 def own(count: int, chunks: int) -> dict[str, float]:
-    """CPU seconds of a sweep by worker processes of our own, and of their start."""
+    """CPU seconds of a sweep with our worker processes, and of their start."""
     small = replace(question_of(count), given_chunk=1)
     start, ready = spent(lambda: list(worker_pool.by_processes(small, range(count), count)))
     took, wall = spent(lambda: swept(chunks * CHUNK, workers=count))
@@ -231,7 +232,7 @@ def own(count: int, chunks: int) -> dict[str, float]:
 
 
 def dask(count: int, chunks: int, settings: dict[str, Any]) -> dict[str, float]:
-    """The same by a local cluster, and by how much all its processes take more than the work itself."""
+    """The same for a local Dask cluster, and the overhead of its processes beyond the work itself."""
     begun, wall = time.process_time(), time.perf_counter()
     with dask_cluster(count, settings) as client:
 
@@ -262,7 +263,7 @@ def dask(count: int, chunks: int, settings: dict[str, Any]) -> dict[str, float]:
 
 
 def beside_dask(count: int, chunks: int, rounds: int = 2) -> dict[str, dict[str, float]]:
-    """All of them in turn, and the best round of each; what Dask takes more than workers of our own is of these."""
+    """All variants in turn, with the best round of each; the overhead of Dask is computed from these."""
     ways = {
         "workers of our own": lambda: own(count, chunks),
         "Dask as it comes": lambda: dask(count, chunks, {}),
@@ -280,7 +281,7 @@ def beside_dask(count: int, chunks: int, rounds: int = 2) -> dict[str, dict[str,
 
 
 def simulated(part: dict[str, float], count: int, rounds: int = 3) -> dict[str, float]:
-    """Wall seconds of so many workers that wait as long as a chunk takes, beside what the model says."""
+    """Wall seconds of this number of simulated workers, compared with the cost model."""
     chunk = (CHUNK * part["µs per run"] + 1e3 * part["ms per chunk besides"]) * 1e-6
     many = question_of(rounds * count * CHUNK)
     found = Answer({name: np.zeros(CHUNK) for name in OBSERVE}, {})
@@ -304,37 +305,37 @@ def main() -> None:
     parser.add_argument("--simulated", type=int, nargs="*", default=[100, 1000])
     parser.add_argument("--dask", type=int, nargs="?", const=20, default=0, metavar="CHUNKS")
     parser.add_argument("--json", action="store_true")
-    given = parser.parse_args()
-    part = parts(given.workers)
-    out: dict[str, Any] = {"parts": part, "sweeps": checked(part, given.runs, given.workers)}
-    whole = (
-        out["sweeps"][-1]["wall s"] / given.runs[-1] if given.runs else math.nan
+    options = parser.parse_args()
+    part = parts(options.workers)
+    out: dict[str, Any] = {"parts": part, "sweeps": checked(part, options.runs, options.workers)}
+    per_run = (
+        out["sweeps"][-1]["wall s"] / options.runs[-1] if options.runs else math.nan
     )  # s per run, all cores, start included
-    if given.alone:
-        took, wall = alone(given.alone)
+    if options.alone:
+        took, wall = alone(options.alone)
         out["one by one"] = {
-            "runs": given.alone,
+            "runs": options.alone,
             "µs per run": took * 1e6,
             "lanes are faster": took * 1e6 / part["µs per run"],
-            "lanes and cores are faster, wall": wall / whole,
+            "lanes and cores are faster, wall": wall / per_run,
         }
-    if given.peer:
-        took, wall, off = peer(given.peer, given.workers)
+    if options.peer:
+        took, wall, off = peer(options.peer, options.workers)
         out["SciPy and joblib"] = {
-            "runs": given.peer,
+            "runs": options.peer,
             "ms per run": took * 1e3,
             "times ours": took * 1e6 / part["µs per run"],
-            "times ours, wall on as many cores": wall / given.workers / whole,
+            "times ours, wall on as many cores": wall / options.workers / per_run,
             "largest difference of x": off,
         }
-    if given.dask:
-        out |= beside_dask(given.workers, given.dask)
-    out["simulated workers"] = [simulated(part, count) for count in given.simulated]
-    print(json.dumps(out, indent=2) if given.json else told(out))
+    if options.dask:
+        out |= beside_dask(options.workers, options.dask)
+    out["simulated workers"] = [simulated(part, count) for count in options.simulated]
+    print(json.dumps(out, indent=2) if options.json else format_results(out))
 
 
-def told(out: dict[str, Any]) -> str:
-    """The same as lines of text."""
+def format_results(out: dict[str, Any]) -> str:
+    """The results as lines of text."""
     lines = []
     for title, found in out.items():
         lines.append(title)

@@ -1,10 +1,10 @@
-"""Equations for the reader: the time to write the page, all blocks and all laws of every gallery model by every formalism.
+"""Display of equations: the time to write the page, all blocks and all laws of every gallery model and formalism.
 
     python benchmarks/tidying.py [--model three-bodies] [--most 8] [--limit 60] [--prove] [--json]
 
-Times are CPU seconds of one process for each model, without deriving and compiling what the machine runs. A star says that the
-time budget of the short forms was spent, a cross that a quantity is too long to be written out. `--prove` adds the proofs that
-what is shown is what the formalism computes.
+Times are CPU seconds of one process for each model, without derivation and compilation. A star marks that the
+time budget of simplification was used up, a cross that a quantity is too long to be displayed. `--prove` adds the proofs that
+the displayed equations equal the computed ones.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from dalembert.formalisms import catalogue
 from dalembert.io import gallery
 from measure import in_new_process, timed
 
-AIM, MOSTLY = 10.0, 1.0  # seconds: at most, and for most
+LIMIT_ALL, LIMIT_MOST = 10.0, 1.0  # seconds: limit for all, and for most
 
 
 @dataclass(frozen=True)
@@ -35,17 +35,17 @@ class Written:
     """One model by one formalism."""
 
     seconds: float
-    mark: str  # star: the budget was spent; cross: too long; clock: over the limit
+    mark: str  # star: budget used up; cross: too long; clock: over the limit
     operations: int  # of the page
     verdicts: tuple[str, ...] = ()  # of the proofs of its blocks and laws, each once
 
 
 class _Over(Exception):
-    """The limit of one derivation is reached."""
+    """The time limit of one derivation is reached."""
 
 
 def written(name: str, limit: float, prove: bool) -> dict[str, Written]:
-    """All formalisms that take a model, one after another."""
+    """All formalisms applicable to a model, one after another."""
     signal.signal(signal.SIGPROF, _stop)
     found = {}
     for key in catalogue.KEYS:
@@ -70,7 +70,7 @@ def _stop(*_: Any) -> None:
 
 
 def _read(reading: Reading) -> str:
-    """Have everything written, and say what was not."""
+    """Write all equations and report what was omitted."""
     _ = reading.page
     try:
         _ = list(reading.blocks.values()), reading.laws
@@ -94,10 +94,10 @@ def table_of(found: dict[str, dict[str, Written]]) -> Table:
 
 
 def sweep_summary(found: dict[str, dict[str, Written]]) -> str:
-    """How many are quick, and which are slow."""
+    """The number of fast derivations and the list of slow ones."""
     every = [(cell.seconds, name, key) for name, row in found.items() for key, cell in row.items()]
-    quick, slow = sum(t <= MOSTLY for t, *_ in every), [each for each in sorted(every)[::-1] if each[0] > AIM]
-    words = f"{len(every)} derivations: {quick} in at most {MOSTLY:g} s, {len(slow)} in more than {AIM:g} s"
+    quick, slow = sum(t <= LIMIT_MOST for t, *_ in every), [each for each in sorted(every)[::-1] if each[0] > LIMIT_ALL]
+    words = f"{len(every)} derivations: {quick} in at most {LIMIT_MOST:g} s, {len(slow)} in more than {LIMIT_ALL:g} s"
     verdicts = {verdict for row in found.values() for cell in row.values() for verdict in cell.verdicts}
     proofs = f"; verdicts of all proofs: {', '.join(sorted(verdicts))}" if verdicts else ""
     return "\n".join([words + proofs, *(f"  {name} by {key}: {t:.1f} s" for t, name, key in slow)])

@@ -1,12 +1,12 @@
-"""Walking robots on compliant ground, against MuJoCo at equal accuracy, in one run on one thread each.
+"""Walking robots on compliant ground, compared with MuJoCo at equal accuracy, one thread each.
 
     python benchmarks/walking.py [--robots hexapod quadruped] [--duration 10] [--error 1e-4] [--json]
 
 ReDySim's hexapod and quadruped, eighteen degrees of freedom each, walk under controllers that track the gait of the gallery:
 τ = kp (q_d − q) + kd (q̇_d − q̇) in every joint, continuous in time. Model, start, controller and the law of the ground are the
 same in both programs: joints by the same coordinates, and forces of the feet by one function that Numba has compiled, which
-MuJoCo calls as `mjcb_control` in every stage of its integrator RK4, without Python in between. Nothing of MuJoCo's own contact
-is used.
+MuJoCo calls as `mjcb_control` in every stage of its integrator RK4, without Python in between. MuJoCo's contact model
+is not used.
 
 The error is the largest difference of any coordinate at a hundred times a second from a run of ours with tight tolerances.
 Each program gets the cheapest of its settings whose error stays below `--error`: ours by the tolerance, MuJoCo's by the step. CPU
@@ -36,18 +36,18 @@ from dalembert.io._redysim_arrays import from_arrays
 from measure import timed
 
 KP, KD = 1000.0, 30.0
-DEPTH = 0.01  # how deep the feet stand in the ground at the start
-SAMPLES = 100  # times a second
+DEPTH = 0.01  # initial penetration of the feet
+SAMPLES = 100  # samples per second
 TOLERANCES = (1e-6, 1e-7, 1e-8, 1e-9)
 STEPS = (1e-4, 5e-5, 2e-5, 1e-5, 5e-6, 2e-6, 1e-6)
 EXACT = 1e-12
-# legs of which each tripod or diagonal consists, and where hip and knee are among the joints of a leg
+# legs of each tripod or diagonal pair, and the indices of hip and knee among the joints of a leg
 GAITS = {"hexapod": ((0, 3, 4), 2, 0.0), "quadruped": ((1, 2), 3, np.pi / 2)}
 
 
 @dataclass(frozen=True)
 class Robot:
-    """A robot without its motors, and how it walks."""
+    """A robot without its motors, and its gait."""
 
     name: str
     data: dict[str, Any]
@@ -65,7 +65,7 @@ class Robot:
 
 
 def robot_of(name: str) -> Robot:
-    """A robot of the gallery, with a controller in place of the motors that lead its joints."""
+    """A robot of the gallery with a controller instead of its prescribed motors."""
     data = tomllib.loads(gallery.path(name).joinpath("model.toml").read_text(encoding="utf-8"))
     gait = {key: value["value"] for key, value in data["parameters"].items()}
     for key in ("drive", "event", "parameters"):
@@ -80,7 +80,7 @@ def robot_of(name: str) -> Robot:
 def tracking(
     legs: tuple[int, ...], feet: int, joints: int, turned: float, gait: dict[str, float]
 ) -> Callable[..., None]:
-    """The controller: hip and knee, the last two joints of each leg, follow the gait, others stay where they begin."""
+    """The controller: hip and knee, the last two joints of each leg, follow the gait, others stay at their initial angle."""
     h, T, a, c, link = (gait[name] for name in ("h", "T", "a", "c", "l"))
     k = np.sqrt(9.81 / h)
     stands_first = np.array([float(leg in legs) for leg in range(feet)])
@@ -113,7 +113,7 @@ def tracking(
 
 
 def mjcf(robot: Robot) -> str:
-    """The robot for MuJoCo: three slides and three hinges for the base; links without mass become a second hinge of the next."""
+    """The robot for MuJoCo: six joints for the base; a massless link becomes a second hinge of the next link."""
     data, n = robot.data, robot.data["n"]
     number = [
         {key: _number(data[key][i]) for key in ("alp", "a", "b", "m", "dx", "Icxx", "Icyy", "Iczz")} for i in range(n)
@@ -125,7 +125,7 @@ def mjcf(robot: Robot) -> str:
 
     def body(i: int, hinges: str, place: str) -> str:
         at = number[i]
-        if at["m"] == 0:  # its joint becomes the first of its child: the child's frame is turned about x by alp
+        if at["m"] == 0:  # its joint becomes the first of its child: the child's frame is rotated about x by alp
             (child,) = children[i]
             turn = number[child]["alp"]
             axis = f"0 {np.sin(turn):.17g} {np.cos(turn):.17g}"
@@ -165,7 +165,7 @@ class Peer:
         self._mujoco, self._robot = mujoco, robot
         self.model = mujoco.MjModel.from_xml_string(mjcf(robot))
         self.data = mujoco.MjData(self.model)
-        self._callback = _callback(robot, self.model, self.data)  # kept alive
+        self._callback = _callback(robot, self.model, self.data)  # keeps a reference
         mujoco.set_mjcb_control(self._callback.ctypes)
 
     def run(self, duration: float, step: float) -> np.ndarray:
@@ -182,7 +182,7 @@ class Peer:
 
 
 def _time_at(data: Any) -> int:
-    """The address of the time in MuJoCo's data: where a number turns up that nothing else has."""
+    """The address of the time in MuJoCo's data, found by a unique value."""
     import ctypes
 
     data.time = 1234.5678901234
@@ -201,7 +201,7 @@ def _at(context: Any, address: Any) -> Any:
 
 
 def _callback(robot: Robot, model: Any, data: Any) -> Any:
-    """Controller and ground as one function in machine code, which MuJoCo calls with positions and velocities at hand."""
+    """Controller and ground as one function in machine code, which MuJoCo calls with positions and velocities."""
     K, C, _, mu, b = robot.data["g_prop"][:5]
     sites = np.arange(model.nsite)
     bodies, root, law = model.site_bodyid[sites], int(model.body_rootid[1]), robot.law
@@ -253,12 +253,12 @@ def _callback(robot: Robot, model: Any, data: Any) -> Any:
     return act
 
 
-# both
+# comparison
 
 
 @dataclass(frozen=True)
 class Cheapest:
-    """The cheapest setting of a program that is good enough."""
+    """The cheapest setting of a program within the error limit."""
 
     setting: float
     error: float
@@ -279,7 +279,7 @@ def ours(robot: Robot, duration: float, exact: np.ndarray, error: float) -> Chea
         off = float(np.abs(run.q - exact).max())
         if off <= error:
             return Cheapest(tolerance, off, took.cpu, run.steps, len(run.switchings), run.energy_error)
-    raise SystemExit(f"{robot.name}: no tolerance of ours reaches {error}")
+    raise SystemExit(f"{robot.name}: no tolerance of dalembert reaches {error}")
 
 
 def theirs(robot: Robot, duration: float, exact: np.ndarray, error: float) -> Cheapest:
@@ -317,12 +317,12 @@ def main() -> None:
     parser.add_argument("--duration", type=float, default=10.0)
     parser.add_argument("--error", type=float, default=1e-4)
     parser.add_argument("--json", action="store_true")
-    given = parser.parse_args()
-    rows = [row(name, given.duration, given.error) for name in given.robots]
-    if given.json:
+    options = parser.parse_args()
+    rows = [row(name, options.duration, options.error) for name in options.robots]
+    if options.json:
         print(json.dumps(rows, default=vars))
         return
-    table = Table(box=SIMPLE_HEAD, title=f"walking for {given.duration:g} s, errors up to {given.error:g}")
+    table = Table(box=SIMPLE_HEAD, title=f"walking for {options.duration:g} s, errors up to {options.error:g}")
     for head in (
         "robot",
         "way, m",

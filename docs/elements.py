@@ -1,7 +1,7 @@
-"""Writes what follows from the records of elements: the type stub of `Model`, and the tables of keys in `model-files.md`.
+"""Generate files from the records of elements: the type stub of `Model`, and the tables of keys in `model-files.md`.
 
 python docs/elements.py            # rewrite both
-python docs/elements.py --check    # say which files are out of date, and end with 1 if any is
+python docs/elements.py --check    # list files that are out of date; exit code 1 if there are any
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ DOCS = Path(__file__).parent
 STUB = DOCS.parent / "src" / "dalembert" / "model" / "model.pyi"
 PAGE = DOCS / "model-files.md"
 
-# where the names in annotations come from
+# modules of the names in annotations
 _MODULES = {
     "collections.abc": ("Iterable", "Mapping", "Sequence"),
     "typing": ("Any", "Self"),
@@ -43,7 +43,7 @@ _MODULES = {
 
 
 def stub() -> str:
-    """The signatures of `Model`, written by hand and generated, for editors and type checkers."""
+    """The signatures of `Model`, hand-written and generated, for editors and type checkers."""
     own = {name: each for name, each in vars(Model).items() if name == "__init__" or not name.startswith("_")}
     lines = [
         "class Model(Elements):",
@@ -84,7 +84,7 @@ def _parameter(part: inspect.Parameter) -> str:
 
 
 def page() -> str:
-    """The reference of model files, with the tables of all elements whose keys have sentences."""
+    """The reference of model files, with the tables of all elements whose keys are documented."""
     text, known = PAGE.read_text(encoding="utf-8"), toml_reader.elements()
     start = text.index("## The reference")
     for head in re.findall(r"^(?:### .*|`)\[\[.*", text[start:], re.MULTILINE):
@@ -125,8 +125,8 @@ def main(check: bool) -> int:
     stale = [(path, text) for path, text in ((STUB, stub()), (PAGE, page())) if _read(path) != text]
     for path, text in stale if not check else ():
         path.write_text(text, encoding="utf-8")
-    said = "out of date" if check else "rewritten"
-    print(f"{said}: {', '.join(path.name for path, _ in stale)}" if stale else "everything is up to date")
+    status = "out of date" if check else "rewritten"
+    print(f"{status}: {', '.join(path.name for path, _ in stale)}" if stale else "everything is up to date")
     return int(bool(stale) and check)
 
 

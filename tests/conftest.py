@@ -1,4 +1,4 @@
-"""Random models for the rooms that need them."""
+"""Shared fixtures: random models, nightly selection, cleared caches."""
 
 import itertools
 import os
@@ -17,7 +17,7 @@ from dalembert.recursive import execution
 from dalembert.recursive.plan import forget_plans
 from dalembert.simulation.workspace import forget_workspaces
 
-# the same examples every time; HYPOTHESIS_PROFILE=nightly looks at ten times as many
+# the same examples every time; HYPOTHESIS_PROFILE=nightly runs ten times as many
 settings.register_profile("normal", max_examples=50, derandomize=True, deadline=None)
 settings.register_profile("nightly", max_examples=500, derandomize=True, deadline=None)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "normal"))
@@ -67,7 +67,7 @@ def _words_of(item):
 
 @pytest.fixture(autouse=True)
 def _nothing_false_is_kept(request):
-    """A test that falsifies a fact neither finds what was compiled before nor leaves what it compiled."""
+    """Isolate a mutation test from programs compiled before and after it."""
     falsifies = "monkeypatch" in request.fixturenames
     if falsifies:
         request.getfixturevalue("monkeypatch").setattr(
@@ -89,7 +89,7 @@ LOADS = ("force", "torque", "joint_torque", "spring", "damper")
 
 
 class Builder:
-    """Grows one random model: a tree of bodies, then loads, constraints and speeds; the same seed, the same model."""
+    """Build one random model: a tree of bodies, then loads, constraints and speeds; deterministic by seed."""
 
     def __init__(self, seed: int, most: int) -> None:
         self.random = np.random.default_rng(seed)
@@ -131,7 +131,7 @@ class Builder:
             joints.append(self.model.revolute(self.numbers(3), self.motion(motions)))
         spread = np.diag(self.random.uniform(0.05, 0.4, 3))
         turn, _ = np.linalg.qr(self.random.normal(size=(3, 3)))
-        second = turn @ spread @ turn.T  # ∫ r rᵀ dm, which gives an inertia that a body can have
+        second = turn @ spread @ turn.T  # ∫ r rᵀ dm, which gives a physically consistent inertia
         name = f"body{len(self.bodies) + 1}"
         self.model.body(
             name,
@@ -175,7 +175,7 @@ class Builder:
         self.model.nonholonomic(" + ".join([*terms, "0.2*sin(t)"]), feedback=feedback)
 
     def nonlinear(self) -> None:
-        """A cone in the space of velocities: homogeneous of second degree, and its slope depends on a coordinate."""
+        """A cone in the space of velocities: homogeneous of second degree, with a derivative that depends on a coordinate."""
         *names, last = self.model.coordinate_names
         terms = " + ".join(f"dot({name})**2" for name in names)
         self.model.nonholonomic(f"{terms} - (1.5 + 0.5*sin({last}))*dot({last})**2", name="cone")
@@ -183,7 +183,7 @@ class Builder:
         self.model.start({}, dict(zip([*names, last], rates.tolist(), strict=True)))
 
     def redundant(self) -> None:
-        """One of the constraints once more, in other words."""
+        """One of the constraints again in an equivalent form."""
         q = self.pick(self.model.coordinate_names)
         if self.model.holonomic_constraints:
             first = self.model.holonomic_constraints[0]
@@ -195,7 +195,7 @@ class Builder:
             self.model.nonholonomic(f"{factor}*({first.psi})", name="again", feedback=gain)
 
     def non_ideal(self) -> None:
-        """Forces like friction and others that are not, on all coordinates."""
+        """Friction-like and other forces on all coordinates."""
         names = self.model.coordinate_names
         sizes = zip(names, self.numbers(len(names)), strict=True)
         self.model.non_ideal({name: f"{a}*dot({name}) + {a}*sin({names[0]} + t)" for name, a in sizes})
@@ -233,7 +233,7 @@ def random_tree() -> Callable[..., Model]:
             builder.body(motions)
         for kind in loads:
             builder.load(kind)
-        # at least one degree of freedom stays
+        # at least one degree of freedom remains
         free = len(builder.model.coordinate_names) - 1
         for _ in range(min(holonomic, free)):
             builder.holonomic((3.0, 2.5) if servo else None)

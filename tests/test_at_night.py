@@ -1,4 +1,4 @@
-"""The list of what is tried at night names tests that there are."""
+"""Every line of the list of nightly parametrizations names an existing test."""
 
 from pathlib import Path
 

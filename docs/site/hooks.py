@@ -1,6 +1,6 @@
-"""What the site has beyond the files of `docs`: the gallery, the reference and the changes, written while it is built.
+"""Generated pages of the site: the gallery, the reference and the changelog, written during the build.
 
-`make docs` paints the gallery and runs the tutorials first (`pictures.py`), then MkDocs calls the functions below by their names.
+`make docs` renders the gallery and runs the tutorials first (`pictures.py`), then MkDocs calls the functions below by name.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ PICTURES = ROOT / "out" / "pictures"
 
 
 def on_config(config: MkDocsConfig) -> MkDocsConfig:
-    """Fills the entries of the navigation that end in a slash, and teaches Markdown our fences."""
+    """Fill the entries of the navigation that end in a slash, and register our Markdown fences."""
     made: dict[str, Callable[[], list[Any]]] = {"gallery/": gallery_pages.navigation, "api/": reference.navigation}
     config.nav = _filled(config.nav, made)
     fences = config.mdx_configs.setdefault("pymdownx.superfences", {}).setdefault("custom_fences", [])
@@ -39,7 +39,7 @@ def on_config(config: MkDocsConfig) -> MkDocsConfig:
 
 
 def _filled(entry: Any, made: dict[str, Callable[[], list[Any]]]) -> Any:
-    """A part of the navigation with the generated parts in their places."""
+    """A part of the navigation with the generated parts inserted."""
     if isinstance(entry, list):
         return [_filled(part, made) for part in entry]
     if isinstance(entry, dict):
@@ -48,7 +48,7 @@ def _filled(entry: Any, made: dict[str, Callable[[], list[Any]]]) -> Any:
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
-    """Adds the generated pages, the math font and the pictures."""
+    """Add the generated pages, the math font and the pictures."""
     pages = gallery_pages.pages() | reference.pages() | {"changelog.md": changes()}
     for path, text in pages.items():
         files.append(File.generated(config, path, content=text))
@@ -60,21 +60,21 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 
 def on_page_markdown(markdown: str, page: Page, **more: Any) -> str:
-    """Fills the marks of a page."""
-    return marks.shown(markdown, page.file.src_uri)
+    """Fill the marks of a page."""
+    return marks.fill_marks(markdown, page.file.src_uri)
 
 
 def on_page_content(html: str, page: Page, **more: Any) -> str:
-    """Functions are shown as users call them."""
+    """Rename functions to their public names."""
     return reference.as_called(html) if page.file.src_uri == "api/functions.md" else html
 
 
 def changes() -> str:
-    """The changelog, with its links as they go from a page of the site."""
+    """The changelog with its links rewritten for the site."""
     return (ROOT / "CHANGELOG.md").read_text(encoding="utf-8").replace("](docs/", "](")
 
 
 def on_post_build(config: MkDocsConfig) -> None:
-    """Every link of every page leads to a file or a heading of the site, and nothing is fetched from elsewhere."""
+    """Check that every link has a target in the site and that nothing is loaded from elsewhere."""
     if problems := broken(Path(config.site_dir)):
         raise PluginError("\n".join(problems))

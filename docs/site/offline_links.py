@@ -1,4 +1,4 @@
-"""A site that opens from a folder: links that lead somewhere, and nothing loaded over a network."""
+"""Check that the site opens from a folder: valid links, and nothing loaded over a network."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ FETCHED = ("stylesheet", "icon", "preload", "preconnect")
 
 @dataclass
 class Page(HTMLParser):
-    """The anchors of a page, where its links lead, and what it loads."""
+    """The anchors, links and loaded resources of a page."""
 
     anchors: set[str] = field(default_factory=set)
     links: list[str] = field(default_factory=list)
@@ -23,41 +23,41 @@ class Page(HTMLParser):
         super().__init__()
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        """Collects what one tag says."""
-        given = {name: value or "" for name, value in attrs}
-        self.anchors |= {given[key] for key in ("id", "name") if key in given}
-        if tag == "link" and set(FETCHED) & set(given.get("rel", "").split()):
-            self.loaded.append(given.get("href", ""))
-        elif tag == "a" and "href" in given:
-            self.links.append(given["href"])
-        elif tag in LOADED and given.get(LOADED[tag]):
-            self.loaded.append(given[LOADED[tag]])
+        """Collect the data of one tag."""
+        attributes = {name: value or "" for name, value in attrs}
+        self.anchors |= {attributes[key] for key in ("id", "name") if key in attributes}
+        if tag == "link" and set(FETCHED) & set(attributes.get("rel", "").split()):
+            self.loaded.append(attributes.get("href", ""))
+        elif tag == "a" and "href" in attributes:
+            self.links.append(attributes["href"])
+        elif tag in LOADED and attributes.get(LOADED[tag]):
+            self.loaded.append(attributes[LOADED[tag]])
 
 
 def read_page(path: Path) -> Page:
-    """What a page says of anchors and links."""
+    """Parse the anchors and links of a page."""
     page = Page()
     page.feed(path.read_text(encoding="utf-8"))
     return page
 
 
 def broken(site: Path) -> list[str]:
-    """One sentence for every link that leads nowhere and for everything that would come over a network."""
+    """One message for every broken link and for every resource loaded over a network."""
     pages = {path: read_page(path) for path in sorted(site.rglob("*.html")) if path.name != "404.html"}
     out = []
     for path, page in pages.items():
         name = path.relative_to(site)
         away = [target for target in page.loaded if urlsplit(target).scheme not in ("", "data") or target[:2] == "//"]
-        out += [f"{name} loads {target} over a network. A page has to open without one." for target in away]
+        out += [f"{name} loads {target} over a network. Pages must open without network access." for target in away]
         inside = (target for target in page.links + page.loaded if not urlsplit(target).scheme and target[:2] != "//")
         out += [
-            f"{name} links to {target}, which is not there." for target in inside if not _leads(path, target, pages)
+            f"{name} links to {target}, which does not exist." for target in inside if not _leads(path, target, pages)
         ]
     return out
 
 
 def _leads(path: Path, target: str, pages: dict[Path, Page]) -> bool:
-    """Whether a link from a page leads to a file, and to a heading of it where it names one."""
+    """Whether the target of a link exists, including its anchor if present."""
     parts = urlsplit(target)
     there = (path.parent / unquote(parts.path)).resolve() if parts.path else path
     if not there.is_file():

@@ -1,6 +1,6 @@
-"""Paints the gallery and runs the tutorials: a picture and a page with the viewer of every model, and what the tutorials write.
+"""Render the gallery and run the tutorials: a picture and a viewer page of every model, and the files of the tutorials.
 
-python docs/site/pictures.py out/pictures                   # all; what is newer than package and page is kept
+python docs/site/pictures.py out/pictures                   # all; up-to-date results are kept
 python docs/site/pictures.py out/pictures four-bar linkage  # only these models and tutorials
 """
 
@@ -24,8 +24,8 @@ from dalembert.io import gallery
 
 LONGEST = 10.0  # seconds of a motion
 SAMPLES = 301
-SHOWN = 0.37  # of a motion: where its picture is taken
-# where another moment shows more, or fewer trails
+SHOWN = 0.37  # fraction of a motion at which its picture is taken
+# models with another time or other trails
 MOMENTS = {
     "appell-hamel": 0.9,
     "bead-on-wire": 0.97,
@@ -39,7 +39,7 @@ MOMENTS = {
 
 
 def motion(name: str) -> Trajectory:
-    """The motion of a model that its page shows."""
+    """The motion of a model for its page."""
     model = dl.load(name)
     formalism = "denoc" if len(model.coordinate_names) > 30 else "lagrange"
     return dl.simulate(model, min(model.duration, LONGEST), samples=SAMPLES, formalism=formalism)
@@ -54,13 +54,13 @@ def paint(name: str, folder: Path) -> None:
 
 
 def teach(name: str, folder: Path) -> None:
-    """Run a tutorial where the site finds what it writes."""
+    """Run a tutorial in the folder where the site expects its files."""
     for _ in tutorial_code.printed(name, _ready(folder / "tutorials" / name)):
         pass
 
 
 def made(name: str, folder: Path) -> float:
-    """Do the work of a model or of a tutorial; the seconds it took."""
+    """Process a model or a tutorial; returns the seconds it took."""
     begun = time.perf_counter()
     (teach if name in tutorial_code.NAMES else paint)(name, folder)
     _mark(name, folder).touch()
@@ -68,7 +68,7 @@ def made(name: str, folder: Path) -> float:
 
 
 def snapshot(run: Trajectory, share: float) -> Plot:
-    """One moment of a run, by its share of the time, with the trails that have been left by then."""
+    """One time of a run, as a fraction of its duration, with the trails up to it."""
     film = Film(run.scene())
     shown = next(film.moments(run.t[[round(share * (len(run.t) - 1))]]))
     figure = Plot(figsize=(3.0, 3.0), dpi=200)
@@ -86,7 +86,7 @@ def stale(folder: Path) -> list[str]:
 
 
 def _mark(name: str, folder: Path) -> Path:
-    """The empty file that is written when the work for a name is done."""
+    """The empty marker file that is written when a name is done."""
     return _ready(folder / "done") / name
 
 
@@ -96,18 +96,18 @@ def _ready(folder: Path) -> Path:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Work in all cores, and say what failed."""
-    folder, *asked = arguments
+    """Process the names on all cores and report failures."""
+    folder, *selected = arguments
     place = Path(folder)
-    names = asked or stale(place)
+    names = selected or stale(place)
     failed = False
     with ProcessPoolExecutor(os.cpu_count(), mp_context=get_context("spawn")) as pool:
         work = {pool.submit(made, name, place): name for name in names}
         for k, done in enumerate(as_completed(work), 1):
             problem = done.exception()
             failed |= problem is not None
-            said = f"{done.result():.1f} s" if problem is None else f"failed: {problem}"
-            print(f"{k:3d}/{len(names)} {work[done]}: {said}", flush=True)
+            result = f"{done.result():.1f} s" if problem is None else f"failed: {problem}"
+            print(f"{k:3d}/{len(names)} {work[done]}: {result}", flush=True)
     return int(failed)
 
 

@@ -1,6 +1,6 @@
 """Render the pictures of README.md with dalembert itself: `python docs/site/readme_pictures.py docs/figures`.
 
-The moving one is written by `run.animate`; the others are the last of two snapshots of a run, scaled down.
+The animation is written by `run.animate`; the others are the last of two snapshots of a run, scaled down.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ SOURCE = "A `Source` is a model, its description, the name of a gallery example,
 
 
 def public() -> dict[str, Any]:
-    """Everything that `import dalembert as dl` offers, by name."""
+    """All public names of `import dalembert as dl`."""
     offered = {name: getattr(dl, name) for name in sorted(dl.__all__, key=str.lower)}
     return {
         name: thing
@@ -35,28 +35,28 @@ def kinds() -> tuple[dict[str, Any], dict[str, type], dict[str, type]]:
 
 
 def written(name: str, thing: Any, level: int = 2, **options: Any) -> str:
-    """The directive that documents a public name under the name it has for users."""
-    said = {"heading": f"dl.{name}", "toc_label": name, "heading_level": level} | options
-    lines = "".join(f"      {key}: {value}\n" for key, value in said.items())
+    """The directive that documents an object under its public name."""
+    settings = {"heading": f"dl.{name}", "toc_label": name, "heading_level": level} | options
+    lines = "".join(f"      {key}: {value}\n" for key, value in settings.items())
     return f"::: {anchor(thing)}\n    options:\n{lines}"
 
 
 def as_called(html: str) -> str:
-    """A page of functions with the names and the first argument that they have for users: a stage takes any source of a model."""
+    """A page of functions with their public names and first argument: a stage accepts any source of a model."""
     for name, thing in kinds()[0].items():
         html = html.replace(f'<span class="nf">{unwrap(thing).__name__}</span>', f'<span class="nf">{name}</span>')
     return html.replace('<span class="n">Elements</span>', '<span class="n">Source</span>')
 
 
 def first_line(thing: Any) -> str:
-    """What a thing is, in one sentence."""
+    """The first line of a docstring."""
     return (getdoc(unwrap(thing)) or "").split("\n\n")[0].replace("\n", " ").replace("|", "\\|")
 
 
 def overview() -> str:
-    """All public names with what they are."""
+    """All public names with their first docstring lines."""
     functions, classes, errors = kinds()
-    parts = ["# Python reference", "Everything below comes with `import dalembert as dl`."]
+    parts = ["# Python reference", "All names below are available after `import dalembert as dl`."]
     for title, known, page in (
         ("Functions", functions, "functions.md"),
         ("Classes", classes, None),
@@ -68,7 +68,7 @@ def overview() -> str:
 
 
 def anchor(thing: Any) -> str:
-    """Where a thing is defined, which is also its anchor in the reference."""
+    """The qualified name of an object, which is also its anchor in the reference."""
     origin = unwrap(thing)
     return f"{origin.__module__}.{origin.__qualname__}"
 
@@ -87,7 +87,7 @@ def pages() -> dict[str, str]:
 
 
 def navigation() -> list[Any]:
-    """The pages in the order of reading."""
+    """The pages in reading order."""
     _, classes, _ = kinds()
     return [
         "api/index.md",

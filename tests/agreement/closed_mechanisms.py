@@ -1,9 +1,9 @@
-"""Random closed mechanisms that keep at least one degree of freedom, as plain data, and an independent numerical judge of them.
+"""Random closed mechanisms with at least one degree of freedom, as plain data, and an independent reference solution.
 
 A mechanism is a tree of bodies on joints, closed by one more joint between two of its bodies, or a body and the world. A random
-posture is chosen first, and the place of the closing joint on its second body follows from it: it is closed by construction.
-The judge knows nothing of dalembert: it moves the tree in NumPy, differentiates positions by complex steps, and solves
-[M −Aᵀ; A 0] (q̈, λ) = (h, −Ȧq̇) by least squares, which takes redundant rows.
+posture is chosen first, and the frame of the closing joint on its second body follows from it: it is closed by construction.
+The reference does not use dalembert: it evaluates the tree in NumPy, differentiates positions by complex steps, and solves
+[M −Aᵀ; A 0] (q̈, λ) = (h, −Ȧq̇) by least squares, which permits redundant rows.
 """
 
 from collections.abc import Sequence
@@ -18,15 +18,15 @@ from dalembert.model.model import Model
 from dalembert.simulation.derivation import derivation_of
 
 FREEDOMS = {"revolute": 1, "prismatic": 1, "universal": 2, "ball": 3}
-Place = tuple[np.ndarray, np.ndarray]  # rotation and position
+Transform = tuple[np.ndarray, np.ndarray]  # rotation and position
 
 
 @dataclass(frozen=True)
 class Joint:
-    """A joint of a tree: where it is on its parent, and its axes; a ball has a quaternion."""
+    """A joint of a tree: its frame on the parent, and its axes; a spherical joint has a quaternion."""
 
     kind: str
-    place: Place
+    place: Transform
     axes: tuple[np.ndarray, ...] = ()
 
     @property
@@ -41,19 +41,19 @@ class Body:
     joint: Joint
     mass: float
     center: np.ndarray
-    inertia: np.ndarray  # about the mass centre, in axes of the body
+    inertia: np.ndarray  # about the mass center, in axes of the body
 
 
 @dataclass(frozen=True)
 class Closing:
-    """A joint between body `first`, where it lies in `place`, and body `second`, where its other half lies."""
+    """A joint between body `first`, at its frame `place`, and body `second`, at its frame `other`."""
 
     kind: str
     axes: tuple[np.ndarray, ...]
     first: int
     second: int
-    place: Place
-    other: Place = field(default=(np.eye(3), np.zeros(3)))
+    place: Transform
+    other: Transform = field(default=(np.eye(3), np.zeros(3)))
 
 
 @dataclass(frozen=True)
@@ -105,17 +105,17 @@ def roll_pitch_yaw(R: np.ndarray) -> tuple[float, float, float]:
     )
 
 
-def after(a: Place, b: Place) -> Place:
-    """A place within a place."""
+def compose(a: Transform, b: Transform) -> Transform:
+    """Composition of two transforms."""
     return a[0] @ b[0], a[1] + a[0] @ b[1]
 
 
-def seen_from(a: Place, b: Place) -> Place:
-    """The place b in the axes of a."""
+def relative_transform(a: Transform, b: Transform) -> Transform:
+    """The transform b relative to a."""
     return a[0].T @ b[0], a[0].T @ (b[1] - a[1])
 
 
-def moved(joint: Joint, q: np.ndarray) -> Place:
+def moved(joint: Joint, q: np.ndarray) -> Transform:
     """What a joint does."""
     still = np.zeros(3)
     if joint.kind == "revolute":
@@ -127,22 +127,24 @@ def moved(joint: Joint, q: np.ndarray) -> Place:
     return turned_by(q), still
 
 
-def places(mechanism: Mechanism, q: np.ndarray) -> list[Place]:
+def body_transforms(mechanism: Mechanism, q: np.ndarray) -> list[Transform]:
     """Where all bodies are; q may be complex."""
-    out: list[Place] = []
+    out: list[Transform] = []
     for body, own in zip(mechanism.bodies, mechanism.slices, strict=True):
-        base = after(out[body.parent] if body.parent >= 0 else (np.eye(3), np.zeros(3)), body.joint.place)
-        out.append(after(base, moved(body.joint, q[own])))
+        base = compose(out[body.parent] if body.parent >= 0 else (np.eye(3), np.zeros(3)), body.joint.place)
+        out.append(compose(base, moved(body.joint, q[own])))
     return out
 
 
-# the judge
+# reference solution
 
 
 def gaps(mechanism: Mechanism, q: np.ndarray) -> np.ndarray:
-    """What the closing joint and the norms of quaternions keep at zero."""
-    cut, all_places = mechanism.closing, [*places(mechanism, q), (np.eye(3), np.zeros(3))]
-    R, p = seen_from(after(all_places[cut.first], cut.place), after(all_places[cut.second], cut.other))
+    """Residuals of the closing joint and of the quaternion norms."""
+    cut, all_transforms = mechanism.closing, [*body_transforms(mechanism, q), (np.eye(3), np.zeros(3))]
+    R, p = relative_transform(
+        compose(all_transforms[cut.first], cut.place), compose(all_transforms[cut.second], cut.other)
+    )
     norms = [np.sum(q[own] ** 2) - 1 for own in mechanism.balls]
     if cut.kind == "ball":
         rows = list(p)
@@ -159,7 +161,7 @@ def gaps(mechanism: Mechanism, q: np.ndarray) -> np.ndarray:
 
 
 def across(axis: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Two unit vectors at right angles to an axis."""
+    """Two unit vectors perpendicular to an axis."""
     first = np.cross(axis, np.eye(3)[np.argmin(np.abs(axis))])
     first /= np.linalg.norm(first)
     return first, np.cross(axis, first)
@@ -172,15 +174,15 @@ def slopes(function, q: np.ndarray) -> np.ndarray:
 
 
 def jacobians(mechanism: Mechanism, q: np.ndarray) -> np.ndarray:
-    """Of velocities of mass centres and angular velocities in axes of the world, (bodies, 6, n)."""
+    """Jacobians of mass-center velocities and angular velocities in world axes, (bodies, 6, n)."""
 
     def flat(at: np.ndarray) -> np.ndarray:
-        found = zip(places(mechanism, at), mechanism.bodies, strict=True)
+        found = zip(body_transforms(mechanism, at), mechanism.bodies, strict=True)
         return np.array([np.concatenate([p + R @ body.center, R.ravel()]) for (R, p), body in found])
 
     change = slopes(flat, q)
     out = np.empty((len(mechanism.bodies), 6, len(q)))
-    for i, (R, _) in enumerate(places(mechanism, q)):
+    for i, (R, _) in enumerate(body_transforms(mechanism, q)):
         out[i, :3] = change[i, :3]
         spin = np.einsum("abk,cb->ack", change[i, 3:].reshape(3, 3, -1), R)  # Ṙ Rᵀ
         out[i, 3:] = spin[[2, 0, 1], [1, 2, 0]]
@@ -196,8 +198,8 @@ def along(function, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
 
 
 @dataclass(frozen=True)
-class Judged:
-    """What the judge finds at one state."""
+class ReferenceSolution:
+    """Reference solution at one state."""
 
     M: np.ndarray
     A: np.ndarray
@@ -211,12 +213,12 @@ class Judged:
         return int(np.linalg.matrix_rank(self.A, tol=1e-7 * np.linalg.norm(self.A, 2)))
 
 
-def judged(mechanism: Mechanism, q: np.ndarray, qd: np.ndarray) -> Judged:
+def reference_solution(mechanism: Mechanism, q: np.ndarray, qd: np.ndarray) -> ReferenceSolution:
     """M, A, accelerations and reactions at a state."""
     n = len(q)
     J, Jd = jacobians(mechanism, q), along(lambda at: jacobians(mechanism, at), q, qd)
     M, h = np.zeros((n, n)), np.zeros(n)
-    for body, (R, _), own, change in zip(mechanism.bodies, places(mechanism, q), J, Jd, strict=True):
+    for body, (R, _), own, change in zip(mechanism.bodies, body_transforms(mechanism, q), J, Jd, strict=True):
         inertia, w = R @ body.inertia @ R.T, own[3:] @ qd
         M += body.mass * own[:3].T @ own[:3] + own[3:].T @ inertia @ own[3:]
         h += body.mass * own[:3].T @ (mechanism.gravity - change[:3] @ qd)
@@ -226,19 +228,19 @@ def judged(mechanism: Mechanism, q: np.ndarray, qd: np.ndarray) -> Judged:
         return slopes(lambda x: gaps(mechanism, x), at)
 
     A, beta = rows(q), -along(rows, q, qd) @ qd
-    # an independent combination of the rows; M is singular along quaternions, so the whole system is solved
+    # an independent combination of the rows; M is singular along quaternions, so the full system is solved
     U, sigma, Vt = np.linalg.svd(A)
     r = int((sigma > 1e-7 * sigma[0]).sum())
     independent, right = Vt[:r], (U.T @ beta)[:r] / sigma[:r]
     size = np.sqrt(np.diag(M).max())
-    whole = np.block([[M / size**2, -independent.T], [independent, np.zeros((r, r))]])
-    found = np.linalg.solve(whole, np.concatenate([h / size**2, right]))
+    system = np.block([[M / size**2, -independent.T], [independent, np.zeros((r, r))]])
+    found = np.linalg.solve(system, np.concatenate([h / size**2, right]))
     qdd = found[:n]
-    return Judged(M, A, qdd, M @ qdd - h, float(np.linalg.cond(whole)))
+    return ReferenceSolution(M, A, qdd, M @ qdd - h, float(np.linalg.cond(system)))
 
 
 def well_conditioned(space, states, count: int):
-    """The first states at which the chosen speeds determine the velocities well: others cost digits."""
+    """The first states at which the chosen speeds are well-conditioned."""
     equations = Equations(derivation_of(space.setup, "kane"))
     kernel, values = equations.kernel, equations.values
     v, _ = kernel.start(states.q, states.qd, states.t, values)
@@ -250,7 +252,7 @@ def well_conditioned(space, states, count: int):
     return random_states.States(states.q[:, kept], states.qd[:, kept], states.t[kept])
 
 
-# drawing
+# random mechanisms
 
 
 class _Draw:
@@ -271,7 +273,7 @@ class _Draw:
         first /= np.linalg.norm(first)
         return (first, across(first)[0]) if kind == "universal" else (first,)
 
-    def place(self, plane: bool, first: bool = False) -> Place:
+    def place(self, plane: bool, first: bool = False) -> Transform:
         angles = self.rng.uniform(-1, 1, 3)
         p = self.rng.uniform(-0.8, 0.8, 3)
         if plane and not first:
@@ -286,7 +288,7 @@ class _Draw:
         return Body(parent, joint, float(self.rng.uniform(0.4, 2)), self.rng.uniform(-0.4, 0.4, 3), inertia)
 
 
-# what a mechanism is made of: is it planar, its joints from the world outwards in two branches, the joint that closes it
+# families: planar or not, joints from the world outward in two branches, closing joint
 FAMILIES: dict[str, tuple[bool, tuple[str, ...], tuple[str, ...], str]] = {
     "planar, pin": (True, ("revolute", "revolute"), ("revolute",), "revolute"),
     "planar, slide": (True, ("revolute", "revolute"), ("revolute",), "prismatic"),
@@ -303,12 +305,12 @@ FAMILIES: dict[str, tuple[bool, tuple[str, ...], tuple[str, ...], str]] = {
 }
 
 
-def drawn(family: str, seed: int) -> Mechanism:
-    """A mechanism of a family that keeps at least one degree of freedom at its posture, and is far from losing its rank."""
+def random_mechanism(family: str, seed: int) -> Mechanism:
+    """A mechanism of a family with at least one degree of freedom at its posture and well-conditioned constraints."""
     for trial in range(100):
         found = _tried(family, 1000 * seed + trial)
         rates = np.random.default_rng(seed).normal(size=len(found.posture))
-        here = judged(found, found.posture, rates)
+        here = reference_solution(found, found.posture, rates)
         sigma = np.linalg.svd(here.A, compute_uv=False)
         kept = sigma[sigma > 1e-7 * sigma[0]]
         if len(found.posture) - len(kept) >= 1 and kept[-1] > 0.05 * kept[0] and here.condition < 1e4:
@@ -332,8 +334,8 @@ def _tried(family: str, seed: int) -> Mechanism:
     posture = np.concatenate([_values(body.joint, draw.rng) for body in bodies])
     closing = Closing(kind, draw.axes(kind, plane), tips[0], tips[1], draw.place(plane))
     open_one = Mechanism(f"{family} {seed}", draw.rng.uniform(-9, 9, 3), tuple(bodies), closing, posture)
-    at = [*places(open_one, posture), (np.eye(3), np.zeros(3))]
-    other = seen_from(at[closing.second], after(at[closing.first], closing.place))
+    at = [*body_transforms(open_one, posture), (np.eye(3), np.zeros(3))]
+    other = relative_transform(at[closing.second], compose(at[closing.first], closing.place))
     closed = Closing(kind, closing.axes, closing.first, closing.second, closing.place, other)
     return Mechanism(open_one.name, open_one.gravity, open_one.bodies, closed, posture)
 
@@ -349,7 +351,7 @@ def _values(joint: Joint, rng: np.random.Generator) -> np.ndarray:
 
 
 def as_model(mechanism: Mechanism) -> Model:
-    """The mechanism in the words of dalembert, at its posture."""
+    """The mechanism as a dalembert model at its posture."""
     model = Model(mechanism.name.replace(",", "").replace(" ", "-"), gravity=mechanism.gravity.tolist())
     for i, value in enumerate(mechanism.posture):
         model.coordinate(f"q{i}", float(value))
@@ -370,7 +372,7 @@ def as_model(mechanism: Mechanism) -> Model:
     return model.loop("cut", ends, _joint(model, cut.kind, cut.axes, cut.place, None), **other)
 
 
-def _joint(model: Model, kind: str, axes: Sequence[np.ndarray], place: Place, motions: list[str] | None):
+def _joint(model: Model, kind: str, axes: Sequence[np.ndarray], place: Transform, motions: list[str] | None):
     at = {"position": place[1].tolist(), "rotation": roll_pitch_yaw(place[0])}
     if kind == "ball":
         return model.spherical(**({} if motions is None else {"quaternion": motions}), **at)

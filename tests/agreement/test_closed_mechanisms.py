@@ -1,7 +1,7 @@
-"""Random closed mechanisms, planar and spatial, with quaternions and redundant rows, against an independent judge.
+"""Random closed mechanisms, planar and spatial, with quaternions and redundant rows, against an independent reference.
 
-Accelerations and reactions of every formalism that applies, compiled, and the accelerations of the program that a run
-integrates, are those of `closed_mechanisms.judged`. Two solutions differ by rounding times the condition κ of the equations: the
+Accelerations and reactions of every applicable formalism, compiled, and the accelerations of the program that a run integrates,
+agree with `closed_mechanisms.reference_solution`. Two solutions differ by rounding times the condition κ of the equations: the
 tolerance is 1e-9 κ / 10 for κ above 10.
 """
 
@@ -9,7 +9,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from closed_mechanisms import FAMILIES, as_model, drawn, gaps, judged, well_conditioned
+from closed_mechanisms import FAMILIES, as_model, gaps, random_mechanism, reference_solution, well_conditioned
 
 from dalembert.api.equations import Equations
 from dalembert.evidence._integrated_programs import batch_of, integrated_rates
@@ -30,7 +30,7 @@ CASES = [
 
 def prepared(family, seed):
     """A mechanism, its workspace, and random states on its constraints."""
-    mechanism = drawn(family, seed)
+    mechanism = random_mechanism(family, seed)
     space = workspace_of(setup(as_model(mechanism), "native"))
     return mechanism, space, well_conditioned(space, random_states.consistent(space.model, 10 * STATES, seed=7), STATES)
 
@@ -41,10 +41,10 @@ def relative(found, known):
 
 
 @pytest.mark.parametrize(("family", "seed"), CASES)
-def test_every_formalism_agrees_with_an_independent_judge_on_closed_mechanisms(family, seed):
+def test_every_formalism_agrees_with_an_independent_reference_on_closed_mechanisms(family, seed):
     mechanism, space, states = prepared(family, seed)
     assert len(states) == STATES
-    found = [judged(mechanism, q, qd) for q, qd in zip(states.q.T, states.qd.T, strict=True)]
+    found = [reference_solution(mechanism, q, qd) for q, qd in zip(states.q.T, states.qd.T, strict=True)]
     assert max(np.abs(gaps(mechanism, q)).max() for q in states.q.T) < 1e-9
     free = {len(mechanism.posture) - each.rank for each in found}
     assert free == {space.facts.d}
@@ -66,19 +66,19 @@ def test_every_formalism_agrees_with_an_independent_judge_on_closed_mechanisms(f
         assert relative(integrated, qdd) < tolerance, f"{key}, the integrated program"
 
 
-def test_the_judge_detects_a_mass_that_is_wrong_by_a_thousandth():
+def test_the_reference_detects_a_mass_error_of_one_thousandth():
     mechanism, _, states = prepared("planar, pin", 1)
     first, *others = mechanism.bodies
     other = replace(mechanism, bodies=(replace(first, mass=1.001 * first.mass), *others))
-    found = [judged(each, states.q[:, 0], states.qd[:, 0]).qdd[:, None] for each in (other, mechanism)]
+    found = [reference_solution(each, states.q[:, 0], states.qd[:, 0]).qdd[:, None] for each in (other, mechanism)]
     assert relative(*found) > 1e-6
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-def test_drawn_mechanisms_are_closed_at_their_posture_and_keep_a_freedom(family):
-    mechanism = drawn(family, 3)
+def test_random_mechanisms_are_closed_and_mobile(family):
+    mechanism = random_mechanism(family, 3)
     assert np.abs(gaps(mechanism, mechanism.posture)).max() < 1e-12
-    here = judged(mechanism, mechanism.posture, np.zeros(len(mechanism.posture)))
+    here = reference_solution(mechanism, mechanism.posture, np.zeros(len(mechanism.posture)))
     assert len(mechanism.posture) - here.rank >= 1
     if family.startswith("planar"):
         assert here.rank < len(here.A)  # rows of a joint in space are redundant in the plane

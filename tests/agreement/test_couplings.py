@@ -1,4 +1,4 @@
-"""Couplings, rods, slots, planes, surfaces, curves and what rolls between bodies in space: all roads and the principle agree."""
+"""All formalisms and the principle agree on couplings, rods, slots, planes, surfaces, curves and rolling in space."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ ROD = {"mass": 0.8, "center": (0.4, 0.05, 0), "inertia": (0.02, 0.1, 0.11)}
 
 
 def hand_and_load() -> Model:
-    """An arm with a cross in its elbow, and a load that flies and is turned by time."""
+    """An arm with a universal joint in its elbow, and a free load with prescribed rotation."""
     model = Model("hand and load", gravity=(1.0, -9.81, 2.0)).parameters(k=0.4)
     model.coordinates("a", "b", "c", "x", "y", "z").start(
         [0.3, 0.5, -0.2, 0.9, 0.8, 0.1], [1, 0.3, -0.2, 0.1, 0.2, 0.4]
@@ -54,7 +54,7 @@ def test_the_table_is_complete():
 
 @pytest.mark.nightly
 @pytest.mark.parametrize("kind", MADE)
-def test_every_formalism_agrees_and_the_principle_is_fulfilled(kind):
+def test_every_formalism_agrees_and_satisfies_the_principle(kind):
     model = MADE[kind](hand_and_load())
     model.assemble_start = True
     found = dl.verify(dl.assembled(model), states=20, engines=["native"], tolerance=1e-9)
@@ -67,7 +67,7 @@ def test_every_formalism_agrees_and_the_principle_is_fulfilled(kind):
 
 
 def test_every_formalism_agrees_on_a_rack_that_lifts_a_pin_in_a_slot():
-    # one of each family in a plane, with a joint that moves by formulas of a coordinate and of time
+    # one of each family in a plane, with a joint that depends on a coordinate and on time
     model = Model("press", gravity=(0, -9.81, 0)).coordinates("a", "x", "y")
     model.body(
         "pinion", joint=model.revolute((0, 0, 1), "2*a + 0.1*t"), mass=1, center=(0.1, 0.2, 0), inertia=(0, 0, 1)
@@ -86,7 +86,7 @@ def test_every_formalism_agrees_on_a_rack_that_lifts_a_pin_in_a_slot():
 
 
 def stone_on_table() -> Model:
-    """A stone with all freedoms beside a table that slides, turns and is turned by time."""
+    """A free body and a table that slides and rotates, with a prescribed rotation."""
     model = (
         Model("stone", gravity=(1.0, 0.5, -9.81)).parameters(r=0.3).coordinates("s", "w", "x", "y", "z", "a", "b", "c")
     )
@@ -104,13 +104,13 @@ ROLLS: dict[str, Callable[[Model], Model]] = {
 }
 
 
-def test_the_table_of_what_rolls_is_complete():
+def test_the_table_of_rolling_contacts_is_complete():
     assert set(ROLLS) == {kind.kind for kind in CONTACTS if issubclass(kind, Rolling)}
 
 
 @pytest.mark.nightly
 @pytest.mark.parametrize("kind", ROLLS)
-def test_every_formalism_agrees_on_what_rolls_on_a_body_that_moves(kind):
+def test_every_formalism_agrees_on_rolling_on_a_moving_body(kind):
     model = ROLLS[kind](stone_on_table())
     model.assemble_start = True
     found = dl.verify(dl.assembled(model), states=5, engines=["python"])
@@ -122,7 +122,7 @@ def test_every_formalism_agrees_on_what_rolls_on_a_body_that_moves(kind):
 
 
 @pytest.mark.parametrize("kind", ROLLS)
-def test_the_principle_holds_for_what_rolls_on_a_body_that_is_led(kind):
+def test_the_principle_holds_for_rolling_on_a_prescribed_body(kind):
     model = Model("stone", gravity=(0, 0.5, -9.81)).parameters(r=0.3).coordinates("x", "y", "z", "a", "b")
     model.body("table", joint=model.prismatic((0.6, 0, 0.8), "0.3*sin(t)"))
     model.body("stone", joint=model.free(("x", "y", "z"), ("a", "b", 0.2), "zxy"), **SOLID)

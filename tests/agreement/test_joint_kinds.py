@@ -1,4 +1,4 @@
-"""Every kind of joint, in the tree and as the joint that closes a loop: all formalisms and the recursion agree."""
+"""Every joint type, in the tree and as a loop joint: all formalisms and the recursion agree."""
 
 import math
 from typing import Any
@@ -22,7 +22,7 @@ def begin(name: str, *coordinates: str) -> Model:
     return Model(name, gravity=(1.0, -G, 2.0)).coordinates(*coordinates)
 
 
-# loops closed by every kind of joint
+# loops closed by every joint type
 
 
 def four_bars() -> Model:
@@ -44,7 +44,7 @@ def slider_crank() -> Model:
 
 
 def plate_on_arm(kind: str) -> Model:
-    """An arm that turns and a plate that moves in the plane, tied by a joint."""
+    """A rotating arm and a plate in planar motion, connected by a joint."""
     model = begin(kind, "q", "x", "y", "turn")
     model.body("arm", joint=model.revolute((0, 0, 1), "q"), **ROD)
     model.body("plate", joint=model.planar((0, 0, 1), ("x", "y"), "turn"), **SOLID)
@@ -90,7 +90,7 @@ def block_on_table() -> Model:
 
 
 def rssr() -> Model:
-    """Two cranks about different axes and a rod between balls; a universal joint keeps the rod from spinning."""
+    """Two cranks about different axes and a rod between spherical joints; a universal joint prevents spin of the rod."""
     model = begin("spherical", "a", "b1", "b2", "c")
     model.body("input", joint=model.revolute((0, 0, 1), "a"), **ROD)
     hinge = model.universal(((0, 0, 1), (0, 1, 0)), ("b1", "b2"), position=(0.4, 0, 0))
@@ -101,7 +101,7 @@ def rssr() -> Model:
 
 
 def ball_and_cross() -> Model:
-    """The rod of the same mechanism on a ball by a quaternion, closed by a universal joint."""
+    """The rod of the same mechanism on a spherical joint with a quaternion, closed by a universal joint."""
     model = begin("universal and quaternion", "a", "w", "x", "y", "z", "c")
     model.body("input", joint=model.revolute((0, 0, 1), "a"), **ROD)
     hinge = model.spherical(quaternion=("w", "x", "y", "z"), position=(0.4, 0, 0))
@@ -113,7 +113,7 @@ def ball_and_cross() -> Model:
 
 
 def driven_bars() -> Model:
-    """Four bars on a ground whose far pivot is moved by time, and the crank in a joint that time helps along."""
+    """A four-bar linkage with prescribed motion of its far pivot and a time-dependent crank joint."""
     model = begin("rheonomic", "a", "b", "c")
     model.body("crank", joint=model.revolute((0, 0, 1), "a + 0.3*sin(2*t)"), **ROD)
     model.body("coupler", parent="crank", joint=model.revolute((0, 0, 1), "b", position=(0.5, 0, 0)), **SOLID)
@@ -159,13 +159,13 @@ def test_the_table_of_loops_is_complete():
 
 
 @pytest.mark.parametrize("make", [usual(make, make().name) for make in LOOPS])
-def test_every_formalism_agrees_on_a_loop_closed_by_every_kind_of_joint(make):
+def test_every_formalism_agrees_on_a_loop_closed_by_every_joint_type(make):
     model = dl.assembled(make())
     assert dl.mobility(model).degrees_of_freedom == FREEDOMS.get(model.name, 1)
     assert agreed(model).states == 20
 
 
-def test_roads_agree_on_a_ball_by_quaternion_that_a_cross_closes():
+def test_formalisms_agree_on_a_quaternion_joint_closed_by_a_universal_joint():
     model = dl.assembled(ball_and_cross())
     assert dl.mobility(model).degrees_of_freedom == 1
     states = random_states.consistent(with_contacts(model), 20)
@@ -179,7 +179,7 @@ def test_roads_agree_on_a_ball_by_quaternion_that_a_cross_closes():
     assert np.abs(first - recursion).max() <= 1e-9 * np.abs(first).max()
 
 
-def test_hookes_joint_turns_as_the_book_says():
+def test_hookes_joint_has_the_textbook_angle_relation():
     # the fork of the first shaft carries y, that of the second z: tan b = tan a / cos β
     model, beta = dl.assembled(hooke()), 0.5
     for a in np.linspace(0.1, 1.4, 5):
@@ -189,7 +189,7 @@ def test_hookes_joint_turns_as_the_book_says():
         assert rate == pytest.approx(1.7 * math.cos(b) ** 2 / math.cos(a) ** 2 / math.cos(beta), rel=1e-9)
 
 
-# every kind of joint in the tree, with loads inside
+# every joint type in the tree, with loads in the joint
 
 
 def on_base(kind: str, *coordinates: str) -> Model:
@@ -209,7 +209,7 @@ TREES = {
 
 @pytest.mark.nightly
 @pytest.mark.parametrize("kind", [usual(kind, kind) for kind in TREES])
-def test_every_formalism_agrees_on_joints_with_several_motions_and_loads_inside(kind):
+def test_every_formalism_agrees_on_multi_dof_joints_with_loads(kind):
     count, make = TREES[kind]
     names = [f"r{i}" for i in range(count)]
     model = on_base(kind, *names).start(dict.fromkeys(names, 0.3), {})
@@ -223,7 +223,7 @@ def test_every_formalism_agrees_on_joints_with_several_motions_and_loads_inside(
 
 
 @pytest.mark.nightly
-def test_every_formalism_agrees_on_a_ball_by_quaternion_on_a_moving_base():
+def test_every_formalism_agrees_on_a_quaternion_joint_on_a_moving_base():
     model = on_base("quaternion", "w", "x", "y", "z").start({"w": 1}, {"x": 0.3, "y": -0.2})
     model.body("link", parent="base", joint=model.spherical(quaternion=("w", "x", "y", "z"), **PLACE), **SOLID)
     model.torque("link", ("sin(t)", 0.3, "x"), reaction="base", frame="link")

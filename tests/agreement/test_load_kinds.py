@@ -1,4 +1,4 @@
-"""Every kind of load, all at once and one by one: all formalisms, the recursion and the principle agree."""
+"""Every load type, together and one by one: all formalisms, the recursion and the principle agree."""
 
 import pytest
 
@@ -10,7 +10,7 @@ from dalembert.model.model import Model
 
 ENDS = {"bodies": ("upper", "lower"), "points": ((0.1, -1.5, 0.2), (0.6, 0.3, 0))}
 SIX = {"stiffness": (8, 5, 3, 2, 4, 1), "damping": (1, 2, 3, 0.3, 0.2, 0.1)}
-TOUCHING = {"stiffness": 2, "damping": 0.1, "friction": 0.3, "smoothing": 0.5}  # deep in the ground, wherever it is
+TOUCHING = {"stiffness": 2, "damping": 0.1, "friction": 0.3, "smoothing": 0.5}  # below the ground at every state
 KINDS = {
     "force": lambda m: m.force("lower", ("2*cos(t)", 1, "-b"), point=(0.5, 0.1, 0), frame="upper"),
     "torque": lambda m: m.torque("lower", ("2*cos(t)", 1, "-b"), reaction="upper"),
@@ -42,7 +42,7 @@ KINDS = {
 
 
 def arm(*kinds: str) -> Model:
-    """Two links of slanted axes with loads."""
+    """Two links with inclined axes and loads."""
     model = (
         Model("arm", gravity=(1.0, -9.81, 2.0)).parameters(k=3.0).coordinate("a", 0.4, 0.5).coordinate("b", -0.3, 0.2)
     )
@@ -63,11 +63,11 @@ def agrees(model: Model) -> None:
     assert (found.principle.status, found.recursion.status) == ("agrees", "agrees")
 
 
-def test_no_kind_of_load_is_left_out():
+def test_every_load_type_is_covered():
     assert {kind.kind for kind in LOADS} == set(KINDS)
 
 
-def test_energies_forces_wrenches_and_recursion_agree_on_all_loads_at_once_as_read_from_a_file():
+def test_energies_forces_wrenches_and_recursion_agree_on_all_loads_from_a_file():
     model = loads_toml(to_toml(arm(*KINDS)))
     assert [load for load in model.loads if load not in arm(*KINDS).loads] == []
     q, qd = model.initial
@@ -78,18 +78,18 @@ def test_energies_forces_wrenches_and_recursion_agree_on_all_loads_at_once_as_re
 
 
 @pytest.mark.nightly
-def test_all_roads_agree_on_all_loads_at_once():
+def test_all_formalisms_agree_on_all_loads_at_once():
     agrees(arm(*KINDS))
 
 
 @pytest.mark.nightly
 @pytest.mark.parametrize("kind", KINDS)
-def test_all_roads_agree_on_every_load(kind):
+def test_all_formalisms_agree_on_every_load(kind):
     agrees(arm(kind))
 
 
 @pytest.mark.nightly
-def test_machine_code_and_taylor_series_take_every_smooth_load():
+def test_machine_code_and_taylor_series_support_every_smooth_load():
     model = arm(*(kind for kind in KINDS if "strut" not in kind))
     run, twin = (dl.derive(model, key).simulate(0.5, samples=4) for key in ("lagrange", "newton_euler"))
     assert run.q == pytest.approx(twin.q, abs=1e-10)

@@ -1,7 +1,7 @@
-"""Random trees with every kind of joint, load, speed and constraint: all formalisms that apply give the same q̈ and Aᵀλ.
+"""Random trees with every type of joint, load, speed and constraint: all applicable formalisms give the same q̈ and Aᵀλ.
 
-Differences are relative to the largest acceleration and force of each state. Two roads may differ by rounding times the
-condition of the equations, and roads that form normal equations by its square: the tolerance is 1e-8 up to a condition κ of
+Differences are relative to the largest acceleration and force of each state. Two formalisms may differ by rounding times the
+condition of the equations, and those that form normal equations by its square: the tolerance is 1e-8 up to a condition κ of
 10⁴ and grows like κ² from there, where κ belongs to [M Aᵀ; A 0] with the diagonal of M and the rows of A scaled to one.
 """
 
@@ -17,7 +17,7 @@ from dalembert.mechanics import random_states
 from dalembert.simulation.derivation import derivation_of
 from dalembert.simulation.workspace import setup, workspace_of
 
-CHUNKS = 10  # spread over the processes of a parallel run
+CHUNKS = 10  # distributed over the processes of a parallel run
 STATES = 5
 LOADS = ("force", "torque", "joint_torque", "spring", "damper")
 NIGHT = settings().max_examples > 50
@@ -26,7 +26,7 @@ SIZES = (1, 2, 2, 2, 3, 3, 3, 3, 4, 4, *((5, 6) if NIGHT else ()))  # six coordi
 
 @st.composite
 def recipes(draw, coordinates=SIZES, bodies=6):
-    """What a random model is made of; one in five has a constraint that is nonlinear in the velocities, one in five servos."""
+    """The parts of a random model; one in five has a constraint nonlinear in the velocities, one in five servo constraints."""
     size, count = draw(st.sampled_from(coordinates)), draw(st.integers(1, bodies))
     special = draw(st.sampled_from(("plain", "plain", "plain", "nonlinear", "servo")))
     return {
@@ -52,11 +52,11 @@ def prepared(random_tree, recipe, engine):
         states = random_states.consistent(space.model, STATES, seed=7)
         assert space.facts.d >= 0
     except (SingularError, InconsistentStateError) as error:
-        # parallel sliders in one joint have no inertia between them; a cone may have no velocity near the start
+        # parallel prismatic joints have no inertia between them; a cone may have no solution near the initial velocity
         note(str(error))
         assume(False)
     if recipe["servo"] and all(space.facts.levels.servo):
-        # nothing has to hold on the way to the target
+        # servo constraints need not hold during the transient
         states = random_states.drawn(space.model, np.random.default_rng(7), STATES)
     _, _, A, M = space.manifold.evaluate(states.q, states.qd, states.t, space.values)
     return space, states, M, condition(M, A[list(space.facts.rows)])
@@ -76,7 +76,7 @@ def condition(M, A):
 
 
 def compare(space, states, M, keys, tolerance):
-    """Every formalism beside the first."""
+    """Every formalism compared with the first."""
     first, pace, force = None, np.nan, np.nan
     for key in keys:
         equations = Equations(derivation_of(space.setup, key))

@@ -20,7 +20,7 @@ Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 @dataclass(frozen=True)
 class Measure:
-    """A number that is to go down, and the details that explain it, the most important first."""
+    """A metric to be reduced, and its details, the most important first."""
 
     value: int
     details: tuple[str, ...] = ()
@@ -28,13 +28,13 @@ class Measure:
 
 @dataclass(frozen=True)
 class Module:
-    """What is measured of a module."""
+    """Metrics of a module."""
 
     name: str  # dotted
     lines: int
     functions: tuple[tuple[int, str], ...]  # lines and name of each
     uses_of_any: int
-    imported: frozenset[tuple[str, str]]  # (module, name or nothing), wherever the statement stands
+    imported: frozenset[tuple[str, str]]  # (module, name or nothing), at any position
     imported_at_import_time: frozenset[tuple[str, str]]
 
 
@@ -118,7 +118,7 @@ class Sources:
         return Measure(sum(module.lines for module in self.modules.values()))
 
     def uses_of_any(self) -> Measure:
-        """Places where `typing.Any` stands."""
+        """Uses of `typing.Any`."""
         uses = {name: module.uses_of_any for name, module in self.modules.items()}
         most = sorted((name for name in uses if uses[name]), key=lambda name: -uses[name])
         return Measure(sum(uses.values()), tuple(f"{name}: {uses[name]}" for name in most[:_LISTED]))

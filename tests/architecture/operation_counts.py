@@ -1,6 +1,6 @@
 """Operation counts of pairs of a gallery model and a formulation: one evaluation of the right-hand side, linear solve included.
 
-Beside the benchmark `operations.py`, which counts every formulation on six models and allows growth by 5 %, these are exact.
+The benchmark `operations.py` counts every formulation on six models and allows growth by 5 %; these counts are exact.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def name(model: str, formulation: str) -> str:
 
 
 def compare(found: int, before: int) -> str | None:
-    """What is wrong with a count; None where it is that of the baseline."""
+    """The problem of a count; None if it equals the baseline."""
     if found > before:
         return f"{found} operations, {before} in the baseline: the count has grown by {found - before}"
     if found < before:

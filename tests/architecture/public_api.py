@@ -1,6 +1,6 @@
-"""The public API as text: one line for each public name, for each public member of a class or module, and its signature.
+"""The public API as a str: one line for each public name, for each public member of a class or module, and its signature.
 
-Annotations stand as they are written in the sources, so that the text does not depend on the version of Python. Attributes that
+Annotations are those of the sources, so that the result does not depend on the Python version. Attributes that
 only a constructor sets are not found.
 """
 
@@ -77,7 +77,7 @@ def _is_builtin(cls: type) -> bool:
 
 
 def _constructor(cls: type) -> str:
-    """The signature by which objects are made; nothing where it is that of a base class outside the package."""
+    """The signature of the constructor; empty if it is that of a base class outside the package."""
     for base in cls.__mro__:
         if base.__module__.startswith(dalembert.__name__) and not issubclass(base, Enum):
             made = vars(base).get("__init__") or vars(base).get("__new__")
@@ -151,9 +151,9 @@ def _written(annotation: object) -> str:
 
 
 def _value(default: object) -> str:
-    """A default value; objects without a text of their own by their type."""
+    """A default value; objects without their own repr by their type."""
     if isinstance(default, frozenset):
-        return f"frozenset({sorted(map(repr, default))})"  # its own text has no fixed order
+        return f"frozenset({sorted(map(repr, default))})"  # its repr has no fixed order
     text = repr(default)
     if not (inspect.isroutine(default) or inspect.isclass(default)):
         return f"<{type(default).__name__}>" if " at 0x" in text else text

@@ -1,4 +1,4 @@
-"""Runs over formulations, integrators and kinds of models, whose results are compared with a committed baseline.
+"""Runs over formulations, integrators and model types, whose results are compared with a committed baseline.
 
 On the machine and with the libraries of the baseline the results must be equal to the bit. Elsewhere other instructions and other
 roundings are used, and a few numbers of each run must agree within the tolerance of its case.
@@ -24,17 +24,17 @@ import dalembert as dl
 BASELINE = Path(__file__).with_name("identical_runs.json")
 LIBRARIES = ("numpy", "scipy", "symengine", "llvmlite", "heyoka")
 QUANTITIES = ("t", "q", "qd", "qdd", "kinetic", "potential", "energy", "energy_error", "multipliers", "reactions")
-# what has a relative error: not times, which are given, nor energies, of which errors remain where they begin at zero
+# quantities with a relative error: not times, which are inputs, nor energies, which may start at zero
 NUMBERS = ("q", "qd", "qdd", "kinetic", "potential", "multipliers", "reactions")
 PER_QUANTITY = 3
 _ZERO = 1e-12  # the largest value of a quantity that is zero up to rounding
-_ROUNDING = 1e-9  # what such a quantity may be elsewhere
+_ROUNDING = 1e-9  # bound of such a quantity in other environments
 SAMPLES = 21
 
 
 @dataclass(frozen=True)
 class Case:
-    """A run, and how far its numbers may lie from those of the baseline on another machine.
+    """A run and its tolerance against the baseline on another machine.
 
     The tolerance is relative to the largest value of the quantity in the run.
     """
@@ -59,7 +59,7 @@ def gallery_case(kind: str, model: str, formulation: str, integrator: str, durat
 
 
 # Tolerances: 1e-11 for smooth runs, 1e-9 where a run switches or where its steps follow an error of 1e-6 (rk45), 1e-8 for the
-# top, which changes its chart beside gimbal lock. Without fused products and vector registers (LLVM, Numba, NumPy and BLAS at
+# top, which changes its chart near gimbal lock. Without fused products and vector registers (LLVM, Numba, NumPy and BLAS at
 # their simplest) the numbers differed by at most 2e-14, 6e-13 and 2e-11 of the largest value.
 CASES = {
     "double-pendulum lagrange dop853": gallery_case("smooth", "double-pendulum", "lagrange", "dop853", 1.0, 1e-11),
@@ -100,7 +100,7 @@ CASES = {
 
 @dataclass(frozen=True)
 class Recorded:
-    """What the baseline has of one quantity: a hash of its bytes, its largest value and a few of its values."""
+    """Baseline record of one quantity: a hash of its bytes, its largest value and a few of its values."""
 
     digest: str
     scale: float
@@ -119,7 +119,7 @@ Quantities = Mapping[str, Recorded]
 
 
 def environment() -> dict[str, str]:
-    """What decides the roundings: versions of libraries, the C library, and the processor as LLVM sees it."""
+    """The environment that determines rounding: versions of libraries, the C library, and the processor detected by LLVM."""
     enabled = sorted(name for name, is_enabled in llvm.get_host_cpu_features().items() if is_enabled)
     return {
         "python": f"{sys.version_info.major}.{sys.version_info.minor}",
@@ -148,7 +148,7 @@ def _recorded(name: str, values: np.ndarray) -> Recorded:
     shape = repr(values.shape).encode()
     digest = hashlib.sha256(shape + flat.tobytes()).hexdigest()[:16]
     scale = float(np.abs(flat).max(initial=0.0))
-    # in different rows and samples; the first value is an initial one and is left out
+    # in different rows and samples; the first value is an initial one and is omitted
     chosen = np.linspace(0, flat.size - 1, PER_QUANTITY + 1).astype(int)[1:] if name in NUMBERS and flat.size else []
     return Recorded(digest, scale, tuple(float(flat[index]) for index in chosen))
 
@@ -184,7 +184,7 @@ def _distance(found: Recorded, expected: Recorded) -> float:
 
 @dataclass(frozen=True)
 class Baseline:
-    """The committed results, and the environment in which they were found."""
+    """The committed results and their environment."""
 
     environment: Mapping[str, str]
     runs: Mapping[str, Quantities]

@@ -1,8 +1,8 @@
-"""Rewrite the baselines of tests/architecture, on purpose.
+"""Rewrite the baselines of tests/architecture.
 
 python tests/architecture/snapshot.py {api,operations,runs} ... [--allow-growth]
 
-`operations` refuses to write a count that has grown unless `--allow-growth` is given: say in the commit why it had to.
+`operations` rejects a count that has grown unless `--allow-growth` is set: state the reason in the commit.
 """
 
 from __future__ import annotations

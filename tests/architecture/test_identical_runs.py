@@ -1,6 +1,6 @@
 """Runs give the results of the baseline: to the bit in its environment, within a tolerance elsewhere.
 
-The id of a test tells which comparison is made.
+The id of a test contains the comparison.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ COMPARISON = "bits" if SAME else "tolerance"
 
 
 @pytest.mark.parametrize("name", [pytest.param(name, id=f"{name}-{COMPARISON}") for name in CASES])
-def test_a_run_has_the_results_of_the_baseline(name: str) -> None:
+def test_run_results_agree_with_the_baseline(name: str) -> None:
     if name.endswith("taylor"):
         pytest.importorskip("heyoka")
     case = CASES[name]

@@ -1,4 +1,4 @@
-"""The structure of the sources gets no worse: numbers that may only go down, measured without importing the package."""
+"""Metrics of the sources that may only decrease, measured without importing the package."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ def sources() -> Sources:
 
 
 @pytest.mark.parametrize("name", BOUNDS)
-def test_a_measure_of_the_sources_stays_within_its_bound(name: str) -> None:
+def test_source_metrics_stay_within_their_bounds(name: str) -> None:
     measure = getattr(Sources, name)
     found: Measure = measure(sources())
     details = "\n  ".join(["", *found.details])
     assert found.value <= BOUNDS[name], f"{name}: {found.value}, at most {BOUNDS[name]}. {measure.__doc__}{details}"
 
 
-# the measures themselves, on a small package
+# the metrics on a small package
 
 
 PACKAGE = {
@@ -57,7 +57,7 @@ def package(folder: Path, **more: str) -> Sources:
     return Sources.read(folder)
 
 
-def test_imports_are_found_wherever_they_stand(tmp_path: Path) -> None:
+def test_imports_are_found_at_every_position(tmp_path: Path) -> None:
     found = package(tmp_path)
     assert found.imports["p.a.first"] == {"p.b", "p.c"}
     assert found.imports["p.b._first"] == {"p.a.first"}
@@ -83,7 +83,7 @@ def test_sizes_and_names_are_measured(tmp_path: Path) -> None:
     assert found.repeated_names() == Measure(1, ("first: p.a.first, p.b._first",))
 
 
-def test_a_cycle_is_found_only_where_imports_run(tmp_path: Path) -> None:
+def test_cycles_are_found_only_among_runtime_imports(tmp_path: Path) -> None:
     assert package(tmp_path).modules_in_cycles().value == 0
     found = package(tmp_path, **{"b/_first.py": "try:\n    from p.a import first\nexcept ImportError:\n    pass\n"})
     assert found.modules_in_cycles() == Measure(3, ("p.a.first -> p.b", "p.b -> p.b._first", "p.b._first -> p.a.first"))

@@ -1,4 +1,4 @@
-"""Operation counts are those of the baseline: growth fails, and progress is committed."""
+"""Operation counts equal the baseline: an increase fails, and a decrease is committed."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ BASELINE = operation_counts.baseline()
 
 
 @pytest.mark.parametrize(("model", "formulation"), operation_counts.PAIRS)
-def test_a_count_is_that_of_the_baseline(model: str, formulation: str) -> None:
+def test_operation_counts_equal_the_baseline(model: str, formulation: str) -> None:
     found = operation_counts.count(model, formulation)
     problem = operation_counts.compare(found, BASELINE[operation_counts.name(model, formulation)])
     assert problem is None, f"{model} by {formulation}: {problem}"
@@ -22,7 +22,7 @@ def test_the_baseline_has_every_pair_and_every_formulation() -> None:
     assert {formulation for _, formulation in operation_counts.PAIRS} == set(catalogue.KEYS)
 
 
-def test_growth_and_progress_are_both_reported() -> None:
+def test_increase_and_decrease_are_both_reported() -> None:
     assert operation_counts.compare(100, 100) is None
     assert "has grown by 1" in (operation_counts.compare(101, 100) or "")
     assert "snapshot.py operations" in (operation_counts.compare(99, 100) or "")

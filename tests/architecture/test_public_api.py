@@ -1,4 +1,4 @@
-"""The public API changes only on purpose: names and signatures are those of the committed snapshot."""
+"""The public API equals the committed snapshot of names and signatures."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def test_the_public_api_is_that_of_the_snapshot() -> None:
 
 
 def test_the_snapshot_has_the_contract_of_the_design() -> None:
-    """Names of DESIGN §6: an empty or a partial snapshot would guard nothing."""
+    """Names of DESIGN §6: guards against an empty or partial snapshot."""
     lines = SNAPSHOT.read_text("utf-8").splitlines()
     assert lines == sorted(set(lines))
     assert {line.partition("(")[0].partition(".")[0].partition(":")[0] for line in lines} == set(public_names())

@@ -1,4 +1,4 @@
-"""Operation counts do not grow unseen: they are compared with the baseline in benchmarks/operations.json."""
+"""Operation counts do not grow unnoticed: they are compared with the baseline in benchmarks/operations.json."""
 
 import importlib.util
 import sys
@@ -15,7 +15,7 @@ operations = sys.modules[SPEC.name] = importlib.util.module_from_spec(SPEC)
 SPEC.loader.exec_module(operations)
 
 BASELINE = operations.baseline()
-LONG = 2000  # operations of equations that are counted at night
+LONG = 2000  # operations of equations that are counted nightly
 
 
 @pytest.mark.parametrize(
@@ -35,7 +35,7 @@ def test_growth_within_five_percent_is_allowed():
     assert operations.grown({"kane": 105}, {"kane": 100}) == []
 
 
-def test_growth_beyond_five_percent_is_told():
+def test_growth_beyond_five_percent_is_reported():
     told = operations.grown({"kane": 106, "lagrange": 90, "maggi": 7}, {"kane": 100, "lagrange": 100})
     assert told == ["kane: 106 operations, 100 in the baseline (+6.0%)"]
 
@@ -52,14 +52,14 @@ def test_a_general_chain_stays_below_the_counts_of_the_literature(n):
 
 @pytest.mark.parametrize("kind", operations.KINDS)
 @pytest.mark.parametrize("n", operations.SIZES)
-def test_the_more_freedom_a_joint_has_the_less_each_costs(n, kind):
+def test_cost_per_degree_of_freedom_decreases_with_joint_freedom(n, kind):
     ones, twos, threes, mixed = (BASELINE[f"chain of {n}, {joints} joints"][kind] for joints in operations.JOINTS)
     assert threes < twos < ones
     assert threes < mixed < ones
 
 
 def single(kind: str, angles: int, *, apart: bool = False) -> dl.Model:
-    """Two bodies on joints of one kind; `apart` as revolutes that follow each other without offsets."""
+    """Two bodies on joints of one type; with `apart`, as successive revolute joints without offsets."""
     model = dl.Model("joint", gravity=(1, 2, -9)).coordinates(*(f"q{i}" for i in range(2 * angles)))
     for k in range(2):
         names = [f"q{i}" for i in range(angles * k, angles * (k + 1))]
@@ -79,7 +79,7 @@ def single(kind: str, angles: int, *, apart: bool = False) -> dl.Model:
 
 
 @pytest.mark.parametrize("kind", ["xy", "zx", "yz", "xyz", "zxz", "zyx", "yzy"])
-def test_axes_that_meet_cost_less_than_axes_apart(kind):
+def test_intersecting_axes_cost_less_than_skew_axes(kind):
     """Each universal and Euler-angle joint against revolutes in general position, and against revolutes about one point."""
     found = operations.count_recursion(single(kind, len(kind)))
     general = operations.count_recursion(operations.chain(2 * len(kind), (1,)))

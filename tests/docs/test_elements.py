@@ -1,4 +1,4 @@
-"""What is written from the records of elements is up to date: the type stub of `Model` and the tables of keys."""
+"""Files generated from the records of elements are up to date: the type stub of `Model` and the tables of keys."""
 
 import importlib.util
 from pathlib import Path
@@ -14,5 +14,5 @@ SPEC.loader.exec_module(elements)
 
 
 @pytest.mark.parametrize(("path", "make"), [(elements.STUB, elements.stub), (elements.PAGE, elements.page)])
-def test_what_records_generate_is_up_to_date(path, make):
+def test_generated_element_pages_are_up_to_date(path, make):
     assert path.read_text(encoding="utf-8") == make(), f"{path.name} is out of date: run python docs/elements.py"

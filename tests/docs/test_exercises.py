@@ -1,4 +1,4 @@
-"""Exercises 1–8 of papers/desapio: what the commands of `docs/exercises.md` give is what SymPy derives from positions alone."""
+"""Exercises 1–8 of papers/desapio: the commands of `docs/exercises.md` agree with a SymPy derivation from positions alone."""
 
 import importlib.util
 import re
@@ -22,7 +22,7 @@ CHAINS = {"slider-crank-2": 2, "planar-four-bar": 3, "slider-crank-3": 3}
 
 
 class Chapter:
-    """A mechanism by SymPy: L from positions, and all that the exercises ask for from L."""
+    """A mechanism in SymPy: L from positions, and the quantities of the exercises from L."""
 
     def __init__(self, T, V, q, qd, phi=()):
         self.q, self.qd, self.T, self.V, self.L = q, qd, T, V, T - V
@@ -95,7 +95,7 @@ def robot():
 
 
 def points(model, count=3):
-    """Random values for every symbol, by the names that the library has for them and by those of `Chapter`."""
+    """Random values for every symbol, by their names in the library and in `Chapter`."""
     random, out = np.random.default_rng(8), []
     for _ in range(count):
         at = {name: random.uniform(0.5, 2) for name in dl.load(model).parameter_values}
@@ -118,7 +118,7 @@ def numbers(expressions, points):
 
 
 def plainly(eom, block):
-    """The entries of a block in plain symbols, by the names that the library has for them."""
+    """The entries of a block in plain symbols, by their names in the library."""
     t, value = sp.Symbol("t"), block.value
     moving = {name: sp.Function(name)(t) for name in eom.model.coordinate_names}
     rates = {x.diff(t): sp.Symbol(Kind.RATE.of(name)) for name, x in moving.items()}
@@ -127,7 +127,7 @@ def plainly(eom, block):
 
 
 def same(eom, key, expected):
-    """A block of the library and an expression or matrix of SymPy are one function."""
+    """Require that a block of the library and a SymPy expression or matrix are the same function."""
     found, wanted = plainly(eom, eom.blocks[key]), expected if isinstance(expected, sp.MatrixBase) else [expected]
     assert len(found) == len(wanted), key
     there = points(eom.model.name)
@@ -135,7 +135,7 @@ def same(eom, key, expected):
 
 
 def without_names(eom, side):
-    """A side of a law with what names of entries stand for."""
+    """A side of a law with the names of entries substituted."""
     meanings, out = {sp.Symbol(a): sp.sympify(b) for a, b in eom.reading.meanings.items()}, []
     for x in map(sp.sympify, side):
         while not x.free_symbols.isdisjoint(meanings):
@@ -145,7 +145,7 @@ def without_names(eom, side):
 
 
 def holds(eom, law, expected):
-    """A law says that the expressions vanish."""
+    """Require that a law states that the expressions vanish."""
     left, right = without_names(eom, law.left), without_names(eom, law.right)
     there = points(eom.model.name)
     assert_allclose(numbers(left, there) - numbers(right, there), numbers(expected, there), rtol=1e-11, atol=1e-11)
@@ -212,7 +212,7 @@ def test_the_page_has_a_command_for_every_exercise(capsys, monkeypatch):
 
 
 @pytest.mark.nightly
-def test_the_page_shows_what_its_commands_print():
+def test_the_page_has_the_output_of_its_commands():
     spec: Any = importlib.util.spec_from_file_location("generate", DOCS / "generate.py")
     generate = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(generate)

@@ -1,4 +1,4 @@
-"""The pages of `docs/formalisms` are complete and true: their tables, their links and their examples."""
+"""The pages of `docs/formalisms` are complete and correct: tables, links and examples."""
 
 import doctest
 import importlib.util
@@ -28,12 +28,12 @@ def _generator():
 generate = _generator()
 
 
-# the exercises are looked at by tests/docs/test_exercises.py
+# the exercises are checked by tests/docs/test_exercises.py
 FRESH = {path: parts for path, parts in generate.blocks().items() if path != generate.EXERCISES}
 
 
 @pytest.mark.parametrize(("path", "parts"), FRESH.items(), ids=lambda x: getattr(x, "stem", ""))
-def test_generated_blocks_are_fresh(path, parts):
+def test_generated_blocks_are_up_to_date(path, parts):
     written = path.read_text(encoding="utf-8")
     assert written == generate.fresh(path, parts), f"{path.name} is out of date: run python docs/generate.py"
 
@@ -42,7 +42,7 @@ def test_the_counted_models_are_in_the_gallery():
     assert set(generate.MODELS) <= set(gallery.names())
 
 
-def test_a_missing_block_is_told(tmp_path):
+def test_a_missing_block_is_reported(tmp_path):
     page = tmp_path / "page.md"
     page.write_text("no block here", encoding="utf-8")
     with pytest.raises(SystemExit, match=r"page\.md: expected one block 'facts'"):
@@ -68,7 +68,7 @@ def test_every_page_has_the_same_parts(path):
 
 
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: path.stem)
-def test_examples_give_what_is_printed(path):
+def test_examples_give_the_documented_output(path):
     text = path.read_text(encoding="utf-8")
     snippets = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
     assert snippets
@@ -80,7 +80,7 @@ def test_examples_give_what_is_printed(path):
     assert not failures, "".join(failures)
 
 
-def test_every_formalism_takes_explicit_time_and_non_ideal_constraints():
+def test_every_formalism_supports_explicit_time_and_non_ideal_constraints():
     assert generate.ALWAYS == ("explicit time", "non-ideal constraints")
     model = dl.Model("driven", gravity=(0, -9.81, 0)).coordinate("x").coordinate("theta", 0.4)
     model.body("slider", joint=model.prismatic((1, 0, 0), "x + 0.1*sin(2*t)"), mass=2)

@@ -1,4 +1,4 @@
-"""The examples of `docs/kinematics.md` run and say what the page says."""
+"""The examples of `docs/kinematics.md` run and print the documented output."""
 
 import re
 from pathlib import Path
@@ -15,7 +15,7 @@ def test_the_examples_of_the_page_run(capsys):
     assert len(blocks) == 11
     for block in blocks:
         *lines, last = block.rstrip().split("\n")
-        exec(compile("\n".join(lines), "kinematics.md", "exec"), known)  # our own page
+        exec(compile("\n".join(lines), "kinematics.md", "exec"), known)  # code of this project
         value = eval(compile(last, "kinematics.md", "eval"), known)  # noqa: S307 (our own page)
         assert value or last.startswith("print"), last
     for line in capsys.readouterr().out.strip().split("\n"):

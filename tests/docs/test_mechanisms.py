@@ -1,4 +1,4 @@
-"""The examples of `docs/mechanisms.md` run and say what the page says."""
+"""The examples of `docs/mechanisms.md` run and print the documented output."""
 
 import re
 from pathlib import Path
@@ -16,7 +16,7 @@ def test_the_examples_of_the_page_run(capsys):
     assert len(blocks) == 17
     for block in blocks:
         *lines, last = block.rstrip().split("\n")
-        exec(compile("\n".join(lines), "mechanisms.md", "exec"), known)  # our own page
+        exec(compile("\n".join(lines), "mechanisms.md", "exec"), known)  # code of this project
         if re.match(r"[a-z_]+ = |print", last):
             exec(compile(last, "mechanisms.md", "exec"), known)
         else:

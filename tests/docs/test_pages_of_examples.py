@@ -1,4 +1,4 @@
-"""The examples of pages that are made of them run and say what the page says."""
+"""The examples of example pages run and print the documented output."""
 
 import re
 from pathlib import Path
@@ -29,6 +29,6 @@ def test_the_examples_of_the_page_run(name, capsys):
     blocks = re.findall(r"```python\n(.*?)```", page, flags=re.S)
     assert blocks
     for block in blocks:
-        exec(compile(block, name, "exec"), known)  # our own page
+        exec(compile(block, name, "exec"), known)  # code of this project
     for line in capsys.readouterr().out.strip().split("\n"):
         assert f"    {line}" in page

@@ -20,12 +20,12 @@ def read(name):
     return (ROOT / name).read_text(encoding="utf-8")
 
 
-def test_readme_code_prints_the_shown_output(capsys):
+def test_readme_code_prints_the_documented_output(capsys):
     blocks, known = tutorial_code.blocks(read("README.md")), {}
     assert blocks
     for block in blocks:
-        exec(compile(block.code, "README.md", "exec"), known)  # our own page
-        assert capsys.readouterr().out == block.said
+        exec(compile(block.code, "README.md", "exec"), known)  # code of this project
+        assert capsys.readouterr().out == block.expected
 
 
 def test_readme_pictures_exist_and_are_small():

@@ -1,4 +1,4 @@
-"""The documentation site: its tutorials run and print what they say, its pages are complete, its links lead somewhere."""
+"""The documentation site: tutorials print the documented output, pages are complete, links are valid."""
 
 import re
 from pathlib import Path
@@ -26,30 +26,30 @@ QUICK = ("pendulum",)
     [
         pytest.param(name, marks=() if name in QUICK else pytest.mark.nightly)
         for name in tutorial_code.NAMES
-        if name not in tutorial_code.NEEDS  # tests/io has those
+        if name not in tutorial_code.NEEDS  # tests/exports has those
     ],
 )
-def test_tutorials_print_what_they_say(name, tmp_path):
-    assert tutorial_code.untrue(name, tmp_path) == []
+def test_tutorials_print_the_documented_output(name, tmp_path):
+    assert tutorial_code.mismatches(name, tmp_path) == []
 
 
-def test_a_tutorial_is_brought_up_to_date(tmp_path, monkeypatch):
+def test_a_tutorial_is_updated(tmp_path, monkeypatch):
     page = tmp_path / "sum.md"
     page.write_text("```python\nx = 1\n```\n\n```python\nprint(x + 1)\n```\n\n```text\n3\n```\n", encoding="utf-8")
     monkeypatch.setattr(tutorial_code, "FOLDER", tmp_path)
-    assert [(block.said, printed) for block, printed in tutorial_code.printed("sum", tmp_path)] == [
+    assert [(block.expected, printed) for block, printed in tutorial_code.printed("sum", tmp_path)] == [
         ("", ""),
         ("3\n", "2\n"),
     ]
-    assert tutorial_code.untrue("sum", tmp_path) == [
-        "sum.md prints\n2\nand not\n3\nafter\nprint(x + 1)\n",
-        "sum.md shows nothing. A tutorial ends with a moving picture.",
+    assert tutorial_code.mismatches("sum", tmp_path) == [
+        "sum.md prints\n2\ninstead of\n3\nafter\nprint(x + 1)\n",
+        "sum.md embeds no file. A tutorial ends with an animation.",
     ]
     assert tutorial_code.rewritten("sum", tmp_path) == page.read_text(encoding="utf-8").replace("3", "2")
 
 
 @pytest.mark.parametrize("path", [*sorted(ROOT.glob("*.md")), *PAGES], ids=lambda path: path.stem)
-def test_links_lead_somewhere(path):
+def test_links_are_valid(path):
     for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", path.read_text(encoding="utf-8")):
         assert (path.parent / target).is_file(), target
 
@@ -82,15 +82,15 @@ def test_the_reference_has_every_public_name():
 
 def test_marks_are_filled():
     text = "<!-- site: slogan -->\n*one\ntwo*\n\n<!-- site: live four-bar -->\n<!-- site: pictures four-bar -->\n"
-    shown = marks.shown(text, "index.md")
+    shown = marks.fill_marks(text, "index.md")
     assert shown.startswith('<p class="slogan">one\ntwo</p>')
     assert 'src="gallery/live/four-bar.html"' in shown
     assert "(gallery/four-bar.md)" in shown
-    made = marks.shown("<!-- site: made a.html --><!-- site: made b.png -->", "tutorials/linkage.md")
+    made = marks.fill_marks("<!-- site: made a.html --><!-- site: made b.png -->", "tutorials/linkage.md")
     assert 'src="linkage/a.html"' in made
     assert "![b.png](linkage/b.png)" in made
     with pytest.raises(ValueError, match="unknown mark 'dance now'"):
-        marks.shown("<!-- site: dance now -->", "index.md")
+        marks.fill_marks("<!-- site: dance now -->", "index.md")
 
 
 def test_mathematics_is_mathml():
@@ -99,7 +99,7 @@ def test_mathematics_is_mathml():
     assert "θ" in shown or "&#x003B8;" in shown
 
 
-def test_broken_links_are_told(tmp_path):
+def test_broken_links_are_reported(tmp_path):
     (tmp_path / "there.html").write_text('<h1 id="head">x</h1><a href="index.html">back</a>', encoding="utf-8")
     (tmp_path / "index.html").write_text(
         '<a href="there.html#head">fine</a> <a href="there.html#tail">no</a> <a href="gone.html">no</a>'
@@ -108,15 +108,15 @@ def test_broken_links_are_told(tmp_path):
         encoding="utf-8",
     )
     assert offline_links.broken(tmp_path) == [
-        "index.html loads https://example.org/x.js over a network. A page has to open without one.",
-        "index.html loads //example.org/x.css over a network. A page has to open without one.",
-        "index.html links to there.html#tail, which is not there.",
-        "index.html links to gone.html, which is not there.",
+        "index.html loads https://example.org/x.js over a network. Pages must open without network access.",
+        "index.html loads //example.org/x.css over a network. Pages must open without network access.",
+        "index.html links to there.html#tail, which does not exist.",
+        "index.html links to gone.html, which does not exist.",
     ]
 
 
 def test_examples_of_docstrings_become_blocks():
-    pytest.importorskip("griffe", reason="griffe comes with the dependency group docs")
+    pytest.importorskip("griffe", reason="griffe is installed with the dependency group docs")
     from examples import fenced
 
     found = fenced("Twice.\n\n>>> x = [\n...     1]\n>>> x\n[1]\n\nMore.\n\n>>> 2\n2")

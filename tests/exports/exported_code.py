@@ -1,4 +1,4 @@
-"""Exported code, run: every function at many states, by gcc, NumPy, Numba, JAX, CasADi and Octave."""
+"""Run exported code: every function at many states, by gcc, NumPy, Numba, JAX, CasADi and Octave."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from dalembert.io.code.languages import TARGETS
 
 GCC = ["gcc", "-std=c99", "-Wall", "-Wextra", "-Werror", "-pedantic", "-O0", "-ffp-contract=off", "-shared", "-fPIC"]
 Results = dict[str, np.ndarray]  # by the name of the function, (entries, states)
-Call = Callable[[CodeFunction, tuple[np.ndarray, ...], float], np.ndarray]  # one state; of `constants` all parameters
+Call = Callable[[CodeFunction, tuple[np.ndarray, ...], float], np.ndarray]  # one state; for `constants` all parameters
 
 
 def run_code(target: str, source: Source, folder: Path, q: np.ndarray, qd: np.ndarray, t: np.ndarray) -> Results:
@@ -83,15 +83,15 @@ def _compiled(path: Path, source: Source) -> Call:
 
 
 def _held(path: Path, source: Source, of: Callable[..., object], values: Callable[..., np.ndarray]) -> Call:
-    """Calls of a Python module that keep the constants of the motion."""
+    """Calls of a Python module that reuse the constants of the motion."""
     module = module_at(path)
-    held = [module.Parameters()]
+    constants_store = [module.Parameters()]
 
     def call(each: CodeFunction, state: tuple[np.ndarray, ...], t: float) -> np.ndarray:
-        found = getattr(module, each.name)(t, *map(of, state), held[0])
+        found = getattr(module, each.name)(t, *map(of, state), constants_store[0])
         if each.name == "constants":
-            held[0] = module.Parameters(*map(float, found))
-            return np.array(held[0][len(source.parameters) :])
+            constants_store[0] = module.Parameters(*map(float, found))
+            return np.array(constants_store[0][len(source.parameters) :])
         return values(found).ravel()
 
     return call

@@ -1,4 +1,4 @@
-"""Equations as code: what other languages compute is what this package computes."""
+"""Exported code in other languages agrees with this package."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ FORMALISMS = ("lagrange", "kane", "volterra_reduced", "hamilton", "udwadia_kalab
 
 
 def expected(eom: dl.Equations, q: np.ndarray, qd: np.ndarray, t: np.ndarray) -> Results:
-    """The same functions by the package itself."""
+    """The same functions evaluated by the package."""
     v, constants = eom.kernel.start(q, qd, t, eom.values)
     y, kernel = np.concatenate([q, v]), replace(eom.kernel, mode="fused")
     p = np.concatenate([np.repeat(eom.values[:, None], len(t), axis=1), constants])
@@ -41,9 +41,9 @@ def expected(eom: dl.Equations, q: np.ndarray, qd: np.ndarray, t: np.ndarray) ->
         "accelerations": eom.accelerations(q, qd, t),
         "jacobian": np.array(slopes).T,
     }
-    places = [dl.pose(eom.model, q, body.name, t) for body in eom.model.bodies]
-    if places:
-        rows = [np.concatenate([pose.position, pose.rotation.reshape(9, -1)]) for pose in places]
+    poses = [dl.pose(eom.model, q, body.name, t) for body in eom.model.bodies]
+    if poses:
+        rows = [np.concatenate([pose.position, pose.rotation.reshape(9, -1)]) for pose in poses]
         found["kinematics"] = np.concatenate(rows)
     if eom.constraint_names:
         found |= {"reactions": eom.reactions(q, qd, t), "multipliers": eom.multipliers(q, qd, t)}
@@ -51,7 +51,7 @@ def expected(eom: dl.Equations, q: np.ndarray, qd: np.ndarray, t: np.ndarray) ->
 
 
 def require_same(target: str, eom: dl.Equations, folder, count: int = 100, without: tuple[str, ...] = ()) -> None:
-    """The largest difference is small against the largest entry at each state; some functions may be left out."""
+    """The largest difference is small against the largest entry at each state; some functions may be omitted."""
     states = random_states.consistent(eom.model, count)
     time = np.linspace(0.0, 1.0, count) if not eom.constraint_names else np.zeros(count)
     source = source_of(eom)
@@ -65,20 +65,20 @@ def require_same(target: str, eom: dl.Equations, folder, count: int = 100, witho
 
 
 def require_solved(eom: dl.Equations, found: Results, count: int) -> None:
-    """M, f, A and b of the code give its v̇, by a solver that is not ours."""
+    """M, f, A and b of the code give its v̇, by an independent solver."""
     linear = eom.form.linear
     if linear.J is not None or eom.form.behind is not None:
         return
     k, n = len(eom.velocity_names), len(eom.model.coordinate_names)
     r = len(found.get("constraint_forcing", ()))
-    whole = np.zeros((count, k + r, k + r))
-    whole[:, :k, :k] = found["mass_matrix"].T.reshape(count, k, k)
+    system = np.zeros((count, k + r, k + r))
+    system[:, :k, :k] = found["mass_matrix"].T.reshape(count, k, k)
     right = found["forcing"].T
     if r:
         A = found["constraint_matrix"].T.reshape(count, r, k)
-        whole[:, k:, :k], whole[:, :k, k:] = A, -A.transpose(0, 2, 1)
+        system[:, k:, :k], system[:, :k, k:] = A, -A.transpose(0, 2, 1)
         right = np.concatenate([right, found["constraint_forcing"].T], axis=1)
-    vd = np.linalg.solve(whole, right[..., None])[:, :k, 0].T
+    vd = np.linalg.solve(system, right[..., None])[:, :k, 0].T
     assert np.allclose(vd, found["rhs"][n:], rtol=1e-9, atol=1e-9 * np.abs(vd).max())
 
 
@@ -89,7 +89,7 @@ def require_solved(eom: dl.Equations, found: Results, count: int) -> None:
         ("numpy", "four-bar", "udwadia_kalaba"),
     ],
 )
-def test_code_says_what_the_package_says(target, name, formalism, tmp_path):
+def test_code_agrees_with_the_package(target, name, formalism, tmp_path):
     require_same(target, dl.derive(name, formalism, engine="python"), tmp_path, 20)
 
 
@@ -97,7 +97,7 @@ def test_code_says_what_the_package_says(target, name, formalism, tmp_path):
 @pytest.mark.parametrize("formalism", FORMALISMS)
 @pytest.mark.parametrize("name", MODELS)
 @pytest.mark.parametrize("target", ["c", "numpy"])
-def test_code_of_every_formalism_says_what_the_package_says(target, name, formalism, tmp_path):
+def test_code_of_every_formalism_agrees_with_the_package(target, name, formalism, tmp_path):
     require_same(target, dl.derive(name, formalism), tmp_path)
 
 
@@ -105,7 +105,7 @@ def test_code_of_every_formalism_says_what_the_package_says(target, name, formal
 @pytest.mark.parametrize("formalism", ["lagrange", "volterra_reduced"])
 @pytest.mark.parametrize("name", MODELS)
 @pytest.mark.parametrize("target", ["numba", "jax", "casadi", "matlab"])
-def test_code_of_other_languages_says_what_the_package_says(target, name, formalism, tmp_path):
+def test_code_of_other_languages_agrees_with_the_package(target, name, formalism, tmp_path):
     long = target == "numba" and name in ("three-bodies", "kuka-kr5")  # minutes, until Numba has compiled 10 000 lines
     require_same(target, dl.derive(name, formalism), tmp_path, without=("jacobian",) if long else ())
 
@@ -151,7 +151,7 @@ def test_systems_are_solved_in_loops_in_other_languages(target, tmp_path):
 
 
 def bumper() -> dl.Model:
-    """A bead with conditions, a table, time and a function of every kind."""
+    """A bead with conditions, a table, time and every type of function."""
     model = (
         dl.Model("bead 1")
         .parameters(k=3.0, double=0.5)
@@ -166,13 +166,13 @@ def bumper() -> dl.Model:
     return model.torque_table("bead", [0.1, 0.5, 0.7], [1.0, 3.0, -1.0], joint=2)
 
 
-def test_conditions_and_tables_are_written_truly(tmp_path):
+def test_conditions_and_tables_are_exported_correctly(tmp_path):
     require_same("numpy", dl.derive(bumper(), "lagrange", engine="python"), tmp_path, 20)
 
 
 @pytest.mark.nightly
 @pytest.mark.parametrize("target", ["c", "numba", "jax", "casadi", "matlab"])
-def test_conditions_and_tables_are_written_truly_in_other_languages(target, tmp_path):
+def test_conditions_and_tables_are_exported_correctly_in_other_languages(target, tmp_path):
     require_same(target, dl.derive(bumper(), "lagrange"), tmp_path)
 
 
@@ -187,7 +187,7 @@ def test_code_for_numba_is_compiled(tmp_path):
 
 
 def led() -> dl.Model:
-    """A massless slider that is led by a mass."""
+    """A massless slider whose motion is determined by a mass."""
     model = dl.Model("led").parameters(m=1.0).coordinates("x", "y").start([0.0, 0.0], [1.0, 1.0])
     model.body("slider", joint=model.prismatic((1, 0, 0), "x"), mass=0)
     model.body("mass", parent="slider", joint=model.prismatic((1, 0, 0), "y"), mass="m")
@@ -219,13 +219,13 @@ def test_the_same_equations_give_the_same_files(tmp_path):
     subprocess.run([word for word in command if word != "-std=c99"], check=True)
 
 
-def test_parameters_that_were_changed_are_the_defaults(tmp_path):
+def test_changed_parameters_are_the_exported_defaults(tmp_path):
     eom = dl.derive("cart-pendulum", "kane").with_parameters(l=0.7)
     dl.export(eom, "numpy", tmp_path / "cart.py")
     assert module_at(tmp_path / "cart.py").Parameters().l == 0.7
 
 
-def test_what_cannot_be_exported_is_refused_with_its_reason(tmp_path):
+def test_unsupported_exports_report_the_reason(tmp_path):
     ball = dl.Model("ball", gravity=(0, 0, -9.81)).coordinates("z").start([1.0], [0.0])
     ball.body("ball", joint=ball.prismatic((0, 0, 1), "z"), mass=1)
     bouncing = ball.copy().event("bounce", "z", direction="down", reset={"z": "-0.5*dot(z)"})
@@ -257,8 +257,8 @@ def read_julia(text: str) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("name", ["cart-pendulum", "double-pendulum"])
-def test_the_text_of_a_julia_module_says_the_same_formulas(name, tmp_path):
-    # Julia itself is not here: what is straight-line arithmetic is the same in Python but for indices and powers
+def test_a_julia_module_has_the_same_formulas(name, tmp_path):
+    # Julia is not installed: straight-line arithmetic is the same in Python except for indices and powers
     eom = dl.derive(name, "kane")
     dl.export(eom, "julia", tmp_path / "code.jl")
     text = (tmp_path / "code.jl").read_text()

@@ -1,4 +1,4 @@
-"""Linear equations in the hands of python-control."""
+"""Linear models in python-control."""
 
 import numpy as np
 import pytest
@@ -13,7 +13,7 @@ def control():
     return pytest.importorskip("control", reason="python-control is not installed: make exports installs it")
 
 
-def test_python_control_answers_as_we_do(control):
+def test_transfer_functions_agree_with_python_control(control):
     linear = dl.linearize("robot-2-link", at=[-np.pi / 2, 0], inputs=["q1"], outputs=OUTPUTS)
     system = linear.to_control()
     assert (system.state_labels, system.input_labels) == (list(linear.states), ["q1"])
@@ -24,7 +24,7 @@ def test_python_control_answers_as_we_do(control):
     assert max(far) < 1e-12 * np.abs(linear.eigenvalues).max()
 
 
-def test_a_gain_of_python_control_is_ours(control):
+def test_gains_agree_with_python_control(control):
     model = dl.load("robot-2-link").copy().start([np.pi / 2, 0], [0, 0])  # upright
     linear = dl.linearize(model, inputs=["q1"], outputs=OUTPUTS)
     K, _, poles = control.lqr(linear.to_control(), np.diag([1.0, 2.0, 0.1, 0.2]), np.array([[0.05]]))
@@ -33,8 +33,8 @@ def test_a_gain_of_python_control_is_ours(control):
     assert np.allclose(np.sort_complex(law.poles), np.sort_complex(poles), rtol=1e-7)
 
 
-def test_python_control_swings_as_the_pendulum_does(control):
-    """Small swings of the model itself, integrated with all terms, under a torque."""
+def test_python_control_simulation_agrees_with_the_pendulum(control):
+    """Small oscillations of the nonlinear model under a torque."""
     torque = 1e-4
     linear = dl.linearize("simple-pendulum", at=[0.0], inputs=["theta"], outputs=["theta"])
     t = np.linspace(0, 3, 31)

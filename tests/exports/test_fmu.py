@@ -1,4 +1,4 @@
-"""Equations as FMUs: FMPy reads them, asks them for derivatives and lets them run."""
+"""Equations as FMUs: FMPy reads them, evaluates their derivatives and simulates them."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def test_the_description_names_states_parameters_and_outputs():
     assert listed == {each.get("valueReference") for each in variables.values() if each.get("causality") == "output"}
 
 
-def test_the_description_says_which_events_are_left_out():
+def test_the_description_lists_omitted_events():
     model = dl.load("simple-pendulum").copy().event("down", "theta", stop=True)
     files = fmu_files(source_of(dl.derive(model, "kane", engine="python")), "pendulum")
     root: Any = ElementTree.fromstring(files["modelDescription.xml"])
@@ -46,7 +46,7 @@ def test_the_description_says_which_events_are_left_out():
 @pytest.mark.nightly
 @pytest.mark.parametrize("formalism", ["lagrange", "volterra_reduced"])
 @pytest.mark.parametrize("name", ["cart-pendulum", "three-bodies", "four-bar", "kuka-kr5"])
-def test_an_fmu_says_what_the_package_says(name, formalism, tmp_path):
+def test_an_fmu_agrees_with_the_package(name, formalism, tmp_path):
     fmpy = pytest.importorskip("fmpy", reason="FMPy is not installed: make exports installs it")
     from fmpy.validation import validate_fmu  # pyright: ignore[reportMissingImports]
 
@@ -54,7 +54,7 @@ def test_an_fmu_says_what_the_package_says(name, formalism, tmp_path):
     (path,) = dl.export(eom, "fmu", tmp_path / "model.fmu")
     assert validate_fmu(str(path)) == []
     about = fmpy.read_model_description(str(path))
-    places = {each.name: each.valueReference for each in about.modelVariables}
+    references = {each.name: each.valueReference for each in about.modelVariables}
     fmu = fmpy.instantiate_fmu(fmpy.extract(str(path), str(tmp_path / "fmu")), about, "ModelExchange")
     fmu.enterInitializationMode()
     fmu.exitInitializationMode()
@@ -64,13 +64,13 @@ def test_an_fmu_says_what_the_package_says(name, formalism, tmp_path):
         y = np.concatenate([states.q[:, k], v[:, k]])
         p = np.concatenate([eom.values, constants[:, k]])
         for key, value in zip(source_constants(eom), constants[:, k], strict=True):
-            fmu.setFloat64([places[key]], [value])
+            fmu.setFloat64([references[key]], [value])
         fmu.setContinuousStates(pointer(y), len(y))
         want = eom.kernel.state_rates(y, 0.0, p)[: len(y)]
         found = np.zeros(len(y))
         fmu.getContinuousStateDerivatives(pointer(found), len(y))
         assert np.abs(found - want).max() < 1e-12 * max(1.0, np.abs(want).max())
-        qdd = fmu.getFloat64([places[f"ddot({x})"] for x in eom.model.coordinate_names])
+        qdd = fmu.getFloat64([references[f"ddot({x})"] for x in eom.model.coordinate_names])
         want = eom.accelerations(states.q[:, k], states.qd[:, k])
         assert np.abs(np.array(qdd) - want).max() < 1e-12 * max(1.0, np.abs(want).max())
         assert len(qdd) == n
@@ -99,7 +99,7 @@ def require_slopes(fmu, about) -> None:
 
 
 @pytest.mark.nightly
-def test_derivatives_of_an_fmu_along_its_states_are_the_jacobian(tmp_path):
+def test_directional_derivatives_of_an_fmu_are_the_jacobian(tmp_path):
     fmpy = pytest.importorskip("fmpy", reason="FMPy is not installed: make exports installs it")
     model = dl.load("cart-pendulum").copy().force("cart", ("m1*sin(3*t)", 0, 0), name="push")
     eom = dl.derive(model, "kane")
@@ -128,7 +128,7 @@ def source_constants(eom: dl.Equations) -> list[str]:
 
 
 @pytest.mark.nightly
-def test_an_fmu_runs_as_the_package_does(tmp_path):
+def test_an_fmu_simulation_agrees_with_the_package(tmp_path):
     fmpy = pytest.importorskip("fmpy", reason="FMPy is not installed: make exports installs it")
     eom = dl.derive("four-bar", "kane")
     (path,) = dl.export(eom, "fmu", tmp_path / "four-bar.fmu")

@@ -1,4 +1,4 @@
-"""Inputs that nobody meant to write: mutated and generated model files, robot tables and formulas, one for each number.
+"""Fuzz inputs: mutated and generated model files, robot tables and formulas, one for each number.
 
 The corpus is the gallery and the examples in the documentation. The same number always gives the same case.
 """
@@ -17,7 +17,7 @@ GALLERY = ROOT / "src" / "dalembert" / "gallery"
 
 KINDS = ("mutated", "mutated", "generated", "table", "formula", "formula")
 SUFFIXES = {"csv": ".csv", "json": ".json", "matlab": ".m", "xml": ".urdf"}
-LONGEST = 30_000  # characters of a case, unless it is meant to be long
+LONGEST = 30_000  # characters of a case, except for long ones
 
 NUMBERS = (
     *("0", "-0", "1", "-1", "0.5", "1e-300", "1e300", "1e400", "-1e308", "1e22", "10000000000000000000000000"),
@@ -96,7 +96,7 @@ def _files() -> list[tuple[str, str]]:
 
 @cache
 def _tables() -> list[tuple[str, str]]:
-    """Robots in every other kind of file."""
+    """Robots in every other file format."""
     page = (ROOT / "docs" / "robot-tables.md").read_text(encoding="utf-8")
     blocks = re.findall(r"```(\w+)\n(.*?)```", page, re.DOTALL)
     found = [(SUFFIXES.get(kind, ".toml"), text) for kind, text in blocks if kind in SUFFIXES or kind == "toml"]
@@ -105,7 +105,7 @@ def _tables() -> list[tuple[str, str]]:
 
 @cache
 def _vocabulary() -> dict[str, list[tuple[str, str]]]:
-    """What the corpus writes under each header: pairs of key and value."""
+    """Keys and values of the corpus under each header."""
     found: dict[str, list[tuple[str, str]]] = {"": []}
     for suffix, text in _files():
         header = ""
@@ -118,7 +118,7 @@ def _vocabulary() -> dict[str, list[tuple[str, str]]]:
 
 
 def _generated(r: random.Random) -> str:
-    """A file of known headers and keys, most values right for their key, some from anywhere."""
+    """A file of known headers and keys; most values fit their key, some are arbitrary."""
     words = _vocabulary()
     lines = ['name = "generated"'] if r.random() < 0.9 else []
     lines += [f"{key} = {value}" for key, value in _sample(r, words[""], r.randrange(3))]
@@ -144,7 +144,7 @@ def _value(r: random.Random, usual: str) -> str:
 
 
 def _mutated(text: str, r: random.Random) -> bytes:
-    """The text after a few changes of lines, values and signs, and rarely of bytes."""
+    """The source after a few mutations of lines, values and signs, and rarely of bytes."""
     for _ in range(r.choice((1, 1, 1, 2, 3, 8))):
         text = r.choice(_CHANGES)(text, r)[: 40 * LONGEST]
     data = text.encode("utf-8", "surrogatepass")
@@ -192,7 +192,7 @@ def _change_formula(text: str, r: random.Random) -> str:
 
 
 def _replace(text: str, r: random.Random, pattern: str, new: str) -> str:
-    """The text with one place that fits the pattern replaced."""
+    """The source with one match of the pattern replaced."""
     places = list(re.finditer(pattern, text))
     if not places:
         return text
@@ -231,7 +231,7 @@ def _repeat_part(text: str, r: random.Random) -> str:
 
 
 def _long_part(text: str, r: random.Random) -> str:
-    """Something repeated until it is long: nesting, digits, keys, elements."""
+    """A long input by repetition: nesting, digits, keys, elements."""
     if r.random() < 0.8:
         return _repeat_part(text, r)
     at = r.randrange(len(text) + 1)
@@ -246,7 +246,7 @@ _CHANGES: tuple[Callable[[str, random.Random], str], ...] = (
 
 
 def _formula(r: random.Random) -> str:
-    """A formula that is sound, almost sound, or a heap of signs."""
+    """A formula that is valid, almost valid, or random characters."""
     chance = r.random()
     if chance < 0.25:
         return "".join(r.choices(TOKENS, k=r.randrange(1, 30)))
@@ -276,7 +276,7 @@ def _expression(r: random.Random, depth: int) -> str:
 
 
 def _tall(r: random.Random) -> str:
-    """Something repeated: towers of powers, brackets, signs, sums, nested functions."""
+    """A formula with repeated parts: towers of powers, brackets, signs, sums, nested functions."""
     n = r.choice((5, 30, 90, 101, 300, 2500))
     before, middle, after = r.choice(
         (

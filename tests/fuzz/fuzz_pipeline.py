@@ -64,7 +64,7 @@ ELEMENTS: dict[str, Callable[[str], dl.Model]] = {
 
 
 def _use(model: dl.Model, formalism: str) -> None:
-    """Everything a user does with equations."""
+    """Run every public operation on equations."""
     model.check()
     eom = dl.derive(model, formalism)
     str(eom)
@@ -75,7 +75,7 @@ def _use(model: dl.Model, formalism: str) -> None:
 
 
 def foreign_exception(number: int) -> str | None:
-    """The traceback of an exception that is not ours, or None."""
+    """The traceback of an exception from outside the package, or None."""
     text, names = formula(number), list(ELEMENTS)
     element = names[number % len(names)]
     formalism = ("lagrange", "hamilton", "kane", "volterra")[number // len(names) % 4]

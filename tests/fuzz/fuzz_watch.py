@@ -1,4 +1,4 @@
-"""One case after the other, each with a limit of time and of memory; by itself a program that prints figures.
+"""Run cases one by one, each with a time and memory limit; as a program, print statistics.
 
 python tests/fuzz/fuzz_watch.py FIRST COUNT
 """
@@ -30,13 +30,13 @@ from dalembert.symbolic.parser import parse
 
 MOST_SECONDS = 2.0
 MOST_BYTES = 500_000_000
-WAIT_SECONDS = 30.0  # of the clock on the wall: other processes may take most of them
+WAIT_SECONDS = 30.0  # wall-clock seconds: other processes may use most of them
 HANG_SECONDS = 60.0  # code outside Python cannot be interrupted: then the process ends with a traceback
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of a case: the error it ended with ("" if it is sound), its time, what it added to the peak memory."""
+    """Result of a case: its error ("" if valid), its time, and its increase of the peak memory."""
 
     number: int
     error: str
@@ -46,12 +46,12 @@ class Outcome:
 
     @property
     def sound(self) -> bool:
-        """No foreign exception, and within the limits."""
+        """No exception from outside the package, and within the limits."""
         return not self.foreign and self.seconds <= MOST_SECONDS and self.grown <= MOST_BYTES
 
 
 def outcome(given: Case, folder: Path) -> Outcome:
-    """Load and check one case; any exception that is not ours is kept as text."""
+    """Load and check one case; exceptions from outside the package are recorded as strings."""
     error = foreign = ""
     before, start = _peak(), time.process_time()
     try:
@@ -79,12 +79,12 @@ def _read(given: Case, folder: Path) -> None:
 
 
 class _TooLong(Exception):
-    """The time is over."""
+    """The time limit is reached."""
 
 
 @contextmanager
 def _limited() -> Iterator[None]:
-    """Alarms after the time allowed, of the processor and on the wall, and room for the memory allowed."""
+    """Alarms for the CPU and wall-clock limits, and a memory limit."""
 
     def ring(number: int, _: object) -> None:
         limit = f"{2 * MOST_SECONDS} CPU s" if number == signal.SIGPROF else f"{WAIT_SECONDS} s"
@@ -120,8 +120,8 @@ def _mapped() -> int:
 
 
 def outcomes(first: int, count: int) -> list[Outcome]:
-    """What becomes of the cases from `first` on."""
-    gc.collect()  # what ran before in this process is swept up now, not on the time of a case
+    """Results of the cases from `first` on."""
+    gc.collect()  # collect garbage of earlier work outside the time of a case
     gc.freeze()
     try:
         with tempfile.TemporaryDirectory() as folder:
@@ -131,7 +131,7 @@ def outcomes(first: int, count: int) -> list[Outcome]:
 
 
 def main() -> None:
-    """Print the figures of the cases named on the command line, and those that are not sound."""
+    """Print statistics of the cases named on the command line, and the failed cases."""
     warnings.simplefilter("error")
     first, count = int(sys.argv[1]), int(sys.argv[2])
     found = outcomes(first, count)

@@ -1,4 +1,4 @@
-"""No input makes a foreign exception, takes longer than 2 s or needs more than 500 MB."""
+"""No input raises an exception from outside the package, takes longer than 2 s or needs more than 500 MB."""
 
 import pytest
 from fuzz_watch import outcomes
@@ -12,11 +12,11 @@ def require_sound(first):
 
 
 @pytest.mark.parametrize("chunk", range(1))
-def test_inputs_are_read_or_refused(chunk):
+def test_inputs_are_read_or_rejected(chunk):
     require_sound(chunk * CHUNK)
 
 
 @pytest.mark.nightly
 @pytest.mark.parametrize("chunk", range(1, 100))
-def test_many_more_inputs_are_read_or_refused(chunk):
+def test_many_inputs_are_read_or_rejected(chunk):
     require_sound(chunk * CHUNK)

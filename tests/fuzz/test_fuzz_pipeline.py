@@ -1,4 +1,4 @@
-"""No formula makes a foreign exception on its way through derivation, printing, evaluation and integration."""
+"""No formula raises an exception from outside the package in derivation, printing, evaluation and integration."""
 
 import math
 
@@ -15,13 +15,13 @@ def require_ours(first, count):
     assert not found, "\n".join(found[:5])
 
 
-def test_hard_formulas_give_results_or_our_errors():
+def test_difficult_formulas_give_results_or_package_errors():
     require_ours(0, 30)
 
 
 @pytest.mark.nightly
 @pytest.mark.parametrize("chunk", range(10))
-def test_many_hard_formulas_give_results_or_our_errors(chunk):
+def test_many_difficult_formulas_give_results_or_package_errors(chunk):
     require_ours(30 + chunk * CHUNK, CHUNK)
 
 
@@ -32,7 +32,7 @@ def falling(force):
 
 
 def test_a_number_to_a_variable_power_is_printed_and_integrated():
-    """It was a RuntimeError of SymEngine on the page, and a TypeError of heyoka in a run."""
+    """Regression: this was a RuntimeError of SymEngine in printing and a TypeError of heyoka in a run."""
     eom = dl.derive(falling("asin((999999999999999999999999999999*1)**x)").start({"x": -1.0}, {"x": 0.0}))
     assert "999999999999999999999999999999^{x}" in eom.latex()
     assert eom.accelerations([-1.0], [0.0])[0] == pytest.approx(math.asin(999999999999999999999999999999**-1.0))
@@ -49,6 +49,6 @@ def test_a_deeply_nested_sine_is_printed_in_bounded_time():
     assert str(dl.derive(model, "lagrange"))
 
 
-def test_a_power_of_zero_is_refused():
+def test_a_power_of_zero_is_rejected():
     with pytest.raises(dl.FormulaError, match="has the base 0 and no constant exponent"):
         falling("0**x")

@@ -1,6 +1,6 @@
-"""The worked answers of the gallery: every formula written in them is that of the library, at random states.
+"""The worked answers of the gallery: every formula agrees with the library at random states.
 
-An answer stands in a block ```formula with lines `name = formula`. Names: Mij, bi, gi of τ = M q̈ + b + g; phii and Phiij of the
+An answer is a block ```formula with lines `name = formula`. Names: Mij, bi, gi of τ = M q̈ + b + g; phii and Phiij of the
 constraints; T, V, L, H; pi, qdoti and pdoti of Hamilton's equations; eqi for equations as left side less right side.
 """
 
@@ -32,7 +32,7 @@ def formulas(name):
 
 
 class Known:
-    """What the library knows of a model at a batch of random states."""
+    """Quantities of a model computed by the library at a batch of random states."""
 
     def __init__(self, name):
         self.model = dl.load(name)
@@ -67,7 +67,7 @@ class Known:
             yield table
 
     def at(self, matrix, rest=False):
-        """A SymPy matrix in numbers, (rows, columns, states)."""
+        """Numeric values of a SymPy matrix, (rows, columns, states)."""
         moving = [sp.Function(name)(sp.Symbol("t")) for name in self.model.coordinate_names]
         rates = [x.diff() for x in moving]
         plain = sp.symbols(f"x0:{2 * self.n}")
@@ -105,8 +105,8 @@ def close(found, expected):
 
 def test_there_are_answers_to_exercises_1_to_8():
     assert set(NAMES) == {"two-link-robot", "slider-crank-2", "planar-four-bar", "slider-crank-3"}
-    told = "".join(gallery.answers(name) or "" for name in NAMES)
-    assert all(re.search(rf"Exercises? (?:\d[, and]*)*{number}", told) for number in range(1, 9))
+    combined = "".join(gallery.answers(name) or "" for name in NAMES)
+    assert all(re.search(rf"Exercises? (?:\d[, and]*)*{number}", combined) for number in range(1, 9))
     assert gallery.answers("simple-pendulum") is None
 
 
@@ -126,7 +126,7 @@ def test_coriolis_and_gravity_vectors(answer):
 
 
 def violation(model, row, table):
-    """A constraint at a state: its formula, or how far the ends of a loop on the world are apart."""
+    """A constraint at a state: its formula, or the gap of a loop that ends on the world."""
     if model.holonomic_constraints:
         return value(model.holonomic_constraints[row].phi, table)
     (loop,) = model.loops
@@ -186,7 +186,7 @@ def test_hamiltonian_and_canonical_equations(answer):
         close(found[f"p{i + 1}"], known.observed.momenta[i])
         close(found[f"qdot{i + 1}"], known.qd[i])
         close(found[f"pdot{i + 1}"], pdot[i])
-    # the same road in the library
+    # the same derivation in the library
     hamilton = dl.derive(known.model, "hamilton")
     close(hamilton.accelerations(known.q, known.qd, known.t), known.qdd)
 
@@ -202,7 +202,7 @@ def test_energy_at_the_start_and_its_balance(name):
 
 
 @pytest.mark.parametrize("name", ["slider-crank-2", "slider-crank-3"])
-def test_the_crank_turns_back_where_spring_and_weight_say(name):
+def test_the_crank_reverses_at_the_computed_turning_point(name):
     run = dl.simulate(dl.load(name), 5.0, samples=5001)
     assert run.q[0].max() == pytest.approx(np.pi / 4)
     assert run.q[0].min() == pytest.approx(gallery.expected(name)["closed_form"]["turning_point"], abs=1e-5)

@@ -1,4 +1,4 @@
-"""The motions of the gallery that can be written down."""
+"""Gallery motions with closed-form solutions."""
 
 import math
 
@@ -15,7 +15,7 @@ from dalembert.symbolic.floats import numbers
 
 
 def known(name):
-    """The closed form of an example, and the error it may have."""
+    """The closed form of an example and its tolerance."""
     data = gallery.expected(name)["closed_form"]
     return data, data["tolerance"]
 
@@ -32,7 +32,7 @@ def is_near(found, exact, error):
 
 
 @pytest.mark.parametrize("key", ["lagrange", "kane", "udwadia_kalaba"])
-def test_the_chaplygin_sleigh_turns_around(key):
+def test_the_chaplygin_sleigh_reverses(key):
     data, error = known("chaplygin-sleigh")
     run = dl.simulate(dl.load("chaplygin-sleigh"), formalism=key)
     late = data["k"] * (run.t - data["t0"])
@@ -51,7 +51,7 @@ def test_the_knife_edge_drifts_across_the_slope(key):
 
 
 @pytest.mark.parametrize(("key", "options"), [("lagrange", {}), ("gauss", {"integrator": "dop853", "rtol": 1e-13})])
-def test_the_appell_hamel_weight_keeps_its_heading(key, options):
+def test_the_appell_hamel_weight_has_a_constant_heading(key, options):
     data, error = known("appell-hamel")
     run = dl.simulate(dl.load("appell-hamel"), formalism=key, atol=1e-14 if options else None, **options)
     speed = 0.5 - data["fall"] * run.t
@@ -61,7 +61,7 @@ def test_the_appell_hamel_weight_keeps_its_heading(key, options):
     assert is_near(run.qd[2], -speed, error)
 
 
-def test_a_weight_thrown_upwards_comes_back_on_its_path():
+def test_a_weight_thrown_upward_returns_on_its_path():
     # at the top ∂ψ/∂q̇ = 0 and the reaction has no direction; the smooth continuation is unique
     data, error = known("appell-hamel")
     run = dl.simulate(dl.load("appell-hamel"), 1.0, qd0=[0.6, 0.8, 0.5], samples=11)
@@ -69,7 +69,7 @@ def test_a_weight_thrown_upwards_comes_back_on_its_path():
     assert is_near(run.q, [1.2 * height, 1.6 * height, height], error)
 
 
-def test_the_vertical_disc_rolls_in_a_circle():
+def test_the_vertical_disk_rolls_on_a_circle():
     data, error = known("vertical-disk")
     run = dl.simulate(dl.load("vertical-disk"))
     phi, radius = data["heading"] + data["w"] * run.t, data["radius"]
@@ -80,12 +80,12 @@ def test_the_vertical_disc_rolls_in_a_circle():
         data["Omega"] * run.t,
     ]
     assert is_near(run.q, exact, error)
-    # the floor pulls towards the centre with m R Ω w
+    # the contact force toward the center is m R Ω w
     pull = np.hypot(*run.reactions[:2])
     assert is_near(pull, 1.5 * 0.25 * data["Omega"] * data["w"], error)
 
 
-def test_the_rolling_disc_keeps_its_energy_and_its_contact():
+def test_the_rolling_disk_conserves_energy_and_contact():
     data, _ = known("rolling-disk")
     run = dl.simulate(dl.load("rolling-disk"))
     r = run.model.parameter_values["r"]
@@ -95,14 +95,14 @@ def test_the_rolling_disc_keeps_its_energy_and_its_contact():
     assert np.ptp(run.q[4]) > 0.05  # it does wobble
 
 
-def test_the_rolling_disc_can_run_steadily_on_a_circle():
+def test_the_rolling_disk_can_roll_steadily_on_a_circle():
     data, error = known("rolling-disk")
     lean, turn, w2 = data["lean"], data["turn"], data["w2"]
     start = {"x": 0.3 * w2, "psi": turn, "theta": w2 - turn * math.sin(lean)}
     run = dl.simulate(dl.load("rolling-disk"), 2.0, formalism="kane", qd0=start, samples=21)
     assert is_near(run.q[4], lean, error)
     assert is_near(run.speeds[1], w2, error)
-    # x along the heading at the start, the centre of the circle to the right
+    # x along the initial heading, the center of the circle to the right
     psi = turn * run.t
     assert is_near(run.q[0], -data["radius"] * np.sin(psi), error)
     assert is_near(run.q[1], -data["radius"] * (1 - np.cos(psi)), error)
@@ -124,7 +124,7 @@ def test_the_spherical_pendulum_follows_an_elliptic_function():
     assert is_near(run.angular_momentum[2], data["angular_momentum"], error)
 
 
-def test_the_bead_flies_off_along_the_wire():
+def test_the_bead_moves_out_as_a_hyperbolic_cosine():
     data, error = known("bead-on-wire")
     run = dl.simulate(dl.load("bead-on-wire"))
     exact = data["r0"] * np.cosh(data["w"] * run.t)
@@ -144,7 +144,7 @@ def test_the_same_bead_in_cartesian_coordinates(key):
 
 
 @pytest.mark.parametrize("key", ["lagrange", "kane"])
-def test_the_gate_rises_evenly_behind_its_gear_train(key):
+def test_the_gear_train_lifts_the_gate_as_in_closed_form(key):
     data, error = known("gear-train")
     run = dl.simulate(dl.load("gear-train"), formalism=key)
     fall = np.exp(-run.t / data["time"])
@@ -157,7 +157,7 @@ def test_the_gate_rises_evenly_behind_its_gear_train(key):
     assert data["rate"] == pytest.approx((12 - data["load"]) / 0.4)
 
 
-def test_the_cam_keeps_its_energy_and_pushes_its_follower():
+def test_the_cam_conserves_energy_and_pushes_its_follower():
     data, error = known("cam-follower")
     run = dl.simulate(dl.load("cam-follower"))
     lift = 0.01 * (1 - np.cos(run.q[0]))
@@ -166,13 +166,13 @@ def test_the_cam_keeps_its_energy_and_pushes_its_follower():
     assert is_near(run.qd[0], np.sqrt(energy / (0.002 + 0.2 * (0.01 * np.sin(run.q[0])) ** 2)), 30 * error)
     assert is_near(run.multipliers[0], 0.2 * (9.81 + run.qdd[1]) + 400 * (0.01 + lift), 10 * error)
     assert run.qd[0].min() == pytest.approx(data["slowest"], rel=1e-4)
-    # at this rate over the top gravity and spring just keep the follower on the cam
+    # at this rate at the top, gravity and spring just keep the follower on the cam
     fast = dl.derive("cam-follower", engine="python").multipliers([math.pi, 0.05], [data["lift_off"], 0])
     assert is_near(fast, 0, 1e-3)
 
 
 @pytest.mark.nightly
-def test_the_bicycle_keeps_the_energy_of_the_push_as_speed():
+def test_the_bicycle_converts_the_energy_of_the_push_to_speed():
     data, error = known("whipple-bicycle")
     run = dl.simulate("whipple-bicycle", 40.0, formalism="kane", samples=41)
     assert is_near(run.q[[4, 6], -1], 0, 1e-7)  # upright and straight on
@@ -180,7 +180,7 @@ def test_the_bicycle_keeps_the_energy_of_the_push_as_speed():
     assert data["speed"] == pytest.approx(math.sqrt(4.6**2 + 80.81722 * 0.25 / (94 + 0.12 / 0.09 + 0.28 / 0.1225)))
 
 
-def test_the_ball_has_bounced_infinitely_often_where_the_series_ends():
+def test_bounces_accumulate_where_the_geometric_series_ends():
     data, error = known("bouncing-ball")
     run = dl.simulate("bouncing-ball", samples=4, integrator="dop853")
     assert run.impulses[0].t == pytest.approx(data["first"], abs=error)
@@ -192,7 +192,7 @@ def test_the_ball_has_bounced_infinitely_often_where_the_series_ends():
 
 
 @pytest.mark.nightly
-def test_the_last_ball_of_the_cradle_flies_off_alone():
+def test_only_the_last_ball_of_the_cradle_swings_out():
     data, error = known("newtons-cradle")
     run = dl.simulate("newtons-cradle", 0.3, samples=3)
     (hit,) = (each for each in run.switchings if each.name.startswith("impact"))
@@ -202,7 +202,7 @@ def test_the_last_ball_of_the_cradle_flies_off_alone():
 
 
 @pytest.mark.nightly
-def test_the_rod_of_painleve_is_pressed_as_his_formula_says_up_to_the_critical_friction():
+def test_the_painleve_rod_has_the_normal_force_of_the_formula_up_to_critical_friction():
     data, error = known("painleve-rod")
     run = dl.simulate("painleve-rod", 0.02, samples=3)
     assert run.load_forces["lower end"][2, 0] == pytest.approx(data["press"], rel=error)
@@ -213,7 +213,7 @@ def test_the_rod_of_painleve_is_pressed_as_his_formula_says_up_to_the_critical_f
 
 
 @pytest.mark.nightly
-def test_the_woodpecker_is_where_another_program_has_it():
+def test_the_woodpecker_agrees_with_siconos():
     data = gallery.expected("woodpecker")["reference"]
     run = dl.simulate("woodpecker", times=[0, data["t"]])
     found = {"y": run["y"], "phi_S": run["phi_S"], "rate_y": run["dot(y)"], "rate_S": run["dot(phi_S)"]}
@@ -223,7 +223,7 @@ def test_the_woodpecker_is_where_another_program_has_it():
 
 
 @pytest.mark.nightly
-def test_a_block_sticks_and_slips_with_the_period_of_the_textbook():
+def test_stick_slip_has_the_textbook_period():
     data, error = known("stick-slip-oscillator")
     run = dl.simulate(dl.load("stick-slip-oscillator"), samples=5)
     times = np.array([each.t for each in run.switchings])
@@ -233,7 +233,7 @@ def test_a_block_sticks_and_slips_with_the_period_of_the_textbook():
     assert run.energy_error < 1e-12
 
 
-def test_a_block_stops_on_a_slope_and_slides_back_or_stays():
+def test_a_block_stops_on_an_incline_and_slides_back_or_sticks():
     data, error = known("incline-block")
     model = dl.load("incline-block")
     (top,) = dl.simulate(model, data["back"], samples=3).switchings
@@ -245,7 +245,7 @@ def test_a_block_stops_on_a_slope_and_slides_back_or_stays():
     assert stays.load_forces["slope"][:, -1] == pytest.approx([-2 * 9.81 * math.sin(0.45)])
 
 
-def test_the_buffer_turns_the_slider_crank_back():
+def test_the_buffer_reverses_the_slider_crank():
     data, error = known("slider-crank-stop")
     run = dl.simulate(dl.load("slider-crank-stop"))
     spring = 0.5 * 12500 * np.maximum(run.q[1] - 0.37, 0) ** 2
@@ -257,7 +257,7 @@ def test_the_buffer_turns_the_slider_crank_back():
 
 
 @pytest.mark.nightly
-def test_a_bushing_does_what_the_pin_does_which_it_replaces():
+def test_a_bushing_approximates_the_pin_it_replaces():
     soft = dl.load("four-bar-bushing")
     rigid = dl.Model("rigid", gravity=(0, -9.81, 0)).parameters(soft.parameter_values)
     for each in soft.generalized_coordinates:
@@ -276,7 +276,7 @@ def test_a_bushing_does_what_the_pin_does_which_it_replaces():
     assert gaps[1] == pytest.approx(gaps[0] / 10, rel=0.3)
 
 
-def test_nothing_holds_the_quarter_car_while_its_tyre_is_in_the_air():
+def test_the_quarter_car_is_in_free_fall_while_its_tire_is_in_the_air():
     data, error = known("quarter-car")
     run = dl.simulate(dl.load("quarter-car"), samples=2001)
     force = run.load_forces["tyre"][2]
@@ -290,7 +290,7 @@ def test_nothing_holds_the_quarter_car_while_its_tyre_is_in_the_air():
 
 
 @pytest.mark.nightly
-def test_the_gears_rattle_with_their_period():
+def test_backlash_gears_rattle_with_the_period_of_the_closed_form():
     data, error = known("backlash-gears")
     run = dl.simulate(dl.load("backlash-gears"), samples=5)
     times = np.array([each.t for each in run.switchings])
@@ -299,12 +299,12 @@ def test_the_gears_rattle_with_their_period():
     assert run.energy_error < 1e-12
 
 
-def test_the_clock_keeps_its_time_and_finds_its_amplitude():
+def test_the_escapement_has_the_period_and_amplitude_of_the_closed_form():
     data, error = known("escapement")
     run = dl.simulate(dl.load("escapement"), 10.0, samples=3)
     ticks = [each for each in run.events if each.name == "tick"]
     assert is_near(np.diff([each.t for each in ticks]), data["period"], error)
-    # what is missing in rate² shrinks by q at each of the two kicks of a period
+    # the distance of rate² from its limit shrinks by q at each of the two pushes of a period
     missing = data["rate"] ** 2 - np.array([each.after[0] for each in ticks]) ** 2
     assert is_near(missing[1:], missing[:-1] * data["share"] ** 2, error * data["rate"] ** 2)
     kicks = sum(each.after[0] ** 2 - each.qd[0] ** 2 for each in run.events) / 2 * 2e-6
@@ -312,12 +312,12 @@ def test_the_clock_keeps_its_time_and_finds_its_amplitude():
 
 
 def down(run, alpha=0.5):
-    """The way down the slope, and the velocity there."""
+    """The displacement down the slope and the velocity."""
     c, s = math.cos(alpha), math.sin(alpha)
     return run.q[0] * c - run.q[2] * s, run.qd[0] * c - run.qd[2] * s
 
 
-def test_oil_on_the_slope_limits_the_velocity():
+def test_viscous_friction_limits_the_velocity():
     data, error = known("rough-surface")
     run = dl.simulate(dl.load("rough-surface"))
     kappa, lost = data["kappa"], 1 - np.exp(-data["kappa"] * run.t)
@@ -330,7 +330,7 @@ def test_oil_on_the_slope_limits_the_velocity():
 
 @pytest.mark.parametrize("law", ["dry", "quadratic"])
 @pytest.mark.parametrize("key", ["lagrange", "kane", "udwadia_kalaba"])
-def test_other_laws_of_friction_on_the_straight_way_down(law, key):
+def test_other_friction_laws_on_straight_descent(law, key):
     data, error = known("rough-surface")
     case = data[law]
     values = {"c": case["c"], "mu": case["mu"], "k": case["k"], "eps": 0.0}
@@ -350,7 +350,7 @@ def test_without_friction_the_surface_is_ideal():
 
 
 @pytest.mark.parametrize("key", ["lagrange", "udwadia_kalaba", "gauss"])
-def test_the_follower_comes_to_its_place(key):
+def test_the_follower_reaches_its_target(key):
     data, error = known("tracking")
     run = dl.simulate(dl.load("tracking"), formalism=key)
     p = run.model.parameter_values
@@ -363,7 +363,7 @@ def test_the_follower_comes_to_its_place(key):
     decay, nu = data["decay"], data["nu"]
     exact = np.exp(-decay * run.t) * (gap * np.cos(nu * run.t) + (rate + decay * gap) / nu * np.sin(nu * run.t))
     assert is_near(run.q - target, exact, error)
-    # the control: what the motion needs beyond gravity
+    # the control force: what the motion needs in addition to gravity
     curve = -(p["w"] ** 2) * np.array([p["a"] * np.sin(turned), 4 * p["b"] * np.sin(2 * turned), 0 * turned])
     push = curve - p["beta"] * (run.qd - speed) - p["alpha"] * (run.q - target) + [[0], [0], [p["g"]]]
     assert is_near(run.reactions, p["m"] * push, 1e-8)
@@ -398,7 +398,7 @@ def test_reactions_are_unique_where_multipliers_are_not():
         ("gibbs_appell", "taylor"),
     ],
 )
-def test_the_four_bars_pass_their_singular_position(key, integrator):
+def test_the_four_bar_linkages_pass_their_singular_position(key, integrator):
     data, error = known("n-four-bar")
     step = 1e-3 if integrator == "rk4" else None
     run = dl.simulate(dl.load("n-four-bar"), formalism=key, integrator=integrator, step=step, samples=11)
@@ -425,7 +425,7 @@ def test_a_wrong_number_of_loops(loops):
         n_four_bar(loops)
 
 
-def test_options_that_an_example_does_not_have():
+def test_unknown_options_of_an_example_are_rejected():
     with pytest.raises(InputError) as caught:
         gallery.load("n-four-bar", links=3)
     assert str(caught.value) == "gallery: example 'n-four-bar' has no option 'links'. It knows loops."
@@ -434,13 +434,13 @@ def test_options_that_an_example_does_not_have():
     assert str(caught.value) == "gallery: example 'simple-pendulum' has no option 'loops'. It takes none."
 
 
-def test_the_row_that_is_dropped_leaves_the_others_independent_where_the_rods_hang_straight():
-    # at θ = 0 both rows along the rods say φ̇ = 0, so one of these has to go
+def test_dropping_the_redundant_row_leaves_independent_rows_with_vertical_rods():
+    # at θ = 0 both rows along the rods state φ̇ = 0, so one of them must be dropped
     eom = dl.derive(dl.load("over-constrained"), "lagrange")
     assert eom.workspace.facts.dropped[0].endswith("along")
 
 
-def test_random_states_keep_away_from_singular_positions():
+def test_random_states_avoid_singular_positions():
     for name in ("over-constrained", "n-four-bar"):
         model = dl.load(name)
         states = random_states.consistent(model, 50, seed=20)

@@ -1,8 +1,8 @@
 """Every formulation that applies to a gallery model simulates it for its duration with the default integrator.
 
-By day one model by those that project or use speeds, at night all models by all. Models with more than `LARGE` coordinates are
-run by the formulations whose equations are compiled quickly for large systems, since the others take minutes to compile; and runs
-named in `SHORTER` end before the model's duration, since they take minutes to integrate.
+Daily: one model with the formulations that project or use speeds. Nightly: all models with all formulations. Models with
+more than `LARGE` coordinates use only formulations whose equations compile quickly for large systems, since the others take
+minutes. Runs named in `SHORTER` end before the model's duration, since they take minutes to integrate.
 """
 
 from collections.abc import Sequence
@@ -24,11 +24,11 @@ SHORTER = {
     "quadruped": 1.0,
     "stewart-platform": 1.0,
 }
-ENERGY = 1e-7  # of the energies; models may ask for rk4 or dop853
+ENERGY = 1e-7  # of the energies; models may select rk4 or dop853
 VIOLATION = 1e-9  # of the constraints, after projection
 AGREEMENT = 1e-6  # of positions, at a quarter of the run, where motions that part later still agree
-# across branch points velocities do not follow from speeds, so steps of rk4 that meet one are refused or less exact; taylor keeps
-# clear of them
+# across branch points velocities do not follow from speeds, so steps of rk4 near one are rejected or less accurate;
+# taylor avoids them
 IN_SPEEDS = ("kane", "gibbs_appell", "boltzmann_hamel", "volterra", "volterra_reduced")
 TAYLOR = {(name, key) for name in ("slider-crank", "n-four-bar") for key in IN_SPEEDS}
 
@@ -42,9 +42,9 @@ def applicable(model: dl.Model) -> list[str]:
 
 
 def failures(name: str, duration: float | None, keys: Sequence[str] = ()) -> list[str]:
-    """What is wrong with the runs of a gallery model, in sentences."""
+    """Problems of the runs of a gallery model, as messages."""
     model, found = dl.load(name), []
-    servo = any(workspace_of(setup(model)).facts.levels.servo)  # feedback brings them to zero in time
+    servo = any(workspace_of(setup(model)).facts.levels.servo)  # servo constraints converge over time
     early: np.ndarray | None = None
     for key in keys or applicable(model):
         try:
@@ -63,7 +63,7 @@ def failures(name: str, duration: float | None, keys: Sequence[str] = ()) -> lis
     return found
 
 
-def test_projections_and_speeds_pass_the_zeros_of_their_first_choices():
+def test_projections_and_speeds_pass_zeros_of_their_initial_choices():
     assert failures("planar-four-bar", 1.0, ["lagrange", "phong", "nullspace", "kane"]) == []
 
 
@@ -75,7 +75,7 @@ def test_all_formulations_simulate(name):
 
 @pytest.mark.nightly
 @pytest.mark.parametrize("name", gallery.names())
-def test_compare_gives_a_full_table(name):
+def test_compare_gives_a_complete_table(name):
     model = dl.load(name)
     keys = applicable(model)
     table = dl.compare(model, keys, duration=model.duration / 50, samples=5, integrator="dop853")

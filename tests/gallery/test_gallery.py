@@ -1,4 +1,4 @@
-"""Every example of the gallery is complete, sound, and says what its source says."""
+"""Every gallery example is complete, has no errors and agrees with its source."""
 
 import math
 from typing import Any
@@ -21,7 +21,7 @@ def test_the_examples_are_there():
     assert list(EXAMPLES) == sorted(EXAMPLES)
 
 
-def test_an_unknown_example_is_told_with_the_nearest():
+def test_an_unknown_example_suggests_the_nearest_name():
     with pytest.raises(InputError) as caught:
         gallery.load("cart-pendulm")
     assert str(caught.value) == "gallery: there is no example 'cart-pendulm'. Did you mean 'cart-pendulum'?"
@@ -34,7 +34,7 @@ def test_a_name_is_not_a_path(name):
 
 
 @pytest.mark.parametrize("name", EXAMPLES)
-def test_the_model_is_sound(name):
+def test_the_model_has_no_errors(name):
     model = gallery.load(name)
     assert model.name == name
     assert not [problem for problem in model.check() if problem.blocking]
@@ -50,7 +50,7 @@ def test_everything_has_a_description_and_a_unit(name):
 
 
 @pytest.mark.parametrize("name", EXAMPLES)
-def test_the_story_names_its_source_and_a_command(name):
+def test_the_description_has_a_source_and_a_command(name):
     story = gallery.story(name)
     assert story.startswith("# ")
     assert "## Source" in story
@@ -69,7 +69,7 @@ def test_counts_follow_table_1(name):
     rule = {"routh": n - s, "volterra_reduced": d - s}
     rule |= dict.fromkeys(("lagrange", "maggi", "udwadia_kalaba"), n)
     rule |= dict.fromkeys(("boltzmann_hamel", "volterra", "kane", "gibbs_appell"), d)
-    # those that refuse the model are not listed
+    # those that reject the model are not listed
     assert equations.items() <= rule.items()
     assert set(equations) >= {"lagrange", "maggi", "udwadia_kalaba"}
     assert expected["states"] == {
@@ -88,7 +88,7 @@ def test_samples_of_the_papers_begin_at_the_initial_state(name):
 
 
 def test_initial_speeds_are_those_of_the_published_files():
-    # u at the start as the authors' Gibbs–Appell results hold it
+    # initial u of the authors' Gibbs–Appell results
     published = {
         "three-bodies": [-0.44999999999999996, 0.007793059552374755, 0.2596907164740649, 0, 0.2, 0.1, -0.3, -0.4],
         "satellite-boom": [-0.02411809548974793, 0.04212091863464986, -0.10027938587912974, 0, 2, 1, 0],

@@ -15,7 +15,7 @@ def consistent(model, count=5):
 
 
 def free(model):
-    """True when no constraint at all holds the model."""
+    """True for a model without constraints."""
     return not (model.constraint_names or model.contacts or any(j.quaternion for b in model.bodies for j in b.joints))
 
 
@@ -28,7 +28,7 @@ def test_forward_after_inverse_returns_the_motion(name):
         qdd = rng.uniform(-2, 2, q.shape)
         tau = dl.inverse_dynamics(model, q, qd, qdd, t)
     else:
-        # a motion that the constraints admit, and the smallest forces along all coordinates that give it
+        # a motion that satisfies the constraints, and the minimum-norm forces for it
         push = rng.uniform(-1, 1, (len(dl.speed_names(model)), q.shape[1]))
         qdd = dl.forward_dynamics(model, q, qd, push, t)
         tau = dl.inverse_dynamics(model, q, qd, qdd, t, actuated=list(model.coordinate_names))

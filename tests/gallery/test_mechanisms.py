@@ -1,4 +1,4 @@
-"""The closed mechanisms of the gallery: mobility, drift, and motions found another way."""
+"""The closed mechanisms of the gallery: mobility, drift, and motions from independent solutions."""
 
 from dataclasses import dataclass
 from functools import cache
@@ -45,17 +45,17 @@ def values(name):
     return dict(gallery.load(name).parameter_values)
 
 
-def place(run, body):
+def origin(run, body):
     """The origin of a body's frame along a run, (3, samples)."""
     motion = random_states.at(run.model, random_states.States(run.q, run.qd, run.t))
     return numbers(motion.frames[body].p, len(run.t))
 
 
-# what is redundant, and what drifts
+# redundancy and drift
 
 
 @pytest.mark.parametrize("name", [name for name in ALL if name != "bricard"])
-def test_redundant_rows_are_found_by_name(name):
+def test_redundant_rows_are_reported_by_name(name):
     found, expected = dl.mobility(dl.load(name)), gallery.expected(name)
     assert found.degrees_of_freedom == expected["counts"]["degrees_of_freedom"]
     assert list(found.redundant) == expected["mobility"]["redundant"]
@@ -73,7 +73,7 @@ def test_redundant_rows_are_found_by_name(name):
         ),
     ],
 )
-def test_loops_and_energy_keep_for_a_minute(name, freedoms):
+def test_loops_and_energy_do_not_drift_in_a_minute(name, freedoms):
     run = minute(name)
     assert run.t[-1] == 60
     assert len(run.speeds) == freedoms
@@ -82,20 +82,20 @@ def test_loops_and_energy_keep_for_a_minute(name, freedoms):
     assert run.kinetic.max() > 1e-2 * np.ptp(run.potential)
 
 
-# one freedom found another way: the mechanism is drawn at many places of its closed path, and Lagrange's equation of one
+# independent one-DOF solution: the mechanism is evaluated along its closed path, and Lagrange's equation of one
 # coordinate is integrated; derivatives along the path come from Fourier series
 
 
 @dataclass
 class Path:
-    """T = ½ M(τ) τ̇² and V(τ) of a mechanism with one freedom, over one turn of its parameter τ."""
+    """T = ½ M(τ) τ̇² and V(τ) of a mechanism with one degree of freedom, over one period of its parameter τ."""
 
     M: np.ndarray
     V: np.ndarray
 
     @classmethod
     def of(cls, centers, rotations, masses, inertias, gravity):
-        """Mass centres (N, bodies, 3) and rotations (N, bodies, 3, 3) at τ = 2πk/N; inertias (bodies, 3) in body axes."""
+        """Mass centers (N, bodies, 3) and rotations (N, bodies, 3, 3) at τ = 2πk/N; inertias (bodies, 3) in body axes."""
         v, Rd = slope(centers), slope(rotations)
         spin = np.einsum("kbji,kbjl->kbil", rotations, Rd)
         w = np.stack([spin[..., 2, 1], spin[..., 0, 2], spin[..., 1, 0]], axis=-1)
@@ -133,7 +133,7 @@ def about_z(angle):
 
 
 def flat(points, angles):
-    """Points of the plane and angles, (bodies, N), as centres and rotations in space."""
+    """Points of the plane and angles, (bodies, N), as centers and rotations in space."""
     z = np.array(points, dtype=complex).T
     return np.stack([np.real(z), np.imag(z), np.zeros(z.shape)], axis=-1), about_z(np.array(angles).T)
 
@@ -142,7 +142,7 @@ TURN = 2 * np.pi * np.arange(512) / 512
 
 
 def bars(a, b, c, pivot, side, crank=TURN):
-    """Crank tip, pin between coupler and output link, in the complex plane: the meeting of two circles, on one side."""
+    """Crank tip, pin between coupler and output link, in the complex plane: an intersection of two circles."""
     tip = a * np.exp(1j * crank)
     way = tip - pivot
     size = np.abs(way)
@@ -162,7 +162,7 @@ def four_bar_path(p, b, c, pivot, side, thick=0.0):
 
 
 def leg_path(p):
-    """Hoeken's linkage with the coupler prolonged beyond the rocker, and the pantograph that follows its end."""
+    """Hoeken's linkage with the extended coupler, and the pantograph driven by its end."""
     tip, pin = bars(p["a"], p["b"], p["b"], p["d"], 1)
     leader, hip, k = 2 * pin - tip, p["hx"] + 1j * p["hy"], p["k"]
     # hip, thigh/k, shank/k, leader: two sides of a triangle, the knee to the right
@@ -189,7 +189,7 @@ def leg_path(p):
 
 
 def bricard_angles(tau):
-    """φ and ψ on the oval cos(φ/2) cos(ψ/2) = ½ in the direction τ: the angles of every other hinge."""
+    """φ and ψ on the oval cos(φ/2) cos(ψ/2) = ½ in the direction τ: the angles of every other joint."""
     size = np.full_like(tau, 1.5)
     for _ in range(60):
         f = np.cos(size * np.cos(tau) / 2) * np.cos(size * np.sin(tau) / 2) - 0.5
@@ -212,7 +212,7 @@ RODS = np.array([[1, 0, 0], [0, -1, 0], [0, 0, 1], [-1, 0, 0], [0, 1, 0]], dtype
 
 
 def bricard_shape(tau):
-    """Rotations of the five rods (N, 5, 3, 3) and the places P1 to P6 (N, 6, 3), from the two angles alone."""
+    """Rotations of the five rods (N, 5, 3, 3) and the points P1 to P6 (N, 6, 3), from the two angles alone."""
     phi, psi = bricard_angles(tau)
     R, p = [], [np.zeros((len(tau), 3))]
     now = np.repeat(np.eye(3)[None], len(tau), axis=0)
@@ -230,14 +230,14 @@ def bricard_path():
     return Path.of((p[:, :-1] + p[:, 1:]) / 2, R, np.ones(5), inertias, [0, -G, 0])
 
 
-def test_the_robot_on_three_arms_keeps_its_loops_and_energy():
+def test_the_3_rrr_robot_conserves_loop_closure_and_energy():
     run = dl.simulate(dl.load("parallel-3-rrr"))
     assert np.abs(run.violation).max() <= 1e-10
     assert np.ptp(run.balance) <= 1e-9 * run.kinetic.max()
     assert np.ptp(run.q, axis=1).min() > 1
 
 
-# motions found another way
+# motions from independent solutions
 
 
 def one_freedom(name):
@@ -252,7 +252,7 @@ def one_freedom(name):
 
 
 @pytest.mark.parametrize("name", ["four-bar", "hoeken-linkage", "crank-rocker", "robotic-leg"])
-def test_the_crank_moves_as_one_freedom_demands(name):
+def test_the_crank_agrees_with_the_one_dof_equation(name):
     run = equations(name).simulate(5.0, samples=201)
     q, qd = run.model.initial
     crank = one_freedom(name).motion(q[0], qd[0], run.t)
@@ -261,7 +261,7 @@ def test_the_crank_moves_as_one_freedom_demands(name):
 
 
 @pytest.mark.parametrize("name", ["four-bar", "crank-rocker", "robotic-leg"])
-def test_the_crank_turns_back_and_returns(name):
+def test_the_crank_reverses_and_returns(name):
     data = known(name)
     run = equations(name).simulate(times=[0.0, data["period"] / 2, data["period"]])
     assert run.q[0, 1] == pytest.approx(data["turning"], abs=1e-7)
@@ -270,10 +270,10 @@ def test_the_crank_turns_back_and_returns(name):
 
 
 @pytest.mark.nightly
-def test_the_four_bar_obeys_freudenstein():
+def test_the_four_bar_satisfies_freudensteins_equation():
     data, p, run = known("four-bar"), values("four-bar"), minute("four-bar")
     a, b, c, d = (p[key] for key in "abcd")
-    # angles from the way between the pivots, which points along minus x
+    # angles from the line between the pivots, along minus x
     crank, output = run.q[0] - np.pi, run.q[1] - np.pi
     left = d / a * np.cos(output) - d / c * np.cos(crank) + (a**2 - b**2 + c**2 + d**2) / (2 * a * c)
     assert np.abs(left - np.cos(crank - output)).max() < 1e-12
@@ -311,7 +311,7 @@ def test_hoekens_pen_draws_a_line():
     run = equations("hoeken-linkage").simulate(0.5, samples=51)
     tip, pin = bars(p["a"], p["b"], p["b"], -p["d"], 1, run.q[0])
     angle = run.q[1] + run.q[2]
-    drawn = place(run, "coupler")[:2] - p["b"] * np.array([np.cos(angle), np.sin(angle)])
+    drawn = origin(run, "coupler")[:2] - p["b"] * np.array([np.cos(angle), np.sin(angle)])
     assert np.abs(drawn - [(2 * pin - tip).real, (2 * pin - tip).imag]).max() < 1e-12
 
 
@@ -323,7 +323,7 @@ def test_the_foot_is_four_times_as_far_from_the_hip():
     tip, pin = bars(p["a"], p["b"], p["b"], p["d"], 1, run.q[0])
     way = 2 * pin - tip - p["hx"] - 1j * p["hy"]
     angle = run.q[3] + run.q[5]
-    foot = place(run, "shank")[:2] + p["shank"] * np.array([np.cos(angle), np.sin(angle)])
+    foot = origin(run, "shank")[:2] + p["shank"] * np.array([np.cos(angle), np.sin(angle)])
     exact = data["enlargement"] * way + p["hx"] + 1j * p["hy"]
     assert np.abs(foot - [exact.real, exact.imag]).max() < 1e-12
     tip, pin = bars(p["a"], p["b"], p["b"], p["d"], 1, sweep(data["crank"]))
@@ -338,7 +338,7 @@ def slider_crank_rates(_, y):
 
 
 @pytest.mark.nightly
-def test_the_slider_crank_goes_straight_on_at_its_branch_point():
+def test_the_slider_crank_passes_its_branch_point():
     data = known("slider-crank")
     run = dl.simulate(dl.load("slider-crank"))
     assert run.integrator == "rk4"
@@ -358,7 +358,7 @@ def test_the_slider_crank_goes_straight_on_at_its_branch_point():
 # Bricard
 
 
-def test_bricards_hinges_move_in_step():
+def test_bricards_joint_angles_are_coupled():
     data, run = known("bricard"), minute("bricard")
     first, second = run.q[0], run.q[1]
     assert np.abs(run.q[[2, 4]] - first).max() < 1e-12
@@ -369,10 +369,10 @@ def test_bricards_hinges_move_in_step():
     assert run.energy[0] == pytest.approx(data["energy"], rel=1e-14)
 
 
-def test_bricards_mechanism_moves_as_one_freedom_demands():
+def test_bricards_mechanism_agrees_with_the_one_dof_equation():
     data = known("bricard")
     R, p = bricard_shape(TURN)
-    assert np.abs(p[:, 5] - [0, 0, 1]).max() < 1e-14  # the two angles close the loop all the way round
+    assert np.abs(p[:, 5] - [0, 0, 1]).max() < 1e-14  # the two angles close the loop on the full path
     assert np.abs(R[:, 4] @ [1, 0, 0] - [1, 0, 0]).max() < 1e-14
     run = equations("bricard").simulate(10.0, samples=101)
     phi, psi = bricard_angles(bricard_path().motion(np.pi / 4, 0.0, run.t))
@@ -382,13 +382,13 @@ def test_bricards_mechanism_moves_as_one_freedom_demands():
     assert once.q[0] == pytest.approx([0, np.pi, 0], abs=1e-9)
 
 
-def test_bricards_mechanism_moves_as_another_program_says():
+def test_bricards_mechanism_agrees_with_exudyn():
     data = known("bricard", "outside")
     run = equations("bricard").simulate(times=[0.0, *data["t"]])
-    assert np.abs(place(run, "rod3")[:, 1:].T - data["P3"]).max() <= data["tolerance"]
+    assert np.abs(origin(run, "rod3")[:, 1:].T - data["P3"]).max() <= data["tolerance"]
 
 
-def test_bricards_hinge_has_one_row_too_many_and_it_is_named():
+def test_bricards_closing_joint_reports_one_redundant_row():
     data, found = known("bricard", "mobility"), dl.mobility(dl.load("bricard"))
     rods, hinges = 5, 6
     assert 6 * rods - 5 * hinges == data["gruebler"]
@@ -401,14 +401,14 @@ def test_bricards_hinge_has_one_row_too_many_and_it_is_named():
     assert any(found.redundant[0] in note for note in equations("bricard").notes)
 
 
-def test_bricards_mechanism_has_one_freedom_all_the_way():
+def test_bricards_mechanism_has_one_degree_of_freedom_everywhere():
     tau = TURN[::4]
     phi, psi = bricard_angles(tau)
     q = np.pi / 2 - np.array([phi, psi, phi, psi, phi])
     space = equations("bricard").workspace
     _, _, A, _ = space.manifold.evaluate(q, 0 * q, 0 * tau, space.values)
     U, sigma, _ = np.linalg.svd(np.moveaxis(A, -1, 0))
-    assert (sigma[:, 3] > 1).all()  # one freedom everywhere, Grübler's count is 0
+    assert (sigma[:, 3] > 1).all()  # one degree of freedom everywhere; Grübler's count is 0
     assert (sigma[:, 4] < 1e-14).all()
     data = known("bricard", "mobility")
     assert space.facts.levels.names[4] == data["redundant_everywhere"]
@@ -425,24 +425,24 @@ def test_bricards_mechanism_has_one_freedom_all_the_way():
 @pytest.mark.parametrize("at", ["rod1", "rod3", "rod5"])
 @pytest.mark.nightly
 def test_bricards_loop_can_be_cut_anywhere(at):
-    whole = equations("bricard").simulate(6.0, samples=61)
+    original = equations("bricard").simulate(6.0, samples=61)
     cut = dl.simulate(dl.recut(dl.load("bricard"), "P6", at=at), 6.0, samples=61)
     for body in ("rod1", "rod2", "rod3", "rod4", "rod5"):
-        assert np.abs(center(whole, body) - center(cut, body)).max() <= 1e-8
+        assert np.abs(center(original, body) - center(cut, body)).max() <= 1e-8
     assert np.abs(cut.violation).max() <= 1e-10
 
 
 def center(run, body):
-    """The mass centre of a body along a run."""
+    """The mass center of a body along a run."""
     motion = random_states.at(run.model, random_states.States(run.q, run.qd, run.t))
     return numbers(motion.body(body).p_WG, len(run.t))
 
 
-# cutting, closing, failing
+# other cuts, other closures, errors
 
 
 def joint_forces(run):
-    """The force in every joint by the two bodies it joins, as the one that comes later in the alphabet feels it."""
+    """The force in every joint, keyed by its two bodies, acting on the alphabetically later one."""
     out = {}
     for reaction in run.joint_reactions().values():
         pair = tuple(sorted((reaction.body, reaction.parent)))
@@ -452,20 +452,20 @@ def joint_forces(run):
 
 @pytest.mark.nightly
 def test_the_four_bar_can_be_cut_anywhere():
-    whole = equations("four-bar").simulate(2.0, samples=81)
-    forces, compared = joint_forces(whole), set()
+    original = equations("four-bar").simulate(2.0, samples=81)
+    forces, compared = joint_forces(original), set()
     assert len(forces) == 4
     for at in ("crank", "output", "coupler"):
         cut = dl.simulate(dl.recut(dl.load("four-bar"), "pin", at=at), 2.0, samples=81)
         for body in ("crank", "output", "coupler"):
-            assert np.abs(center(whole, body) - center(cut, body)).max() <= 1e-8
+            assert np.abs(center(original, body) - center(cut, body)).max() <= 1e-8
         for pair, force in joint_forces(cut).items():
             assert np.abs(force - forces[pair]).max() <= 1e-7 * np.abs(forces[pair]).max()
             compared.add(pair)
     assert compared == set(forces)
 
 
-def test_the_forces_in_the_four_bar_are_those_its_links_need():
+def test_four_bar_joint_forces_satisfy_the_momentum_balance():
     run = equations("four-bar").simulate(2.0, samples=81)
     p, felt = values("four-bar"), joint_forces(run)
     tip, pin = bars(p["a"], p["b"], p["c"], -p["d"], 1)
@@ -474,12 +474,12 @@ def test_the_forces_in_the_four_bar_are_those_its_links_need():
         "output": felt["coupler", "output"] - felt["output", "world"],
         "coupler": -felt["coupler", "crank"] - felt["coupler", "output"],
     }
-    places = {
+    centers = {
         "crank": (p["m1"], tip / 2),
         "output": (p["m2"], (pin - p["d"]) / 2),
         "coupler": (p["m3"], (pin + tip) / 2),
     }
-    for body, (mass, z) in places.items():
+    for body, (mass, z) in centers.items():
         first = slope(np.stack([z.real, z.imag], axis=1))
         a = at(slope(first), run.q[0]) * run.qd[0] ** 2 + at(first, run.q[0]) * run.qdd[0]
         need = mass * (a + np.array([[0], [G]]))
@@ -494,12 +494,12 @@ def at(periodic, tau):
     return (c.T @ np.exp(1j * np.arange(len(c))[:, None] * tau)).real
 
 
-def test_the_four_bar_closes_in_two_ways():
+def test_the_four_bar_has_two_assembly_configurations():
     p = values("four-bar")
     model = dl.load("four-bar")
     found = dl.branches(model, keep=["q1"])
     assert len(found) == 2
-    # the two meeting points of the circles, one above and one below
+    # the two intersections of the circles, one above and one below
     for assembly, side in zip(found, (1, -1), strict=True):
         _, pin = bars(p["a"], p["b"], p["c"], -p["d"], side, np.zeros(1))
         assert np.exp(1j * assembly.q[1]) == pytest.approx((pin[0] + p["d"]) / p["c"], abs=1e-9)
@@ -508,22 +508,22 @@ def test_the_four_bar_closes_in_two_ways():
     assert found[0].branch["coupler"] != found[1].branch["coupler"]
 
 
-def test_bars_that_cannot_meet_are_told_with_the_gap():
+def test_an_impossible_closure_reports_the_gap():
     p = values("four-bar")
     model = dl.load("four-bar").with_parameters({"d": 0.5})
     gap = 0.5 - p["a"] - p["b"] - p["c"]
     with pytest.raises(InconsistentStateError, match=r"leaves 'pin, .' at -?[0-9.]+\. .* check the lengths") as caught:
         dl.assemble(model)
-    told = abs(float(str(caught.value).split(" at ")[-1].split(". ")[0]))
-    assert gap / np.sqrt(2) < told < 2 * gap
+    reported = abs(float(str(caught.value).split(" at ")[-1].split(". ")[0]))
+    assert gap / np.sqrt(2) < reported < 2 * gap
 
 
 def chain(start, lengths, angles):
-    """The end of a plane chain whose angles are each measured from the link before."""
+    """The end of a planar chain with relative joint angles."""
     return start + sum(length * np.exp(1j * turn) for length, turn in zip(lengths, np.cumsum(angles), strict=True))
 
 
-def test_printed_angles_close_the_loops_as_the_stories_say():
+def test_printed_angles_have_the_documented_loop_gaps():
     q, p = gallery.load("hoeken-linkage").initial[0], values("hoeken-linkage")
     gap = chain(-p["d"], [p["b"]] * 2, q[1:]) - chain(0, [p["a"]], q[:1])
     assert abs(gap) == pytest.approx(known("hoeken-linkage", "start")["gap"], rel=1e-3)
@@ -550,7 +550,7 @@ def test_printed_angles_close_the_loops_as_the_stories_say():
 # the Stewart platform
 
 
-def test_the_stewart_platform_is_in_balance():
+def test_the_stewart_platform_is_in_equilibrium():
     data, eom = known("stewart-platform"), equations("stewart-platform")
     q, qd = eom.model.initial
     assert eom.model.parameter_values["L"] == pytest.approx(data["length"], rel=1e-14)
@@ -560,15 +560,15 @@ def test_the_stewart_platform_is_in_balance():
     assert force[0] == pytest.approx(data["force"], rel=1e-9)
     assert force[:, 2] == pytest.approx([-20 * G / 6] * 6, rel=1e-12)
     assert np.abs(force[:, :2].sum(axis=0)).max() < 1e-10
-    # thirds of a turn, and a mirror
+    # symmetry: rotations by 120° and a reflection
     turn = np.exp(2j * np.pi / 3)
     side = force[:, 0] + 1j * force[:, 1]
     assert np.abs(side[[2, 4]] - side[0] * np.array([turn, turn**2])).max() < 1e-10
     assert np.abs(side[[1, 3, 5]] - side[[0, 4, 2]].conj()).max() < 1e-10
 
 
-def test_a_blow_gives_what_the_joints_allow():
-    # M q̇ after the blow differs from M q̇ before by forces of the joints, which do no work on what is possible
+def test_an_impulse_is_projected_onto_the_constraints():
+    # M q̇ changes in the impulse only by joint forces, which do no virtual work
     before = gallery.load("stewart-platform").initial[1]
     q, after = dl.load("stewart-platform").initial
     space = equations("stewart-platform").workspace
@@ -581,7 +581,7 @@ def test_a_blow_gives_what_the_joints_allow():
 
 
 def heave(p):
-    """ż and z̈ of pure heave: M(z) and V(z) by hand, with their slopes by complex steps."""
+    """ż and z̈ of pure heave: closed-form M(z) and V(z), differentiated by complex steps."""
     dx, dy = p["r"] * np.cos(p["eta"]) - p["R"], p["r"] * np.sin(p["eta"])
     mc, mr, lc, lr, wc, wr = (p[key] for key in ("mc", "mr", "lc", "lr", "wc", "wr"))
 
@@ -606,7 +606,7 @@ def heave(p):
     return length, rates
 
 
-def test_pure_heave_is_a_system_of_one_freedom():
+def test_pure_heave_has_one_degree_of_freedom():
     data, p = known("stewart-platform"), values("stewart-platform")
     length, rates = heave(p)
     step = 1e-4

@@ -1,4 +1,4 @@
-"""The robots of the gallery against their sources, and against a Newton–Euler recursion that reads the files by itself."""
+"""The robots of the gallery against their sources, and against an independent Newton–Euler recursion that reads the files."""
 
 import json
 import math
@@ -40,7 +40,7 @@ SMALL = (
     *("robot-2-link", "robot-3-link", "rp-robot", "pppr-robot", "gripper", "pendulum-on-balance"),
     *("kuka-kr5", "puma560", "stanford-arm"),
 )
-# published inertias that no body could have: one moment larger than the sum of the others
+# physically inconsistent published inertias: one moment is larger than the sum of the others
 IMPOSSIBLE = {"puma560": "forearm", "stanford-arm": "wrist-bend", "biped-legged": "trunk"}
 PI = {"pi": math.pi, "-pi": -math.pi, "pi/2": math.pi / 2, "-pi/2": -math.pi / 2, "pi/6": math.pi / 6}
 
@@ -109,7 +109,7 @@ def rows_of_links(data):
         motor = link.get("motor", {})
         rotor = motor.get("inertia", 0) * motor.get("ratio", 1) ** 2
         body = (link.get("mass", 0), np.array(link.get("center", [0, 0, 0])), np.diag(link["inertia"]), rotor)
-        # turning and sliding along z can change places, so offsets may stand in front
+        # rotation about z and translation along z commute, so offsets may come first
         before = turn("z", theta) if turns else turn("z", theta) @ shift(0, 0, d)
         after = shift(a, 0, d if turns else 0) @ turn("x", alpha)
         rows.append((len(rows) - 1, before, "turn" if turns else "slide", "z", after, body))
@@ -122,7 +122,7 @@ def carried(a, w, dw, arm):
 
 
 def torques(rows, gravity, q, qd, qdd):
-    """Inverse dynamics, and the positions of the mass centres."""
+    """Inverse dynamics and the positions of the mass centers."""
     frames, motions, joints, centers = [], [], [], []
     F, N = np.zeros((len(rows), 3)), np.zeros((len(rows), 3))
     for i, (parent, before, kind, axis, after, (m, c, inertia, _)) in enumerate(rows):
@@ -178,7 +178,7 @@ def gravity_of(data):
 
 
 @pytest.mark.parametrize("name", REDYSIM)
-def test_the_arrays_are_those_redysim_ships(name):
+def test_the_arrays_agree_with_redysim(name):
     data, known = tomllib.loads(text(name)), SHIPPED[REDYSIM[name]]
     for key in ("n", "nq", "g", "bt", "r", "alp", "a", "b", "m", "dx", "dy", "dz", "Icxx", "Icyy", "Iczz"):
         assert (key in data) == (key in known), key
@@ -190,7 +190,7 @@ def test_the_arrays_are_those_redysim_ships(name):
     assert not any(any(known[key]) for key in ("Icxy", "Icyz", "Iczx"))
 
 
-def test_the_puma_is_that_of_its_source():
+def test_the_puma_agrees_with_its_source():
     links = tomllib.loads(text("puma560"))["link"]
     for link, known in zip(links, PUMA["links"], strict=True):
         for key in ("theta", "d", "a", "alpha"):
@@ -207,7 +207,7 @@ def test_the_puma_is_that_of_its_source():
 
 
 @pytest.mark.parametrize("name", ROBOTS)
-def test_mass_matrix_and_weight_are_those_of_the_recursion(name):
+def test_mass_matrix_and_gravity_agree_with_the_recursion(name):
     data, model = tomllib.loads(text(name)), gallery.load(name)
     rows, gravity = rows_of(data), gravity_of(data)
     h = 1e-30
@@ -228,7 +228,7 @@ def test_mass_matrix_and_weight_are_those_of_the_recursion(name):
 
 
 @pytest.mark.parametrize("name", ROBOTS)
-def test_the_start_is_as_expected(name):
+def test_the_initial_state_is_as_expected(name):
     data, model, expected = tomllib.loads(text(name)), gallery.load(name), gallery.expected(name)["at_start"]
     rows, gravity = rows_of(data), gravity_of(data)
     q, qd = model.initial
@@ -244,22 +244,22 @@ def test_the_start_is_as_expected(name):
 
 
 @pytest.mark.parametrize("name", SMALL)
-def test_the_equations_begin_as_expected(name):
+def test_initial_accelerations_are_as_expected(name):
     model, expected = gallery.load(name), gallery.expected(name)["at_start"]
     found = dl.derive(model, "dalembert").accelerations(*model.initial)
     np.testing.assert_allclose(found, expected["accelerations"], rtol=1e-9, atol=1e-9)
 
 
 @pytest.mark.parametrize("name", SMALL)
-def test_what_is_ignorable_is_as_expected(name):
+def test_ignorable_coordinates_are_as_expected(name):
     assert list(dl.derive(gallery.load(name), "lagrange").ignorable) == gallery.expected(name)["counts"]["ignorable"]
 
 
-def test_the_spinning_hand_never_moves_the_first_slide():
+def test_the_rotating_hand_never_moves_the_first_prismatic_joint():
     model = gallery.load("pppr-robot")
     run = dl.derive(model, "lagrange").simulate(2.0, samples=21)
     np.testing.assert_allclose(run.q[0], 0.05, atol=1e-13)
-    # the momentum along y is that of the hand at the start: m r q̇ cos q, as it turns about x; the slide moves 1.5 kg
+    # the momentum along y is that of the hand at the start: m r q̇ cos q, as it rotates about x; the prismatic joint moves 1.5 kg
     momentum = 1.5 * run.qd[1] - 0.5 * 0.05 * run.qd[3] * np.cos(run.q[3])
     np.testing.assert_allclose(momentum, -0.15, atol=1e-12)
 
@@ -269,15 +269,15 @@ def test_the_balance_is_level_while_the_pendulum_hangs():
     assert dl.derive(model, "lagrange").accelerations([0.0, 0.0], [0.0, 0.0]) == pytest.approx([0, 0], abs=1e-3)
 
 
-def test_the_driven_rod_and_arm_arrive():
+def test_the_driven_arm_and_rod_reach_their_targets():
     run = dl.derive(gallery.load("rp-robot"), "lagrange").simulate(10.0, samples=2)
     assert run.q[:, -1] == pytest.approx([1.02787, 0.23733], abs=1e-5)
-    # short of the target by what the springs carry: weight times lever, weight along the slide
+    # deviation from the target by spring deflection: weight times lever, weight along the prismatic joint
     angle = run.q[0, -1]
     assert 200 * (0.25 - run.q[1, -1]) == pytest.approx(0.5 * 9.81 * math.cos(angle), rel=2e-3)
 
 
-def test_a_floating_base_turns_without_angular_momentum():
+def test_a_floating_base_rotates_without_angular_momentum():
     run = dl.derive(gallery.load("floating-arm-3-link"), "lagrange").simulate(20.0, samples=5)
     np.testing.assert_allclose(run.q[3:, -1], [0.3803, -0.6198, 1.2867], atol=0.01)
     assert run.q[2, -1] == pytest.approx(-0.0632, abs=1e-4)

@@ -52,7 +52,7 @@ from dalembert.symbolic.symbols import TIME, coordinate, rate
 
 @dataclass(frozen=True)
 class Units:
-    """How many of the new units make one of the old: a length of 2 becomes the number 2 × length."""
+    """Conversion factors from old to new units: a length of 2 becomes the number 2 × length."""
 
     length: Fraction
     mass: Fraction
@@ -69,7 +69,7 @@ class Units:
 
 @dataclass(frozen=True)
 class Scaled:
-    """A model in other units, and how numbers in the old units become numbers in the new ones and back."""
+    """A model in other units, with the conversion of numbers between the old and the new units."""
 
     model: Model
     units: Units
@@ -130,9 +130,9 @@ class _Converter:
         return tuple(self._nested(x, size) for x in entry) if isinstance(entry, tuple) else self.formula(entry, size)
 
     def mixed(self, f: Any) -> Fraction:
-        """The factor of a constraint or a speed, whose dimension nobody states: its degrees in lengths and in velocities.
+        """The factor of a constraint or a speed without a declared dimension: its degrees in lengths and in velocities.
 
-        Any other factor would be as right; this one is what it would be in a file written by hand in these units.
+        Any other factor is valid too; this is the factor of a file written by hand in these units.
         """
         rates = {rate(name).name for name in self.model.coordinate_names}
         long = {p.name for p in self.model.declared_parameters if p.unit == "m"}
@@ -359,7 +359,7 @@ def _curve(curve: Table | None, x: Fraction, y: Fraction) -> Table | None:
 
 
 def _displacements(model: Model) -> set[str]:
-    """The coordinates that are lengths: those that alone are a displacement of a joint, or that are given in metres."""
+    """The coordinates that are lengths: those that alone are a displacement of a joint, or whose unit is meters."""
     moved = {
         motion.name
         for body in model.bodies
@@ -385,7 +385,7 @@ def _slides(joint: Joint, motion: int) -> bool:
 
 
 def _degree(f: Any, names: set[str]) -> int:
-    """k where f is multiplied by 2ᵏ when these symbols are doubled; 1 where it is not so simple but they take part."""
+    """k if doubling these symbols multiplies f by 2ᵏ; 1 if f depends on them in another manner."""
     symbols = sorted(symbol.name for symbol in f.free_symbols)
     if not names & set(symbols):
         return 0
@@ -404,13 +404,13 @@ def _number(old: float, size: Fraction) -> float:
 
 
 def _times(old: Any, size: Fraction) -> Any:
-    """A component of gravity, which may be text, times a factor."""
+    """A component of gravity, which may be a str, times a factor."""
     return f"({old})*{size.numerator}/{size.denominator}" if isinstance(old, str) else _number(old, size)
 
 
 @pytest.fixture(scope="session")
 def scaled() -> Callable[..., Scaled]:
-    """A function that writes a model in other units: `scaled(model, length=1000)` has millimetres in place of metres."""
+    """A function that writes a model in other units: `scaled(model, length=1000)` uses millimeters instead of meters."""
 
     def make(model: Model, *, length: Any = 1, mass: Any = 1, time: Any = 1) -> Scaled:
         converter = _Converter(model, Units(Fraction(length), Fraction(mass), Fraction(time)))

@@ -1,4 +1,4 @@
-"""Integrators converge at their order, and tolerances do what they say."""
+"""Integrators converge at their order, and errors follow the tolerances."""
 
 import numpy as np
 import pytest
@@ -20,7 +20,7 @@ def exact(pendulum):
 
 
 def orders(pendulum, exact, steps, **options):
-    """The observed order between neighbouring step sizes."""
+    """The observed order between neighboring step sizes."""
     errors = []
     for h in steps:
         size = {name: h if value == "step" else value for name, value in options.items()}
@@ -34,7 +34,7 @@ def test_rk4_has_order_4(pendulum, exact):
 
 
 def test_rk45_has_order_5(pendulum, exact):
-    # tolerances so loose that every step is taken at the largest size
+    # tolerances so loose that every step has the maximum size
     steps = [0.025, 0.0125, 0.00625]
     found = orders(pendulum, exact, steps, integrator="rk45", max_step="step", rtol=1e3, atol=1e3)
     assert np.allclose(found, 5, atol=0.3)

@@ -1,4 +1,4 @@
-"""Energy changes by the power that flows, and by nothing else: (80) of papers/volterra and its rheonomic form."""
+"""The rate of energy equals the supplied power: (80) of papers/volterra and its rheonomic form."""
 
 import numpy as np
 import pytest
@@ -20,7 +20,7 @@ def rate(values, t):
 
 
 def driven_pendulum() -> Model:
-    """A pendulum with a damper to a point aside, a friction torque and a torque that changes with time."""
+    """A pendulum with a damper to an offset point, a friction torque and a time-dependent torque."""
     model = Model("driven pendulum", gravity=(0, -G, 0)).parameters(m=1.2, l=0.8).coordinate("theta", 1.1, 0.3)
     model.body("bob", joint=model.revolute((0, 0, 1), "theta"), mass="m", center=(0, "-l", 0))
     model.damper(("bob", "world"), damping=0.4, points=((0, "-l", 0), (2, -1, 0)), name="dashpot")
@@ -43,7 +43,7 @@ def test_energy_rate_equals_power():
 
 
 @by_every_formalism
-def test_work_and_energy_balance_with_dampers_and_changing_forces(key):
+def test_energy_balance_with_dampers_and_time_dependent_forces(key):
     run = dl.derive(driven_pendulum(), key).simulate(4.0, samples=401)
     assert run.energy_error <= 1e-13
     work = cumulative_simpson(power_by_hand(run.t, run.q[0], run.qd[0]), x=run.t, initial=0)
@@ -58,23 +58,23 @@ def test_energy_of_a_conservative_system_is_constant():
 
 
 def shaken_pendulum() -> Model:
-    """A pendulum whose pivot is moved by x = 0.1 sin t: the joint has no coordinate at all."""
+    """A pendulum with a prescribed pivot motion x = 0.1 sin t: the joint of the pivot has no coordinate."""
     model = Model("shaken", gravity=(0, -G, 0)).coordinate("theta", 0.9, -0.4)
     joints = [model.prismatic((1, 0, 0), "0.1*sin(t)"), model.revolute((0, 0, 1), "theta")]
     return model.body("bob", joint=joints, mass=2, center=(0, -0.7, 0))
 
 
-def test_a_driven_joint_puts_in_the_power_of_the_force_on_the_pivot():
+def test_a_prescribed_joint_supplies_the_power_of_the_pivot_force():
     run = dl.simulate(shaken_pendulum(), 6.0, samples=601)
     theta, thetad = run.q[0], run.qd[0]
     pace, push = 0.1 * np.cos(run.t), -0.1 * np.sin(run.t)
-    # L = ½m(ẋ² + 2ẋlθ̇cosθ + l²θ̇²) + mgl cosθ with the given x(t)
+    # L = ½m(ẋ² + 2ẋlθ̇cosθ + l²θ̇²) + mgl cosθ with the prescribed x(t)
     jacobi = 2 / 2 * (0.7**2 * thetad**2 - pace**2) - 2 * G * 0.7 * np.cos(theta)
     slope = 2 * (pace * push + push * 0.7 * thetad * np.cos(theta))  # ∂L/∂t
     assert np.allclose(run.jacobi, jacobi, atol=1e-12)
     assert np.allclose(jacobi - jacobi[0], cumulative_simpson(-slope, x=run.t, initial=0), atol=1e-7)
     assert run.energy_error <= 1e-13
-    # the mass centre needs a horizontal force, and the pivot is all that can exert it
+    # only the pivot can exert a horizontal force on the mass center
     force = 2 * (push + 0.7 * (run.qdd[0] * np.cos(theta) - thetad**2 * np.sin(theta)))
     assert list(run.work) == ["prescribed motion"]
     assert np.allclose(run.power("prescribed motion"), force * pace, atol=1e-12)
@@ -84,7 +84,7 @@ def test_a_driven_joint_puts_in_the_power_of_the_force_on_the_pivot():
 
 
 @by_every_formalism
-def test_a_constraint_that_moves_with_time_does_work(key):
+def test_a_rheonomic_constraint_does_work(key):
     # a bead on a ring that grows and shrinks: the ring's force is radial, and so is its motion
     model = Model("breathing ring", gravity=(0, -G, 0)).coordinate("x", 1.0, 0.3).coordinate("y", 0.0, 0.5)
     model.body("bead", joint=[model.prismatic((1, 0, 0), "x"), model.prismatic((0, 1, 0), "y")], mass=1.5)
@@ -93,7 +93,7 @@ def test_a_constraint_that_moves_with_time_does_work(key):
     assert run.energy_error <= 1e-12
     power = np.sum(run.reactions * run.qd, axis=0)
     assert np.allclose(run.work.total, cumulative_simpson(power, x=run.t, initial=0), atol=1e-6)
-    # the reaction points to the centre or away from it
+    # the reaction is radial
     assert np.allclose(run.reactions[0] * run.q[1], run.reactions[1] * run.q[0], atol=1e-9)
     assert np.ptp(run.energy) > 0.1
 

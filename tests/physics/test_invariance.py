@@ -1,4 +1,4 @@
-"""What must not matter: the frame one looks from, the units one measures in."""
+"""Invariance under rotation of the world and change of units."""
 
 import numpy as np
 import pytest
@@ -14,7 +14,7 @@ TURN = (0.4, -0.7, 1.1)  # roll, pitch, yaw
 
 
 def arm(gravity, rotation) -> Model:
-    """Three joints in space on a base that may be turned, with a spring inside the arm and a force in its axes."""
+    """Three spatial joints on a base that may be rotated, with a spring inside the arm and a force in its axes."""
     model = Model("arm", gravity=gravity).coordinates("a", "b", "s")
     upper = model.revolute((0, 0, 1), "a", rotation=rotation)
     model.body("upper", joint=upper, mass=2, center=(0.3, 0, 0.1), inertia=(0.2, 0.3, 0.25))
@@ -25,7 +25,7 @@ def arm(gravity, rotation) -> Model:
 
 
 @by_every_formalism
-def test_turning_the_whole_world_changes_no_acceleration(key):
+def test_accelerations_are_invariant_under_rotation_of_the_world(key):
     gravity = np.array([0.5, -3.0, -9.0])
     turned = Rotation.from_euler("xyz", TURN).apply(gravity).tolist()
     straight = dl.derive(arm(gravity.tolist(), (0, 0, 0)), key, engine="python")
@@ -34,7 +34,7 @@ def test_turning_the_whole_world_changes_no_acceleration(key):
     assert np.allclose(straight.accelerations(q, qd, 0.3), rotated.accelerations(q, qd, 0.3), rtol=1e-12)
 
 
-def test_turning_gravity_alone_does_change_them():
+def test_rotating_gravity_alone_changes_accelerations():
     q, qd = [0.3, -0.5, 0.2], [1.0, 0.4, -0.6]
     one, other = (dl.derive(arm(g, (0, 0, 0)), "kane", engine="python") for g in ((0, 0, -9), (0, -9, 0)))
     assert not np.allclose(one.accelerations(q, qd), other.accelerations(q, qd), rtol=1e-3)
@@ -42,7 +42,7 @@ def test_turning_gravity_alone_does_change_them():
 
 @by_every_nonholonomic
 def test_units_of_length_mass_and_time_scale_out(key):
-    # feet, pounds and minutes instead of metres, kilograms and seconds
+    # feet, pounds and minutes instead of meters, kilograms and seconds
     length, mass, time = 1 / 0.3048, 1 / 0.45359237, 1 / 60
     model = dl.load("cart-pendulum")
     si = model.parameter_values | {"tau": 0.3}
@@ -58,7 +58,7 @@ def test_units_of_length_mass_and_time_scale_out(key):
     assert np.allclose(imperial.reactions(q * unit, qd * unit / time), forces, rtol=1e-10, atol=1e-9)
 
 
-def test_a_free_body_does_not_notice_where_it_is():
+def test_a_free_body_is_invariant_under_translation():
     eom = dl.derive(dl.load("three-bodies"), "lagrange", engine="python")
     q, qd = (np.array(x) for x in eom.model.initial)
     moved = q + np.array([0, 0, 0, 0, 0, 7.0, -20.0, 300.0])

@@ -1,4 +1,4 @@
-"""Motions that are known: closed forms and published benchmarks."""
+"""Motions with closed forms or published benchmark values."""
 
 import math
 
@@ -25,7 +25,7 @@ def sleigh(m, inertia, a, **start) -> Model:
 
 
 def test_period_of_the_simple_pendulum():
-    # IFToMM benchmark A01; at the start only the powers 2, 6, 10, ... of time are there, which misleads step control
+    # IFToMM benchmark A01; the initial Taylor series has only the powers 2, 6, 10, ..., which misleads step control
     period = 2.367841947576237
     run = dl.simulate(dl.load("simple-pendulum"), times=[0, period / 4, period / 2, 3 * period / 4, period])
     assert np.allclose(run.q[0], [math.pi / 2, 0, -math.pi / 2, 0, math.pi / 2], atol=1e-13)
@@ -33,7 +33,7 @@ def test_period_of_the_simple_pendulum():
 
 
 @pytest.mark.parametrize("key", ["lagrange", "kane", "volterra"])
-def test_the_chaplygin_sleigh_turns_around(key):
+def test_the_chaplygin_sleigh_reverses(key):
     m, inertia, a, V, t0 = 2.0, 0.3, 0.4, 1.7, 1.3
     k = m * a * V / (inertia + m * a**2)
 
@@ -102,7 +102,7 @@ def test_a_torque_free_body_follows_eulers_equations():
 
 
 def test_a_damped_oscillator_decays():
-    # m ẍ + c ẋ + k x = 0 with the damper beside the spring on one line
+    # m ẍ + c ẋ + k x = 0 with damper and spring in parallel
     model = Model("oscillator").coordinate("x", 0.5)
     model.body("mass", joint=model.prismatic((1, 0, 0), "x", position=(3, 0, 0)), mass=2)
     model.spring(("world", "mass"), stiffness=18, natural_length=3)

@@ -1,4 +1,4 @@
-"""Closed loops and quaternions: cut joints transmit what tree joints do, statics by hand, motions that are known."""
+"""Closed loops and quaternions: loop joints agree with tree joints, statics in closed form, known motions."""
 
 import math
 from typing import Any
@@ -46,7 +46,7 @@ def frames_of(model: Elements, q, qd, t=0.0) -> dict:
 
 
 def on_arm(kind: str) -> Model:
-    """A link that hangs on an arm by a joint of the tree."""
+    """A link attached to an arm by a tree joint."""
     count, make = KINDS[kind]
     names = [f"r{i}" for i in range(count)]
     model = Model("tree", gravity=(0.4, 0, -G)).coordinates("q", *names)
@@ -56,7 +56,7 @@ def on_arm(kind: str) -> Model:
 
 
 def cut_from_arm(kind: str, by_quaternion: bool, swapped: bool = False) -> Model:
-    """The same link floating freely, held on the arm by the same joint as the cut of a loop, in the same state."""
+    """The same link as a floating body, attached to the arm by the same joint as a loop joint, in the same state."""
     count, make = KINDS[kind]
     tree = on_arm(kind)
     q, qd = tree.initial
@@ -102,16 +102,16 @@ def test_the_table_of_this_file_is_complete():
 @pytest.mark.nightly
 @pytest.mark.parametrize("by_quaternion", [False, True], ids=["angles", "quaternion"])
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_cut_joint_moves_and_transmits_what_the_joint_of_a_tree_does(kind, by_quaternion):
+def test_a_loop_joint_has_the_motion_and_forces_of_a_tree_joint(kind, by_quaternion):
     tree, loop = on_arm(kind), cut_from_arm(kind, by_quaternion)
     by_tree, by_loop = (dl.derive(m, engine="python").simulate(0.4, samples=9, **EXACT) for m in (tree, loop))
     assert np.allclose(motion_of_bodies(by_tree), motion_of_bodies(by_loop), atol=1e-8)
     for axes in ("world", "parent", "child"):
-        held, cut = by_tree.joint_reactions(axes)["link"], by_loop.joint_reactions(axes)["cut"]
-        assert (held.body, held.parent, held.frame) == (cut.body, cut.parent, cut.frame)
-        assert np.abs(held.force).max() > 1
-        assert np.allclose(held.force, cut.force, atol=1e-7)
-        assert np.allclose(held.moment, cut.moment, atol=1e-7)
+        by_joint, cut = by_tree.joint_reactions(axes)["link"], by_loop.joint_reactions(axes)["cut"]
+        assert (by_joint.body, by_joint.parent, by_joint.frame) == (cut.body, cut.parent, cut.frame)
+        assert np.abs(by_joint.force).max() > 1
+        assert np.allclose(by_joint.force, cut.force, atol=1e-7)
+        assert np.allclose(by_joint.moment, cut.moment, atol=1e-7)
     in_tree, in_loop = by_tree.joint_reactions(), by_loop.joint_reactions()
     assert np.allclose(in_tree["arm"].force, in_loop["arm"].force, atol=1e-7)
     assert np.allclose(in_tree["arm"].moment, in_loop["arm"].moment, atol=1e-7)
@@ -120,25 +120,25 @@ def test_a_cut_joint_moves_and_transmits_what_the_joint_of_a_tree_does(kind, by_
     assert np.allclose(in_loop["link"].moment, 0, atol=1e-7)
 
 
-def test_in_machine_code_it_is_the_same():
+def test_machine_code_gives_the_same_result():
     tree, loop = (dl.derive(m, "lagrange") for m in (on_arm("screw"), cut_from_arm("screw", False)))
-    held = tree.simulate(0.4, samples=5).joint_reactions()["link"]
+    by_joint = tree.simulate(0.4, samples=5).joint_reactions()["link"]
     cut = loop.simulate(0.4, samples=5).joint_reactions()["cut"]
-    assert np.allclose(held.force, cut.force, atol=1e-10)
-    assert np.allclose(held.moment, cut.moment, atol=1e-10)
+    assert np.allclose(by_joint.force, cut.force, atol=1e-10)
+    assert np.allclose(by_joint.moment, cut.moment, atol=1e-10)
 
 
-def test_a_ball_cut_the_other_way_round_pulls_the_other_way():
+def test_reversing_a_spherical_cut_reverses_its_force():
     tree = dl.derive(on_arm("spherical"), engine="python")
     loop = dl.derive(cut_from_arm("spherical", False, swapped=True), engine="python")
-    held = tree.simulate(0.4, samples=5, **EXACT).joint_reactions()["link"]
+    by_joint = tree.simulate(0.4, samples=5, **EXACT).joint_reactions()["link"]
     cut = loop.simulate(0.4, samples=5, **EXACT).joint_reactions()["cut"]
     assert (cut.body, cut.parent) == ("arm", "link")
-    assert np.allclose(cut.force, -held.force, atol=1e-7)
+    assert np.allclose(cut.force, -by_joint.force, atol=1e-7)
     assert np.allclose(cut.moment, 0, atol=1e-7)
 
 
-def test_a_screw_keeps_its_thread_over_many_turns():
+def test_a_screw_joint_keeps_its_lead_over_many_turns():
     # a nut on a standing spindle under gravity: (m h² + J) φ̈ = −m g h with h the lead
     model = Model("nut", gravity=(0, 0, -G)).coordinates("z", "phi").start([0, 0], [0, 0])
     guide = [model.prismatic((0, 0, 1), "z"), model.revolute((0, 0, 1), "phi")]
@@ -155,11 +155,11 @@ def test_a_screw_keeps_its_thread_over_many_turns():
     assert np.allclose(pushed.moment[2], 0.05 * pace, rtol=1e-9)
 
 
-# statics by hand
+# statics in closed form
 
 
 def test_a_beam_on_two_supports():
-    # shoes on a rail carry the beam on pins; the beam carries two loads besides its weight
+    # shoes on a rail support the beam on pins; the beam carries two loads in addition to its weight
     span, weight, extra = 3.0, 4.0 * G, ((1.0, 50.0), (2.2, 20.0))
     model = Model("beam", gravity=(0, -G, 0)).coordinates("a", "tilt", "b").start([0, 0, span], [0, 0, 0])
     model.body("left", joint=model.prismatic((1, 0, 0), "a"), mass=1)
@@ -184,7 +184,7 @@ def test_a_beam_on_two_supports():
     assert np.allclose(found["left"].force, [0, at_left + G, 0], atol=1e-9)
 
 
-def test_an_arch_of_three_hinges_has_thrust():
+def test_a_three_hinged_arch_has_thrust():
     # two rods of weight W, half span b, height h: the crown is pushed by H = W b / (2 h), with no vertical force
     b, h, mass = 2.0, 1.5, 6.0
     slope, length = math.atan2(h, b), math.hypot(b, h)
@@ -203,7 +203,7 @@ def test_an_arch_of_three_hinges_has_thrust():
 
 
 def bracket(cut: bool, swapped: bool = False) -> Model:
-    """A bracket at the wall, held by a joint of the tree or by a cut, and a pendulum on it that hangs or swings."""
+    """A bracket fixed to the wall by a tree joint or a loop joint, with a pendulum on it that hangs or swings."""
     model = Model("bracket", gravity=(0, 0, -G)).coordinates("swing")
     where: dict[str, Any] = {"position": (0, 0, 1.0), "rotation": (0, 0, 0.5)}
     if cut:
@@ -221,7 +221,7 @@ def bracket(cut: bool, swapped: bool = False) -> Model:
     return model
 
 
-def test_a_bracket_fixed_to_the_wall_by_a_cut_holds_its_weight():
+def test_a_bracket_on_a_fixed_loop_joint_supports_its_weight():
     model = bracket(cut=True)
     found = dl.derive(model, "lagrange", engine="python").joint_reactions(*model.initial)
     out = Rotation.from_euler("z", 0.5)
@@ -233,20 +233,20 @@ def test_a_bracket_fixed_to_the_wall_by_a_cut_holds_its_weight():
 
 
 @pytest.mark.parametrize("swapped", [False, True])
-def test_a_bracket_that_shakes_transmits_the_same_by_tree_and_by_cut(swapped):
+def test_a_shaken_bracket_has_equal_forces_by_tree_and_by_cut(swapped):
     tree, loop = (
         dl.derive(model, engine="python").simulate(0.8, samples=9, qd0={"swing": 3.0}, **EXACT)
         for model in (bracket(cut=False), bracket(cut=True, swapped=swapped))
     )
     assert np.allclose(tree.q[0], loop.q[0], atol=1e-8)
-    held, cut = tree.joint_reactions()["bracket"], loop.joint_reactions()["wall"]
+    by_joint, cut = tree.joint_reactions()["bracket"], loop.joint_reactions()["wall"]
     sign = -1 if swapped else 1
-    assert np.ptp(held.force) > 10
-    assert np.allclose(held.force, sign * cut.force, atol=1e-7)
-    assert np.allclose(held.moment, sign * cut.moment, atol=1e-7)
+    assert np.ptp(by_joint.force) > 10
+    assert np.allclose(by_joint.force, sign * cut.force, atol=1e-7)
+    assert np.allclose(by_joint.moment, sign * cut.moment, atol=1e-7)
 
 
-# closed chains keep what they must
+# conserved quantities of closed chains
 
 
 def four_bars(on: str = "world") -> Model:
@@ -269,14 +269,14 @@ def four_bars(on: str = "world") -> Model:
 
 
 @pytest.mark.parametrize("key", ["lagrange", "kane", "hamilton", "volterra", "newton_euler"])
-def test_a_closed_chain_keeps_its_energy_and_its_loop(key):
+def test_a_closed_chain_conserves_energy_and_closure(key):
     run = dl.derive(four_bars(), key).simulate(3.0, samples=61)
     assert np.ptp(run.q[0]) > 2
     assert np.allclose(run.energy, run.energy[0], rtol=1e-11)
     assert np.abs(run.violation).max() < 1e-11
 
 
-def test_a_floating_closed_chain_keeps_its_momenta():
+def test_a_floating_closed_chain_conserves_momenta():
     run = dl.derive(four_bars("plate"), "lagrange").simulate(2.0, samples=21, qd0=None)
     assert np.ptp(run.q[5]) > 0.2
     assert np.allclose(run.linear_momentum, run.linear_momentum[:, :1], atol=1e-11)
@@ -284,8 +284,8 @@ def test_a_floating_closed_chain_keeps_its_momenta():
     assert np.allclose(run.energy, run.energy[0], rtol=1e-11)
 
 
-def test_the_ground_carries_the_rate_of_the_momentum():
-    # force and moment of both pivots against Σ m a − m g, by the bodies' own accelerations through central differences
+def test_ground_reactions_equal_the_rate_of_momentum():
+    # force and moment of both pivots against Σ m a − m g, with accelerations by central differences
     run = dl.derive(four_bars(), "lagrange").simulate(times=np.linspace(0, 0.8, 801))
     h = run.t[1] - run.t[0]
     weights = np.array([-1, 9, -45, 0, 45, -9, 1]) / (60 * h)
@@ -310,17 +310,17 @@ def moving(run, margin: int) -> list:
     return [[motion.body(name) for motion in at] for name in ("crank", "coupler", "rocker")]
 
 
-def test_stabilisation_keeps_a_loop_without_projection():
+def test_stabilization_maintains_a_loop_without_projection():
     model = four_bars()
     free = dl.derive(model, "lagrange").simulate(
         3.0, samples=31, integrator="rk45", project=False, rtol=1e-5, atol=1e-6
     )
-    held = dl.derive(model, "lagrange").simulate(
+    stabilized = dl.derive(model, "lagrange").simulate(
         3.0, samples=31, integrator="rk45", stabilization=(100.0, 20.0), rtol=1e-5, atol=1e-6
     )
-    drift, kept = (np.abs(run.position_violation[:, -1]).max() for run in (free, held))
-    assert kept < drift / 5
-    assert kept < 1e-4
+    drift, residual = (np.abs(run.position_violation[:, -1]).max() for run in (free, stabilized))
+    assert residual < drift / 5
+    assert residual < 1e-4
 
 
 # quaternions
@@ -363,8 +363,8 @@ INERTIA = [[0.2, 0.02, 0.0], [0.02, 0.5, -0.03], [0.0, -0.03, 0.6]]
         *(pytest.param(key, marks=pytest.mark.nightly) for key in ("lagrange", "hamilton", "boltzmann_hamel", "gauss")),
     ],
 )
-def test_a_free_rigid_body_turns_by_eulers_equations(key):
-    # about the middle axis of inertia: it tumbles over, again and again
+def test_a_free_rigid_body_obeys_eulers_equations(key):
+    # rotation about the intermediate axis of inertia: it tumbles repeatedly
     omega = (0.05, 3.0, 0.02)
     model = spinning().start([1, 0, 0, 0], rates_of(omega))
     run = dl.derive(model, key).simulate(12.0, samples=61)
@@ -383,7 +383,7 @@ def body_rates(run, body: str = "body") -> np.ndarray:
     return numbers(frame.D @ motion.qd + frame.E, len(run.t))
 
 
-def test_a_body_on_a_ball_under_gravity_turns_by_eulers_equations():
+def test_a_body_on_a_spherical_joint_obeys_eulers_equations():
     center, gravity, omega = (0.1, -0.2, 0.3), (0.0, 2.0, -G), (1.0, -2.0, 0.5)
     model = spinning(center, gravity).start([1, 0, 0, 0], rates_of(omega))
     run = dl.derive(model, "kane").simulate(5.0, samples=51)
@@ -393,7 +393,7 @@ def test_a_body_on_a_ball_under_gravity_turns_by_eulers_equations():
     assert np.allclose(run.energy, run.energy[0], atol=1e-11)
 
 
-def test_the_program_chooses_the_angular_velocity_and_never_stumbles():
+def test_angular_velocity_is_chosen_as_speed_for_all_attitudes():
     # a full tumble passes every attitude at which some q̇ vanishes or some Euler angles are singular
     omega = (0.05, 3.0, 0.02)
     model = spinning().start([1, 0, 0, 0], rates_of(omega))
@@ -406,7 +406,7 @@ def test_the_program_chooses_the_angular_velocity_and_never_stumbles():
     assert run.notes == ()
 
 
-def test_a_ball_by_quaternion_transmits_no_moment_and_its_norm_no_work():
+def test_a_quaternion_joint_transmits_no_moment_and_its_norm_no_work():
     model = spinning((0.1, -0.2, 0.3), (0, 0, -G)).start([1, 0, 0, 0], rates_of((1.0, -2.0, 0.5)))
     run = dl.derive(model, "lagrange").simulate(2.0, samples=21)
     assert run.violation_names == ("norm of body, position", "norm of body, velocity")
@@ -414,7 +414,7 @@ def test_a_ball_by_quaternion_transmits_no_moment_and_its_norm_no_work():
     assert np.allclose(np.sum(run.reactions * run.qd, axis=0), 0, atol=1e-10)
 
 
-def test_without_projection_the_length_of_a_quaternion_does_no_harm():
+def test_quaternion_norm_drift_without_projection_is_harmless():
     omega = (0.05, 3.0, 0.02)
     model = spinning().start([1, 0, 0, 0], rates_of(omega))
     run = dl.derive(model, "lagrange").simulate(6.0, samples=31, project=False)
@@ -441,7 +441,7 @@ PUBLISHED = [
 
 
 @pytest.mark.parametrize("key", ["lagrange", "kane", "udwadia_kalaba", "volterra"])
-def test_the_heavy_top_by_quaternion_has_the_published_digits(key):
+def test_the_heavy_top_by_quaternion_agrees_with_published_values(key):
     run = dl.derive(heavy_top(), key).simulate(0.06, samples=7)
     assert np.allclose(body_rates(run)[:, 1:].T, PUBLISHED, atol=6e-5)
     assert np.allclose(run.energy, run.energy[0], rtol=1e-12)
@@ -466,14 +466,16 @@ def test_every_formalism_agrees_on_the_top():
 
 
 def test_a_floating_body_falls_and_tumbles():
-    # six freedoms by a quaternion, thrown: the mass centre falls on a parabola, the body turns as if alone
+    # free body with a quaternion: the mass center follows a parabola, the rotation is torque-free
     names = ("w", "x", "y", "z")
     model = Model("thrown", gravity=(0, 0, -G)).coordinates("X", "Y", "Z", *names).start({"w": 1}, {})
     joint = model.free(("X", "Y", "Z"), quaternion=names)
     assert isinstance(joint, Free)
     model.body("body", joint=joint, mass=1.7, center=(0.1, 0.2, -0.1), inertia=INERTIA)
     omega, throw = np.array([0.5, 3.0, -1.0]), np.array([1.0, 2.0, 5.0])
-    start = throw - np.cross(omega, [0.1, 0.2, -0.1])  # of the origin, so that the mass centre has the throw
+    start = throw - np.cross(
+        omega, [0.1, 0.2, -0.1]
+    )  # velocity of the origin such that the mass center has the initial velocity
     model.start({}, dict(zip(("X", "Y", "Z", *names), [*start, *rates_of(omega)], strict=True)))
     run = dl.derive(model, "kane").simulate(2.0, samples=21)
     q, w = by_scipy(INERTIA, 1.7, (0, 0, 0), (0, 0, 0), omega, run.t)

@@ -1,4 +1,4 @@
-"""Momenta are conserved where nothing pushes, and ideal reactions do no virtual work."""
+"""Momenta are conserved without external forces, and ideal reactions do no virtual work."""
 
 import numpy as np
 import pytest
@@ -11,7 +11,7 @@ from dalembert.mechanics.constraint_levels import Constraints, levels
 from dalembert.mechanics.state_batch import at_formulas
 from dalembert.symbolic.floats import numbers, real
 
-# Dirac's equations do not take the nonholonomic constraints of these models
+# Dirac's equations do not support the nonholonomic constraints of these models
 by_every_formalism = pytest.mark.parametrize("key", [key for key in catalogue.KEYS if key != "dirac"])
 
 
@@ -25,7 +25,7 @@ def test_linear_momentum_of_free_flight_is_conserved(flight):
     assert np.abs(drift).max() <= 1e-12 * np.abs(flight.linear_momentum).max()
 
 
-def test_the_mass_centre_of_free_flight_moves_straight(flight):
+def test_the_mass_center_in_free_flight_moves_straight(flight):
     center = mass_centre(flight)
     steps = np.diff(center, axis=1)
     assert np.allclose(steps, steps[:, :1], atol=1e-12)
@@ -39,7 +39,7 @@ def mass_centre(run):
     return sum(m * numbers(body.p_WG, len(run.t)) for m, body in zip(masses, bodies, strict=True)) / sum(masses)
 
 
-def test_angular_momentum_about_the_mass_centre_is_conserved(flight):
+def test_angular_momentum_about_the_mass_center_is_conserved(flight):
     spin = flight.angular_momentum - np.cross(mass_centre(flight), flight.linear_momentum, axis=0)
     assert np.abs(spin[:, 0]).max() > 1
     assert np.abs(spin - spin[:, :1]).max() <= 1e-11 * np.abs(spin).max()
@@ -62,7 +62,7 @@ def test_ideal_reactions_do_no_virtual_work_on_the_cart_pendulum(key):
     states = random_states.consistent(model, 20)
     reactions = dl.derive(model, key, engine="python").reactions(states.q, states.qd, states.t)
     for q, reaction in zip(states.q.T, reactions.T, strict=True):
-        free = null_space([[np.cos(q[0] - q[1]), 1.0, 0.0]])  # the wheel, by hand
+        free = null_space([[np.cos(q[0] - q[1]), 1.0, 0.0]])  # the wheel constraint in closed form
         assert np.abs(free.T @ reaction).max() <= 1e-12 * max(1.0, np.abs(reaction).max())
 
 

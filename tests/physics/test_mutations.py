@@ -1,12 +1,12 @@
-"""The mutation matrix: every shared fact is falsified in turn, and each entry states who must notice.
+"""The mutation matrix: every shared quantity is mutated in turn, and each entry states which check must detect it.
 
-Who can notice:
+Checks:
 
     formalisms   two formalisms of different lineage give other accelerations or reactions than each other
     recursion    the O(n) recursion gives other accelerations than Lagrange's equations
-    principle    what Lagrange's equations give does not fulfil d'Alembert's principle, which shares nothing with them
+    principle    the result of Lagrange's equations violates d'Alembert's principle, which shares no code with them
 
-A fact that only one of many roads uses is seen by the others; a fact that all of them share is seen by the principle alone.
+A quantity used by one formalism is checked by the others; one that all of them share is checked by the principle alone.
 """
 
 import sys
@@ -74,25 +74,25 @@ forward, frames, inverse, links, mass, recursive_loads, recursive_rows, recursiv
     )
 )
 
-ROADS = ("lagrange", "kane", "newton_euler")  # energies; partial velocities; wrenches
-NOTICED, QUIET = 1e-6, 1e-9
+FORMALISMS = ("lagrange", "kane", "newton_euler")  # energies; partial velocities; wrenches
+DETECTED, QUIET = 1e-6, 1e-9
 SOLID: dict[str, Any] = {"mass": 1.3, "center": (0.2, 0.1, -0.1), "inertia": (0.3, 0.4, 0.35, 0.02, -0.03, 0.01)}
 ROD: dict[str, Any] = {"mass": 0.8, "center": (0.4, 0.05, 0.1), "inertia": (0.02, 0.1, 0.11, 0.01, 0.0, 0.005)}
 PLACE: dict[str, Any] = {"position": (0.3, -0.1, 0.2), "rotation": (0.2, -0.3, 0.5)}
 
 
-# the models: each small, and such that the fact in question matters
+# small models in which the mutated quantity matters
 
 
 def arm(*more: str) -> Model:
-    """Two bodies on axes that cross at no simple angle."""
+    """Two bodies on axes at a general angle."""
     model = Model("arm", gravity=(1.0, -9.81, 2.0)).coordinates("a", "b", *more).start({"a": 0.3, "b": -0.4}, {})
     model.body("upper", joint=model.revolute((0, 0, 1), "a", position=(0.1, 0, 0)), **SOLID)
     return model.body("lower", parent="upper", joint=model.revolute((1, 2, 2), "b", **PLACE), **ROD)
 
 
 def driven() -> Model:
-    """Joints that time moves along, a damper that feels it, and a holonomic constraint that moves."""
+    """Joints with prescribed motion, a damper between them, and a rheonomic holonomic constraint."""
     model = Model("driven", gravity=(0, 0, -9.81)).coordinates("a", "x").start([0.3, 0.2], [0.1, 0])
     model.body("base", joint=model.revolute((0, 1, 0), "a + 0.3*sin(2*t)"), **SOLID)
     model.body("slider", parent="base", joint=model.prismatic((1, 0, 0), "x + 0.1*cos(3*t)", **PLACE), **ROD)
@@ -101,7 +101,7 @@ def driven() -> Model:
 
 @cache
 def jointed(kind: str) -> Callable[[], Model]:
-    """A body on a joint of one kind, on a base that turns, with a load inside the joint."""
+    """A body on a joint of one type, on a rotating base, with a load in the joint."""
     counts = {"revolute": 1, "prismatic": 1, "screw": 1, "cylindrical": 2, "universal": 2, "planar": 3, "spherical": 3}
 
     def make() -> Model:
@@ -140,7 +140,7 @@ def floating() -> Model:
 
 @cache
 def loaded(kind: str) -> Callable[[], Model]:
-    """The arm with one load of a kind."""
+    """The arm with one load of a type."""
     ends = {"bodies": ("upper", "lower"), "points": ((0.1, -1.5, 0.2), (0.6, 0.3, 0))}
 
     def make() -> Model:
@@ -207,7 +207,7 @@ def given() -> Model:
 
 
 def tied() -> Model:
-    """The arm with a constraint of positions that moves with time and one of velocities; one more body has a slide."""
+    """The arm with a rheonomic holonomic constraint and a nonholonomic one; one more body has a prismatic joint."""
     model = arm("x")
     model.body("slider", joint=model.prismatic((1, 0, 0), "x"), mass=1.1)
     model.holonomic("a + 0.5*sin(b)*x - 0.2*cos(t)", name="tie")
@@ -215,14 +215,14 @@ def tied() -> Model:
 
 
 def served() -> Model:
-    """The arm with constraints that feedback drives to zero."""
+    """The arm with servo constraints."""
     model = arm()
     model.holonomic("a + 0.5*sin(b) - 0.2*cos(t)", feedback=(4.0, 3.0))
     return model
 
 
 def four_bars(feedback=None) -> Model:
-    """A planar loop, its far pivot moved by time."""
+    """A planar loop with prescribed motion of its far pivot."""
     model = Model("bars", gravity=(1.0, -9.81, 0)).coordinates("a", "b", "c")
     model.body("crank", joint=model.revolute((0, 0, 1), "a"), **ROD)
     model.body("coupler", parent="crank", joint=model.revolute((0, 0, 1), "b", position=(0.5, 0, 0)), **SOLID)
@@ -234,12 +234,12 @@ def four_bars(feedback=None) -> Model:
 
 
 def served_bars() -> Model:
-    """The same loop, stabilised."""
+    """The same loop with Baumgarte stabilization."""
     return four_bars(feedback=(9.0, 6.0))
 
 
 def hooke() -> Model:
-    """Two shafts at 0.5 rad, tied by a cross."""
+    """Two shafts at 0.5 rad, connected by a universal joint."""
     model = Model("hooke", gravity=(1.0, -9.81, 2.0)).coordinates("a", "b")
     model.body("first", joint=model.revolute((1, 0, 0), "a"), **SOLID)
     model.body("second", joint=model.revolute((1, 0, 0), "b", rotation=(0, 0, 0.5)), **ROD)
@@ -255,7 +255,7 @@ def sleigh() -> Model:
 
 
 def rolling() -> Model:
-    """A disc that leans by a fixed angle and rolls."""
+    """A disk that rolls with a fixed lean."""
     model = Model("disc", gravity=(0, 0, -9.81)).coordinates("x", "y", "z", "yaw", "spin")
     joints = [model.free(("x", "y", "z"), ("yaw", 0.3, "spin"), "zxy")]
     model.body("disc", joint=joints, mass=1.5, center=(0.02, 0, 0.01), inertia=(0.1, 0.2, 0.12))
@@ -264,7 +264,7 @@ def rolling() -> Model:
 
 @cache
 def holding(kind: str) -> Callable[[], Model]:
-    """The arm and a ball that flies, tied together by one coupling, rod, slot, plane or surface."""
+    """The arm and a free ball, connected by one coupling, rod, slot, plane or surface."""
     ends = {"bodies": ("lower", "ball"), "points": ((0.1, -0.3, 0.2), (0, 0, 0))}
 
     def make() -> Model:
@@ -288,12 +288,12 @@ def holding(kind: str) -> Callable[[], Model]:
     return make
 
 
-# who notices
+# detection
 
 
 @dataclass(frozen=True)
 class Found:
-    """Accelerations and reactions; None where a road refuses what the others give it."""
+    """Accelerations and reactions; None if a formalism rejects the model."""
 
     qdd: np.ndarray | None
     reaction: np.ndarray | None
@@ -321,13 +321,13 @@ def apart(a: np.ndarray | None, b: np.ndarray | None) -> float:
     return float(np.abs(a - b).max() / size) if size > 1e-9 else 0.0
 
 
-def watchers(model: Model, limit: float, more: tuple[str, ...] = ()) -> dict[str, float]:
-    """How strongly each road disagrees with Lagrange's equations, where it does by more than the limit."""
+def detections(model: Model, limit: float, more: tuple[str, ...] = ()) -> dict[str, float]:
+    """The difference of each check from Lagrange's equations, if it exceeds the limit."""
     space = workspace_of(setup(model, "python"))
     states = random_states.consistent(space.model, 4, seed=7)
     known = by_formalism(space, "lagrange", states)
     seen = {"formalisms": 0.0, "recursion": 0.0}
-    for key in (*ROADS[1:], *more):
+    for key in (*FORMALISMS[1:], *more):
         if catalogue.refusal(catalogue.find(key).ABOUT, space.model, space.facts) is None:
             other = by_formalism(space, key, states)
             gap = max(apart(known.qdd, other.qdd), apart(known.reaction, other.reaction))
@@ -339,25 +339,25 @@ def watchers(model: Model, limit: float, more: tuple[str, ...] = ()) -> dict[str
     return {who: size for who, size in seen.items() if size > limit}
 
 
-# how a fact is falsified
+# mutations
 
 
 def _turned_over(axis: Axis) -> Axis:
-    """A motion that goes the other way."""
+    """A reversed motion."""
     return Axis(times(-1, axis.about), times(-1, axis.along))
 
 
 def everywhere(patch: pytest.MonkeyPatch, right: Callable, wrong: Callable) -> None:
     """Replace a function in every module that has it under its name."""
-    held = [
+    owners = [
         (module, name)
         for key, module in list(sys.modules.items())
         if key.startswith("dalembert")
         for name, value in list(vars(module).items())
         if value is right
     ]
-    assert held
-    for module, name in held:
+    assert owners
+    for module, name in owners:
         patch.setattr(module, name, wrong)
 
 
@@ -389,7 +389,7 @@ def body(**changes: Callable) -> Callable[[pytest.MonkeyPatch], None]:
 
 
 def declared_body(change: Callable) -> Callable[[pytest.MonkeyPatch], None]:
-    """Let the walk read another body than the one that was declared."""
+    """Let the traversal read another body than the declared one."""
     right = motion._Walk.visit
     return lambda patch: patch.setattr(motion._Walk, "visit", lambda self, b: right(self, change(b)))
 
@@ -429,7 +429,7 @@ MORE_LOADS = {
 
 
 def stronger(one, factor=1.5):
-    """The force and all that belongs to it stronger by a factor: nothing contradicts itself."""
+    """The force and everything derived from it times a factor: a consistent change."""
     wrenches = tuple(replace(w, force=w.force * factor, moment=w.moment * factor) for w in one.wrenches)
     potential = None if one.potential is None else one.potential * factor
     return replace(one, force=one.force * factor, potential=potential, wrenches=wrenches)
@@ -454,7 +454,7 @@ def shifted(x):
 
 
 def levels(**changes: Callable) -> Callable[[pytest.MonkeyPatch], None]:
-    """Change a level of the constraints that formulas give."""
+    """Change a level of the constraints defined by formulas."""
     return function(
         constraints.levels, lambda known: replace(known, **{k: f(getattr(known, k)) for k, f in changes.items()})
     )
@@ -496,15 +496,15 @@ def frame(name: str, position: int, change: Callable) -> Callable[[pytest.Monkey
 
 
 def unturned(self, algebra, position, angles):
-    """A placed frame that forgets to turn the angular velocity into its axes."""
+    """A placed frame without the rotation of the angular velocity into its axes."""
     p, J, c = self.point(position)
     return motion.Frame(self.R @ roll_pitch_yaw(algebra, angles), p, J, c, self.D, self.E)
 
 
 def longer(model):
-    """A quaternion whose squares sum to 1.2 in place of 1."""
-    held = tuple(replace(c, formula=c.phi - se.RealDouble(0.1)) for c in model.holonomic_constraints)
-    return model.replaced(holonomic_constraints=held)
+    """A quaternion whose squares sum to 1.2 instead of 1."""
+    mutated = tuple(replace(c, formula=c.phi - se.RealDouble(0.1)) for c in model.holonomic_constraints)
+    return model.replaced(holonomic_constraints=mutated)
 
 
 @dataclass(frozen=True)
@@ -512,8 +512,8 @@ class Mutation:
     fact: str
     model: Callable[[], Model]
     falsify: Callable[[pytest.MonkeyPatch], None]
-    must: str  # who must notice, by their first letters: F, R, P
-    more: tuple[str, ...] = ()  # formalisms that use the fact, besides the usual ones
+    must: str  # checks that must detect it, by their first letters: F, R, P
+    more: tuple[str, ...] = ()  # formalisms that use the quantity, in addition to the usual ones
 
 
 MATRIX = (
@@ -547,7 +547,7 @@ MATRIX = (
         )
     ),
     *(
-        # a single hinge has the same energy whichever way it turns; the recursion takes its axes from the steps of the joint
+        # the energy of one revolute joint does not depend on its sense; the recursion reads axes from the joint steps
         Mutation(f"angular velocity of {kind.kind}", model, method(kind, "angular", negated), must)
         for must, kind, model in (
             ("F", kinds.Revolute, jointed("revolute")),
@@ -714,7 +714,7 @@ MATRIX = (
         function(base.across, lambda row: replace(row, moment=row.moment + 0.1 * row.moment[::-1])),
         "P",
     ),
-    # what formalisms share
+    # quantities shared by formalisms
     Mutation("kinetic energy", arm, function(energies.kinetic, lambda T: T * 1.1), "FRP"),
     Mutation("potential energy", arm, function(energies.potential, lambda V: V * 1.1), "FRP"),
     Mutation("given kinetic energy", given, function(energies._given, lambda T: T * 1.1), "P"),
@@ -742,7 +742,7 @@ MATRIX = (
     Mutation("composite bodies", tied, function(mass.composites, lambda f: [M + M for M in f]), "R"),
     Mutation("rates of quaternions", ball, function(recursive_speeds.part_rates, lambda H: H * 1.1), "R"),
 )
-# couplings, and what holds points
+# couplings and point constraints
 HELD = (
     *(
         Mutation(
@@ -764,7 +764,7 @@ NAMES = {"F": "formalisms", "R": "recursion", "P": "principle"}
 
 
 def some_each_day(all_of_them: Iterable[Any]) -> list:
-    """Every other one, and all of them at night."""
+    """Every other one daily, and all of them nightly."""
     return [pytest.param(one, marks=pytest.mark.nightly if k % 2 else ()) for k, one in enumerate(all_of_them)]
 
 
@@ -773,20 +773,20 @@ def at_night(all_of_them: Iterable[Any]) -> list:
 
 
 @pytest.mark.parametrize("mutation", [*some_each_day(MATRIX), *at_night(HELD)], ids=lambda mutation: mutation.fact)
-def test_a_false_fact_is_noticed(mutation: Mutation, monkeypatch: pytest.MonkeyPatch):
+def test_a_mutation_is_detected(mutation: Mutation, monkeypatch: pytest.MonkeyPatch):
     model = mutation.model()
     mutation.falsify(monkeypatch)
-    found = watchers(model, NOTICED, mutation.more)
+    found = detections(model, DETECTED, mutation.more)
     assert {NAMES[letter] for letter in mutation.must} <= set(found), found
 
 
 @pytest.mark.nightly
 @pytest.mark.parametrize("kind", MORE_LOADS)
 @pytest.mark.parametrize("what", ["size", "wrench", "nothing"])
-def test_a_false_fact_of_a_load_is_noticed_and_a_true_one_is_not(kind, what, monkeypatch: pytest.MonkeyPatch):
+def test_a_mutated_load_is_detected_and_the_original_is_not(kind, what, monkeypatch: pytest.MonkeyPatch):
     change = {"size": stronger, "wrench": lambda s: replace(s, wrenches=stronger(s).wrenches), "nothing": lambda s: s}
     load(MORE_LOADS[kind], change[what])(monkeypatch)
-    found = watchers(loaded(kind)(), QUIET if what == "nothing" else NOTICED, ("hamilton", "maggi"))
+    found = detections(loaded(kind)(), QUIET if what == "nothing" else DETECTED, ("hamilton", "maggi"))
     must = {"size": "P", "wrench": "" if issubclass(MORE_LOADS[kind], pushing.InJoint) else "F", "nothing": ""}[what]
     assert {NAMES[letter] for letter in must} <= set(found)
     assert found or must == ""
@@ -794,7 +794,7 @@ def test_a_false_fact_of_a_load_is_noticed_and_a_true_one_is_not(kind, what, mon
 
 
 @pytest.mark.parametrize("kind", LOADS)
-def test_a_load_that_is_wrong_by_a_billionth_is_noticed(kind, monkeypatch: pytest.MonkeyPatch):
+def test_a_load_with_a_relative_error_of_1e_9_is_detected(kind, monkeypatch: pytest.MonkeyPatch):
     model = loaded(kind)()
     load(LOADS[kind], lambda one: stronger(one, 1 + 1e-8 if "damper" in kind else 1 + 1e-9))(monkeypatch)
     space = workspace_of(setup(model, "python"))
@@ -812,9 +812,9 @@ def test_a_load_that_is_wrong_by_a_billionth_is_noticed(kind, monkeypatch: pytes
     ],
     ids=lambda make: make.__name__,
 )
-def test_nobody_complains_of_true_facts(make):
-    assert watchers(make(), QUIET, ("hamilton", "maggi")) == {}
+def test_no_mutation_gives_no_detection(make):
+    assert detections(make(), QUIET, ("hamilton", "maggi")) == {}
 
 
-def test_the_matrix_is_as_large_as_promised():
+def test_the_matrix_has_the_documented_size():
     assert len({mutation.fact for mutation in MATRIX}) == len(MATRIX) >= 25

@@ -1,6 +1,6 @@
-"""Units do not matter: every gallery model with lengths, masses and times × 10^±6 has the same facts and the same motion.
+"""Invariance under units: every gallery model with lengths, masses and times × 10^±6 has the same structure and motion.
 
-`scaled` rewrites a model in other units (conftest.py). The daily run takes a few small models, the nightly runs all of them.
+`scaled` rewrites a model in other units (conftest.py). The daily run uses a few small models, the nightly run all of them.
 """
 
 from fractions import Fraction
@@ -19,7 +19,7 @@ from dalembert.mechanics.facts import Facts, facts_of
 from dalembert.model.description import Elements
 from dalembert.model.model import Model
 
-# one of each sort: open and closed chains, wheels and blades, prescribed and nonlinear constraints, motors, redundancy
+# one of each type: open and closed chains, wheels and blades, prescribed and nonlinear constraints, motors, redundancy
 USUAL = (
     "cart-pendulum",
     "knife-edge",
@@ -34,7 +34,7 @@ SHARE = 0.05  # of the duration: before chaos multiplies rounding
 SHARES = {
     "quarter-car": 0.25,
     "woodpecker": 0.03,
-    # until impacts have come to rest, and friction has stuck and slipped
+    # until impacts have ended and stick-slip has occurred
     "bouncing-ball": 0.95,
     "incline-block": 0.5,
     "painleve-rod": 0.9,
@@ -52,7 +52,7 @@ def _label(unit: str, size: Fraction) -> str:
 
 
 def _models_in_other_units(usual: tuple[str, ...]) -> list:
-    """The usual models in all units, each other model in two of them, in turn: a large and a small unit of different kinds."""
+    """The usual models in all units, every other model in two of them: a large and a small unit of different dimensions."""
     out = []
     for position, name in enumerate(names()):
         chosen = SCALINGS if name in usual else [SCALINGS[(position + shift) % 6] for shift in (0, 3)]
@@ -78,7 +78,7 @@ def motion(name: str) -> Trajectory:
 
 
 def findings(model: Model) -> dict:
-    """All that is found of a model before any formalism begins, without numbers that have units."""
+    """The structure of a model before any formalism, without dimensional numbers."""
     written = with_contacts(model)
     facts = facts_of(written)
     report = dl.mobility(model)
@@ -111,7 +111,7 @@ def _applicable(model: Elements, facts: Facts) -> list[str]:
 def gap(found: np.ndarray, expected: np.ndarray, lengths: np.ndarray) -> float:
     """The largest difference in SI, relative to the largest value of all lengths or of all angles.
 
-    Where those are nothing but rounding beside the others, a thousandth of the others takes their place.
+    Where these are only rounding errors compared with the others, a thousandth of the others is used instead.
     """
     least = 1e-3 * np.abs(expected).max()
     groups = [group for group in (lengths, ~lengths) if group.any()]
@@ -123,7 +123,7 @@ def gap(found: np.ndarray, expected: np.ndarray, lengths: np.ndarray) -> float:
 
 @every_model
 def test_a_model_in_other_units_is_the_same_model(scaled, name):
-    # by recursion from body to body, which has no need of facts
+    # by recursion, which needs no structural analysis
     model = dl.load(name)
     other = scaled(model, length=2, mass=3, time=5)
     states = random_states.consistent(with_contacts(model), 3, include_initial=True)
@@ -133,7 +133,7 @@ def test_a_model_in_other_units_is_the_same_model(scaled, name):
     assert gap(other.accelerations_before(found), qdd, other.lengths) < 1e-11
 
 
-def test_the_rewriting_reaches_lengths_masses_and_times(scaled):
+def test_conversion_covers_lengths_masses_and_times(scaled):
     model = dl.load("cart-pendulum")
     for unit in ("length", "mass", "time"):
         other = scaled(model, **{unit: 7})
@@ -143,12 +143,12 @@ def test_the_rewriting_reaches_lengths_masses_and_times(scaled):
 
 @pytest.mark.nightly
 @pytest.mark.parametrize(("name", "unit", "size"), _models_in_other_units(USUAL))
-def test_the_same_facts_in_other_units(scaled, name, unit, size):
+def test_structure_is_independent_of_units(scaled, name, unit, size):
     assert findings(scaled(dl.load(name), **{unit: size}).model) == known(name)
 
 
 @pytest.mark.parametrize(("name", "unit", "size"), _models_in_other_units(MOVING))
-def test_the_same_motion_in_other_units(scaled, name, unit, size):
+def test_motion_is_independent_of_units(scaled, name, unit, size):
     expected = motion(name)
     other = scaled(dl.load(name), **{unit: size})
     found = dl.simulate(other.model, SHARES.get(name, SHARE) * other.model.duration, samples=11)
@@ -158,15 +158,15 @@ def test_the_same_motion_in_other_units(scaled, name, unit, size):
 
 
 def behind_the_start(run: Trajectory) -> list[bool]:
-    """Which of the happenings are switchings; their names contain formulas, which are written differently.
+    """Which of the events are switchings; their names contain formulas, which differ between units.
 
-    At the start a foot may touch the ground to rounding, which decides whether it is put down at t = 0 or touches already.
+    At the start a foot may touch the ground to rounding, which decides whether contact begins at t = 0 or exists already.
     """
     return [each.switching for each in run.records if each.t > 0]
 
 
 def block_on_feet(**law) -> Model:
-    """A block that begins to slide when it is put down: at the start neither pressure nor slip has a direction."""
+    """A block that begins to slide at contact: initially neither normal force nor slip is determined."""
     model = Model("block", gravity=(0, 0, -9.81)).coordinates("x", "y").coordinate("z", 0.1)
     rails = [model.prismatic((1, 0, 0), "x"), model.prismatic((0, 1, 0), "y"), model.prismatic((0, 0, 1), "z")]
     model.body("block", joint=rails, mass=2).force("block", (3, 4, 0))
@@ -175,7 +175,7 @@ def block_on_feet(**law) -> Model:
 
 @pytest.mark.parametrize("law", [{"viscous": 50, "damping": 20}, {"exponent": "3/2"}], ids=["viscous", "hertz"])
 @in_other_units
-def test_a_contact_begins_in_other_units_as_in_these(scaled, law, unit, size):
+def test_contact_onset_is_independent_of_units(scaled, law, unit, size):
     model = block_on_feet(**law)
     expected = dl.simulate(model, samples=5)
     other = scaled(model, **{unit: size})
@@ -208,7 +208,7 @@ def test_all_formalisms_agree_in_other_units(scaled, name, unit, size):
 
 
 def two_clocks() -> Model:
-    """A slow mass on a spring and, beside it, a fast pendulum: neither knows of the other."""
+    """A slow mass on a spring and an uncoupled fast pendulum."""
     model = Model("two-clocks", gravity=(0, -9.81, 0)).coordinate("x", 1.0).coordinate("a", 0.5)
     model.body("slow", joint=model.prismatic((1, 0, 0), "x"), mass=1).joint_spring("slow", stiffness=1)
     model.body("fast", joint=model.revolute((0, 0, 1), "a"), mass=1, center=(0, -0.05, 0))
@@ -217,7 +217,7 @@ def two_clocks() -> Model:
 
 @pytest.mark.parametrize("integrator", ["taylor", pytest.param("dop853", marks=pytest.mark.nightly)])
 @pytest.mark.parametrize("size", [Fraction(10**9), Fraction(1, 10**9)], ids=["length+", "length-"])
-def test_large_numbers_do_not_take_digits_from_small_ones(scaled, size, integrator):
+def test_large_values_do_not_degrade_small_ones(scaled, size, integrator):
     engine = "python" if integrator == "dop853" else None
     options = {"samples": 11, "integrator": integrator}
     model = two_clocks()
@@ -241,7 +241,7 @@ def test_momenta_and_speeds_in_other_units(scaled, formalism, unit, size):
 
 
 @pytest.mark.parametrize("reach", [1.0, 1e-6, 1e6])
-def test_a_speed_that_is_not_linear_is_told_in_any_units(reach):
+def test_nonlinear_speed_is_rejected_in_any_units(reach):
     model = Model("wire").parameters(r=reach).coordinate("x", 0.0).coordinate("y", 0.5 * reach)
     rail = [model.prismatic((1, 0, 0), "x"), model.prismatic((0, 1, 0), "y")]
     model.body("bead", joint=rail, mass=1).speed("sqrt(r**2 - x**2 - y**2)*dot(y)**2")
@@ -249,7 +249,7 @@ def test_a_speed_that_is_not_linear_is_told_in_any_units(reach):
 
 
 @pytest.mark.parametrize("unit", [1.0, 1e-6, 1e6])
-def test_a_start_off_the_constraints_is_told_in_any_units(unit):
+def test_initial_state_off_the_constraints_is_rejected_in_any_units(unit):
     def wire(y: float) -> Model:
         model = Model("wire", gravity=(0, -9.81 * unit, 0)).coordinate("x", 0.6 * unit).coordinate("y", y)
         rail = [model.prismatic((1, 0, 0), "x"), model.prismatic((0, 1, 0), "y")]

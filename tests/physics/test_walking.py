@@ -24,21 +24,21 @@ def step():
 
 
 @pytest.mark.nightly
-def test_the_torques_begin_as_those_of_redysim(step):
+def test_initial_torques_agree_with_redysim(step):
     torques = np.array(list(step.drives.values()))
     np.testing.assert_allclose(torques[:, 0], KNOWN["torques"][0], atol=2e-5)
-    # while feet stand, the laws are the same but for friction near rest
+    # during stance the laws are the same except for friction near zero slip
     np.testing.assert_allclose(torques[:, 10], KNOWN["torques"][1], atol=0.15)
 
 
 @pytest.mark.nightly
-def test_the_balance_closes_across_touching_and_leaving(step):
+def test_energy_balance_holds_across_touchdown_and_liftoff(step):
     assert step.energy_error < 1e-9
     assert len(step.switchings) > 5
 
 
-def test_the_gait_is_that_of_redysim():
-    """All joint angles and rates of two strides, to the digits that are published."""
+def test_the_gait_agrees_with_redysim():
+    """All joint angles and rates of two strides, to all published digits."""
     model = gallery.load("hexapod")
     drives, names = model.holonomic_constraints, model.coordinate_names
     assert len(drives) == 12
@@ -53,7 +53,7 @@ def test_the_gait_is_that_of_redysim():
     ("name", "mass", "stiffness"), [("hexapod", 14, 3000), ("quadruped", 12, 2500), ("biped-legged", 9.4, 2000)]
 )
 def test_the_ground_carries_the_weight(name, mass, stiffness):
-    """At rest, with the feet that stand as deep in the ground as it takes."""
+    """At rest, with the stance feet at their static penetration."""
     model = gallery.load(name)
     q = model.initial[0].copy()
     feet = [load for load in model.loads if isinstance(load, SphereOnPlane)]
@@ -93,7 +93,7 @@ def test_the_biped_comes_to_rest():
 
 @pytest.mark.nightly
 @pytest.mark.parametrize("name", ["hexapod", "quadruped"])
-def test_it_walks_for_ten_seconds(name):
+def test_the_hexapod_walks_for_ten_seconds(name):
     run = dl.derive(name, "denoc").simulate(10.0, samples=1001)
     assert run.energy_error <= 1e-6
     feet = [force[1] for key, force in run.load_forces.items() if key.startswith("foot")]
@@ -104,21 +104,21 @@ def test_it_walks_for_ten_seconds(name):
     assert gone / 8.0 == pytest.approx(speed, rel=0.05)
     assert abs(run.q[3:6]).max() < 0.1
     assert run.q[1].min() > 0.45
-    # two steps make a stride, and one stride is like the other
+    # two steps are a stride, and strides are periodic
     stride = {"hexapod": 100, "quadruped": 60}[name]
     body = run.q[[1, 3, 4], 400:]
     np.testing.assert_allclose(body[:, stride:], body[:, :-stride], atol=2e-3)
 
 
 @pytest.mark.nightly
-def test_the_torques_of_the_walk_have_the_size_and_period_of_redysims():
+def test_walking_torques_have_the_magnitude_and_period_of_redysim():
     run = dl.derive("hexapod", "denoc").simulate(2.0, samples=21)
     ours, theirs = np.array(list(run.drives.values())), np.array(KNOWN["torques"]).T
-    # as large on the whole; apart where feet are put down and lifted, whose law of friction is not known
+    # equal in magnitude; different at touchdown and lift-off, where the friction law is not published
     sizes = [np.sqrt((torques**2).mean(axis=1)) for torques in (ours, theirs)]
     assert (np.abs(np.log(sizes[0] / sizes[1])) < np.log(1.75)).all()
     assert (np.abs(ours - theirs) < 0.1 * np.abs(theirs).max()).mean() > 0.9
-    # where neither feet are put down nor lifted, at 0.2, 0.7, 1.2 and 1.7 s
+    # without touchdown or lift-off, at 0.2, 0.7, 1.2 and 1.7 s
     np.testing.assert_allclose(ours[:, 2::5], theirs[:, 2::5], atol=0.4)
     np.testing.assert_allclose(ours[:, 12], ours[:, 2], atol=0.1)
     assert run["x"][-1] == pytest.approx(KNOWN["q"][-1][0], abs=0.03)

@@ -1,4 +1,4 @@
-"""Where the energy of a run goes: the work of every load, drive and constraint by its name."""
+"""Energy balance of a run: the work of every load, drive and constraint by name."""
 
 import csv
 from dataclasses import replace
@@ -67,8 +67,8 @@ def test_the_work_of_a_damper_and_of_a_push_by_every_integrator(integrator, erro
     assert np.allclose(run.power("dashpot"), -C * run.qd[0] ** 2, atol=1e-13)
 
 
-def test_friction_takes_what_a_pull_puts_in():
-    # far above the smoothing, friction is 4 N against the way
+def test_friction_dissipates_the_work_of_a_pull():
+    # far above the smoothing, friction is 4 N opposite to the motion
     model = slider("block", 0.0, 3.0).joint_friction("block", coulomb=4.0, smoothing=1e-7, name="ground")
     run = dl.simulate(model.force("block", ("5 + t", 0, 0), name="rope"), 2.0, samples=21, rtol=1e-12)
     way = 3 * run.t + run.t**2 / 4 + run.t**3 / 12
@@ -77,7 +77,7 @@ def test_friction_takes_what_a_pull_puts_in():
 
 
 def driven_arm() -> Model:
-    """Two links whose joints are led, with friction in the second."""
+    """Two links with prescribed joints, with friction in the second."""
     model = Model("arm", gravity=(0, -G, 0)).coordinate("a", 0.2, 0.9).coordinate("b", 0.5, 0.0)
     model.body("upper", joint=model.revolute((0, 0, 1), "a"), mass=2, center=(0.3, 0, 0), inertia=(0.1, 0.1, 0.2))
     hinge = model.revolute((0, 0, 1), "b", position=(0.6, 0, 0))
@@ -87,7 +87,7 @@ def driven_arm() -> Model:
 
 
 @pytest.mark.parametrize("key", KEYS)
-def test_each_of_two_drives_puts_in_its_torque_times_its_rate(key):
+def test_each_drive_supplies_torque_times_rate(key):
     run = dl.derive(driven_arm(), key).simulate(1.0, samples=201)
     a, b = 0.9 * np.cos(3 * run.t), -np.sin(2 * run.t)
     tau = dl.inverse_dynamics(driven_arm(), run.q, run.qd, run.qdd)  # by the recursion, without friction
@@ -99,7 +99,7 @@ def test_each_of_two_drives_puts_in_its_torque_times_its_rate(key):
 
 
 @pytest.mark.parametrize("key", ["lagrange", "kane", "dirac"])
-def test_constraints_that_share_coordinates_are_told_apart(key):
+def test_work_of_constraints_with_shared_coordinates_is_separated(key):
     # a point of 3 kg: λ (1, 2) + μ (1, −1) = 3 (ẍ, ÿ)
     model = Model("point").coordinate("x", 0.0, 1.0).coordinate("y", 0.0, 0.0).coordinate("z", 0.0, 0.4)
     model.body("bead", joint=[model.prismatic(e, c) for e, c in zip(np.eye(3), "xyz", strict=True)], mass=3)
@@ -114,25 +114,25 @@ def test_constraints_that_share_coordinates_are_told_apart(key):
     assert run.energy_error <= 1e-12
 
 
-def test_drives_that_say_the_same_are_not_told_apart():
+def test_work_of_redundant_drives_is_not_separated():
     model = slider("twice", 0.0, 1.0).holonomic("x - sin(t)", name="first").holonomic("2*x - 2*sin(t)", name="second")
     run = dl.derive(model, "lagrange").simulate(1.0, samples=11)
     assert np.allclose(run.work["constraints"], M * (np.cos(run.t) ** 2 - 1) / 2, atol=1e-10)
     assert "first" not in run.work
 
 
-def test_what_turns_a_wire_at_a_constant_rate_works_though_its_jacobi_function_is_constant():
+def test_a_constant_rate_drive_does_work_while_the_jacobi_function_is_constant():
     run = dl.simulate("bead-on-wire", 2.0, samples=21)
     m, w = run.parameters["m"], run.parameters["w"]
     r = run.q[0]
     assert np.allclose(run.work["prescribed motion"], m * w**2 * (r**2 - r[0] ** 2), atol=1e-12)
     assert np.allclose(run.power("prescribed motion"), 2 * m * w**2 * r * run.qd[0], atol=1e-12)
-    # the same motion held by a constraint
+    # the same motion enforced by a constraint
     other = dl.simulate("bead-on-wire-cartesian", 2.0, samples=21)
     assert np.allclose(other.work["wire"], run.work["prescribed motion"], atol=1e-10)
 
 
-def test_a_damper_on_a_moving_frame_loses_by_the_rate_of_its_length():
+def test_a_damper_on_a_moving_frame_dissipates_by_its_length_rate():
     # the crate moves by u = 0.1 sin 4t, the block inside slides against it
     model = Model("crate").coordinate("x", 0.2, 0.0)
     model.body("crate", joint=model.prismatic((1, 0, 0), "0.1*sin(4*t)"), mass=5)
@@ -157,7 +157,7 @@ def test_servo_and_non_ideal_constraints_are_accounted_for(name, key):
     assert set(run.work) <= {*run.constraint_names, "non-ideal constraints", "prescribed motion"}
 
 
-def test_forces_given_with_energies_have_names():
+def test_forces_of_energy_models_have_names():
     model = Model.from_energies(
         "masses", coordinates=["x", "y"], kinetic="dot(x)**2/2 + dot(y)**2", forces=["-dot(x)", "3"]
     )
@@ -166,14 +166,14 @@ def test_forces_given_with_energies_have_names():
     assert np.allclose(run.work["force on y"], 3 * run.q[1], atol=1e-12)
 
 
-def test_equal_names_stay_apart():
+def test_loads_with_equal_names_stay_separate():
     model = slider("same", 0.0, 1.0).force("block", ("2*t", 0, 0), name="pull").holonomic("x - sin(t)", name="pull")
     run = dl.simulate(model, 1.0, samples=11)
     assert list(run.work) == ["pull", "pull (2)"]
     assert np.allclose(run.power("pull"), 2 * run.t * np.cos(run.t), atol=1e-12)
 
 
-def test_a_name_that_does_no_work_is_told():
+def test_an_unknown_work_name_is_reported():
     run = dl.simulate(oscillator(), 0.1, samples=2)
     with pytest.raises(KeyError, match=r"nothing called 'dashpott' does work\. Did you mean 'dashpot'"):
         run.work["dashpott"]
@@ -185,7 +185,7 @@ def test_a_name_that_does_no_work_is_told():
 
 
 def bouncing(e: float = 0.5) -> tuple[dl.Trajectory, float]:
-    """A ball that falls through a little drag and bounces once, as a run of two parts."""
+    """A ball that falls with slight drag and bounces once, as a run of two parts."""
     model = Model("ball", gravity=(0, 0, -G)).coordinate("z", 1.0, 0.0)
     model.body("ball", joint=model.prismatic((0, 0, 1), "z"), mass=M).joint_friction("ball", viscous=0.1, name="air")
     eom = dl.derive(model, "lagrange")
@@ -202,7 +202,7 @@ def bouncing(e: float = 0.5) -> tuple[dl.Trajectory, float]:
     return recording_of(eom, replace(down, parts=tuple(record.parts))).trajectory(), lost
 
 
-def test_the_balance_takes_jumps():
+def test_the_energy_balance_includes_jumps():
     run, lost = bouncing()
     assert run.segments[1].jumps == Frozen(impact=lost)
     assert np.allclose(run.work["impact"], np.where(run.t > 0.4, lost, 0.0))
@@ -218,7 +218,7 @@ def test_the_balance_takes_jumps():
 # files
 
 
-def test_works_go_through_files(tmp_path):
+def test_work_is_saved_and_loaded(tmp_path):
     run, _ = bouncing()
     table = run.to_dataframe()
     again = dl.load_run(run.save(tmp_path / "run.nc"))

@@ -1,7 +1,7 @@
 """Closed mechanisms of `closed_mechanisms` in Pinocchio and in Drake.
 
-Both know trees best. So the body behind the closing joint is split into two halves of half its inertia: one hangs on its tree
-joint, the other on the closing joint, and a weld of six rows keeps them together. It is the same mechanism, by whatever joint.
+Both are designed for trees. So the body at the closing joint is split into two halves of half its inertia: one is on its tree
+joint, the other on the closing joint, and a weld of six rows joins them. The mechanism is the same for every joint type.
 """
 
 import importlib.util
@@ -9,12 +9,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
-from closed_mechanisms import Body, Joint, Mechanism, Place, after, places, seen_from
+from closed_mechanisms import Body, Joint, Mechanism, Transform, body_transforms, compose, relative_transform
 
 pin = pytest.importorskip("pinocchio", reason="Pinocchio is not installed: make robots installs it")
 
 
-def inverse(place: Place) -> Place:
+def inverse(place: Transform) -> Transform:
     return place[0].T, -place[0].T @ place[1]
 
 
@@ -25,22 +25,22 @@ class Halved:
     tree: Mechanism  # all bodies, the half at the end
     order: tuple[int, ...]
     whole: int  # the body that is split
-    behind: Place  # where the frame of the half is, seen from the closing joint
+    behind: Transform  # the frame of the half relative to the closing joint
 
     def joint_values(self, q: np.ndarray) -> np.ndarray:
-        """The coordinates of the closing joint that put the halves together."""
-        at = places(self.tree, np.concatenate([q, _still(self.tree.bodies[-1].joint)]))
+        """The coordinates of the closing joint at which the halves coincide."""
+        at = body_transforms(self.tree, np.concatenate([q, _still(self.tree.bodies[-1].joint)]))
         half = self.tree.bodies[-1]
-        base = after(at[half.parent] if half.parent >= 0 else (np.eye(3), np.zeros(3)), half.joint.place)
-        return measured(half.joint, seen_from(base, after(at[self.whole], inverse(self.behind))))
+        base = compose(at[half.parent] if half.parent >= 0 else (np.eye(3), np.zeros(3)), half.joint.place)
+        return measured(half.joint, relative_transform(base, compose(at[self.whole], inverse(self.behind))))
 
 
 def _still(joint: Joint) -> np.ndarray:
     return np.array([1.0, 0, 0, 0]) if joint.kind == "ball" else np.zeros(joint.n)
 
 
-def measured(joint: Joint, place: Place) -> np.ndarray:
-    """The coordinates of a joint from where it has brought its child."""
+def measured(joint: Joint, place: Transform) -> np.ndarray:
+    """The coordinates of a joint from the pose of its child."""
     R, p = place
     if joint.kind == "prismatic":
         return np.array([joint.axes[0] @ p])
@@ -62,7 +62,7 @@ def halved(mechanism: Mechanism) -> Halved:
     cut = mechanism.closing
     if cut.second >= 0:
         whole, parent, base, behind, axes = cut.second, cut.first, cut.place, inverse(cut.other), cut.axes
-    else:  # the first body hangs on the world by the joint turned round
+    else:  # the first body is attached to the world by the reversed joint
         whole, parent, base, behind, axes = cut.first, -1, cut.other, inverse(cut.place), cut.axes[::-1]
     split = mechanism.bodies[whole]
     part = replace(split, mass=split.mass / 2, inertia=split.inertia / 2)
@@ -77,7 +77,7 @@ def halved(mechanism: Mechanism) -> Halved:
 # Pinocchio
 
 
-def se3(place: Place):
+def se3(place: Transform):
     return pin.SE3(np.array(place[0]), np.array(place[1]))
 
 
@@ -91,9 +91,11 @@ def pin_joint(joint: Joint):
 
 
 class Tree:
-    """A tree in Pinocchio, and the ways between its coordinates and ours."""
+    """A tree in Pinocchio, and conversions between its coordinates and ours."""
 
-    def __init__(self, mechanism: Mechanism, order: tuple[int, ...] | None = None, behind: Place | None = None) -> None:
+    def __init__(
+        self, mechanism: Mechanism, order: tuple[int, ...] | None = None, behind: Transform | None = None
+    ) -> None:
         self.model, self.mechanism = pin.Model(), mechanism
         self.model.gravity.linear = mechanism.gravity
         self.order = order or tuple(range(len(mechanism.bodies)))
@@ -109,7 +111,7 @@ class Tree:
         self.data = self.model.createData()
 
     def q(self, ours: np.ndarray) -> np.ndarray:
-        """Their coordinates: a quaternion has its scalar behind."""
+        """Pinocchio's coordinates: the scalar of a quaternion is last."""
         out = []
         for i in self.order:
             own = ours[self.mechanism.slices[i]]
@@ -117,7 +119,7 @@ class Tree:
         return np.array(out)
 
     def velocities(self, ours: np.ndarray) -> np.ndarray:
-        """N of q̇ = N v, with our coordinates q and their velocities v."""
+        """N of q̇ = N v, with our coordinates q and Pinocchio's velocities v."""
         N = np.zeros((len(ours), self.model.nv))
         at = 0
         for i in self.order:
@@ -132,7 +134,7 @@ class Tree:
         return N
 
 
-class Judge:
+class PinocchioReference:
     """The accelerations of a closed mechanism by Pinocchio's constrained dynamics, and its reactions by inverse dynamics."""
 
     def __init__(self, mechanism: Mechanism) -> None:
@@ -151,7 +153,7 @@ class Judge:
         )
 
     def accelerations(self, q: np.ndarray, qd: np.ndarray) -> tuple[np.ndarray, float]:
-        """N⁺q̈ of the tree's velocities, and how far apart the halves are."""
+        """N⁺q̈ of the tree's velocities, and the distance between the halves."""
         tree, n = self.closed, len(q)
         whole = np.concatenate([q, self.halved.joint_values(q)])
         at, N = tree.q(whole), tree.velocities(whole)
@@ -183,15 +185,15 @@ class Judge:
         return np.linalg.pinv(self.open.velocities(q)) @ qdd
 
     def reactions(self, q: np.ndarray, qd: np.ndarray, qdd: np.ndarray) -> np.ndarray:
-        """What has to act on the open tree for accelerations q̈, along its velocities."""
+        """Generalized forces on the open tree for accelerations q̈, along its velocities."""
         tree, back = self.open, np.linalg.pinv(self.open.velocities(q))
         return pin.rnea(tree.model, tree.data, tree.q(q), back @ qd, back @ qdd).copy()
 
 
-def drake_judge(mechanism: Mechanism):
-    """The same by Drake where it is installed, else None."""
+def drake_reference(mechanism: Mechanism):
+    """The same by Drake if it is installed, else None."""
     if importlib.util.find_spec("pydrake") is None:
         return None
-    from drake_twins import DrakeJudge
+    from drake_twins import DrakeReference
 
-    return DrakeJudge(mechanism)
+    return DrakeReference(mechanism)

@@ -1,7 +1,7 @@
 """Closed mechanisms in Drake: its mass matrix, bias and Jacobians, and the weld of two halves (`closed_twins`)."""
 
 import numpy as np
-from closed_mechanisms import Joint, Mechanism, Place, roll_pitch_yaw, turned_by
+from closed_mechanisms import Joint, Mechanism, Transform, roll_pitch_yaw, turned_by
 from closed_twins import halved, inverse
 from pydrake.math import RigidTransform, RotationMatrix  # pyright: ignore[reportMissingImports]
 from pydrake.multibody.plant import MultibodyPlant  # pyright: ignore[reportMissingImports]
@@ -15,14 +15,14 @@ from pydrake.multibody.tree import (  # pyright: ignore[reportMissingImports]
     SpatialInertia,
 )
 
-HERE: Place = (np.eye(3), np.zeros(3))
+HERE: Transform = (np.eye(3), np.zeros(3))
 
 
-def _transform(place: Place):
+def _transform(place: Transform):
     return RigidTransform(RotationMatrix(RotationMatrix.ProjectToRotationMatrix(np.array(place[0]))), place[1])
 
 
-class DrakeJudge:
+class DrakeReference:
     """Accelerations by the mass matrix, bias and Jacobians of Drake; rows of the weld may be redundant."""
 
     def __init__(self, mechanism: Mechanism) -> None:
@@ -45,7 +45,7 @@ class DrakeJudge:
         child = self._frame(f"child{i}", self.bodies[i], inverse(self.halved.behind) if last else HERE)
         self.joints[i] = self._joint(i, body.joint, base, child)
 
-    def _frame(self, name: str, body, place: Place):
+    def _frame(self, name: str, body, place: Transform):
         return self.plant.AddFrame(FixedOffsetFrame(name, body.body_frame(), _transform(place)))
 
     def _joint(self, i: int, joint: Joint, base, child) -> list:
@@ -69,12 +69,12 @@ class DrakeJudge:
                 joint.set_angle(self.context, value)
 
     def _places(self, i: int) -> list[int]:
-        """Where the velocities of the joints of a body are."""
+        """Indices of the velocities of the joints of a body."""
         found = ((joint.velocity_start(), joint.num_velocities()) for joint in self.joints[i])
         return [k for start, count in found for k in range(start, start + count)]
 
     def _rates(self, i: int, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
-        """The velocities of a joint, or their rates: of a ball in axes of the parent's half."""
+        """The velocities of a joint, or their rates: of a spherical joint in axes of the parent's half."""
         if self.halved.tree.bodies[i].joint.kind != "ball":
             return qd
         w, x, y, z = q

@@ -1,7 +1,7 @@
-"""Models of Pinocchio and their twins of ours: rebuilt joint by joint, at the same random states.
+"""Models of Pinocchio and equivalent dalembert models, rebuilt joint by joint, at the same random states.
 
-Velocities differ in two places: a free or planar joint has the linear velocity in axes of the moved body there, ours are the
-rates of the displacement in axes of the parent. Angular velocities stand in axes of the moved body in both.
+Velocities differ in two cases: a free or planar joint has the linear velocity in axes of the moved body there, ours are the
+rates of the displacement in axes of the parent. Angular velocities are in axes of the moved body in both.
 """
 
 import numpy as np
@@ -61,7 +61,7 @@ def rebuilt_joint(model, joint, name, place):
 
 
 def axis_of(joint):
-    """The axis of a joint about or along any direction; that of a continuous one is only told by its motion."""
+    """The axis of a joint about or along any direction; that of a continuous one is only known from its motion."""
     own = joint.extract()
     if hasattr(own, "axis"):
         return own.axis
@@ -71,13 +71,13 @@ def axis_of(joint):
 
 
 def rebuilt_inertia(inertia):
-    """Without the rounding of Pinocchio's way to its own store, which may leave −1e-20 where there was 0."""
+    """Remove rounding of Pinocchio's storage, which may give −1e-20 instead of 0."""
     symmetric = (inertia + inertia.T) / 2
     return (symmetric if np.abs(symmetric).max() > 1e-15 else np.zeros((3, 3))).tolist()
 
 
 def make_possible(theirs):
-    """Raise the inertias of Romeo's file that no body can have, one moment being larger than the sum of the others."""
+    """Increase the physically inconsistent inertias of Romeo's file, with one moment larger than the sum of the others."""
     for index in range(1, theirs.njoints):
         body = theirs.inertias[index]
         moments = np.linalg.eigvalsh(body.inertia)
@@ -107,7 +107,7 @@ def rebuilt(theirs):
 
 
 def placed(joint, v, rng):
-    """A random place of one joint: Pinocchio's q, ours, and T and d of s = T v, ṡ = T v̇ + d."""
+    """A random configuration of one joint: Pinocchio's q, ours, and T and d of s = T v, ṡ = T v̇ + d."""
     kind, T, drift = kind_of(joint), np.eye(joint.nv), np.zeros(joint.nv)
     if kind in ("FreeFlyer", "Spherical"):
         x, quaternion = rng.normal(size=3), rng.normal(size=4)
@@ -141,7 +141,7 @@ def random_states(theirs, seed, count):
 
 
 def placed_at(joint, x):
-    """Pinocchio's coordinates of a joint with one freedom."""
+    """Pinocchio's coordinates of a joint with one degree of freedom."""
     return [np.cos(x), np.sin(x)] if joint.nq == 2 else [x]
 
 
@@ -152,14 +152,14 @@ def condition(M):
 
 
 def physical_inertia(rng):
-    """A random inertia that a body can have."""
+    """A random physically consistent inertia."""
     turn, _ = np.linalg.qr(rng.normal(size=(3, 3)))
     second = turn @ np.diag(rng.uniform(0.05, 0.4, 3)) @ turn.T  # ∫ r rᵀ dm
     return pin.Inertia(rng.uniform(0.5, 3.0), rng.normal(size=3) * 0.3, np.trace(second) * np.eye(3) - second)
 
 
 def continuous(axis):
-    """A joint that turns about any axis without end, which Pinocchio makes from URDF only."""
+    """A continuous joint about any axis, which Pinocchio creates from URDF only."""
     turns = f'<axis xyz="{" ".join(map(repr, axis.tolist()))}"/>'
     joint = f'<joint name="j" type="continuous"><parent link="a"/><child link="b"/>{turns}</joint>'
     return pin.buildModelFromXML(f'<robot name="r"><link name="a"/>{joint}<link name="b"/></robot>').joints[1]
@@ -173,7 +173,7 @@ def composite(*parts):
 
 
 def random_joint(rng):
-    """A joint of any kind that both know."""
+    """A joint of any type that both support."""
     first, second = np.linalg.qr(rng.normal(size=(3, 3)))[0][:2]
     kinds = (
         lambda: (pin.JointModelRX, pin.JointModelRY, pin.JointModelRZ)[rng.integers(3)](),

@@ -1,4 +1,4 @@
-"""Compliant contact against MuJoCo and Exudyn, which get the same law as forces in every stage of their RK4."""
+"""Compliant contact against MuJoCo and Exudyn, which apply the same law as forces in every stage of their RK4."""
 
 from typing import Any
 
@@ -7,7 +7,7 @@ import pytest
 
 import dalembert as dl
 
-# without a jump at the touch, over which fixed steps would go with an error that falls with the step only
+# without a jump at touchdown, where fixed steps would have a first-order error
 K, D, MU, B, RADIUS, MASS = 2e4, 0.5, 0.3, 40.0, 0.1, 0.5
 SPHERE = ((0.002,) * 3, [(0.0, 0.0, 0.0)], 0.0)
 ROD = ((0.0005, 0.02, 0.02), [(-0.3, 0.0, 0.0), (0.3, 0.0, 0.0)], 0.2)
@@ -21,7 +21,7 @@ BALL = """<mujoco><option gravity="0 0 -9.81" integrator="RK4" timestep="{step}"
 
 
 def wrench(R, p, v, w, points):
-    """Force and moment about the origin p of a body that moves with v and w; `points` are the middles of spheres on it."""
+    """Force and moment about the origin p of a body that moves with v and w; `points` are the centers of spheres on it."""
     force, moment = np.zeros(3), np.zeros(3)
     for point in points:
         arm = R @ point - [0, 0, RADIUS]

@@ -1,4 +1,4 @@
-"""Modes of linkages against Exudyn's ComputeODE2Eigenvalues, which projects its own M and K onto the constraints.
+"""Modes of linkages against Exudyn's ComputeODE2Eigenvalues, which projects M and K onto the constraints.
 
 Springs are at rest, so no constraint carries a force that would add to the stiffness. Modes under load are compared with
 closed forms in tests/api/test_linearizing.py.
@@ -16,12 +16,14 @@ PIN, SLIDE, CARDAN, BALL = [1, 1, 1, 1, 1, 0], [1, 1, 0, 1, 1, 1], [1, 1, 1, 0, 
 
 @dataclass
 class Linkage:
-    """What Exudyn gets, all in axes of the world at rest: places of mass centres and points, and inertias about the former."""
+    """Data for Exudyn, in world axes at rest: positions of mass centers and points, and inertias about the former."""
 
-    bodies: dict = field(default_factory=dict)  # name: mass, mass centre, inertia
-    joints: list = field(default_factory=list)  # two bodies, place, axes as columns, what is held along and about them
-    springs: list = field(default_factory=list)  # two bodies, two places, stiffness
-    rods: list = field(default_factory=list)  # two bodies, two places
+    bodies: dict = field(default_factory=dict)  # name: mass, mass center, inertia
+    joints: list = field(
+        default_factory=list
+    )  # two bodies, position, axes as columns, constrained translations and rotations
+    springs: list = field(default_factory=list)  # two bodies, two positions, stiffness
+    rods: list = field(default_factory=list)  # two bodies, two positions
 
     def frequencies(self):
         exu = pytest.importorskip("exudyn", reason="Exudyn is not installed: make robots installs it")
@@ -63,7 +65,7 @@ def along(direction):
     return np.column_stack([across, np.cross(n, across), n])
 
 
-def test_the_stewart_platform_has_the_modes_that_exudyn_finds():
+def test_modes_of_the_stewart_platform_agree_with_exudyn():
     p, linkage = dl.load("stewart-platform").parameter_values, Linkage()
     disc = p["mp"] * p["r"] ** 2 / 4
     linkage.bodies["platform"] = p["mp"], np.array([0, 0, p["h"]]), disc * np.diag([1, 1, 2])
@@ -91,7 +93,7 @@ def test_the_stewart_platform_has_the_modes_that_exudyn_finds():
     assert np.abs(found / wanted - 1).max() < 1e-10
 
 
-# the left front wheel: x forward, y to the left, z up; arms on slanted axes, a tie rod to a rack, a coil and a tyre
+# the left front wheel: x forward, y to the left, z up; arms on inclined axes, a tie rod to a rack, a coil and a tire
 LOWER, UPPER = np.array([[0.0, 0.25, 0.2], [0.03, 0.68, 0.18]]), np.array([[-0.02, 0.35, 0.48], [-0.01, 0.62, 0.5]])
 LOWER_AXIS, UPPER_AXIS = (1.0, 0.05, 0.04), (1.0, -0.06, -0.12)
 WHEEL, TIE = np.array([0.0, 0.72, 0.32]), np.array([[-0.13, 0.3, 0.25], [-0.14, 0.64, 0.26]])
@@ -101,7 +103,7 @@ STIFF = {"coil": 32e3, "tyre": 190e3, "rack": 45e3}
 
 
 def wishbones():
-    """Two arms, a knuckle that stands on the lower one, and a rack."""
+    """Two arms, a knuckle on the lower one, and a rack."""
     model = dl.Model("double wishbone", gravity=(0, 0, 0)).coordinates("lower", "upper", "a", "b", "c", "rack")
     axes = ("lower", LOWER, LOWER_AXIS, 4.0), ("upper", UPPER, UPPER_AXIS, 2.0)
     for name, (hinge, ball), axis, mass in axes:
@@ -123,20 +125,20 @@ def wishbones():
 
 
 def springs():
-    """Name, body, place on the chassis or the ground, place on the body."""
+    """Name, body, position on the chassis or the ground, position on the body."""
     yield "coil", "lower", *COIL
     yield "tyre", "knuckle", GROUND, WHEEL
     yield "rack", "rack", TIE[0] - [0.0, 0.2, 0.0], TIE[0]
 
 
-def test_a_double_wishbone_in_space_has_the_modes_that_exudyn_finds():
+def test_modes_of_a_spatial_double_wishbone_agree_with_exudyn():
     linkage = Linkage()
     for name, (hinge, ball), axis, mass in (("lower", LOWER, LOWER_AXIS, 4.0), ("upper", UPPER, UPPER_AXIS, 2.0)):
         linkage.bodies[name] = mass, (hinge + ball) / 2, np.diag(ARM)
         linkage.joints.append((("world", name), hinge, along(axis), PIN))
         linkage.joints.append(((name, "knuckle"), ball, np.eye(3), BALL))
     linkage.bodies["knuckle"] = 30.0, WHEEL, np.diag(KNUCKLE)
-    linkage.bodies["rack"] = RACK, TIE[0], np.eye(3)  # it does not turn
+    linkage.bodies["rack"] = RACK, TIE[0], np.eye(3)  # it does not rotate
     linkage.joints.append((("world", "rack"), TIE[0], along((0, 1, 0)), SLIDE))
     linkage.rods.append((("rack", "knuckle"), TIE))
     linkage.springs += [(("world", body), (a, b), STIFF[name]) for name, body, a, b in springs()]

@@ -1,7 +1,7 @@
-"""Robots that Pinocchio knows: its mass matrices, inverse and forward dynamics against ours, at random states.
+"""Robots in Pinocchio: mass matrices, inverse and forward dynamics against ours, at random states.
 
-The models are Pinocchio's own, read from URDF or built by its sample functions and rebuilt joint by joint; and files that both
-read by themselves. Trees grown at random are in `test_random_trees`.
+The models are Pinocchio's own, read from URDF or built by its sample functions and rebuilt joint by joint; and files that
+both programs read. Random trees are in `test_random_trees`.
 """
 
 from pathlib import Path
@@ -35,12 +35,12 @@ ROBOTS = {
     "baxter": "baxter_description/urdf/baxter.urdf",
     "pr2": "pr2_description/urdf/pr2.urdf",
 }
-# mimic joints are constraints of ours, while Pinocchio lets them move freely
+# mimic joints are constraints here, but independent in Pinocchio
 WITHOUT_MIMIC = [name for name in ROBOTS if name not in ("panda", "talos-full", "baxter", "pr2")]
 
 
 def robots_folder():
-    """Where the package example-robot-data put its files; None without it."""
+    """The folder of the package example-robot-data; None without it."""
     prefix = next((parent for parent in Path(pin.__file__).parents if parent.name == "cmeel.prefix"), None)
     folder = None if prefix is None else prefix / "share" / "example-robot-data" / "robots"
     return folder if folder is not None and folder.is_dir() else None
@@ -53,7 +53,7 @@ def close(ours, theirs, tolerance=TOLERANCE):
 def compare(theirs, model, seed, places=None, columns=None):
     """Mass matrix, inverse and forward dynamics at all states; ours in one batch.
 
-    `places` and `columns` tell where Pinocchio's coordinates and velocities stand among ours, if not in the same order.
+    `places` and `columns` are the indices of Pinocchio's coordinates and velocities among ours, if the order differs.
     """
     data, states = theirs.createData(), list(random_states(theirs, seed, STATES))
     n = theirs.nv
@@ -68,7 +68,7 @@ def compare(theirs, model, seed, places=None, columns=None):
     q = batch((ours for _, ours, _, _, _, _ in states), places)
     s = batch((T @ v for _, _, v, _, T, _ in states), columns)
     sd = batch((T @ a + drift for _, _, _, a, T, drift in states), columns)
-    # forces of the usual size, on v; those on s follow from Tᵀ f = pushed
+    # forces of typical magnitude, on v; those on s follow from Tᵀ f = pushed
     rng = np.random.default_rng(seed + 1)
     usual = np.mean([np.abs(pin.rnea(theirs, data, at, v, a)) for at, _, v, a, _, _ in states], axis=0)
     pushed = [usual * rng.normal(size=n) for _ in states]
@@ -80,7 +80,7 @@ def compare(theirs, model, seed, places=None, columns=None):
         crba = crba + np.triu(crba, 1).T
         close(T.T @ M[:, :, k] @ T, crba)
         close(T.T @ tau[:, k], pin.rnea(theirs, data, at, v, a))
-        # 1e-9 but for iCub on a floating base, whose mass matrix has a condition of 4e7
+        # 1e-9 except for iCub on a floating base, whose mass matrix has a condition of 4e7
         allowed = max(TOLERANCE, np.finfo(float).eps * condition(crba))
         close(np.linalg.solve(T, moved[:, k] - drift), pin.aba(theirs, data, at, v, pushed[k]), allowed)
 
@@ -118,7 +118,7 @@ def test_urdf_files_that_both_read(name, base):
 
 
 @pytest.mark.parametrize("name", ["panda", "baxter", "pr2"])
-def test_mimic_joints_are_held_as_pinocchio_holds_them(name):
+def test_mimic_joints_agree_with_pinocchio(name):
     """Constraints of ours: the same torques at the leading joints, and the same accelerations."""
     path, _ = read_by_pinocchio(name, "fixed")
     theirs, model = pin.buildModelFromUrdf(str(path), mimic=True), read_urdf(path)
@@ -154,12 +154,12 @@ def test_mimic_joints_are_held_as_pinocchio_holds_them(name):
 
 
 @pytest.mark.parametrize("name", ["Manipulator", "Humanoid"])
-def test_models_that_pinocchio_builds_itself(name):
+def test_built_in_models_of_pinocchio(name):
     theirs = getattr(pin, f"buildSampleModel{name}")()
     compare(theirs, rebuilt(theirs), seed=3)
 
 
-def test_rotors_are_pinocchios_armature():
+def test_rotors_agree_with_the_armature_of_pinocchio():
     theirs = pin.buildSampleModelManipulator()
     theirs.armature = np.random.default_rng(5).uniform(0.1, 2.0, theirs.nv)
     compare(theirs, rebuilt(theirs), seed=4)

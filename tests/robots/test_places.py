@@ -1,4 +1,4 @@
-"""Poses, velocities, accelerations, Jacobians and their rates, and the mass centre, against Pinocchio's."""
+"""Poses, velocities, accelerations, Jacobians and their rates, and the mass center, against Pinocchio."""
 
 import numpy as np
 import pytest
@@ -18,7 +18,7 @@ def close(ours, theirs, size=1.0):
 
 
 def of_point(found, R):
-    """A motion of the body in world axes at its origin, taken to the point."""
+    """A motion of the body in world axes at its origin, transferred to the point."""
     return np.concatenate([found[:3] - skew(R @ POINT) @ found[3:], found[3:]])
 
 
@@ -44,7 +44,7 @@ def compare(theirs, index, seed):
         close(poses.position[:, k], place.translation)
         spin = pin.getVelocity(theirs, data, index, aligned).vector
         close(np.concatenate(v)[:, k], of_point(spin, R))
-        # the point of the body also turns about the origin: α × r + ω × (ω × r)
+        # the point also rotates about the origin of the body: α × r + ω × (ω × r)
         push = pin.getClassicalAcceleration(theirs, data, index, aligned).vector
         turned = np.cross(spin[3:], np.cross(spin[3:], R @ POINT))
         close(np.concatenate(a)[:, k], of_point(push, R) + np.concatenate([turned, np.zeros(3)]), np.abs(push).max())
@@ -73,7 +73,7 @@ FAMILY = [name if name in QUICK else pytest.param(name, marks=pytest.mark.nightl
 
 @pytest.mark.parametrize("base", ["fixed", "floating"])
 @pytest.mark.parametrize("name", FAMILY)
-def test_the_last_link_moves_as_pinocchio_says(name, base):
+def test_the_last_link_agrees_with_pinocchio(name, base):
     _, theirs = read_by_pinocchio(name, base)
     if name == "romeo":
         make_possible(theirs)

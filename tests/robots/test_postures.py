@@ -1,4 +1,4 @@
-"""Inverse kinematics of robots, looked at by Pinocchio's forward kinematics."""
+"""Inverse kinematics of robots, checked by Pinocchio's forward kinematics."""
 
 import numpy as np
 import pytest

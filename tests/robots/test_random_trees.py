@@ -1,8 +1,8 @@
-"""Trees of 1 to 200 joints of every kind that Pinocchio and we know, grown at random: both give the same numbers.
+"""Random trees of 1 to 200 joints of every type that Pinocchio and we support: both give the same numbers.
 
 Forces, matrices and momenta are compared to 1e-11 of their largest entry. Accelerations are compared twice: to 1e-11 times the
-condition of the mass matrix where that is large (its diagonal scaled to one), and, free of conditions, by the forces that
-Pinocchio says they take, to 1e-11 of the forces |M| |v̇| + |c + g| that add up to them.
+condition of the mass matrix where that is large (its diagonal scaled to one), and, independent of it, by the forces that
+Pinocchio computes for them, to 1e-11 of the forces |M| |v̇| + |c + g| that add up to them.
 """
 
 import numpy as np
@@ -17,7 +17,7 @@ TOLERANCE = 1e-11
 COMPILED, UNROLLED = (
     30,
     100,
-)  # speeds: up to which the unrolled program is compiled, and up to which it is walked through
+)  # speeds: limits up to which the unrolled program is compiled and is interpreted
 
 
 def grown(seed):
@@ -25,7 +25,7 @@ def grown(seed):
     rng = np.random.default_rng(seed)
     model = pin.Model()
     model.gravity.linear = rng.normal(size=3) * 5
-    branch, back = [0], rng.uniform(0, 0.5)  # how often a new branch begins
+    branch, back = [0], rng.uniform(0, 0.5)  # probability of a new branch
     for index in range(round(MOST ** (seed / (TREES - 1)))):
         placement = pin.SE3(pin.Quaternion(rng.normal(size=4)).normalized().matrix(), rng.normal(size=3) * 0.5)
         if rng.random() < back:
@@ -37,13 +37,13 @@ def grown(seed):
 
 
 def off(ours, theirs):
-    """How far, relative to the largest entry."""
+    """The difference relative to the largest entry."""
     largest = np.abs(theirs).max()
     return np.abs(ours - theirs).max() / largest if largest else np.abs(ours).max()
 
 
 class Theirs:
-    """What Pinocchio gives at one state, in its velocities v; forces of the usual size push."""
+    """Results of Pinocchio at one state, in its velocities v, with forces of typical magnitude."""
 
     def __init__(self, model, data, state, rng):
         self.model, self.data = model, data
@@ -59,7 +59,7 @@ class Theirs:
         self.forward = pin.aba(model, self.data, self.q, self.v, self.pushed).copy()
 
     def forward_errors(self, sd):
-        """The error of accelerations over what rounding may make of it, and that of the forces they take."""
+        """The error of accelerations relative to the expected rounding, and that of the corresponding forces."""
         a = np.linalg.solve(self.T, sd - self.drift)
         grown = max(1.0, np.finfo(float).eps * condition(self.mass) / TOLERANCE)
         sizes = np.abs(self.mass) @ np.abs(a) + np.abs(self.bias)
@@ -68,7 +68,7 @@ class Theirs:
 
 
 def errors_of(dynamics, theirs, mass=True):
-    """How far one execution is from Pinocchio: {what: error}."""
+    """Errors of one execution against Pinocchio: {quantity: error}."""
     turned = theirs.T.T
     found = {
         "inverse": off(turned @ dynamics.inverse(theirs.at, theirs.s, theirs.sd), theirs.inverse),
@@ -89,7 +89,7 @@ def moved(theirs):
 
 
 def body_errors(dynamics, theirs):
-    """Jacobian of the last body, matrix and momentum about the mass centre."""
+    """Jacobian of the last body, matrix and momentum about the mass center."""
     model, data, last = theirs.model, theirs.data, theirs.model.njoints - 1
     pin.computeJointJacobians(model, data, theirs.q)
     J = pin.getJointJacobian(model, data, last, pin.LOCAL_WORLD_ALIGNED).reshape(6, model.nv)
@@ -103,7 +103,7 @@ def body_errors(dynamics, theirs):
 
 
 def walked_errors(model, theirs):
-    """How far the walk over floats is, which compiles nothing."""
+    """Errors of the interpreted evaluation, which compiles nothing."""
     turned = theirs.T.T
     forward, forces = theirs.forward_errors(dl.forward_dynamics(model, theirs.at, theirs.s, theirs.push))
     return {
@@ -119,7 +119,7 @@ def tree_errors(seed):
     peer = grown(seed)
     model, rng, n = rebuilt(peer), np.random.default_rng(seed + 1), peer.nv
     rolled = dl.dynamics(model, execution="rolled", engine="native")
-    worst, data = {}, peer.createData()  # once: it holds tensors of n³ numbers
+    worst, data = {}, peer.createData()  # once: it stores tensors of n³ numbers
     for state in random_states(peer, seed, STATES):
         theirs = Theirs(peer, data, state, rng)
         found = {"floats": walked_errors(model, theirs), "rolled": errors_of(rolled, theirs, mass=False)}
@@ -138,6 +138,6 @@ EVERY_DAY = (*range(0, 240, 13), TREES - 1)  # the small ones, which are quick, 
 @pytest.mark.parametrize(
     "seed", [pytest.param(k, marks=() if k in EVERY_DAY else pytest.mark.nightly) for k in range(TREES)]
 )
-def test_random_trees_are_those_of_pinocchio(seed):
+def test_random_trees_agree_with_pinocchio(seed):
     wrong = {where: error for where, error in tree_errors(seed).items() if not error <= TOLERANCE}
     assert not wrong

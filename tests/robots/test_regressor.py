@@ -9,7 +9,7 @@ import dalembert as dl
 
 
 @pytest.mark.parametrize(("name", "base"), [("panda", "fixed"), ("ur5", "fixed"), ("solo12", "floating")])
-def test_regressors_are_pinocchios(name, base):
+def test_regressors_agree_with_pinocchio(name, base):
     _, theirs = read_by_pinocchio(name, base)
     data, ours = theirs.createData(), dl.regressor(rebuilt(theirs))
     for at, q, v, a, T, drift in random_states(theirs, 1, 5):
@@ -20,10 +20,10 @@ def test_regressors_are_pinocchios(name, base):
     assert np.abs(ours.values - expected).max() < 1e-12 * np.abs(expected).max()
 
 
-def test_a_panda_gives_its_base_parameters_back():
-    """Torques of Pinocchio with noise; the truth lies within the covariance that is stated."""
+def test_base_parameters_of_a_panda_are_identified():
+    """Torques of Pinocchio with noise; the true values lie within the reported covariance."""
     _, theirs = read_by_pinocchio("panda", "fixed")
-    theirs = pin.buildReducedModel(theirs, [8, 9], pin.neutral(theirs))  # the fingers are held
+    theirs = pin.buildReducedModel(theirs, [8, 9], pin.neutral(theirs))  # the fingers are fixed
     data, ours, rng, count = theirs.createData(), dl.regressor(rebuilt(theirs)), np.random.default_rng(5), 600
     base = ours.base()
     assert base.rank == 43  # as published for this arm with the first axis along gravity

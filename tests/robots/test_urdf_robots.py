@@ -1,4 +1,4 @@
-"""Robots that were built, read from their own files: masses and positions against Pinocchio."""
+"""Real robots, read from their own files: masses and positions against Pinocchio."""
 
 import functools
 from importlib.metadata import PackageNotFoundError, files
@@ -81,7 +81,7 @@ class Pair:
             theirs[:7] = [ours[name] for name in names]
         for name, index in self.joints.items():
             joint = self.pin.joints[index]
-            # a joint that turns without end has a cosine and a sine in Pinocchio
+            # a continuous joint has a cosine and a sine in Pinocchio
             values = [ours[name]] if joint.nq == 1 else [np.cos(ours[name]), np.sin(ours[name])]
             theirs[joint.idx_q : joint.idx_q + joint.nq] = values
         return np.array([ours[name] for name in self.model.coordinate_names]), theirs
@@ -98,7 +98,7 @@ def total_mass(model: Model) -> float:
 
 @EVERY
 @BASES
-def test_joints_are_those_of_pinocchio(robot, floating):
+def test_joints_agree_with_pinocchio(robot, floating):
     both = pair(robot, floating)
     moving = {name for name in both.model.coordinate_names if not name.startswith("base_")}
     assert moving == {*both.joints}
@@ -110,7 +110,7 @@ def test_joints_are_those_of_pinocchio(robot, floating):
 
 @EVERY
 @BASES
-def test_total_mass_is_that_of_pinocchio(robot, floating):
+def test_total_mass_agrees_with_pinocchio(robot, floating):
     both = pair(robot, floating)
     expected = sum(inertia.mass for inertia in both.pin.inertias)
     assert total_mass(both.model) == pytest.approx(expected, rel=1e-12)
@@ -119,7 +119,7 @@ def test_total_mass_is_that_of_pinocchio(robot, floating):
 
 @EVERY
 @BASES
-def test_links_are_where_pinocchio_has_them(robot, floating):
+def test_link_poses_agree_with_pinocchio(robot, floating):
     both = pair(robot, floating)
     q, theirs = both.states(3, seed=17)
     frames = random_states.at(both.model, States(q, np.zeros_like(q), np.zeros(3))).frames
@@ -127,7 +127,7 @@ def test_links_are_where_pinocchio_has_them(robot, floating):
     links = [(i, name) for i, name in links if name != "universe"]
     assert len(links) >= len(both.model.bodies)
     reach = 1.0 + np.abs(q[:3]).max() * floating
-    # a root link that stands still and has no mass is left out; one called world that moves needs another name
+    # a fixed massless root link is omitted; a moving link called world needs another name
     root = links[0][1]
     if floating and root == "world":
         frames = {**frames, root: frames["link_world"]}
@@ -143,8 +143,8 @@ def test_links_are_where_pinocchio_has_them(robot, floating):
 
 
 @EVERY
-def test_merged_bodies_have_the_inertias_of_pinocchio(robot):
-    """Pinocchio always merges links on fixed joints into the links that carry them."""
+def test_merged_inertias_agree_with_pinocchio(robot):
+    """Pinocchio always merges links on fixed joints into their parent links."""
     both = pair(robot, True, merge_fixed=True)
     bodies = {carrier(body): body for body in both.model.bodies}
     assert len(bodies) == len(both.joints) + 1 == len(both.model.bodies)
@@ -172,7 +172,7 @@ def test_merging_moves_no_link(robot):
 
 
 @EVERY
-def test_limits_are_those_of_pinocchio(robot):
+def test_limits_agree_with_pinocchio(robot):
     both = pair(robot, False)
     checked = 0
     for name, index in both.joints.items():
@@ -188,7 +188,7 @@ def test_limits_are_those_of_pinocchio(robot):
 
 @EVERY
 @BASES
-def test_written_and_read_again(robot, floating):
+def test_writing_and_reading_round_trips(robot, floating):
     model = pair(robot, floating).model
     again = loads_urdf(to_urdf(model), strict=False)
     assert [(c.name, c.unit, c.start, c.start_rate) for c in again.generalized_coordinates] == [
@@ -208,7 +208,7 @@ def test_written_and_read_again(robot, floating):
 
 
 @EVERY
-def test_pinocchio_reads_what_is_written(robot):
+def test_pinocchio_reads_written_files(robot):
     """The mass matrix that Pinocchio finds is the same for the file of the robot and for the one written from it."""
     both = pair(robot, False)
     written = pinocchio.buildModelFromXML(to_urdf(both.model))
@@ -222,7 +222,7 @@ def test_pinocchio_reads_what_is_written(robot):
     assert written.damping.tolist() == both.pin.damping.tolist()
 
 
-def test_what_the_files_hold_is_said():
+def test_notes_and_elements_of_robot_files():
     panda = pair("panda", False).model
     assert any(note.startswith("element <collision> is not used") and "lines 13, 30" in note for note in panda.notes)
     assert any("attribute mu_coulomb of <dynamics>" in note for note in panda.notes)
@@ -239,7 +239,7 @@ def test_what_the_files_hold_is_said():
     assert any(said in note and "'depth_camera_front_camera'" in note for note in anymal.notes)
 
 
-def test_files_that_are_wrong_are_told_with_their_lines():
+def test_invalid_files_are_reported_with_line_numbers():
     from dalembert.errors import ModelFileError
 
     path = places()["romeo_description/urdf/romeo_laas_small.urdf"]
@@ -258,6 +258,6 @@ def batch(entries: np.ndarray, k: int) -> np.ndarray:
 
 
 def carrier(body) -> str:
-    """The joint that a body hangs on; the free base has none."""
+    """The joint of a body; the free base has none."""
     joint = body.joints[0]
     return str(joint.values[0]) if isinstance(joint, Revolute | Prismatic) else ""

@@ -1,4 +1,4 @@
-"""Headless Chromium, driven through its own pipe: JSON messages that end with a zero byte, on file descriptors 3 and 4."""
+"""Headless Chromium, controlled through a pipe: JSON messages that end with a zero byte, on file descriptors 3 and 4."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ FLAGS = [
 ]
 SOFTWARE = ("--use-gl=angle", "--use-angle=swiftshader", "--enable-unsafe-swiftshader", "--ignore-gpu-blocklist")
 NO_WEBGL = ("--disable-gpu", "--disable-3d-apis")
-SECONDS = 60.0  # that any answer may take
+SECONDS = 60.0  # maximum time of an answer
 
 
 def found() -> str | None:
@@ -40,7 +40,7 @@ def found() -> str | None:
 
 
 class Browser:
-    """A running Chromium; `events` are all messages that answered no question."""
+    """A running Chromium; `events` are all messages that are not answers."""
 
     def __init__(self, process: subprocess.Popen[bytes], to: int, back: int) -> None:
         self._process, self._to, self._back = process, to, back
@@ -72,7 +72,7 @@ class Browser:
         return json.loads(text)
 
     def open(self, path: Path, width: int = 900, height: int = 560, dark: bool = False) -> Page:
-        """The page of a file, when its viewer is ready."""
+        """Open the page of a file and wait until its viewer is ready."""
         target = self.ask("Target.createTarget", url="about:blank")["targetId"]
         session = self.ask("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
         page = Page(self, target, session)
@@ -105,7 +105,7 @@ class Page:
         return answer["result"].get("value")
 
     def wait(self, condition: str) -> None:
-        """Comes back when a condition holds."""
+        """Wait until a condition holds."""
         end = time.monotonic() + SECONDS
         while not self.value(condition):
             if time.monotonic() > end:
@@ -115,11 +115,11 @@ class Page:
             time.sleep(0.02)
 
     def frame(self) -> None:
-        """Comes back after two frames are drawn."""
+        """Wait until two frames are drawn."""
         self.value("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => done(true))))")
 
     def press(self, key: str) -> None:
-        """A key, pressed and let go."""
+        """Press and release a key."""
         code = {" ": "Space"}.get(key, key)
         text = {"text": key} if len(key) == 1 else {}
         self.ask("Input.dispatchKeyEvent", type="keyDown", key=key, code=code, **text)
@@ -144,18 +144,18 @@ class Page:
         return out
 
     def requests(self) -> list[str]:
-        """The addresses of all requests but those for the file itself and for data in it."""
+        """The URLs of all requests except those for the file itself and for data URLs."""
         sent = [e["params"]["request"]["url"] for e in self._events(lambda m: m == "Network.requestWillBeSent")]
         return [url for url in sent[1:] if not url.startswith(("data:", "blob:"))]
 
     def close(self) -> None:
-        """Ends the tab."""
+        """Close the tab."""
         self._browser.ask("Target.closeTarget", targetId=self._target)
 
 
 @contextlib.contextmanager
 def chromium(profile: Path, *flags: str) -> Iterator[Browser]:
-    """A browser with a fresh profile and without a network: all names and addresses lead nowhere."""
+    """A browser with a new profile and without network access: no host resolves."""
     program = found()
     if program is None:
         raise FileNotFoundError("no chromium on this machine")

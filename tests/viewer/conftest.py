@@ -1,4 +1,4 @@
-"""One browser for all tests of a process, and a way to open scenes in it."""
+"""One browser for all tests of a process, and a fixture that opens scenes in it."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -22,7 +22,7 @@ def browser(tmp_path_factory) -> Iterator[Browser]:
 
 @pytest.fixture
 def opened(browser: Browser, tmp_path: Path) -> Iterator[Opens]:
-    """Opens a scene as a file, and looks at the end whether the page complained or asked for anything."""
+    """Open a scene as a file; at the end, check for console messages and requests."""
     pages: list[Page] = []
 
     def open_scene(data: dict[str, Any], tabs: tuple[Tab, ...] = (), **options: Any) -> Page:

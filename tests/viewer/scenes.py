@@ -1,4 +1,4 @@
-"""Scenes made by hand, whose motion is known in closed form, as plain data."""
+"""Hand-written scenes with closed-form motion, as plain data."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def code(program: Program) -> dict[str, Any]:
 
 
 def scene(starts: dict[str, float], bodies: Sequence[str], kinematics: Program, length: float = 1.0) -> dict[str, Any]:
-    """A plane scene with one bar along x for each body."""
+    """A planar scene with one bar along x for each body."""
     bar = {
         "kind": "capsule",
         "at": [length / 2, 0, 0],
@@ -59,7 +59,7 @@ def scene(starts: dict[str, float], bodies: Sequence[str], kinematics: Program, 
 
 
 def turned(angle: Node, x: Scalar, y: Scalar) -> list[Scalar]:
-    """The twelve outputs of a body at (x, y, 0), turned about z."""
+    """The twelve outputs of a body at (x, y, 0), rotated about z."""
     c, s = GRAPH.cos(angle), GRAPH.sin(angle)
     return [x, y, 0.0, c, -s, 0.0, s, c, 0.0, 0.0, 0.0, 1.0]
 
@@ -72,7 +72,7 @@ def operations() -> tuple[dict[str, Any], Program]:
     """A scene in which every operation of a program gives one coordinate of a body's position."""
     names = [name for name in OPERATIONS if name not in BLOCKS]
     held = table([0.0, 1.0, 3.0], [0.0, 2.0, 2.5])
-    # places: a, b, t, three numbers, the table, then lines: first one that is true and one that is false
+    # indices: a, b, t, three numbers, the table, then lines: first one that is true and one that is false
     where = {"interpolate": (6, 0), "and": (7, 8), "or": (7, 8), "select": (7, 0, 1)}
     lines = [("less", (0, 1)), ("less", (1, 0))]
     lines += [(name, where.get(name, (0, 1)[: OPERATIONS[name].arity])) for name in names]
@@ -111,7 +111,7 @@ LINKS = (0.5, 1.0, 0.8, 1.1)  # crank, coupler, rocker, ground
 
 
 def four_bar() -> dict[str, Any]:
-    """Crank a, coupler b and rocker c with their angles against x; the rocker stands on the ground at (1.1, 0)."""
+    """Crank a, coupler b and rocker c with their angles against x; the rocker is attached to the ground at (1.1, 0)."""
     crank, coupler, rocker, ground = LINKS
     angles = a, b, c = GRAPH.symbols(["a", "b", "c"])
     lengths = (crank, coupler, -rocker)
@@ -133,7 +133,7 @@ def four_bar() -> dict[str, Any]:
 
 
 def closed(a: float) -> tuple[float, float]:
-    """Coupler and rocker for an angle of the crank: two circles meet, on the upper side."""
+    """Coupler and rocker for an angle of the crank: the upper intersection of two circles."""
     crank, coupler, rocker, ground = LINKS
     x, y = crank * math.cos(a), crank * math.sin(a)
     d = math.hypot(ground - x, y)

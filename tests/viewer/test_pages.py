@@ -1,4 +1,4 @@
-"""Pages of models in Chromium: bodies are where Python has them, between samples too, and loops stay closed by hand."""
+"""Pages of models in Chromium: body poses agree with Python, also between samples, and loops stay closed under manual input."""
 
 import json
 
@@ -21,9 +21,9 @@ def expected(scene, names, q, t):
 
 
 @pytest.mark.parametrize(("name", "duration", "samples"), [("cart-pendulum", 1.0, 60), ("rolling-disk", 2.0, 60)])
-def test_bodies_of_a_run_are_where_python_has_them(opened, name, duration, samples):
+def test_body_poses_of_a_run_agree_with_python(opened, name, duration, samples):
     scene = dl.simulate(name, duration, samples=samples + 1).scene()
-    finer = dl.simulate(name, duration, samples=2 * samples + 1)  # every second one lies between two of the page
+    finer = dl.simulate(name, duration, samples=2 * samples + 1)  # every second one is between two samples of the page
     page = opened(scene.to_dict())
     names = [part.name for part in scene.bodies]
     for i in (0, 1, samples - 1, samples, 2 * samples):
@@ -32,7 +32,7 @@ def test_bodies_of_a_run_are_where_python_has_them(opened, name, duration, sampl
         np.testing.assert_allclose(placed(page, names), expected(scene, names, finer.q[:, i], t), atol=1e-6)
 
 
-def test_the_loops_of_a_platform_stay_closed_by_hand(opened):
+def test_setting_a_coordinate_keeps_the_loops_of_a_platform_closed(opened):
     scene = scene_of(dl.load("stewart-platform"))
     page = opened(scene.to_dict())
     names = [part.name for part in scene.bodies]

@@ -1,4 +1,4 @@
-"""Reports as a reader opens them: from a file, in Chromium, without a network."""
+"""Reports opened from a file in Chromium, without network access."""
 
 import json
 from pathlib import Path
@@ -33,7 +33,7 @@ PANDA = [
 
 
 def panda(folder: Path) -> Path:
-    """The arm as a URDF file with names as its maker has them."""
+    """The arm as a URDF file with the names of its manufacturer."""
     body = "mass = 2.5\ncenter = [0, 0, -0.1]\ninertia = [0.02, 0.02, 0.01]"
     rows = [
         f'[[link]]\nname = "panda_link{i}"\na = {a}\nalpha = {alpha}\nd = {d}\n{body}'
@@ -52,12 +52,12 @@ def test_a_report_of_a_robot_from_urdf(browser, tmp_path):
 @pytest.mark.parametrize(
     "name", [pytest.param(name, marks=pytest.mark.nightly if name == "stewart-platform" else ()) for name in MODELS]
 )
-def test_a_report_opens_and_moves_as_python_says(name, browser, tmp_path):
+def test_a_report_opens_and_agrees_with_python(name, browser, tmp_path):
     looked_at(name, MODELS[name], browser, tmp_path)
 
 
 def looked_at(name, formalism, browser, tmp_path):
-    """Opens the report of a model, and compares its bodies with Python's."""
+    """Open the report of a model and compare its bodies with Python."""
     run = dl.derive(name, formalism).simulate(0.4, samples=25)
     page = browser.open(dl.report(run, evidence=False, budget=0.5).save(tmp_path / "report.html"))
     kinematics = dl.kinematics(name)

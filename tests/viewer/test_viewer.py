@@ -1,4 +1,4 @@
-"""The viewer in Chromium, from a file and without a network, on scenes whose motion is known in closed form."""
+"""The viewer in Chromium, from a file without network access, on scenes with closed-form motion."""
 
 import json
 import math
@@ -24,7 +24,7 @@ def poses(page, names):
 
 
 def colors(page):
-    """How many different colours the picture of the canvas has, of 2000 pixels."""
+    """Number of different colors in 2000 pixels of the canvas."""
     return page.value(
         """(async () => {
           const image = new Image(); image.src = dalembert.snapshot(); await image.decode();
@@ -37,7 +37,7 @@ def colors(page):
     )
 
 
-def test_every_operation_of_a_program_has_the_value_python_gives_it(opened):
+def test_every_operation_of_a_program_agrees_with_python(opened):
     data, program = operations()
     page = opened(data)
     for a, b in ((0.37, 0.81), (0.9, 0.95), (0.1, 2.5)):
@@ -48,7 +48,7 @@ def test_every_operation_of_a_program_has_the_value_python_gives_it(opened):
         np.testing.assert_allclose(got, expected, rtol=4e-16, equal_nan=True)
 
 
-def test_a_run_moves_as_the_quintics_it_samples(opened):
+def test_a_run_follows_its_quintic_interpolation(opened):
     data, coefficients = polynomial_run()
     page = opened(data, (Tab("Equations", EQUATION),))
     for t in (0.0, 0.3, 0.45, 0.5, 0.77, 1.9, 2.0):
@@ -66,7 +66,9 @@ def test_a_run_moves_as_the_quintics_it_samples(opened):
         )
         == "mx¨=f"
     )
-    assert page.value("document.querySelector('h1').textContent") == "by hand <script>"  # a name is only ever text
+    assert (
+        page.value("document.querySelector('h1').textContent") == "by hand <script>"
+    )  # a name is never interpreted as markup
 
 
 def test_keys_and_the_shared_cursor(opened):
@@ -76,7 +78,7 @@ def test_keys_and_the_shared_cursor(opened):
     assert page.value("dalembert.time()") == 2.0
     page.press("ArrowLeft")
     assert page.value("dalembert.time()") == pytest.approx(1.99)
-    # a press in the middle of a plot seeks, and the cursor of the plot stands where the film is
+    # a click in the middle of a plot seeks, and the cursor of the plot is at the time of the animation
     place = page.value(
         "(r => [r.left + r.width / 2, r.top + 20])(document.querySelector('.u-over').getBoundingClientRect())"
     )
@@ -106,10 +108,10 @@ def test_sliders_keep_loops_closed(opened):
         expected = closed(a)
         for name, angle in zip("bc", expected, strict=True):
             assert math.remainder(got[name] - angle, 2 * math.pi) == pytest.approx(0.0, abs=1e-8)
-    # the rocker does not go round: it stops before the loop opens
+    # the rocker cannot make a full turn: it stops before the loop opens
     assert page.value("dalembert.setCoordinate('c', 6.5)") is False
     assert page.value("dalembert.residual()") < 1e-9
-    # by hand, with the slider itself
+    # with the slider element
     page.value("(i => { i.value = 0.2; i.dispatchEvent(new Event('input')) })(document.querySelector('.slider input'))")
     assert math.remainder(page.value("dalembert.coordinates().a") - 0.2, 2 * math.pi) == pytest.approx(0.0)
 
@@ -123,7 +125,7 @@ def test_dark_and_light(opened):
     assert sum(map(int, re.findall(r"\d+", dark))) < 150 < 600 < sum(map(int, re.findall(r"\d+", light)))
 
 
-def test_without_webgl_the_edges_are_drawn_and_a_sentence_says_so(tmp_path):
+def test_without_webgl_edges_and_a_notice_are_drawn(tmp_path):
     if found() is None:
         pytest.skip("chromium is not installed: apt-get install chromium")
     with chromium(tmp_path / "profile", *NO_WEBGL) as browser:
@@ -135,7 +137,7 @@ def test_without_webgl_the_edges_are_drawn_and_a_sentence_says_so(tmp_path):
         assert page.complaints() == []
 
 
-def test_the_viewer_is_small_and_says_whose_work_it_contains():
+def test_the_viewer_is_small_and_credits_its_dependencies():
     script, style = bundle()
     assert len(script) + len(style) < 1.5e6
     assert "three.js authors" in script
@@ -146,7 +148,7 @@ def test_the_viewer_is_small_and_says_whose_work_it_contains():
     assert not re.search(r"\beval\(|new Function\(", script)
 
 
-def test_the_lock_file_names_no_place_of_download():
+def test_the_lock_file_has_no_download_urls():
     folder = Path(__file__).parents[2] / "viewer"
     assert "resolved" not in (folder / "package-lock.json").read_text("utf-8")
     assert "registry=" not in (folder / ".npmrc").read_text("utf-8")
