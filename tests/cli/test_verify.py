@@ -13,7 +13,7 @@ def test_agreement(run):
     for key in catalogue.KEYS:
         verdict = "refused" if key == "dirac" else "agrees"  # the wheel is nonholonomic
         assert any(line.split()[:2] == [key, verdict] for line in found.out.splitlines())
-    sentence = f"{len(catalogue.KEYS) - 1} formalisms by 4 independent roads agree at 10 states of 'cart-pendulum'"
+    sentence = f"{len(catalogue.KEYS) - 1} formalisms of 4 independent lineages agree at 10 states of 'cart-pendulum'"
     assert sentence in " ".join(found.out.split())
 
 
@@ -58,11 +58,11 @@ def test_refusals_come_with_reasons(run, tmp_path):
     assert "the model is given by its energies" in line
 
 
-def test_energies_are_told_as_two_roads(run, tmp_path):
+def test_energies_count_as_two_lineages(run, tmp_path):
     (tmp_path / "free.toml").write_text(
         'name = "free"\n[coordinates]\nx = {}\n[energies]\nkinetic = "dot(x)**2/2"\npotential = "x"\n'
     )
-    assert "formalisms by 2 independent roads agree at 10 states" in " ".join(
+    assert "formalisms of 2 independent lineages agree at 10 states" in " ".join(
         run("verify", "free.toml", *FEW).out.split()
     )
 
