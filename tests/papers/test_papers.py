@@ -28,7 +28,7 @@ def small_paper(text="a <b> & c"):
         Figure("2", text, frames=(Frame("t = 0", (Stroke(np.eye(3), closed=True), Stroke(np.eye(3), label="A"))),)),
         Figure("3", text, frames=(Frame("t = 0", (Stroke(np.eye(2), joint=True), Stroke(np.eye(2)[::-1]))),) * 2),
     )
-    return Paper("small", text, "nobody", (table,), figures)
+    return Paper("small", text, "no source", (table,), figures)
 
 
 @pytest.mark.parametrize(
@@ -166,9 +166,9 @@ def test_every_table_and_figure_has_valid_commands(name):
 
 
 def test_progress_is_reported():
-    told = []
-    dl.paper("volterra", tables=["4", "5"], progress=told.append)
-    assert told == [0.0, 0.5, 1.0]
+    fractions = []
+    dl.paper("volterra", tables=["4", "5"], progress=fractions.append)
+    assert fractions == [0.0, 0.5, 1.0]
 
 
 def test_printed_entry_without_computed_value_is_a_failure():
@@ -176,7 +176,7 @@ def test_printed_entry_without_computed_value_is_a_failure():
     table = Table(
         "1", "t", ("",), {"first": ("1.50",), "second": ("2.0",)}, {"first": (1.504,), "second": (None,)}, notes
     )
-    found = Paper("small", "t", "nobody", (table,))
+    found = Paper("small", "t", "no source", (table,))
     assert [cell.row for cell in found.unexplained] == ["second"]
     assert "1 of 2 printed entries agree, 1 without a reason, of which 1 were not computed: second" in str(found)
     assert "not computed" in str(table)
@@ -186,7 +186,7 @@ def test_printed_entry_without_computed_value_is_a_failure():
 def test_paper_with_unexplained_entries_exits_with_code_1(monkeypatch, capsys):
     table = Table("1", "t", ("",), {"first": ("1.50",)}, {"first": (None,)})
     for entry, code in ((None, 1), (1.5, 0)):
-        paper = Paper("volterra", "t", "nobody", (replace(table, computed={"first": (entry,)}),))
+        paper = Paper("volterra", "t", "no source", (replace(table, computed={"first": (entry,)}),))
         monkeypatch.setattr(papers, "paper", lambda *_, paper=paper, **__: paper)
         for more in ([], ["--json"]):
             assert main(["paper", "volterra", "--table", "1", *more]) == code

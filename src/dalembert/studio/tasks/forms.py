@@ -60,7 +60,7 @@ def families() -> dict[str, list[str]]:
 def expected(key: Key) -> str:
     """Return the expected value of a key, from the message of its check.
 
-    >>> expected(toml_schema.elements()["body"]["center"])
+    >>> expected(toml_reader.elements()["body"]["center"])
     'an array of 3 numbers or formulas'
     """
     problem = next(iter(key.check(object(), "", Model("probe"))), None)
